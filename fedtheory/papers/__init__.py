@@ -1,4 +1,4 @@
-"""What the papers state, as data: a folder a paper, a file a theorem; and the registry of all papers.
+"""The papers' statements as data, one folder a paper and one file a theorem; and the registry of all papers.
 
 A paper is found as a folder here that defines ``PAPER``, under the entry points ``fedtheory.papers`` of an installed
 package, or in a file or folder elsewhere (``load``). One that cannot be imported keeps no other from being used: see
@@ -43,7 +43,7 @@ def papers() -> dict[str, Paper]:
 
 
 def built_in() -> dict[str, Paper]:
-    """Those that come with this package: its folders here.
+    """Return the papers that come with this package: its folders here.
 
     >>> "fast" in built_in()
     True
@@ -61,7 +61,7 @@ def load_evaluators() -> None:
 
 @contextmanager
 def added(paper: Paper) -> Iterator[None]:
-    """With one paper more among ``papers()``, the last, such as a user's own.
+    """Add one paper, such as a user's own, to ``papers()`` for the length of a ``with`` block; it is the last.
 
     Raises:
         PaperError: another one has its name, or it redefines what another one has: see ``redefined``.
@@ -218,8 +218,10 @@ def _own_subjects(names: Mapping[str, Any], path: Path) -> dict[str, Any]:
 
 
 def instance_path(ref: str, violated: str = "") -> Path | None:
-    """Where the published instance of a claim lies, if there is one, or the one that violates an assumption of this
-    kind; ``None`` for a paper without a folder."""
+    """Return the path of a claim's published instance, or of the one that violates an assumption of this kind.
+
+    There may be no such file. The path is ``None`` for a paper without a folder.
+    """
     folder = papers()[name].folder if (name := ref.partition(".")[0]) in papers() else None
     return folder and (
         folder / "needs" / f"{ref}.{violated}.json" if violated else folder / "instances" / f"{ref}.json"

@@ -1,4 +1,7 @@
-"""Whose runs a claim speaks of, and what draws, reads and makes examples of them, as the papers say it."""
+"""Dispatch of a claim to the subject of its functional, as the papers say it.
+
+A subject draws, reads and makes examples of the runs, or other things, that the claim speaks of.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,10 @@ if TYPE_CHECKING:
     from ..subjects.protocol import Point, Space, Subject
 
 PLAIN = "fast"
-"""On whose settings a claim is searched that speaks of runs and rounds and of nothing that is one algorithm's own: FAST
-has rounds with everyone, with uniform cohorts and with any others."""
+"""Algorithm on whose settings a claim about runs or rounds is searched that has nothing of one algorithm alone.
+
+FAST has rounds with everyone, with uniform cohorts and with any others.
+"""
 
 
 def algorithm_of(claim: Claim) -> str | None:
@@ -36,8 +41,10 @@ def algorithm_of(claim: Claim) -> str | None:
 
 
 def subject_of(claim: Claim) -> Subject:
-    """What the claim's functional is of; of runs and rounds, those of the claim's algorithm (or ``PLAIN``), as its own
-    paper draws and reads them, else another one.
+    """Return the subject of the claim's functional.
+
+    For runs and rounds, it is the subject of the claim's algorithm (or of ``PLAIN``): that of the claim's own paper,
+    else of another one.
 
     Raises:
         ValueError: nobody says how there are examples of them, or the claim names an algorithm that nobody knows.
@@ -82,8 +89,10 @@ def _unknown(claim: Claim, algorithm: str, does: str) -> ValueError:
 
 
 def searched(claim: Claim, space: Space | None = None) -> tuple[str, str]:
-    """What a search for a counterexample draws, in one of the claim's spaces, and what it leaves out, in words; where a
-    claim of runs does not say whose, on whose it is searched, and how to say it."""
+    """Describe what a search for a counterexample draws, in one of the claim's spaces, and what it leaves out.
+
+    Where a claim about runs does not say whose, the words name those on which it is searched, and the way to say it.
+    """
     space = space or subject_of(claim).space(claim)
     unsaid = claim.functional.scope in OF_RUNS and algorithm_of(claim) is None
     advice = (

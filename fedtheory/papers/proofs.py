@@ -1,4 +1,4 @@
-"""What is proved of the papers' claims: all papers' steps and derivations together, since one uses another's lemmas."""
+"""Proofs of the papers' claims: all papers' steps and derivations together, since one uses another's lemmas."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ def library() -> Library:
 
 
 def library_with(paper: Paper) -> Library:
-    """The same with those of one paper more, such as a user's own; its steps may rest on the others'."""
+    """Return the library of all papers' proofs with those of one paper more, such as a user's own.
+
+    Its steps may rest on the others'.
+    """
     check_own_names(paper)
     return _library((*(known for known in papers().values() if known is not paper), paper))
 
@@ -120,7 +123,7 @@ def _rounds(all_papers: tuple[Paper, ...], claim: Claim, algorithm: str) -> Roun
 
 
 EXAMPLES = 20
-"""So many candidates of a search are looked at, of an algorithm of one's own."""
+"""Number of candidates of a search that are looked at, for an algorithm of one's own."""
 
 
 def _check_examples(claim: Claim, algorithm: str, subject: Subject, rounds: Rounds) -> None:

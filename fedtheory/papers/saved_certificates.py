@@ -25,11 +25,11 @@ from .proofs import library, prove
 STEPS = "steps.json"
 
 Folders = Mapping[str, Path]
-"""Where a paper's certificates lie, by its name."""
+"""Folder of certificates of each paper, by its name."""
 
 
 def folders() -> Folders:
-    """Those that come with the papers."""
+    """Return the folders of certificates that come with the papers."""
     return {name: paper.folder / "certificates" for name, paper in papers().items() if paper.folder}
 
 
@@ -59,7 +59,7 @@ def published() -> tuple[str, ...]:
 
 
 def published_outcome(ref: str) -> str:
-    """What the file of a claim says of its proof's steps; "" where there is none.
+    """Read the outcome of the proof's steps from a claim's file of certificates; "" where there is none.
 
     >>> published_outcome("fast.lemma2@main"), published_outcome("fast.thm1@main"), published_outcome("mine.thm1@main")
     ('proved', 'gap', '')

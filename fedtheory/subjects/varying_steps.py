@@ -111,8 +111,8 @@ def surely(
 ) -> np.ndarray:
     """Return the part of a left side that is certain, where floats have ``seen`` it.
 
-    Where it exceeds the right side but may be nothing but rounding, that is the lower end of its enclosure. It is then
-    0 where there is no enclosure, and where the right side is nothing in floats. Elsewhere it is as seen.
+    Where it exceeds the right side but may be nothing but rounding, that is the lower end of its enclosure. It is 0
+    where there is none, and where the right side is nothing in floats.
     """
     if functional.compute is not None or functional.of_all_rounds or not isinstance(setting.federation, Quadratic):
         return seen

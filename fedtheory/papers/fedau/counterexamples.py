@@ -63,4 +63,4 @@ COUNTEREXAMPLES: dict[str, Callable[[Claim], Point]] = {
     "fedau.eqB_6_8.b@main": lambda claim: before_the_cutoff(Fraction(1, 10), 3),
     "fedau.eqB_6_8.b_next@main": lambda claim: before_the_cutoff(Fraction(1, 10), 3),
 }
-"""By ref. Those about rounds fall under one of their readings, not under all."""
+"""Makers of counterexamples by the claim's ref. Those about rounds refute one reading, not all."""

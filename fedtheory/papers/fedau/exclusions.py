@@ -26,11 +26,12 @@ class EstimatedWeights(WeightedUpdates):
     """Algorithm 1 with the weights of Algorithm 2; which hypotheses exclude these."""
 
     def contradiction(self, claim: Claim) -> tuple[str, dict[str, Any]] | None:
-        """That no run meets the claim's hypotheses, in a sentence with its evidence; ``None`` if that is not known."""
+        """Prove that no run meets the claim's hypotheses: a sentence and its evidence; ``None`` if that is not
+        known."""
         return contradiction(claim)
 
     def findings(self, claim: Claim) -> Iterator[tuple[str, str, dict[str, Any]]]:
-        """That no run meets the claim's hypotheses, where they say so, or else what they make of estimated weights."""
+        """Find that no run meets the claim's hypotheses, or else the consequences of estimated weights for them."""
         shown = self.contradiction(claim)
         if shown is not None:
             yield "contradictory", *shown

@@ -51,7 +51,7 @@ def everyone(clients: int) -> Fixed:
 
 
 class LocalSgdPart(Part):
-    """What a file says of local SGD."""
+    """Local SGD's parameters and runs."""
 
     kind, algorithm = "local_sgd", Fast
 
@@ -116,7 +116,7 @@ class Candidate:
         return f"{1 << self.clients.bit_length() - 1} clients or more"
 
     def setting(self) -> Setting:
-        """With a step size of 1."""
+        """The setting with a step size of 1."""
         spectrum = self.smoothness * self.conditioning ** (np.arange(self.dimension) / max(1, self.dimension - 1))
         rng = np.random.default_rng(self.seed)
         drawn = rng.standard_normal((self.clients, self.dimension)).round(3)
@@ -152,6 +152,7 @@ class LocalSgdRuns(Runs):
 
     @property
     def searched(self) -> str:
+        """Description of the settings that are searched, in words."""
         hessian = "common and different Hessians" if self.differing else "one Hessian"
         data = "identical data" if self.identical else "identical and different data"
         clients, steps = (
@@ -226,7 +227,7 @@ class LocalSgdRuns(Runs):
         return self._bound(replace(candidate, **moved))
 
     def rounded(self, found: Found, digits: int) -> Iterator[run_points.RunPoint]:
-        """With fewer of the clients first: who reads the instance reads all of them."""
+        """Round a find's numbers, with fewer of the clients first: who reads the instance reads all of them."""
         if isinstance(found.point.federation, Quadratic):
             fed = found.point.federation
             for clients in (count for count in FEWER if count < fed.clients):
@@ -250,9 +251,11 @@ class LocalSgd(OfPart):
     name, part = "local_sgd", LocalSgdRuns.part
 
     def space(self, claim: Claim) -> LocalSgdRuns:
+        """Return the space in which the claim is searched."""
         return LocalSgdRuns(claim)
 
     def parse(self, data: Mapping[str, Any], claim: Claim) -> Point:
+        """Read a point from plain data, not yet checked."""
         return run_points.parse(data, claim, LocalSgdRuns.part)
 
     def from_setting(self, claim: Claim, setting: Setting, rounds: int, **given: Any) -> Point:
@@ -271,7 +274,7 @@ def example(claim: Claim) -> Example:
 
 
 def steps(algorithm: EveryRound) -> dict[str, Any]:
-    """Its local training."""
+    """Return the step size and the number of local steps."""
     return {"local_lr": steps_of(algorithm)["local_lr"], "local_steps": algorithm.local_steps}
 
 

@@ -35,14 +35,14 @@ from .runs import Training
 from .statements.theorems import BY_WEIGHT, COHORT, EVERYONE, UNIFORM
 
 NAME = "fedavg_decaying"
-"""What claims and files call the algorithm."""
+"""Name of the algorithm in claims and files."""
 
 LARGEST_WORK = 30_000
-"""What an instance may have of clients * dimension * local_steps * rounds."""
+"""Largest clients * dimension * local_steps * rounds of an instance."""
 
 CORRELATED = frozenset({UNCORRELATED_NOISE, INDEPENDENT_NOISE})
 DRAWS = {INDEPENDENT_DRAWS: "by construction: everyone, or clients drawn anew in every round by draws of their own"}
-"""What does not hold where the clients' noise is one."""
+"""Assumption that the draws of clients meet, with the reason."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,7 @@ class FedAvgPoint(Point):
 
     @property
     def met(self) -> Mapping[str, str]:
-        """What its noise and its draws meet."""
+        """The assumptions that its noise and its draws meet, with reasons."""
         return {**NOISE[COMMON if self.training.common_noise else TWO_POINT], **DRAWS}
 
     def to_json(self) -> dict[str, Any]:
@@ -133,7 +133,7 @@ class FedAvgPoint(Point):
         }
 
     def quantities(self) -> dict[str, Any]:
-        """What the point fixes, without the step sizes."""
+        """The quantities that the point fixes, without the step sizes."""
         away = self.training.start - self.training.optimum
         return {
             **self.training.constants,
@@ -196,7 +196,7 @@ def above(value: arb) -> Fraction:
 
 
 def cohort_of(claim: Claim) -> str:
-    """Whose models the runs average of which the claim speaks."""
+    """Name the clients whose models are averaged in the runs that the claim speaks of."""
     return next((a.options[0] for a in claim.ambiguities if a.name == COHORT), EVERYONE)
 
 

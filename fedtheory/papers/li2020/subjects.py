@@ -40,7 +40,7 @@ LARGEST_RUN = 120
 """Steps of all rounds together, in the search; one round may have more."""
 
 RESOLUTION = 1e-26
-"""Of a left side, in units of smoothness and squared lengths: less is rounding, which counts as 0."""
+"""Left side, in units of smoothness and squared lengths, below which it is rounding and counts as 0."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Candidate:
         return f"{len(self.training.weights)} clients, {self.training.local_steps} steps"
 
     def placed(self) -> Training:
-        """With the start."""
+        """The training with its start."""
         return replace(self.training, start=self.training.optimum + self.offset)
 
 
@@ -72,6 +72,7 @@ class FedAvgRuns(Space):
 
     @property
     def searched(self) -> str:
+        """Description of the runs that are searched, in words."""
         return (
             f"{runs_of(self.statement, NAME)}, whose models are averaged: {self.cohort}; quadratics with common and "
             f"different Hessians, {span(CLIENTS)} clients, 1 to 2 dimensions, {span(LOCAL_STEPS)} local steps, at most "
@@ -245,9 +246,11 @@ class FedAvg:
     name = NAME
 
     def space(self, claim: Claim) -> FedAvgRuns:
+        """Return the space in which the claim is searched."""
         return FedAvgRuns(claim)
 
     def parse(self, data: Mapping[str, Any], claim: Claim) -> FedAvgPoint:
+        """Read a point from plain data, not yet checked."""
         return run_points.parse(data, claim)
 
     def runs_as(self, claim: Claim) -> tuple[Algorithm, Participation]:
@@ -255,6 +258,7 @@ class FedAvg:
         return _of_three(claim, "2/(8 + step_index)")
 
     def from_setting(self, claim: Claim, setting: Setting, rounds: int, **given: Any) -> FedAvgPoint:
+        """Make the exact point of a setting, for a claim."""
         return run_points.from_setting(claim, setting, rounds, **given)
 
 

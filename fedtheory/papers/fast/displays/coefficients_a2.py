@@ -139,7 +139,7 @@ CAPS = {
     name: Cap(left_side(constant, z**2), lambda c: setting(cap=c / (L * K)))
     for name, constant in (("a2.11", 15), ("a2.22", 30))
 }
-"""What the printed caps of z are for."""
+"""Inequalities that need the printed caps of z."""
 
 
 def squared_cap(cap: sympy.Rational) -> Region:

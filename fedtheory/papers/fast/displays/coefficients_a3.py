@@ -42,7 +42,7 @@ CAPS = {
     "a3.30_noise": Cap(noise_absorption(m), lambda c: cohort_cap(m, c)),
     "a3.38_noise": Cap(noise_absorption(n), lambda c: cohort_cap(n, c)),
 }
-"""What the printed caps of z, a constant over a cohort, are for."""
+"""Inequalities that need the printed caps of z, each a constant over a cohort."""
 
 
 def _absorptions(equation: str, size: sympy.Expr) -> Iterable[Step]:

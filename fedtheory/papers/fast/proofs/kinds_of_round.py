@@ -57,14 +57,17 @@ class Kinds:
 
     @property
     def plain(self) -> Where:
+        """The conditions without the Young parameter."""
         return region(1 / (8 * L * K), convex=self.convex)
 
     @property
     def with_young(self) -> Where:
+        """The conditions with a Young parameter a > 0."""
         return region(1 / (8 * L * K), Condition("a", "positive"), convex=self.convex)
 
     @property
     def sgd(self) -> LocalSGD:
+        """The local SGD of a cohort's clients."""
         return LocalSGD(Axioms(self.plain, eta, size), L, sigma**2, self.convex)
 
     @property
@@ -78,7 +81,10 @@ class Kinds:
         return conditional_mean(atom_of(self.sgd.gradient_at_start).atom, ARBITRARY, RING)
 
     def mixed(self, whole: Theorem, other: Vector, multiple: Scalar) -> Theorem:
-        """Of a bound given the cohort, with ``multiple`` times <mean_S grad F_i(x), other> in it: given the start."""
+        """Turn a bound given the cohort into one given the round's start, by mixing both kinds of round.
+
+        The bound has ``multiple`` times <mean_S grad F_i(x), other> in it.
+        """
         sizes = [instantiate(whole, {"size": number}, self.with_young) for number in (m, n)]
         return mix(self._snapshot(sizes[0]), self._arbitrary(sizes[1], other, multiple), q, self.with_young)
 

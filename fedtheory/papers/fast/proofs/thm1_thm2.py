@@ -99,6 +99,7 @@ _CURVED = 2 * L**2 * K * eta
 
 @cache
 def strongly_convex() -> Theorem:
+    """Contraction of E|x+ - x*|^2 in a round of strongly convex clients, under eta <= mu/(8 L^2 K)."""
     return _contraction(
         _CURVED,
         mu / (8 * L**2 * K),
@@ -110,6 +111,7 @@ def strongly_convex() -> Theorem:
 
 @cache
 def strongly_convex_averaged() -> Theorem:
+    """Contraction of E|x+ - x*|^2 under eta <= h mu/(8 L^2 K), with noise that falls with the cohort."""
     return _contraction(
         _CURVED / h,
         mu * h / (8 * L**2 * K),
@@ -121,6 +123,7 @@ def strongly_convex_averaged() -> Theorem:
 
 @cache
 def nonconvex() -> Theorem:
+    """Descent of E F(x+) in a round, under eta <= 1/(8 L K)."""
     return _descent(
         z,
         1 / (8 * L * K),
@@ -132,6 +135,7 @@ def nonconvex() -> Theorem:
 
 @cache
 def nonconvex_averaged() -> Theorem:
+    """Descent of E F(x+) under eta <= h/(16 L K), with noise that falls with the cohort."""
     return _descent(
         z / h, h / (16 * L * K), 1 - 7 * z / h, p**2 + (q / m * 6 / 5 + q * 7 / 4 + p * 6) * z, h * L * eta * 3
     )
@@ -139,6 +143,7 @@ def nonconvex_averaged() -> Theorem:
 
 @cache
 def nonconvex_sharp() -> Theorem:
+    """Descent of E F(x+) under eta <= 1/(42 L K), with sharper constants."""
     return _descent(2 * z, 1 / (42 * L * K), 1 - 21 * z, p**2 + 22 * z, (h * 2 + _one * 11 / 5) * L * eta)
 
 
@@ -175,7 +180,7 @@ _PERIODIC: dict[str, OfRounds] = {
     "thm1": PeriodicDescent(nonconvex, LETTERS),
     "thm2": PeriodicContraction(strongly_convex, LETTERS),
 }
-"""Of the same theorems on one round, with snapshots at fixed times."""
+"""Theorems on runs with snapshots at fixed times, from the same theorems on one round."""
 
 _SAYS = {
     "thm1": "F falls in a round", "thm2": "a round contracts", "cor3": "a round contracts",

@@ -51,7 +51,7 @@ def _projected(other: Vector) -> Theorem:
 
 @cache
 def cohort_round() -> Theorem:
-    """What |x+ - x*|^2 is at most after a round of any cohort, with <b_S, D>, rounded up."""
+    """Bound |x+ - x*|^2 after a round of any cohort, with <b_S, D>; coefficients are rounded up."""
     whole, x = _curved().one_round, _KINDS.sgd.start
     drift = (1 + 10 * z) * K**2 * eta**2 * sigma_G**2
     noise = ((1 + z) / size + (1 - 1 / K) * z * 8 / 3) * K * eta**2 * sigma**2
@@ -72,6 +72,7 @@ def _pull(theorem: Theorem) -> Scalar:
 
 @cache
 def snapshot() -> Theorem:
+    """Bound E|x+ - x*|^2 after a snapshot, whose uniform cohort has no bias."""
     drawn, D = expect_uniform(instantiate(cohort_round(), {"size": m}, _WHERE), m, share, _WHERE), _KINDS.sgd.distance
     cross = coefficient(drawn.form, _KINDS.sgd.start, _curved().at_optimum.under("M"))
     return combine([(drawn, 1), (_KINDS.sgd.axioms.optimal(D), -cross)], where=_WHERE, context="kind", kind=UNIFORM)
@@ -79,6 +80,7 @@ def snapshot() -> Theorem:
 
 @cache
 def arbitrary() -> Theorem:
+    """Bound E|x+ - x*|^2 after an arbitrary round, with <b, D>."""
     whole = instantiate(cohort_round(), {"size": n}, _WHERE)
     premises: Multiples = [(expect_arbitrary(whole, n), 1), (_projected(_KINDS.sgd.distance), -_pull(whole))]
     return combine(premises, where=_WHERE, context="kind", kind=ARBITRARY)

@@ -34,7 +34,7 @@ LONGEST_INTERVAL = 10**7
 
 @dataclass(frozen=True)
 class RoundMoments:
-    """Of a client's weight omega in one round, where M is the number of its intervals that have ended.
+    """Moments of a client's weight omega in one round, where M is the number of its intervals that have ended.
 
     Attributes:
         initial: P(M = 0); the weight is then 1.
@@ -192,7 +192,7 @@ def _followed(probabilities: Sequence[float], cutoff: int | float, rounds: int) 
 
 
 def average_error(probabilities: Row, cutoff: int | float, horizons: Sequence[int]) -> list[Any]:
-    """For each horizon T: the mean over clients and rounds t < T of E[(p_n omega_t^n - 1)^2].
+    """Compute the mean over clients and rounds t < T of E[(p_n omega_t^n - 1)^2], for each horizon T.
 
     >>> average_error((Fraction(1, 2),), 2, [1, 4]), average_error((0.5,), 2, [4])
     ([Fraction(1, 4), Fraction(23, 128)], [0.1796875])
@@ -201,7 +201,7 @@ def average_error(probabilities: Row, cutoff: int | float, horizons: Sequence[in
 
 
 def average_scale(probabilities: Row, cutoff: int | float, horizons: Sequence[int]) -> list[Any]:
-    """For each horizon T: the mean over clients and rounds t < T of E[p_n (omega_t^n)^2].
+    """Compute the mean over clients and rounds t < T of E[p_n (omega_t^n)^2], for each horizon T.
 
     >>> average_scale((Fraction(1, 2),), 2, [1, 3])  # 1/2, 1/2, and (1 + 4)/2 1/2
     [Fraction(1, 2), Fraction(3, 4)]
@@ -250,7 +250,7 @@ def largest_scale(probabilities: Row, cutoff: int | float, rounds: int) -> Any:
 
 @dataclass(frozen=True)
 class GivenSummary:
-    """What claims ask of given weights over some rounds.
+    """Summary of given weights over some rounds, as claims ask for it.
 
     Attributes:
         error, scale: the means over clients and rounds of (p omega - 1)^2 and of p omega^2.
@@ -264,7 +264,7 @@ class GivenSummary:
 
 
 def given_summary(probabilities: Row, rows: Sequence[Row], rounds: int) -> GivenSummary:
-    """Of rows in a cycle, over so many rounds.
+    """Summarise rows of given weights, which repeat in a cycle, over so many rounds.
 
     >>> given_summary((Fraction(1, 2),), ((Fraction(2),), (Fraction(4),)), 3)
     GivenSummary(error=Fraction(1, 3), scale=Fraction(4, 1), largest_error=Fraction(1, 1), largest_scale=Fraction(8, 1))

@@ -32,7 +32,7 @@ MOST_CLIENTS = 12
 """Clients all of whose sets are looked at."""
 
 State = tuple[tuple[int, int], ...]
-"""By client: (intervals that have ended, rounds that they cover)."""
+"""State of the weights: for each client, the number of intervals that have ended, and of the rounds that they cover."""
 
 
 def weight_of(client: tuple[int, int]) -> Fraction:
@@ -75,7 +75,7 @@ def attendances(probabilities: Row) -> list[tuple[Any, tuple[int, ...]]]:
 
 
 def estimated_sums(rounds: WeightedRounds, objective: Row, horizons: Sequence[int]) -> list[Any]:
-    """For each horizon T: sum_{t<T} E|grad of sum_n phi_n F_n (x_t)|^2 under Algorithm 2's weights.
+    """Compute sum_{t<T} E|grad of sum_n phi_n F_n (x_t)|^2 under Algorithm 2's weights, for each horizon T.
 
     Raises:
         Unfollowed: the weights have too many states.
@@ -134,7 +134,13 @@ def _after(
 
 
 def law_given_weights(probabilities: Row, cutoff: int | float, history: Sequence[Sequence[int]]) -> Law:
-    """Who takes part in round 0, given the estimated weights of all rounds, which are those that this history leads to.
+    """Return the law of round 0's participants, given the estimated weights of all rounds.
+
+    The weights are those that this history leads to.
+
+    The weights are those that this history leads to.
+
+    The weights are those that this history leads to.
 
     Raises:
         ValueError: the history has no positive probability.
@@ -170,8 +176,10 @@ def law_given_weights(probabilities: Row, cutoff: int | float, history: Sequence
 def participation_given_scale(
     probabilities: Row, cutoff: int | float, rounds: int
 ) -> dict[Fraction, tuple[Fraction, Row]]:
-    """By value of Q = max_{t<T} (1/N) sum_n p_n omega_n^2 under Algorithm 2: its chance, and P(client n takes part in
-    round 0 | Q). Where that is not p_n, a step that is chosen by Q is not independent of who takes part.
+    """Return the law of Q = max_{t<T} (1/N) sum_n p_n omega_n^2 under Algorithm 2, and participation given its value.
+
+    Each value of Q has its chance, and P(client n takes part in round 0 | Q). Where that is not p_n, a step that is
+    chosen by Q is not independent of who takes part.
 
     >>> found = participation_given_scale((Fraction(9, 10),), cutoff=2, rounds=3)
     >>> {str(Q): (str(chance), *map(str, first)) for Q, (chance, first) in found.items()}

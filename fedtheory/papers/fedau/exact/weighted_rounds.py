@@ -42,7 +42,7 @@ WEIGHTED = (Constant, GivenWeights, Known, FedAUWeights)
 """The aggregations whose rounds these are."""
 
 STEPS = ("local_lr", "global_lr")
-"""What a question may state in a ball: the steps that a claim chooses may be irrational."""
+"""Step sizes that a question may state in a ball: those that a claim chooses may be irrational."""
 
 
 class Unfollowed(Unserved, Undecided):
@@ -75,10 +75,12 @@ class WeightedRounds:
 
     @property
     def clients(self) -> int:
+        """The number of clients."""
         return len(self.slopes)
 
     @property
     def dimension(self) -> int:
+        """The dimension of the iterates."""
         return len(self.start)
 
     @property
@@ -99,7 +101,7 @@ class WeightedRounds:
         return tuple(row[d] for row in self.curvatures)
 
     def largest_weights(self, rounds: int) -> Row:
-        """By client, in any of so many rounds."""
+        """Return the largest weight that each client can have in any of so many rounds."""
         if self.rows:
             return tuple(map(max, zip(*self.rows, strict=True)))
         longest = longest_interval(self.cutoff, rounds)
@@ -180,8 +182,16 @@ def answer(question: Question, value: Any) -> Any:
 
 
 def weighted_rounds(question: Question) -> WeightedRounds:
-    """What the question's setting does in a round. Steps may be stated, as ``local_lr`` and ``global_lr``: a claim may
-    choose irrational ones, which are balls. In balls all steps are, which keeps their powers from growing by digits.
+    """Read the rounds of weighted updates off a question's setting.
+
+    Steps may be stated, as ``local_lr`` and ``global_lr``: a claim may choose irrational ones, which are balls. In
+    balls all steps are, which keeps their powers from growing by digits.
+
+    Steps may be stated, as ``local_lr`` and ``global_lr``: a claim may choose irrational ones, which are balls. In
+    balls all steps are, which keeps their powers from growing by digits.
+
+    Steps may be stated, as ``local_lr`` and ``global_lr``: a claim may choose irrational ones, which are balls. In
+    balls all steps are, which keeps their powers from growing by digits.
 
     Raises:
         Unserved: the setting has no weighted updates, or its federation or its participants are others than here.
@@ -234,7 +244,7 @@ def mean_of(weights: Row, values: Sequence[Any]) -> Any:
 
 
 def minimiser(rounds: WeightedRounds, objective: Row) -> tuple[list[Any], list[Any]]:
-    """Of sum_n phi_n F_n: its curvatures, and where it is smallest.
+    """Return the curvatures of sum_n phi_n F_n, and its minimiser.
 
     Raises:
         Unserved: it has no unique minimiser.
@@ -251,8 +261,10 @@ def minimiser(rounds: WeightedRounds, objective: Row) -> tuple[list[Any], list[A
 
 @dataclass(frozen=True)
 class Training:
-    """What one client does in one coordinate y = x - origin: its summed gradients are ``slope`` y + ``offset`` in the
-    mean, with the variance ``noise``."""
+    """Local training of one client in one coordinate y = x - origin.
+
+    Its summed gradients are ``slope`` y + ``offset`` in the mean, with the variance ``noise``.
+    """
 
     slope: Any
     offset: Any
@@ -312,7 +324,7 @@ def round_map(column: Sequence[Training], rounds: WeightedRounds, weights: Row, 
 
 
 def given_sums(rounds: WeightedRounds, objective: Row, horizons: Sequence[int]) -> list[Any]:
-    """For each horizon T: sum_{t<T} E|grad of sum_n phi_n F_n (x_t)|^2, by binary powers of one cycle's map."""
+    """Compute sum_{t<T} E|grad of sum_n phi_n F_n (x_t)|^2 for each horizon T, by binary powers of one cycle's map."""
     curvatures, origin = minimiser(rounds, objective)
     sums = [0] * len(horizons)
     for d, column in enumerate(training(rounds, origin)):

@@ -147,7 +147,7 @@ class FedauPoint(Point):
 
     @property
     def met(self) -> Mapping[str, str]:
-        """What its noise and its participants meet."""
+        """The assumptions that its noise and its participants meet, with reasons."""
         return {**NOISE[TWO_POINT], **INDEPENDENT_CLIENTS}
 
     def examined(self, statement: Claim, follow: bool = True) -> Examined:

@@ -47,11 +47,11 @@ LONGEST = {1: 24, 2: 6}
 """Rounds of a candidate with estimated weights, by the number of clients that may be absent."""
 
 NEARLY = 1 / 9
-"""How far off 1/p_n nearly optimal weights may be."""
+"""Largest relative distance of nearly optimal weights from 1/p_n."""
 
 DIMENSIONS = (1, 1, 2)
 LOCAL_STEPS = (1, 1, 2, 5, 10)
-"""What is drawn, as often as it stands here."""
+"""Numbers of local steps to draw from, each as often as it stands here."""
 
 FAMILIES = ("one", "pair", "identical", "single", "random")
 WEIGHT_FAMILIES = ("ones", "best", "near", "random")
@@ -90,6 +90,7 @@ class FedauRuns(Space):
 
     @property
     def searched(self) -> str:
+        """Description of the runs that are searched, in words."""
         estimated = f", estimated ones over at most {max(LONGEST.values())}" if self.estimates or self.chooses else ""
         rounds = "one round" if self.of_a_round else f"given weights over {span(HORIZONS.tolist())} rounds{estimated}"
         return (
@@ -252,7 +253,7 @@ class FedauRuns(Space):
     # Assessment ------------------------------------------------------------------------------------------------------
 
     def readings(self, found: Found) -> tuple[str, ...]:
-        """Under which options of the claim's ambiguity about weights the run is the one found."""
+        """Return the options of the claim's ambiguity about weights under which the run is the one found."""
         run: FedauRun = found.point
         if readings.CONDITIONING in self.options:
             informed = not run.weights and run.history

@@ -14,16 +14,16 @@ from .run_search import FedauRuns
 
 
 class WeightedUpdates:
-    """What claims about Algorithm 1 of FedAU are about."""
+    """Subject of claims about Algorithm 1 of FedAU."""
 
     name = "fedau"
 
     def space(self, claim: Claim) -> FedauRuns:
-        """Where the claim is searched."""
+        """Return the space in which the claim is searched."""
         return FedauRuns(claim)
 
     def findings(self, claim: Claim) -> Iterator[tuple[str, str, dict[str, Any]]]:
-        """What estimated weights make of the claim's hypotheses."""
+        """Find consequences of estimated weights for the claim's hypotheses."""
         return estimated_weights_findings(claim)
 
     def runs_as(self, claim: Claim) -> tuple[Algorithm, Participation]:

@@ -21,8 +21,10 @@ from ....subjects.short_numbers import short
 from .weight_points import INTERVAL_FUNCTIONALS, Weights, WeightsPoint, chosen_cutoff
 
 RESOLUTION = 1e-11
-"""What a weight error in floating point may be off, up to 10,000 rounds; in proportion to the rounds beyond. It was
-measured below 1e-12 (``fedtheory.weights``). A left side enters a ratio less this much."""
+"""Error of a weight error in floating point, up to 10,000 rounds; beyond, it grows in proportion to the rounds.
+
+It was measured below 1e-12 (``fedtheory.weights``). A left side enters a ratio less this much.
+"""
 
 LONGEST = 2 * 10**4
 """Rounds of a candidate whose cutoff comes into play, which takes a Fourier transform; fifty times as many else."""
@@ -64,6 +66,7 @@ class EstimatedWeights(Space):
 
     @property
     def searched(self) -> str:
+        """Description of the weights that are searched, in words."""
         clients = "one client" if self.single else f"at most {MOST_CLIENTS} clients"
         none = " or none" if self.may_lack_cutoff else ""
         return (
@@ -102,7 +105,7 @@ class EstimatedWeights(Space):
         return replace(candidate, weights=Weights(probabilities, cutoff, _affordable(cutoff, rounds)))
 
     def readings(self, found: Found) -> tuple[str, ...]:
-        """Under which readings the point is the one found: all, where an interval has ended for certain."""
+        """Return the readings under which the point is the one found: all, where an interval has ended for certain."""
         ended = found.point.rounds > found.point.cutoff
         return self.conditions if ended else (found.candidate.condition,)
 

@@ -1,8 +1,8 @@
-"""Lemmas B.3.1 to B.3.3 and B.5.1 and Theorems 1 and 2, composed by the kernel from its axioms: what one round does.
+"""Lemmas B.3.1 to B.3.3 and B.5.1 and Theorems 1 and 2, composed by the kernel from its axioms: one round's progress.
 
-With g = grad F(x) of any mean F = sum phi_i F_i, |grad F_i(x) - g| <= d, s_i the sum of client i's gradients along its
-path, z = L K gamma and c = gamma eta, given the start x of a round that ends in x+ and its weights, for z <= 1/15 and
-c <= 1/(4 L K):
+Let g = grad F(x) of any mean F = sum phi_i F_i, with |grad F_i(x) - g| <= d; s_i is the sum of client i's gradients
+along its path. Let z = L K gamma <= 1/15 and c = gamma eta <= 1/(4 L K). Given the start x of a round that ends in x+
+and its weights:
 
     |s_i|^2 <= K^2 (4 L^2 K gamma^2 sigma^2 + 27/8 d^2 + 27/8 |g|^2)                                           (= C)
     -c <g, B + A> = c/(2 K) (|K g - B - A|^2 - K^2 |g|^2 - |B + A|^2),    B = sum_k mean grad F_i(x_{i,k}),
@@ -223,7 +223,7 @@ def nearly_optimal() -> Theorem:
 
 
 _WIDE = region(steps=(Condition("eta", "capped", _one * 11 / (60 * L * K)), _FREE_GLOBAL))
-"""With z <= 11/60, which is above 1/sqrt 30."""
+"""Conditions with z <= 11/60, which is above 1/sqrt 30."""
 
 
 _RISE = k + k**2 / K + 2 * k**3 / K**2
@@ -268,13 +268,13 @@ def _drift(path: Theorem, moved: Vector, rise: Scalar) -> Theorem:
 
 @cache
 def local_drift() -> Theorem:
-    """For k < K."""
+    """Bound a client's drift before its last local step, for z <= 11/60."""
     return _drift(_path(), AXIOMS.vector(ITERATE) - _x, _RISE)
 
 
 @cache
 def last_drift() -> Theorem:
-    """At k = K."""
+    """Bound a client's drift after its K local steps, for z <= 11/60."""
     return _drift(last_step(_path()), AXIOMS.vector(LAST) - _x, 4 * K)
 
 
@@ -323,13 +323,13 @@ def _slow_drift(path: Theorem, moved: Vector, rise: Scalar) -> Theorem:
 
 @cache
 def local_slow_drift() -> Theorem:
-    """For k < K."""
+    """Bound a client's drift before its last local step, for z <= 1/4."""
     return _slow_drift(_slow_path(), AXIOMS.vector(ITERATE) - _x, _SLOW_RISE)
 
 
 @cache
 def last_slow_drift() -> Theorem:
-    """At k = K."""
+    """Bound a client's drift after its K local steps, for z <= 1/4."""
     return _slow_drift(last_step(_slow_path()), AXIOMS.vector(LAST) - _x, 7 * K / 4)
 
 

@@ -144,19 +144,19 @@ def late() -> Theorem:
 
 @cache
 def late_rounded() -> Theorem:
-    """With 1 for q."""
+    """E(p omega - 1)^2 <= 2 C/t + q^(2C) for t >= C, with 1 for a factor q."""
     return _late(2 * C / HISTORY + a**2)
 
 
 @cache
 def late_blocks() -> Theorem:
-    """The same by the number of intervals."""
+    """E(p omega - 1)^2 <= q/m + q^(2C) for t >= C, where m intervals of C rounds fit in."""
     return _late(q / m + a**2)
 
 
 @cache
 def late_absence() -> Theorem:
-    """At most q."""
+    """E(p omega - 1)^2 <= q for t >= C."""
     return _late(q)
 
 
@@ -195,7 +195,7 @@ def _given(where: Where, bound: Scalar) -> Theorem:
 
 @cache
 def early_absence() -> Theorem:
-    """At most q, from t = 0 on."""
+    """E(p omega - 1)^2 <= q for 0 <= t < C."""
     return _early(FROM_0, q)
 
 
@@ -204,7 +204,7 @@ _BOUND = 2 * C * q / t + a**2
 
 @cache
 def early_cutoff() -> Theorem:
-    """At most C, from t = 0 on."""
+    """E(p omega - 1)^2 <= C for 0 <= t < C."""
     return _early(FROM_0, C)
 
 

@@ -34,7 +34,7 @@ drift = L**2 * eta_L**2 * G**2 * squares
 
 
 def setting(*extra: Part) -> Region:
-    """What is given, and all other constants wherever the vocabulary allows."""
+    """Return the given conditions, and for all other constants whatever the vocabulary allows."""
     named = {name for name, _, _ in extra}
     free = (
         positive("global_lr"),

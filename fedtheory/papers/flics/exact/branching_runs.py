@@ -41,7 +41,7 @@ from .selected import (
 from .runs import CANCELLATION, Followed
 
 LEAST_ROUNDS = 8
-"""Over fewer rounds, one history after the other takes no longer."""
+"""Least number of rounds to compute so: over fewer, one history after the other takes no longer."""
 LARGEST_GRID = 2**20
 """Entries of an array."""
 
@@ -122,7 +122,7 @@ def _along(terms: np.ndarray) -> np.ndarray:
 
 
 class Branching(Followed):
-    """As ``Followed``, in floats, where answers are counted and clients answer on their own.
+    """Runs as in ``Followed``, in floats, where answers are counted and clients answer on their own.
 
     Attributes:
         counts: (answers, groups). sums: (sums, groups). there: (rounds, states, groups). chance: (rounds, states).
@@ -304,7 +304,10 @@ def _far(ways: np.ndarray, ratios: Sequence[np.ndarray], by_state: bool) -> np.n
 
 
 def var_rates(history: np.ndarray, availability: np.ndarray, budget: np.ndarray, weight: Sequence[float]) -> np.ndarray:
-    """As ``selection.rational.var_rates``, for many histories: (..., groups) of (..., groups), and (...) of budgets."""
+    """Compute ``selection.rational.var_rates`` for many histories at once.
+
+    Histories and availability are (..., groups), budgets (...), and the rates (..., groups).
+    """
     shape = np.broadcast_shapes(history.shape, availability.shape, (*budget.shape, 1))
     history, availability = np.broadcast_to(history, shape), np.broadcast_to(availability, shape)
     budget = np.broadcast_to(budget, shape[:-1])

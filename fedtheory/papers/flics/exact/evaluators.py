@@ -1,4 +1,4 @@
-"""What a setting says of FLICS's quantities and functionals; see ``one_round``, ``runs`` and ``policy``.
+"""Evaluators of FLICS's quantities and functionals on a setting; see ``one_round``, ``runs`` and ``policy``.
 
 Without rounds a question is about the round from x_0; with rounds it is about runs of so many rounds.
 """
@@ -49,7 +49,7 @@ OF_RUNS: dict[str, Callable[[Followed], list[Any]]] = {
     "mean_mismatch": lambda run: [root(mean) for mean in _means(run.mean_mismatch)],
     "weight_mismatch": lambda run: [root(mean) for mean in _means(run.squared_mismatch)],
 }
-"""By quantity, its values after 1, 2, ... rounds."""
+"""Values of each quantity after 1, 2, ... rounds."""
 
 OF_ROUNDS = (
     "mean_update_length", "squared_mean_update", "squared_state_update", "weighted_pseudogradient",

@@ -45,7 +45,7 @@ from .selected import (
 from .training import noise_of_a_coordinate, training
 
 FACTOR, PRINTED_FACTOR, PROVED_FACTOR = "factor", "1 + epsilon^", "epsilon^"
-"""What Lemma 4 multiplies the mean update with."""
+"""Readings of the factor with which Lemma 4 multiplies the mean update."""
 
 LOCAL_INDEX, FROM_ONE, FROM_ZERO = "local gradients", "k = 1..K-1", "k = 0..K-1"
 
@@ -58,7 +58,10 @@ LARGEST_STEPS = 1000
 
 @dataclass(frozen=True)
 class Answering:
-    """What may be the case in a round: with this probability, P(0), P(1), ... clients of each group answer."""
+    """A case that may occur in a round, with its probability and laws.
+
+    A law has the probabilities P(0), P(1), ... that so many clients of its group answer.
+    """
 
     probability: Any
     laws: tuple[tuple[Any, ...], ...]
@@ -66,7 +69,7 @@ class Answering:
 
 @dataclass(frozen=True)
 class SelectedRound:
-    """Who answers in a round from x_0, what the server divides by, and what clients do.
+    """One round from x_0: the clients that answer, the estimates that the server divides by, and the clients' training.
 
     The case is drawn; then clients answer independently, so the numbers S_j of answers have the means s_j and the
     covariance Sigma. The server forms Delta = sum_j weight_j / estimate_j * (sum of the updates of group j), where
@@ -267,7 +270,7 @@ class SelectedRound:
         return self._number(stated["estimate_error"]) / self._number(stated["least_participation"])
 
     def values(self, names: Collection[str], reading: Mapping[str, str]) -> dict[str, Any]:
-        """Those of the quantities that a round alone has."""
+        """Return those of the quantities that a round alone has."""
         y, s, divided = self._scales, self.participation, reading.get(DIVISION) == DIVIDED
         first = 1 if reading.get(LOCAL_INDEX) == FROM_ONE else 0
         known = {

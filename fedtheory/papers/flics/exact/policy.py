@@ -22,7 +22,7 @@ LARGEST_GROUPS = 12
 
 
 def answer_variance(answers: str, rate: Any, available: int) -> Any:
-    """Of the number of a group's answers, where ``answers`` is as in ``Selection``."""
+    """Compute the variance of the number of a group's answers, where ``answers`` is as in ``Selection``."""
     if answers == "independent":
         return rate * (1 - rate / available) if available else rate * 0
     part = rate - math.floor(rate)

@@ -29,7 +29,7 @@ from .selected import (
 )
 
 SPREAD, IN_COROLLARY, IN_PROOF, IN_OBJECTIVE = "sigma_T", "of Corollary 1.1", "of the proof", "the policy's objective"
-"""Which sigma_T Theorem 2 speaks of."""
+"""Readings of sigma_T in Theorem 2."""
 
 LARGEST_ANSWERS = 10**4
 """Clients times rounds whose answers are told apart in Fractions."""
@@ -63,7 +63,7 @@ class PolicyTrace:
         return proxy(found, self.weight)
 
     def gap(self, rounds: int) -> Any:
-        """How far the policy's objective is from the best one."""
+        """Compute the gap between the policy's objective and the best one."""
         return proxy(self.estimates[rounds - 1], self.weight) - self.best(rounds)
 
     def price_drift(self, rounds: int) -> Any:
@@ -154,7 +154,7 @@ def limit(question: Question, least: Any) -> Any:
 
 
 def answers_of(question: Question) -> tuple[int, Fraction]:
-    """Of one group: its clients, and with which probability each of them answers, in every round.
+    """Return the number of one group's clients, and the probability with which each of them answers in every round.
 
     Raises:
         Unserved: there are several groups, or rounds differ, or s^ does not count answers.

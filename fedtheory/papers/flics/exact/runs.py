@@ -65,7 +65,7 @@ class _Node:
 
 
 _Past = tuple[int | None, tuple]
-"""What the future depends on: the state of availability, where it has a memory, and the sums of what was counted."""
+"""State on which the future depends: that of availability, where it has a memory, and the sums of what was counted."""
 
 
 class Followed:

@@ -1,4 +1,4 @@
-"""What a server's selection of clients by groups has to work with, read off a setting: exact numbers.
+"""Numbers of a server's selection of clients by groups, read off a setting exactly.
 
 Clients of a group share their objective, whose Hessian is diagonal, so that coordinates do not meet: every coordinate
 is followed on its own. The objective is F = sum_j p_j F_j.
@@ -31,7 +31,7 @@ DIVISION, DIVIDED, UNDIVIDED = "line 14", "divided", "not divided"
 """Whether the sum of the updates is divided by the number of answers."""
 
 COUNTS, RECEIVED, PLANNED = "counts", "received", "planned"
-"""What the participation estimate counts: answers (line 7), or the rates asked for (display (6))."""
+"""Readings of what the participation estimate counts: answers (line 7), or the rates asked for (display (6))."""
 
 BEGINNING, FORGOTTEN, COUNTED = "start", "forgotten", "counted"
 """The estimate before round 1: it is forgotten, as in display (6), or it counts as one round."""
@@ -171,7 +171,7 @@ def selection_of(setting: Setting) -> VarSelection:
 
 
 def states_of(setting: Setting, round: int, exact: bool) -> list[tuple[Any, Counts]]:
-    """How many clients of each group may be there in a round (rounds count from 0), and with which probability.
+    """Return the law of how many clients of each group are there in a round; rounds count from 0.
 
     Raises:
         Unserved: the process is not one in which that is known; or, if ``exact``, in floating point only.
@@ -208,8 +208,13 @@ def states_of(setting: Setting, round: int, exact: bool) -> list[tuple[Any, Coun
 
 
 def going_on(setting: Setting, round: int, state: int | None, exact: bool) -> list[tuple[Any, Counts, int | None]]:
-    """As ``states_of``, given the state of the round before, with the state that comes; ``None``: there is none, before
-    the first round or where rounds are independent.
+    """Return the law of ``states_of`` given the state of the round before, with the state that comes.
+
+    A state is ``None`` before the first round, or where rounds are independent.
+
+    A state is ``None`` before the first round, or where rounds are independent.
+
+    A state is ``None`` before the first round, or where rounds are independent.
 
     Raises:
         Unserved: as ``states_of``.
@@ -228,7 +233,7 @@ def _check_chain(process: GroupChain, groups: Sequence[int]) -> None:
 
 
 def stationary_counts(setting: Setting) -> list[tuple[Fraction, Counts]]:
-    """How many clients of each group may be there in any round, and with which probability.
+    """Return the law of how many clients of each group are there in any round.
 
     Raises:
         Unserved: the process is no stationary ergodic chain.
@@ -273,7 +278,7 @@ def count_law(chances: Sequence[Any]) -> list[Any]:
 
 @dataclass(frozen=True)
 class Settled:
-    """What availability and budget are in the end.
+    """Availability and budget in the end.
 
     Attributes:
         beginning: rounds until then.

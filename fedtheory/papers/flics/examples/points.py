@@ -55,7 +55,7 @@ LARGEST = {
     PolicyTrace: {"groups": 4, "rounds": 40},
     Answers: {"clients": 10**4, "rounds": 10**4},
 }
-"""What a point may have: exact arithmetic takes too long beyond."""
+"""Largest numbers that a point may have: exact arithmetic takes too long beyond."""
 
 LARGEST_ANSWERS = 10**4
 """clients * rounds of ``Answers``."""
@@ -149,7 +149,7 @@ class SelectionPoint(Point):
 
     @property
     def met(self) -> Mapping[str, str]:
-        """What its noise, its answers and its availability meet."""
+        """The assumptions that its noise, its answers and its availability meet, with reasons."""
         who = self._who
         why = ANEW if who is None else who.stationary
         return {**NOISE[TWO_POINT], **ANSWERS, **({STATIONARY_AVAILABILITY: why} if why else {})}

@@ -51,6 +51,7 @@ class Selections(Space):
 
     @property
     def searched(self) -> str:
+        """Description of the points that are searched, in words."""
         what = {
             SelectionRound: "single rounds of FLICS",
             SelectionRun: "runs of FLICS on quadratics",

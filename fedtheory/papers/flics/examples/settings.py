@@ -124,8 +124,16 @@ class _OfSetting:
 
 @dataclass(frozen=True)
 class Trace:
-    """Who is there, and what the server may ask for: the groups' weights p, and round by round how many clients of
-    each group are there and the budget; the last round given stays for ever.
+    """Availability and budget round by round, with the groups' weights p.
+
+    Each round has the number of clients of each group that are there, and the budget. The last round given stays for
+    ever.
+
+    Each round has the number of clients of each group that are there, and the budget. The last round given stays for
+    ever.
+
+    Each round has the number of clients of each group that are there, and the budget. The last round given stays for
+    ever.
 
     Raises:
         ValueError: a number is out of bounds.
@@ -153,8 +161,13 @@ class Trace:
 
 @dataclass(frozen=True)
 class Process:
-    """Who is there, as a finite Markov chain, and a budget that allows everybody: who is there is asked, and answers,
-    so that planned and received counts are the same.
+    """Availability as a finite Markov chain, and a budget that allows everybody.
+
+    Whoever is there is asked, and answers, so that planned and received counts are the same.
+
+    Whoever is there is asked, and answers, so that planned and received counts are the same.
+
+    Whoever is there is asked, and answers, so that planned and received counts are the same.
 
     Attributes:
         weight: (groups,), p > 0. counts: (states, groups), clients of each group that are there.
@@ -193,7 +206,7 @@ class Process:
 
     @cached_property
     def chain(self) -> GroupChain:
-        """As a participation process."""
+        """The participation process."""
         return GroupChain(self.groups, self.counts, self.initial, self.transitions)
 
     @property
@@ -265,7 +278,7 @@ class PolicyTrace(_OfSetting):
 
     @cached_property
     def setting(self) -> Setting:
-        """What is trained on the way does not matter."""
+        """The setting; its training plays no part."""
         return along_a_trace(self.trace.weight, self.trace.availability, self.trace.budget)
 
 
@@ -286,8 +299,10 @@ class Answers(_OfSetting):
 
 @dataclass(frozen=True)
 class State:
-    """What may be the case in a round: with this probability so many clients of each group are there, and the server
-    asks for so many of each."""
+    """A case that may occur in a round, with its probability.
+
+    So many clients of each group are there, and the server asks for so many of each.
+    """
 
     probability: Fraction
     availability: tuple[int, ...]
@@ -367,7 +382,7 @@ class SelectionRound:
         return SelectedRound(groups, self.estimate, cases, EXACT)
 
     def fixed(self, names: Collection[str]) -> dict[str, Any]:
-        """Those of the quantities that no reading decides."""
+        """Return those of the quantities that are the same under every reading."""
         (gradients,), (gradient,) = self.round.gradients, self.round.gradient
         known = {
             "smoothness": abs(self.curvature),

@@ -35,7 +35,7 @@ DRIFT = K * (K - 1) * (2 * K - 1) / 6 * eta**2 * G**2
 
 
 def region(step: Condition) -> Where:
-    """With this condition on c, and all else free."""
+    """Return the region with this condition on c, and all else free."""
     return Where(
         RING,
         (

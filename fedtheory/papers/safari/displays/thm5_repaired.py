@@ -1,7 +1,7 @@
-"""What Theorem 5 and its repaired statements rest on: steps that the paper does not print.
+"""Steps on which Theorem 5 and its repaired statements rest, and which the paper does not print.
 
-As in ``thm5``; W = V/K the mean of the gradients v over participants and steps, b = grad F_i(x*) and B its mean,
-|B| <= sigma_G; D the mean of E|x_k - x_r|^2.
+The letters are those of ``thm5``. W = V/K is the mean of the gradients v over participants and steps, b = grad F_i(x*)
+and B its mean, |B| <= sigma_G; D is the mean of E|x_k - x_r|^2.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How far empirical risks of pairs of hypotheses are off: exactly, by enumerating counts of (x, y)."""
+"""Deviations of empirical risks of pairs of hypotheses: exactly, by enumerating counts of (x, y)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from ....learning.finite_domains import FiniteClass, Law
 from ....learning.pooled_risk import Source, counted_tables, pooled
 
 Pair = tuple[Fraction, Fraction]
-"""How much more of its risk one hypothesis hides than another; and the smaller of the probability and the frequency
-with which they differ."""
+"""Two numbers on a pair of hypotheses h and g: (R(h) - R(g)) - (R^(h) - R^(g)), and min(P(h != g), P^(h != g))."""
 
 
 def deviation_quantile(hypotheses: FiniteClass, sources: Sequence[Source], confidence: Fraction) -> arb:

@@ -50,7 +50,7 @@ QUANTILES = (
 
 
 def stated(claim: Claim) -> tuple[str, ...]:
-    """What an instance of the claim states."""
+    """Return the names of the constants that an instance of the claim states."""
     used = {*claim.quantities, *(name for a in claim.assumptions for name in BY_ASSUMPTION.get(a.kind, ()))}
     used |= {"confidence"} if claim.functional.name in QUANTILES else set()
     used |= {"error_level"} if claim.functional.name.startswith("negated_failure") else set()

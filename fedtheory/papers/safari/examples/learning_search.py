@@ -1,4 +1,5 @@
-"""Where claims about learning problems are searched: problems with short rational numbers, drawn exactly."""
+"""The space in which claims about learning problems are searched: problems with short rational numbers, drawn
+exactly."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ LARGEST_POINTS, LARGEST_SAMPLES, LARGEST_CLIENTS = 3, 5, 30
 """Sizes of what is drawn: points of a domain, samples of a source, clients and samples of a client."""
 
 ROOM = Fraction(1, 10**9)
-"""By how much a constant that is a power is rounded up, relatively."""
+"""Relative amount by which a constant that is a power is rounded up."""
 
 LEAST_NOISE = Fraction(1, 1000)
 """Drawn where every constant is enough."""
@@ -51,6 +52,7 @@ class LearningProblems(Space):
 
     @property
     def searched(self) -> str:
+        """Description of the problems that are searched, in words."""
         if self.hiding:
             return f"two points, 2 to {LARGEST_CLIENTS} clients with 1 to {LARGEST_CLIENTS} samples"
         if self.on_line:
@@ -158,7 +160,10 @@ class LearningProblems(Space):
         return None
 
     def readings(self, found: Found) -> tuple[str, ...]:
-        """On the line, whether a threshold in Q's support is asked for; else all alike."""
+        """Return the readings under which the find is one.
+
+        On the line, they differ in whether a threshold in Q's support is asked for; elsewhere they are all alike.
+        """
         if not self.on_line:
             return ("",)
         problem = found.candidate.problem

@@ -66,7 +66,7 @@ class LikelyLaw:
 
 
 def tables_of(sources: Sequence[Source]) -> int:
-    """How many tables of counts are gone through: all, or the likely ones of a source with many samples."""
+    """Count the tables of counts that are gone through: all, or the likely ones of a source with many samples."""
     return math.prod(
         2 * _half(source[1]) + 1 if _windowed(source) else number_of_tables([source]) for source in sources
     )

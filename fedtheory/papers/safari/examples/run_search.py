@@ -74,6 +74,7 @@ class ServerCandidate:
 
     @property
     def family(self) -> str:
+        """The family of the base candidate."""
         return self.base.family
 
     def setting(self, steps: Mapping[str, float], probability: float) -> Setting:
@@ -243,7 +244,7 @@ class ServerRuns(Runs):
         return setting(**{name: cap / 2 for name, cap in caps.items() if cap is not None})
 
     def readings(self, found: Found) -> tuple[str, ...]:
-        """Under which readings of the hypotheses they all hold; the literal one is among them."""
+        """Return the readings under which all hypotheses hold; the literal one is among them."""
         values = {name: value for name, value in found.quantities.items() if name not in self.statement.choices}
         return tuple(
             name
@@ -269,6 +270,7 @@ class ServerRuns(Runs):
 
     @cached_property
     def horizons(self) -> np.ndarray:
+        """The numbers of rounds at which a candidate is looked at."""
         if self.demands.one_round:
             return HORIZONS[:1]
         horizons = CHOICE_HORIZONS if self._steps_follow_rounds else HORIZONS

@@ -1,4 +1,4 @@
-"""What the steps of section 3 show."""
+"""Conclusions of section 3's steps."""
 
 from __future__ import annotations
 

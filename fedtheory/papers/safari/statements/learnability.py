@@ -145,7 +145,8 @@ _CONSTANTS = may_depend_on_the_problem(
 
 
 def hidden(needed: object, option: str = readings.OF_THE_PROBLEM, source: str = "O~") -> Hypothesis:
-    """What the constant of an O(.) has to be: at least 1, or under a reading any from an explicit one on."""
+    """Make the hypothesis on the constant of an O(.): at least 1, or under the reading ``option`` at least
+    ``needed``."""
     return Hypothesis("constant", Ge(c, 1), source, alternatives={option: Ge(c, needed)})
 
 

@@ -33,11 +33,11 @@ Q_CONDITION = Ambiguity(
     "dividing by numbers whose signs it does not settle",
 )
 LITERAL, PROVED = eta_s**2, eta_s
-"""What stands for the step in 2 L eta_s^2/K^2 and in 2 L eta_s/K^2."""
+"""Factors for the step: eta_s^2 in 2 L eta_s^2/K^2, as printed, and eta_s in 2 L eta_s/K^2, as proved."""
 
 
 def excess(g2, step):
-    """What the clients' rounds leave uncovered of 4 sigma_G^2."""
+    """Return the part of 4 sigma_G^2 that the clients' rounds leave uncovered."""
     return 4 * sigma_G**2 - 4 * g2 * (1 / (2 * K**2) - 2 * L * step / K**2)
 
 
