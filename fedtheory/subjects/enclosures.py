@@ -398,9 +398,6 @@ def every_round(way: Way, divided: bool = False) -> list[Box]:
     Where the start tells, they follow from it (``_on_one_side``). Else they are enclosed as functions of x
     (``progress_everywhere``), whatever the run.
 
-    Where the start tells, they follow from it (``_on_one_side``). Else they are enclosed as functions of x
-    (``progress_everywhere``), whatever the run.
-
     Args:
         divided: whether what is asked divides by G_3 in every round. A run that nobody follows may come to x*, where
             G_3 and G_4 are 0 and a condition that multiplies by them asks nothing, but a quotient of them is none.

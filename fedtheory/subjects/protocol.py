@@ -283,9 +283,6 @@ def assumption_checks(claim: Claim, stated: Mapping[str, Fraction], true: Mappin
     The slack is how far the stated constant is on the safe side of the true one; it is ``None`` if it is not. Both are
     squared for ``ROOTS``, which are lengths.
 
-    The slack is how far the stated constant is on the safe side of the true one; it is ``None`` if it is not. Both are
-    squared for ``ROOTS``, which are lengths.
-
     Raises:
         ValueError: there is no true one.
     """

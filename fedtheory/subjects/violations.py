@@ -3,9 +3,6 @@
 The violations are noise that all clients share, cohorts that the noise chooses, and noise whose variance depends on the
 state.
 
-The violations are noise that all clients share, cohorts that the noise chooses, and noise whose variance depends on the
-state.
-
 Identical clients x^2/2 show it best: nothing but noise keeps them from their minimiser, and how much of it is left
 after averaging is what such assumptions decide.
 

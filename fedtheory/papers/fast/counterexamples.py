@@ -82,10 +82,6 @@ def identical_clients(claim: Claim) -> ValuesPoint:
 
     The first round is arbitrary, the second a snapshot, so G_2 = x_0^2 and G_1 = G_3 = x_1^2 = (9/10)^2.
 
-    The first round is arbitrary, the second a snapshot, so G_2 = x_0^2 and G_1 = G_3 = x_1^2 = (9/10)^2.
-
-    The first round is arbitrary, the second a snapshot, so G_2 = x_0^2 and G_1 = G_3 = x_1^2 = (9/10)^2.
-
     With G_3 = G_1 and z = L K eta the bound on q is -(1 - 2z) G_2 / ((1 - 2z) (G_1 - G_2)) = G_2 / (G_2 - G_1) > 1,
     here 100/19, although the remark has it at most 0. (Before dividing, q = 0 is allowed.)
     """
@@ -99,14 +95,8 @@ def identical_clients(claim: Claim) -> ValuesPoint:
 def opposite_clients(claim: Claim) -> ValuesPoint:
     """Return the values of two rounds of clients at 1 and -1, F = x^2 / 2, from x_0 = 2, with local_lr = 1/10.
 
-    The first round is a snapshot of both, the second one of the first client alone. So G_1 = G_3 = x_0^2 and G_2 = (x_1
-    - 1)^2 = (9/5 - 1)^2.
-
-    The first round is a snapshot of both, the second one of the first client alone. So G_1 = G_3 = x_0^2 and G_2 = (x_1
-    - 1)^2 = (9/5 - 1)^2.
-
-    The first round is a snapshot of both, the second one of the first client alone. So G_1 = G_3 = x_0^2 and G_2 = (x_1
-    - 1)^2 = (9/5 - 1)^2.
+    The first round is a snapshot of both, the second one of the first client alone. So G_1 = G_3 = x_0^2 and
+    G_2 = (x_1 - 1)^2 = (9/5 - 1)^2.
 
     The bound on q is N / (N + G_1 - G_3 / 5) with N = 2 - 4/5 G_2 = 1.488, which is 1.488/4.688 = 0.317. With clients
     at s and -s from x_0 = 2 s, all of these grow with s^2, and so does sigma_G^2: the bound stays what it is.

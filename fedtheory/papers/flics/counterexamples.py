@@ -113,12 +113,6 @@ def in_turn(claim: Claim) -> SelectionPoint:
     In every round 500 clients of one group are there, and one of the other. Which group begins is a fair coin, so the
     process is stationary, and it is ergodic.
 
-    In every round 500 clients of one group are there, and one of the other. Which group begins is a fair coin, so the
-    process is stationary, and it is ergodic.
-
-    Of one group 500 clients are there, of the other one. Which group begins is a fair coin, so the process is
-    stationary, and it is ergodic.
-
     h = eta eta_L K = sqrt(M K/T) = 4/5. Once s^ is near s, x goes to (1 - h) x + h and (1 - h) x - h in turn, so |x| to
     h/(2 - h) = 2/3; divided by the number of answers x hardly moves. The bound falls like 1/T at a given h: its terms
     are x_0^2/(2 c h T), with sigma_G = 1 the drift 15/(c T), and the selection. For a larger constant take more rounds.

@@ -138,10 +138,6 @@ def law_given_weights(probabilities: Row, cutoff: int | float, history: Sequence
 
     The weights are those that this history leads to.
 
-    The weights are those that this history leads to.
-
-    The weights are those that this history leads to.
-
     Raises:
         ValueError: the history has no positive probability.
 

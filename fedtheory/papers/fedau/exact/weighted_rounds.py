@@ -187,12 +187,6 @@ def weighted_rounds(question: Question) -> WeightedRounds:
     Steps may be stated, as ``local_lr`` and ``global_lr``: a claim may choose irrational ones, which are balls. In
     balls all steps are, which keeps their powers from growing by digits.
 
-    Steps may be stated, as ``local_lr`` and ``global_lr``: a claim may choose irrational ones, which are balls. In
-    balls all steps are, which keeps their powers from growing by digits.
-
-    Steps may be stated, as ``local_lr`` and ``global_lr``: a claim may choose irrational ones, which are balls. In
-    balls all steps are, which keeps their powers from growing by digits.
-
     Raises:
         Unserved: the setting has no weighted updates, or its federation or its participants are others than here.
     """

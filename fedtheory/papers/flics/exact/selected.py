@@ -212,10 +212,6 @@ def going_on(setting: Setting, round: int, state: int | None, exact: bool) -> li
 
     A state is ``None`` before the first round, or where rounds are independent.
 
-    A state is ``None`` before the first round, or where rounds are independent.
-
-    A state is ``None`` before the first round, or where rounds are independent.
-
     Raises:
         Unserved: as ``states_of``.
     """

@@ -129,12 +129,6 @@ class Trace:
     Each round has the number of clients of each group that are there, and the budget. The last round given stays for
     ever.
 
-    Each round has the number of clients of each group that are there, and the budget. The last round given stays for
-    ever.
-
-    Each round has the number of clients of each group that are there, and the budget. The last round given stays for
-    ever.
-
     Raises:
         ValueError: a number is out of bounds.
     """
@@ -162,10 +156,6 @@ class Trace:
 @dataclass(frozen=True)
 class Process:
     """Availability as a finite Markov chain, and a budget that allows everybody.
-
-    Whoever is there is asked, and answers, so that planned and received counts are the same.
-
-    Whoever is there is asked, and answers, so that planned and received counts are the same.
 
     Whoever is there is asked, and answers, so that planned and received counts are the same.
 

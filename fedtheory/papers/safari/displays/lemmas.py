@@ -3,12 +3,6 @@
 They are about the server's noise, strong convexity with smoothness, and the drift and the noise of local training
 without a cap on the step size.
 
-They are about the server's noise, strong convexity with smoothness, and the drift and the noise of local training
-without a cap on the step size.
-
-They are about the server's noise, strong convexity with smoothness, and the drift and the noise of local training
-without a cap on the step size.
-
 In a client round u = x_k - x, v = grad F_i(x_k), w = grad F_i(x), g = grad F(x); <u, v> stands for E<u, v>.
 """
 
