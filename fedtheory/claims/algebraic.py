@@ -73,7 +73,7 @@ class Algebra:
         raise ValueError(f"a sign at {float(at):g} cannot be told from 0")
 
     def _coefficients(self, polynomial: fmpq_mpoly) -> list[arb]:
-        """Of the powers of u, from the constant one up, enclosed."""
+        """Enclose the coefficients of the powers of u, from the constant one up."""
         values = [self._value(name) for name in self.constants]
         found: dict[int, arb] = {}
         for (power, *others), c in polynomial.to_dict().items():
@@ -168,7 +168,7 @@ class Algebra:
 
 
 def _real_roots(coefficients: list[arb]) -> list[arb] | None:
-    """Those of a polynomial without double roots; ``None`` if the precision does not isolate them."""
+    """Isolate the real roots of a polynomial without double roots; ``None`` if the precision does not suffice."""
     bits = ctx.prec
     try:
         roots = acb_poly([acb(c) for c in coefficients]).roots(tol=arb(2) ** -(bits // 2), maxprec=2 * bits)
@@ -211,7 +211,7 @@ def _rewritten(
     given: Mapping[sympy.Symbol, sympy.Rational],
     letters: dict[sympy.Expr, sympy.Symbol],
 ) -> sympy.Expr:
-    """With u for x, numbers for what is given, and a letter for each irrational constant."""
+    """Rewrite an expression with u for x, numbers for what is given, and a letter for each irrational constant."""
     if expression == x:
         return _U
     if expression.is_Symbol:

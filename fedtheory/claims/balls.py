@@ -78,8 +78,10 @@ class Ball:
 
 
 def _operand(other: object) -> arb | None:
-    """What a ball is added to, ... as one; ``None`` where it does not mix. Matrices have many, so each kind that they
-    hold is told at once."""
+    """Turn an operand of a ball's arithmetic into a ball; ``None`` where it does not mix.
+
+    Matrices have many operands, so each kind that they hold is told at once.
+    """
     kind = type(other)
     if kind is Ball:
         return other.value  # type: ignore[attr-defined]

@@ -71,7 +71,7 @@ def caps_of(claim: Claim) -> dict[sympy.Symbol, sympy.Expr]:
 
 
 def _caps_of_choices(claim: Claim, caps: Caps) -> dict[sympy.Symbol, sympy.Expr]:
-    """What the cap on a chosen step size says of the step size that it is proportional to."""
+    """Derive caps on the step sizes to which capped chosen ones are proportional."""
     steps, found = {symbol("local_lr"), symbol("server_lr")}, {}
     for name, choice in claim.choices.items():
         for step in choice.free_symbols & steps - {symbol(name)}:
@@ -94,7 +94,7 @@ def growth(expression: sympy.Expr, caps: Caps | None = None) -> Growth:
 
 
 def _resolved(expression: sympy.Expr, caps: Caps) -> sympy.Expr:
-    """Without the Min and Max that many rounds decide."""
+    """Drop the Min and Max that many rounds decide."""
     if not expression.args or not expression.has(symbol("rounds")):
         return expression
     parts = [_resolved(part, caps) for part in expression.args]

@@ -198,7 +198,7 @@ def solution_set(slack: sympy.Expr, name: str, values: Mapping[str, Fraction]) -
 
 
 def _in_minima(slack: sympy.Expr) -> sympy.Expr:
-    """With minima for absolute values and maxima."""
+    """Write absolute values and maxima as minima."""
     if not slack.has(sympy.Max, sympy.Abs):
         return slack
     slack = slack.replace(sympy.Abs, lambda part: sympy.Max(part, -part, evaluate=False))
@@ -220,7 +220,8 @@ def _vanishes(denominator: sympy.Expr, values: Mapping[str, Fraction]) -> bool:
 def _with_an_infinite_part(
     slack: sympy.Expr, vanishing: list[sympy.Expr], name: str, values: Mapping[str, Fraction]
 ) -> Allowed:
-    """The same where one quotient c(x)/0 is infinite for every x: where c(x) > 0 and the rest is defined."""
+    """Solve slack(x) >= 0 where one quotient c(x)/0 is infinite for every x: it holds where c(x) > 0 and the rest is
+    defined."""
     infinity = sympy.Dummy(positive=True)
     quotients = [node for node in sympy.preorder_traversal(slack) if node.is_Pow and 1 / node in vanishing]
     apart = slack.xreplace(dict.fromkeys(quotients, infinity))

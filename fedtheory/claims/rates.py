@@ -91,7 +91,7 @@ def _derived(claim: Claim, source: Claim) -> dict[str, Growth]:
 
 
 def _equalities(claim: Claim) -> dict[sympy.Symbol, sympy.Expr]:
-    """From hypotheses (a - b)^2 <= 0: one of the two for the other, the one that the rates display."""
+    """Read equalities off hypotheses (a - b)^2 <= 0: a quantity, and what stands for it, which the rates display."""
     shown = set().union(*(rate.expression.free_symbols for rate in claim.rates))
     equal: dict[sympy.Symbol, sympy.Expr] = {}
     for relation in (h.relation for h in claim.hypotheses):
@@ -124,7 +124,8 @@ def _escape(order: Growth, rates: list[Growth], displayed: list[str]) -> str | N
 
 
 def _ends(name: str, present: set[str]) -> Iterator[tuple[str, sympy.Expr]]:
-    """Where a quantity may go with the others that are present fixed, and how, as a sequence over the rounds."""
+    """List the limits of a quantity with the others that are present fixed, each in words and as a sequence over the
+    rounds."""
     known, rounds = QUANTITIES[name], symbol("rounds")
     if known.lower == 0 and not any(name == large and small in present for small, large in ORDERED_PAIRS):
         yield "goes to 0", 1 / rounds

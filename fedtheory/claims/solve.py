@@ -273,7 +273,7 @@ def _complete(what: str, expressions: list[sympy.Expr], asked: str | None, known
 
 
 def _allowed(claim: Claim, name: str, known: Mapping[str, Any]) -> tuple[Allowed, list[str]]:
-    """What all decidable hypotheses allow together, and their names."""
+    """Return the values that all decidable hypotheses allow together, and the names of these hypotheses."""
     decidable = [h for h in claim.hypotheses if _names(_with_choices(claim, h.slack)) <= {name, *known}]
     within = bounds(name, known)
     sets = [required(claim, h, name, **known) for h in decidable]

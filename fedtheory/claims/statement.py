@@ -199,7 +199,7 @@ class Claim:
         return self.__dict__["_hash"]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the hash, which another process computes anew: that of texts differs."""
+        """Leave out the hash, which another process computes anew: that of texts differs."""
         return {name: value for name, value in self.__dict__.items() if name != "_hash"}
 
     @property

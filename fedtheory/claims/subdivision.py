@@ -99,7 +99,7 @@ class _Sign:
                 raise ValueError(f"{part} is no number")
 
     def _shortened(self, part: sympy.Expr) -> sympy.Expr:
-        """With a letter for each part that has no x in it."""
+        """Put a letter for each part that has no x in it."""
         if part == self.x or part.is_Rational:
             return part
         if self.x not in part.free_symbols:
@@ -119,7 +119,7 @@ class _Sign:
         return self._known[bits]
 
     def on(self, low: Fraction, high: Fraction, bits: int) -> bool | None:
-        """Its one sign from low to high; ``None`` if none is seen."""
+        """Return the one sign from low to high; ``None`` if none is seen."""
         self.evaluations += 1
         if self.evaluations > MOST_EVALUATIONS:
             raise ValueError(f"no lasting sign is seen from {float(low):g} to {float(high):g}")
@@ -129,7 +129,7 @@ class _Sign:
         return (value.bounded or None) if self.never_negative else value.sign
 
     def at(self, x: Fraction) -> bool:
-        """At a point, whatever it takes."""
+        """Decide the sign at a point, with as much precision as it takes."""
         bits = self.bits
         while bits < MOST_PRECISION:
             told = self.on(x, x, bits)
@@ -143,7 +143,7 @@ class _Sign:
         return (self.never_negative and value.is_finite()) or self._exactly(x)
 
     def _exactly(self, x: Fraction) -> bool:
-        """Where logarithms and roots of numbers cancel; ``False`` where it is undefined."""
+        """Decide the sign where logarithms and roots of numbers cancel; ``False`` where the expression is undefined."""
         numbers = {symbol(name): _rational(number) for name, number in self.values.items()} | {self.x: _rational(x)}
         value = sympy.expand_log(self.slack.xreplace(numbers), factor=True)
         if value.has(sympy.zoo, sympy.nan) or value.is_real is False:

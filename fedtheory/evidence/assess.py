@@ -104,7 +104,7 @@ def assess_all(
 
 
 def _twins(statements: Sequence[Claim]) -> dict[str, str]:
-    """By claim, the first one with the same mathematics."""
+    """Map each claim to the first one with the same mathematics."""
     first: dict[Claim, str] = {}
     return {s.ref: first.setdefault(mathematics(s), s.ref) for s in statements}
 
@@ -117,7 +117,7 @@ def _on_data(name: str) -> str:
 def _tasks(
     statements: Sequence[Claim], instances: Mapping[str, Any], twins: set[str], depth: Depth
 ) -> dict[str, Callable[[], Any]]:
-    """What has to be found, the longest pieces first."""
+    """List the tasks of an assessment, the longest first."""
     searched = [s for s in statements if s.ref in twins]
     tasks: dict[str, Callable[[], Any]] = {}
     for plan in reversed(plans()):
@@ -208,7 +208,7 @@ def recorded_instance(ref: str, violated: str = "") -> dict[str, Any] | None:
 
 
 def _replayed(ref: str) -> dict[str, Any]:
-    """What is computed anew every time: units, and the published instances, replayed."""
+    """Compute what is never kept: units, and the published instances, replayed."""
     published_instance(ref)
     needs = [_needs_json(kind, content) for kind, content in published_needs(ref).items()]
     return {"units": _units(find_claim(ref)), "needs": needs}

@@ -89,7 +89,7 @@ def code_of(paper: Paper) -> str:
 
 
 def _kept(paper: Paper) -> dict[str, dict[str, Any]]:
-    """By ref, what the folder's file says, if it was made of the paper and by the code as they are now."""
+    """Read the summaries in the folder's file, if they were made of the paper and by the code as they are now."""
     try:
         kept = json.loads((paper.folder / FILE).read_text(encoding="utf-8")) if paper.folder else {}
     except (OSError, ValueError, RecursionError):

@@ -307,7 +307,7 @@ Solver = Callable[[Hypothesis, Mapping[str, Fraction]], Allowed]
 
 
 def _solver(claim: Claim) -> Solver:
-    """What a hypothesis allows for q, solved once for all points that agree in the quantities it uses."""
+    """Make a solver of hypotheses for q, which solves once for all points that agree in the quantities it uses."""
     used = {h: sorted({s.name for s in h.slack.free_symbols} - {Q}) for h in claim.hypotheses}
     known: dict[tuple, Allowed] = {}
 
@@ -324,7 +324,7 @@ def _solver(claim: Claim) -> Solver:
 def _allowed(
     claim: Claim, hypotheses: Sequence[Hypothesis], values: Mapping[str, Fraction], solve: Solver
 ) -> Allowed | None:
-    """What the hypotheses on q allow together; ``None`` where one of the others fails, or the values cannot be."""
+    """Return what the hypotheses on q allow together; ``None`` where another one fails, or the values cannot be."""
     try:
         check_values({name: float(value) for name, value in values.items()})
     except ValueError:

@@ -284,7 +284,7 @@ def edition_rows(claim: Claim) -> Iterator[Row]:
 
 
 def _in_latex(claim: Claim, difference: Difference) -> str:
-    """What stands in a claim where it differs from another one."""
+    """Write the part of a claim in which it differs from another one."""
     part = part_of(claim, difference)
     if isinstance(part, sympy.Basic):
         return f"${expression_latex(part, claim.letters)}$"

@@ -210,7 +210,7 @@ def judge(instance: Instance, follow: bool = True, statement: Claim | None = Non
 
 
 def _assumed(statement: Claim, instance: Instance, examined: Examined) -> dict[str, Checked]:
-    """By assumption: how it was checked. What the point does not check is not met."""
+    """Check each assumption. One that the point does not check is not met."""
     point = instance.point
 
     def check(kind: str) -> Checked:

@@ -77,8 +77,11 @@ def _worker(imports: tuple[str, ...]) -> ProcessPoolExecutor:
 
 @functools.cache
 def _context(imports: tuple[str, ...]) -> BaseContext:
-    """How processes start: as forks of one that has imported what all need and does nothing else, where there is such
-    a thing; never as forks of this one, which may have threads."""
+    """Choose the way in which processes start.
+
+    They are forks of one that has imported what all need and does nothing else, where there is such a thing. They are
+    never forks of this one, which may have threads.
+    """
     if "forkserver" not in get_all_start_methods():
         return get_context("spawn")
     context = get_context("forkserver")
@@ -147,7 +150,7 @@ def _drain(executor: Executor, tasks: Tasks, finish: Finish) -> None:
 
 
 def _prepare() -> None:
-    """What a worker does first."""
+    """Prepare a worker."""
     end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # its parent says that the work was interrupted
     import torch

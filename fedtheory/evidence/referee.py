@@ -330,7 +330,7 @@ def _attempt(claim: Claim) -> Chain | None:
 
 
 def _proof_text(attempt: Chain | None) -> str:
-    """By what a claim is proved; or how far the derivation comes that was tried first."""
+    """Name the derivation that proves a claim, or say how far the one comes that was tried first."""
     if attempt is None or attempt.derivation is None:
         return "no derivation of any paper is about this left side of this algorithm's runs"
     name, first = attempt.derivation.name, attempt.first_open

@@ -221,7 +221,7 @@ def _violating(statement: Claim, read: Claim, kind: str) -> Iterator[Judgement]:
 
 
 def _falling(judgement: Judgement) -> int:
-    """Under how many readings."""
+    """Count the readings under which the claim falls."""
     return sum(reading.refutes for reading in judgement.readings)
 
 

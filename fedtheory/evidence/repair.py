@@ -113,7 +113,7 @@ class Repair:
 
     @property
     def _asked(self) -> str:
-        """What c would have to be at the worst setting, and from there on."""
+        """Write the constant c that the worst setting asks for, and those on the way to smaller steps."""
         if any(math.isinf(need) for *_, need in self.growth):
             return "infinite, as what it multiplies is 0 there"
         needs = [need for *_, need in self.growth]

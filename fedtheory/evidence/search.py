@@ -198,7 +198,7 @@ def ranked(space: Space, finds: Iterable[Found]) -> Iterator[Found]:
 
 
 def _confirmed(space: Space, finds: Iterable[Found]) -> Iterator[Found]:
-    """Of the finds, in their order, those that are certain to exceed the bound by more than rounding may."""
+    """Keep the finds, in their order, that are certain to exceed the bound by more than rounding may."""
     return (found for found in map(space.certain, finds) if found.ratio > 1 + ROUNDING)
 
 

@@ -113,7 +113,7 @@ def covered(word: str, evidence: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _word(proof: Mapping[str, Any]) -> str:
-    """What a claim is called of whose proof every step is decided."""
+    """Return the verdict on a claim whose proof has every step decided."""
     return STEPS_DECIDED if proof["joints"] == DECLARED else PROVED
 
 

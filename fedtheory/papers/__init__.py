@@ -202,7 +202,7 @@ def load(path: str | Path) -> Paper:
 
 
 def _own_subjects(names: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """By name, the runs of the algorithms that a file makes of steps of its own."""
+    """Return, by name, the runs of the algorithms that a file makes of steps of its own."""
     if "fedtheory.algorithms.custom_algorithm" not in sys.modules:  # nobody has made one
         return {}
     from ..algorithms.custom_algorithm import Own

@@ -57,7 +57,7 @@ def drawn(paper: Paper, folder: Path | None) -> list[str]:
 
 
 def _kept(paper: Paper, folder: Path | None) -> dict[str, Any]:
-    """What a folder's file holds, if it was made of the paper as it is now."""
+    """Read a folder's file, if it was made of the paper as it is now."""
     try:
         kept = json.loads((folder / FILE).read_text(encoding="utf-8")) if folder else {}
     except (FileNotFoundError, ValueError):

@@ -105,8 +105,9 @@ def _excluded(claim: Claim) -> str:
 
 
 def _rounds(all_papers: tuple[Paper, ...], claim: Claim, algorithm: str) -> Rounds:
-    """What the rounds of a claim's algorithm are, by the subject whose examples a search would draw: the word of a
-    paper of this package is taken, that of another one where its examples bear it out.
+    """Return the rounds of a claim's algorithm, as the subject says whose examples a search would draw.
+
+    The word of a paper of this package is taken, that of another one where its examples bear it out.
 
     Raises:
         ValueError: there is none, and nothing else says what the rounds are; or examples are of other rounds.

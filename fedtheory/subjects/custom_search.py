@@ -366,7 +366,7 @@ class OwnRuns(Space):
         raise ValueError(f"{self.algorithm.name}: allowed on real data are FAST's runs")
 
     def _judged(self, found: Found) -> str:
-        """What many simulated runs of a find say."""
+        """Say what many simulated runs of a find show."""
         if self._said is None or self._said[0] is not found:
             mean, low, high = self._simulated(found.point, REPLICAS_AT_LAST, CONFIDENCE)
             at = int(np.searchsorted(self.horizons, found.rounds))
@@ -390,7 +390,7 @@ class OwnRuns(Space):
 
 
 def _told(error: str) -> str:
-    """Of the message of an operation that is not linear: what and where, in short."""
+    """Shorten the message of an operation that is not linear to its name and place."""
     where, _, rest = error.partition(": algorithm ")
     name, _, what = rest.partition(" ")
     return f"{name} {what.partition(':')[0]} ({where.rpartition('/')[2]})"

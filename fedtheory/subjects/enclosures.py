@@ -162,7 +162,7 @@ def left_side(way: Way, only: str = "") -> LeftSide:
 
 
 def _enumerated(way: Way) -> LeftSide:
-    """Of a short run whose noise depends on the state."""
+    """Enclose the left side of a short run whose noise depends on the state."""
     if way.order or any(isinstance(getattr(way.setting.algorithm, name, None), Ball) for name in STEPS):
         raise Undecided("noise that depends on the state is followed with rational steps and drawn kinds of round")
     try:
@@ -368,10 +368,11 @@ def _extremes(way: Way, shifted: bool) -> dict[str, arb]:
 
 
 def _least_of_every_run(way: Way) -> dict[str, arb]:
-    """Where |grad F(x_r)|^2 and |mean over the participants of sum_k grad F_i(x_{i,k})|^2 are least in every run of
-    identical clients on a line that has rounds of both kinds, however its noise falls, which is bounded: a step of at
-    most 1/h moves y = x - x* to a mean of y and of noise/h with weights >= 0, so |y| stays below
-    Y = max(|y_0|, noise/h), the squares below (h Y)^2 and (K h Y)^2.
+    """Bound the least |grad F(x_r)|^2 and |mean over the participants of sum_k grad F_i(x_{i,k})|^2 in every run.
+
+    The runs are of identical clients on a line, with rounds of both kinds and bounded noise, however it falls. A step
+    of at most 1/h moves y = x - x* to a mean of y and of noise/h with weights >= 0. So |y| stays below Y = max(|y_0|,
+    noise/h), the squares below (h Y)^2 and (K h Y)^2.
 
     Raises:
         Undecided: the runs are not of this kind.
@@ -453,10 +454,13 @@ def progress_everywhere(setting: Setting) -> tuple[Fraction, Fraction] | None:
 
 
 def _on_one_side(way: Way) -> list[Box]:
-    """Where G_4/G_3 = (1 - 2 c/y)/(2 h) and the least G_3 = (h y)^2 are over the rounds of a run, y = x_r - x*, if it
-    starts on c's side of x*; the latter in pieces. With y_0 > 0 and c >= 0, a client round leads to at least min(y, c)
-    and to at least (1 - a_c) y, a server round to (1 - a_s) y; so y_r is at least (1 - a_s)^r min(y_0, c), and at least
-    (1 - max(a_c, a_s))^r y_0. It is at most max(y_0, c), and the ratio increases with y, from what it is in round 0.
+    """Enclose G_4/G_3 = (1 - 2 c/y)/(2 h) and the least G_3 = (h y)^2 over the rounds of a run that starts on c's side
+    of x*.
+
+    Here y = x_r - x*; the least G_3 comes in pieces. With y_0 > 0 and c >= 0, a client round leads to at least min(y,
+    c) and to at least (1 - a_c) y, a server round to (1 - a_s) y. So y_r is at least (1 - a_s)^r min(y_0, c), and at
+    least (1 - max(a_c, a_s))^r y_0. It is at most max(y_0, c), and the ratio increases with y, from its value in round
+    0.
 
     Raises:
         Undecided: the runs are not of this kind.

@@ -309,7 +309,7 @@ def coordinates(setting: Setting) -> list[tuple[Coordinate, int]]:
 
 
 def _affine(way: Way, functional: Functional, average: str) -> arb:
-    """Without kinks, from two moments of each coordinate."""
+    """Enclose the left side of a run without kinks, from two moments of each coordinate."""
     each = [
         (one.of(advanced(way, one.maps, one.start), way.rounds, functional, average), times)
         for one, times in coordinates(way.in_balls)

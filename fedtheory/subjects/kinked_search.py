@@ -334,7 +334,7 @@ def errors_at(setting: Setting, horizons: np.ndarray, functional: Functional, av
 
 
 def _of_crowd(setting: Setting, horizons: np.ndarray, functional: Functional, average: str) -> np.ndarray:
-    """Without kinks: in balls, by powers of two rounds."""
+    """Compute the left side of a crowd without kinks: in balls, by powers of two rounds."""
     way, left = Way(setting, 1), np.zeros(len(horizons))
     for one, times in coordinates(way.in_balls):
         powers = [one.maps[DRAWN]]

@@ -245,7 +245,7 @@ def diagonals(fed: Quadratic) -> list[Rationals]:
 
 
 def _federation(hessians: Array, centres: Array, constants: Mapping[str, Fraction], law: str) -> Quadratic:
-    """With the noises that are stated."""
+    """Make a quadratic federation with the noises that are stated."""
     noise, server_noise = (constants.get(name, Fraction(0)) for name in ("gradient_noise", "server_noise"))
     return Quadratic(hessians, centres, noise, law, server_noise)
 

@@ -259,8 +259,10 @@ class Runs(Space):
         return np.where((seen > 0) & (seen < 1e8 * off), np.maximum(seen - off, 0.0), seen)
 
     def _without_poles(self, bound: Bound, shape: tuple[int, ...]) -> np.ndarray:
-        """Where no denominator of a hypothesis changes sign on the grid: a quotient of numbers linear in each maximum
-        then takes its extremes at the grid's corners."""
+        """Mark where no denominator of a hypothesis changes sign on the grid.
+
+        A quotient of numbers linear in each maximum then takes its extremes at the grid's corners.
+        """
         clear = np.ones(shape, dtype=bool)
         arrays = in_floats.numbers_of(bound.quantities)
         for denominator in self._denominators if any(np.ndim(value) == 2 for value in arrays.values()) else ():
@@ -409,7 +411,7 @@ class Runs(Space):
 
 
 def _holds(bound: Bound, shape: tuple[int, ...], undecided: bool) -> np.ndarray:
-    """Where every hypothesis holds (on the whole of a grid); ``undecided``: what counts where a quantity is unknown."""
+    """Mark where every hypothesis holds (on the whole of a grid); ``undecided`` counts where a quantity is unknown."""
     admissible = np.ones(shape, dtype=bool)
     for slack in bound.slack.values():
         holds = np.asarray(undecided if slack is None else slack >= 0)

@@ -83,7 +83,7 @@ def violating(statement: Claim, part: Part, kind: str) -> Iterator[RunPoint]:
 def _falling(
     statement: Claim, part: Part, kind: str, value: Fraction, crowds: Sequence[int] = (0,)
 ) -> Iterator[RunPoint]:
-    """Those of few clients (0) or of ``crowds``, with this value of what an instance states freely."""
+    """Yield points of few clients (0) or of ``crowds``, with this value of what an instance states freely."""
     horizons = SHORT if kind == CONSTANT_NOISE else HORIZONS
     horizons = horizons[:1] if is_about_one_round(statement) else horizons
     given: dict[str, Any] = {name: value for name in FREE if name in statement.quantities}
@@ -115,7 +115,7 @@ def _falling(
 
 @lru_cache(maxsize=16)
 def _settings(part: Any, kind: str, crowd: int) -> tuple[Setting, ...]:
-    """Those of a part and a kind are kept, with their errors: claims about the same runs are many."""
+    """Make the settings of a part and a kind, and keep them with their errors: claims about the same runs are many."""
     return tuple(_crowded(part, kind, crowd) if crowd else _made(part, kind))
 
 

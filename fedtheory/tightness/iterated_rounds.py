@@ -182,7 +182,7 @@ def iterated(
 
 
 def _recursion(compared: Comparison, plan: Plan, distance: Fraction) -> Recursion | None:
-    """Of one round, the least one from this distance."""
+    """Return the least recursion of one round from this distance."""
     return solved(problem(compared, plan, distance=distance)).recursion
 
 

@@ -226,7 +226,7 @@ def _choices(statement: Claim, known: Mapping[str, Fraction]) -> Iterator[dict[s
 
 
 def _completed(statement: Claim, values: dict[str, Fraction]) -> dict[str, Fraction]:
-    """With what follows from other quantities, and with step sizes."""
+    """Add the quantities that follow from others, and the step sizes."""
     names, L, mu = statement.quantities, values["smoothness"], values["strong_convexity"]
     if mu > L:
         raise ValueError(f"strong_convexity = {mu}: allowed is at most smoothness = {L}")

@@ -149,7 +149,7 @@ def _values(entry: Tightness) -> dict[str, str]:
 
 
 def _settings(entries: Sequence[Tightness]) -> Iterator[str]:
-    """What is the same everywhere once, then each claim's own."""
+    """Write the values that most claims share once, then each claim's own."""
     each = {entry.claim: _values(entry) for entry in entries}
     shared = {
         n: v

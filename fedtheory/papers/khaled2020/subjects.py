@@ -180,7 +180,7 @@ class LocalSgdRuns(Runs):
                 yield self._bound(replace(far, conditioning=0.1, mixed=True))
 
     def _bound(self, candidate: Candidate) -> Candidate:
-        """With the counts that the claim binds."""
+        """Give a candidate the counts that the claim binds."""
         return replace(candidate, mixed=candidate.mixed and self.differing, **self.fixed)
 
     def _everyone(self, candidate: KinkedCandidate) -> KinkedCandidate:

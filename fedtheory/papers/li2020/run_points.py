@@ -266,7 +266,7 @@ def from_setting(claim: Claim, setting: Setting, rounds: int, **given: Any) -> F
 
 
 def _cohort(setting: Setting, fed: Quadratic) -> str | None:
-    """Whose models a setting averages; ``None`` where that is none of the claims' cohorts."""
+    """Name the clients whose models a setting averages; ``None`` where that is none of the claims' cohorts."""
     algorithm, who, weights = setting.algorithm, setting.participation, tuple(fed.exact_weight)
     if not hasattr(algorithm, "local_lr"):
         return None

@@ -109,7 +109,7 @@ class Training:
             yield (self.mean_curvature * square).sum() / 2, square.sum(), np.concatenate(seen)
 
     def _in_floats(self, steps: np.ndarray) -> Iterator[tuple[Any, Any, np.ndarray]]:
-        """The same with the training of many rounds at once: it does not depend on where they start."""
+        """Follow the training of many rounds at once, in floats: it does not depend on where they start."""
         h, p, f = self.curvatures, self.weights[:, None], self.spread
         c = self.minimisers - self.optimum
         pull, variance = h * c, self.noises[:, None] ** 2 / h.shape[1] + h * 0

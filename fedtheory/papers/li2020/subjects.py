@@ -263,7 +263,7 @@ class FedAvg:
 
 
 def _weights(claim: Claim) -> list[Fraction]:
-    """Of three clients, which differ but for uniform draws."""
+    """Return the weights of three clients, which differ but for uniform draws."""
     return [Fraction(1, n) for n in ((3, 3, 3) if cohort_of(claim) == UNIFORM else (2, 3, 6))]
 
 

@@ -178,7 +178,7 @@ def _of_two_points(claim: Claim, law: tuple[tuple[Fraction, ...], ...], samples:
 
 
 def _rounded_up(complexity: float) -> Fraction:
-    """With five digits."""
+    """Round up to five digits."""
     scale = 10 ** (5 - math.ceil(math.log10(complexity)))
     return Fraction(math.ceil(complexity * scale), scale)
 

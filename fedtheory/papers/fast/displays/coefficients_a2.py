@@ -19,7 +19,7 @@ _CAP_NOISE = _noise_rate / (5 * L * K)  # (nq + m(1-q)) / (5mnLK)
 
 
 def _coefficient_identities() -> Iterable[Step]:
-    """What is plugged in and multiplied out, coefficient by coefficient (of |grad F|^2, sigma_G^2, sigma^2)."""
+    """Compare the coefficients of |grad F|^2, sigma_G^2 and sigma^2 before and after insertions and expansions."""
     square = L**2 * K**2 * eta**2
     a, b, eps = sympy.symbols("a b epsilon")
     pairs = {

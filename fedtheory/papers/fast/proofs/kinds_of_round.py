@@ -92,13 +92,14 @@ class Kinds:
         return over_clients(self.sgd.axioms.dissimilar(START_POINT, sigma_G**2), binder)
 
     def _snapshot(self, whole: Theorem) -> Theorem:
-        """Under a uniform cohort the squares of its clients' gradients are at most |grad F|^2 + sigma_G^2."""
+        """Bound the squares of a uniform cohort's gradients by |grad F|^2 + sigma_G^2."""
         drawn, g0 = expect_uniform(whole, m, share, self.with_young), self.sgd.gradient_at_start
         premises: Multiples = [(drawn, 1), (self._near("M"), coefficient(drawn.form, g0, g0, "M"))]
         return combine(premises, where=self.with_young, context="kind", kind=UNIFORM)
 
     def _arbitrary(self, whole: Theorem, other: Vector, multiple: Scalar) -> Theorem:
-        """Under an arbitrary cohort they are at most 2 |grad F|^2 + 2 sigma_G^2; its mean gradient is projected."""
+        """Bound the squares of an arbitrary cohort's gradients by 2 |grad F|^2 + 2 sigma_G^2, and project its mean
+        gradient."""
         g0, G, g = self.sgd.gradient_at_start, self.sgd.cohort_gradient, self.gradient
         each, together = coefficient(whole.form, g0, g0, "S"), coefficient(whole.form, G, G)
         squares = [(g * 2 - g0, "S", each), (g * 2 - G, "", together), (g0 - G, "S", together * 2)]

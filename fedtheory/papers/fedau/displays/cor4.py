@@ -73,7 +73,7 @@ def _sum_of(leading: sympy.Expr | int, weights: int, drift: sympy.Rational | int
 
 
 def _pieces(weights: int, drift: sympy.Rational | int) -> Pairs:
-    """What is put in for the weight error and the local step."""
+    """Return the inequalities to insert for the weight error and the local step."""
     small = 1 / (I * T) - local
     return (
         (small * W, 15 * weights * sigma**2),

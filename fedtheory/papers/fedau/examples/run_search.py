@@ -340,7 +340,7 @@ class FedauRuns(Space):
         return (FedauPoint(rounded_run(found.point, self.statement, share, near)) for share in STEP_SHARES)
 
     def _unit(self, run: FedauRun) -> float:
-        """What the left side is measured in: the largest gradient and the smoothness, to the powers of its units."""
+        """Return the unit of the left side: powers of the largest gradient and of the smoothness."""
         slope = max(abs(g) for row in run.slopes for g in row)
         smoothness, units = run.smoothness, self.statement.functional.units
         # F/x = slope and F/x^2 = smoothness: x = slope/smoothness, F = slope^2/smoothness.

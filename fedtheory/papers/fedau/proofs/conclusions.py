@@ -110,7 +110,8 @@ def _moment(name: str, functional: str, steps: tuple[str, ...], right: sympy.Exp
 
 
 def _line(letter: str, steps: tuple[str, ...], right: sympy.Expr) -> tuple[Derivation, Derivation]:
-    """As printed, under either condition, and without one: from t = K on an interval has always ended."""
+    """Return (B.6.8) under either condition, as printed, and without one: from t = K on an interval has always
+    ended."""
     name, ref = f"(B.6.8), {letter.replace('_', ', ')}", f"fedau.eqB_6_8.{letter}"
     printed = Derivation(
         name,

@@ -126,7 +126,7 @@ def each_sum(own: bool) -> Theorem:
 
 
 def _rounded(goal: Form, premises: Multiples, squares: list[Square]) -> Theorem:
-    """The same, where what is left of |g_i|^2, <g_i, g> and |g|^2 is a sum of two squares."""
+    """Prove a goal from the premises, where what is left of |g_i|^2, <g_i, g> and |g|^2 is a sum of two squares."""
     rest = goal
     for theorem, multiplier in premises:
         rest = rest - theorem.form * multiplier
@@ -184,7 +184,7 @@ def _falling(whole: Theorem, where: Where, share: Scalar, *more: tuple[Theorem, 
 
 
 def _of_gradient(theorem: Theorem) -> Scalar:
-    """By how much F falls, of |g|^2."""
+    """Return the multiple of |g|^2 by which F falls."""
     (entry,) = square(_g).entries
     return -theorem.form.entries[entry]
 

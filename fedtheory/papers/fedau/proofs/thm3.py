@@ -113,7 +113,7 @@ def by_intervals() -> Theorem:
 
 
 def _late(bound: Scalar) -> Theorem:
-    """The same with a larger bound."""
+    """Enlarge the bound of ``by_intervals`` to this one."""
     return combine([(by_intervals(), 1)], where=LATE, context="run", constant=bound - SPREAD / m - a**2)
 
 

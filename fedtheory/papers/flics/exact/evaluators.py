@@ -73,7 +73,7 @@ def _known(reason: Any, values: list[Any]) -> list[Any]:
 
 
 def _means(values: list[Any]) -> list[Any]:
-    """Of the first one, two, ..."""
+    """Return the means of the first one, two, ... values."""
     return [total / number for number, total in enumerate(accumulate(values), start=1)]
 
 

@@ -125,7 +125,7 @@ class SelectedRound:
         return {(i, j): y[i] * y[j] * self._number(self.covariance[i][j]) for i, j in pairs}
 
     def _weighed_correlation(self) -> Iterator[Any]:
-        """The same of the correlations; a number that never varies correlates with none."""
+        """Yield the weighed correlations of the numbers of answers; a number that never varies correlates with none."""
         y, v = self._scales, self.covariance
         for i, j in itertools.product(self._labels, repeat=2):
             if v[i][j]:
@@ -299,7 +299,7 @@ class SelectedRound:
         return {name: known[name]() for name in names if name in known}
 
     def _rates(self, case: Answering) -> list[Any]:
-        """Of a case, the expected numbers of answers."""
+        """Return the expected numbers of answers in a case."""
         return [self._number(sum(n * chance for n, chance in enumerate(law))) for law in case.laws]
 
     def _rate_spread(self) -> Any:

@@ -113,7 +113,7 @@ def answer_covariance(setting: Setting, exact: bool) -> tuple[tuple[Any, ...], .
 
 
 def _all_asked(setting: Setting) -> list[tuple[Fraction, Counts]]:
-    """How many clients of each group are there in a round, and so answer, with which probability.
+    """Return the law of how many clients of each group are there in a round, and so answer.
 
     Raises:
         Unserved: the process is not stationary and ergodic, or a budget does not always allow all who are there.

@@ -139,7 +139,7 @@ class SelectionPoint(Point):
 
     @property
     def _who(self) -> Trace | Process | None:
-        """Who is there, of runs and of the policy."""
+        """Return the availability of runs and of the policy."""
         point = self.point
         return point.availability if isinstance(point, SelectionRun) else getattr(point, "trace", None)
 
@@ -164,7 +164,7 @@ class SelectionPoint(Point):
 
 
 class _ExaminedSelection(Examined):
-    """What no reading decides is asked once, exactly."""
+    """A point that is examined: what is the same under every reading is computed once, exactly."""
 
     def __init__(self, point: SelectionPoint, statement: Claim, numbers: str) -> None:
         self.example, self.statement = point.point, statement

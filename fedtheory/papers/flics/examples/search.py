@@ -187,7 +187,7 @@ class Selections(Space):
         return Fraction(max(most, point.initial_estimate))
 
     def _room(self, point: Example) -> Fraction:
-        """What the theorem leaves for its constant c: 1/2 - 15 L^2 K^2 eta_L^2 M sum p^2."""
+        """Return the room that the theorem leaves for its constant c: 1/2 - 15 L^2 K^2 eta_L^2 M sum p^2."""
         weight = point.availability.weight
         concentration = sum(p**2 for p in weight) * len(weight)
         moved = (
@@ -224,8 +224,11 @@ class Selections(Space):
         )
 
     def _who(self, rng: np.random.Generator, groups: int, most: int, absent: float) -> Trace | Process:
-        """Who is there, with the chance that a group is not, or not in the end (see ``_trace``). Where the claim
-        assumes a stationary ergodic process: one state for ever, or two, drawn anew in every round or in turn."""
+        """Draw an availability, with the chance that a group is not there, or not in the end (see ``_trace``).
+
+        Where the claim assumes a stationary ergodic process, it is one state for ever, or two, drawn anew in every
+        round or in turn.
+        """
         if STATIONARY_AVAILABILITY not in self.statement.assumed:
             return _trace(rng, groups, most, int(rng.integers(1, 3)), full_start=True, absent=absent)
         if rng.random() < 0.5:

@@ -109,7 +109,7 @@ class _OfSetting:
     rounds: int
 
     def fixed(self, names: Collection[str]) -> dict[str, Any]:
-        """Those of the quantities that do not depend on runs, exactly."""
+        """Return those of the quantities that do not depend on runs, exactly."""
         question = Question(self.setting, self.rounds, numbers=EXACT)
         return {name: quantity(name, question).value for name in names if name not in OF_RUNS}
 

@@ -55,7 +55,7 @@ _right_small = (
 
 
 def _large(name: str, says: str, where: Region, more: sympy.Expr, rests_on: tuple[str, ...]) -> Step:
-    """For z >= 1/8; ``more`` is what the noise adds beyond K sigma^2/m."""
+    """Make the step for z >= 1/8; ``more`` is what the noise adds beyond K sigma^2/m."""
     return gram(
         name,
         "(65) to (77)",

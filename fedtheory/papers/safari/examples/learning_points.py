@@ -60,7 +60,7 @@ def stated(claim: Claim) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Undecided(Examined):
-    """Of a problem whose left side is not enclosed, for this reason."""
+    """A problem whose left side is not enclosed, for this reason."""
 
     reason: Undecided
     checks: Mapping[str, Checked] = field(default_factory=dict)

@@ -91,8 +91,8 @@ class LearningProblems(Space):
         return Hiding(M, m, n, p)
 
     def _pooled(self, rng: np.random.Generator) -> Pooled:
-        """In half of the cases the server's samples are of another law, where the claim does not say that they are of
-        P."""
+        """Draw a problem; in half of the cases the server's samples are of another law than P, unless the claim
+        excludes that."""
         problem = _pooled(rng)
         if SERVER_OF_TARGET in self.statement.assumed or rng.random() < 0.5:
             return problem

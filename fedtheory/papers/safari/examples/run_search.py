@@ -186,14 +186,16 @@ class ServerRuns(Runs):
         return self._placed(ServerCandidate(base, candidate.server_noise * float(moves[0]), share))
 
     def _placed(self, candidate: ServerCandidate) -> ServerCandidate:
-        """On a line and without noise where every run has to be enclosed."""
+        """Put a candidate on a line, without noise, where every run has to be enclosed."""
         if not self.asked & {*EVERY_ROUND}:
             return candidate
         return replace(candidate, base=replace(candidate.base, dimension=1), server_noise=0.0)
 
     def _rounded(self, found: Found, digits: int, members: Participants, share: Fraction) -> RunPoint:
-        """Where the probability of client rounds is a short fraction and the claim may mean exact shares, with an order
-        that has as many of them."""
+        """Round a find, with an order of as many client rounds where the claim may mean exact shares.
+
+        The probability of client rounds has to be a short fraction.
+        """
         return self._ordered(super()._rounded(found, digits, members, share))
 
     def rounded(self, found: Found, digits: int) -> Iterator[RunPoint]:
@@ -340,7 +342,8 @@ class ServerRuns(Runs):
         horizons: np.ndarray,
         stated: Mapping[str, Any] | None = None,
     ) -> Iterator[Found]:
-        """As for other runs; where extremes over the run leave the floating-point range, nothing is said."""
+        """Look at a candidate's setting; where extremes over the run leave the floating-point range, nothing is
+        said."""
         if self.asked & {*GRADIENTS, *PSEUDOGRADIENTS}:
             extremes = self._extremes(setting, horizons)
             horizons = horizons[np.isfinite(list(extremes.values())).all(axis=0)]

@@ -72,7 +72,7 @@ def _near() -> Theorem:
 
 @cache
 def _parts() -> tuple[Theorem, Theorem]:
-    """By how much F falls at least in the clients' round, with <g, e> in it; and what |e|^2 is at most."""
+    """Bound the fall of F in the clients' round from below, with <g, e> in it; and |e|^2 from above."""
     s, g = _KINDS.sgd, _KINDS.server.gradient
     ax, G, half, moved = s.axioms, s.cohort_gradient, L / 2, s.axioms.vector(NEXT) - s.start
     drift = s.exact_drift_bound

@@ -22,7 +22,7 @@ def _says(theorem: OfRounds) -> str:
 
 
 def _label(name: str) -> str:
-    """What FAST's displays have the same numbers as is named with the paper."""
+    """Name a display with the paper where FAST's displays have the same number."""
     return f"safari.{name}" if name.startswith("eq") else name
 
 
