@@ -43,7 +43,7 @@ class Algebra:
         return fmpq_mpoly_ctx.get(("u", *self.constants), Ordering.lex)
 
     def cases(self, expression: sympy.Expr) -> Cases:
-        """A rational expression in u and the constants' letters, as a piecewise rational function."""
+        """Turn a rational expression in u and the constants' letters into a piecewise rational function."""
         letters = dict(zip(("u", *self.constants), self.context.gens(), strict=True))
         return fold(expression, {name: self._of(letter) for name, letter in letters.items()}, self.constant)
 
@@ -55,7 +55,7 @@ class Algebra:
         return Cases(((Ratio(polynomial, self.context.constant(1)), ()),))
 
     def sign(self, polynomial: fmpq_mpoly, at: Fraction) -> int:
-        """The sign of a polynomial at x = ``at``.
+        """Return the sign of a polynomial at x = ``at``.
 
         Raises:
             ValueError: it cannot be told from 0.
@@ -91,8 +91,10 @@ class Algebra:
         return self.sign(polynomial, at) >= 0
 
     def factors(self, polynomial: fmpq_mpoly) -> frozenset[str]:
-        """The irreducible factors with u in them, in words; two different ones have no root in common unless the
-        constants conspire."""
+        """Return the irreducible factors with u in them, each as text.
+
+        Two different ones have no root in common unless the constants conspire.
+        """
         if polynomial == 0:
             return frozenset()
         with_u = [f for f, _ in polynomial.factor()[1] if any(power[0] for power in f.to_dict())]
@@ -100,14 +102,14 @@ class Algebra:
         return frozenset(map(str, with_u))
 
     def linear(self, end: Fraction) -> str:
-        """The factor that vanishes at x = ``end`` alone."""
+        """Return the factor that vanishes at x = ``end`` alone."""
         u = self.context.gens()[0]
         factor = u if end == 0 else u**self.root * end.denominator - end.numerator
         self._known[str(factor)] = factor
         return str(factor)
 
     def enclosures(self, factor: str, precision: int) -> list[tuple[Fraction, Fraction]] | None:
-        """The roots x of a factor; exactly where they are seen to be rational.
+        """Enclose the roots x of a factor; a root is exact where it is seen to be rational.
 
         Raises:
             ValueError: they are not told apart by any precision.
@@ -122,7 +124,7 @@ class Algebra:
         return {}
 
     def exact_root(self, factor: fmpq_mpoly) -> Fraction | None:
-        """The root x of a factor of two terms, or of degree 1 in u, where it is seen to be rational."""
+        """Return the root x of a factor of two terms, or of degree 1 in u, where it is seen to be rational."""
         powers = sorted({int(power[0]) for power in factor.to_dict()})
         if len(powers) == 1 and powers[0]:
             return Fraction(0)
@@ -146,7 +148,7 @@ class Algebra:
         return total
 
     def roots(self, factor: fmpq_mpoly, precision: int) -> list[tuple[Fraction, Fraction]] | None:
-        """Enclosures of the roots x of a factor, for u >= 0 if n > 1; ``None`` if the precision does not do."""
+        """Enclose the roots x of a factor, for u >= 0 if n > 1; ``None`` if the precision does not suffice."""
         with ctx.workprec(precision):
             coefficients = self._coefficients(factor)
             if len(coefficients) == 1:
@@ -179,10 +181,10 @@ def _real_roots(coefficients: list[arb]) -> list[arb] | None:
 
 
 def algebraic(slack: sympy.Expr, name: str, values: Mapping[str, Fraction]) -> tuple[Algebra, Cases]:
-    """The slack as a piecewise rational function of u and of the constants that are no rational numbers.
+    """Turn a slack into a piecewise rational function of u and of the irrational constants.
 
     Raises:
-        ValueError: an exponential, a logarithm or a root of a sum has what is sought in it.
+        ValueError: an exponential, a logarithm or a root of a sum contains the quantity that is sought.
     """
     given = {symbol(n): sympy.Rational(v.numerator, v.denominator) for n, v in values.items()}
     letters: dict[sympy.Expr, sympy.Symbol] = {}

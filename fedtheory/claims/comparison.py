@@ -13,13 +13,13 @@ from .statement import Assumption, Claim, slack_of
 
 @dataclass(frozen=True)
 class Difference:
-    """One place where two claims differ.
+    """One difference between two claims.
 
     Attributes:
         kind: ``functional``, ``term``, ``hypothesis``, ``assumption``, ``choice`` or ``rate``.
-        name: of the term, hypothesis, assumption, chosen quantity or rate; of another reading of a hypothesis
-            ``name (option)``.
-        before, after: what stands there in the one and in the other; ``absent`` where there is nothing.
+        name: of the term, hypothesis, assumption, chosen quantity or rate; of another reading of a hypothesis ``name
+            (option)``.
+        before, after: the part in the one and in the other claim; ``absent`` where there is none.
     """
 
     kind: str

@@ -35,7 +35,7 @@ class Growth:
         return self.power, self.logs
 
     def exponent(self, name: str) -> sympy.Expr:
-        """The power of one quantity as a factor of the whole; 0 where it is none.
+        """Return the power of one quantity as a factor of the whole; 0 where it is none.
 
         >>> from fedtheory.quantities import symbols
         >>> mu, q = symbols("strong_convexity", "snapshot_probability")
@@ -64,7 +64,7 @@ class Growth:
 
 
 def caps_of(claim: Claim) -> dict[sympy.Symbol, sympy.Expr]:
-    """The caps that single hypotheses put on quantities."""
+    """Return the caps that single hypotheses put on quantities."""
     upper = [h.relation for h in claim.hypotheses if isinstance(h.relation, sympy.Le)]
     caps = {cap.lhs: cap.rhs for cap in upper if cap.lhs.is_Symbol and not cap.rhs.has(sympy.Min)}
     return caps | _caps_of_choices(claim, caps)
@@ -82,8 +82,9 @@ def _caps_of_choices(claim: Claim, caps: Caps) -> dict[sympy.Symbol, sympy.Expr]
 
 
 def growth(expression: sympy.Expr, caps: Caps | None = None) -> Growth:
-    """The leading order of an expression of rounds that is built from +, *, powers, exp, log, Min and Max; every other
-    symbol is a number > 0 such that no coefficient vanishes, and at most its cap where ``caps`` has one.
+    """Compute the leading order of an expression of rounds that is built from +, *, powers, exp, log, Min and Max.
+
+    Every other symbol is a number > 0 such that no coefficient vanishes, and at most its cap where ``caps`` has one.
 
     >>> from fedtheory.quantities import symbols
     >>> R, L = symbols("rounds", "smoothness")

@@ -1,5 +1,8 @@
-"""Intervals by their two ends, in outward rounding: a ball around the middle says nothing of what is far from 1 at one
-end and near 0 at the other, such as exp on [-10^9, 1]."""
+"""Intervals by their two ends, in outward rounding.
+
+A ball around the middle says nothing of an interval that is far from 1 at one end and near 0 at the other, such as exp
+on [-10^9, 1].
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ class Interval:
 
     @classmethod
     def of(cls, low: arb, high: arb) -> Interval:
-        """The interval from one ball to another."""
+        """Return the interval from one ball to another."""
         return cls(low.lower(), high.upper())
 
     @property

@@ -1,4 +1,4 @@
-"""Piecewise rational functions of one variable, with rational coefficients: what minima of quotients are."""
+"""Piecewise rational functions of one variable, with rational coefficients, as minima of quotients are."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Cases:
 
 
 def constant(value: Fraction | sympy.Rational) -> Cases:
-    """The constant function."""
+    """Return the constant function."""
     number = fmpq(int(value.numerator), int(value.denominator))
     return Cases(((Ratio(fmpq_poly([number]), fmpq_poly([1])), ()),))
 

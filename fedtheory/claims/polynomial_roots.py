@@ -18,7 +18,7 @@ from flint import arb, ctx, fmpq, fmpq_poly, fmpz_poly
 
 
 def float_inside(end: Fraction | float, direction: int) -> float:
-    """The float nearest to ``end`` among those >= it (direction 1) or <= it (direction -1).
+    """Return the float nearest to ``end`` among those >= it (direction 1) or <= it (direction -1).
 
     >>> float_inside(Fraction(1, 10), -1) < Fraction(1, 10) < float_inside(Fraction(1, 10), 1)
     True
@@ -49,7 +49,7 @@ class Field(Protocol):
 
 
 class Rational:
-    """Polynomials over the rationals, a factor by its coefficients."""
+    """Ring of polynomials over the rationals; a factor's key has its coefficients."""
 
     def at_least_0(self, polynomial: fmpq_poly, at: Fraction) -> bool:
         """Whether a polynomial is >= 0 at a point, exactly."""
@@ -71,7 +71,7 @@ class Rational:
 
 @dataclass(frozen=True)
 class Sign:
-    """Whether product/denominator^2 >= 0."""
+    """Condition that product/denominator^2 >= 0."""
 
     field: Field
     product: Any
@@ -97,8 +97,10 @@ class Sign:
 
 
 def factors_of(polynomial: fmpq_poly) -> frozenset[tuple[int, ...]]:
-    """The irreducible factors over the rationals, as integer coefficients from the constant one up; two different
-    ones have no root in common."""
+    """Return the irreducible factors over the rationals, as integer coefficients from the constant one up.
+
+    Two different ones have no root in common.
+    """
     if polynomial == 0:
         return frozenset()
     return frozenset(tuple(map(int, factor.coeffs())) for factor, _ in polynomial.numer().factor()[1])
