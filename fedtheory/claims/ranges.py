@@ -25,7 +25,7 @@ from .polynomial_roots import Field, Point, Rational, Sign, float_inside, real_r
 from .subdivision import allowed_intervals
 
 Interval = tuple[Fraction | float, Fraction | float, bool, bool]
-"""(low, high, whether low belongs to it, whether high does)."""
+"""Interval (low, high, whether low belongs to it, whether high does)."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,8 @@ def _is_inhabited(interval: Interval) -> bool:
 
 
 def bounds(name: str, values: Mapping[str, Fraction]) -> Interval:
-    """All values that ``evaluate`` accepts for a quantity, given the others (strong_convexity <= smoothness, ...).
+    """Return all values that ``evaluate`` accepts for a quantity, given the others (strong_convexity <= smoothness,
+    ...).
 
     >>> print(*bounds("cohort", {"clients": Fraction(10)}))
     1 10 True True
@@ -159,9 +160,10 @@ def bounds(name: str, values: Mapping[str, Fraction]) -> Interval:
 
 
 def solution_set(slack: sympy.Expr, name: str, values: Mapping[str, Fraction]) -> Allowed:
-    """{x within the bounds of the quantity ``name``: slack(x) >= 0}, where ``slack`` is built from +, *, /, Abs, Min
-    and Max, powers, exponentials and logarithms. Where it divides by zero, x is allowed if the limit is +inf
-    (``exact_slack``).
+    """Return {x within the bounds of the quantity ``name``: slack(x) >= 0}.
+
+    The slack is built from +, *, /, Abs, Min and Max, powers, exponentials and logarithms. Where it divides by zero, x
+    is allowed if the limit is +inf (``exact_slack``).
 
     Raises:
         ValueError: the slack is no such expression; or it vanishes where that is not seen, such as at a double root

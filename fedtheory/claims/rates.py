@@ -1,5 +1,4 @@
-"""Does a printed rate follow? The leading orders of the terms against the printed O(.)'s, in every quantity that these
-display.
+"""Printed rates against the leading orders of the terms, in every quantity that the rates display.
 
 An O(.) hides constants and the quantities that it does not display. A term is covered where, for many rounds, it is at
 most a multiple of the sum of the printed rates, as each displayed quantity goes to an end of its range, the others
@@ -22,8 +21,10 @@ if TYPE_CHECKING:
 
 
 def unmatched(claim: Claim, others: Iterable[Claim] = ()) -> tuple[str, ...]:
-    """Sentences about what a claim's printed rates do not cover: its own terms, and those of the statement that it
-    specialises (``premise``, of ``others``) with the claim's choices put in; () where it prints no rates.
+    """Say which terms a claim's printed rates do not cover, one sentence each; () where it prints no rates.
+
+    The terms are its own, and those of the statement that it specialises (``premise``, of ``others``) with the claim's
+    choices put in.
 
     Raises:
         ValueError: as ``asymptotics.growth``.
@@ -64,8 +65,10 @@ def _shortest(order: Growth) -> str:
 
 
 def premise(claim: Claim, others: Iterable[Claim]) -> Claim | None:
-    """The first of the ``others`` of the same paper about the same functional that leaves free what the claim
-    chooses, under no other hypotheses and assumptions than the claim's: its bound holds for every admissible choice.
+    """Return the first statement among ``others`` that the claim specialises.
+
+    It is of the same paper about the same functional, and leaves free what the claim chooses, under no other hypotheses
+    and assumptions than the claim's. So its bound holds for every admissible choice.
 
     >>> from fedtheory.papers import all_claims, claim
     >>> [premise(claim(ref), all_claims()).ref for ref in ("fast.cor3", "fast.cor3@corrected")]

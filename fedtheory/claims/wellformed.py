@@ -1,4 +1,4 @@
-"""Whether what makes up a claim is what it has to be; errors say which part, and what is allowed."""
+"""Checks of the parts of a claim; errors say which part is wrong, and what is allowed."""
 
 from __future__ import annotations
 
@@ -120,7 +120,10 @@ def expressed(bound: Mapping[str, Any], choices: Iterable[str]) -> dict[str, sym
 
 
 def relations_of(name: str, value: sympy.Expr) -> Iterator[tuple[str, Any]]:
-    """(name, relation) that together say that a quantity has this value, but for what the vocabulary says of it."""
+    """Return the (name, relation) pairs that together say that a quantity has this value.
+
+    Relations that the vocabulary implies are left out.
+    """
     known, own = quantity(name), symbol(name)
     for suffix, end, relation in (("at_most", known.upper, own <= value), ("at_least", known.lower, own >= value)):
         if not (value.is_number and float(value) == end) and relation != sympy.true:

@@ -17,14 +17,14 @@ _NOTHING = -(2.0**60)
 """The exponent of 0, below that of every other number."""
 
 _FAR = 1100
-"""Beyond so many binary digits apart, the smaller summand is lost."""
+"""Distance in binary digits beyond which the smaller summand is lost."""
 
 _LOG_2 = math.log(2)
 
 
 @dataclass(frozen=True)
 class Wide:
-    """m 2^e, with |m| in [1/2, 1), or 0, infinite or not a number.
+    """Numbers m 2^e, with |m| in [1/2, 1), or 0, infinite or not a number.
 
     >>> tiny = Wide.of(1e-200)
     >>> float((tiny * tiny).to_float()), float((tiny * tiny / (tiny * Wide.of(2e-200))).to_float())
@@ -36,18 +36,18 @@ class Wide:
 
     @classmethod
     def of(cls, value: Any, exponent: Any = 0.0) -> Wide:
-        """value 2^exponent."""
+        """Make value 2^exponent."""
         mantissa, shift = np.frexp(np.asarray(value, dtype=float))
         return cls(mantissa, np.where(mantissa == 0, _NOTHING, shift + exponent))
 
     @classmethod
     def rational(cls, number: sympy.Rational) -> Wide:
-        """A constant of an expression."""
+        """Make a constant of an expression."""
         shift = int(number.p).bit_length() - int(number.q).bit_length()
         return cls.of(float(number / sympy.Integer(2) ** shift), float(shift))
 
     def to_float(self) -> np.ndarray:
-        """The nearest float, 0 or infinity where there is none of its size."""
+        """Return the nearest float, 0 or infinity where there is none of its size."""
         return np.ldexp(self.mantissa, np.clip(self.exponent, -5000, 5000).astype(np.int64))
 
     def __add__(self, other: Wide) -> Wide:
@@ -75,7 +75,7 @@ class Wide:
         return result
 
     def to_power(self, exponent: Wide) -> Wide:
-        """The power: numpy's where it is an ordinary number, else by its logarithm."""
+        """Compute the power: by numpy where it is an ordinary number, else by its logarithm."""
         base, times = self.to_float(), exponent.to_float()
         plain = np.power(base, times)
         ordinary = (np.abs(plain) > 1e-300) & (np.abs(plain) < 1e300) & (np.abs(base) > 1e-300) & (base < 1e300)

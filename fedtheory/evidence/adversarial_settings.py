@@ -1,4 +1,4 @@
-"""Settings on which repairs of a claim are tried, each looked at over many horizons at once."""
+"""Settings on which repairs of a claim are tried, each over many horizons at once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SHARES = (1.0, 0.1, 0.01, 0.001)
 """Step sizes of the structured settings, over the largest one allowed."""
 
 BEYOND = (2.0, 10.0, 100.0)
-"""Further ones, for how much weaker a step cap may be."""
+"""Further shares of the largest step size, to see how much weaker a step cap may be."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,11 @@ def is_cap(hypothesis: Hypothesis) -> bool:
 
 
 def rows_of(claim: Claim, setting: Setting, horizons: np.ndarray = HORIZONS) -> Rows | None:
-    """The setting, with snapshots as often as the claim asks for, at some horizons; ``None`` if it is none for the
-    claim (a random run where the claim speaks of maxima over it, or no snapshot probability that is allowed)."""
+    """Evaluate the setting at some horizons, with snapshots as often as the claim asks for.
+
+    It is ``None`` if the setting is none for the claim: a random run where the claim speaks of maxima over it, or no
+    snapshot probability that is allowed.
+    """
     runs, algorithm, horizons = speaks_of_the_run(claim), fast_of(setting), horizons[horizons <= longest(claim)]
     if algorithm.adaptive or (runs and not setting.deterministic):
         return None
@@ -148,7 +151,7 @@ def least_pseudogradients(setting: Setting, horizons: np.ndarray) -> dict[str, n
 
 
 def known_settings(claim: Claim, seed: int) -> Iterator[Setting]:
-    """The settings of the published instance and of the search's best points."""
+    """Return the settings of the published instance and of the search's best points."""
     from .assess import recorded_instance
     from .search import search
 
@@ -164,8 +167,11 @@ def known_settings(claim: Claim, seed: int) -> Iterator[Setting]:
 
 
 def structured_settings(claim: Claim) -> Iterator[Setting]:
-    """Clients with minimisers +-1, one of which takes part in arbitrary rounds, and u, -u, 1, -1 with the client u;
-    with noise, clients that are nearly alike and cohorts of one where runs may be random."""
+    """Make structured settings.
+
+    Clients have minimisers +-1, one of which takes part in arbitrary rounds, or u, -u, 1, -1 with the client u. Where
+    runs may be random, there are clients with noise that are nearly alike, and cohorts of one.
+    """
     options = next((a.options for a in claim.ambiguities if a.name == "snapshots"), ("period", "probability"))
     deterministic = speaks_of_the_run(claim)
     kinds: list[dict[str, Any]] = [{"snapshot_period": 2}, {"snapshot_period": 5}] if "period" in options else []
@@ -198,7 +204,7 @@ def _largest_step(claim: Claim, setting: Setting) -> float:
 
 
 def neighbour(setting: Setting, rng: np.random.Generator, size: float) -> Setting:
-    """Step size, start and snapshot probability, moved by about ``size`` in the logarithm."""
+    """Move step size, start and snapshot probability by about ``size`` in the logarithm."""
     moves = [Fraction(float(np.exp(size * rng.standard_normal()))) for _ in range(3)]
     algorithm = fast_of(setting)
     algorithm = replace(algorithm, local_lr=Fraction(float(algorithm.local_lr * moves[0])))
@@ -213,7 +219,7 @@ def neighbour(setting: Setting, rng: np.random.Generator, size: float) -> Settin
 
 
 def described(rows: Rows, index: int) -> dict[str, Any]:
-    """A setting at one horizon, as plain data."""
+    """Describe a setting at one horizon, as plain data."""
     numbers = {n: float(v[index]) for n, v in sorted(rows.quantities.items()) if n in QUANTITIES}
     return {
         "minimisers": quadratic(rows.setting).centres.tolist(),

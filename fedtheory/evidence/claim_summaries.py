@@ -26,7 +26,7 @@ SAYING = (
     *(f"claims/{name}.py" for name in _OF_CLAIMS), "quantities.py", "functionals.py", "units.py", "assumptions.py",
     "evidence/units_check.py", "evidence/claim_summaries.py", "papers/paper.py", "papers/dispatch.py",
 )  # fmt: skip
-"""The code on which depends what is said, besides the paper's own; a test compares what is kept with what it says."""
+"""Source files on which a summary depends besides the paper's own; a test compares what is kept with what it says."""
 
 
 def shown(ref: str) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def refresh() -> None:
 
 
 def code_of(paper: Paper) -> str:
-    """A hash of what decides what is said of a paper's claims."""
+    """Hash everything that decides what is said of a paper's claims."""
     content = hashlib.sha256(f"{sources(paper)} {version('sympy')}".encode())
     package = Path(__file__).parent.parent
     for path in SAYING:

@@ -27,16 +27,18 @@ from ..rationals import exact_number
 from .bound_limits import STEP, Q, limiting_slack, needs_small_steps
 
 FADING = ("peak_full_pseudogradient", "peak_cohort_pseudogradient")
-"""Run quantities that would be 0 at the optimum with all clients in snapshot rounds, were they not maxima over the
-run. That of arbitrary cohorts is not among them: their gradients do not cancel."""
+"""Run quantities that would be 0 at the optimum with all clients in snapshot rounds, were they not maxima over the run.
+
+The one of arbitrary cohorts is not among them: their gradients do not cancel.
+"""
 
 SLIVER = 0.01
-"""Less room than this for the snapshot probability is a sliver."""
+"""Room for the snapshot probability below which it is a sliver."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that a claim's hypotheses do.
+    """One consequence of a claim's hypotheses.
 
     Attributes:
         name: ``contradictory``, ``undecided``, ``excludes_convergence``, ``asks_for_every_round_at_the_optimum``,
@@ -124,7 +126,8 @@ def _only_one(slack: sympy.Expr) -> bool:
 
 
 def least_probabilities(hypothesis: Hypothesis) -> dict[str, Any]:
-    """Numbers to a limit: the least q allowed at the step sizes 1/100, ..., 1/10^6, all other quantities being 1."""
+    """Compute the least q allowed at the step sizes 1/100, ..., 1/10^6, all other quantities being 1: numbers to a
+    limit."""
     used = {s.name for s in hypothesis.slack.free_symbols} - {STEP, Q}
     others = {name: 1 for name in QUANTITIES if name in used}
     rows = []

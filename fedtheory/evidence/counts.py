@@ -63,7 +63,7 @@ def counted(claims: Iterable[Claim], rows: Mapping[str, Mapping[str, Any]]) -> d
 
 
 def read_literally(claim: Claim, row: Mapping[str, Any] | None) -> bool:
-    """Whether what a row's proof covers, if it is complete, has the claim's literal reading in it.
+    """Whether a row's proof covers the claim's literal reading, if it is complete.
 
     >>> from fedtheory.papers import claim
     >>> row = {"verdict": "proved", "readings": {"q-condition": ["product"]}}
@@ -77,7 +77,7 @@ def read_literally(claim: Claim, row: Mapping[str, Any] | None) -> bool:
 
 
 def text(claims: Iterable[Claim], rows: Mapping[str, Mapping[str, Any]]) -> str:
-    """The counts as Markdown: how many there are, and a table of the verdicts."""
+    """Write the counts as Markdown: how many there are, and a table of the verdicts."""
     counts = counted(claims, rows)
     printed, own = sum(len(c.printed) for c in counts.values()), sum(len(c.own) for c in counts.values())
     return "\n".join(

@@ -57,8 +57,10 @@ CLAIMED = "it is claimed that "
 def errata(
     paper: str, cache: Cache | None = None, progress: Callable[[int, int], None] | None = None
 ) -> tuple[Row, ...]:
-    """Every finding about what a paper prints, without any search: units, contradictions, gaps of proofs, rates,
-    differences between editions, the published instances, replayed, and its tables.
+    """List every finding about what a paper prints, without any search.
+
+    Findings come from units, contradictions, gaps of proofs, rates, differences between editions, the published
+    instances, replayed, and the paper's tables.
 
     Args:
         cache: findings about statements are taken from it where they are there, and put there.
@@ -83,8 +85,8 @@ NO_CLAIM = "no claim"
 
 
 def step_rows(paper: str, known: Iterable[Row]) -> Iterator[Row]:
-    """The printed steps of a paper's proofs that do not hold and of which nothing is said yet: those that the proofs
-    of today do without."""
+    """Report the printed steps that do not hold and that no finding mentions yet: those that the proofs of today do
+    without."""
     from ..papers.proofs import library
     from ..proof.step_certificates import own_steps
 
@@ -101,7 +103,7 @@ def step_rows(paper: str, known: Iterable[Row]) -> Iterator[Row]:
 
 
 def kept_findings(claim: Claim, cache: Cache | None) -> list[Row]:
-    """``findings``, which depend on the code and on the files of all papers, and are kept by both."""
+    """Return ``findings``, which depend on the code and on the files of all papers, and are kept by both."""
     if cache is None:
         return list(findings(claim))
     key = f"errata {claim.ref} {papers_fingerprint()}"
@@ -114,7 +116,7 @@ def kept_findings(claim: Claim, cache: Cache | None) -> list[Row]:
 
 
 def papers_fingerprint() -> str:
-    """A hash of the files of all papers: statements, proofs, certificates, instances."""
+    """Hash the files of all papers: statements, proofs, certificates, instances."""
     content = hashlib.sha256()
     for name, paper in papers().items():
         for path in sorted(paper.folder.rglob("*")) if paper.folder else ():
@@ -142,7 +144,7 @@ def table_rows(paper: str) -> Iterator[Row]:
 
 
 def merged(rows: Iterable[Row]) -> tuple[Row, ...]:
-    """Rows that differ in nothing but the claim as one, which names all the claims.
+    """Merge rows that differ in nothing but the claim into one, which names all the claims.
 
     >>> merged([Row("a@main", "(1)", "wrong", "proof"), Row("b@main", "(1)", "wrong", "proof")])[0].claim
     'a@main, b@main'
@@ -154,7 +156,7 @@ def merged(rows: Iterable[Row]) -> tuple[Row, ...]:
 
 
 def findings(claim: Claim) -> Iterator[Row]:
-    """The findings about one built-in claim, the gravest first."""
+    """List the findings about one built-in claim, the gravest first."""
     yield from instance_rows(claim)
     yield from needs_rows(claim)
     yield from unit_rows(claim)
@@ -165,8 +167,10 @@ def findings(claim: Claim) -> Iterator[Row]:
 
 
 def instance_rows(claim: Claim) -> Iterator[Row]:
-    """The published instance, replayed; where it refutes some readings only, a row for each of the options that decide
-    it, whatever the others are."""
+    """Report the published instance, replayed.
+
+    Where it refutes some readings only, there is a row for each of the options that decide it, whatever the others are.
+    """
     instance = published_instance(claim.ref)
     if instance and instance["refutes"]:
         yield Row(claim.ref, "statement", refutation_text(instance), "instance", _under_all(instance))
@@ -201,7 +205,7 @@ def needs_rows(claim: Claim) -> Iterator[Row]:
 
 
 def needs_text(kind: str, instance: dict[str, Any]) -> str:
-    """An instance that violates an assumption, in one sentence."""
+    """Describe an instance that violates an assumption, in one sentence."""
     judged, under = _falling(instance)
     return (
         f"needs {kind}, which is not stated ({ASSUMPTIONS[kind].meaning}){under}: left {judged['left']} > right "
@@ -218,7 +222,7 @@ def _falling(instance: dict[str, Any]) -> tuple[dict[str, Any], str]:
 
 
 def refutation_text(instance: dict[str, Any]) -> str:
-    """An instance in one sentence."""
+    """Describe an instance in one sentence."""
     readings = len(instance["readings"])
     under = f" under all {readings} readings" if readings > 1 else ""
     return (
@@ -228,20 +232,22 @@ def refutation_text(instance: dict[str, Any]) -> str:
 
 
 def unit_rows(claim: Claim) -> Iterator[Row]:
-    """Places that change under F -> cF or x -> cx."""
+    """Report places that change under F -> cF or x -> cx."""
     for finding in check_units(claim):
         yield Row(claim.ref, finding.where, f"units do not match: {finding.what}", "units")
 
 
 def consistency_rows(claim: Claim) -> Iterator[Row]:
-    """Hypotheses that contradict each other, or the conclusion."""
+    """Report hypotheses that contradict each other, or the conclusion."""
     for finding in check_consistency(claim):
         yield Row(claim.ref, finding.name, finding.what, "consistency")
 
 
 def proof_rows(claim: Claim) -> Iterator[Row]:
-    """Printed steps of the proof that do not hold, with what closes them. Of the steps that compare what was derived
-    with the claim's own terms, the first that fails."""
+    """Report printed steps of the proof that do not hold, with what closes them.
+
+    Of the steps that compare what was derived with the claim's own terms, it is the first that fails.
+    """
     from ..papers.proofs import prove
 
     return open_rows(claim, prove(claim).decisions)
@@ -266,7 +272,7 @@ def open_row(ref: str, decision: Decision) -> Row:
 
 
 def rate_rows(claim: Claim) -> Iterator[Row]:
-    """Printed rates that do not follow from the terms they summarise."""
+    """Report printed rates that do not follow from the terms they summarise."""
     if claim.rates:
         for text in claim.asymptotics(all_claims()).unmatched:
             yield Row(claim.ref, "rate", text, "rate")

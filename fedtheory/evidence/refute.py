@@ -34,15 +34,17 @@ FEWER = (2, 4, 9)
 """Significant digits to which the numbers of finds other than the best are rounded."""
 
 TRIED = 5
-"""Points at which a claim falls in floating point that are judged exactly, at most, for each kind of assumption."""
+"""Largest number of points, at which a claim falls in floating point, that are judged exactly for a kind of
+assumption."""
 
 
 def refute(
     statement: Claim | str, seed: int = 0, progress: Callable[[int, int], None] | None = None
 ) -> Judgement | SearchReport:
-    """Search for a counterexample; a judgement that refutes the claim under every reading, or what was searched. Where
-    the search confirms none, the one that the claim's paper constructs is judged, then what a worst case above the
-    bound leads to; and where nothing that meets every usual assumption is found, runs that violate what the claim does
+    """Search for a counterexample; return a judgement that refutes the claim under every reading, or what was searched.
+
+    Where the search confirms none, the one that the claim's paper constructs is judged, then what a worst case above
+    the bound leads to. Where nothing that meets every usual assumption is found, runs that violate what the claim does
     not assume are looked at: the instance says what it violates.
 
     >>> import fedtheory as ft
@@ -69,8 +71,10 @@ def refute(
 
 
 def followed_up(statement: Claim, report: SearchReport, space: Space | None = None) -> tuple[Judgement | None, str]:
-    """The first of the leads of a search, in ``space``, that an exact point confirms, judged; where there is none, why
-    the best one is not confirmed."""
+    """Judge the first of the leads of a search, in ``space``, that an exact point confirms.
+
+    Where there is none, say why the best one is not confirmed.
+    """
     reasons = []
     for place, found in enumerate(report.leads):
         judgement, why = confirmed(statement, found, space, FEWER if place else DIGITS)
@@ -107,8 +111,10 @@ def refuting_point(statement: Claim, found: Found) -> Judgement | None:
 def confirmed(
     statement: Claim, found: Found, space: Space | None = None, numbers: Sequence[int] = DIGITS
 ) -> tuple[Judgement | None, str]:
-    """The same, of a find in ``space`` with so many digits, and where there is none the reason: why the point with the
-    most digits is none, or does not refute."""
+    """Shorten a find in ``space`` to numbers with so many digits, and judge the shortest that refutes the claim.
+
+    Where there is none, the reason says why the point with the most digits is none, or does not refute.
+    """
     why, tried, best, enough = "no exact point is near it", 0, None, min(MARGIN, NEAR * found.ratio)
     for digits, point in _points(space or subject_of(statement).space(statement), found, numbers):
         try:
@@ -166,10 +172,10 @@ def _shortfall(judgement: Judgement) -> str:
 
 
 def charitable_instance(statement: Claim, seed: int = 0, starts: int = 40, steps: int = 50) -> Judgement | None:
-    """An instance of the family that the claim's space knows, refuting the claim under every reading, with numbers as
-    short as they go; ``None`` if there is no family, or hill climbing from so many ``starts`` did not find one.
+    """Find an instance, of the family that the claim's space knows, which refutes the claim under every reading.
 
-    The score climbed is the number of readings under which the claim falls, then left / right.
+    Its numbers are as short as they go. It is ``None`` if there is no family, or hill climbing from so many ``starts``
+    did not find one. The score climbed is the number of readings under which the claim falls, then left / right.
     """
     space, rng = subject_of(statement).space(statement), np.random.default_rng(seed)
     for _ in range(starts):
@@ -241,7 +247,7 @@ def _score(judgement: Judgement) -> tuple[int, float]:
 
 
 def shrunk(judgement: Judgement) -> Judgement:
-    """Shorter numbers, one change at a time, as long as every reading still falls by ``MARGIN``."""
+    """Shorten the numbers of an instance, one change at a time, as long as every reading still falls by ``MARGIN``."""
     current, changed = judgement, True
     while changed:
         changed = False

@@ -51,12 +51,12 @@ Horizons grow a hundredfold with each. They show whether the constant that the s
 """
 
 CLIMB = 60
-"""Steps of the climb from the setting that asks for most."""
+"""Number of steps of the climb from the setting that asks for most."""
 
 LEAD = "a lead, not a proof"
 
 UPPER = ("cap", "start")
-"""Repairs whose constant is an upper limit: something falls at it, and nothing was seen to fall below it."""
+"""Repairs whose constant is an upper limit: the claim was seen to fall at it, and nowhere below."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Repair:
 
     @property
     def sentence(self) -> str:
-        """The result in one sentence, which says how far it goes."""
+        """Write the result in one sentence, which says how far it goes."""
         units = "" if self.homogeneous else "; its units do not match"
         tried = f"{self.admissible} admissible settings of {self.settings}"
         if not self.admissible:
@@ -129,8 +129,9 @@ Need = Callable[[Rows], np.ndarray]
 
 
 def repairs(claim: Claim, settings: Sequence[Setting] | None = None, seed: int = 0) -> tuple[Repair, ...]:
-    """The standard repairs of a claim about runs, each with its weakest surviving constant; () for other claims and
-    for those that choose their step size.
+    """Try the standard repairs of a claim about runs; each comes with its weakest surviving constant.
+
+    () for other claims and for those that choose their step size.
 
     Args:
         settings: what to try; by default those of the published instance and of a search, and structured families.
@@ -159,7 +160,7 @@ def repairs(claim: Claim, settings: Sequence[Setting] | None = None, seed: int =
 
 
 def tight_constant(claim: Claim, term: str, settings: Sequence[Setting] | None = None, seed: int = 0) -> Repair:
-    """The smallest factor c of one term, the others kept, with which the claim survives every setting tried:
+    """Compute the smallest factor c of one term, the others kept, with which the claim survives every setting tried:
 
         max over settings and rounds of (left - the other terms) / term,
 

@@ -1,4 +1,4 @@
-"""The rule that turns evidence into one word."""
+"""Rule that turns evidence into one word."""
 
 from __future__ import annotations
 
@@ -89,8 +89,11 @@ def _against(evidence: Mapping[str, Any]) -> str:
 
 
 def complete_proof(judgement: Judgement) -> Chain | None:
-    """The complete proof of a claim, under a reading under which an instance refutes it; ``None`` if there is none, as
-    there should be. It is made anew, unless a published one is open."""
+    """Return the complete proof of a claim, under a reading under which an instance refutes it; ``None`` if there is
+    none.
+
+    There should be none. It is made anew, unless a published one is open.
+    """
     from ..papers.proofs import proof_of
     from ..papers.saved_certificates import published_outcome
 
@@ -100,7 +103,7 @@ def complete_proof(judgement: Judgement) -> Chain | None:
 
 
 def proved_and_refuted(proof: str, against: str) -> str:
-    """The sentence on a claim of which there are both."""
+    """Write the sentence on a claim that has both a complete proof and an instance against it."""
     return (
         f"There is a complete proof of it ({proof}), and an exact instance against it ({against}): one of the two is "
         "wrong, which is an error of this program or of what it was given."
@@ -108,7 +111,7 @@ def proved_and_refuted(proof: str, against: str) -> str:
 
 
 def covered(word: str, evidence: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The options under which a claim is proved, of each ambiguity of which its proof does not cover all."""
+    """Return the options under which a claim is proved, for each ambiguity that its proof does not cover in full."""
     return evidence["proof"]["readings"] if word in (PROVED, STEPS_DECIDED, "needs") and evidence.get("proof") else {}
 
 
@@ -118,7 +121,7 @@ def _word(proof: Mapping[str, Any]) -> str:
 
 
 def with_readings(row: dict[str, Any]) -> str:
-    """A row's verdict, with the readings that its proof covers where there are others.
+    """Write a row's verdict, with the readings that its proof covers where there are others.
 
     >>> with_readings({"verdict": "proved", "evidence": {"proof": {"readings": {"root": ["root of 30"]}}}})
     'proved (root: root of 30)'
@@ -136,7 +139,8 @@ def _refuted(instance: dict[str, Any]) -> str:
 
 
 def needed(word: str, evidence: dict[str, Any]) -> tuple[str, ...]:
-    """The kinds of assumption that a claim needs and does not make: those of its proof, else those of the instances."""
+    """Return the kinds of assumption that a claim needs and does not make: those of its proof, else those of the
+    instances."""
     if word != "needs":
         return ()
     fallen = [i["assumption"] for i in evidence["needs"] if not i.get("only_under")]

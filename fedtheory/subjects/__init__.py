@@ -59,7 +59,7 @@ hypotheses; and, for an algorithm's runs, ``runs_as``, such an algorithm as the 
 
 
 def register(subject: Subject) -> None:
-    """Add what functionals of one more kind are of.
+    """Add the subject of one more kind of functionals.
 
     Raises:
         ValueError: it has no name, or not a method that every subject needs; or there is one of that name.
@@ -79,7 +79,7 @@ def register(subject: Subject) -> None:
 
 
 def known() -> tuple[str, ...]:
-    """The names of the subjects that are no algorithm's.
+    """Return the names of the subjects that are no algorithm's.
 
     >>> "values" in known()
     True
@@ -88,10 +88,10 @@ def known() -> tuple[str, ...]:
 
 
 def named(name: str, what: str = "subject", others: Mapping[str, Subject] | None = None) -> Subject:
-    """The subject of that name, of these or of ``others``.
+    """Return the subject of that name, among these or ``others``.
 
     Raises:
-        ValueError: there is none; ``what`` is of it is said.
+        ValueError: there is none; ``what`` says what needs it.
 
     >>> named("values").name
     'values'

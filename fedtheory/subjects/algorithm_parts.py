@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 def with_steps(make: Callable[..., Any], **parameters: Any) -> Any:
-    """An algorithm whose step sizes may be left to a claim (``None``); none that runs has these."""
+    """Make an algorithm whose step sizes may be left to a claim (``None``), as no algorithm that runs may."""
     special = {n: parameters[n] for n in STEPS if n in parameters and not isinstance(parameters[n], Fraction)}
     return replace(make(**parameters | dict.fromkeys(special, Fraction(1))), **special)
 
 
 def steps_of(algorithm: Algorithm) -> dict[str, Any]:
-    """The step sizes by name."""
+    """Return the step sizes by name."""
     return {name: getattr(algorithm, name) for name in STEPS if hasattr(algorithm, name)}
 
 
@@ -103,8 +103,11 @@ class FastPart(Part):
         check_counts(cohort=algorithm.cohort, snapshot_period=algorithm.snapshot_period)
 
     def way(self, point: RunPoint, claim: Claim, reading: Reading, algorithm: Fast) -> Way:
-        """A claim about one round speaks of the probability of its kind; where a claim does not say which, snapshots
-        come as the point has them."""
+        """Return the runs of a reading, with the step sizes of ``algorithm``.
+
+        A claim about one round speaks of the probability of its kind. Where a claim does not say which, snapshots come
+        as the point has them.
+        """
         own, q = "period" if algorithm.periodic else "probability", algorithm.snapshot_probability
         by = "probability" if is_about_one_round(claim) else reading.get("snapshots", own)
         if by == "period" and q.numerator != 1:
@@ -188,7 +191,7 @@ def _written_steps(algorithm: Algorithm) -> dict[str, str]:
 
 
 def runs_as(part: Part) -> tuple[Algorithm, Participation]:
-    """An algorithm as the engine runs it, of both kinds where there are two, and who takes part.
+    """Return an algorithm as the engine runs it, with both kinds of round where there are two, and its participants.
 
     >>> runs_as(PARTS["safari"])[0].share
     Fraction(1, 2)
@@ -198,12 +201,12 @@ def runs_as(part: Part) -> tuple[Algorithm, Participation]:
 
 
 class OfPart:
-    """A subject whose runs are a part's."""
+    """Subject whose runs are a part's."""
 
     part: Part
 
     def runs_as(self, claim: Claim) -> tuple[Algorithm, Participation]:
-        """An algorithm such as the claim is about, as the engine runs it, and who takes part."""
+        """Return such an algorithm as the claim is about, as the engine runs it, and its participants."""
         return runs_as(self.part)
 
 

@@ -30,7 +30,7 @@ OWN_CONSTANT = "computed: it is the example's own constant"
 
 
 class Checked(NamedTuple):
-    """An assumption or a hypothesis, as an example meets it: the slack, and how it was found."""
+    """Check of an assumption or a hypothesis on an example: the slack, and how it was found."""
 
     slack: Slack
     how: str
@@ -56,7 +56,7 @@ NOISE: Mapping[str, Mapping[str, str]] = {
 """Kinds of assumption that each law of the gradient noise meets, with reasons; a law that is not here meets none."""
 
 LAWS = {law: frozenset(NOISE[TWO_POINT]) - met.keys() for law, met in NOISE.items() if law != TWO_POINT}
-"""Laws of noise that a file names, and what they violate."""
+"""Laws of noise that a file names, and the assumptions that they violate."""
 
 
 def met_by_noise(law: str) -> Mapping[str, str]:

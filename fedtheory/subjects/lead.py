@@ -11,7 +11,7 @@ import numpy as np
 from ..claims.evaluation import Bound
 
 LATE = 0.1
-"""A horizon is late where the share of the right side that fades with the rounds is below this."""
+"""Share of the right side that fades with the rounds, below which a horizon is late."""
 
 
 @dataclass(frozen=True)
@@ -85,11 +85,12 @@ def finds_at(
     left: np.ndarray,
     seen: np.ndarray,
 ) -> Iterator[Found]:
-    """The candidate at the worst of the horizons where it is ``admissible``, and at the worst late one.
+    """Return the candidate at the worst of the horizons where it is ``admissible``, and at the worst late one.
 
     Args:
-        point: what it stands for at a horizon. bound: the right side at the horizons; of a grid, (points, horizons),
-            the largest. left: the left side there, of which ``seen`` is certain.
+        point: the point that the candidate stands for at a horizon.
+        bound: the right side at the horizons; of a grid, (points, horizons), the largest.
+        left: the left side there, of which ``seen`` is certain.
     """
     terms = [at_each(value.max(axis=0) if np.ndim(value) == 2 else value, horizons) for value in bound.terms.values()]
     right, ratios = np.sum(terms, axis=0), ratio(seen, terms)
@@ -116,10 +117,10 @@ def finds_at(
 
 
 def at_each(value: Any, horizons: np.ndarray) -> np.ndarray:
-    """A number, or numbers that broadcast over the horizons, at each of them."""
+    """Repeat a number, or numbers that broadcast over the horizons, for each of them."""
     return value if np.shape(value) == horizons.shape else np.broadcast_to(value, horizons.shape)
 
 
 def worst(finds: Iterable[Found]) -> Found | None:
-    """The one with the largest ratio."""
+    """Return the find with the largest ratio."""
     return max(finds, key=lambda found: found.ratio, default=None)

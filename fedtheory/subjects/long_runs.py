@@ -29,15 +29,17 @@ def column(numbers: np.ndarray, last: int) -> arb_mat:
 
 
 def moment_maps(setting: Setting, weight: np.ndarray) -> list[arb_mat]:
-    """Second moments and the sum of ``weight . moments`` so far, moved on by a round: of either kind, or a drawn
-    one."""
+    """Return the maps of a round on second moments and on the sum of ``weight . moments`` so far.
+
+    They are those of the two kinds of round, and of a drawn one.
+    """
     maps = [with_sum(kind_of_round(setting, kind, exact=True), weight) for kind in setting.algorithm.kinds]
     q = setting.algorithm.share
     return [*maps, maps[FIRST] * ball(q) + maps[SECOND] * ball(1 - q)]
 
 
 def advanced(way: Way, maps: list[arb_mat], state: arb_mat) -> arb_mat:
-    """The state after all rounds."""
+    """Return the state after all rounds."""
     blocks = way.blocks
     cycle = maps[blocks[0][0]] ** blocks[0][1]
     for kind, times in blocks[1:]:
@@ -51,8 +53,9 @@ def advanced(way: Way, maps: list[arb_mat], state: arb_mat) -> arb_mat:
 
 
 def advanced_moments(way: Way, setting: Setting, weight: np.ndarray, state: arb_mat) -> arb_mat:
-    """Second moments and the sum of ``weight . moments`` after all rounds; ``setting`` is the way's, with steps in
-    balls. In phases the participants of each are fixed.
+    """Return second moments and the sum of ``weight . moments`` after all rounds.
+
+    ``setting`` is the way's, with steps in balls. In phases the participants of each are fixed.
 
     Raises:
         Undecided: a phase ends within a period of the algorithm's kinds of round.

@@ -67,14 +67,14 @@ class Examined(Protocol):
     one, and how that was found."""
 
     def sides(self, reading: Reading) -> Sides:
-        """Both sides' parts under a reading.
+        """Return both sides' parts under a reading.
 
         Raises:
             Undecided: under that reading the point decides nothing; it is said why.
         """
 
     def chosen(self) -> Mapping[str, Number]:
-        """The values of what the claim chooses."""
+        """Return the values of what the claim chooses."""
         return {}
 
 
@@ -91,21 +91,24 @@ class Point(Protocol):
 
     @property
     def met(self) -> Mapping[str, str]:
-        """The kinds that it meets, and why, where they are not among ``violated``. One that is neither here nor among
-        ``Examined.checks`` is not checked, so not met."""
+        """The kinds of assumption that it meets, and why, where they are not among ``violated``.
+
+        One that is neither here nor among ``Examined.checks`` is not checked, so not met.
+        """
         return {}
 
     def check(self, claim: Claim) -> None:
         """Raise ``ValueError`` unless this is an example of what the claim speaks of, with numbers in bounds."""
 
     def examined(self, claim: Claim, follow: bool = True) -> Examined:
-        """The point as the claim speaks of it; unless ``follow``, long runs are enclosed without following them."""
+        """Return the point as the claim speaks of it; unless ``follow``, long runs are enclosed without following
+        them."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data, in the order of an instance's file, but for the claim's ref."""
+        """Return plain data, in the order of an instance's file, but for the claim's ref."""
 
     def shorter(self) -> Iterator[Point]:
-        """Neighbours whose numbers take fewer digits."""
+        """Yield neighbours whose numbers take fewer digits."""
         return iter(())
 
 
@@ -153,8 +156,10 @@ class Space(Protocol):
         """A neighbour."""
 
     def assess(self, candidate: Any) -> tuple[Found, Found | None] | None:
-        """Both sides in floating point at the candidate's worst horizon and at its worst late one; ``None`` where no
-        horizon meets every hypothesis."""
+        """Evaluate both sides in floating point at the candidate's worst horizon and at its worst late one.
+
+        It is ``None`` where no horizon meets every hypothesis.
+        """
 
     def certain(self, found: Found) -> Found:
         """The find with what is certain of its left side: the lower end of an enclosure, where it has one."""
@@ -165,26 +170,29 @@ class Space(Protocol):
         return ("",)
 
     def rounded(self, found: Found, digits: int) -> Iterator[Point]:
-        """Exact points near a find, with so many significant digits, the most promising first.
+        """Yield exact points near a find, with so many significant digits, the most promising first.
 
         Raises:
             ValueError: no point can hold it; it is said why.
         """
 
     def family_member(self, rng: np.random.Generator) -> Point | None:
-        """A random point with short numbers of a family by which such claims fall; ``None`` where none is known."""
+        """Draw a point with short numbers, of a family by which such claims fall; ``None`` where none is known."""
         return None
 
     def neighbour(self, point: Point, rng: np.random.Generator) -> Point:
-        """Another member of the family, one number moved."""
+        """Return another member of the family, one number moved."""
 
     def violating(self, kind: str) -> Iterator[Point]:
-        """Points at which the claim falls and which violate an assumption of this kind, the most telling first; none
-        where no such points are known."""
+        """Yield points at which the claim falls and which violate an assumption of this kind, the most telling first.
+
+        There are none where no such points are known.
+        """
         return iter(())
 
     def on_data(self, federation: Federation, cohort: int, arbitrary_cohort: int, local_steps: int) -> Setting:
-        """A setting on a federation of real data that meets the hypotheses, as far as these can be told beforehand."""
+        """Make a setting on a federation of real data that meets the hypotheses, as far as these can be told
+        beforehand."""
 
 
 class Subject(Protocol):
@@ -222,7 +230,7 @@ class Instance:
     point: Point = field(repr=False)
 
     def to_json(self) -> dict[str, Any]:
-        """The instance as plain data; ``parse`` reads it back."""
+        """Return the instance as plain data; ``parse`` reads it back."""
         return {"claim": self.claim, **self.point.to_json()}
 
 
@@ -230,7 +238,9 @@ class Instance:
 
 
 def chosen_step(claim: Claim, name: str, values: Mapping[str, Number]) -> Any:
-    """The step size of this name that the claim chooses; exact where it is rational, a ``StepRule`` where it changes.
+    """Return the step size of this name that the claim chooses.
+
+    It is exact where it is rational, and a ``StepRule`` where it changes.
 
     Raises:
         ValueError: it is not a number > 0.
@@ -247,7 +257,7 @@ def chosen_step(claim: Claim, name: str, values: Mapping[str, Number]) -> Any:
 
 
 def known(expression: sympy.Expr, values: Mapping[str, Number]) -> sympy.Expr:
-    """The expression, of which every quantity has a value."""
+    """Evaluate an expression of which every quantity has a value."""
     unknown = sorted({s.name for s in expression.free_symbols} - set(values))
     if unknown:
         raise ValueError(
@@ -264,7 +274,7 @@ def runs_of(claim: Claim, algorithm: str) -> str:
 
 
 def span(values: Iterable[float]) -> str:
-    """The least and the largest of some numbers, in words.
+    """Write the least and the largest of some numbers, in words.
 
     >>> span((1, 1, 2, 5)), span([3])
     ('1 to 5', '3')
@@ -308,6 +318,6 @@ def finite(value: Number | float) -> bool:
 
 
 def own_values(claim: Claim, setting: Setting, rounds: int) -> dict[str, Any]:
-    """The claim's quantities of one's own, exact or in balls."""
+    """Return the values of quantities that the user defined, as far as the claim uses them, exact or in balls."""
     own = [name for name in claim.quantities if QUANTITIES[name].compute is not None]
     return {name: quantity(name, Question(setting, rounds, numbers=BALL)).value for name in own}

@@ -1,5 +1,4 @@
-"""Points of claims about runs and single rounds of FAST, SAFARI and their like: a setting with rational numbers, and
-rounds."""
+"""Points of claims about runs and single rounds of FAST, SAFARI and their like: rational settings, and rounds."""
 
 from __future__ import annotations
 
@@ -194,8 +193,10 @@ class RunPoint(Point):
         return values | own_values(claim, self.setting, self.rounds)
 
     def true_constants(self, squared: bool = False) -> dict[str, Number]:
-        """The federation's constants; ``squared``: its lengths squared, which makes them rational. Without a common
-        Hessian there is no dissimilarity."""
+        """Return the federation's constants; with ``squared`` its lengths squared, which makes them rational.
+
+        Without a common Hessian there is no dissimilarity.
+        """
         fed = quadratic(self.setting)
         constants: dict[str, Number] = dict(fed.exact_constants())
         roots = {n: v if squared else ball(v).sqrt() for n, v in fed.exact_squared_constants().items()}
@@ -209,8 +210,10 @@ class RunPoint(Point):
         return {} if square is None else {"dissimilarity_offset": square if squared else ball(square).sqrt()}
 
     def shorter(self) -> Iterator[RunPoint]:
-        """Fewer rounds; rounder step sizes, starts and minimisers. Minimisers that are equal up to their signs move
-        together, and stay apart from others."""
+        """Yield points with fewer rounds, or with rounder step sizes, starts and minimisers.
+
+        Minimisers that are equal up to their signs move together, and stay apart from others.
+        """
         setting, algorithm = self.setting, algorithm_of(self.setting)
         if self.rounds > 10:
             yield replace(self, rounds=self.rounds // 10)
@@ -240,7 +243,7 @@ class RunPoint(Point):
 
 
 def diagonals(fed: Quadratic) -> list[Rationals]:
-    """(M, D), of the Hessians."""
+    """Return the diagonals of the Hessians, (M, D)."""
     return [tuple(hessian.diagonal()) for hessian in fed.exact_hessians]
 
 
@@ -252,10 +255,11 @@ def _federation(hessians: Array, centres: Array, constants: Mapping[str, Fractio
 
 @dataclass(frozen=True)
 class RunSubject(OfPart):
-    """Runs of one algorithm, with fixed participants on quadratic clients.
+    """Subject of the runs of one algorithm, with fixed participants on quadratic clients.
 
     Attributes:
-        part: what is the algorithm's own. space: where a claim is searched.
+        part: what is the algorithm's own.
+        space: the space in which a claim is searched.
     """
 
     name: str
@@ -267,12 +271,12 @@ class RunSubject(OfPart):
         return parse(data, claim, self.part)
 
     def from_setting(self, claim: Claim, setting: Setting, rounds: int, **given: Fraction) -> RunPoint:
-        """The exact point of a setting; see ``from_setting``."""
+        """Make the exact point of a setting; see ``from_setting``."""
         return from_setting(claim, setting, rounds, self.part, **given)
 
 
 def parse(data: Mapping[str, Any], claim: Claim, part: Part) -> RunPoint:
-    """A run of the part's algorithm from plain data, not yet checked."""
+    """Read a run of the part's algorithm from plain data, not yet checked."""
     federation, algorithm, participation = (
         entry(data, key, dict) for key in ("federation", "algorithm", "participation")
     )
@@ -317,7 +321,8 @@ def run_point(
     part: Part | None = None,
     law: str = "two-point",
 ) -> RunPoint:
-    """The runs on quadratic clients with these diagonals and minimisers and noise of this law, from a start (D,);
+    """Make the runs on quadratic clients with these diagonals and minimisers and noise of this law, from a start (D,).
+
     ``who`` takes part whenever the algorithm does not draw clients.
 
     Raises:
@@ -331,7 +336,7 @@ def run_point(
 
 
 def from_setting(claim: Claim, setting: Setting, rounds: int, part: Part, **given: Fraction) -> RunPoint:
-    """The point of a setting whose numbers a file can hold; ``given`` are values of ``file_entries.FREE``.
+    """Make the point of a setting whose numbers a file can hold; ``given`` are values of ``file_entries.FREE``.
 
     Raises:
         ValueError: the federation is not quadratic with diagonal Hessians, or the runs are not those of the part's

@@ -1,5 +1,4 @@
-"""Searching claims about runs and about single rounds: a candidate's setting, admissible at which horizons, and both
-sides there."""
+"""Search of claims about runs and about single rounds: the settings of candidates, and both sides at their horizons."""
 
 from __future__ import annotations
 
@@ -62,12 +61,12 @@ CHOICE_HORIZONS = HORIZONS[::-8][::-1]
 """Numbers of rounds for claims that choose the step size, each of which needs a setting of its own."""
 
 ATTEMPTS = 3
-"""Tries to match a probability of snapshots with the step size chosen for it, where each limits the other."""
+"""Number of tries to match a probability of snapshots with the step size chosen for it, where each limits the other."""
 
 COHORT_DRAWS = ("without replacement", "with replacement")
 """Ways in which a uniform cohort can be drawn."""
 GRID = 5
-"""Points along the range of a maximum over the run, both ends among them; a hypothesis has to hold at all of them."""
+"""Number of points along the range of a maximum over the run, both ends among them; a hypothesis has to hold at all."""
 
 RESOLUTION = 1e-26
 """Left side, in units of smoothness and the squared distance of start and minimisers from x*, that counts as 0.
@@ -83,10 +82,10 @@ Some ten operations are rounded by 2^-53 each, relative to that or to the left s
 
 
 class Runs(Space):
-    """The settings on which a claim about runs or single rounds is searched.
+    """Space of settings on which a claim about runs or single rounds is searched.
 
-    Readings: a candidate conforms to one of the options of every ambiguity that concerns its run (snapshots, cohorts);
-    where several describe the same run, the first counts: which iterates are averaged, how a condition is read.
+    Readings: a candidate conforms to one of the options of every ambiguity that concerns its run (snapshots, cohorts).
+    Where several describe the same run, the first counts: which iterates are averaged, how a condition is read.
     """
 
     part: Part = PARTS["fast"]
@@ -113,7 +112,7 @@ class Runs(Space):
         return itertools.chain(structured(self.demands), map(self._conforming, beyond))
 
     def draw(self, rng: np.random.Generator) -> Any:
-        """A random candidate, at times beyond small quadratics."""
+        """Draw a random candidate, at times beyond small quadratics."""
         if kinked_search.searched(self.demands) and rng.random() < kinked_search.SHARE:
             return self._conforming(kinked_search.draw(rng, self.demands))
         return draw(rng, self.demands)
@@ -145,8 +144,10 @@ class Runs(Space):
         return followed(CHOICE_HORIZONS if self.statement.choices else HORIZONS, self.statement)
 
     def assess(self, candidate: Any) -> tuple[Found, Found | None] | None:
-        """The candidate at its worst horizon, and at its worst late one (see ``lead.LATE``); ``None`` if no horizon
-        satisfies every hypothesis."""
+        """Evaluate the candidate at its worst horizon, and at its worst late one (see ``lead.LATE``).
+
+        It is ``None`` if no horizon satisfies every hypothesis.
+        """
         try:
             if self.statement.choices:
                 finds = list(self._chosen(candidate))
@@ -278,7 +279,7 @@ class Runs(Space):
     # Exact points ----------------------------------------------------------------------------------------------------
 
     def rounded(self, found: Found, digits: int) -> Iterator[RunPoint]:
-        """The runs with short numbers and a fixed set, with a share of the steps where the claim chooses none."""
+        """Yield the runs with short numbers and a fixed set, with a share of the steps where the claim chooses none."""
         if isinstance(found.point.federation, Piecewise):
             yield from kinked_search.rounded(self.statement, found, digits, self.part, self._rounded_rule)
             return
@@ -323,7 +324,7 @@ class Runs(Space):
         return {"replacement": False, "fixed_probability": probability}
 
     def family_member(self, rng: np.random.Generator) -> RunPoint | None:
-        """A quartet: minimisers u, -u, 1, -1; the client u alone takes part in arbitrary rounds."""
+        """Draw a quartet: minimisers u, -u, 1, -1; the client u alone takes part in arbitrary rounds."""
         if self.statement.choices or self.demands.one_round:
             return None
         u = Fraction(int(rng.integers(1, 20)), 20)
@@ -338,7 +339,7 @@ class Runs(Space):
         return violating(self.statement, self.part, kind)
 
     def neighbour(self, point: Point, rng: np.random.Generator) -> RunPoint:
-        """One number moved by a step of its grid."""
+        """Move one number by a step of its grid."""
         assert isinstance(point, RunPoint)
         step, setting = Fraction(int(rng.choice([-2, -1, 1, 2])), 20), point.setting
         kind, centres = rng.integers(3), quadratic(setting).exact_centres
@@ -355,23 +356,25 @@ class Runs(Space):
 
     @property
     def repairable(self) -> bool:
-        """About runs with a step size of the user's choice, and no quantities but those of settings."""
+        """Whether the claim is about runs with a step size of the user's choice, and has no quantities but those of
+        settings."""
         elsewhere = {*ROUND_QUANTITIES, *POINT_QUANTITIES, *FREE} & {*self.statement.quantities}
         return self.statement.functional.scope == "run" and not (self.statement.choices or elsewhere)
 
     @property
     def measurable(self) -> bool:
-        """A theorem about runs with step sizes of the user's choice."""
+        """Whether the claim is a theorem about runs with step sizes of the user's choice."""
         of_runs = self.statement.functional.scope == "run" and not self.statement.choices
         least = {*LEAST_QUANTITIES} & {*self.statement.quantities}
         return of_runs and not least and self.statement.id.split(".")[1].startswith("thm")
 
     def on_data(self, federation: Federation, cohort: int, arbitrary_cohort: int, local_steps: int) -> Setting:
-        """FAST with a step size at half the claim's cap and the smallest snapshot probability that the q-condition
-        allows (to a margin of a thousandth of 1 - q); arbitrary rounds follow the index-weighted Beta(1, 10) law.
+        """Make FAST with a step size at half the claim's cap and the smallest snapshot probability that the q-condition
+        allows.
 
-        Where the condition speaks about the run, it is met for the G_1 that the first round has and G_2 = 0; whether it
-        holds on the run is checked afterwards. A claim without a condition on q is measured at q = 1/2.
+        The probability has a margin of a thousandth of 1 - q; arbitrary rounds follow the index-weighted Beta(1, 10)
+        law. Where the condition speaks about the run, it is met for the G_1 that the first round has and G_2 = 0;
+        whether it holds on the run is checked afterwards. A claim without a condition on q is measured at q = 1/2.
 
         Raises:
             ValueError: the claim allows no snapshot probability below 1.

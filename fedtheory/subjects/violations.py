@@ -56,23 +56,30 @@ SHORT = np.array([1, 2, 4])
 
 CLIENTS, LOCAL_STEPS, COUNTS, FEW = (2, 16), (1, 2), (1, 2, 16), (1, 2)
 CROWDS = (100, 300, 1000)
-"""Identical clients that are tried where a claim does not fall with ``CLIENTS``: of so many, common noise is far from
-its mean's, and the largest of their noises, skewed so that it is rare, is about 0.6 sqrt(M) standard deviations."""
+"""Numbers of identical clients to try where a claim does not fall with ``CLIENTS``.
+
+With so many, common noise is far from its mean's, and the largest of their noises, skewed so that it is rare, is about
+0.6 sqrt(M) standard deviations.
+"""
 STEPS = tuple(Fraction(1, denominator) for denominator in (20, 40, 100, 320, 640))
-"""Times 1/(smoothness * local_steps)."""
+"""Step sizes, times smoothness * local_steps."""
 STARTS = tuple(Fraction(tenths, 10) for tenths in (0, 1, -1, 10, 100))
 STEPS_AWAY = (0, 2, 5, 10)
 """Starts of crowds, in steps of ``local_lr``: a mean noise of so many standard deviations moves x as far."""
 GIVEN = (Fraction(1), Fraction(1, 10**6))
-"""Values of ``file_entries.FREE``: the second where clients are alike, so that nothing stands beside what is small."""
+"""Values of ``file_entries.FREE``; the second is for clients that are alike, so that nothing stands beside what is
+small."""
 CLEAR = 2
-"""A ratio that a reader sees at a glance: of settings that reach it, those with the fewest clients come first."""
+"""Ratio that a reader sees at a glance: of settings that reach it, those with the fewest clients come first."""
 
 
 def violating(statement: Claim, part: Part, kind: str) -> Iterator[RunPoint]:
-    """Points of a part's algorithm at which the claim falls in floating point and which violate an assumption of this
-    kind (one of ``VIOLATIONS``), of few clients, then of ``CROWDS``: the most telling for each share of the algorithm's
-    kinds of round, then the second most telling, ... (a reading may leave no runs of one of the shares)."""
+    """Yield points at which the claim falls in floating point and which violate an assumption of this kind.
+
+    The kind is one of ``VIOLATIONS``, the points are runs of a part's algorithm, of few clients, then of ``CROWDS``.
+    The most telling for each share of the algorithm's kinds of round comes first, then the second most telling, ... (a
+    reading may leave no runs of one of the shares).
+    """
     yield from _falling(statement, part, kind, GIVEN[0])
     if kind != CONSTANT_NOISE:
         for value in reversed(GIVEN) if {*FREE} & {*statement.quantities} else GIVEN[:1]:

@@ -21,7 +21,7 @@ OF_RUNS = {*RUN_QUANTITIES, *SERVER_RUN_QUANTITIES, *ROUND_QUANTITIES, *CLIENT_R
 
 
 class NotApplicable(ValueError):
-    """No worst case is known of what the claim speaks of; says why."""
+    """Error where no worst case is known of what the claim speaks of; the message says why."""
 
 
 @cache
@@ -31,8 +31,10 @@ def _example(statement: Claim) -> Any:
 
 
 def algorithm_at(statement: Claim, values: Mapping[str, Any]) -> tuple[Algorithm, str]:
-    """The claim's algorithm with the values' numbers, and how its participants are drawn: "" by nobody, "once" without
-    replacement, "twice" with it."""
+    """Return the claim's algorithm with the values' numbers, and how its participants are drawn.
+
+    They are drawn by nobody (""), without replacement ("once"), or with it ("twice").
+    """
     setting = _example(statement)
     name = algorithm_of(statement)
     kind = type(setting.algorithm) if setting is not None else {"fast": Fast, "safari": Safari}.get(name or "")
@@ -67,12 +69,12 @@ ROUND_LEFTS = ("squared_movement", "negated_full_progress", "negated_arbitrary_p
 
 
 def of_gradients(statement: Claim) -> bool:
-    """Whether it bounds squared gradients by the initial gap: what its terms are compared with are a few rounds."""
+    """Whether a claim bounds squared gradients by the initial gap: its terms are then compared over a few rounds."""
     return statement.functional.name in GRADIENTS and "initial_gap" in statement.quantities
 
 
 def of_one_round(statement: Claim) -> bool:
-    """Whether both sides are what happens in one round, and multiples of constants."""
+    """Whether both sides consist of what happens in one round, and of multiples of constants."""
     inside = {s.name for term in statement.terms for s in term.expression.free_symbols}
     run_wide = inside & (OF_RUNS - {*ROUND_QUANTITIES, *CLIENT_ROUND_QUANTITIES})
     left_open = inside & {*ROUND_QUANTITIES, *CLIENT_ROUND_QUANTITIES}

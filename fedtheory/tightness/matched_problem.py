@@ -129,11 +129,14 @@ def _check_known(statement: Claim) -> None:
 
 
 def comparison(statement: Claim, given: Mapping[str, Any]) -> Comparison:
-    """The claim at the given quantities; the others are chosen: ``DEFAULTS`` and ``OTHERS`` until all hypotheses hold
-    that can be decided, step sizes at their caps.
+    """Choose the quantities that are not given, and match the claim with its worst case.
+
+    They are taken from ``DEFAULTS`` and ``OTHERS`` until all hypotheses hold that can be decided, step sizes at their
+    caps.
 
     Raises:
-        NotApplicable: there is no worst case to compare it with. ValueError: a quantity is unknown or not allowed.
+        NotApplicable: there is no worst case to compare it with.
+        ValueError: a quantity is unknown or not allowed.
     """
     check_applies(statement)
     known = _checked(statement, given)
@@ -375,7 +378,7 @@ def _constants(statement: Claim, values: Mapping[str, Any]) -> tuple[Fraction, F
 
 
 def contracting(statement: Claim) -> list[str]:
-    """The names of the terms that are a multiple of the squared initial distance."""
+    """Return the names of the terms that are a multiple of the squared initial distance."""
     distance = symbol("initial_distance")
     quotients = {t.name: t.expression / distance**2 for t in statement.terms if t.expression.has(distance)}
     return [name for name, quotient in quotients.items() if not quotient.has(distance)]

@@ -25,7 +25,7 @@ ROUNDING = 1e-6
 errors."""
 
 RESOLVED = 1e-3
-"""Relative error that a constant may have to be divided by."""
+"""Relative error below which a least constant is exact enough to divide by it."""
 
 NOT_APPLICABLE = "not applicable"
 
@@ -90,8 +90,10 @@ class Tightness:
 
     @property
     def exceeded(self) -> bool:
-        """Whether a worst case exceeds the bound: a lead, which refutes the claim only if the class is not larger than
-        the claim's."""
+        """Whether a worst case exceeds the bound.
+
+        That is a lead; it refutes the claim only if the class is not larger than the claim's.
+        """
         above = any(a.worst is not None and a.worst > a.bound * (1 + ROUNDING) for a in self.after)
         above = above or any(each.exceeded for each in self.constants)
         return above or self.status == UNBOUNDED or (self.looseness is not None and self.looseness < 1 - ROUNDING)
@@ -103,7 +105,7 @@ class Tightness:
         return above and not self.larger
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         if self.status == NOT_APPLICABLE:
             return {"claim": self.claim, "status": self.status, "why": self.why}
         return {
@@ -161,8 +163,10 @@ def tightness(statement: Claim | str, /, **given: Any) -> Tightness:
 
 
 def constant_alone(statement: Claim, /, **given: Any) -> Tightness:
-    """``tightness`` of a final squared distance without the errors over rounds, ``after``: a few times as fast, and
-    where there is a best constant as good for whether a worst case exceeds the bound.
+    """Compute ``tightness`` of a final squared distance without the errors over rounds, ``after``.
+
+    This is a few times as fast. Where there is a best constant, it tells as well whether a worst case exceeds the
+    bound.
 
     Raises:
         ValueError: as in ``tightness``.

@@ -1,5 +1,5 @@
-"""The best constant of each term of a bound on squared gradients: the least with which it would still hold, the other
-terms as they are."""
+"""Best constant of each term of a bound on squared gradients: the least with which the bound holds, other terms
+kept."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class ConstantTightness:
 
 
 def coefficients(statement: Claim, values: Mapping[str, Any]) -> dict[tuple[str, str], float]:
-    """{(term, constant): coefficient}, of a right side that is a sum of multiples of ``CONSTANTS``' powers.
+    """Return {(term, constant): coefficient} of a right side that is a sum of multiples of ``CONSTANTS``' powers.
 
     Raises:
         NotApplicable: it is none.
@@ -108,9 +108,9 @@ def _number(expression: Expr, values: Mapping[str, Any]) -> float:
 
 
 def of_constants(compared: Comparison, all_of_them: Comparison | None) -> tuple[ConstantTightness, ...]:
-    """The best multiple of every constant, see ``ConstantTightness``.
+    """Compute the best multiple of every constant, see ``ConstantTightness``.
 
-    Of a constant c it is the largest of metric - (the other constants' terms), over all federations of the class with
+    For a constant c it is the largest of metric - (the other constants' terms), over all federations of the class with
     c = 1: one semidefinite program.
 
     Args:
@@ -198,8 +198,11 @@ def round_problem(
 
 
 def gradient_problem(compared: Comparison, name: str = "", prices: Mapping[str, float] | None = None) -> Problem:
-    """The largest metric where the constants are the values; with ``prices``, where they are free but one, ``name``,
-    which is 1: the right side is a sum of multiples of them, so that their values do not matter."""
+    """Set up the program of the largest metric at these values of the constants.
+
+    With ``prices``, the constants are free but one, ``name``, which is 1: the right side is a sum of multiples of them,
+    so that their values do not matter.
+    """
     statement, zeta, noise, gap = compared.statement, compared.dissimilarity, compared.noise, Fraction(1)
     if prices is not None:
         zeta, noise = (Fraction(each in (name, *prices)) for each in ("dissimilarity", "gradient_noise"))
