@@ -51,9 +51,9 @@ EVERY_ROUND = (*PROGRESS, "least_gradient")
 """Quantities that are known of every round of every run."""
 
 BLUR, MOST_PIECES = 100, 20
-"""Width of a ball relative to its lower end from which it is cut, and largest number of pieces.
+"""Largest ratio of an interval's ends in one piece, and largest number of pieces into which it is cut.
 
-The ends of a much wider ball are blurred, as its radius has 30 binary digits.
+The ends of a ball that is much wider than its lower end are blurred, as its radius has 30 binary digits.
 """
 
 
