@@ -29,8 +29,9 @@ FAST has rounds with everyone, with uniform cohorts and with any others.
 
 
 def algorithm_of(claim: Claim) -> str | None:
-    """The algorithm that a claim is about, by its paper's where its quantities do not tell: see
-    ``claims.algorithm_named``.
+    """Return the algorithm that a claim is about, by its paper's where its quantities do not tell.
+
+    See ``claims.algorithm_named``.
 
     >>> from fedtheory.papers import claim
     >>> algorithm_of(claim("fast.eq28"))
@@ -73,7 +74,8 @@ def _by_scope() -> dict[str, Subject]:
 
 
 def algorithms() -> dict[str, list[Paper]]:
-    """The papers of each algorithm that a claim may name: those whose claims are about it, or that draw its runs.
+    """Return the papers of each algorithm that a claim may name: those whose claims are about it, or that draw its
+    runs.
 
     >>> list(algorithms())
     ['fast', 'safari', 'fedau', 'flics', 'local_sgd', 'fedavg_decaying']
@@ -103,7 +105,7 @@ def searched(claim: Claim, space: Space | None = None) -> tuple[str, str]:
 
 
 def from_setting(claim: Claim, setting: Setting, rounds: int, **given: Any) -> Point:
-    """The exact point of a setting, for a claim; ``given`` are values of quantities that no setting has.
+    """Make the exact point of a setting, for a claim; ``given`` are values of quantities that no setting has.
 
     Raises:
         ValueError: a setting makes no point of what the claim speaks of; it is said why.
@@ -116,13 +118,14 @@ def from_setting(claim: Claim, setting: Setting, rounds: int, **given: Any) -> P
 
 
 def contradiction(claim: Claim) -> str:
-    """Why nothing that the claim is about meets its hypotheses, where its subject knows that; "" where it does not."""
+    """Say why nothing that the claim is about meets its hypotheses, where its subject knows that; "" where it does
+    not."""
     own = getattr(subject_of(claim), "contradiction", None)
     found = None if own is None else own(claim)
     return found[0] if found else ""
 
 
 def findings(claim: Claim) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """(name, sentence, evidence) of what the claim's subject has to say on its hypotheses."""
+    """Yield (name, sentence, evidence) for each finding of the claim's subject on its hypotheses."""
     own = getattr(subject_of(claim), "findings", None)
     return iter(()) if own is None else own(claim)

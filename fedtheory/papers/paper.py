@@ -1,4 +1,4 @@
-"""A paper as one object: what it states, how it proves it, in which letters, and of whose runs."""
+"""Papers as objects: their statements, their proofs, their letters, and the runs that they are about."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class PaperError(ValueError):
-    """A paper that cannot be used; it is said where and why."""
+    """Error where a paper cannot be used; the message says where and why."""
 
 
 class Example(NamedTuple):
@@ -149,7 +149,7 @@ class Paper:
         return Path(str(sys.modules[self.home].__file__)).parent if self.home else None
 
     def with_subjects(self, more: Mapping[str, Subject]) -> Paper:
-        """The paper, which now also draws these algorithms' runs; what it draws itself goes first."""
+        """Add these algorithms' runs to those that the paper draws; what it draws itself goes first."""
         self.__dict__["subjects"] = {**more, **self.subjects}
         return self
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def library() -> Library:
-    """The steps and derivations of all papers.
+    """Return the steps and derivations of all papers.
 
     >>> library().decided("lemma2").outcome
     'proved'
@@ -43,7 +43,7 @@ def library_with(paper: Paper) -> Library:
 
 
 def prove(claim: Claim, paper: Paper | None = None) -> Chain:
-    """The chain that proves a claim, of ``paper`` where that is not among ``papers()``: see ``chains.prove``.
+    """Return the chain that proves a claim, of ``paper`` where that is not among ``papers()``: see ``chains.prove``.
 
     >>> from fedtheory.papers import claim
     >>> prove(claim("fast.lemma2")).outcome
@@ -53,13 +53,13 @@ def prove(claim: Claim, paper: Paper | None = None) -> Chain:
 
 
 def proof_of(claim: Claim, paper: Paper | None = None) -> Chain | None:
-    """The chain that proves a claim, or ``None``: see ``chains.proof_of``."""
+    """Return the chain that proves a claim, or ``None``: see ``chains.proof_of``."""
     return chains.proof_of(claim, _library_for(claim, paper))
 
 
 @cache
 def chain(ref: str) -> Chain:
-    """The chain of the claim named ``<id>`` or ``<id>@<edition>``.
+    """Return the chain of the claim named ``<id>`` or ``<id>@<edition>``.
 
     >>> chain("fast.eq28").outcome, chain("flics.lemma6").outcome
     ('proved', 'gap')
@@ -68,7 +68,7 @@ def chain(ref: str) -> Chain:
 
 
 def sentence(decision: Decision, paper: Paper | None = None) -> str:
-    """An open step in words, in the letters of ``paper`` or of its own: see ``text.sentence``."""
+    """Describe an open step in words, in the letters of ``paper`` or of its own: see ``text.sentence``."""
     step = decision.step
     words = paper or papers().get(step.paper) or Paper(step.paper, "")
     used = library_with(paper) if paper else library()

@@ -1,4 +1,4 @@
-"""The proofs as files in the papers' folders, verified anew without a search (see ``proof.step_certificates``).
+"""Proofs as files in the papers' folders, verified anew without a search (see ``proof.step_certificates``).
 
 ``certificates/steps.json`` has the decisions of all steps of a paper, once; ``certificates/<ref>.json`` those that tie
 a claim to them.
@@ -54,7 +54,7 @@ def publish(into: Folders | None = None) -> list[Path]:
 
 
 def published() -> tuple[str, ...]:
-    """The refs of the claims that have a file."""
+    """Return the refs of the claims that have a file."""
     return tuple(sorted(p.stem for folder in folders().values() for p in folder.glob("*.json") if p.name != STEPS))
 
 
@@ -70,7 +70,7 @@ def published_outcome(ref: str) -> str:
 
 
 def reverify(ref: str, places: Folders | None = None) -> Chain:
-    """The chain of a claim's file, its certificates and counterexamples checked against the steps and the claim of now.
+    """Check the chain of a claim's file: its certificates and counterexamples, against the steps and the claim of now.
 
     Raises:
         ValueError: a file is no chain, evidence does not show what the file says, or an outcome differs.
@@ -97,8 +97,10 @@ def reverify(ref: str, places: Folders | None = None) -> Chain:
 
 
 def steps_decided() -> list[dict[str, str]]:
-    """The claims whose steps are decided, by their files, while how these are joined is declared, each with what the
-    kernel lacks to compose its proof."""
+    """Return the claims whose steps are decided, by their files, while it is declared how these are joined.
+
+    Each comes with what the kernel lacks to compose its proof.
+    """
     rows = []
     made = [d for d in library().derivations if d.origin is not None]
     for ref in published():
@@ -114,7 +116,7 @@ def steps_decided() -> list[dict[str, str]]:
 
 
 def shelf(places: Folders | None = None) -> Shelf:
-    """The published decisions of all papers' steps."""
+    """Return the published decisions of all papers' steps."""
     places = folders() if places is None else places
     return _shelf(tuple((name, (folder / STEPS).read_text()) for name, folder in places.items()))
 

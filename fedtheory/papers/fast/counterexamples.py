@@ -1,4 +1,4 @@
-"""The instances by which FAST's statements fall: a few clients on the line, with short numbers."""
+"""Instances that refute FAST's statements: a few clients on the line, with short numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Instances about FedAU: where Lemma B.3.3 fails under one of its readings, and lines about estimated weights."""
+"""Instances about FedAU: one where Lemma B.3.3 fails under one of its readings, and others on estimated weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The instances by which FLICS's statements fall: one or two groups, short numbers."""
+"""Instances that refute FLICS's statements: one or two groups, short numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ ONE, HALF = F(1), F(1, 2)
 
 
 def with_its_error(point: SelectionRound) -> SelectionPoint:
-    """The round with epsilon = max_j |s_j - s^_j|, the error of its estimates, and r_min = min_j s_j."""
+    """Return the point of a round with epsilon = max_j |s_j - s^_j|, the error of its estimates, and r_min = min_j
+    s_j."""
     values = point.round.values(("largest_estimate_error", "least_group_participation"), {})
     constants = {
         "estimate_error": values["largest_estimate_error"],

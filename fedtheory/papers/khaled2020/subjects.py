@@ -1,5 +1,7 @@
-"""Local SGD's runs: how examples are drawn, what a file says of one. They run as FAST whose rounds are all arbitrary
-and have everyone in them."""
+"""Subject of local SGD's runs, and its parameters in files.
+
+They run as FAST whose rounds are all arbitrary and have everyone in them.
+"""
 
 from __future__ import annotations
 
@@ -37,16 +39,16 @@ MOST_CLIENTS = MOST_LOCAL_STEPS = 100
 DIMENSIONS = (1, 1, 2, 3)
 
 DECADES = 5
-"""Step sizes reach down to so many tenths of the cap."""
+"""Number of tenths of the cap down to which step sizes reach."""
 
 
 def local_sgd(local_lr: Fraction | float | str, local_steps: int) -> Fast:
-    """The algorithm, with everyone taking part: see ``everyone``."""
+    """Make the algorithm, with everyone taking part: see ``everyone``."""
     return fast(cohort=1, snapshot_probability=0, local_lr=local_lr, local_steps=local_steps)
 
 
 def everyone(clients: int) -> Fixed:
-    """All clients in every round."""
+    """Make the participation of all clients in every round."""
     return Fixed(range(clients))
 
 
@@ -112,7 +114,7 @@ class Candidate:
 
     @property
     def family(self) -> str:
-        """Climbs start from each."""
+        """The family, from each of which climbs start."""
         return f"{1 << self.clients.bit_length() - 1} clients or more"
 
     def setting(self) -> Setting:
@@ -132,12 +134,12 @@ class Candidate:
         return Setting(federation, self.algorithm(self.clients, 1.0), everyone(self.clients), start=start)
 
     def algorithm(self, clients: int, local_lr: float, probability: float | None = None) -> Fast:
-        """Local SGD with this step size."""
+        """Make local SGD with this step size."""
         return local_sgd(local_lr, self.local_steps)
 
 
 class LocalSgdRuns(Runs):
-    """The settings on which a claim about local SGD is searched: on identical data, if it says so, else on any."""
+    """Space of settings on which a claim about local SGD is searched: on identical data, if it says so, else on any."""
 
     part = LocalSgdPart()
     repairable = measurable = False  # repairs are tried on FAST's settings, and no real clients have the same data
@@ -167,6 +169,7 @@ class LocalSgdRuns(Runs):
         )
 
     def structured(self) -> Iterator[Any]:
+        """Yield the candidates to look at first."""
         yield from map(self._everyone, kinked_search.noisy(self.demands))
         for smoothness in (1e4, 1e-4):  # in other units
             yield self._bound(Candidate(2, 2, 1, 1e-3, smoothness, 100.0, 1.0, 0, 1.0))
@@ -215,6 +218,7 @@ class LocalSgdRuns(Runs):
         )
 
     def perturb(self, candidate: Any, rng: np.random.Generator, size: float) -> Any:
+        """Return a neighbour."""
         if isinstance(candidate, KinkedCandidate):
             return self._everyone(kinked_search.perturb(candidate, rng, self.demands, size))
         names = ("conditioning", "smoothness", "noise", "start", "step_share", "spread")[: 5 if self.identical else 6]
@@ -242,11 +246,11 @@ class LocalSgdRuns(Runs):
         return {}
 
     def family_member(self, rng: np.random.Generator) -> None:
-        """None is known."""
+        """Return ``None``: no family is known."""
 
 
 class LocalSgd(OfPart):
-    """Local SGD's runs."""
+    """Subject of local SGD's runs."""
 
     name, part = "local_sgd", LocalSgdRuns.part
 
@@ -259,7 +263,7 @@ class LocalSgd(OfPart):
         return run_points.parse(data, claim, LocalSgdRuns.part)
 
     def from_setting(self, claim: Claim, setting: Setting, rounds: int, **given: Any) -> Point:
-        """The point of a setting; FedAvg with everyone is local SGD too."""
+        """Make the point of a setting; FedAvg with everyone is local SGD too."""
         algorithm = setting.algorithm
         if isinstance(algorithm, EveryRound) and algorithm == fedavg(**steps(algorithm)):
             setting = replace(setting, algorithm=local_sgd(**steps(algorithm)))

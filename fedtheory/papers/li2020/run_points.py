@@ -100,7 +100,7 @@ class FedAvgPoint(Point):
             raise ValueError(f"{claim.ref} averages the models of {cohort_of(claim)}: allowed is such a run")
 
     def examined(self, claim: Claim, follow: bool = True) -> Examined:
-        """The runs as the claim speaks of them."""
+        """Return the runs as the claim speaks of them."""
         return _ExaminedFedAvg(self, claim)
 
     @property
@@ -146,7 +146,7 @@ class FedAvgPoint(Point):
         }
 
     def shorter(self) -> Iterator[FedAvgPoint]:
-        """Fewer rounds."""
+        """Yield points with fewer rounds."""
         if self.rounds > 1:
             yield replace(self, rounds=self.rounds // 2)
 
@@ -186,7 +186,7 @@ def _balls(numbers: np.ndarray) -> np.ndarray:
 
 
 def above(value: arb) -> Fraction:
-    """A rational just above.
+    """Return a rational just above a number.
 
     >>> above(arb(2)) >= 2
     True
@@ -223,7 +223,7 @@ def parse(data: Mapping[str, Any], claim: Claim) -> FedAvgPoint:
 
 
 def from_setting(claim: Claim, setting: Setting, rounds: int, **given: Any) -> FedAvgPoint:
-    """The exact point of a setting; ``given`` are values of stated constants, such as gamma.
+    """Make the exact point of a setting; ``given`` are values of stated constants, such as gamma.
 
     Raises:
         ValueError: the federation is not quadratic with diagonal Hessians, or the runs are not those of FedAvg with the

@@ -1,4 +1,4 @@
-"""FedAvg with decaying steps: how examples of its runs are drawn."""
+"""Subject of runs of FedAvg with decaying steps."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from .statements.theorems import BY_WEIGHT, EVERYONE, UNIFORM
 
 CLIENTS, LOCAL_STEPS = (1, 2, 3, 10, 50), (1, 1, 2, 5, 20, 100, 1000)
 LARGEST_RUN = 120
-"""Steps of all rounds together, in the search; one round may have more."""
+"""Largest number of steps of all rounds together, in the search; one round may have more."""
 
 RESOLUTION = 1e-26
 """Left side, in units of smoothness and squared lengths, below which it is rounding and counts as 0."""
@@ -62,7 +62,7 @@ class Candidate:
 
 
 class FedAvgRuns(Space):
-    """The runs on which a claim is searched, of clients that weigh the same or not."""
+    """Space of runs on which a claim is searched, of clients that weigh the same or not."""
 
     def __init__(self, statement: Claim) -> None:
         self.statement, self.cohort = statement, cohort_of(statement)
@@ -129,7 +129,7 @@ class FedAvgRuns(Space):
         return Candidate(new, moved(candidate.offset), slack)
 
     def violating(self, kind: str) -> Iterator[FedAvgPoint]:
-        """Runs in which all clients' noise is one, if that is asked for."""
+        """Yield runs in which all clients' noise is one, if that is asked for."""
         for candidate in self.structured() if kind == UNCORRELATED_NOISE else ():
             shared = replace(candidate, training=replace(candidate.training, common_noise=True))
             found = self.assess(shared) if candidate.training.noises.any() else None
@@ -137,15 +137,15 @@ class FedAvgRuns(Space):
                 yield from self.rounded(found[0], 3)
 
     def neighbour(self, point: Point, rng: np.random.Generator) -> Point:
-        """Itself: no family is known."""
+        """Return the point itself: no family is known."""
         return point
 
     def on_data(self, federation: Federation, cohort: int, arbitrary_cohort: int, local_steps: int) -> Setting:
-        """None: step sizes are the claim's."""
+        """Return ``None``: step sizes are the claim's."""
         raise ValueError(f"{self.statement.ref} chooses its step sizes: allowed is a claim that leaves them open")
 
     def assess(self, candidate: Candidate) -> tuple[Found, Found | None] | None:
-        """The candidate at its worst horizon, under every horizon's own bound on the gradients."""
+        """Evaluate the candidate at its worst horizon, under every horizon's own bound on the gradients."""
         training = candidate.placed()
         steps = training.local_steps
         longest = min(max(1, LARGEST_RUN // steps), LARGEST_WORK // (steps * training.curvatures.size))
@@ -193,7 +193,7 @@ class FedAvgRuns(Space):
         return known | {"initial_distance": float(np.linalg.norm(offset))} | counts
 
     def rounded(self, found: Found, digits: int) -> Iterator[FedAvgPoint]:
-        """The runs with so many digits, of few rounds first; constants are those of the rounded federation."""
+        """Yield the runs with so many digits, of few rounds first; constants are those of the rounded federation."""
 
         def near(numbers: np.ndarray) -> np.ndarray:
             return np.vectorize(lambda x: short(x, digits), otypes=[object])(numbers)
@@ -241,7 +241,7 @@ def _names(expression: sympy.Expr) -> set[str]:
 
 
 class FedAvg:
-    """Runs of FedAvg with decaying steps."""
+    """Subject of runs of FedAvg with decaying steps."""
 
     name = NAME
 
@@ -254,7 +254,7 @@ class FedAvg:
         return run_points.parse(data, claim)
 
     def runs_as(self, claim: Claim) -> tuple[Algorithm, Participation]:
-        """An algorithm such as the claim is about, as the engine runs it, and who takes part."""
+        """Return such an algorithm as the claim is about, as the engine runs it, and its participants."""
         return _of_three(claim, "2/(8 + step_index)")
 
     def from_setting(self, claim: Claim, setting: Setting, rounds: int, **given: Any) -> FedAvgPoint:

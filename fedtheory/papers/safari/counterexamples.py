@@ -1,4 +1,4 @@
-"""The instances by which SAFARI's statements fall: two clients, of which one takes part; small learning problems."""
+"""Instances that refute SAFARI's statements: two clients, of which one takes part; small learning problems."""
 
 from __future__ import annotations
 

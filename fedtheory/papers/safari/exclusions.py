@@ -40,10 +40,10 @@ _region = region(
 
 
 class SafariRuns(RunSubject):
-    """SAFARI's runs; what conditions on minima over their rounds exclude."""
+    """Subject of SAFARI's runs, which knows what conditions on minima over their rounds exclude."""
 
     def findings(self, claim: Claim) -> Iterator[tuple[str, str, dict[str, Any]]]:
-        """(name, sentence, evidence) where such a condition leaves no run of many rounds."""
+        """Yield (name, sentence, evidence) where such a condition leaves no run of many rounds."""
         if not {*MINIMA} <= {*claim.quantities} or claim.functional != AVERAGE_SQUARED_GRADIENT:
             return
         steps = [name for name in ("server_lr",) if name not in claim.choices]

@@ -131,7 +131,7 @@ def _coefficient_identities() -> Iterable[Step]:
 
 
 def left_side(constant: int, squared: sympy.Expr) -> sympy.Expr:
-    """1/2 - constant z^2 >= 1/4."""
+    """Return the inequality 1/2 - constant z^2 >= 1/4."""
     return half - constant * squared - sympy.Rational(1, 4)
 
 
@@ -143,7 +143,7 @@ CAPS = {
 
 
 def squared_cap(cap: sympy.Rational) -> Region:
-    """z^2 <= cap."""
+    """Return the region where z^2 <= cap."""
     return region(capped("squared_step", cap))
 
 

@@ -1,4 +1,5 @@
-"""FAST's two kinds of round, for theorems that the kernel composes: what a bound given the cohort becomes."""
+"""FAST's two kinds of round, for theorems that the kernel composes: they turn bounds given the cohort into bounds
+without."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Theorems 1 and 2 of FAST for every q, composed by the kernel from its axioms: what one round does.
+"""Theorems 1 and 2 of FAST for every q, composed by the kernel from its axioms: one round's progress.
 
 With p = 1 - q, h = q/m + p/n, z = L K eta, in expectation given the start x of a round that ends in x+:
 
@@ -36,7 +36,7 @@ _SPLIT, _SHARE = _one / 5, _one / 8
 
 @cache
 def mixed_distance() -> Theorem:
-    """A round's |x+ - x*|^2, with the Young parameter a between x - x* and the drift still free."""
+    """Bound |x+ - x*|^2 after a round, with the Young parameter a between x - x* and the drift still free."""
     kinds = Kinds(convex=True)
     whole = kinds.sgd.one_round(a, _SPLIT, _SHARE, kinds.with_young)
     return kinds.mixed(whole, kinds.sgd.distance, -2 * eta * K)
@@ -44,7 +44,7 @@ def mixed_distance() -> Theorem:
 
 @cache
 def mixed_descent() -> Theorem:
-    """A round's F(x+), with the Young parameter a between grad F(x) and the drift still free."""
+    """Bound F(x+) after a round, with the Young parameter a between grad F(x) and the drift still free."""
     kinds = Kinds(convex=False)
     whole = kinds.sgd.one_descent(a, _SPLIT, _SHARE, kinds.with_young)
     return kinds.mixed(whole, kinds.gradient, -eta * K)
@@ -149,7 +149,7 @@ def nonconvex_sharp() -> Theorem:
 
 @cache
 def nonconvex_corrected() -> Theorem:
-    """Half of |grad F(x)|^2, and a drift of the order z^2."""
+    """Descent of E F(x+) by half of |grad F(x)|^2, with a drift of the order z^2."""
     return _descent(
         _one / 4,
         1 / (20 * L * K),

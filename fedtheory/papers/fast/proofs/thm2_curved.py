@@ -32,7 +32,7 @@ from .kinds_of_round import RING, K, Kinds, L, a, eta, m, mu, n, p, q, share, si
 _KINDS = Kinds(convex=True)
 _WHERE = _KINDS.plain
 RATE = mu - mu**2 * K * eta * 5 / 2
-"""r."""
+"""Rate r of the contraction."""
 
 
 @cache
@@ -125,13 +125,16 @@ _MOSTLY = Where(RING, (
     Condition("eta", "capped", 1 / (20 * m * L * K)),
     *(c for c in _WHERE.conditions if c.name not in ("q", "n", "eta")),
 ))  # fmt: skip
-"""The region with a = 1 - q in the place of q, where arbitrary rounds are so rare that they take less than mu K eta;
-with cohorts of one size, and a step that falls with it."""
+"""Region with a = 1 - q in the place of q, where arbitrary rounds are so rare that they take less than mu K eta.
+
+Cohorts are of one size, and the step falls with it.
+"""
 
 
 @cache
 def mostly_snapshots() -> Theorem:
-    """The rate mu, with 2 a |D|^2 + a K^2 eta^2/2 |b|^2 for the pull of arbitrary rounds, and short constants."""
+    """Contraction at the rate mu, with 2 a |D|^2 + a K^2 eta^2/2 |b|^2 for the pull of arbitrary rounds, and short
+    constants."""
     values = {"q": 1 - a, "n": m}
     mixed = instantiate(mix(snapshot(), arbitrary(), q, _WHERE), values, _MOSTLY)
     D, x, bias = _KINDS.sgd.distance, _KINDS.sgd.start, instantiate(bias_bound(), values, _MOSTLY)
@@ -154,11 +157,11 @@ def mostly_snapshots() -> Theorem:
 
 @cache
 def strongly_convex() -> Theorem:
-    """The rate r, and the floor p^2 sigma_G^2/r^2."""
+    """Contraction at the rate r, with the floor p^2 sigma_G^2/r^2."""
     return _contraction(RATE)
 
 
 @cache
 def strongly_convex_corrected() -> Theorem:
-    """The rate mu, and the floor p^2 sigma_G^2/(mu (mu - 5 mu^2 K eta))."""
+    """Contraction at the rate mu, with the floor p^2 sigma_G^2/(mu (mu - 5 mu^2 K eta))."""
     return _contraction(2 * RATE - mu)

@@ -13,4 +13,4 @@ CLAIMS = (
     *thm2.EDITIONS,
     *cor3.EDITIONS,
 )
-"""Every edition of every statement, in the paper's order."""
+"""Claims: every edition of every statement, in the paper's order."""

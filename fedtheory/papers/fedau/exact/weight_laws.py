@@ -1,7 +1,8 @@
-r"""The law of FedAU's weights (Algorithm 2), of clients that take part independently: in Fractions, and over few rounds
-in floats, by following it round by round; in floats over many by its generating functions (``fedtheory.weights``).
+r"""Law of FedAU's weights (Algorithm 2), for clients that take part independently.
 
-No formula of the paper enters: these are what its formulas are compared with.
+In Fractions, and over few rounds in floats, it is followed round by round. In floats over many rounds it comes from its
+generating functions (``fedtheory.weights``). No formula of the paper enters: these are what its formulas are compared
+with.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from ....weights import weight_moments
 from .weighted_rounds import Row, Unfollowed, longest_interval, mean, mean_of, total
 
 LONGEST_EXACT = 300
-"""Rounds that are followed in Fractions, which have a number for each (intervals ended, rounds covered)."""
+"""Largest number of rounds followed in Fractions, which have a number for each (intervals ended, rounds covered)."""
 
 SHORT = 32
-"""Rounds that are followed in floats too: generating functions are off by 1e-12, which weights near 1 would notice."""
+"""Number of rounds followed in floats too: generating functions are off by 1e-12, which weights near 1 would notice."""
 
 LONGEST = 10**7
-"""Rounds that are followed in floats, unless all weights are 1."""
+"""Largest number of rounds followed in floats, unless all weights are 1."""
 
 LONGEST_INTERVAL = 10**7
 """The largest cutoff over whose values an interval's moments are summed."""
@@ -46,7 +47,7 @@ class RoundMoments:
     mean_square: Any
 
     def squared_distance(self, scale: Any, centre: Any, given_an_interval: bool = False) -> Any:
-        """E[(scale * omega - centre)^2], or the same given M >= 1.
+        """Compute E[(scale * omega - centre)^2], if asked for given M >= 1.
 
         Raises:
             ZeroDivisionError: given M >= 1, where M = 0 for certain.

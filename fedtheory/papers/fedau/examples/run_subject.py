@@ -1,4 +1,4 @@
-"""Runs and rounds in which the clients' updates have weights, as a subject."""
+"""Subject of runs and rounds in which the clients' updates have weights."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class WeightedUpdates:
         return estimated_weights_findings(claim)
 
     def runs_as(self, claim: Claim) -> tuple[Algorithm, Participation]:
-        """Algorithm 1 with the weights of Algorithm 2."""
+        """Return Algorithm 1 with the weights of Algorithm 2, and its participants."""
         return fedau(local_lr="1/10"), Bernoulli(["1/2", "1/4"])
 
     def parse(self, data: Mapping[str, Any], claim: Claim) -> run_points.FedauPoint:
-        """A point from plain data, not yet checked."""
+        """Read a point from plain data, not yet checked."""
         return run_points.parse(data, claim)

@@ -1,4 +1,4 @@
-"""Runs of FedAU's Algorithm 1 as files and searches have them, and what a claim asks of one."""
+"""Runs of FedAU's Algorithm 1 in files and searches, and a claim's question about one."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ INDEPENDENT_CLIENTS = {
 LARGEST_CLIENTS = 100
 
 LARGEST_HISTORY = 200
-"""Rounds of weights, whose exact law has a number for each (intervals ended, rounds covered)."""
+"""Largest number of rounds of weights, whose exact law has a number for each (intervals ended, rounds covered)."""
 
 LARGEST_WORK = 200_000
 """Largest clients * (rounds + cutoff) * bits of weights, where the longest probability has ``bits``."""
@@ -67,8 +67,9 @@ def _clients(number: int) -> Quadratic:
 
 
 def chosen_cutoff(statement: Claim, question: Question) -> int | None:
-    """The cutoff that the claim chooses, a ceiling, for the exact numbers of a setting; ``None`` where it is no number
-    >= 1, or balls do not decide it.
+    """Return the cutoff that the claim chooses, a ceiling, for the exact numbers of a setting.
+
+    It is ``None`` where it is no number >= 1, or balls do not decide it.
 
     Raises:
         ValueError: the claim chooses something else.
@@ -126,7 +127,7 @@ class WeightsPoint(Point):
         self._check_cutoff(self.weights.cutoff)
 
     def settled(self, statement: Claim) -> Weights:
-        """The weights, with the cutoff that the claim chooses.
+        """Return the weights, with the cutoff that the claim chooses.
 
         Raises:
             ValueError: it chooses none that is a number >= 1 and decided by balls, or too large a one.
@@ -153,7 +154,7 @@ class WeightsPoint(Point):
         return INDEPENDENT_CLIENTS
 
     def examined(self, statement: Claim, follow: bool = True) -> Examined:
-        """The weights as the claim speaks of them."""
+        """Return the weights as the claim speaks of them."""
         return _ExaminedWeights(self, statement)
 
     def to_json(self) -> dict[str, Any]:
@@ -169,7 +170,7 @@ class WeightsPoint(Point):
 
 
 def parse(data: Mapping[str, Any], statement: Claim) -> WeightsPoint:
-    """Weights from plain data, not yet checked.
+    """Read weights from plain data, not yet checked.
 
     Raises:
         ValueError: an entry is missing or of the wrong kind; it is named.

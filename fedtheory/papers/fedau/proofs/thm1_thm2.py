@@ -58,7 +58,7 @@ _FREE_LOCAL, _FREE_GLOBAL = Condition("eta", "positive"), Condition("c", "positi
 
 
 def region(*scales: Condition, steps: tuple[Condition, ...] = (_LOCAL, _GLOBAL)) -> Where:
-    """z <= 1/15 and c <= 1/(4 L K) unless said otherwise, and conditions on E and Q."""
+    """Return the region z <= 1/15 and c <= 1/(4 L K), unless said otherwise, with conditions on E and Q."""
     own = {condition.name for condition in scales}
     free = [Condition(name, "nonnegative") for name in ("E", "Q") if name not in own]
     return Where(
@@ -191,7 +191,7 @@ def _of_gradient(theorem: Theorem) -> Scalar:
 
 @cache
 def constant_weights() -> Theorem:
-    """Theorem 1: no error of weights, and an eighth of |g|^2."""
+    """Descent for Theorem 1: no error of weights, and an eighth of |g|^2."""
     cap = n * (_one / 8 - 15 * z**2) / (SHARE * c * L * K)
     where = region(Condition("Q", "interval", cap), Condition("E", "nonnegative"))
     return _falling(instantiate(descent(False), {"E": 0 * E}, where), where, _one / 8)
@@ -199,21 +199,21 @@ def constant_weights() -> Theorem:
 
 @cache
 def bounded() -> Theorem:
-    """Theorem 2, Option 2: c <= n/(54 L K Q)."""
+    """Descent for Theorem 2, Option 2: c <= n/(54 L K Q)."""
     where = region(Condition("Q", "interval", n / (54 * L * K * c)), Condition("E", "nonnegative"))
     return _falling(descent(True), where, _one / 8, (ROUNDS.bounded_gradient(G**2), c * K * E * 81 / 16))
 
 
 @cache
 def bounded_corrected() -> Theorem:
-    """Theorem 2, Option 2, repaired: no step depends on Q."""
+    """Descent for Theorem 2, Option 2, repaired: no step depends on Q."""
     price = E * 81 / 16 + SHARE * c * L * K * Q / n
     return _falling(descent(True), WHERE, _one * 3 / 16, (ROUNDS.bounded_gradient(G**2), c * K * price))
 
 
 @cache
 def nearly_optimal() -> Theorem:
-    """Theorem 2, Option 1: E <= peak <= 1/81."""
+    """Descent for Theorem 2, Option 1: E <= peak <= 1/81."""
     where = region(
         Condition("Q", "interval", n / (54 * L * K * c)),
         Condition("E", "interval", peak),
@@ -367,7 +367,7 @@ _THEOREMS: dict[str, OfRounds] = {
 
 
 def of_claims(theorems: Mapping[str, OfRounds], says: str) -> tuple[tuple[Step, ...], tuple[Derivation, ...]]:
-    """The steps and derivations of theorems, each of the claim that has its name."""
+    """Return the steps and derivations of theorems, each of the claim that has its name."""
     names = {name: f"fedau.{name.replace('@', '.')}.composed" for name in theorems}
     return (
         tuple(theorem.step(names[name], "composed", says) for name, theorem in theorems.items()),

@@ -45,11 +45,11 @@ POSITIVE = Where(RING, (_TAIL, Condition("C", "count"), Condition("p", "capped",
 _COUNTS = Condition("C", "count"), Condition("m", "count")
 LATE = Where(RING, (_TAIL, Condition("r", "interval", C - 1), *_COUNTS, _CHANCE))
 HISTORY = m * C + r
-"""t, where m intervals of C rounds fit in, and no more."""
+"""Round t, where m intervals of C rounds fit in, and no more."""
 
 
 def before(first: Condition) -> Where:
-    """Rounds t < C."""
+    """Return the region of rounds t < C."""
     return Where(RING, (_TAIL, Condition("C", "at_least", t + 1), first, Condition("b", "interval", _one), _CHANCE))
 
 
@@ -119,7 +119,7 @@ def _late(bound: Scalar) -> Theorem:
 
 @cache
 def by_rounds() -> Theorem:
-    """The line after (b): 1/m <= 2C/t, and Var S >= 0."""
+    """Line after (b): 1/m <= 2C/t, and Var S >= 0."""
     law, more = Intervals(LATE, q, C, a), 2 * C / HISTORY - 1 / m
     goal = Form.constant(2 * C * SPREAD / HISTORY + a**2) - square(_error)
     return show(
@@ -210,19 +210,19 @@ def early_cutoff() -> Theorem:
 
 @cache
 def early_rounded() -> Theorem:
-    """(c) with 1 for q, for 1 <= t < C."""
+    """Line (c) with 1 for q, for 1 <= t < C."""
     return _early(FROM_1, 2 * C / t + a**2)
 
 
 @cache
 def early() -> Theorem:
-    """(c), for 1 <= t < C."""
+    """Line (c), for 1 <= t < C."""
     return _early(FROM_1, _BOUND)
 
 
 @cache
 def early_given() -> Theorem:
-    """The same, given that an interval has ended."""
+    """Line (c) for 1 <= t < C, given that an interval has ended."""
     return _given(FROM_1, _BOUND)
 
 

@@ -21,7 +21,7 @@ gap, gradient, pseudogradient = sympy.symbols("initial_gap gradient_norm weighte
 spread, proxy, delta = sympy.symbols("selection_variance selection_proxy weight_mismatch")
 
 inflation = 1 + epsilon / r_min
-"""epsilon^."""
+"""Return epsilon^."""
 
 e, p, s, hat, rho = sympy.symbols("inflation weight share estimate ratio")
 """epsilon^ >= 1, and one group's p_j, s_j, s^_j and s_j/s^_j."""

@@ -43,14 +43,16 @@ from .runs import CANCELLATION, Followed
 LEAST_ROUNDS = 8
 """Least number of rounds to compute so: over fewer, one history after the other takes no longer."""
 LARGEST_GRID = 2**20
-"""Entries of an array."""
+"""Largest number of entries of an array."""
 
 States = Sequence[Sequence[tuple[Any, Counts]]]
 
 
 def follow(question: Question) -> Followed:
-    """The runs of the question's setting over the most of its rounds, followed once for all that is asked about them
-    and for all readings under which they are the same."""
+    """Follow the runs of the question's setting over the most of its rounds.
+
+    They are followed once for all that is asked about them, and for all readings under which they are the same.
+    """
     return question.once(_follow)
 
 

@@ -55,7 +55,7 @@ OF_ROUNDS = (
     "mean_update_length", "squared_mean_update", "squared_state_update", "weighted_pseudogradient",
     "squared_mean_vector", "mean_squared_vector", "vector_covariance",
 )  # fmt: skip
-"""Quantities that one round has only."""
+"""Quantities that only one round has."""
 
 
 def _bounded(run: Followed) -> list[Any]:
@@ -78,7 +78,7 @@ def _means(values: list[Any]) -> list[Any]:
 
 
 def at_horizons(question: Question, values: Callable[[int], Any]) -> Any:
-    """The value at each of the question's rounds: one number, or an array of the rounds' shape."""
+    """Return the value at each of the question's rounds: one number, or an array of the rounds' shape."""
     found = [values(r) for r in horizons(question)]
     if np.ndim(question.rounds) == 0:
         return found[0]
@@ -126,7 +126,7 @@ def _of_round(question: Question, name: str) -> Constant:
 
 
 def read_division(question: Question) -> dict[str, str]:
-    """The question's reading, with the setting's own way of dividing where that is left open."""
+    """Return the question's reading, with the setting's own way of dividing where that is left open."""
     divided = client_round(read(question.setting, question.reading)).aggregation.divided
     return {**question.reading, DIVISION: DIVIDED if divided else UNDIVIDED}
 

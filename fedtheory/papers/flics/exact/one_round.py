@@ -1,4 +1,4 @@
-"""One round from x_0 of a server that weighs what groups send, by enumerating how many clients of each group answer."""
+"""One round from x_0 of a server that weighs what groups send, by enumerating the numbers of answers of each group."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ FACTOR, PRINTED_FACTOR, PROVED_FACTOR = "factor", "1 + epsilon^", "epsilon^"
 LOCAL_INDEX, FROM_ONE, FROM_ZERO = "local gradients", "k = 1..K-1", "k = 0..K-1"
 
 LARGEST_OUTCOMES = 5000
-"""Outcomes of who answers that are enumerated."""
+"""Largest number of outcomes of who answers that are enumerated."""
 
 LARGEST_STEPS = 1000
-"""Local steps whose noises are followed one by one."""
+"""Largest number of local steps whose noises are followed one by one."""
 
 
 @dataclass(frozen=True)
@@ -236,7 +236,7 @@ class SelectedRound:
         return first, second, given
 
     def left(self, functional: Functional, reading: Mapping[str, str], stated: Mapping[str, Any]) -> Any:
-        """The functional's value.
+        """Return the functional's value.
 
         Raises:
             Unserved: it needs a constant that is not stated.
@@ -329,7 +329,7 @@ def _length(vector: Any) -> Any:
 
 
 def round_of(question: Question) -> SelectedRound:
-    """The round from x_0 of the question's setting.
+    """Return the round from x_0 of the question's setting.
 
     Under FLICS's policy it is the first one, of known availability, with planned counts: so s^ is known before the
     answers. Where the aggregation has an estimate of its own, the participants answer.

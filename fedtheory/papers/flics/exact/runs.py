@@ -1,4 +1,4 @@
-"""Runs of FLICS-AVG by the two first moments of the iterate, for every history of the policy that is possible.
+"""Runs of FLICS-AVG by the first two moments of the iterate, for every history of the policy that is possible.
 
 A round's rates follow from the history of the groups' participation. With planned counts and deterministic availability
 there is one history, and a run costs a few operations a round; where answers are counted, or availability is random,
@@ -32,7 +32,7 @@ from .selected import (
 from .training import Training, noise_of_a_coordinate, training
 
 LARGEST_WORK = 10**5
-"""Ways of going on that are followed, over all histories and rounds."""
+"""Largest number of ways of going on that are followed, over all histories and rounds."""
 CANCELLATION = 1e-15  # floats leave so much of terms that cancel
 
 

@@ -64,7 +64,7 @@ def training(groups: Groups, numbers: str) -> list[list[Training]]:
 
 
 def noise_of_a_coordinate(groups: Groups, numbers: str) -> Any:
-    """sigma / sqrt(D)."""
+    """Return sigma / sqrt(D)."""
     convert, dimension = CONVERT[numbers], len(groups.start)
     if dimension == 1:
         return convert(groups.gradient_noise)

@@ -58,18 +58,18 @@ LARGEST = {
 """Largest numbers that a point may have: exact arithmetic takes too long beyond."""
 
 LARGEST_ANSWERS = 10**4
-"""clients * rounds of ``Answers``."""
+"""Largest clients * rounds of ``Answers``."""
 
 ANSWERS = {INDEPENDENT_ANSWERS: "by construction: who is there answers by a coin of its own"}
 ANEW = "by construction: the state of the round is drawn anew from its law"
-"""Why a round, or answers at one rate, are those of a stationary ergodic process."""
+"""Reason why a round, or answers at one rate, are those of a stationary ergodic process."""
 
 LARGEST_AVAILABILITY = {SelectionRun: 5, PolicyTrace: 100}
-"""Clients of a group that are there, along a trace."""
+"""Largest number of clients of a group that are there, along a trace."""
 
 
 def stated(statement: Claim) -> tuple[str, ...]:
-    """The quantities that an instance of the claim states.
+    """Return the names of the quantities that an instance of the claim states.
 
     >>> from fedtheory.papers.flics.statements.thm2 import MAIN
     >>> stated(MAIN)
@@ -84,7 +84,7 @@ def stated(statement: Claim) -> tuple[str, ...]:
 
 
 def kind_of(functional: Functional) -> type:
-    """The kind of point that a functional of scope "selection" is about."""
+    """Return the kind of point that a functional of scope "selection" is about."""
     if functional in (LEAST_SQUARED_GRADIENT, MEAN_SQUARED_GRADIENT):
         return SelectionRun
     if functional in (POLICY_GAP, POLICY_LIMIT):
@@ -155,7 +155,7 @@ class SelectionPoint(Point):
         return {**NOISE[TWO_POINT], **ANSWERS, **({STATIONARY_AVAILABILITY: why} if why else {})}
 
     def examined(self, statement: Claim, follow: bool = True, numbers: str = BALL) -> Examined:
-        """The point as the claim speaks of it; of runs in numbers of this kind."""
+        """Return the point as the claim speaks of it; runs are computed in numbers of this kind."""
         return _ExaminedSelection(self, statement, numbers)
 
     def to_json(self) -> dict[str, Any]:
@@ -193,7 +193,7 @@ class _ExaminedSelection(Examined):
 
 
 def parse(data: Mapping[str, Any], statement: Claim) -> SelectionPoint:
-    """A point from plain data, not yet checked against bounds of sizes.
+    """Read a point from plain data, not yet checked against bounds of sizes.
 
     Raises:
         ValueError: an entry is missing, of the wrong kind or out of bounds; it is named.

@@ -1,4 +1,4 @@
-"""Searching claims about a server's selection: rounds, short runs, traces and answers with short rational numbers."""
+"""Search of claims about a server's selection: rounds, short runs, traces and answers with short rational numbers."""
 
 from __future__ import annotations
 
@@ -28,14 +28,17 @@ MOST: dict[type, dict[str, int]] = {
 """The largest counts of candidates; of a policy, the rounds that are given."""
 
 CHOSEN_ROUNDS = (64, 67)
-"""Rounds of a run whose claim chooses the local step size: so many as that needs."""
+"""Numbers of rounds of a run whose claim chooses the local step size, which needs so many."""
 
 
 class Selections(Space):
-    """The points on which a claim about selection is searched: one to three groups of up to three clients (runs: one
-    or two groups of up to two, of which one may never be there, or never again), with estimates near and far off, one
-    or two states of availability, one to six local steps, two to six rounds; up to 300 answers. Numbers have two
-    digits, so a find is an instance as it stands."""
+    """Space of points on which a claim about selection is searched.
+
+    There are one to three groups of up to three clients. Runs have one or two groups of up to two, of which one may
+    never be there, or never again. Estimates are near and far off; there are one or two states of availability, one to
+    six local steps, two to six rounds; up to 300 answers. Numbers have two digits, so a find is an instance as it
+    stands.
+    """
 
     def __init__(self, statement: Claim) -> None:
         self.statement = statement
@@ -67,7 +70,7 @@ class Selections(Space):
         return self._instance(self._point(rng), rng)
 
     def perturb(self, candidate: SelectionPoint, rng: np.random.Generator, size: float) -> SelectionPoint:
-        """A neighbour: numbers move by about ``size``; counts and weights stay."""
+        """Return a neighbour: numbers move by about ``size``; counts and weights stay."""
         point, move = candidate.point, lambda value: _moved(value, rng, size)
         if isinstance(point, SelectionRound):
             states = tuple(
@@ -110,12 +113,15 @@ class Selections(Space):
         return self._instance(moved, rng)
 
     def rounded(self, found: Found, digits: int) -> Iterator[SelectionPoint]:
-        """The find as it stands: it was drawn with short numbers."""
+        """Yield the find as it stands: it was drawn with short numbers."""
         yield found.point
 
     def assess(self, candidate: SelectionPoint | None) -> tuple[Found, None] | None:
-        """Both sides, under the reading with the smallest ratio; ``None`` where a hypothesis fails under one: such a
-        candidate does not refute the claim under every reading."""
+        """Evaluate both sides, under the reading with the smallest ratio.
+
+        It is ``None`` where a hypothesis fails under one: such a candidate does not refute the claim under every
+        reading.
+        """
         if candidate is None:
             return None
         found = []

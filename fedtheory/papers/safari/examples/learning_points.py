@@ -35,10 +35,10 @@ BY_ASSUMPTION = {
     "positively_related": ("relatedness", "relatedness_exponent"),
     "source_noise": ("noise_constant", "noise_exponent"), "target_noise": ("noise_constant", "noise_exponent"),
 }  # fmt: skip
-"""The constants of which an assumption speaks."""
+"""Constants of which each kind of assumption speaks."""
 
 COMPUTED = (*BY_ASSUMPTION, "one_target", "server_of_target")
-"""The kinds of assumption that a problem's laws and labels decide."""
+"""Kinds of assumption that a problem's laws and labels decide."""
 
 OF_THE_PROBLEM = "computed: the problem's own laws and labels"
 
@@ -91,7 +91,7 @@ class LearningPoint(Point):
         self.problem.check()
 
     def examined(self, claim: Claim, follow: bool = True) -> Examined:
-        """The problem as the claim speaks of it."""
+        """Return the problem as the claim speaks of it."""
         values = {**self.problem.quantities(self.constants), **self.constants}
         checks = {
             a.name: Checked(Fraction(0) if self.problem.holds(a.kind, self.constants) else None, OF_THE_PROBLEM)
@@ -110,7 +110,7 @@ class LearningPoint(Point):
 
 
 def parse(data: Mapping[str, Any], claim: Claim) -> LearningPoint:
-    """A learning problem from plain data, not yet checked.
+    """Read a learning problem from plain data, not yet checked.
 
     Raises:
         ValueError: an entry is missing or of the wrong kind; it is named.

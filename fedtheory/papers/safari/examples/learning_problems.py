@@ -1,4 +1,4 @@
-"""The kinds of learning problems: what each is made of, the quantities that it has, and the functionals of it."""
+"""Kinds of learning problems, with their quantities and functionals."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ class Problem(Protocol):
         """Raise ``ValueError`` unless its numbers are in bounds."""
 
     def quantities(self, constants: Constants) -> dict[str, Any]:
-        """The values of the quantities that it has, beside the stated ones."""
+        """Return the values of the quantities that it has, beside the stated ones."""
 
     def left(self, functional: Functional, constants: Constants) -> Any:
-        """The value of one of its functionals."""
+        """Return the value of one of its functionals."""
 
     def holds(self, kind: str, constants: Constants) -> bool:
         """Whether an assumption of a kind holds with the stated constants."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class Thresholds:
             raise ValueError(f"best = {self.best}: allowed is a threshold in [{c}, {d}]")
 
     def excess(self, support: tuple[Fraction, Fraction]) -> Fraction:
-        """The probability of what lies between t* and t."""
+        """Return the probability of what lies between t* and t."""
         low, high = support
         inside = min(max(self.threshold, low), high)
         return abs(inside - self.best) / (high - low)

@@ -26,17 +26,17 @@ from .learning_points import LearningPoint, stated
 from .learning_problems import Hiding, Pooled, Problem, Thresholds
 
 LARGEST_POINTS, LARGEST_SAMPLES, LARGEST_CLIENTS = 3, 5, 30
-"""Sizes of what is drawn: points of a domain, samples of a source, clients and samples of a client."""
+"""Largest sizes of what is drawn: points of a domain, samples of a source, clients and samples of a client."""
 
 ROOM = Fraction(1, 10**9)
 """Relative amount by which a constant that is a power is rounded up."""
 
 LEAST_NOISE = Fraction(1, 1000)
-"""Drawn where every constant is enough."""
+"""Noise constant that is drawn where every constant is enough."""
 
 
 class LearningProblems(Space):
-    """Learning problems drawn at random, with the smallest constants that their assumptions and hypotheses allow."""
+    """Space of learning problems, with the smallest constants that their assumptions and hypotheses allow."""
 
     def __init__(self, statement: Claim) -> None:
         self.statement = statement
@@ -63,12 +63,12 @@ class LearningProblems(Space):
         )
 
     def draw(self, rng: np.random.Generator) -> LearningPoint:
-        """A random problem."""
+        """Draw a random problem."""
         problem: Problem = self._hiding(rng) if self.hiding else self._line(rng) if self.on_line else self._pooled(rng)
         return LearningPoint(problem, self._constants(problem, rng))
 
     def perturb(self, candidate: LearningPoint, rng: np.random.Generator, size: float) -> LearningPoint:
-        """A neighbour: one number moved."""
+        """Return a neighbour: one number moved."""
         problem = candidate.problem
         if isinstance(problem, Thresholds):
             moved: Problem = replace(problem, threshold=problem.threshold + Fraction(int(rng.integers(-2, 3)), 10))
@@ -130,7 +130,7 @@ class LearningProblems(Space):
         return {name: known[name] for name in self.names}
 
     def assess(self, candidate: LearningPoint) -> tuple[Found, None] | None:
-        """Both sides; ``None`` where an assumption or a hypothesis fails."""
+        """Evaluate both sides; ``None`` where an assumption or a hypothesis fails."""
         constants = dict(candidate.constants)
         if any(value < 0 for value in constants.values()):
             return None  # no constant is large enough
@@ -179,7 +179,7 @@ class LearningProblems(Space):
         return _up(Fraction(max(numbers)), 6)
 
     def rounded(self, found: Found, digits: int) -> Iterator[LearningPoint]:
-        """The problem itself, whose numbers are short; constants that were powers with fewer digits."""
+        """Yield the problem itself, whose numbers are short; constants that were powers have fewer digits."""
         point = found.point
         short = {name: _up(value, digits) for name, value in point.constants.items()}
         yield LearningPoint(point.problem, point.constants | {n: v for n, v in short.items() if v.denominator > 10**4})

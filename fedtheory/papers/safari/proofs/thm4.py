@@ -38,16 +38,16 @@ from .kinds_of_round import RING, K, Kinds, L, client_step, eta, eta_s, m, mean_
 _KINDS = Kinds(convex=False)
 _WHERE: Where = _KINDS.where
 _PAID = RING.number(3) / 4
-"""The part of |y|^2 that pays for <y, e>."""
+"""Part of |y|^2 that pays for <y, e>."""
 
 
 def curvature(T: Scalar) -> Scalar:
-    """B."""
+    """Return B."""
     return 1 + RING.number(11) / 10 / T + 5 * z
 
 
 def progress(T: Scalar) -> Scalar:
-    """P."""
+    """Return P."""
     return mean_step - (1 - q) * L * eta_s**2 / 2 - q * L * K**2 * eta**2 * curvature(T) / 2
 
 

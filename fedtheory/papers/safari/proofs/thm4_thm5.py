@@ -1,4 +1,4 @@
-"""Theorems 4 and 5 of SAFARI as the kernel composes them: what it shows of a round, and of many."""
+"""Theorems 4 and 5 of SAFARI as the kernel composes them: of one round, and of many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SAFARI, section 3 and its proofs in appendix A: what no learner can do, and what a server's data buy.
+"""SAFARI, section 3 and its proofs in appendix A: limits of every learner, and the gain from a server's data.
 
 "With probability at least 1 - delta" is written as a bound on a quantile. Excess risks are those of finite classes; a
 pooled sample has n_T samples of P and n_S of D, and Q is their mixture.

@@ -1,4 +1,4 @@
-"""SAFARI's lemmas on samples, and what Remark 2 says of a server whose samples are of another law than P."""
+"""SAFARI's lemmas on samples, and Remark 2 on a server whose samples are of another law than P."""
 
 from __future__ import annotations
 

@@ -42,12 +42,12 @@ def excess(g2, step):
 
 
 def bound_on_q(g1, g2, step):
-    """The right side of the condition on q."""
+    """Return the right side of the condition on q."""
     return 1 / (excess(g2, step) / ((1 - L * eta_s) * g1) + 1)
 
 
 def q_condition(g1, g2) -> Hypothesis:
-    """The condition on q in its four readings."""
+    """Return the condition on q in its four readings."""
 
     def product(step):
         covered = (1 - L * eta_s) * g1
