@@ -127,7 +127,7 @@ def _escape(order: Growth, rates: list[Growth], displayed: list[str]) -> str | N
 
 
 def _ends(name: str, present: set[str]) -> Iterator[tuple[str, sympy.Expr]]:
-    """List the limits of a quantity with the others that are present fixed, each in words and as a sequence over the
+    """Yield the limits of a quantity with the others that are present fixed, each in words and as a sequence over the
     rounds."""
     known, rounds = QUANTITIES[name], symbol("rounds")
     if known.lower == 0 and not any(name == large and small in present for small, large in ORDERED_PAIRS):

@@ -120,7 +120,7 @@ def expressed(bound: Mapping[str, Any], choices: Iterable[str]) -> dict[str, sym
 
 
 def relations_of(name: str, value: sympy.Expr) -> Iterator[tuple[str, Any]]:
-    """Return the (name, relation) pairs that together say that a quantity has this value.
+    """Yield the (name, relation) pairs that together say that a quantity has this value.
 
     Relations that the vocabulary implies are left out.
     """

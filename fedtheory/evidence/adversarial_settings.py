@@ -151,7 +151,7 @@ def least_pseudogradients(setting: Setting, horizons: np.ndarray) -> dict[str, n
 
 
 def known_settings(claim: Claim, seed: int) -> Iterator[Setting]:
-    """Return the settings of the published instance and of the search's best points."""
+    """Yield the settings of the published instance and of the search's best points."""
     from .assess import recorded_instance
     from .search import search
 

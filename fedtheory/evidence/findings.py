@@ -156,7 +156,7 @@ def merged(rows: Iterable[Row]) -> tuple[Row, ...]:
 
 
 def findings(claim: Claim) -> Iterator[Row]:
-    """List the findings about one built-in claim, the gravest first."""
+    """Yield the findings about one built-in claim, the gravest first."""
     yield from instance_rows(claim)
     yield from needs_rows(claim)
     yield from unit_rows(claim)

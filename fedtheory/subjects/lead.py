@@ -85,7 +85,7 @@ def finds_at(
     left: np.ndarray,
     seen: np.ndarray,
 ) -> Iterator[Found]:
-    """Return the candidate at the worst of the horizons where it is ``admissible``, and at the worst late one.
+    """Yield the candidate at the worst of the horizons where it is ``admissible``, and at the worst late one.
 
     Args:
         point: the point that the candidate stands for at a horizon.

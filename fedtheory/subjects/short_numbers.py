@@ -31,7 +31,7 @@ def short(value: float | Fraction, digits: int, rounding: str = ROUND_HALF_EVEN,
 
 
 def fixed_sets(setting: Setting) -> list[Fixed]:
-    """Yield the arbitrary rounds' set, if it is fixed; for other processes, fixed sets of their size.
+    """Return the arbitrary rounds' set, if it is fixed; for other processes, fixed sets of their size.
 
     A bound for arbitrary participation has to stand these too.
     """

@@ -139,7 +139,7 @@ class SelectionPoint(Point):
 
     @property
     def _who(self) -> Trace | Process | None:
-        """Return the availability of runs and of the policy."""
+        """The availability of runs and of the policy."""
         point = self.point
         return point.availability if isinstance(point, SelectionRun) else getattr(point, "trace", None)
 

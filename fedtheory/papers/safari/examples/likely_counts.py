@@ -128,7 +128,7 @@ def _weighed(source: Source, hypotheses: FiniteClass) -> tuple[list[tuple[np.nda
 
 
 def likely_counts(trials: int, probability: Fraction) -> Iterator[tuple[int, arb]]:
-    """Return the counts k within sqrt(16 n) of n p, and P[X = k] for a binomial X of n trials with 0 < p < 1, as balls.
+    """Yield the counts k within sqrt(16 n) of n p, and P[X = k] for a binomial X of n trials with 0 < p < 1, as balls.
 
     The first probability is from log n!, the others by their ratios, all in balls.
 
