@@ -121,7 +121,7 @@ def _program(claim: Claim) -> _Program:
 
 
 def evaluate(claim: Claim, values: Mapping[str, Any]) -> Bound:
-    """See ``Claim.evaluate``."""
+    """Evaluate a claim; see ``Claim.evaluate``."""
     claim = linked_from(claim, values)
     program = _program(claim)
     values, rounded = without_rounding(values)
@@ -185,7 +185,7 @@ def _with_bound(claim: Claim, values: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def at_setting(claim: Claim, setting: Setting, rounds: Any, overrides: Mapping[str, Any]) -> Bound:
-    """See ``Claim.at``."""
+    """Evaluate a claim at a setting; see ``Claim.at``."""
     from ..federations.constants import Constant
 
     asked = [name for name in claim.quantities if name not in overrides]

@@ -124,7 +124,7 @@ class Point:
 
 
 def real_roots(field: Field, factors: Iterable[Any], integer: bool) -> list[Point]:
-    """All real roots in increasing order, with disjoint enclosures."""
+    """Return all real roots in increasing order, with disjoint enclosures."""
     precision = 128
     while True:
         enclosures = {factor: field.enclosures(factor, precision) for factor in factors}

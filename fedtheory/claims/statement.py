@@ -67,7 +67,7 @@ class Hypothesis:
         return slack_of(self.relation)
 
     def under(self, reading: Mapping[str, str]) -> Hypothesis:
-        """The hypothesis with the relation that it has under a reading (option by ambiguity)."""
+        """Return the hypothesis with the relation that it has under a reading (option by ambiguity)."""
         for name, option in reading.items():
             check_options(name, [option])
         chosen = next((o for o in reading.values() if o in self.alternatives), None)

@@ -34,9 +34,10 @@ Piece = tuple[Fraction, Fraction, bool]
 
 
 def pieces(slack: sympy.Expr, x: sympy.Symbol, values: Mapping[str, Fraction], within: tuple) -> Iterator[Piece]:
-    """Pieces in increasing order that together cover every float (or whole number) within bounds (low, high,
-    low_closed, high_closed), each with whether slack >= 0 on it. What divides by zero follows the rule of
-    ``fedtheory.claims.arithmetic``.
+    """Yield pieces that cover every float (or whole number) within bounds, each with whether slack >= 0 on it.
+
+    They come in increasing order; bounds are (low, high, low_closed, high_closed). What divides by zero follows the
+    rule of ``fedtheory.claims.arithmetic``.
 
     Raises:
         ValueError: a sign cannot be told from 0, or none is seen to last on any block.

@@ -47,7 +47,7 @@ class OnRun:
 
 
 def on_run(claims: Iterable[str], setting: Setting, run: Run, constants: Constants, **given: Any) -> list[OnRun]:
-    """Each claim's hypotheses and both of its sides after the run's rounds.
+    """Evaluate each claim's hypotheses and both of its sides after the run's rounds.
 
     Constants enter with the ends of their intervals that are safe to plug into a theorem; run quantities (FAST's G_1 to
     G_3) as the run's own maxima, where ``peaks`` watched them. Estimates are of the points that were seen, and theorems

@@ -259,7 +259,7 @@ class Map:
 
 
 def q_map(claim: Claim, x: tuple[str, ArrayLike], y: tuple[str, ArrayLike], fixed: Mapping[str, float]) -> Map:
-    """The set of q that all hypotheses allow together, exactly, at every point of a grid.
+    """Compute the set of q that all hypotheses allow together, exactly, at every point of a grid.
 
     Args:
         x, y: (name, values) of two quantities. fixed: the values of all others that the hypotheses use.

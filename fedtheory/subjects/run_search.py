@@ -335,7 +335,7 @@ class Runs(Space):
         return run_point([[1]] * 4, [[u], [-u], [1], [-1]], [start], algorithm, Fixed([0]), 10**5, constants)
 
     def violating(self, kind: str) -> Iterator[RunPoint]:
-        """See ``violations.violating``."""
+        """Yield points that violate an assumption; see ``violations.violating``."""
         return violating(self.statement, self.part, kind)
 
     def neighbour(self, point: Point, rng: np.random.Generator) -> RunPoint:

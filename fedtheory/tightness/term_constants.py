@@ -69,7 +69,7 @@ class ConstantTightness:
         return self.least is not None and self.least > self.coefficient + SLACK * abs(self.coefficient)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         terms = {name: {"coefficient": own, "least": least} for name, (own, least) in self.terms.items()}
         return vars(self) | {"terms": terms}
 

@@ -20,7 +20,7 @@ ONE = Fraction(1)
 
 
 def biased_quartet(claim: Claim, rounds: int, local_lr: Fraction | None = None, cohort: int = 1) -> RunPoint:
-    """Clients at u, -u, 1, -1 with u = 9/20, of which the first takes part in every arbitrary round.
+    """Return runs of clients at u, -u, 1, -1 with u = 9/20, of which the first takes part in every arbitrary round.
 
     Here K = L = sigma_G = 1 and x* = 0. Theorem 1 asks of q = 1/2 to be at least N / (N + G_1 - 2 eta G_3) with
     N = 2 - (1 - 2 eta) G_2. As eta goes to 0, on every run that has rounds of both kinds:

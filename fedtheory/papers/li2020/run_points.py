@@ -114,7 +114,7 @@ class FedAvgPoint(Point):
         return {**NOISE[COMMON if self.training.common_noise else TWO_POINT], **DRAWS}
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; ``parse`` reads it back."""
+        """Return plain data; ``parse`` reads it back."""
         training = self.training
         return {
             "federation": {
@@ -201,7 +201,7 @@ def cohort_of(claim: Claim) -> str:
 
 
 def parse(data: Mapping[str, Any], claim: Claim) -> FedAvgPoint:
-    """A run from plain data, not yet checked."""
+    """Read a run from plain data, not yet checked."""
     federation, algorithm, participation = (
         entry(data, key, dict) for key in ("federation", "algorithm", "participation")
     )

@@ -59,7 +59,9 @@ def far_pair(claim: Claim, server_lr: Fraction | None = None) -> RunPoint:
 
 
 def longer_pair(claim: Claim, rounds: int) -> RunPoint:
-    """The pair of ``far_pair`` with the corollaries' server_lr a = 1/sqrt(R): no constant in place of the O(.) helps.
+    """Return the pair of ``far_pair`` with the corollaries' server_lr a = 1/sqrt(R).
+
+    No constant in place of the O(.) helps.
 
     E x_{r+1} = (1 - 3 a/2) E x_r + a decreases from 2 to 2/3; in the order server, client, ... x stays above its limit
     after server rounds, 2 (1 - a)/(3 - 2 a), and that is above 198/298 for a <= 1/100: the left side stays above 4/9

@@ -98,7 +98,7 @@ class SelectedRound:
     # The law of the answers -------------------------------------------------------------------------------------------
 
     def answers(self) -> Iterator[tuple[Any, int, Counts]]:
-        """(probability, place of the case, answers of each group)."""
+        """Yield (probability, place of the case, answers of each group) for all outcomes."""
         for place, case in enumerate(self.cases):
             for counts in itertools.product(*map(range, map(len, case.laws))):
                 chance = math.prod((law[n] for law, n in zip(case.laws, counts, strict=True)), start=case.probability)

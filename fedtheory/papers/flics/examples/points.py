@@ -159,7 +159,7 @@ class SelectionPoint(Point):
         return _ExaminedSelection(self, statement, numbers)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; ``parse`` reads it back."""
+        """Return plain data; ``parse`` reads it back."""
         return {"selection": _WRITERS[type(self.point)](self.point), "constants": by_vocabulary(self.constants)}
 
 

@@ -66,7 +66,7 @@ class Selections(Space):
         return f"{what[kind]}, at most {', '.join(f'{count} {name}' for name, count in most.items())}"
 
     def draw(self, rng: np.random.Generator) -> SelectionPoint:
-        """A random candidate."""
+        """Draw a random candidate."""
         return self._instance(self._point(rng), rng)
 
     def perturb(self, candidate: SelectionPoint, rng: np.random.Generator, size: float) -> SelectionPoint:

@@ -17,7 +17,9 @@ Pair = tuple[Fraction, Fraction]
 
 
 def deviation_quantile(hypotheses: FiniteClass, sources: Sequence[Source], confidence: Fraction) -> arb:
-    """The least number x that, with probability at least 1 - ``confidence``, is enough for all ordered pairs h, g in
+    """Return the least number x that suffices for all ordered pairs, with probability at least 1 - ``confidence``.
+
+    For a pair h, g it suffices if
 
         (R(h) - R(g)) - (R^(h) - R^(g)) <= sqrt(min(P(h != g), P^(h != g)) x) + x,
 

@@ -105,7 +105,7 @@ class LearningPoint(Point):
         return SameSides(Sides(left, values), checks)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; ``parse`` reads it back."""
+        """Return plain data; ``parse`` reads it back."""
         return {"problem": self.problem.to_json(), "constants": by_vocabulary(self.constants)}
 
 

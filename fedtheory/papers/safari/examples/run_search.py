@@ -185,7 +185,7 @@ class ServerRuns(Runs):
         return self._placed(ServerCandidate(replace(base, probability=q), noise, min(1.0, share)))
 
     def perturb(self, candidate: ServerCandidate, rng: np.random.Generator, size: float) -> ServerCandidate:
-        """A neighbour."""
+        """Return a neighbour."""
         moves = np.exp(size * rng.standard_normal(2) * rng.integers(0, 2, 2))
         share = min(1.0, candidate.server_share * float(moves[1]))
         base = super().perturb(candidate.base, rng, size)
@@ -205,12 +205,12 @@ class ServerRuns(Runs):
         return self._ordered(super()._rounded(found, digits, members, share))
 
     def rounded(self, found: Found, digits: int) -> Iterator[RunPoint]:
-        """See ``Space.rounded``."""
+        """Yield exact points near a find; see ``Space.rounded``."""
         points = super().rounded(found, digits)
         return map(self._ordered, points) if isinstance(found.point.federation, Piecewise) else points
 
     def violating(self, kind: str) -> Iterator[RunPoint]:
-        """See ``Space.violating``."""
+        """Yield points that violate an assumption; see ``Space.violating``."""
         return map(self._ordered, super().violating(kind))
 
     def _ordered(self, point: RunPoint) -> RunPoint:
@@ -225,7 +225,7 @@ class ServerRuns(Runs):
         return {"client_round_probability": min(Fraction(1), short(algorithm.client_round_probability, digits))}
 
     def family_member(self, rng: np.random.Generator) -> None:
-        """None is known."""
+        """Return ``None``: no family is known."""
 
     repairable = False
     part = PARTS["safari"]
