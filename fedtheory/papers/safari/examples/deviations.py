@@ -23,7 +23,7 @@ def deviation_quantile(hypotheses: FiniteClass, sources: Sequence[Source], confi
 
         (R(h) - R(g)) - (R^(h) - R^(g)) <= sqrt(min(P(h != g), P^(h != g)) x) + x,
 
-    as a ball. Which pair needs most is chosen in floating point, so that the number is no larger than the true one.
+    The number is a ball. Which pair needs most is chosen in floating point, so that it is no larger than the true one.
 
     Source: SAFARI, appendix A, (16).
 
