@@ -1,4 +1,4 @@
-"""Whose runs and rounds a claim is about, from what its quantities and its left side belong to."""
+"""The algorithm whose runs and rounds a claim is about, from its quantities and its left side."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from ..quantities import QUANTITIES
 from .statement import Claim
 
 OF_RUNS = ("run", "round")
-"""The scopes of functionals that are of an algorithm's runs."""
+"""Scopes of the functionals that are defined on an algorithm's runs."""
 
 
 def algorithm_of(claim: Claim, paper_algorithm: str = "") -> str | None:
-    """The algorithm that a claim is about: the one that it names, else its functional's or its paper's, else the one
-    whose own quantities it uses; ``None`` where that is not one, or where a quantity is used of which that algorithm
-    does not know.
+    """Return the algorithm that a claim is about.
+
+    It is the one that the claim names, else its functional's or its paper's, else the one whose own quantities it uses.
+    ``None`` where that is not one, or where a quantity is used that this algorithm does not have.
 
     >>> from fedtheory.papers import claim
     >>> algorithm_of(claim("fast.thm2")), algorithm_of(claim("safari.thm5")), algorithm_of(claim("fast.eq28"))
@@ -31,8 +32,10 @@ def algorithm_of(claim: Claim, paper_algorithm: str = "") -> str | None:
 
 
 def leaves_objective_open(claim: Claim) -> bool:
-    """Whether a claim about a round of weighted updates is about any mean of the clients' functions, and not about
-    their plain mean: what it says is in terms of no error that is the plain mean's.
+    """Whether a claim about a round of weighted updates is about any mean of the clients' functions, not their plain
+    mean.
+
+    It is if it uses no error that the plain mean has.
 
     >>> from fedtheory.papers import claim
     >>> [leaves_objective_open(claim(f"fedau.lemma{name}")) for name in ("B_3_3", "B_5_1")]

@@ -1,4 +1,4 @@
-"""Which statements a paper prints, and which are our own."""
+"""Printed statements, told from editions of our own."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ PRINTED = ("main", "appendix", "submission")
 """The editions that a paper prints: its text, its appendix, the version that was submitted. The others are ours."""
 
 NOT_PRINTED = "not printed"
-"""How the source of a statement ends that is ours all the same, such as what follows from a printed one."""
+"""Ending of the source of a statement that is ours although its edition is printed, such as a consequence of a printed
+one."""
 
 
 def is_printed(claim: Claim) -> bool:

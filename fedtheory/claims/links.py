@@ -1,5 +1,7 @@
-"""Step sizes that a claim links: some choose the clients' from the server's, some the other way
-round. A link read the other way is the same statement.
+"""Step sizes that a claim links to each other.
+
+Theorem 4 of SAFARI chooses the clients' from the server's, Theorem 5 the other way round. A link read the other way is
+the same statement.
 """
 
 from __future__ import annotations
@@ -21,8 +23,9 @@ STEPS = ("local_lr", "server_lr")
 
 
 def link_of(claim: Claim, name: str) -> tuple[str, sympy.Expr] | None:
-    """The step size that the chosen one is proportional to, and what it then is in terms of the chosen one; ``None``
-    where the choice of ``name`` is no such link.
+    """Return the step size that the chosen one is proportional to, and its value in terms of the chosen one.
+
+    ``None`` where the choice of ``name`` is no such link.
 
     >>> from fedtheory.papers import claim
     >>> print(*link_of(claim("safari.thm5"), "server_lr"))
@@ -39,8 +42,9 @@ def link_of(claim: Claim, name: str) -> tuple[str, sympy.Expr] | None:
 
 
 def linked_from(claim: Claim, free: Iterable[str]) -> Claim:
-    """The claim with its links read such that the steps in ``free`` are not chosen but choose the others; the claim
-    itself where nothing is to be turned round.
+    """Turn a claim's links round so that the steps in ``free`` are not chosen but choose the others.
+
+    It is the claim itself where nothing is to be turned round.
 
     >>> from fedtheory.papers import claim
     >>> thm4 = claim("safari.thm4")

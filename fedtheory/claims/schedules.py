@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 INDICES = frozenset(of_scope("schedule"))
 
 LOOKED_AT = (*range(200), 10**3, 10**4, 10**6, 10**9)
-"""Rounds in which two rules are compared."""
+"""Number of rounds over which two rules are compared."""
 
 
 @lru_cache(maxsize=1024)
@@ -29,13 +29,15 @@ def by_rule(expression: sympy.Basic) -> bool:
 
 
 def first_step(choice: sympy.Expr) -> sympy.Expr:
-    """A chosen step size, of one by rule that of the first step."""
+    """Return a chosen step size; for one by rule, that of the first step."""
     return choice.xreplace({symbol(index): sympy.Integer(0) for index in INDICES})
 
 
 def check_indices(claim: Claim, written: Iterator[tuple[str, Any]]) -> None:
-    """Refuse an index anywhere but in the choice of a step size, and what speaks of the one step size of a rule;
-    ``written`` are the expressions of the claim with where they stand."""
+    """Refuse an index anywhere but in the choice of a step size, and uses of a rule as if it were one step size.
+
+    ``written`` are the expressions of the claim, with where they stand.
+    """
     rules = {name for name, choice in claim.choices.items() if by_rule(choice)}
     for where, expression in written:
         of_choice = where.startswith("choice of ")
@@ -51,7 +53,9 @@ def check_indices(claim: Claim, written: Iterator[tuple[str, Any]]) -> None:
 
 
 def rule_of(claim: Claim, name: str, values: Mapping[str, Any]) -> Any:
-    """The rule that the claim chooses at these values, a ``StepRule``; where values are arrays, an array of them.
+    """Return the rule that the claim chooses at these values, a ``StepRule``; where values are arrays, an array of
+    them.
+
     Floats are the dyadic numbers that they are.
 
     Raises:
@@ -88,8 +92,10 @@ def _rational(name: str, value: Any) -> sympy.Rational:
 
 
 def difference(chosen: Any, own: Any, local_steps: int, rounds: int) -> float:
-    """The largest relative difference of two step sizes, numbers or rules, over steps of a run; infinite where a rule
-    has no size."""
+    """Return the largest relative difference of two step sizes, numbers or rules, over the steps of a run.
+
+    It is infinite where a rule has no size.
+    """
     largest = 0.0
     try:
         for r in (r for r in LOOKED_AT if r < rounds):

@@ -1,4 +1,4 @@
-"""What is raised where an enclosure cannot be given."""
+"""The exception for an enclosure that cannot be given."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Depth:
-    """How much is looked at.
+    """Amount of searching.
 
     Attributes:
         candidates, climbs, steps: of one search.
@@ -56,7 +56,7 @@ FULL = Depth(candidates=20_000, climbs=100, steps=200, seeds=20, refuted_too=Tru
 
 
 def assess(claim: str | Claim) -> Verdict:
-    """All evidence on one claim, or on the one of that name, and its verdict: see ``assess_all``."""
+    """Gather all evidence on one claim, or on the one of that name, and its verdict: see ``assess_all``."""
     return assess_all([find_claim(claim) if isinstance(claim, str) else claim], workers=1)[0]
 
 
@@ -69,7 +69,7 @@ def assess_all(
     executor: Executor | None = None,
     beside: Mapping[str, Callable[[], Any]] | None = None,
 ) -> list[Verdict]:
-    """All evidence on claims (default: every one), and their verdicts by ``verdict_rule.overall``.
+    """Gather all evidence on claims (default: every one), and their verdicts by ``verdict_rule.overall``.
 
     Editions with the same mathematics share their search and their runs. Published instances are replayed every time;
     all else is taken from ``cache`` where it is there, and put there as soon as it is found.
@@ -104,7 +104,7 @@ def assess_all(
 
 
 def _twins(statements: Sequence[Claim]) -> dict[str, str]:
-    """By claim, the first one with the same mathematics."""
+    """Map each claim to the first one with the same mathematics."""
     first: dict[Claim, str] = {}
     return {s.ref: first.setdefault(mathematics(s), s.ref) for s in statements}
 
@@ -117,7 +117,7 @@ def _on_data(name: str) -> str:
 def _tasks(
     statements: Sequence[Claim], instances: Mapping[str, Any], twins: set[str], depth: Depth
 ) -> dict[str, Callable[[], Any]]:
-    """What has to be found, the longest pieces first."""
+    """List the tasks of an assessment, the longest first."""
     searched = [s for s in statements if s.ref in twins]
     tasks: dict[str, Callable[[], Any]] = {}
     for plan in reversed(plans()):
@@ -147,7 +147,7 @@ def _evidence(statement: Claim, twin: str, instance: dict | None, results: Mappi
 
 
 def plans() -> tuple[RealData, ...]:
-    """The real data at hand."""
+    """List the measurements for which real data are at hand."""
     return (DIGITS, FASHION_MNIST) if data.available("fashion-mnist") else (DIGITS,)
 
 
@@ -157,7 +157,7 @@ def measurable(statement: Claim) -> bool:
 
 
 def mathematics(statement: Claim) -> Claim:
-    """The claim without where it is printed: the same for editions that differ in nothing else."""
+    """Return the claim without where it is printed: the same for editions that differ in nothing else."""
     return replace(statement, edition="", source="")
 
 
@@ -167,7 +167,7 @@ def same_mathematics(one: Claim, other: Claim) -> bool:
 
 
 def published_instance(ref: str) -> dict[str, Any] | None:
-    """The refuting instance that comes with the package, replayed; ``None`` if there is none.
+    """Replay the refuting instance that comes with the package; ``None`` if there is none.
 
     Raises:
         ReplayError: the file does not say what its numbers say.
@@ -179,8 +179,9 @@ def published_instance(ref: str) -> dict[str, Any] | None:
 
 
 def published_needs(ref: str) -> dict[str, dict[str, Any]]:
-    """By kind of assumption that the claim does not make: the instance that comes with the package, by which it falls
-    without, at least under some readings, replayed.
+    """Replay the published instances that refute a claim by violating an assumption which it does not make.
+
+    They are keyed by the kind of assumption; each refutes the claim at least under some readings.
 
     Raises:
         ReplayError: a file does not say what its numbers say.
@@ -192,7 +193,11 @@ def published_needs(ref: str) -> dict[str, dict[str, Any]]:
 
 
 def recorded_instance(ref: str, violated: str = "") -> dict[str, Any] | None:
-    """The same as its file has it, not replayed; or that of the instance that violates an assumption of a kind."""
+    """Read the refuting instance that comes with the package, without a replay; ``None`` if there is none.
+
+    Args:
+        violated: a kind of assumption; the instance is then the one that violates it.
+    """
     path = instance_path(ref, violated)
     if path is None or not path.exists():
         return None
@@ -203,7 +208,7 @@ def recorded_instance(ref: str, violated: str = "") -> dict[str, Any] | None:
 
 
 def _replayed(ref: str) -> dict[str, Any]:
-    """What is computed anew every time: units, and the published instances, replayed."""
+    """Compute what is never kept: units, and the published instances, replayed."""
     published_instance(ref)
     needs = [_needs_json(kind, content) for kind, content in published_needs(ref).items()]
     return {"units": _units(find_claim(ref)), "needs": needs}
@@ -214,7 +219,7 @@ def _search(ref: str, depth: Depth, seed: int) -> dict[str, Any]:
 
 
 def search_json(report: SearchReport) -> dict[str, Any]:
-    """A search as plain data."""
+    """Write a search as plain data."""
     return {
         "candidates": report.candidates,
         "admissible": report.admissible,
@@ -294,7 +299,7 @@ def _instance_json(instance: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 def refuting(judged: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
-    """The readings that fall, without the ambiguities on which that does not depend."""
+    """Return the readings that fall, without the ambiguities on which that does not depend."""
     falls = {tuple(each["reading"].items()): each["refutes"] for each in judged}
     names = list(judged[0]["reading"])
     for name in judged[0]["reading"]:

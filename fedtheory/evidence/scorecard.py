@@ -17,8 +17,10 @@ SCHEMA = 3
 
 
 def to_json(verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """The scorecard as plain data (schema: docs/scorecard.md), its numbers to six digits. Tightness is the published
-    one: what it takes is a solver, and not the evidence."""
+    """Return the scorecard as plain data (schema: docs/scorecard.md), its numbers to six digits.
+
+    Tightness is the published one: it depends on a solver, and not on the evidence.
+    """
     rows = []
     for verdict in verdicts:
         id, edition = verdict.claim.split("@")
@@ -38,7 +40,7 @@ def to_json(verdicts: Sequence[Verdict]) -> dict[str, Any]:
 
 
 def published_rows() -> dict[str, dict[str, Any]]:
-    """The published scorecard's rows by ref.
+    """Return the published scorecard's rows by ref.
 
     >>> published_rows()["fast.thm1@main"]["verdict"]
     'refuted'
@@ -56,7 +58,7 @@ def _rounded(value: Any) -> Any:
 
 
 def differences(scorecard: dict[str, Any], published: dict[str, Any]) -> list[str]:
-    """Where the verdicts differ from the published ones, one line each.
+    """List the differences between the verdicts and the published ones, one line each.
 
     >>> row = {"id": "a.thm1", "edition": "main", "verdict": "holds", "instance": None}
     >>> differences({"rows": [row]}, {"rows": [row | {"verdict": "refuted"}]})
@@ -73,6 +75,6 @@ def differences(scorecard: dict[str, Any], published: dict[str, Any]) -> list[st
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Indented JSON, whole or not at all."""
+    """Write indented JSON, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_beside(path, (json_text(content, indent=1) + "\n").encode())

@@ -1,4 +1,4 @@
-"""What the papers state, as data: a folder a paper, a file a theorem; and the registry of all papers.
+"""The papers' statements as data, one folder a paper and one file a theorem; and the registry of all papers.
 
 A paper is found as a folder here that defines ``PAPER``, under the entry points ``fedtheory.papers`` of an installed
 package, or in a file or folder elsewhere (``load``). One that cannot be imported keeps no other from being used: see

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from ..claims.statement import Claim
 
 GROUP = "fedtheory.papers"
-"""The entry points of other packages that name a ``Paper``."""
+"""Name of the entry points by which other packages name a ``Paper``."""
 
 ADDED: dict[str, Paper] = {}
 """Papers that are there for a while, such as a user's own: see ``added``."""
 
 
 def papers() -> dict[str, Paper]:
-    """All papers that can be imported, by name.
+    """Return all papers that can be imported, by name.
 
     >>> list(papers())[:4]
     ['fast', 'safari', 'fedau', 'flics']
@@ -36,7 +36,7 @@ def papers() -> dict[str, Paper]:
 
 
 def built_in() -> dict[str, Paper]:
-    """Those that come with this package: its folders here.
+    """Return the papers that come with this package: its folders here.
 
     >>> "fast" in built_in()
     True
@@ -53,7 +53,7 @@ def load_evaluators() -> None:
 
 
 def paper(name: str) -> Paper:
-    """The paper of that name.
+    """Return the paper of that name.
 
     >>> paper("fats")
     Traceback (most recent call last):
@@ -68,7 +68,7 @@ def paper(name: str) -> Paper:
 
 
 def failures() -> dict[str, str]:
-    """The papers that cannot be used, or whose statements cannot, and why.
+    """Return the papers that cannot be used, or whose statements cannot, with the reasons.
 
     >>> failures()
     {}
@@ -77,7 +77,7 @@ def failures() -> dict[str, str]:
 
 
 def editions(id: str) -> tuple[Claim, ...]:
-    """All editions of a statement.
+    """Return all editions of a statement.
 
     >>> [claim.edition for claim in editions("fast.thm2")]
     ['main', 'appendix', 'room', 'corrected', 'sharp', 'sharper', 'averaged', 'wide', 'periodic']
@@ -95,7 +95,7 @@ def editions(id: str) -> tuple[Claim, ...]:
 
 
 def claim(ref: str) -> Claim:
-    """The claim named ``<id>`` (its edition ``main``) or ``<id>@<edition>``.
+    """Return the claim named ``<id>`` (its edition ``main``) or ``<id>@<edition>``.
 
     >>> claim("fast.thm1").source
     'FAST, section 4.2, Theorem 1, (2)'
@@ -111,15 +111,17 @@ def claim(ref: str) -> Claim:
 
 
 def all_claims() -> tuple[Claim, ...]:
-    """Every edition of every statement, paper by paper; with a warning for each paper that cannot be used."""
+    """Return every edition of every statement, paper by paper; warn of each paper that cannot be used."""
     for name, why in failures().items():
         warnings.warn(f"paper {name!r} is left out: {why}", stacklevel=2)
     return tuple(claim for one in papers().values() for claim in _stated(one)[0])
 
 
 def instance_path(ref: str, violated: str = "") -> Path | None:
-    """Where the published instance of a claim lies, if there is one, or the one that violates an assumption of this
-    kind; ``None`` for a paper without a folder."""
+    """Return the path of a claim's published instance, or of the one that violates an assumption of this kind.
+
+    There may be no such file. The path is ``None`` for a paper without a folder.
+    """
     folder = papers()[name].folder if (name := ref.partition(".")[0]) in papers() else None
     return folder and (
         folder / "needs" / f"{ref}.{violated}.json" if violated else folder / "instances" / f"{ref}.json"
@@ -127,7 +129,7 @@ def instance_path(ref: str, violated: str = "") -> Path | None:
 
 
 def explained(error: BaseException, path: Path | None = None) -> str:
-    """An error with the file and line that it comes from: the last of ``path``, if given."""
+    """Describe an error with the file and line that it comes from: the last of ``path``, if given."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if path is None or f.filename == str(path)]
     file: str | Path | None = path
     line: int | None = None

@@ -1,4 +1,4 @@
-"""The proofs as files in the papers' folders, verified anew without a search (see ``proof.step_certificates``).
+"""Proofs as files in the papers' folders, verified anew without a search (see ``proof.step_certificates``).
 
 ``certificates/steps.json`` has the decisions of all steps of a paper, once; ``certificates/<ref>.json`` those that tie
 a claim to them.
@@ -25,11 +25,11 @@ from .proofs import library, prove
 STEPS = "steps.json"
 
 Folders = Mapping[str, Path]
-"""Where a paper's certificates lie, by its name."""
+"""Folder of certificates of each paper, by its name."""
 
 
 def folders() -> Folders:
-    """Those that come with the papers."""
+    """Return the folders of certificates that come with the papers."""
     return {name: paper.folder / "certificates" for name, paper in papers().items() if paper.folder}
 
 
@@ -54,12 +54,12 @@ def publish(into: Folders | None = None) -> list[Path]:
 
 
 def published() -> tuple[str, ...]:
-    """The refs of the claims that have a file."""
+    """Return the refs of the claims that have a file."""
     return tuple(sorted(p.stem for folder in folders().values() for p in folder.glob("*.json") if p.name != STEPS))
 
 
 def published_outcome(ref: str) -> str:
-    """What the file of a claim says of its proof's steps; "" where there is none.
+    """Read the outcome of the proof's steps from a claim's file of certificates; "" where there is none.
 
     >>> published_outcome("fast.lemma2@main"), published_outcome("fast.thm1@main"), published_outcome("mine.thm1@main")
     ('proved', 'gap', '')
@@ -70,7 +70,7 @@ def published_outcome(ref: str) -> str:
 
 
 def reverify(ref: str, places: Folders | None = None) -> Chain:
-    """The chain of a claim's file, its certificates and counterexamples checked against the steps and the claim of now.
+    """Check the chain of a claim's file: its certificates and counterexamples, against the steps and the claim of now.
 
     Raises:
         ValueError: a file is no chain, evidence does not show what the file says, or an outcome differs.
@@ -97,8 +97,10 @@ def reverify(ref: str, places: Folders | None = None) -> Chain:
 
 
 def steps_decided() -> list[dict[str, str]]:
-    """The claims whose steps are decided, by their files, while how these are joined is declared, each with what the
-    kernel lacks to compose its proof."""
+    """Return the claims whose steps are decided, by their files, while it is declared how these are joined.
+
+    Each comes with what the kernel lacks to compose its proof.
+    """
     rows = []
     made = [d for d in library().derivations if d.origin is not None]
     for ref in published():
@@ -114,7 +116,7 @@ def steps_decided() -> list[dict[str, str]]:
 
 
 def shelf(places: Folders | None = None) -> Shelf:
-    """The published decisions of all papers' steps."""
+    """Return the published decisions of all papers' steps."""
     places = folders() if places is None else places
     return _shelf(tuple((name, (folder / STEPS).read_text()) for name, folder in places.items()))
 

@@ -1,4 +1,4 @@
-"""Evaluators of what claims say of runs and rounds of weighted updates (FedAU's Algorithm 1) on quadratic clients.
+"""Evaluators of quantities and functionals on weighted updates (FedAU's Algorithm 1) of quadratic clients.
 
 A claim may speak of the gap and the gradients of another objective than F = (1/N) sum_n F_n: whoever asks states it as
 ``objective_weight``, the weights phi_n >= 0 of f~ = sum_n phi_n F_n, (N,), or ``IMPLIED`` for the one that constant
@@ -63,12 +63,15 @@ def runs_weighted(question: Question) -> bool:
 
 
 def of_an_objective(question: Question) -> bool:
-    """The same, or whether another objective than F is stated, of which only these evaluators know."""
+    """Whether the question's rounds are weighted updates, or another objective than F is stated.
+
+    Only these evaluators know of such objectives.
+    """
     return OBJECTIVE_WEIGHT in question.stated or runs_weighted(question)
 
 
 def objective_of(question: Question) -> Row:
-    """phi_n, (N,): what is stated, else 1/N.
+    """Return phi_n, (N,): the stated weights of the objective, else 1/N.
 
     Raises:
         ValueError: there is not one for each client, one is negative, or they do not sum to 1.
@@ -234,8 +237,9 @@ def _average(question: Question, objective: Row, average: str) -> Any:
 
 @evaluates_functional(AVERAGE_SQUARED_GRADIENT, where=runs_weighted)
 def average_squared_gradient(question: Question) -> Any:
-    """The mean over the rounds of E|grad F(x_t)|^2: by binary powers of a linear map of moments under given weights,
-    state by state under estimated ones. The reading ``average`` says which rounds.
+    """Compute the mean over the rounds of E|grad F(x_t)|^2; the reading ``average`` says which rounds.
+
+    Given weights take binary powers of a linear map of moments; estimated ones are followed state by state.
 
     Raises:
         Unfollowed: estimated weights have too many states.
@@ -273,8 +277,9 @@ def local_drift(question: Question) -> Any:
 
 @evaluates_functional(WEIGHTED_INCREASE)
 def weighted_increase(question: Question) -> Any:
-    """E f~(x_1) - f~(x_0); by the reading given the estimated weights of all rounds, which are those that the stated
-    history of participation leads to.
+    """Compute E f~(x_1) - f~(x_0).
+
+    By the reading, it is given the estimated weights of all rounds, to which the stated history of participation leads.
 
     Raises:
         ValueError: a stated history that has no positive probability, or does not tell of every client.

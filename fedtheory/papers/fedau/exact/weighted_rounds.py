@@ -39,14 +39,14 @@ Row = tuple[Any, ...]
 """Numbers, one for each client or for each coordinate."""
 
 WEIGHTED = (Constant, GivenWeights, Known, FedAUWeights)
-"""The aggregations whose rounds these are."""
+"""Aggregations whose rounds are weighted updates."""
 
 STEPS = ("local_lr", "global_lr")
-"""What a question may state in a ball: the steps that a claim chooses may be irrational."""
+"""Step sizes that a question may state in a ball: those that a claim chooses may be irrational."""
 
 
 class Unfollowed(Unserved, Undecided):
-    """A setting has what is asked for, but it is not known how to compute or to enclose it."""
+    """Error where a setting has what is asked for, but it is not known how to compute or to enclose it."""
 
 
 @dataclass(frozen=True)
@@ -75,10 +75,12 @@ class WeightedRounds:
 
     @property
     def clients(self) -> int:
+        """The number of clients."""
         return len(self.slopes)
 
     @property
     def dimension(self) -> int:
+        """The dimension of the iterates."""
         return len(self.start)
 
     @property
@@ -99,7 +101,7 @@ class WeightedRounds:
         return tuple(row[d] for row in self.curvatures)
 
     def largest_weights(self, rounds: int) -> Row:
-        """By client, in any of so many rounds."""
+        """Return the largest weight that each client can have in any of so many rounds."""
         if self.rows:
             return tuple(map(max, zip(*self.rows, strict=True)))
         longest = longest_interval(self.cutoff, rounds)
@@ -107,7 +109,7 @@ class WeightedRounds:
 
 
 def longest_interval(cutoff: int | float, rounds: int) -> int:
-    """The largest weight of a client that may be absent: away until it is cut off, or until round T - 2."""
+    """Return the largest weight of a client that may be absent: away until it is cut off, or until round T - 2."""
     return int(max(1, min(cutoff, rounds - 1)))
 
 
@@ -125,7 +127,7 @@ def is_weighted(setting: Setting) -> bool:
 
 
 def aggregation_of(setting: Setting) -> Aggregation:
-    """The rule that weighs a round's updates, with what it takes from the participants.
+    """Return the rule that weighs a round's updates, with what it takes from the participants.
 
     Raises:
         Unserved: updates are not weighted, or the algorithm has several kinds of round.
@@ -141,7 +143,7 @@ def aggregation_of(setting: Setting) -> Aggregation:
 
 
 def given_rows(aggregation: Aggregation) -> tuple[tuple[Fraction, ...], ...]:
-    """The weights of the rounds, in a cycle; () where they are estimated."""
+    """Return the weights of the rounds, in a cycle; () where they are estimated."""
     match aggregation:
         case GivenWeights(rows):
             return rows
@@ -153,10 +155,10 @@ def given_rows(aggregation: Aggregation) -> tuple[tuple[Fraction, ...], ...]:
 
 
 def probabilities_of(setting: Setting) -> tuple[Fraction, ...]:
-    """p_n, of clients that take part independently of each other and of other rounds.
+    """Return p_n, for clients that take part independently of each other and of other rounds.
 
     Raises:
-        Unserved: they do not.
+        Unserved: they take part in another way.
     """
     if not isinstance(setting.participation, Bernoulli):
         raise Unserved(
@@ -167,12 +169,12 @@ def probabilities_of(setting: Setting) -> tuple[Fraction, ...]:
 
 
 def in_kind(values: Sequence[Any], numbers: str) -> Row:
-    """Fractions, in the kind of number that is asked for."""
+    """Convert Fractions to the kind of number that is asked for."""
     return tuple(float(v) for v in values) if numbers == FLOAT else tuple(values)
 
 
 def answer(question: Question, value: Any) -> Any:
-    """A value in the kind of number that is asked for, a ball where no Fraction exists; an array as it is."""
+    """Return a value in the kind of number that is asked for, a ball where no Fraction exists; an array as it is."""
     if isinstance(value, np.ndarray) or question.numbers == FLOAT:
         return value
     value = value.value if isinstance(value, Ball) else value
@@ -180,8 +182,10 @@ def answer(question: Question, value: Any) -> Any:
 
 
 def weighted_rounds(question: Question) -> WeightedRounds:
-    """What the question's setting does in a round. Steps may be stated, as ``local_lr`` and ``global_lr``: a claim may
-    choose irrational ones, which are balls. In balls all steps are, which keeps their powers from growing by digits.
+    """Read the rounds of weighted updates off a question's setting.
+
+    Steps may be stated, as ``local_lr`` and ``global_lr``: a claim may choose irrational ones, which are balls. In
+    balls all steps are, which keeps their powers from growing by digits.
 
     Raises:
         Unserved: the setting has no weighted updates, or its federation or its participants are others than here.
@@ -219,22 +223,22 @@ def _step(value: Any, numbers: str) -> Any:
 
 
 def total(values: Sequence[Any]) -> Any:
-    """The sum, of numbers of one kind."""
+    """Sum numbers of one kind."""
     return reduce(add, values)
 
 
 def mean(values: Sequence[Any]) -> Any:
-    """The plain mean."""
+    """Compute the plain mean."""
     return total(values) / len(values)
 
 
 def mean_of(weights: Row, values: Sequence[Any]) -> Any:
-    """sum_n weights_n values_n."""
+    """Compute sum_n weights_n values_n."""
     return total([w * v for w, v in zip(weights, values, strict=True)])
 
 
 def minimiser(rounds: WeightedRounds, objective: Row) -> tuple[list[Any], list[Any]]:
-    """Of sum_n phi_n F_n: its curvatures, and where it is smallest.
+    """Return the curvatures of sum_n phi_n F_n, and its minimiser.
 
     Raises:
         Unserved: it has no unique minimiser.
@@ -251,8 +255,10 @@ def minimiser(rounds: WeightedRounds, objective: Row) -> tuple[list[Any], list[A
 
 @dataclass(frozen=True)
 class Training:
-    """What one client does in one coordinate y = x - origin: its summed gradients are ``slope`` y + ``offset`` in the
-    mean, with the variance ``noise``."""
+    """Local training of one client in one coordinate y = x - origin.
+
+    Its summed gradients are ``slope`` y + ``offset`` in the mean, with the variance ``noise``.
+    """
 
     slope: Any
     offset: Any
@@ -260,7 +266,7 @@ class Training:
 
 
 def training(rounds: WeightedRounds, origin: Sequence[Any]) -> list[list[Training]]:
-    """(D, N), with y measured from ``origin``."""
+    """Return each client's training in each coordinate, (D, N), with y measured from ``origin``."""
     variance = rounds.gradient_noise**2 / rounds.dimension
     found = []
     for d, centre in enumerate(origin):
@@ -273,7 +279,7 @@ def training(rounds: WeightedRounds, origin: Sequence[Any]) -> list[list[Trainin
 
 
 def powers(factor: Any, steps: int) -> tuple[Any, Any]:
-    """The sums of the first so many powers of a number, and of its square."""
+    """Sum the first so many powers of a number, and of its square."""
     power = once = squares = factor * 0 + 1
     for _ in range(steps - 1):
         power = power * factor
@@ -312,7 +318,7 @@ def round_map(column: Sequence[Training], rounds: WeightedRounds, weights: Row, 
 
 
 def given_sums(rounds: WeightedRounds, objective: Row, horizons: Sequence[int]) -> list[Any]:
-    """For each horizon T: sum_{t<T} E|grad of sum_n phi_n F_n (x_t)|^2, by binary powers of one cycle's map."""
+    """Compute sum_{t<T} E|grad of sum_n phi_n F_n (x_t)|^2 for each horizon T, by binary powers of one cycle's map."""
     curvatures, origin = minimiser(rounds, objective)
     sums = [0] * len(horizons)
     for d, column in enumerate(training(rounds, origin)):

@@ -46,13 +46,13 @@ from .runs import (
 )
 
 LARGEST_SETS = {"given": 10, "estimated": 5}
-"""Clients of a round, or of a run with estimated weights, all of whose subsets are looked at."""
+"""Largest number of clients of a round, or of a run with estimated weights, all of whose subsets are looked at."""
 
 LONGEST_ESTIMATED = 200
-"""Rounds of a run with estimated weights."""
+"""Largest number of rounds of a run with estimated weights."""
 
 LONGEST_CYCLE = 100
-"""Rounds after which given weights repeat."""
+"""Largest number of rounds after which given weights repeat."""
 
 
 @dataclass(frozen=True)
@@ -147,15 +147,15 @@ class FedauPoint(Point):
 
     @property
     def met(self) -> Mapping[str, str]:
-        """What its noise and its participants meet."""
+        """The assumptions that its noise and its participants meet, with reasons."""
         return {**NOISE[TWO_POINT], **INDEPENDENT_CLIENTS}
 
     def examined(self, statement: Claim, follow: bool = True) -> Examined:
-        """The run as the claim speaks of it."""
+        """Return the run as the claim speaks of it."""
         return _ExaminedFedau(self.run, statement)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; ``parse`` reads it back."""
+        """Return plain data; ``parse`` reads it back."""
         run = self.run
         steps = {name: getattr(run, name) for name in STEPS}
         cutoff = CHOSEN if run.cutoff is None else NO_CUTOFF if run.cutoff == math.inf else run.cutoff
@@ -182,7 +182,7 @@ class FedauPoint(Point):
 
 
 def parse(data: Mapping[str, Any], statement: Claim) -> FedauPoint:
-    """A run from plain data, not yet checked.
+    """Read a run from plain data, not yet checked.
 
     Raises:
         ValueError: an entry is missing or of the wrong kind; it is named.
@@ -286,7 +286,7 @@ class _ExaminedFedau(Examined):
 
 
 def rounded_run(run: FedauRun, statement: Claim, share: Fraction, short: Callable[..., Fraction]) -> FedauRun:
-    """The run with its numbers rounded by ``short``, its steps down, the global one from this share of its size."""
+    """Round a run's numbers by ``short``, its steps down, the global one from this share of its size."""
 
     def row(values: tuple) -> tuple[Fraction, ...]:
         return tuple(short(v) for v in values)

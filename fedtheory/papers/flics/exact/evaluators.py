@@ -1,4 +1,4 @@
-"""What a setting says of FLICS's quantities and functionals; see ``one_round``, ``runs`` and ``policy``.
+"""Evaluators of FLICS's quantities and functionals on a setting; see ``one_round``, ``runs`` and ``policy``.
 
 Without rounds a question is about the round from x_0; with rounds it is about runs of so many rounds.
 """
@@ -49,13 +49,13 @@ OF_RUNS: dict[str, Callable[[Followed], list[Any]]] = {
     "mean_mismatch": lambda run: [root(mean) for mean in _means(run.mean_mismatch)],
     "weight_mismatch": lambda run: [root(mean) for mean in _means(run.squared_mismatch)],
 }
-"""By quantity, its values after 1, 2, ... rounds."""
+"""Values of each quantity after 1, 2, ... rounds."""
 
 OF_ROUNDS = (
     "mean_update_length", "squared_mean_update", "squared_state_update", "weighted_pseudogradient",
     "squared_mean_vector", "mean_squared_vector", "vector_covariance",
 )  # fmt: skip
-"""Quantities that one round has only."""
+"""Quantities that only one round has."""
 
 
 def _bounded(run: Followed) -> list[Any]:
@@ -73,12 +73,12 @@ def _known(reason: Any, values: list[Any]) -> list[Any]:
 
 
 def _means(values: list[Any]) -> list[Any]:
-    """Of the first one, two, ..."""
+    """Return the means of the first one, two, ... values."""
     return [total / number for number, total in enumerate(accumulate(values), start=1)]
 
 
 def at_horizons(question: Question, values: Callable[[int], Any]) -> Any:
-    """The value at each of the question's rounds: one number, or an array of the rounds' shape."""
+    """Return the value at each of the question's rounds: one number, or an array of the rounds' shape."""
     found = [values(r) for r in horizons(question)]
     if np.ndim(question.rounds) == 0:
         return found[0]
@@ -126,7 +126,7 @@ def _of_round(question: Question, name: str) -> Constant:
 
 
 def read_division(question: Question) -> dict[str, str]:
-    """The question's reading, with the setting's own way of dividing where that is left open."""
+    """Return the question's reading, with the setting's own way of dividing where that is left open."""
     divided = client_round(read(question.setting, question.reading)).aggregation.divided
     return {**question.reading, DIVISION: DIVIDED if divided else UNDIVIDED}
 

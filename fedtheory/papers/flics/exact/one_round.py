@@ -1,4 +1,4 @@
-"""One round from x_0 of a server that weighs what groups send, by enumerating how many clients of each group answer."""
+"""One round from x_0 of a server that weighs what groups send, by enumerating the numbers of answers of each group."""
 
 from __future__ import annotations
 
@@ -45,20 +45,23 @@ from .selected import (
 from .training import noise_of_a_coordinate, training
 
 FACTOR, PRINTED_FACTOR, PROVED_FACTOR = "factor", "1 + epsilon^", "epsilon^"
-"""What Lemma 4 multiplies the mean update with."""
+"""Readings of the factor with which Lemma 4 multiplies the mean update."""
 
 LOCAL_INDEX, FROM_ONE, FROM_ZERO = "local gradients", "k = 1..K-1", "k = 0..K-1"
 
 LARGEST_OUTCOMES = 5000
-"""Outcomes of who answers that are enumerated."""
+"""Largest number of outcomes of who answers that are enumerated."""
 
 LARGEST_STEPS = 1000
-"""Local steps whose noises are followed one by one."""
+"""Largest number of local steps whose noises are followed one by one."""
 
 
 @dataclass(frozen=True)
 class Answering:
-    """What may be the case in a round: with this probability, P(0), P(1), ... clients of each group answer."""
+    """A case that may occur in a round, with its probability and laws.
+
+    A law has the probabilities P(0), P(1), ... that so many clients of its group answer.
+    """
 
     probability: Any
     laws: tuple[tuple[Any, ...], ...]
@@ -66,7 +69,7 @@ class Answering:
 
 @dataclass(frozen=True)
 class SelectedRound:
-    """Who answers in a round from x_0, what the server divides by, and what clients do.
+    """One round from x_0: the clients that answer, the estimates that the server divides by, and the clients' training.
 
     The case is drawn; then clients answer independently, so the numbers S_j of answers have the means s_j and the
     covariance Sigma. The server forms Delta = sum_j weight_j / estimate_j * (sum of the updates of group j), where
@@ -95,7 +98,7 @@ class SelectedRound:
     # The law of the answers -------------------------------------------------------------------------------------------
 
     def answers(self) -> Iterator[tuple[Any, int, Counts]]:
-        """(probability, place of the case, answers of each group)."""
+        """Yield (probability, place of the case, answers of each group) for all outcomes."""
         for place, case in enumerate(self.cases):
             for counts in itertools.product(*map(range, map(len, case.laws))):
                 chance = math.prod((law[n] for law, n in zip(case.laws, counts, strict=True)), start=case.probability)
@@ -122,7 +125,7 @@ class SelectedRound:
         return {(i, j): y[i] * y[j] * self._number(self.covariance[i][j]) for i, j in pairs}
 
     def _weighed_correlation(self) -> Iterator[Any]:
-        """The same of the correlations; a number that never varies correlates with none."""
+        """Yield the weighed correlations of the numbers of answers; a number that never varies correlates with none."""
         y, v = self._scales, self.covariance
         for i, j in itertools.product(self._labels, repeat=2):
             if v[i][j]:
@@ -233,7 +236,7 @@ class SelectedRound:
         return first, second, given
 
     def left(self, functional: Functional, reading: Mapping[str, str], stated: Mapping[str, Any]) -> Any:
-        """The functional's value.
+        """Return the functional's value.
 
         Raises:
             Unserved: it needs a constant that is not stated.
@@ -267,7 +270,7 @@ class SelectedRound:
         return self._number(stated["estimate_error"]) / self._number(stated["least_participation"])
 
     def values(self, names: Collection[str], reading: Mapping[str, str]) -> dict[str, Any]:
-        """Those of the quantities that a round alone has."""
+        """Return those of the quantities that a round alone has."""
         y, s, divided = self._scales, self.participation, reading.get(DIVISION) == DIVIDED
         first = 1 if reading.get(LOCAL_INDEX) == FROM_ONE else 0
         known = {
@@ -296,7 +299,7 @@ class SelectedRound:
         return {name: known[name]() for name in names if name in known}
 
     def _rates(self, case: Answering) -> list[Any]:
-        """Of a case, the expected numbers of answers."""
+        """Return the expected numbers of answers in a case."""
         return [self._number(sum(n * chance for n, chance in enumerate(law))) for law in case.laws]
 
     def _rate_spread(self) -> Any:
@@ -326,7 +329,7 @@ def _length(vector: Any) -> Any:
 
 
 def round_of(question: Question) -> SelectedRound:
-    """The round from x_0 of the question's setting.
+    """Return the round from x_0 of the question's setting.
 
     Under FLICS's policy it is the first one, of known availability, with planned counts: so s^ is known before the
     answers. Where the aggregation has an estimate of its own, the participants answer.

@@ -29,10 +29,10 @@ from .selected import (
 )
 
 SPREAD, IN_COROLLARY, IN_PROOF, IN_OBJECTIVE = "sigma_T", "of Corollary 1.1", "of the proof", "the policy's objective"
-"""Which sigma_T Theorem 2 speaks of."""
+"""Readings of sigma_T in Theorem 2."""
 
 LARGEST_ANSWERS = 10**4
-"""Clients times rounds whose answers are told apart in Fractions."""
+"""Largest product of clients and rounds whose answers are told apart in Fractions."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class PolicyTrace:
         return proxy(found, self.weight)
 
     def gap(self, rounds: int) -> Any:
-        """How far the policy's objective is from the best one."""
+        """Compute the gap between the policy's objective and the best one."""
         return proxy(self.estimates[rounds - 1], self.weight) - self.best(rounds)
 
     def price_drift(self, rounds: int) -> Any:
@@ -81,7 +81,7 @@ class PolicyTrace:
 
 
 def trace_of(question: Question) -> PolicyTrace:
-    """The policy over the most of the question's rounds.
+    """Follow the policy over the most of the question's rounds.
 
     Raises:
         Unserved: counts or updates are not those of display (6), or availability is random.
@@ -123,8 +123,9 @@ def _traced(question: Question) -> PolicyTrace:
 
 
 def limit(question: Question, least: Any) -> Any:
-    """|lim (sigma_T - sigma_T^Off)|: of the policy s^(t) -> s*, and OffVar's value goes to that of the rounds that
-    repeat for ever.
+    """Return |lim (sigma_T - sigma_T^Off)|.
+
+    The policy's s^(t) goes to s*, and OffVar's value to that of the rounds that repeat for ever.
 
     Raises:
         Unserved: as ``long_term`` and ``trace_of``; or sigma_T is Corollary 1.1's and availability changes for ever.
@@ -154,7 +155,7 @@ def limit(question: Question, least: Any) -> Any:
 
 
 def answers_of(question: Question) -> tuple[int, Fraction]:
-    """Of one group: its clients, and with which probability each of them answers, in every round.
+    """Return the number of one group's clients, and the probability with which each of them answers in every round.
 
     Raises:
         Unserved: there are several groups, or rounds differ, or s^ does not count answers.
@@ -177,8 +178,9 @@ def answers_of(question: Question) -> tuple[int, Fraction]:
 
 
 def ratio_failure(probability: Fraction, answers: int, error: Fraction, numbers: str) -> Any:
-    """P(s/s^ is not in [1 - error, 1 + error]) where each of so many answers comes with this probability; s/0 counts as
-    outside.
+    """Compute P(s/s^ is not in [1 - error, 1 + error]) where each of so many answers comes with this probability.
+
+    s/0 counts as outside.
 
     Raises:
         Unserved: the answers are too many for Fractions.

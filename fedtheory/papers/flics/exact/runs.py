@@ -1,4 +1,4 @@
-"""Runs of FLICS-AVG by the two first moments of the iterate, for every history of the policy that is possible.
+"""Runs of FLICS-AVG by the first two moments of the iterate, for every history of the policy that is possible.
 
 A round's rates follow from the history of the groups' participation. With planned counts and deterministic availability
 there is one history, and a run costs a few operations a round; where answers are counted, or availability is random,
@@ -32,7 +32,7 @@ from .selected import (
 from .training import Training, noise_of_a_coordinate, training
 
 LARGEST_WORK = 10**5
-"""Ways of going on that are followed, over all histories and rounds."""
+"""Largest number of ways of going on that are followed, over all histories and rounds."""
 CANCELLATION = 1e-15  # floats leave so much of terms that cancel
 
 
@@ -65,7 +65,7 @@ class _Node:
 
 
 _Past = tuple[int | None, tuple]
-"""What the future depends on: the state of availability, where it has a memory, and the sums of what was counted."""
+"""State on which the future depends: that of availability, where it has a memory, and the sums of what was counted."""
 
 
 class Followed:
@@ -186,8 +186,10 @@ class Followed:
     def _moves(
         self, t: int, sums: tuple, node: _Node, chance: Any, there: Counts, rates: tuple
     ) -> Iterator[tuple[tuple, tuple, tuple, _Node]]:
-        """What may happen: the sums after the round, s^, the answers (where s^ is known before them, those that
-        are expected) and the runs."""
+        """Yield the possible outcomes of a round: the sums after it, s^, the answers and the runs.
+
+        Where s^ is known before the answers, the expected ones take their place.
+        """
         planned = self.policy.counts != RECEIVED
         if planned:
             after = self._counted(t, sums, rates)
@@ -276,8 +278,11 @@ class Followed:
         return _Node(chance * node.chance, tuple(lines))
 
     def _extremes(self, line: _Line, column: list, scales: list, ranges: list) -> tuple[Any, Any]:
-        """Where runs can get to from the interval's two ends: what each group adds is linear in its answers. What is
-        certain is one affine map, so that balls do not grow by adding a point to what was computed from it."""
+        """Return the least and the largest place that runs can reach from the interval's two ends.
+
+        What each group adds is linear in its answers. What is certain is one affine map, so that balls do not grow by
+        adding a point to what was computed from it.
+        """
         certain = tuple(most if fewest == most else 0 for fewest, most in ranges)
         slope, shift, _ = self._affine(column, scales, certain)
         lows, highs = [], []
@@ -307,7 +312,7 @@ def _or_why(of: Callable[[Setting, bool], tuple], setting: Setting, exact: bool)
 
 
 class _Tally:
-    """What is averaged over the runs of a round; infinite where an estimate is 0."""
+    """Averages over the runs of a round; infinite where an estimate is 0."""
 
     def __init__(self, run: Followed) -> None:
         self.run, zero = run, run.convert(0)
@@ -316,7 +321,8 @@ class _Tally:
         self.states: dict[tuple, tuple[Any, list[Any]]] = {}
 
     def answered(self, chance: Any, answers: tuple, estimate: tuple, state: tuple) -> None:
-        """S_j/s^_j, which is 0 for a group that has never answered; a state is the past and who is there."""
+        """Add the ratios S_j/s^_j, which are 0 for a group that has never answered; a state is the past and who is
+        there."""
         convert, pairs = self.run.convert, list(zip(answers, estimate, strict=True))
         ratios = [convert(n / e) if n else convert(0) for n, e in pairs]
         _average(self.states, state, chance, ratios)

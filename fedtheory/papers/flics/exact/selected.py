@@ -1,4 +1,4 @@
-"""What a server's selection of clients by groups has to work with, read off a setting: exact numbers.
+"""Numbers of a server's selection of clients by groups, read off a setting exactly.
 
 Clients of a group share their objective, whose Hessian is diagonal, so that coordinates do not meet: every coordinate
 is followed on its own. The objective is F = sum_j p_j F_j.
@@ -31,10 +31,10 @@ DIVISION, DIVIDED, UNDIVIDED = "line 14", "divided", "not divided"
 """Whether the sum of the updates is divided by the number of answers."""
 
 COUNTS, RECEIVED, PLANNED = "counts", "received", "planned"
-"""What the participation estimate counts: answers (line 7), or the rates asked for (display (6))."""
+"""Readings of what the participation estimate counts: answers (line 7), or the rates asked for (display (6))."""
 
 BEGINNING, FORGOTTEN, COUNTED = "start", "forgotten", "counted"
-"""The estimate before round 1: it is forgotten, as in display (6), or it counts as one round."""
+"""Readings of the estimate before round 1: it is forgotten, as in display (6), or it counts as one round."""
 
 MATRIX, CORRELATION = "Sigma", "correlation"
 """Whether Sigma is the matrix of the answers' covariances, or of their correlations: 0 where a number never varies."""
@@ -45,7 +45,7 @@ Counts = tuple[int, ...]
 """A number of clients for each group."""
 
 LARGEST_STATES = 1000
-"""Ways in which clients of the groups can be there in a round."""
+"""Largest number of ways in which clients of the groups can be there in a round."""
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,11 @@ class Groups:
 
 
 def horizons(question: Question) -> list[int]:
-    """The question's rounds, as whole numbers >= 1.
+    """Return the question's rounds, as whole numbers >= 1.
 
     Raises:
         Unserved: there are none.
-        ValueError: others.
+        ValueError: they are others.
     """
     if question.rounds is None:
         raise Unserved("rounds: what is asked is about runs; say of how many rounds")
@@ -87,7 +87,7 @@ def horizons(question: Question) -> list[int]:
 
 
 def client_round(setting: Setting) -> ClientRound:
-    """The round of an algorithm that weighs groups of clients.
+    """Return the round of an algorithm that weighs groups of clients.
 
     Raises:
         Unserved: the setting's is another one.
@@ -102,7 +102,7 @@ def client_round(setting: Setting) -> ClientRound:
 
 
 def read(setting: Setting, reading: Mapping[str, str]) -> Setting:
-    """The setting as the reading has it; what the reading leaves open stays as the setting says."""
+    """Return the setting as the reading has it; what the reading leaves open stays as the setting says."""
     kind = client_round(setting)
     aggregation, selection = kind.aggregation, kind.selection
     if DIVISION in reading:
@@ -120,7 +120,7 @@ def read(setting: Setting, reading: Mapping[str, str]) -> Setting:
 
 
 def groups_of(question: Question) -> Groups:
-    """The groups of the question's setting; step sizes are those that it states, if it does.
+    """Return the groups of the question's setting; step sizes are those that it states, if it does.
 
     Raises:
         Unserved: the algorithm, the federation or its objective is not one of which the statements speak.
@@ -159,7 +159,7 @@ def groups_of(question: Question) -> Groups:
 
 
 def selection_of(setting: Setting) -> VarSelection:
-    """FLICS's policy.
+    """Return FLICS's policy in a setting.
 
     Raises:
         Unserved: the setting has another one.
@@ -171,7 +171,7 @@ def selection_of(setting: Setting) -> VarSelection:
 
 
 def states_of(setting: Setting, round: int, exact: bool) -> list[tuple[Any, Counts]]:
-    """How many clients of each group may be there in a round (rounds count from 0), and with which probability.
+    """Return the law of how many clients of each group are there in a round; rounds count from 0.
 
     Raises:
         Unserved: the process is not one in which that is known; or, if ``exact``, in floating point only.
@@ -208,8 +208,9 @@ def states_of(setting: Setting, round: int, exact: bool) -> list[tuple[Any, Coun
 
 
 def going_on(setting: Setting, round: int, state: int | None, exact: bool) -> list[tuple[Any, Counts, int | None]]:
-    """As ``states_of``, given the state of the round before, with the state that comes; ``None``: there is none, before
-    the first round or where rounds are independent.
+    """Return the law of ``states_of`` given the state of the round before, with the state that comes.
+
+    A state is ``None`` before the first round, or where rounds are independent.
 
     Raises:
         Unserved: as ``states_of``.
@@ -228,7 +229,7 @@ def _check_chain(process: GroupChain, groups: Sequence[int]) -> None:
 
 
 def stationary_counts(setting: Setting) -> list[tuple[Fraction, Counts]]:
-    """How many clients of each group may be there in any round, and with which probability.
+    """Return the law of how many clients of each group are there in any round.
 
     Raises:
         Unserved: the process is no stationary ergodic chain.
@@ -260,7 +261,7 @@ def _laws(process: Participation, groups: Sequence[int], round: int) -> list[lis
 
 
 def count_law(chances: Sequence[Any]) -> list[Any]:
-    """P(0), P(1), ... of the number of successes in independent trials.
+    """Return P(0), P(1), ... of the number of successes in independent trials.
 
     >>> [str(chance) for chance in count_law([Fraction(1, 2), Fraction(1, 2)])]
     ['1/4', '1/2', '1/4']
@@ -273,7 +274,7 @@ def count_law(chances: Sequence[Any]) -> list[Any]:
 
 @dataclass(frozen=True)
 class Settled:
-    """What availability and budget are in the end.
+    """Availability and budget in the end.
 
     Attributes:
         beginning: rounds until then.
@@ -286,7 +287,7 @@ class Settled:
 
 
 def settled(setting: Setting) -> Settled:
-    """The rounds that repeat for ever.
+    """Return the rounds that repeat for ever.
 
     Raises:
         Unserved: availability is random, or ends.

@@ -55,21 +55,21 @@ LARGEST = {
     PolicyTrace: {"groups": 4, "rounds": 40},
     Answers: {"clients": 10**4, "rounds": 10**4},
 }
-"""What a point may have: exact arithmetic takes too long beyond."""
+"""Largest numbers that a point may have: exact arithmetic takes too long beyond."""
 
 LARGEST_ANSWERS = 10**4
-"""clients * rounds of ``Answers``."""
+"""Largest clients * rounds of ``Answers``."""
 
 ANSWERS = {INDEPENDENT_ANSWERS: "by construction: who is there answers by a coin of its own"}
 ANEW = "by construction: the state of the round is drawn anew from its law"
-"""Why a round, or answers at one rate, are those of a stationary ergodic process."""
+"""Reason why a round, or answers at one rate, are those of a stationary ergodic process."""
 
 LARGEST_AVAILABILITY = {SelectionRun: 5, PolicyTrace: 100}
-"""Clients of a group that are there, along a trace."""
+"""Largest number of clients of a group that are there, along a trace."""
 
 
 def stated(statement: Claim) -> tuple[str, ...]:
-    """The quantities that an instance of the claim states.
+    """Return the names of the quantities that an instance of the claim states.
 
     >>> from fedtheory.papers.flics.statements.thm2 import MAIN
     >>> stated(MAIN)
@@ -84,7 +84,7 @@ def stated(statement: Claim) -> tuple[str, ...]:
 
 
 def kind_of(functional: Functional) -> type:
-    """The kind of point that a functional of scope "selection" is about."""
+    """Return the kind of point that a functional of scope "selection" is about."""
     if functional in (LEAST_SQUARED_GRADIENT, MEAN_SQUARED_GRADIENT):
         return SelectionRun
     if functional in (POLICY_GAP, POLICY_LIMIT):
@@ -139,7 +139,7 @@ class SelectionPoint(Point):
 
     @property
     def _who(self) -> Trace | Process | None:
-        """Who is there, of runs and of the policy."""
+        """The availability of runs and of the policy."""
         point = self.point
         return point.availability if isinstance(point, SelectionRun) else getattr(point, "trace", None)
 
@@ -149,22 +149,22 @@ class SelectionPoint(Point):
 
     @property
     def met(self) -> Mapping[str, str]:
-        """What its noise, its answers and its availability meet."""
+        """The assumptions that its noise, its answers and its availability meet, with reasons."""
         who = self._who
         why = ANEW if who is None else who.stationary
         return {**NOISE[TWO_POINT], **ANSWERS, **({STATIONARY_AVAILABILITY: why} if why else {})}
 
     def examined(self, statement: Claim, follow: bool = True, numbers: str = BALL) -> Examined:
-        """The point as the claim speaks of it; of runs in numbers of this kind."""
+        """Return the point as the claim speaks of it; runs are computed in numbers of this kind."""
         return _ExaminedSelection(self, statement, numbers)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; ``parse`` reads it back."""
+        """Return plain data; ``parse`` reads it back."""
         return {"selection": _WRITERS[type(self.point)](self.point), "constants": by_vocabulary(self.constants)}
 
 
 class _ExaminedSelection(Examined):
-    """What no reading decides is asked once, exactly."""
+    """A point that is examined: what is the same under every reading is computed once, exactly."""
 
     def __init__(self, point: SelectionPoint, statement: Claim, numbers: str) -> None:
         self.example, self.statement = point.point, statement
@@ -193,7 +193,7 @@ class _ExaminedSelection(Examined):
 
 
 def parse(data: Mapping[str, Any], statement: Claim) -> SelectionPoint:
-    """A point from plain data, not yet checked against bounds of sizes.
+    """Read a point from plain data, not yet checked against bounds of sizes.
 
     Raises:
         ValueError: an entry is missing, of the wrong kind or out of bounds; it is named.

@@ -1,4 +1,4 @@
-"""Searching claims about a server's selection: rounds, short runs, traces and answers with short rational numbers."""
+"""Search of claims about a server's selection: rounds, short runs, traces and answers with short rational numbers."""
 
 from __future__ import annotations
 
@@ -28,14 +28,17 @@ MOST: dict[type, dict[str, int]] = {
 """The largest counts of candidates; of a policy, the rounds that are given."""
 
 CHOSEN_ROUNDS = (64, 67)
-"""Rounds of a run whose claim chooses the local step size: so many as that needs."""
+"""Numbers of rounds of a run whose claim chooses the local step size, which needs so many."""
 
 
 class Selections(Space):
-    """The points on which a claim about selection is searched: one to three groups of up to three clients (runs: one
-    or two groups of up to two, of which one may never be there, or never again), with estimates near and far off, one
-    or two states of availability, one to six local steps, two to six rounds; up to 300 answers. Numbers have two
-    digits, so a find is an instance as it stands."""
+    """Space of points on which a claim about selection is searched.
+
+    There are one to three groups of up to three clients. Runs have one or two groups of up to two, of which one may
+    never be there, or never again. Estimates are near and far off; there are one or two states of availability, one to
+    six local steps, two to six rounds; up to 300 answers. Numbers have two digits, so a find is an instance as it
+    stands.
+    """
 
     def __init__(self, statement: Claim) -> None:
         self.statement = statement
@@ -51,6 +54,7 @@ class Selections(Space):
 
     @property
     def searched(self) -> str:
+        """Description of the points that are searched, in words."""
         what = {
             SelectionRound: "single rounds of FLICS",
             SelectionRun: "runs of FLICS on quadratics",
@@ -62,11 +66,11 @@ class Selections(Space):
         return f"{what[kind]}, at most {', '.join(f'{count} {name}' for name, count in most.items())}"
 
     def draw(self, rng: np.random.Generator) -> SelectionPoint:
-        """A random candidate."""
+        """Draw a random candidate."""
         return self._instance(self._point(rng), rng)
 
     def perturb(self, candidate: SelectionPoint, rng: np.random.Generator, size: float) -> SelectionPoint:
-        """A neighbour: numbers move by about ``size``; counts and weights stay."""
+        """Return a neighbour: numbers move by about ``size``; counts and weights stay."""
         point, move = candidate.point, lambda value: _moved(value, rng, size)
         if isinstance(point, SelectionRound):
             states = tuple(
@@ -109,12 +113,15 @@ class Selections(Space):
         return self._instance(moved, rng)
 
     def rounded(self, found: Found, digits: int) -> Iterator[SelectionPoint]:
-        """The find as it stands: it was drawn with short numbers."""
+        """Yield the find as it stands: it was drawn with short numbers."""
         yield found.point
 
     def assess(self, candidate: SelectionPoint | None) -> tuple[Found, None] | None:
-        """Both sides, under the reading with the smallest ratio; ``None`` where a hypothesis fails under one: such a
-        candidate does not refute the claim under every reading."""
+        """Evaluate both sides, under the reading with the smallest ratio.
+
+        It is ``None`` where a hypothesis fails under one: such a candidate does not refute the claim under every
+        reading.
+        """
         if candidate is None:
             return None
         found = []
@@ -186,7 +193,7 @@ class Selections(Space):
         return Fraction(max(most, point.initial_estimate))
 
     def _room(self, point: Example) -> Fraction:
-        """What the theorem leaves for its constant c: 1/2 - 15 L^2 K^2 eta_L^2 M sum p^2."""
+        """Return the room that the theorem leaves for its constant c: 1/2 - 15 L^2 K^2 eta_L^2 M sum p^2."""
         weight = point.availability.weight
         concentration = sum(p**2 for p in weight) * len(weight)
         moved = (
@@ -223,8 +230,11 @@ class Selections(Space):
         )
 
     def _who(self, rng: np.random.Generator, groups: int, most: int, absent: float) -> Trace | Process:
-        """Who is there, with the chance that a group is not, or not in the end (see ``_trace``). Where the claim
-        assumes a stationary ergodic process: one state for ever, or two, drawn anew in every round or in turn."""
+        """Draw an availability, with the chance that a group is not there, or not in the end (see ``_trace``).
+
+        Where the claim assumes a stationary ergodic process, it is one state for ever, or two, drawn anew in every
+        round or in turn.
+        """
         if STATIONARY_AVAILABILITY not in self.statement.assumed:
             return _trace(rng, groups, most, int(rng.integers(1, 3)), full_start=True, absent=absent)
         if rng.random() < 0.5:

@@ -1,5 +1,5 @@
-"""What the repaired editions of SAFARI's Theorems 4 and 5 say, and its displays on a server's round, composed by the
-kernel from its axioms.
+"""Repaired editions of SAFARI's Theorems 4 and 5, and its displays on a server's round, composed by the kernel from its
+axioms.
 
 With z = L K eta_c and the paper's ties of the step sizes, F falls in either kind of round by eta_s/2 |grad F(x)|^2 but
 for constants (eta_c = 2 eta_s/K, under z <= 1/21), and with rate = mu K eta_c/2
@@ -177,6 +177,7 @@ def _near_optimum() -> Theorem:
 
 @cache
 def contraction_corrected() -> Theorem:
+    """Contraction of E|x+ - x*|^2 in a round of either kind, with Theorem 5's tie of the step sizes."""
     return mix_server(_server_contracts(), _clients_contract(), q, _TIED_5)
 
 
