@@ -106,7 +106,11 @@ def public(module: ModuleType) -> Iterator[Documented]:
             yield f"{module.__name__}.{name}", one.__doc__
             for member, value in vars(one).items():
                 function = getattr(value, "fget", None) or getattr(value, "func", None) or value
-                if not member.startswith("_") and (inspect.isroutine(function) or isinstance(value, property)):
+                if (
+                    not member.startswith("_")
+                    and getattr(one, member, None) is not None
+                    and (inspect.isroutine(function) or isinstance(value, property))
+                ):
                     yield f"{module.__name__}.{name}.{member}", inspect.getdoc(getattr(one, member))
         elif inspect.isroutine(one):
             yield f"{module.__name__}.{name}", inspect.getdoc(one)

@@ -1,6 +1,6 @@
 """Step sizes that a claim links to each other.
 
-Theorem 4 of SAFARI chooses the clients' from the server's, Theorem 5 the other way round. A link read the other way is
+Some claims choose the clients' from the server's, some the other way round. A link read the other way is
 the same statement.
 """
 

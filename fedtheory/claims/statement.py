@@ -205,7 +205,7 @@ class Claim:
 
     @property
     def ref(self) -> str:
-        """The claim's name with its edition, such as ``fast.thm1@main``."""
+        """The claim's name with its edition, ``<id>@<edition>``."""
         return f"{self.id}@{self.edition}"
 
     @property

@@ -36,7 +36,7 @@ LONGEST_STAGE = 10**6
 
 
 class WorstOrders(Runs):
-    """Space of runs of FAST on small quadratics with participants in the worst order."""
+    """Space of runs of ``fast`` on small quadratics with participants in the worst order."""
 
     @property
     def searched(self) -> str:

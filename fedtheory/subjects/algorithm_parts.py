@@ -65,7 +65,7 @@ class Part(Protocol):
 
 
 class FastPart(Part):
-    """FAST's parameters and runs."""
+    """Parameters and runs of ``fast``."""
 
     kind, algorithm = "fast", Fast
 
@@ -127,7 +127,7 @@ class FastPart(Part):
 
 
 CLIENT, SERVER = "client", "server"
-"""The kinds of SAFARI's rounds."""
+"""The kinds of rounds of ``safari``."""
 
 LARGEST_ORDER = 1000
 
@@ -136,7 +136,7 @@ BY_PROBABILITY = "probability"
 
 
 class SafariPart(Part):
-    """SAFARI's parameters and runs.
+    """Parameters and runs of ``safari``.
 
     ``order`` has the kinds of the first rounds, which repeat. It serves readings under which exactly a share q of the
     rounds is the clients', in whatever order. Other readings draw each round's kind.

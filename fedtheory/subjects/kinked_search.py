@@ -149,7 +149,7 @@ class KinkedCandidate:
         return Setting(fed, algorithm, Fixed(first_members(fed.multiplicities, counts)), start=start)
 
     def algorithm(self, clients: int, local_lr: float, probability: float | None = None) -> Fast:
-        """Make FAST with these parameters."""
+        """Make ``fast`` with these parameters."""
         q = self.probability if probability is None else probability
         return fast(
             cohort=min(self.cohort, clients), local_steps=self.local_steps, local_lr=local_lr, snapshot_probability=q

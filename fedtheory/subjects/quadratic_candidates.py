@@ -1,10 +1,10 @@
-"""Candidates of a search for counterexamples: small quadratic federations under FAST.
+"""Candidates of a search for counterexamples: small quadratic federations under ``fast``.
 
 A candidate is a handful of numbers. Most are drawn from structured families, where theorems of this kind break first:
 minimisers at +-1, a mild client that takes part while extreme ones stay away, one client, identical clients, far starts
 and starts at the optimum, ill-conditioned Hessians, steps far below the cap. Participants are a fixed set, uniformly
 drawn, drawn by index, one set after another in a cycle, or one set first and another for ever. Rounds with a random
-number of participants (each client on its own) are left out: FAST's cohorts have a given size.
+number of participants (each client on its own) are left out: its cohorts have a given size.
 """
 
 from __future__ import annotations
@@ -85,7 +85,8 @@ def bound_counts(statement: Claim, *names: str) -> dict[str, int]:
 
 
 def snapshots(wanted: Demands, probability: float) -> dict[str, Any]:
-    """Return FAST's option for snapshots: this probability, or every second round where they have to be periodic."""
+    """Return the option of ``fast`` for snapshots: this probability, or every second round where they have to be
+    periodic."""
     return {"snapshot_probability": probability} if "probability" in wanted.snapshots else {"snapshot_period": 2}
 
 
@@ -169,7 +170,7 @@ class Candidate:
         return Setting(federation, algorithm, self._participation(federation.clients), start=start)
 
     def algorithm(self, clients: int, local_lr: float, probability: float | None = None) -> Fast:
-        """FAST with these parameters."""
+        """Make ``fast`` with these parameters."""
         chosen = self.probability if probability is None else probability
         snapshots: dict[str, Any] = (
             {"snapshot_period": self.period} if self.period else {"snapshot_probability": chosen}

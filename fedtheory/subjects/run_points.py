@@ -1,4 +1,5 @@
-"""Points of claims about runs and single rounds of FAST, SAFARI and their like: rational settings, and rounds."""
+"""Points of claims about runs and single rounds of ``fast``, ``safari`` and their like: rational settings, and
+rounds."""
 
 from __future__ import annotations
 

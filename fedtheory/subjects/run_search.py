@@ -368,8 +368,8 @@ class Runs(Space):
         return of_runs and not least and self.statement.id.split(".")[1].startswith("thm")
 
     def on_data(self, federation: Federation, cohort: int, arbitrary_cohort: int, local_steps: int) -> Setting:
-        """Make FAST with a step size at half the claim's cap and the smallest snapshot probability that the q-condition
-        allows.
+        """Make ``fast`` with a step size at half the claim's cap and the smallest snapshot probability that the
+        q-condition allows.
 
         The probability has a margin of a thousandth of 1 - q; arbitrary rounds follow the index-weighted Beta(1, 10)
         law. Where the condition speaks about the run, it is met for the G_1 that the first round has and G_2 = 0;
