@@ -173,7 +173,8 @@ class Space(Protocol):
         return None
 
     def neighbour(self, point: Point, rng: np.random.Generator) -> Point:
-        """Another member of the family, one number moved."""
+        """Another member of the family, one number moved; itself where no family is known."""
+        return point
 
     def violating(self, kind: str) -> Iterator[Point]:
         """Points at which the claim falls and which violate an assumption of this kind, the most telling first; none
@@ -181,7 +182,12 @@ class Space(Protocol):
         return iter(())
 
     def on_data(self, federation: Federation, cohort: int, arbitrary_cohort: int, local_steps: int) -> Setting:
-        """A setting on a federation of real data that meets the hypotheses, as far as these can be told beforehand."""
+        """A setting on a federation of real data that meets the hypotheses, as far as these can be told beforehand.
+
+        Raises:
+            ValueError: there is none, as where the space is not ``measurable``.
+        """
+        raise ValueError("real data: allowed are claims about runs that can be measured on them")
 
 
 class Subject(Protocol):

@@ -4,6 +4,7 @@ whose estimate is free."""
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -102,11 +103,15 @@ def answers(probability: Fraction, clients: int) -> Setting:
 # Examples ------------------------------------------------------------------------------------------------------------
 
 
-class _OfSetting:
+class _OfSetting(ABC):
     """An example that is a setting, followed over ``rounds`` rounds."""
 
-    setting: Setting
     rounds: int
+
+    @property
+    @abstractmethod
+    def setting(self) -> Setting:
+        """What is followed."""
 
     def fixed(self, names: Collection[str]) -> dict[str, Any]:
         """Those of the quantities that do not depend on runs, exactly."""
