@@ -67,6 +67,15 @@ class FedauRun:
     def smoothness(self) -> Any:
         return max(abs(h) for row in self.curvatures for h in row)
 
+    @property
+    def weights_vary(self) -> bool:
+        """Whether the weights depend on who takes part, of a run whose cutoff is settled: estimated ones do unless all
+        of them are 1."""
+        if self.weights:
+            return False
+        assert self.cutoff is not None
+        return min(self.rounds - 1, self.cutoff) > 1
+
     def setting(self) -> Setting:
         """What runs; where the claim chooses, with a step of 1 and without a cutoff."""
         steps = {name: 1 if getattr(self, name) is None else getattr(self, name) for name in STEPS}
@@ -84,7 +93,7 @@ class FedauRun:
         numbers: str = EXACT,
         rounds: Any = None,
         reading: Mapping[str, str] | None = None,
-        **steps: Any,
+        steps: Mapping[str, Any] | None = None,
     ) -> Question:
         """What a claim asks of the run, over its own rounds unless told otherwise, the mean over rounds from round 0
         on. ``steps`` are those that it chooses; before it has, runs stay where they start, as with steps of 0."""
@@ -97,7 +106,7 @@ class FedauRun:
             numbers,
             {name: value for name, value in besides.items() if value}
             | {name: 0 for name in STEPS if getattr(self, name) is None}
-            | steps,
+            | dict(steps or {}),
         )
 
 
