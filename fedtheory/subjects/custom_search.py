@@ -355,10 +355,6 @@ class OwnRuns(Space):
             rounds = int(short(found.rounds, digits, whole=True))
             yield from_setting(self.statement, setting, rounds, self.algorithm)
 
-    def neighbour(self, point: Point, rng: np.random.Generator) -> Point:
-        """Itself: no family is known."""
-        return point
-
     def on_data(self, federation: Federation, cohort: int, arbitrary_cohort: int, local_steps: int) -> Setting:
         """None: what the step takes is not known."""
         raise ValueError(f"{self.algorithm.name}: allowed on real data are FAST's runs")
