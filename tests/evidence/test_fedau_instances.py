@@ -301,7 +301,7 @@ BAD_FILES = {
     "both": ("algorithm", {"cutoff": 2}, "weights and cutoff: give exactly one"),
     "no rows": ("algorithm", {"weights": []}, "weights: allowed is one row or more"),
     "local step by rule": ("algorithm", {"local_lr": "1/(40*(round_index + 1))"}, r"local_lr = '1/\(40"),
-    "global step by rule": ("algorithm", {"global_lr": "1/(step_index + 1)"}, r"global_lr = '1/\(step"),
+    "global step by rule": ("algorithm", {"global_lr": "1/(round_index + 1)"}, r"global_lr = '1/\(round"),
     "chosen step": ("algorithm", {"local_lr": "chosen"}, "local_lr = 'chosen'"),
     "letters": ("federation", {"slopes": [["x"], ["1"]]}, "slopes = 'x'"),
     "participation": ("participation", {"kind": "fixed"}, "kind = 'fixed'"),
