@@ -22,7 +22,7 @@ LARGEST_GROUPS = 12
 
 
 def number_of(exact: bool) -> Callable[[Any], Number]:
-    """What makes the policy's numbers: Fractions, or floats."""
+    """The maker of the policy's numbers: ``Fraction``, or ``float`` unless ``exact``."""
     return Fraction if exact else float
 
 

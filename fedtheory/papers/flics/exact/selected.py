@@ -112,7 +112,7 @@ def client_round(setting: Setting) -> ClientRound:
 
 
 def aggregation_of(setting: Setting) -> GroupWeights:
-    """How the setting's algorithm weighs groups of clients.
+    """The rule by which the setting's algorithm weighs groups of clients.
 
     Raises:
         Unserved: it does not.
