@@ -22,7 +22,7 @@ LARGEST_GROUPS = 12
 
 
 def number_of(exact: bool) -> Callable[[Any], Number]:
-    """The maker of the policy's numbers: ``Fraction``, or ``float`` unless ``exact``."""
+    """The type of the policy's numbers: ``Fraction`` if ``exact``, else ``float``."""
     return Fraction if exact else float
 
 
