@@ -360,10 +360,6 @@ class OwnRuns(Space):
             rounds = int(short(found.rounds, digits, whole=True))
             yield from_setting(self.statement, setting, rounds, self.algorithm)
 
-    def neighbour(self, point: Point, rng: np.random.Generator) -> Point:
-        """Return the point itself: no family is known."""
-        return point
-
     def on_data(self, federation: Federation, cohort: int, arbitrary_cohort: int, local_steps: int) -> Setting:
         """Return ``None``: it is not known what the step takes."""
         raise ValueError(f"{self.algorithm.name}: allowed on real data are runs of fast")

@@ -181,7 +181,8 @@ class Space(Protocol):
         return None
 
     def neighbour(self, point: Point, rng: np.random.Generator) -> Point:
-        """Return another member of the family, one number moved."""
+        """Return another member of the family, one number moved; the point itself where there is none."""
+        return point
 
     def violating(self, kind: str) -> Iterator[Point]:
         """Yield points at which the claim falls and which violate an assumption of this kind, the most telling first.
@@ -192,7 +193,12 @@ class Space(Protocol):
 
     def on_data(self, federation: Federation, cohort: int, arbitrary_cohort: int, local_steps: int) -> Setting:
         """Make a setting on a federation of real data that meets the hypotheses, as far as these can be told
-        beforehand."""
+        beforehand.
+
+        Raises:
+            ValueError: claims of this kind are not measured on real data.
+        """
+        raise ValueError("real data: allowed are claims about runs that can be measured on them")
 
 
 class Subject(Protocol):

@@ -58,6 +58,13 @@ def test_runs_from_elsewhere_or_of_other_functions_are_others(monkeypatch: pytes
     assert len({float(run.rows["squared_distance"][0, -1]) for run in runs}) == 4
 
 
+def test_what_cannot_be_measured_has_no_setting() -> None:
+    for ref in ("fedau.thm1@main", "flics.thm1@main"):
+        assert not measurable(claim(ref))
+        with pytest.raises(ValueError, match="real data: allowed are claims about runs that can be measured"):
+            setting_on(claim(ref), SHORT)
+
+
 @pytest.mark.parametrize("ref", [each.ref for each in all_claims() if measurable(each)])
 def test_a_setting_meets_what_can_be_told_beforehand(ref: str) -> None:
     """Every hypothesis but those about the run, also where all clients have to take part."""

@@ -24,7 +24,7 @@ from fedtheory.federations import Federation, Quadratic
 from fedtheory.papers.paper import Example
 from fedtheory.participation import Fixed, Multinomial, Participation, Uniform
 from fedtheory.setting import Setting
-from fedtheory.subjects.protocol import Point, Space, runs_of, span
+from fedtheory.subjects.protocol import Space, runs_of, span
 from fedtheory.subjects.quantity_limits import limit_of
 from fedtheory.subjects.file_entries import stated_constants
 from fedtheory.subjects.lead import Found, finds_at
@@ -135,10 +135,6 @@ class FedAvgRuns(Space):
             found = self.assess(shared) if candidate.training.noises.any() else None
             if found is not None and found[0].ratio > 1:
                 yield from self.rounded(found[0], 3)
-
-    def neighbour(self, point: Point, rng: np.random.Generator) -> Point:
-        """Return the point itself: no family is known."""
-        return point
 
     def on_data(self, federation: Federation, cohort: int, arbitrary_cohort: int, local_steps: int) -> Setting:
         """Return ``None``: step sizes are the claim's."""

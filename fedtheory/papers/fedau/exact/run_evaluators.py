@@ -18,6 +18,7 @@ from ....claims import readings
 from ....claims.balls import Ball
 from ....rationals import exact_number
 from ....federations.constants import BOUND, Constant
+from ....federations.quadratic import Quadratic
 from ....functionals import (
     AVERAGE_SQUARED_GRADIENT,
     AVERAGE_SQUARED_WEIGHTED_GRADIENT,
@@ -34,6 +35,7 @@ from ....moments.evaluators import FLOAT, Question, Unserved, evaluates, evaluat
 from ....moments.number_kinds import larger, root
 from .weight_evaluators import horizons_of, only_row, over_horizons, said
 from .weighted_rounds import (
+    Law,
     Row,
     Unfollowed,
     WeightedRounds,
@@ -50,6 +52,7 @@ from .weighted_rounds import (
     powers,
     probabilities_of,
     total,
+    weighted_parts,
     weighted_rounds,
 )
 
@@ -152,10 +155,11 @@ def global_gradient_bound(question: Question) -> Constant:
         Unfollowed: a run may leave the box; or none is known.
         Unserved: the rounds are no weighted updates: state the bound.
     """
-    if not is_weighted(question.setting):
+    parts = weighted_parts(question.setting)
+    if parts is None:
         raise Unserved("global_gradient_bound: known for weighted updates on a quadratic federation; state its value")
     rounds = question.once(weighted_rounds)
-    bound, noise = squared_gradient_bound(rounds), question.setting.federation
+    bound, (noise, _) = squared_gradient_bound(rounds), parts
     longest = max(horizons_of(question)) if rounds.cutoff is not None else 1
     if not stays_in(rounds, rounds.largest_weights(longest)) or (noise.gradient_noise and noise.noise != "two-point"):
         raise Unfollowed("the run may leave the region in which its gradient is bounded")
@@ -193,7 +197,9 @@ def dissimilarity(question: Question) -> Constant:
     Raises:
         Unserved: it is infinite, and no float is asked for.
     """
-    if not question.setting.federation.has_common_hessian:
+    federation = question.setting.federation
+    assert isinstance(federation, Quadratic)  # as ``runs_weighted`` says
+    if not federation.has_common_hessian:
         if question.numbers == FLOAT:
             return said(question, math.inf, "Hessians differ: unbounded over R^D")
         raise Unserved("curvatures differ between clients, so it is infinite")
@@ -285,7 +291,7 @@ def weighted_increase(question: Question) -> Any:
         ValueError: a stated history that has no positive probability, or does not tell of every client.
     """
     rounds = question.once(weighted_rounds)
-    law = [(1, rounds.probabilities)]
+    law: Law = [(1, rounds.probabilities)]
     if question.reading.get(readings.CONDITIONING) == readings.OF_ALL_ROUNDS and rounds.cutoff is not None:
         history = question.stated.get(HISTORY, ())
         if any(len(row) != rounds.clients or not {*row} <= {0, 1} for row in history):

@@ -289,6 +289,7 @@ def round_weight_error(question: Question) -> Any:
         errors = [laws.given_summary(probabilities, [row], 1).error for row in rows]
         return over_horizons(question, lambda horizons: [errors[(T - 1) % len(rows)] for T in horizons])
     K, given = cutoff_of(question), _given_an_interval(question)
+    assert K is not None  # weights that are not given are estimated
 
     def of_round(T: int) -> Any:
         return mean([laws.squared_distance(p, K, T - 1, p, p * 0 + 1, given) for p in probabilities])

@@ -83,7 +83,7 @@ def estimated_sums(rounds: WeightedRounds, objective: Row, horizons: Sequence[in
     curvatures, origin = minimiser(rounds, objective)
     columns, sets = training(rounds, origin), attendances(rounds.probabilities)
     shifted = [x - o for x, o in zip(rounds.start, origin, strict=True)]
-    one = rounds.local_lr * 0 + 1
+    one, cutoff = rounds.local_lr * 0 + 1, rounds.estimated_cutoff
     # By state: its chance, then E[y; state] and E[y^2; state] of every coordinate.
     moments = {((0, 0),) * rounds.clients: [one, *(v for y in shifted for v in (one * y, one * y * y))]}
     sums, found, seen = one * 0, {}, 0
@@ -100,7 +100,7 @@ def estimated_sums(rounds: WeightedRounds, objective: Row, horizons: Sequence[in
         for state, values in moments.items():
             weights = [one * weight_of(client) for client in state]
             for chance, who in sets:
-                after = following(state, who, t, rounds.cutoff)
+                after = following(state, who, t, cutoff)
                 here = [n for n, present in enumerate(who) if present]
                 parts = _after(rounds, columns, values, weights, here) if here else values
                 parts = [chance * v for v in parts]

@@ -12,7 +12,7 @@ of squares of single ones: their first and second moments follow a recursion of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -23,6 +23,7 @@ import numpy as np
 from flint import arb, arb_mat
 
 from ....algorithms.aggregation import Aggregation, Constant, FedAUWeights, GivenWeights, Known
+from ....algorithms.algorithm import ClientRound
 from ....algorithms.every_round import EveryRound
 from ....algorithms.server_step import Plain
 from ....claims.balls import Ball, ball
@@ -89,6 +90,12 @@ class WeightedRounds:
         return self.rows[0] if self.rows else tuple(p * 0 + 1 for p in self.probabilities)
 
     @property
+    def estimated_cutoff(self) -> int | float:
+        """K, of weights that are estimated."""
+        assert self.cutoff is not None and not self.rows
+        return self.cutoff
+
+    @property
     def gradients(self) -> list[list[Any]]:
         """(N, D), the clients' gradients at x_0."""
         return [
@@ -104,7 +111,7 @@ class WeightedRounds:
         """Return the largest weight that each client can have in any of so many rounds."""
         if self.rows:
             return tuple(map(max, zip(*self.rows, strict=True)))
-        longest = longest_interval(self.cutoff, rounds)
+        longest = longest_interval(self.estimated_cutoff, rounds)
         return tuple(1 if p == 1 else longest for p in self.probabilities)
 
 
@@ -116,14 +123,19 @@ def longest_interval(cutoff: int | float, rounds: int) -> int:
 def is_weighted(setting: Setting) -> bool:
     """Whether rounds of the setting are weighted updates of clients that take part independently, on a quadratic
     federation without mixed curvatures."""
+    return weighted_parts(setting) is not None
+
+
+def weighted_parts(setting: Setting) -> tuple[Quadratic, ClientRound] | None:
+    """The federation and the round of such a setting; of others ``None``."""
     fed, algorithm = setting.federation, setting.algorithm
     if not (isinstance(fed, Quadratic) and isinstance(algorithm, EveryRound)):
-        return False
+        return None
     diagonal = np.count_nonzero(fed.hessians) == np.count_nonzero(np.diagonal(fed.hessians, axis1=1, axis2=2))
     kind = algorithm.round
     plain = kind.proximal == 0 and kind.local_solver == PLAIN_SGD and kind.selection is None and not kind.by_rule
     weighted = isinstance(kind.aggregation, WEIGHTED) and isinstance(setting.participation, Bernoulli)
-    return diagonal and plain and weighted and isinstance(kind.server, Plain)
+    return (fed, kind) if diagonal and plain and weighted and isinstance(kind.server, Plain) else None
 
 
 def aggregation_of(setting: Setting) -> Aggregation:
@@ -150,6 +162,7 @@ def given_rows(aggregation: Aggregation) -> tuple[tuple[Fraction, ...], ...]:
         case Constant(row):
             return (row,)
         case Known(p):
+            assert p is not None  # ``aggregation_of`` has bound the rule to the process
             return (tuple(1 / Fraction(p_n) for p_n in p),)
     return ()
 
@@ -168,7 +181,7 @@ def probabilities_of(setting: Setting) -> tuple[Fraction, ...]:
     return tuple(map(Fraction, setting.participation.probabilities))
 
 
-def in_kind(values: Sequence[Any], numbers: str) -> Row:
+def in_kind(values: Iterable[Any], numbers: str) -> Row:
     """Convert Fractions to the kind of number that is asked for."""
     return tuple(float(v) for v in values) if numbers == FLOAT else tuple(values)
 
@@ -192,12 +205,13 @@ def weighted_rounds(question: Question) -> WeightedRounds:
     """
     setting, numbers = question.setting, question.numbers
     aggregation, probabilities = aggregation_of(setting), probabilities_of(setting)
-    if not is_weighted(setting):
+    parts = weighted_parts(setting)
+    if parts is None:
         raise Unserved(
             "moments of weighted updates: allowed are quadratic federations with diagonal Hessians, without a proximal "
             "term, a selection, a server's rule but global_lr or step sizes by rule"
         )
-    fed, kind = setting.federation, setting.algorithm.round
+    fed, kind = parts
     if has_common_noise(fed):
         raise Unserved("noise: weighted rounds need clients whose noises are independent")
     steps = {"local_lr": kind.local_lr, "global_lr": kind.server.global_lr}
@@ -232,7 +246,7 @@ def mean(values: Sequence[Any]) -> Any:
     return total(values) / len(values)
 
 
-def mean_of(weights: Row, values: Sequence[Any]) -> Any:
+def mean_of(weights: Sequence[Any], values: Sequence[Any]) -> Any:
     """Compute sum_n weights_n values_n."""
     return total([w * v for w, v in zip(weights, values, strict=True)])
 
@@ -330,7 +344,7 @@ def given_sums(rounds: WeightedRounds, objective: Row, horizons: Sequence[int]) 
     return sums
 
 
-def _advanced(maps: Sequence[np.ndarray], state: np.ndarray, rounds: int) -> Sequence[Any]:
+def _advanced(maps: Sequence[np.ndarray], state: np.ndarray, rounds: int) -> Sequence[Any] | np.ndarray:
     """The state after so many rounds, the maps in a cycle."""
     cycles, rest = divmod(rounds, len(maps))
     if maps[0].dtype == object and any(isinstance(v, Ball) for v in maps[0].ravel()):

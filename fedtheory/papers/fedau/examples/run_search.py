@@ -106,7 +106,8 @@ class FedauRuns(Space):
         They are present always or at times, with weights 1, 1/p_n, or a tenth off these, and with steps from the caps
         to a small share of them. For a claim about a round there are also many steps, and concave clients.
         """
-        shapes, shares = ((1, 1.0),), (1.0, 1e-2, 1e-4)
+        shapes: tuple[tuple[int, float], ...] = ((1, 1.0),)
+        shares: tuple[float, ...] = (1.0, 1e-2, 1e-4)
         if self.of_a_round:
             shapes, shares = ((1, 1.0), (10, 1.0), (10, -1.0)), (1.0, 1e-3)
         for share, p, (steps, curvature) in product(shares, (1.0, 0.9, 0.5, 0.1), shapes):
@@ -264,8 +265,7 @@ class FedauRuns(Space):
         if readings.WEIGHTS in self.options:
             return self.options[readings.WEIGHTS][:1]
         if readings.SCALE in self.options:
-            known = min(run.rounds - 1, run.cutoff) <= 1
-            return self.options[readings.SCALE] if known else self.options[readings.SCALE][1:]
+            return self.options[readings.SCALE][1:] if run.weights_vary else self.options[readings.SCALE]
         return ("",)
 
     def assess(self, candidate: FedauCandidate) -> tuple[Found, Found | None] | None:
@@ -280,7 +280,8 @@ class FedauRuns(Space):
             except (Undecided, OverflowError, ZeroDivisionError):
                 return None
         late = () if self.of_a_round else (found for found in finds if found.fading < LATE)
-        return (worst(finds), worst(late)) if finds else None
+        at_worst = worst(finds)
+        return None if at_worst is None else (at_worst, worst(late))
 
     def settle(self, candidate: FedauCandidate) -> FedauRun | None:
         """Return the candidate's run with its steps, and the cutoff that the claim chooses; ``None`` if it allows
@@ -297,7 +298,9 @@ class FedauRuns(Space):
         values = {name: quantity(name, question).value for name in self.needed if name not in STEPS}
         if {*STEPS} <= {*statement.choices}:
             chosen = {name: float(compiled(statement.choices[name])(_arrays(values))) for name in STEPS}
-            return replace(run, **chosen) if all(0 < step < math.inf for step in chosen.values()) else None
+            if not all(0 < step < math.inf for step in chosen.values()):
+                return None
+            return replace(run, local_lr=chosen["local_lr"], global_lr=chosen["global_lr"])
         smoothness = run.smoothness
         own = {"smoothness": smoothness, "local_steps": run.local_steps}
         cap = limit_of(statement, "local_lr", Le, values | own)
@@ -331,7 +334,7 @@ class FedauRuns(Space):
         bound = self.statement.evaluate(**values)
         admissible = np.ones(horizons.shape, dtype=bool)
         for slack in bound.slack.values():
-            admissible &= slack >= 0
+            admissible &= np.asarray(slack is not None and slack >= 0)
         if not admissible.any():
             return
         value = np.broadcast_to(left(self.statement.functional, question), horizons.shape)

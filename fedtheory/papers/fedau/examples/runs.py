@@ -70,6 +70,15 @@ class FedauRun:
         """The largest |curvature| of a client."""
         return max(abs(h) for row in self.curvatures for h in row)
 
+    @property
+    def weights_vary(self) -> bool:
+        """Whether the weights depend on who takes part, of a run whose cutoff is settled: estimated ones do unless all
+        of them are 1."""
+        if self.weights:
+            return False
+        assert self.cutoff is not None
+        return min(self.rounds - 1, self.cutoff) > 1
+
     def setting(self) -> Setting:
         """Return the setting; where the claim chooses, it has a step of 1 and no cutoff."""
         steps = {name: 1 if getattr(self, name) is None else getattr(self, name) for name in STEPS}
@@ -87,7 +96,7 @@ class FedauRun:
         numbers: str = EXACT,
         rounds: Any = None,
         reading: Mapping[str, str] | None = None,
-        **steps: Any,
+        steps: Mapping[str, Any] | None = None,
     ) -> Question:
         """Ask a claim's question about the run, over its own rounds unless told otherwise.
 
@@ -103,7 +112,7 @@ class FedauRun:
             numbers,
             {name: value for name, value in besides.items() if value}
             | {name: 0 for name in STEPS if getattr(self, name) is None}
-            | steps,
+            | dict(steps or {}),
         )
 
 

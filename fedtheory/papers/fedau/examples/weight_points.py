@@ -78,7 +78,7 @@ def chosen_cutoff(statement: Claim, question: Question) -> int | None:
     if not isinstance(choice, ceiling):
         raise ValueError(f"{statement.ref} chooses {', '.join(statement.choices)}: allowed is the ceiling of a cutoff")
     with working_precision():
-        known = {s.name: quantity(s.name, question).value for s in choice.free_symbols}
+        known: dict[str, Any] = {s.name: quantity(s.name, question).value for s in choice.free_symbols}
         quotient = evaluate_in_balls(choice.args[0], known)
         rounded = quotient.ceil()
         return int(rounded.fmpz()) if quotient.is_finite() and rounded.is_exact() and rounded >= 1 else None
@@ -166,7 +166,7 @@ class WeightsPoint(Point):
     def _cutoff_text(self) -> int | str:
         if not self.cutoff_given:
             return CHOSEN
-        return NO_CUTOFF if self.weights.cutoff == math.inf else self.weights.cutoff
+        return NO_CUTOFF if self.weights.cutoff == math.inf else int(self.weights.cutoff)
 
 
 def parse(data: Mapping[str, Any], statement: Claim) -> WeightsPoint:
@@ -187,7 +187,8 @@ class _ExaminedWeights(Examined):
         self.statement, self.weights = statement, point.settled(statement)
 
     def chosen(self) -> dict[str, Number]:
-        return {name: quantity(name, self._question).value for name in self.statement.choices}
+        found: dict[str, Any] = {name: quantity(name, self._question).value for name in self.statement.choices}
+        return found
 
     @cached_property
     def _question(self) -> Question:

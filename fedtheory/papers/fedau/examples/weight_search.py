@@ -107,7 +107,7 @@ class EstimatedWeights(Space):
         """Return a neighbour: odds, cutoff and rounds move by about ``size`` in the logarithm, or by one."""
         weights = candidate.weights
         probabilities = tuple(_moved(p, rng, size) for p in weights.probabilities)
-        cutoff = weights.cutoff if weights.cutoff == math.inf else _moved_count(weights.cutoff, rng, size, 1)
+        cutoff = weights.cutoff if weights.cutoff == math.inf else _moved_count(int(weights.cutoff), rng, size, 1)
         rounds = _moved_count(weights.rounds, rng, size, 2)
         return replace(candidate, weights=Weights(probabilities, cutoff, _affordable(cutoff, rounds)))
 

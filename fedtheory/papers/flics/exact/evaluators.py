@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ....federations.constants import BOUND, EXACT, Constant
+from ....federations.quadratic import Quadratic
 from ....functionals import (
     AGGREGATE_BIAS,
     AGGREGATE_ERROR,
@@ -32,7 +33,7 @@ from .branching_runs import follow
 from ....moments.evaluators import FLOAT, Question, Unserved, evaluates, evaluates_functional
 from ....moments.number_kinds import root, smaller
 from .policy import long_term
-from .selected import CORRELATION, DIVIDED, DIVISION, MATRIX, UNDIVIDED, client_round, horizons, read
+from .selected import CORRELATION, DIVIDED, DIVISION, MATRIX, UNDIVIDED, aggregation_of, horizons, read
 from .one_round import round_of
 from .runs import Followed
 
@@ -60,7 +61,9 @@ OF_ROUNDS = (
 
 def _bounded(run: Followed) -> list[Any]:
     """The bounds on gradients, where noise is bounded."""
-    noise = run.setting.federation.noise
+    federation = run.setting.federation
+    assert isinstance(federation, Quadratic)  # else it has no groups to follow
+    noise = federation.noise
     if run.groups.gradient_noise and noise != "two-point":
         raise Unserved(f"local_gradient_bound: noise = {noise!r} takes runs anywhere; state it")
     return run.bound
@@ -90,13 +93,13 @@ def at_horizons(question: Question, values: Callable[[int], Any]) -> Any:
 
 @evaluates("groups")
 def _groups(question: Question) -> Constant:
-    weight = client_round(question.setting).aggregation.group_weight
+    weight = aggregation_of(question.setting).group_weight
     return Constant(_plain(question, Fraction(len(weight))), EXACT, "the algorithm")
 
 
 @evaluates("weight_concentration")
 def _weight_concentration(question: Question) -> Constant:
-    weight = client_round(question.setting).aggregation.group_weight
+    weight = aggregation_of(question.setting).group_weight
     return Constant(_plain(question, sum(p**2 for p in weight)), EXACT, "the algorithm's group_weight")
 
 
@@ -117,7 +120,7 @@ def _least_group_participation(question: Question) -> Constant:
 
 
 def _has_own_estimate(question: Question) -> bool:
-    return client_round(question.setting).aggregation.estimate is not None
+    return aggregation_of(question.setting).estimate is not None
 
 
 def _of_round(question: Question, name: str) -> Constant:
@@ -127,7 +130,7 @@ def _of_round(question: Question, name: str) -> Constant:
 
 def read_division(question: Question) -> dict[str, str]:
     """Return the question's reading, with the setting's own way of dividing where that is left open."""
-    divided = client_round(read(question.setting, question.reading)).aggregation.divided
+    divided = aggregation_of(read(question.setting, question.reading)).divided
     return {**question.reading, DIVISION: DIVIDED if divided else UNDIVIDED}
 
 

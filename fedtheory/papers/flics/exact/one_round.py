@@ -26,7 +26,7 @@ from ....selection.rational import var_rates
 from ....setting import Setting
 from ....moments.evaluators import EXACT, FLOAT, Question, Unserved
 from ....moments.number_kinds import CONVERT, larger, root
-from .policy import answer_law
+from .policy import answer_law, number_of
 from .selected import (
     CORRELATION,
     DIVIDED,
@@ -35,7 +35,7 @@ from .selected import (
     PLANNED,
     Counts,
     Groups,
-    client_round,
+    aggregation_of,
     count_law,
     groups_of,
     read,
@@ -219,8 +219,9 @@ class SelectedRound:
         first, second = [zero] * dimension, zero
         by_case = [[zero] * dimension for _ in self.cases]
         for chance, place, counts in self.answers():
-            scale = Fraction(1, sum(counts)) if divided and sum(counts) else Fraction(1)
-            share, scale = self._number(chance), self._number(scale)
+            answers = sum(counts)
+            scale = self._number(Fraction(1, answers) if divided and answers else Fraction(1))
+            share = self._number(chance)
             for d, (updates, column) in enumerate(zip(self.updates, self._training, strict=True)):
                 value = scale * self._weighed(updates, counts)
                 noise = scale**2 * sum(
@@ -338,15 +339,14 @@ def round_of(question: Question) -> SelectedRound:
         Unserved: the weights are not known before the answers, or availability or answers have another law.
     """
     setting, groups = read(question.setting, question.reading), groups_of(question)
-    own, exact = client_round(setting).aggregation.estimate, question.numbers != FLOAT
+    own, number = aggregation_of(setting).estimate, number_of(question.numbers != FLOAT)
     if own is not None:
-        number = Fraction if exact else float
         return SelectedRound(groups, tuple(map(number, own)), _answering(setting, number), question.numbers)
     return _first_round(setting, groups, question.numbers)
 
 
 def _first_round(setting: Setting, groups: Groups, numbers: str) -> SelectedRound:
-    policy, number = selection_of(setting), float if numbers == FLOAT else Fraction
+    policy, number = selection_of(setting), number_of(numbers != FLOAT)
     if policy.counts != PLANNED:
         raise Unserved(
             'counts = "received": the lemmas speak of weights that are known before the answers; allowed is "planned"'
@@ -374,7 +374,7 @@ def _first_round(setting: Setting, groups: Groups, numbers: str) -> SelectedRoun
 
 def _answering(setting: Setting, number: Any) -> tuple[Answering, ...]:
     """The cases of a process whose participants answer on their own."""
-    process, labels = setting.participation, client_round(setting).aggregation.groups
+    process, labels = setting.participation, aggregation_of(setting).groups
     parts = (
         zip(process.probabilities, process.processes, strict=True) if isinstance(process, Mixture) else [(1, process)]
     )

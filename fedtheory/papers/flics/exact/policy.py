@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
 from ....participation import GroupChain
-from ....selection.rational import best_participation
+from ....selection.rational import Number, best_participation
 from ....selection.offline import offvar
 from ....setting import Setting
 from ....moments.evaluators import Unserved
@@ -19,6 +19,11 @@ CERTAIN = 1e-10
 
 LARGEST_GROUPS = 12
 """Largest number of groups whose subsets are tried."""
+
+
+def number_of(exact: bool) -> Callable[[Any], Number]:
+    """The type of the policy's numbers: ``Fraction`` if ``exact``, else ``float``."""
+    return Fraction if exact else float
 
 
 def answer_variance(answers: str, rate: Any, available: int) -> Any:

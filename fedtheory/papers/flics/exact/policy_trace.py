@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ....selection.rational import proxy, var_rates
+from ....selection.rational import Number, proxy, var_rates
 from ....selection.online import online
 from ....moments.evaluators import FLOAT, Question, Unserved
-from .policy import LARGEST_GROUPS, answer_law, answer_variance, best, long_term
+from .policy import LARGEST_GROUPS, answer_law, answer_variance, best, long_term, number_of
 from .selected import (
     CORRELATION,
     FORGOTTEN,
@@ -43,14 +43,14 @@ class PolicyTrace:
         weight: (groups,), p. availability: (T, groups). budget: (T,).
         estimates: (T, groups), s^(t).
         used: (T,), how many clients are asked for.
-        exact: whether all are Fractions.
+        exact: whether all are Fractions; else estimates and used are arrays of floats.
     """
 
     weight: tuple
     availability: Sequence
     budget: Sequence
-    estimates: Sequence
-    used: Sequence
+    estimates: Sequence | np.ndarray
+    used: Sequence | np.ndarray
     exact: bool
 
     def best(self, rounds: int) -> Any:
@@ -101,9 +101,8 @@ def _check_planned(question: Question) -> None:
 
 def _traced(question: Question) -> PolicyTrace:
     setting, rounds, exact = question.setting, max(horizons(question)), question.numbers != FLOAT
-    number, selection = Fraction if exact else float, selection_of(setting)
-    weight = tuple(map(number, selection.group_weight))
-    budget = [number(selection.exact_budget(t)) for t in range(rounds)]
+    selection = selection_of(setting)
+    budget = [selection.exact_budget(t) for t in range(rounds)]
     states = [states_of(setting, t, exact=True) for t in range(rounds)]
     if any(len(there) > 1 for there in states):
         raise Unserved(
@@ -111,9 +110,12 @@ def _traced(question: Question) -> PolicyTrace:
         )
     availability = [there[0][1] for there in states]
     if not exact:
-        run = online(availability, budget, weight)
-        return PolicyTrace(weight, availability, budget, run.estimate(), run.rates.sum(axis=1), exact)
-    sums, used, estimates = [Fraction(0)] * len(weight), [], []
+        floats, budgets = tuple(map(float, selection.group_weight)), list(map(float, budget))
+        run = online(availability, budgets, floats)
+        return PolicyTrace(floats, availability, budgets, run.estimate(), run.rates.sum(axis=1), exact)
+    weight = selection.group_weight
+    sums: list[Number] = [Fraction(0)] * len(weight)
+    used, estimates = [], []
     for t, (a, k) in enumerate(zip(availability, budget, strict=True), start=1):
         rates = var_rates(sums, a, k, weight)
         sums = [s + r for s, r in zip(sums, rates, strict=True)]
@@ -135,7 +137,7 @@ def limit(question: Question, least: Any) -> Any:
     # In floats a difference that is 0 would not be.
     exact = question.numbers != FLOAT or len(selection.group_weight) <= LARGEST_GROUPS
     end, s = settled(setting), long_term(setting, exact)
-    weight = tuple(map(Fraction if exact else float, selection.group_weight))
+    weight = tuple(map(number_of(exact), selection.group_weight))
     spread = question.reading.get(SPREAD, IN_COROLLARY)
     off = proxy(best(end.availability, end.budget, weight, least, exact), weight)
     if spread == IN_OBJECTIVE:

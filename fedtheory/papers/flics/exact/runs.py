@@ -12,18 +12,17 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from ....selection.rational import var_rates
 from ....setting import Setting
 from ....moments.evaluators import FLOAT, Question, Unserved
 from ....moments.number_kinds import CONVERT, INFINITE, larger, root, smaller
-from .policy import answer_covariance, answer_law, answer_range, answer_variance, long_term
+from .policy import answer_covariance, answer_law, answer_range, answer_variance, long_term, number_of
 from .selected import (
     RECEIVED,
     Counts,
-    client_round,
+    aggregation_of,
     going_on,
     groups_of,
     read,
@@ -85,18 +84,25 @@ class Followed:
         self.setting = read(question.setting, question.reading)
         self.numbers, self.convert = question.numbers, CONVERT[question.numbers]
         self.groups, self.policy = groups_of(question), selection_of(self.setting)
-        self.divided = client_round(self.setting).aggregation.divided
+        self.divided = aggregation_of(self.setting).divided
         # The policy is followed in Fractions, or in floats where everything is.
-        self.number = float if question.numbers == FLOAT else Fraction
+        self.number = number_of(question.numbers != FLOAT)
         self.weight = tuple(map(self.number, self.groups.weight))
         self.training, self.global_lr = training(self.groups, self.numbers), self.convert(self.groups.global_lr)
         self.sigma = noise_of_a_coordinate(self.groups, self.numbers)
         self._objective()
         self._long_run()
-        self.squares, self.work = [], 0
+        self.squares: list[Any] = []
+        self.work = 0
         self.bound, self.error = [self.convert(0)], [self.number(0)]
-        self.proxy, self.rate_spread, self.squared_mismatch, self.variance = [], [], [], []
-        self.mean_mismatch, self.answer_proxy, self.answer_mismatch, self.correlation = [], [], [], []
+        self.proxy: list[Any] = []
+        self.rate_spread: list[Any] = []
+        self.squared_mismatch: list[Any] = []
+        self.mean_mismatch: list[Any] = []
+        self.answer_proxy: list[Any] = []
+        self.answer_mismatch: list[Any] = []
+        self.variance: list[Any] = []
+        self.correlation: list[Any] = []
         self._follow(rounds)
         del self.bound[0], self.error[0]
 
@@ -248,7 +254,8 @@ class Followed:
 
     def _moved(self, node: _Node, chance: Any, counts: Counts, estimate: tuple) -> _Node:
         """The runs after these answers."""
-        total = sum(counts) if self.divided and sum(counts) else 1
+        answers = sum(counts)
+        total = answers if self.divided and answers else 1
         scales, chance, lines = self._scales(estimate, counts, total), self.convert(chance), []
         for line, column in zip(node.lines, self.training, strict=True):
             slope, shift, noise = self._affine(column, scales, counts)

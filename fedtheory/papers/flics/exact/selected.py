@@ -86,25 +86,44 @@ def horizons(question: Question) -> list[int]:
     return [int(r) for r in given]
 
 
+def _weighing(setting: Setting) -> tuple[EveryRound, GroupWeights]:
+    """An algorithm that weighs groups of clients, and how it does.
+
+    Raises:
+        Unserved: the setting's is another one.
+    """
+    algorithm = setting.algorithm
+    aggregation = algorithm.round.aggregation if isinstance(algorithm, EveryRound) else None
+    if not (isinstance(algorithm, EveryRound) and isinstance(aggregation, GroupWeights)):
+        raise Unserved(f"algorithm = {algorithm}: allowed is one that weighs groups of clients, such as flics_avg")
+    kind = algorithm.round
+    if not isinstance(kind.server, Plain) or kind.proximal != 0 or kind.local_solver != PLAIN_SGD:
+        raise Unserved(f"algorithm = {algorithm}: allowed is SGD with a plain server, of which the statements speak")
+    return algorithm, aggregation
+
+
 def client_round(setting: Setting) -> ClientRound:
     """Return the round of an algorithm that weighs groups of clients.
 
     Raises:
         Unserved: the setting's is another one.
     """
-    algorithm = setting.algorithm
-    if not (isinstance(algorithm, EveryRound) and isinstance(algorithm.round.aggregation, GroupWeights)):
-        raise Unserved(f"algorithm = {algorithm}: allowed is one that weighs groups of clients, such as flics_avg")
-    kind = algorithm.round
-    if not isinstance(kind.server, Plain) or kind.proximal != 0 or kind.local_solver != PLAIN_SGD:
-        raise Unserved(f"algorithm = {algorithm}: allowed is SGD with a plain server, of which the statements speak")
-    return kind
+    return _weighing(setting)[0].round
+
+
+def aggregation_of(setting: Setting) -> GroupWeights:
+    """The rule by which the setting's algorithm weighs groups of clients.
+
+    Raises:
+        Unserved: it does not.
+    """
+    return _weighing(setting)[1]
 
 
 def read(setting: Setting, reading: Mapping[str, str]) -> Setting:
     """Return the setting as the reading has it; what the reading leaves open stays as the setting says."""
-    kind = client_round(setting)
-    aggregation, selection = kind.aggregation, kind.selection
+    algorithm, aggregation = _weighing(setting)
+    kind, selection = algorithm.round, algorithm.round.selection
     if DIVISION in reading:
         aggregation = replace(aggregation, divided=reading[DIVISION] == DIVIDED)
     if isinstance(selection, VarSelection):
@@ -116,7 +135,7 @@ def read(setting: Setting, reading: Mapping[str, str]) -> Setting:
     if (aggregation, selection) == (kind.aggregation, kind.selection):
         return setting
     changed = replace(kind, aggregation=aggregation, selection=selection)
-    return replace(setting, algorithm=replace(setting.algorithm, round=changed))
+    return replace(setting, algorithm=replace(algorithm, round=changed))
 
 
 def groups_of(question: Question) -> Groups:
@@ -126,8 +145,8 @@ def groups_of(question: Question) -> Groups:
         Unserved: the algorithm, the federation or its objective is not one of which the statements speak.
     """
     setting, stated = question.setting, question.stated
-    kind, fed = client_round(setting), setting.federation
-    labels, weight = kind.aggregation.groups, kind.aggregation.group_weight
+    kind, fed, aggregation = client_round(setting), setting.federation, aggregation_of(setting)
+    labels, weight = aggregation.groups, aggregation.group_weight
     if not isinstance(fed, Quadratic):
         raise Unserved(f"federation = {type(fed).__name__}: exact moments need a Quadratic one")
     first = [labels.index(j) for j in range(len(weight))]
@@ -176,7 +195,7 @@ def states_of(setting: Setting, round: int, exact: bool) -> list[tuple[Any, Coun
     Raises:
         Unserved: the process is not one in which that is known; or, if ``exact``, in floating point only.
     """
-    process, groups = setting.participation, client_round(setting).aggregation.groups
+    process, groups = setting.participation, aggregation_of(setting).groups
     number = max(groups) + 1
     if isinstance(process, GroupChain):
         _check_chain(process, groups)
@@ -218,7 +237,7 @@ def going_on(setting: Setting, round: int, state: int | None, exact: bool) -> li
     process = setting.participation
     if not isinstance(process, GroupChain) or process.independent_rounds:
         return [(chance, there, None) for chance, there in states_of(setting, round, exact)]
-    _check_chain(process, client_round(setting).aggregation.groups)
+    _check_chain(process, aggregation_of(setting).groups)
     law = process.law if state is None else process.rows[state]
     return [(chance, tuple(process.counts[z]), z) for z, chance in enumerate(law) if chance > 0]
 
@@ -240,7 +259,7 @@ def stationary_counts(setting: Setting) -> list[tuple[Fraction, Counts]]:
             f"participation = {type(process).__name__}: allowed is a GroupChain that is irreducible and "
             "begins in its stationary law"
         )
-    _check_chain(process, client_round(setting).aggregation.groups)
+    _check_chain(process, aggregation_of(setting).groups)
     return [(p, tuple(counts)) for p, counts in zip(process.law, process.counts, strict=True)]
 
 

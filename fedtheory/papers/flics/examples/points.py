@@ -25,7 +25,6 @@ from ....subjects.protocol import Examined, Point, Reading, Sides
 from ....subjects.assumption_checks import NOISE, OWN_CONSTANT, TWO_POINT, Checked
 from ....subjects.file_entries import (
     CHOSEN,
-    Rationals,
     by_vocabulary,
     check_chosen,
     check_scope,
@@ -49,7 +48,7 @@ STATED = (
 )  # fmt: skip
 """Quantities that a point does not fix: where a claim speaks of one, the instance states it."""
 
-LARGEST = {
+LARGEST: dict[type, dict[str, int]] = {
     SelectionRound: {"groups": 4, "local_steps": 30},
     SelectionRun: {"groups": 2, "local_steps": 10**9, "rounds": 1000},
     PolicyTrace: {"groups": 4, "rounds": 40},
@@ -64,7 +63,7 @@ ANSWERS = {INDEPENDENT_ANSWERS: "by construction: who is there answers by a coin
 ANEW = "by construction: the state of the round is drawn anew from its law"
 """Reason why a round, or answers at one rate, are those of a stationary ergodic process."""
 
-LARGEST_AVAILABILITY = {SelectionRun: 5, PolicyTrace: 100}
+LARGEST_AVAILABILITY: dict[type, int] = {SelectionRun: 5, PolicyTrace: 100}
 """Largest number of clients of a group that are there, along a trace."""
 
 
@@ -114,7 +113,7 @@ class SelectionPoint(Point):
             raise ValueError(f"constants: {name}: {statement.ref} states {', '.join(names) or 'none'}")
         check_values(self.constants)
         self._check_sizes(kind)
-        if kind is SelectionRun:
+        if isinstance(self.point, SelectionRun):
             steps = {"local_lr": self.point.local_lr, "global_lr": self.point.global_lr}
             check_chosen(statement, "a rational > 0", **steps)
             if self.point.global_lr is not None and self.point.global_lr <= 0:
@@ -122,10 +121,10 @@ class SelectionPoint(Point):
 
     def _check_sizes(self, kind: type) -> None:
         for name, largest in LARGEST[kind].items():
-            size = len(self._weight) if name == "groups" else getattr(self.point, name)
+            size = self._groups if name == "groups" else getattr(self.point, name)
             if not 1 <= size <= largest:
                 raise ValueError(f"{name} = {shown(size)}: allowed is an integer from 1 to {largest}")
-        if kind is Answers:
+        if isinstance(self.point, Answers):
             if self.point.clients * self.point.rounds > LARGEST_ANSWERS:
                 raise ValueError(f"clients * rounds: allowed is at most {LARGEST_ANSWERS}")
             if not 0 < self.point.probability <= 1:
@@ -140,12 +139,16 @@ class SelectionPoint(Point):
     @property
     def _who(self) -> Trace | Process | None:
         """The availability of runs and of the policy."""
-        point = self.point
-        return point.availability if isinstance(point, SelectionRun) else getattr(point, "trace", None)
+        if isinstance(self.point, SelectionRun):
+            return self.point.availability
+        return self.point.trace if isinstance(self.point, PolicyTrace) else None
 
     @property
-    def _weight(self) -> Rationals:
-        return self.point.weight if isinstance(self.point, SelectionRound) else self._who.weight
+    def _groups(self) -> int:
+        """How many there are; answers are those of one."""
+        if isinstance(self.point, SelectionRound):
+            return len(self.point.weight)
+        return 1 if self._who is None else len(self._who.weight)
 
     @property
     def met(self) -> Mapping[str, str]:
@@ -171,7 +174,7 @@ class _ExaminedSelection(Examined):
         self.numbers = numbers if isinstance(point.point, SelectionRun) else EXACT
         own = Checked(Fraction(0), OWN_CONSTANT)
         self.checks = {a.name: own for a in statement.assumptions if a.quantity}
-        self.stated = dict(point.constants) | self._own_steps()
+        self.stated: dict[str, Number] = {**point.constants, **self._own_steps()}
         chosen_of = {s.name for choice in statement.choices.values() for s in choice.free_symbols}
         names = {*statement.quantities, *chosen_of} - {*self.stated, *statement.choices}
         self.fixed = self.example.fixed(names)
@@ -300,14 +303,20 @@ def _run_json(point: SelectionRun) -> dict[str, Any]:
 
 
 def _parse_run(data: Mapping[str, Any]) -> SelectionRun:
-    steps = {name: entry(data, name, str) for name in ("local_lr", "global_lr")}
     return SelectionRun(
         availability=_parse_who(data),
         initial_estimate=rational_entry(data, "initial_estimate"),
         rounds=entry(data, "rounds", int),
+        local_lr=_parse_step(data, "local_lr"),
+        global_lr=_parse_step(data, "global_lr"),
         **_parse_training(data),
-        **{name: None if text == CHOSEN else rational(name, text) for name, text in steps.items()},
     )
+
+
+def _parse_step(data: Mapping[str, Any], name: str) -> Fraction | None:
+    """``None``: the claim chooses it."""
+    text = entry(data, name, str)
+    return None if text == CHOSEN else rational(name, text)
 
 
 def _policy_json(point: PolicyTrace) -> dict[str, Any]:

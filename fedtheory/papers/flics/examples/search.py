@@ -65,11 +65,11 @@ class Selections(Space):
         most = MOST[kind] | ({ROUNDS: CHOSEN_ROUNDS[1]} if kind is SelectionRun and self.statement.choices else {})
         return f"{what[kind]}, at most {', '.join(f'{count} {name}' for name, count in most.items())}"
 
-    def draw(self, rng: np.random.Generator) -> SelectionPoint:
+    def draw(self, rng: np.random.Generator) -> SelectionPoint | None:
         """Draw a random candidate."""
         return self._instance(self._point(rng), rng)
 
-    def perturb(self, candidate: SelectionPoint, rng: np.random.Generator, size: float) -> SelectionPoint:
+    def perturb(self, candidate: SelectionPoint, rng: np.random.Generator, size: float) -> SelectionPoint | None:
         """Return a neighbour: numbers move by about ``size``; counts and weights stay."""
         point, move = candidate.point, lambda value: _moved(value, rng, size)
         if isinstance(point, SelectionRound):
@@ -87,14 +87,9 @@ class Selections(Space):
                 gradient_noise=move(point.gradient_noise),
             )
         elif isinstance(point, SelectionRun):
-            steps = (
-                {}
-                if self.statement.choices
-                else {
-                    "local_lr": min(move(point.local_lr), _short(1 / point.curvature, math.floor)),
-                    "global_lr": move(point.global_lr),
-                }
-            )
+            local, server, largest = point.local_lr, point.global_lr, _short(1 / point.curvature, math.floor)
+            local = None if local is None else min(move(local), largest)
+            server = None if server is None else move(server)
             who = point.availability
             if isinstance(who, Trace):
                 who = replace(who, budget=tuple(map(move, who.budget)))
@@ -104,7 +99,8 @@ class Selections(Space):
                 centres=tuple(map(move, point.centres)),
                 start=move(point.start),
                 gradient_noise=move(point.gradient_noise),
-                **steps,
+                local_lr=local,
+                global_lr=server,
             )
         elif isinstance(point, PolicyTrace):
             moved = replace(point, trace=replace(point.trace, budget=tuple(map(move, point.trace.budget))))
@@ -188,19 +184,17 @@ class Selections(Space):
         """The largest estimate error, under any reading."""
         if isinstance(point, SelectionRound):
             return _of_round(point, "largest_estimate_error")
+        assert isinstance(point, SelectionRun)  # of others no claim states it
         who = point.availability
-        most = max(map(max, who.availability if isinstance(who, Trace) else who.counts))
-        return Fraction(max(most, point.initial_estimate))
+        rows = who.availability if isinstance(who, Trace) else who.counts
+        return max(point.initial_estimate, *(Fraction(max(row)) for row in rows))
 
     def _room(self, point: Example) -> Fraction:
         """Return the room that the theorem leaves for its constant c: 1/2 - 15 L^2 K^2 eta_L^2 M sum p^2."""
-        weight = point.availability.weight
+        assert isinstance(point, SelectionRun)  # of others no claim states it
+        weight, local = point.availability.weight, point.local_lr
         concentration = sum(p**2 for p in weight) * len(weight)
-        moved = (
-            1 / Fraction(point.rounds)
-            if self.statement.choices
-            else ((point.curvature * point.local_steps * point.local_lr) ** 2)
-        )
+        moved = 1 / Fraction(point.rounds) if local is None else (point.curvature * point.local_steps * local) ** 2
         return Fraction(1, 2) - 15 * moved * concentration
 
     def _run(self, rng: np.random.Generator) -> SelectionRun:

@@ -6,6 +6,7 @@ Their numbers are short and rational.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -108,11 +109,15 @@ def answers(probability: Fraction, clients: int) -> Setting:
 # Examples ------------------------------------------------------------------------------------------------------------
 
 
-class _OfSetting:
+class _OfSetting(ABC):
     """An example that is a setting, followed over ``rounds`` rounds."""
 
-    setting: Setting
     rounds: int
+
+    @property
+    @abstractmethod
+    def setting(self) -> Setting:
+        """What is followed."""
 
     def fixed(self, names: Collection[str]) -> dict[str, Any]:
         """Return those of the quantities that do not depend on runs, exactly."""
