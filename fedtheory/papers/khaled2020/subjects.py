@@ -21,7 +21,7 @@ from fedtheory.papers.paper import Example
 from fedtheory.moments.trajectory import fast_of
 from fedtheory.participation import Fixed
 from fedtheory.setting import Setting
-from fedtheory.subjects import kinked_search, run_points
+from fedtheory.subjects import kinked_search, run_points, run_subject
 from fedtheory.subjects.protocol import Point, runs_of, span
 from fedtheory.subjects.quadratic_candidates import LEFT_OUT, bound_counts, log_uniform
 from fedtheory.subjects.quantity_limits import limit_of
@@ -260,14 +260,14 @@ class LocalSgd(OfPart):
 
     def parse(self, data: Mapping[str, Any], claim: Claim) -> Point:
         """Read a point from plain data, not yet checked."""
-        return run_points.parse(data, claim, LocalSgdRuns.part)
+        return run_subject.parse(data, claim, LocalSgdRuns.part)
 
     def from_setting(self, claim: Claim, setting: Setting, rounds: int, **given: Any) -> Point:
         """Make the point of a setting; FedAvg with everyone is local SGD too."""
         algorithm = setting.algorithm
         if isinstance(algorithm, EveryRound) and algorithm == fedavg(**steps(algorithm)):
             setting = replace(setting, algorithm=local_sgd(**steps(algorithm)))
-        return run_points.from_setting(claim, setting, rounds, LocalSgdRuns.part, **given)
+        return run_subject.from_setting(claim, setting, rounds, LocalSgdRuns.part, **given)
 
 
 def example(claim: Claim) -> Example:
