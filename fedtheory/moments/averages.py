@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..setting import Setting
 
 MOST_ROUNDS = 10**6
-"""So many rounds are followed one by one."""
+"""The most rounds that are followed one by one."""
 
 
 def form_of(fed: Quadratic, observable: str) -> np.ndarray:
@@ -81,7 +81,7 @@ def of_run(
 def run_in_floats(
     setting: Setting, functional: Functional, rounds: Any, average: str = AVERAGES[0], exact: bool = False
 ) -> np.ndarray:
-    """As ``of_run``, quickly and without any accuracy: for searches.
+    """Compute the values of ``of_run`` quickly in floats, without proven accuracy, for searches.
 
     Raises:
         ValueError: as ``of_run``.

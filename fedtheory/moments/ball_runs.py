@@ -20,7 +20,7 @@ from .round_maps import drawn, layout_of, observable_weights, quadratic, rounds_
 from .weight_draws import phases_of
 
 FOLLOWED_BY_RULE = 5000
-"""So many rounds are followed one by one where step sizes change."""
+"""The most rounds that are followed one by one where step sizes change."""
 
 
 def advanced_by_rule(

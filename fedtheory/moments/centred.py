@@ -56,10 +56,12 @@ class Forms:
 
     @property
     def blocks(self) -> tuple[int, ...]:
+        """The shape of the axes of blocks: empty for the whole federation, (D,) by coordinates."""
         return self.hessian.shape[:-2]
 
     @property
     def dtype(self) -> np.dtype:
+        """The kind of number of the arrays."""
         return self.hessians.dtype
 
     def along(self, vectors: np.ndarray) -> np.ndarray:
@@ -68,7 +70,7 @@ class Forms:
         return turned[..., None] if self.blocks else turned
 
     def squares(self) -> dict[str, np.ndarray]:
-        """As ``squares``: the observables are sums over blocks."""
+        """Return the matrices of the observables as ``squares`` does. Each observable is a sum over blocks."""
         return squares(self.hessian)
 
 
@@ -146,7 +148,7 @@ def by_coordinate(fed: Quadratic, exact: bool = False) -> Forms | None:
 
 
 def forms_of(setting: Setting, exact: bool = False) -> Forms:
-    """By coordinates where they evolve alone, else whole.
+    """Return the federation about its optimum, by coordinates if they evolve alone, else whole.
 
     Raises:
         ValueError: as ``whole``.

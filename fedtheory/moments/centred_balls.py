@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from ..setting import Setting
 
 FEWEST = 5
-"""From so many dimensions on, a Hessian that all clients share is diagonalised."""
+"""The least dimension in which a Hessian that all clients share is diagonalised."""
 
 MOST_REFINED = 12
-"""So often approximate eigenvectors are refined; each time the digits double where eigenvalues are well apart."""
+"""The most refinements of approximate eigenvectors. Each one doubles the digits where eigenvalues are well apart."""
 
 
 def in_balls(setting: Setting) -> Forms:

@@ -29,8 +29,9 @@ from .linear_rounds import LinearRound, Noise
 
 @dataclass(frozen=True)
 class OwnLayout:
-    """Where the state's parts are: the model's error, what is remembered, and 1. What begins as the model is kept as an
-    error too.
+    """The places of the parts of the state: the model's error, what is remembered, and 1.
+
+    What begins as the model is kept as an error too.
 
     Attributes:
         dimension, clients: D, M.
@@ -46,22 +47,24 @@ class OwnLayout:
 
     @property
     def size(self) -> int:
+        """The number of entries of the state, with the last 1."""
         return sum(self._widths()) + 1
 
     @property
     def of_model(self) -> slice:
+        """The place of the model's error."""
         return slice(0, self.dimension)
 
     @property
     def of_memory(self) -> dict[str, slice]:
-        """By name."""
+        """The places of what is remembered, by name."""
         ends = np.cumsum(self._widths()).tolist()
         pairs = zip(self.memory, ends[:-1], ends[1:], strict=True)
         return {name: slice(begin, end) for (name, _), begin, end in pairs}
 
     @property
     def of_start(self) -> list[slice]:
-        """What is x_0 - x* before round 0."""
+        """The places of the entries that are x_0 - x* before round 0."""
         return [self.of_model, *(self.of_memory[name] for name, kind in self.memory if kind == MODEL)]
 
 
@@ -246,7 +249,8 @@ SCALES = (1e-3, 1.0, 1.0, 1e3)
 """Sizes of the states at which tensors and forms are compared."""
 
 AGREE = 1e-9
-"""Of their differences, as a share of the states: rounding in float64, over as many operations as a round has."""
+"""Tolerance of differences between states, as a share of the states: float64 rounding over the operations of a
+round."""
 
 _CHECKED: set[tuple[Any, ...]] = set()
 

@@ -30,7 +30,7 @@ SPARE, MOST_BITS = 64, 2**14
 """Binary digits that are taken besides those that a horizon costs, and the most."""
 
 FEW = 200
-"""So many horizons are reached one after another; more by small and giant steps."""
+"""The most horizons that are reached one after another. More are reached by small and giant steps."""
 
 
 class Imprecise(ValueError):
@@ -110,6 +110,7 @@ def blocks_of(array: np.ndarray) -> Blocks:
 
 
 def times(one: Blocks, other: Blocks) -> Blocks:
+    """Multiply block by block."""
     return [a * b for a, b in zip(one, other, strict=True)]
 
 
@@ -267,7 +268,7 @@ class Advancing:
         return self.parts[0] if len(self.parts) == 1 and self.length is None else None
 
     def moved(self, states: Blocks, begin: int, end: int) -> Blocks:
-        """From before the round ``begin`` to before the round ``end``."""
+        """Advance the states from before the round ``begin`` to before the round ``end``."""
         if self.length is None:
             return self._within(states, begin, end)
         cycles = end // self.length - -(-begin // self.length)

@@ -38,14 +38,14 @@ class Unserved(ValueError):
 
 @dataclass(frozen=True)
 class Question:
-    """What an evaluator is asked.
+    """A question to an evaluator: the setting, the rounds, the reading and the kind of number.
 
     Attributes:
-        setting: of what.
+        setting: the instance that is asked about.
         rounds: R, one number or an array of them; ``None`` where nothing depends on it.
         reading: how the claim's ambiguities are read, where the answer depends on it; else literally.
         numbers: the kind of number of the answer.
-        stated: quantities that are no setting's and that whoever asks states.
+        stated: quantities that no setting determines and that the asker states.
     """
 
     setting: Setting
@@ -105,7 +105,7 @@ def evaluates(*names: str, where: Condition | None = None) -> Callable[[Quantity
 def evaluates_functional(
     *functionals: Functional, where: Condition | None = None
 ) -> Callable[[FunctionalEvaluator], FunctionalEvaluator]:
-    """The same for functionals."""
+    """Register an evaluator for these functionals, as ``evaluates`` does for quantities."""
     names = [functional.name for functional in functionals]
     return lambda evaluator: _register(_FUNCTIONALS, "functional", names, where, evaluator)
 

@@ -40,12 +40,12 @@ class TooMany(ValueError):
 
 @dataclass(frozen=True)
 class Cohorts:
-    """How many clients of each kind are in a round.
+    """The numbers N_k of clients of each kind k in a round's cohort.
 
     Attributes:
-        size: m. first: E N_k. second: E N_k N_l.
-        draws: with replacement, so that a client can be drawn twice.
+        size: m, the clients in a cohort.
         pool: of each kind, how many there are to draw from; all are taken where ``size`` is their number.
+        draws: with replacement, so that a client can be drawn twice.
     """
 
     size: int
@@ -54,12 +54,15 @@ class Cohorts:
 
     @property
     def first(self) -> list[Fraction]:
+        """The means E N_k."""
         total = sum(self.pool)
         return [Fraction(self.size * count, total) for count in self.pool]
 
     @property
     def second(self) -> list[list[Fraction]]:
-        """Of factorial moments: E N_k (N_l - [k = l]) = m (m - 1) p_kl, p_kl the chance that two draws are k and l."""
+        """The moments E N_k N_l, by the factorial ones.
+
+        E N_k (N_l - [k = l]) = m (m - 1) p_kl, where p_kl is the chance that two draws are of the kinds k and l."""
         total, m = sum(self.pool), self.size
         pairs = m * (m - 1)
 
@@ -98,7 +101,7 @@ def _splits(size: int, pool: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
 
 
 def cohorts_of(setting: Setting, kind: ClientRound) -> Cohorts:
-    """Who takes part in a round of this kind."""
+    """Return the law of the cohorts in a round of this kind."""
     check_plain(kind)
     if kind.uniform is not None:
         return Cohorts(kind.uniform.cohort, piecewise(setting).multiplicities, kind.uniform.replacement)
@@ -107,7 +110,7 @@ def cohorts_of(setting: Setting, kind: ClientRound) -> Cohorts:
 
 
 def noise_step(fed: Piecewise, server: bool = False) -> Fraction:
-    """What two-point noise adds to a partial derivative, or takes from it: noise / sqrt(D).
+    """Return noise / sqrt(D), which two-point noise adds to or takes from a partial derivative.
 
     Raises:
         ValueError: it is irrational, or the noise is Gaussian.
@@ -143,7 +146,7 @@ def _check_states(states: int) -> None:
 
 
 def mean_and_variance(law: Law) -> tuple[Fraction, Fraction]:
-    """Of a law."""
+    """Compute the mean and the variance of a law."""
     mean = sum((p * v for v, p in law.items()), Fraction(0))
     return mean, sum((p * (v - mean) ** 2 for v, p in law.items()), Fraction(0))
 
@@ -271,7 +274,7 @@ def enumerated_errors(setting: Setting, rounds: int, last_law: bool = True, orde
 
 
 def enumerated_at(setting: Setting, horizons: Sequence[int], order: Sequence[int] = ()) -> KinkedErrors:
-    """The same at each of the ``horizons``, which may be 0, by one enumeration.
+    """Compute the exact errors at each of the ``horizons``, which may be 0, by one enumeration.
 
     Raises:
         TooMany, ValueError: as ``enumerated_errors``.

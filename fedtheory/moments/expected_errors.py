@@ -138,8 +138,10 @@ def _made(rounds: np.ndarray, numbers: Any, initial: Any, accuracy: Mapping[str,
 
 
 def errors_in_floats(setting: Setting, rounds: Any = None) -> ExactErrors:
-    """As ``exact_errors``, quickly and without any accuracy: errors by rounding grow with the rounds, and numbers may
-    be below 0. For searches, whose finds are judged exactly.
+    """Compute the errors of ``exact_errors`` quickly in floats, without proven accuracy.
+
+    Rounding errors grow with the rounds, and numbers may be below 0. This serves searches, whose finds are judged
+    exactly.
 
     Raises:
         ValueError: as ``exact_errors``.
@@ -367,7 +369,7 @@ def accumulated(plan: Timeline | Varying, weight: np.ndarray) -> Timeline | Vary
 
 
 def accumulating(plan: Schedule, weight: np.ndarray) -> Schedule:
-    """The same of one schedule."""
+    """Extend the operators of one schedule by the weighted sum over rounds."""
     return Schedule(_extended(plan.first, weight), _extended(plan.rest, weight), plan.period)
 
 

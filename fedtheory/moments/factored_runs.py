@@ -48,7 +48,7 @@ class Factors:
 
     @classmethod
     def of(cls, kinds: list[tuple[float, LinearRound]]) -> Factors:
-        """Of a mixture of rounds: their probabilities, and they."""
+        """Return the factors of a mixture of rounds, given as pairs of a probability and a round."""
         left = np.concatenate([q * round.factors()[0] for q, round in kinds])
         right = np.concatenate([round.factors()[1] for _, round in kinds])
         noise = np.sum([q * round.added_noise() for q, round in kinds], axis=0)
@@ -99,7 +99,7 @@ def followed(
 
 
 SECONDS = 60
-"""What following a run in balls may take."""
+"""The most seconds that following a run in balls may take."""
 _PRODUCT, _ENTRY = 5e-8, 3e-5  # seconds a product takes, and an entry of an operator that is made: rough
 
 

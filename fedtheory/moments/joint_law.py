@@ -41,7 +41,7 @@ class Chain:
     transitions: np.ndarray
 
     def draws(self, clients: int) -> list[Draws]:
-        """Those of each state."""
+        """Return the draws of the participants in each state of the chain."""
         return [draws_of_set(members, clients) for members in self.sets]
 
     def operator(self, of_state: Sequence[np.ndarray]) -> np.ndarray:
@@ -52,7 +52,8 @@ class Chain:
         return np.block([[p * of for p, of in zip(column, of_state, strict=True)] for column in transitions.T])
 
     def spread(self, start: np.ndarray) -> np.ndarray:
-        """What the chain makes of a start that does not depend on it, (*blocks, states * size)."""
+        """Spread a start that does not depend on the chain over the chain's initial states, (*blocks, states *
+        size)."""
         each = self.initial.astype(start.dtype)[:, None] * start[..., None, :]
         return each.reshape(*start.shape[:-1], -1)
 

@@ -1,9 +1,9 @@
 """Deterministic runs on federations with piecewise linear gradients, to any horizon.
 
-Coordinates move on their own. Within one pattern of pieces (which piece of which gradient each local step sees) a cycle
-of rounds is an affine map x -> x^ + alpha (x - x^), and where no step overshoots (local_lr * slope <= 1) every map of a
-step is nondecreasing, so a pattern holds on an interval. Hence a run whose pattern is that of x^ keeps it for ever, on
-its way to x^: the rest of the run is a geometric series. Until then it is followed cycle by cycle.
+Coordinates move on their own. A pattern of pieces says which piece of which gradient each local step sees. Within one
+pattern a cycle of rounds is an affine map x -> x^ + alpha (x - x^). Where no step overshoots (local_lr * slope <= 1)
+every map of a step is nondecreasing, so a pattern holds on an interval. Hence a run whose pattern is that of x^ keeps
+it for ever, on its way to x^, and the rest of the run is a geometric series. Until then it is followed cycle by cycle.
 
 Numbers are floats, or balls (python-flint), in which every comparison is proven or left open.
 """
@@ -43,7 +43,10 @@ def piecewise(setting: Setting) -> Piecewise:
 
 
 def counts_of_members(setting: Setting) -> list[int]:
-    """By kind of client, how many of the fixed participants are of it."""
+    """Count the fixed participants of each kind of client.
+
+    Raises:
+        ValueError: the participation is not ``Fixed``."""
     fed = piecewise(setting)
     if not isinstance(setting.participation, Fixed):
         raise ValueError(f"participation is {type(setting.participation).__name__}: allowed is Fixed")
@@ -73,6 +76,7 @@ class Line:
         return len(self.breakpoints)
 
     def on(self, piece: int | None, y: Any) -> Any:
+        """Evaluate the function at ``y``, on the given piece if it is known."""
         if piece is not None:
             return self.intercepts[piece] + self.slopes[piece] * y
         value = self.intercepts[0] + self.slopes[0] * y
@@ -92,7 +96,10 @@ class Motion:
     parts: tuple[tuple[Any, Line, Any, int], ...]
 
     def moved(self, x: Any) -> tuple[Any, Any, Any, tuple[int, ...] | None]:
-        """Where a round leads from x, less x, 1 - the derivative, and the pattern; no derivative without a pattern."""
+        """Follow one round from x.
+
+        Returns:
+            the end; the end less x; 1 - the derivative; and the pattern. Without a pattern there is no derivative."""
         end = move = share = x * 0
         pattern: list[int] | None = []
         for weight, line, lr, steps in self.parts:
@@ -158,7 +165,7 @@ def alike(setting: Setting) -> bool:
 
 
 def cycle_of_kinds(setting: Setting) -> list[int]:
-    """Which kind of round comes, over a cycle of a deterministic setting."""
+    """Return the index of each round's kind over a cycle of a deterministic setting."""
     algorithm = setting.algorithm
     return [0] + [1] * (algorithm.period - 1) if algorithm.period else [0 if algorithm.share == 1 else 1]
 
@@ -190,7 +197,7 @@ def follow(cycle: Sequence[Motion], mean: Line, x: Any, horizons: Sequence[int])
 
 
 def followed_by_cycles(cycle: Sequence[Motion], mean: Line, x: Any, horizons: Sequence[int]) -> list[Passed]:
-    """The same in numbers of any kind."""
+    """Follow a coordinate cycle by cycle, in numbers of any kind (see ``follow``)."""
     found: list[Passed] = []
     squares, r, before = x * 0, 0, None
     monotone = all(motion.monotone for motion in cycle)

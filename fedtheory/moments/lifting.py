@@ -1,20 +1,20 @@
 """Rounds of the algorithms' parts as linear maps of the lifted state (see ``linear_rounds``).
 
-With delta_i = -(I - A_i) y + b_i + n_i (see ``rounds``), e = 1 if somebody takes part, or if the aggregation steps in
-empty rounds too, and 0 otherwise, and 1_i = 1 if client i does, an aggregation and a server do
+Let delta_i = -(I - A_i) y + b_i + n_i (see ``rounds``). Let 1_i = 1 if client i takes part, else 0. Let e = 1 if
+somebody takes part, or if the aggregation steps in empty rounds too, else 0. An aggregation and a server do
 
     Delta = (1/M) sum_j y_j + sum_i u_i c_i (delta_i - y_i),    y_i' = y_i + 1_i (delta_i - y_i),
-    y' = y + e (a Delta + b v),                                 v' = v + e (c Delta + d v),
+    y' = y + e (a Delta + b v),                                 v' = v + e (c Delta + d v).
 
-where the remembered updates y_i (FedVarp, MIFA) and the server's memory v (momentum) are there only if the algorithm
-has them; otherwise they are 0. The aggregations differ in the family of the u_i and in the fixed numbers c_i, the
-servers in a, b, c, d:
+The remembered updates y_i (FedVarp, MIFA) and the server's memory v (momentum) are there only if the algorithm has
+them. Otherwise they are 0. The aggregations differ in the family of the u_i and in the fixed numbers c_i, the servers
+in a, b, c, d:
 
     plain: a = global_lr;    momentum: a = global_lr, b = global_lr momentum, c = 1, d = momentum - 1;
     amplified: a = c = 1, and in the last round of a period a = global_lr, b = global_lr - 1, d = -1.
 
-FLICS with fixed rates, where everybody is available and answers independently, is ``Constant`` under ``Bernoulli``: the
-probabilities r_j / a_j, the weights M p_j / s^_j.
+Take FLICS with fixed rates, where everybody is available and answers independently. It is ``Constant`` under
+``Bernoulli``: the probabilities r_j / a_j, the weights M p_j / s^_j.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class NotClosed(ValueError):
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the state's parts are: the model's error, the server's memory, the remembered updates, and 1.
+    """The places of the parts of the state: the model's error, the server's memory, the remembered updates, and 1.
 
     Attributes:
         dimension: D.
@@ -70,22 +70,26 @@ class Layout:
 
     @property
     def size(self) -> int:
+        """The number of entries of the state, with the last 1."""
         return self.dimension * (1 + self.server + len(self.remembered)) + 1
 
     @property
     def of_model(self) -> slice:
+        """The place of the model's error."""
         return slice(0, self.dimension)
 
     @property
     def of_start(self) -> list[slice]:
-        """What is x_0 - x* before round 0."""
+        """The places of the entries that are x_0 - x* before round 0."""
         return [self.of_model]
 
     @property
     def of_server(self) -> slice:
+        """The place of the server's memory, empty if it has none."""
         return slice(self.dimension, self.dimension * (1 + self.server))
 
     def of_update(self, client: int) -> slice:
+        """Return the place of a client's remembered update."""
         place = 1 + self.server + self.remembered.index(client)
         return slice(place * self.dimension, (place + 1) * self.dimension)
 
@@ -133,7 +137,7 @@ def weighing(aggregation: Aggregation, clients: int) -> Weighing:
 
 @dataclass(frozen=True)
 class Amplifying:
-    """What the server ``Amplified`` does in one round: its period's last one, or another."""
+    """The step of the server ``Amplified`` in one round: its period's last one, or another."""
 
     global_lr: Fraction
     last: bool

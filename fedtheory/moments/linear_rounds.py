@@ -60,7 +60,7 @@ class LinearRound:
 
     @property
     def size(self) -> int:
-        """How many numbers the state has, with the last 1."""
+        """The number of entries of the state, with the last 1."""
         return self.increments.shape[-1]
 
     def mean_increment(self) -> np.ndarray:
@@ -68,7 +68,7 @@ class LinearRound:
         return combined(self.first, self.increments)
 
     def in_balls(self) -> LinearRound:
-        """The same with increments in balls of the working precision."""
+        """Convert the increments to balls of the working precision."""
         return replace(self, increments=np.vectorize(lambda each: Ball(ball(each)), otypes=[object])(self.increments))
 
     def factors(self) -> tuple[np.ndarray, np.ndarray]:
@@ -99,7 +99,7 @@ class LinearRound:
         return added
 
     def about(self, point: np.ndarray) -> LinearRound:
-        """The same round for the state minus ``point``, (size - 1,), the last entry still 1."""
+        """Express the round for the state minus ``point``, (size - 1,), with the last entry still 1."""
         moved = self.increments.copy()
         moved[:, :, -1] = moved[:, :, -1] + self.increments[:, :, :-1] @ point
         return replace(self, increments=moved)

@@ -1,4 +1,4 @@
-"""How far the mean of noisy runs must drift: proven lower bounds of E|x_R - x*|^2 on gradients with kinks.
+"""Proven lower bounds of E|x_R - x*|^2 on gradients with kinks, by the drift of the mean of noisy runs.
 
 Take one coordinate, and every client's slopes nondecreasing (a gradient that is convex), lr * slope <= 1. A step
 y -> y - lr (g(y) + noise) is then nondecreasing and concave in y. So are the expectation m_k(x) of what training makes
@@ -32,10 +32,10 @@ FINE = 300
 """Points of the grid in one step of the noise."""
 
 WIDE = 6
-"""How far below x* the grid goes, in steps of the noise times the root of the local steps."""
+"""Distance of the grid's lower end below x*, in steps of the noise times the root of the local steps."""
 
 BITS = 16
-"""Of a grid's unit, kept in the values of m."""
+"""Binary digits below a grid's unit that are kept in the values of m."""
 
 MOST_POINTS, MOST_TURNS = 400_000, 20_000
 

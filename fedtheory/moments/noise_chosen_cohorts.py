@@ -57,7 +57,7 @@ class ChosenNoise:
         return -self.local_lr * self.powers()[-1] * self.mean
 
     def end_variance(self) -> Any:
-        """Its variance."""
+        """The variance of what the noise adds to the end of local training."""
         *later, first = (power * power for power in self.powers())
         return self.local_lr * self.local_lr * (first * self.variance + self.later * sum(later))
 
@@ -66,12 +66,12 @@ class ChosenNoise:
         return -(1 - self.powers()[-1]) * self.mean
 
     def sum_variance(self) -> Any:
-        """Its variance."""
+        """The variance of what the noise adds to the sum of local gradients."""
         *later, first = ((1 - power) * (1 - power) for power in self.powers())
         return first * self.variance + self.later * sum(later)
 
     def added_drift(self, start: Any) -> Any:
-        """What the mean of the first noise adds to the chosen clients' mean of sum_k E|y_{i,k} - y_0|^2."""
+        """Return what the mean of the first noise adds to the chosen clients' mean of sum_k E|y_{i,k} - y_0|^2."""
         moved = [(power * self.factor - 1) * start for power in self.powers()[:-1]]  # a^k y_0 - y_0, k = 1..K-1
         means = [-self.local_lr * power * self.mean for power in self.powers()[:-1]]
         return sum((2 * there * mean for there, mean in zip(moved, means, strict=True)), 0 * start)

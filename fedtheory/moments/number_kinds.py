@@ -13,7 +13,7 @@ from ..claims.balls import Ball, ball, interval
 from .evaluators import BALL, EXACT, FLOAT
 
 CONVERT: dict[str, Callable[[Any], Any]] = {FLOAT: float, EXACT: Fraction, BALL: ball}
-"""From a Fraction to a number of the kind."""
+"""Conversions of a Fraction to a number of each kind."""
 
 INFINITE: dict[str, Any] = {FLOAT: math.inf, EXACT: math.inf, BALL: arb("inf")}
 

@@ -31,7 +31,7 @@ from .evaluators import FLOAT, Question, Unserved, evaluates, evaluates_function
 from .round_maps import layout_of, local_gradients, quadratic
 
 FOLLOWED = 10**5
-"""So many rounds are followed for the largest gradient."""
+"""The most rounds that are followed for the largest gradient."""
 
 
 @evaluates("heterogeneity_gap")

@@ -11,8 +11,10 @@ TINY = np.finfo(float).tiny
 
 
 def squared(operator: np.ndarray) -> np.ndarray:
-    """Its product with itself. Columns that are 0, as in the end those of all that a run forgets, cost nothing; numbers
-    below the normal range count as 0, since arithmetic on them is slow."""
+    """Multiply an operator by itself.
+
+    Columns of zeros cost nothing; in the end, those of all that a run forgets are such. Numbers below the normal range
+    count as 0, since arithmetic on them is slow."""
     live = operator.reshape(-1, operator.shape[-1]).any(0)
     if live.all():
         product = operator @ operator
@@ -80,7 +82,7 @@ def at_horizons(
 
 
 LARGE = 64
-"""From so many numbers on, a system of equations costs less than the squares that it saves."""
+"""The least size at which solving a system of equations costs less than the squarings that it saves."""
 
 NOTHING = 1200
 """Numbers below 2^-1074 are 0; so many binary digits less than a state's own are."""

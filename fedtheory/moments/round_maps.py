@@ -48,8 +48,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LocalMaps:
-    """What each client does to the server's model in a round, in lifted coordinates (y, 1) with y = x - x*; by
-    coordinates that evolve alone (see ``centred``) with an axis of blocks after that of the clients, and D = 1.
+    """Maps of each client's local training in a round, in lifted coordinates (y, 1) with y = x - x*.
+
+    By coordinates that evolve alone (see ``centred``), an axis of blocks follows that of the clients, and D = 1.
 
     Attributes:
         maps: (M, *blocks, D + 1, D + 1), [[A_i, b_i], [0, 1]].
@@ -69,6 +70,7 @@ class LocalMaps:
 
     @property
     def blocks(self) -> tuple[int, ...]:
+        """The shape of the axes of blocks, empty for the whole federation."""
         return self.maps.shape[1:-2]
 
     def gradient_sums(self) -> np.ndarray:
@@ -223,7 +225,7 @@ def local_gradients(fed: Quadratic, kind: ClientRound, exact: bool = False) -> t
 
 
 def layout_of(setting: Setting) -> Layout | OwnLayout:
-    """What the state of the algorithm holds."""
+    """Return the layout of the algorithm's state."""
     for own in setting.algorithm.kinds:
         if isinstance(own, OwnRound):
             return OwnLayout(setting.federation.dimension, setting.federation.clients, own.memory)
@@ -264,7 +266,8 @@ def rounds_of_kind(
     layout: Layout | OwnLayout | None = None,
     forms: Forms | None = None,
 ) -> list[LinearRound]:
-    """What a round of this kind does to the state, for each state of participants with a memory, or once.
+    """Return a round of this kind as linear maps of the state: one for each state of participants with a memory, or
+    one.
 
     Args:
         layout, forms: of what the state is, by default of the whole one; by coordinates, the layout is that of one.
@@ -280,9 +283,11 @@ def rounds_of_kind(
 
 
 def drawn(setting: Setting, kind: Kind, exact: bool, as_known: bool = False) -> list[Draws] | list[Law]:
-    """Who takes part in a round of this kind, for each state of participants with a memory, or once; in rounds of the
-    server's own it does not matter, and for a step of one's own the cohorts are told apart. Where Fractions are asked
-    for and the process knows floats only, they are refused, or given ``as_known``."""
+    """Return the law of the participants in a round of this kind: one for each state of participants with a memory, or
+    one.
+
+    In rounds of the server's own the participants do not matter. For a step of one's own the cohorts are told apart. If
+    Fractions are asked for and the process knows floats only, they are refused, or floats are given if ``as_known``."""
     if as_known:
         try:
             return drawn(setting, kind, exact)
@@ -335,7 +340,7 @@ def rounds_with(
 
 
 def kind_of_round(setting: Setting, kind: Kind, exact: bool = False) -> LinearRound:
-    """What a round of this kind does to the state, whatever happened before.
+    """Return a round of this kind as one linear map of the state, independent of what happened before.
 
     Raises:
         ValueError: as ``rounds_of_kind``, or participants with a memory.

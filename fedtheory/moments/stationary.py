@@ -1,17 +1,17 @@
-"""Where a run settles: the stationary moments of an algorithm on a quadratic federation, and its best mixture.
+"""Stationary moments of an algorithm on a quadratic federation, where a run settles, and its best mixture of rounds.
 
-Let s be the state without its last 1 (the model's error x - x* and what is remembered, see ``linear_rounds``), and let
-a round be s' = s + P s + c + noise with random P and c. If the rounds are independent, and what they do to squares
-contracts, then the law of s tends to one with the mean m and the covariance C that solve
+Let s be the state without its last 1 (the model's error x - x* and what is remembered, see ``linear_rounds``). Let a
+round be s' = s + P s + c + noise with random P and c. If the rounds are independent, and what they do to squares
+contracts, then the law of s tends to a limit. Its mean m and its covariance C solve
 
     -E[P] m = E[c],
     C - E[(I + P) C (I + P)^T] = E[(P m + c)(P m + c)^T] + E[noise noise^T].
 
-Participants with a memory have a chain of states t with the stationary law pi_t (see ``joint_law``); then the unknowns
+Participants with a memory have a chain of states t with the stationary law pi_t (see ``joint_law``). Then the unknowns
 are those of each state, m_t = E[s 1(t)] and C_t = E[(s - m)(s - m)^T 1(t)], and m and C are their sums. All systems are
 set up from P, not from I + P: where steps are small, the difference would lose its digits.
 
-The mean is where the algorithm is on average in the end, its biased optimum x* + m: it is x* only where local training
+The mean is where the algorithm is on average in the end, its biased optimum x* + m. It is x* only where local training
 and the participants' weights leave no bias.
 """
 
@@ -43,12 +43,12 @@ SCANNED = np.linspace(0, 1, 41)
 
 
 class NotContracting(ValueError):
-    """There is no stationary law: squares do not contract."""
+    """Error of a setting without a stationary law, since squares do not contract."""
 
 
 @dataclass(frozen=True)
 class FixedPoint:
-    """Where the expected model settles, in floats or in Fractions.
+    """The limit of the expected model, in floats or in Fractions.
 
     Attributes:
         point: (D,), lim E x_r, the biased optimum.

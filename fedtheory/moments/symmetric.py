@@ -22,7 +22,7 @@ def triangle(size: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 SMALL = 8
-"""So many numbers of a state, in floats, are packed from the operator on all entries: fewer calls, then."""
+"""The largest state, in floats, whose operator is packed from the one on all entries, which takes fewer calls."""
 
 
 def packed(matrix: np.ndarray) -> np.ndarray:

@@ -92,7 +92,7 @@ def _whoever_shows_up(kind: Kind) -> bool:
 
 
 def layout_for(setting: Setting, forms: Forms | None) -> Layout | OwnLayout:
-    """What the state holds; by coordinates that evolve alone, that of one of them."""
+    """Return the layout of the state, or of one coordinate if they evolve alone."""
     layout = layout_of(setting)
     return replace(layout, dimension=1) if forms is not None and forms.blocks else layout
 
@@ -127,7 +127,7 @@ class Varying:
 
 
 MOST_VARYING = 10**5
-"""So many rounds that all differ are followed."""
+"""The most rounds that are followed if they all differ."""
 
 
 def timeline(
@@ -297,7 +297,7 @@ def _one_by_one(plan: Timeline | Varying, start: np.ndarray, rounds: np.ndarray,
 
 
 def operators(plan: Timeline | Varying) -> Iterator[np.ndarray]:
-    """Those of the rounds 0, 1, 2, ... for ever."""
+    """Yield the operators of the rounds 0, 1, 2, ... for ever."""
     if isinstance(plan, Varying):
         yield from map(plan.of_round, itertools.count())
         return

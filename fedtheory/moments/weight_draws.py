@@ -79,7 +79,7 @@ class AtMostOnce(Draws):
 
 @dataclass(frozen=True)
 class OneSize(AtMostOnce):
-    """As many participants in every round: J_k = J_0 / cohort^k."""
+    """Cohorts of the same size in every round: J_k = J_0 / cohort^k."""
 
     pairs: np.ndarray
     cohort: int
@@ -343,7 +343,7 @@ class Changes(NamedTuple):
     cyclic: bool
 
     def place(self, round: int) -> int:
-        """Which process brings the participants of a round."""
+        """Return the index of the process that brings the participants of a round."""
         left = round % sum(self.lengths) if self.cyclic else round
         for place, length in enumerate(self.lengths[:-1]):
             if left < length:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Members = tuple[int, ...]
 
 DIRECTIONS = 24
-"""In which states of a beam are extreme; and as many at random, in more than two dimensions."""
+"""Directions in which a beam keeps the extreme states. In more than two dimensions, as many random ones are added."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Order:
     value: float
 
     def process(self) -> Phases:
-        """These rounds, and the last set for ever.
+        """Return the participation process of these rounds, with the last set for ever.
 
         >>> Order(((0,), (0,), (1,)), 2, 1.0).process()
         Phases(sets=((0,), (1,)), lengths=(4, 2), cyclic=False)
