@@ -1,4 +1,4 @@
-"""How the server puts a round's updates together: from delta_i = x_{i,K} - x_r to one aggregated update Delta.
+"""Aggregation rules of the server: from updates delta_i = x_{i,K} - x_r to one aggregated update Delta.
 
 N_i: how often client i was drawn (0 or 1 unless with replacement), M: the clients, w_i: the weight of delta_i.
 """
@@ -20,12 +20,12 @@ from ..participation import Participation
 from ..randomness import in_memory
 
 Memory = dict[str, Tensor]
-"""What parts remember from round to round, by name; the first axis is that of the replicas."""
+"""Memory of an algorithm's parts from round to round, by name; the first axis is that of the replicas."""
 
 
 @dataclass(frozen=True)
 class Updates:
-    """What one round's participants send.
+    """The updates that one round's participants send.
 
     Attributes:
         delta: (P, D), the update of each pair.
@@ -45,7 +45,7 @@ class Updates:
         return self.added(weights.to(values).flatten().index_select(0, self.pairs.place), values)
 
     def added(self, own: Tensor, values: Tensor) -> Tensor:
-        """The same for weights of the pairs, (P,)."""
+        """Sum the ``values`` (P, D) with weights of the pairs, (P,): (replicas, D)."""
         total = torch.zeros(len(self.counts), values.shape[1], dtype=values.dtype, device=values.device)
         if in_memory(values):
             from ..loops.scatter import add_rows
@@ -63,7 +63,7 @@ class Aggregation(ABC):
     steps_when_empty: bool = False
 
     def bound(self, process: Participation, clients: int) -> Aggregation:
-        """The same rule, with what it takes from the process that brings the participants.
+        """Return this rule with what it takes from the process that brings the participants.
 
         Raises:
             ValueError: it does not fit so many clients, or the process lacks what it needs.
@@ -94,7 +94,7 @@ class WeightedSum(Aggregation):
         """w (replicas, clients) float64, from the counts of this round and those before."""
 
     def weights_at(self, counts: Tensor, place: Tensor) -> Tensor:
-        """Of rules that go ``by_counts``: the ``weights`` at these places of (replicas, clients), flat."""
+        """Return the ``weights`` at these flat places of (replicas, clients), for rules that go ``by_counts``."""
         return self.weights(counts, {}).flatten().index_select(0, place)
 
     def after(self, counts: Tensor, memory: Memory) -> Memory:

@@ -1,4 +1,4 @@
-"""Whom the server takes of those who are available.
+"""Rules by which the server takes a cohort from the available clients.
 
 Policies for groups of clients: group j has a_j clients available in a round and gets a rate r_j <= a_j, the mean number
 of its clients that take part.
@@ -44,22 +44,25 @@ class Selection(ABC):
 
     @abstractmethod
     def step(self, available: Tensor, keys: Keys, round: int, memory: Memory) -> tuple[Tensor, Memory]:
-        """Who takes part, (replicas, clients) int8, of the ``available`` ones (replicas, clients) bool; and the memory
-        after the round."""
+        """Select the participants of a round from the ``available`` clients (replicas, clients) bool.
+
+        Returns:
+            the participants, (replicas, clients) int8, and the memory after the round."""
 
     def exact_budget(self, round: int) -> Fraction:
         """k of this round (rounds count from 0 here)."""
         return self.budget[round % len(self.budget)]
 
     def budget_of(self, round: int) -> float:
-        """The same in floating point."""
+        """Return the ``exact_budget`` of a round in floating point."""
         return float(self.exact_budget(round))
 
 
 @dataclass(frozen=True)
 class UniformSelection(Selection):
-    """At most k(t) of the available clients, drawn uniformly; a k that is not whole is rounded at random, its mean
-    kept.
+    """Uniform selection of at most k(t) of the available clients.
+
+    A k that is not whole is rounded at random, its mean kept.
 
     Source: FLICS, section IV-C, the baselines FedAvg and FedAdam.
     """

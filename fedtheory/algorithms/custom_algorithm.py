@@ -1,16 +1,4 @@
-"""An algorithm of one's own, given as one function that says what happens in a round.
-
-    def step(x, memory, round, *, local_lr, momentum):
-        sent = round.train(x, local_lr)
-        v = momentum * memory["velocity"] + (round.share * sent).sum(1)
-        return x + v, {"velocity": v}
-
-    algorithm = own(step, memory={"velocity": "vector"}, local_lr="1/10", momentum="9/10")
-
-The same lines run on tensors, all replicas at once, in the engine, and on forms that are affine in the state and the
-noise where exact moments are asked for (``moments.affine_numbers``): where every operation keeps them affine, moments
-are exact; else the operation that does not is named, and runs are simulated.
-"""
+"""Algorithms of one's own, each given as one function that does a round."""
 
 from __future__ import annotations
 
@@ -40,11 +28,11 @@ each client, 0 then."""
 
 
 class StepError(ComputeError):
-    """What a user's step does is not what it has to; it says where."""
+    """Error of a user's step that does not do what it has to; it says where."""
 
 
 class Round(ABC):
-    """What a step is told of one round. All that is of clients has 0 for those who do not take part.
+    """One round as a user's step sees it. All values of clients are 0 for those who do not take part.
 
     Attributes:
         count: N_i, how often each client takes part, (replicas, clients, 1).
@@ -84,6 +72,7 @@ class Own(Algorithm):
 
     @property
     def name(self) -> str:
+        """The name of the step."""
         return self.round.name
 
     @property
@@ -107,14 +96,14 @@ class Own(Algorithm):
 
     @property
     def numbers(self) -> dict[str, Any]:
-        """By name, Fractions or rules."""
+        """The step's numbers by name, Fractions or rules."""
         return dict(self.round.numbers)
 
     def number(self, name: str) -> Any:
         return self.numbers.get(name)
 
     def with_numbers(self, **numbers: Any) -> Own:
-        """The same step with other numbers.
+        """Return this algorithm with other numbers for its step.
 
         Raises:
             ValueError: it has none of that name, or a value is out of bounds.
@@ -216,7 +205,7 @@ def numbers_at(kind: OwnRound, round: int | None, number: Callable[[Any], Any]) 
 
 
 def initial_memory(kind: OwnRound, x: Tensor, clients: int) -> Memory:
-    """What is remembered before round 0, for the iterates x (replicas, D)."""
+    """Return the memory before round 0, for the iterates x (replicas, D)."""
     each = torch.zeros(len(x), clients, x.shape[1], dtype=x.dtype, device=x.device)
     made = {VECTOR: torch.zeros_like(x), MODEL: x.clone(), CLIENTS: each}
     return {name: made[what].clone() for name, what in kind.memory}
@@ -257,6 +246,7 @@ class Refused(ValueError):
     """An operation of a step that is not followed; ``at`` says of whose step, and where."""
 
     def at(self, where: str) -> ValueError:
+        """Return this error with the place where it happened in front."""
         return type(self)(f"{where} {self}")
 
 

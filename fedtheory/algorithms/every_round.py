@@ -22,7 +22,7 @@ AVERAGES = {"participating": AverageParticipating(), "all": AverageAll()}
 
 @dataclass(frozen=True)
 class EveryRound(Algorithm):
-    """The same kind of round for ever."""
+    """Algorithm with one kind of round for ever."""
 
     round: ClientRound
     weighed: tuple[Fraction, ...] | None = None
@@ -34,14 +34,17 @@ class EveryRound(Algorithm):
 
     @property
     def local_steps(self) -> int:
+        """The local steps of a round."""
         return self.round.local_steps
 
     @property
     def local_lr(self) -> StepSize:
+        """The local step size."""
         return self.round.local_lr
 
     @property
     def global_lr(self) -> StepSize:
+        """The server's step size."""
         return self.round.server.global_lr
 
     @property
@@ -57,7 +60,9 @@ class EveryRound(Algorithm):
         return replace(self, round=replace(self.round, local_solver=solver))
 
     def objective_weight(self, clients: int) -> tuple[Fraction, ...]:
-        """Those that are given; else p_g / (clients of group g), where groups of clients weigh p_g."""
+        """Return the clients' weights in the objective: those that are given, else p_g / (clients of group g).
+
+        The latter holds where groups of clients weigh p_g."""
         if self.weighed is not None:
             return self.weighed
         parts = self.round.selection, self.round.aggregation

@@ -58,6 +58,7 @@ class Fast(Algorithm):
 
     @property
     def periodic(self) -> bool:
+        """Whether snapshots come at a fixed period."""
         return self.snapshot_period is not None
 
     @property

@@ -1,4 +1,4 @@
-"""What the server does with the aggregated update Delta of a round."""
+"""Server steps, which turn the aggregated update Delta of a round into the next model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Server(ABC):
     global_lr: StepSize
 
     def at(self, round: int) -> Server:
-        """The same with the step size of this round."""
+        """Return this server with the step size of one round."""
         this: Any = self
         return replace(this, global_lr=at_round(self.global_lr, round))
 

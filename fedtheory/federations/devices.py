@@ -1,4 +1,4 @@
-"""Where a federation computes, and in which precision."""
+"""Devices and floating-point precisions of computations."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from torch import Tensor
 
 
 class Placeable(Protocol):
+    """Protocol of objects whose tensors can be put on a device, in a precision."""
+
     def _place(self, device: torch.device, dtype: torch.dtype) -> None:
         """Put its tensors there."""
 
@@ -43,7 +45,7 @@ def find_device(device: str | torch.device = "auto") -> torch.device:
 
 
 def device_name(device: torch.device) -> str:
-    """What a run's record calls the device.
+    """Name the device for a run's record.
 
     >>> device_name(torch.device("cpu"))
     'cpu'

@@ -1,4 +1,4 @@
-"""What every federation offers, and the bookkeeping of who computes in a round."""
+"""The interface of federations, and the bookkeeping of the clients that compute in a round."""
 
 from __future__ import annotations
 
@@ -58,8 +58,9 @@ class Pairs:
 
     @classmethod
     def of_rounds(cls, mask: Tensor, replica_ids: Tensor, seed: int, first: int) -> list[Pairs]:
-        """Those of several rounds from the ``first`` on, for ``mask`` (rounds, replicas, clients), with keys drawn at
-        once."""
+        """Return the pairs of several rounds from the ``first`` on, for ``mask`` (rounds, replicas, clients).
+
+        Their keys are drawn at once."""
         round, client, replica, offsets, sizes = listed(mask)
         ids = replica_ids.index_select(0, replica)
         if len(mask) == 1:
@@ -74,22 +75,24 @@ class Pairs:
         ]
 
     def at_step(self, step: int) -> Pairs:
+        """Return these pairs at another local step."""
         return replace(self, step=step)
 
     def once(self, name: str, make: Callable[[], T]) -> T:
-        """What ``make`` returns, made once for all steps of these pairs."""
+        """Call ``make`` once for all steps of these pairs, and return its result."""
         if name not in self._known:
             self._known[name] = make()
         return cast(T, self._known[name])
 
     def drawn(self, name: str, make: Callable[[Pairs], Tensor]) -> Tensor:
-        """Of what ``make`` returns for all pairs that are drawn with these, (..., P), their own; made once."""
+        """Return these pairs' columns of ``make``'s tensor, (..., P), made once for all pairs that are drawn
+        together."""
         whole, start = self.drawn_with
         found = whole.once(name, lambda: make(whole))
         return found if whole is self else found[..., start : start + len(self)]
 
     def known(self, name: str) -> Tensor | None:
-        """What was ``drawn`` before under this name for these pairs, if it was."""
+        """Return the tensor that was ``drawn`` before under this name for these pairs, if it was."""
         whole, _ = self.drawn_with
         return None if name not in whole._known else self.drawn(name, lambda all: cast(Tensor, all._known[name]))
 
@@ -100,7 +103,7 @@ class Pairs:
 
     @property
     def sizes(self) -> np.ndarray:
-        """How many pairs each client has, (clients,) int64, in main memory."""
+        """The number of pairs of each client, (clients,) int64, in main memory."""
         return self.once("sizes", lambda: self.offsets.diff().cpu().numpy())
 
     @property
@@ -109,7 +112,7 @@ class Pairs:
         return self.drawn("place", lambda all: all.replica * (len(all.offsets) - 1) + all.client)
 
     def part(self, start: int, stop: int) -> Pairs:
-        """Those numbered ``start`` to ``stop - 1``.
+        """Return the pairs numbered ``start`` to ``stop - 1``.
 
         >>> pairs = Pairs.of(torch.tensor([[True, False], [True, True]]), torch.arange(2), seed=0, round=0)
         >>> pairs.part(1, 3).replica.tolist(), pairs.part(1, 3).offsets.tolist()
@@ -170,7 +173,7 @@ class Federation(ABC):
 
     @abstractmethod
     def to(self, device: torch.device | str = "cpu", dtype: torch.dtype | str = torch.float64) -> Federation:
-        """The same federation with its tensors on another device or in another precision ("float32", "float64").
+        """Return this federation with its tensors on another device or in another precision ("float32", "float64").
 
         Raises:
             ValueError: there is no such device here, or it is another precision.
@@ -196,23 +199,25 @@ class Federation(ABC):
         return local_steps(self, start, pairs, training, state)
 
     def local_change(self, start: Tensor, pairs: Pairs, training: LocalTraining, state: State) -> tuple[Tensor, State]:
-        """What ``local_update`` adds to ``start``, up to rounding, (P, D), and what the solver remembers then. This is
-        what the engine asks for."""
+        """Compute the change of ``start`` by ``local_update``, up to rounding, (P, D), and the solver's new state.
+
+        The engine calls this method."""
         x, state = self.local_update(start, pairs, training, state)
         return x - start, state
 
     def choose(self, training: LocalTraining, x: Tensor) -> Federation:
-        """The same federation for runs of this kind of training, with all that is chosen by measured speed decided;
-        ``x`` is a replica's, (1, D). Choices change results by rounding only."""
+        """Return this federation with all choices by measured speed made for runs of this kind of training.
+
+        ``x`` is a replica's model, (1, D). Choices change results by rounding only."""
         return self
 
     @property
     def choices(self) -> dict[str, str]:
-        """What ``choose`` has decided: a run that is taken up again goes on with the same."""
+        """The choices that ``choose`` has made. A resumed run uses them again."""
         return {}
 
     def with_choices(self, choices: Mapping[str, str]) -> Federation:
-        """The same federation with these decisions."""
+        """Return this federation with these choices."""
         return self
 
     def working(self) -> AbstractContextManager[object]:
@@ -220,7 +225,9 @@ class Federation(ABC):
         return nullcontext()
 
     def footprint(self, training: LocalTraining, x: Tensor, limit: int) -> Footprint:
-        """What a round holds besides models and updates, as far as it is known; ``x`` is a replica's, (1, D)."""
+        """Return the memory of a round besides models and updates, as far as it is known.
+
+        ``x`` is a replica's model, (1, D)."""
         return Footprint(0, 4 * x.nbytes, 0)
 
     def server_gradient(self, x: Tensor, replica_ids: Tensor, seed: int, round: int) -> Tensor:
@@ -244,13 +251,15 @@ class Federation(ABC):
         )
 
     def constants(self, region: Region | None = None) -> Constants:
-        """What is known of smoothness, strong_convexity, dissimilarity, dissimilarity_at_optimum and gradient_noise,
-        and of server_noise where there is any, on all of R^D or on ``region``; each with whether it is exact, a bound
-        in the safe direction, or an estimate."""
+        """Return the known constants, on all of R^D or on ``region``.
+
+        They are smoothness, strong_convexity, dissimilarity, dissimilarity_at_optimum and gradient_noise, and
+        server_noise where there is any. Each says whether it is exact, a bound in the safe direction, or an
+        estimate."""
         return Constants({})
 
     def exact_constants(self) -> dict[str, Fraction]:
-        """Those of ``constants`` on all of R^D that are known as Fractions."""
+        """Return the ``constants`` on all of R^D that are known as Fractions."""
         return {}
 
     def exact_squared_constants(self) -> dict[str, Fraction]:
@@ -258,8 +267,10 @@ class Federation(ABC):
         return {}
 
     def identity(self, server: bool = False) -> bytes:
-        """What tells this federation from others: the clients' gradients at three random points, and the levels of its
-        noise, with ``server`` the server's too."""
+        """Return bytes that tell this federation from others.
+
+        They are the clients' gradients at three random points, and the levels of its noise; with ``server``, also those
+        of the server's."""
         everyone = Pairs.of(torch.ones(1, self.clients, dtype=torch.bool), torch.zeros(1).long(), 0, 0)
         points = normals(words(0, Axis.GRADIENT_NOISE, torch.arange(3)), self.dimension)
         gradient = getattr(self, "exact_gradient", self.gradient)
@@ -357,7 +368,7 @@ class ConvexFederation(ExactFederation):
         return gradient + self.felt(self.draw_noise(pairs, gradient.dtype), x)
 
     def felt(self, noise: Tensor, x: Tensor) -> Tensor:
-        """What of the noise there is at x."""
+        """Return the part of the noise that acts at x."""
         return noise * (x > 0) if self.noise == ONE_SIDED else noise
 
     def draw_noise(self, pairs: Pairs, dtype: torch.dtype = torch.float64) -> Tensor:
@@ -365,7 +376,7 @@ class ConvexFederation(ExactFederation):
         return self.noise_of(refined(self.noise_keys(pairs), pairs.step), dtype)
 
     def noise_keys(self, pairs: Pairs) -> Tensor:
-        """What the noise of a round's steps is drawn from, (P,), to be refined by the step."""
+        """Return the keys, (P,), from which the noise of a round's steps is drawn once each step has refined them."""
 
         def draw(pairs: Pairs) -> Tensor:
             client = torch.zeros_like(pairs.client) if self.noise == COMMON else pairs.client

@@ -1,4 +1,4 @@
-"""What convex federations are given: numbers, diagonals, weights, and the laws of their noise by name."""
+"""Checks of the arguments of convex federations: numbers, diagonals, weights, and the laws of their noise by name."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ SKEWED = re.compile(r"two-point ([2-9]|[1-9][0-9]{1,2})")
 
 
 def rise_of(noise: str) -> int | None:
-    """How many times its level two-point noise rises: 1 for fair signs; a for "two-point a", a = 2, ..., 999, which is
-    a with probability 1/(1 + a^2) and else -1/a, times the level: of mean 0 and variance 1. ``None`` for other laws.
+    """Return how many times its level two-point noise rises, or ``None`` for other laws.
+
+    It is 1 for fair signs. "two-point a", a = 2, ..., 999, is a with probability 1/(1 + a^2) and else -1/a, times the
+    level: of mean 0 and variance 1.
 
     >>> rise_of("two-point"), rise_of("two-point 13"), rise_of("gaussian")
     (1, 13, None)
@@ -64,7 +66,7 @@ def checked_weights(values: Sequence, clients: int) -> tuple[Fraction, ...]:
 
 
 def check_convex(hessians: np.ndarray, mean: np.ndarray) -> None:
-    """Of Hessians in floats, (M, D, D), and that of F, (D, D).
+    """Check the clients' Hessians in floats, (M, D, D), and the Hessian of F, (D, D).
 
     Raises:
         ValueError: one of them has an eigenvalue below 0, or that of F is singular, up to rounding.

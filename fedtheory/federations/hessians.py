@@ -44,7 +44,7 @@ class Products(ABC):
 
     @abstractmethod
     def to(self, device: torch.device | str, dtype: torch.dtype) -> Products:
-        """The same on another device or in another precision."""
+        """Return these products on another device or in another precision."""
 
     def times(self, v: Tensor, pairs: Pairs) -> Tensor:
         """H_i v of each pair's client i, for v (P, D)."""
@@ -82,7 +82,7 @@ def joined(parts: list[Tensor], rows: Tensor) -> Tensor:
 
 
 class Entrywise(Part):
-    """By diagonals, ``entries`` (rows, D) or (D,)."""
+    """Products with diagonal matrices, ``entries`` (rows, D) or (D,)."""
 
     def __init__(self, entries: Tensor) -> None:
         self.entries = entries
@@ -132,7 +132,7 @@ class CommonDiagonal(Diagonal):
 
 
 class Alike(Part):
-    """By one matrix, (D, D)."""
+    """Products with one matrix, (D, D), for all rows."""
 
     def __init__(self, matrix: Tensor) -> None:
         self.matrix = matrix
@@ -145,7 +145,7 @@ class Alike(Part):
 
 
 class Batched(Part):
-    """By a matrix for each tile: layers of them, (tiles, D, D) each."""
+    """Products with a matrix for each tile, given in layers, (tiles, D, D) each."""
 
     def __init__(self, layers: list[Tensor]) -> None:
         self.layers = layers
@@ -231,11 +231,13 @@ class Dense(_Full):
 
 
 class Tiles(NamedTuple):
-    """Where pairs go: so many clients make a block, in which layer l has a tile of every client with more than
-    l * ``TILE`` pairs.
+    """The rows of pairs in tiles of ``TILE`` rows, a client each.
 
-    ``slot`` (P,) is each pair's row, ``pair`` (rows,) each row's pair: empty rows repeat one, and nobody looks at what
-    comes of it. ``blocks`` has the clients of each layer's tiles, as a range where nearly all of it are wanted: reading
+    Blocks have a fixed number of clients. In a block, layer l has a tile of every client with more than l * ``TILE``
+    pairs.
+
+    ``slot`` (P,) is each pair's row, ``pair`` (rows,) each row's pair. Empty rows repeat a pair, and their results are
+    not used. ``blocks`` has the clients of each layer's tiles, as a range where nearly all of it are wanted: reading
     matrices in order costs less than picking them out.
     """
 
@@ -245,7 +247,7 @@ class Tiles(NamedTuple):
 
     @classmethod
     def of(cls, pairs: Pairs, together: int) -> Tiles:
-        """With ``together`` clients that take part in a block."""
+        """Place the pairs, with ``together`` participating clients in a block."""
         from ..loops.participant_lists import place_in_tiles
 
         sizes, device = pairs.sizes, pairs.client.device

@@ -30,12 +30,13 @@ CACHE = 2**21
 in a processor's cache."""
 
 MORE = 8
-"""So many times more with dense Hessians: of many pairs a client, parts with few clients would make small products."""
+"""Factor of the cache with dense Hessians: of many pairs a client, parts with few clients would make small products."""
 
 
 def linear_footprint(fed: Quadratic, training: LocalTraining, x: Tensor) -> Footprint:
-    """Of a pair: points, and the noise of all its steps with what it is drawn from. Dense Hessians have empty rows in
-    tiles, and what a matrix times x - c takes."""
+    """Return the memory of a round: of a pair, its points, and the noise of all its steps with the keys of it.
+
+    Dense Hessians also have empty rows in tiles, and what a matrix times x - c takes."""
     noisy = 0 if fed.deterministic else training.steps
     pair = (8 + 4 * noisy) * x.nbytes + noisy * 64
     full = fed.products.matrices.nbytes if isinstance(fed.products, Common | Dense) else 0
@@ -78,7 +79,7 @@ def _entrywise(fed: Quadratic, products: Diagonal, start: Tensor, pairs: Pairs, 
 
 
 def closed_form(fed: Quadratic, products: Diagonal, training: LocalTraining) -> Tensor | None:
-    """By what x - c is multiplied for y_K, (M, D) or (1, D), where all steps are made at once."""
+    """Return the factors that turn x - c into y_K - c, (M, D) or (1, D), if all steps are made at once."""
     if not fed.deterministic or training.steps == 1 or isinstance(training.lr, tuple):
         return None
     return products.moved(training.sizes, training.proximal).diagonals

@@ -31,7 +31,8 @@ class LocalTraining:
         return self.lr if isinstance(self.lr, tuple) else (self.lr,) * self.steps
 
     def pulled(self, x: Tensor, start: Tensor, gradient: Tensor) -> Tensor:
-        """What the solver gets, for a gradient at x of a client that started at ``start``."""
+        """Add the proximal term to a gradient at x of a client that started at ``start``; the sum goes to the
+        solver."""
         return gradient + self.proximal * (x - start) if self.proximal > 0 else gradient
 
 

@@ -287,7 +287,7 @@ class Logistic(ConvexFederation):
         return self._known.optimum
 
     def present(self, pairs: Pairs) -> Iterator[tuple[slice, slice]]:
-        """For each client that takes part: its span of pairs and its rows."""
+        """Yield the span of pairs and the span of rows of each client that takes part."""
         ends = pairs.sizes.cumsum().tolist()
         for i, (start, stop) in enumerate(pairwise([0, *ends])):
             if stop > start:

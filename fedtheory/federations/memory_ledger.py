@@ -1,4 +1,4 @@
-"""How much memory a computation takes at most: its tensors' bytes, counted while it runs once."""
+"""Peak memory of a computation: its tensors' bytes, counted while it runs once."""
 
 from __future__ import annotations
 

@@ -233,7 +233,7 @@ class Network(Evaluated):
         return done.models, {name: _widened(value, state[name]) for name, value in done.state.items()}
 
     def choose(self, training: LocalTraining, x: Tensor) -> Network:
-        """With the path that is fastest for batches of this size, by a trial on a few clients."""
+        """Choose the path that is fastest for batches of this size, by a trial on a few clients."""
         if self.path != "auto" or (self.batch_size is None and self.unbiased):
             return self
         if self.model.statistics:  # what batches change is followed pair by pair
@@ -254,7 +254,7 @@ class Network(Evaluated):
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """With the worker processes, if there are to be any."""
+        """Run the worker processes meanwhile, if there are to be any."""
         if self.workers == 0 or self._device.type != "cpu":
             yield
             return
@@ -301,8 +301,8 @@ class Network(Evaluated):
         return Pairs(client, replica, replica_ids, offsets, seed, round, _known={"sizes": sizes})
 
     def visits(self, pairs: Pairs, first: int, steps: int) -> Visits:
-        """Which of ``samples`` each pair uses in the steps ``first`` to ``first + steps - 1``, and the keys of what is
-        drawn besides."""
+        """Return the ``samples`` that each pair uses in the steps ``first`` to ``first + steps - 1``, and the keys of
+        other draws."""
         return self._drawn(pairs, self._batches, first, steps)
 
     def _drawn(self, pairs: Pairs, batches: Minibatches, first: int, steps: int) -> Visits:

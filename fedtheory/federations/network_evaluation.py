@@ -1,4 +1,4 @@
-"""What a network says of its points in evaluation: exact losses and gradients, and accuracies."""
+"""Exact losses and gradients of a network, and its accuracies, in evaluation mode."""
 
 from __future__ import annotations
 

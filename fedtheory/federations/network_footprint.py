@@ -1,4 +1,4 @@
-"""How much memory a network's training and evaluation take, measured on a trial."""
+"""Memory of a network's training and evaluation, measured on a trial."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from ..neural.flat import FlatModel
 
 
 def some(samples: Samples, rows: slice) -> Samples:
-    """Those of the samples, as views."""
+    """Return the samples in these rows, as views."""
     return Samples(samples.features[rows], samples.labels[rows], samples.mean, samples.std)
 
 

@@ -63,11 +63,12 @@ class PiecewiseLinear:
 
     @cached_property
     def base(self) -> Fraction:
+        """The intercept of the first piece."""
         return self.at_zero - sum((d * max(-t, Fraction(0)) for t, d in self.hinges), Fraction(0))
 
     @cached_property
     def intercepts(self) -> tuple[Fraction, ...]:
-        """On piece j, g(x) = intercepts[j] + slopes[j] x."""
+        """The pieces' values at 0 if continued: on piece j, g(x) = intercepts[j] + slopes[j] x."""
         found = [self.base]
         for t, d in self.hinges:
             found.append(found[-1] - d * t)
@@ -107,7 +108,7 @@ class PiecewiseLinear:
         return max(self(x) ** 2 for x in self.breakpoints or (Fraction(0),))
 
     def minimiser(self) -> Fraction | None:
-        """Where the integral of g is least; ``None`` where it has no minimum or several."""
+        """Return the point at which the integral of g is least; ``None`` where it has no minimum or several."""
         ends = (self.breakpoints[0], self.breakpoints[-1]) if self.breakpoints else (Fraction(0),) * 2
         left = -self.slopes[0] if self.slopes[0] != 0 else self(ends[0])  # the sign of g far out
         right = self.slopes[-1] if self.slopes[-1] != 0 else self(ends[1])
@@ -204,12 +205,12 @@ class Piecewise(ConvexFederation):
 
     @cached_property
     def shares(self) -> tuple[Fraction, ...]:
-        """By kind, its share of the clients."""
+        """The share of each kind of client among the clients."""
         return tuple(Fraction(count, self.clients) for count in self.multiplicities)
 
     @cached_property
     def mean_gradient(self) -> tuple[PiecewiseLinear, ...]:
-        """By coordinate, that of F."""
+        """The gradient of F, by coordinate."""
         total = [PiecewiseLinear([0])] * self.dimension
         for share, row in zip(self.shares, self.gradients, strict=True):
             total = [mean.plus(g, share) for mean, g in zip(total, row, strict=True)]

@@ -246,7 +246,7 @@ class Quadratic(Placed, ConvexFederation):
 
     @property
     def mean_hessian(self) -> np.ndarray:
-        """The same in floats; of equal weights the mean of ``hessians``."""
+        """The Hessian of F in floats; for equal weights, the mean of ``hessians``."""
         return self.hessians.mean(0) if self.objective_weight is None else self.exact_hessian.astype(float)
 
     @cached_property
@@ -313,6 +313,7 @@ class Quadratic(Placed, ConvexFederation):
 
     @cached_property
     def has_common_hessian(self) -> bool:
+        """Whether all clients have the same Hessian."""
         return bool((self._given == self._given[0]).all())
 
     @cached_property

@@ -14,7 +14,7 @@ from .hessians import Products
 
 
 class Placed:
-    """What ``Quadratic`` computes with, from what it knows."""
+    """Tensors that ``Quadratic`` computes with, made from its exact numbers."""
 
     if TYPE_CHECKING:  # the federation's
         tilted: bool
@@ -55,7 +55,7 @@ class Placed:
 
     @cached_property
     def products(self) -> Products:
-        """Those of the Hessians."""
+        """Products with the clients' Hessians."""
         return self._given_products.to(*self._where)
 
     @cached_property

@@ -75,7 +75,8 @@ class Forms:
 
 
 def squares(hessian: np.ndarray) -> dict[str, np.ndarray]:
-    """Forms A with y^T A y the observables |x - x*|^2, |grad F(x)|^2 and F(x) - F* at x = x* + y, (..., d, d)."""
+    """Return the matrices A of the observables y^T A y at x = x* + y, (..., d, d): |x - x*|^2, |grad F(x)|^2 and F(x) -
+    F*."""
     identity = np.broadcast_to(identity_like(hessian), hessian.shape)
     half: object = Fraction(1, 2) if hessian.dtype == object else 0.5
     return {"squared_distance": identity, "squared_gradient": product(hessian, hessian), "gap": hessian * half}

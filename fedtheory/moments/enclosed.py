@@ -210,7 +210,7 @@ MOST_WORK = 2 * 10**10
 """The most products that powers may take; each is some 20 to 100 ns."""
 
 LARGE, NOTHING = 8, 1200
-"""From so many numbers on a far state is the limit, where less than 2^-1200 is left of what came before."""
+"""The least size of a state that is replaced by its limit far out, where less than 2^-1200 is left of the past."""
 
 
 def _column_of(numbers: list[arb]) -> arb_mat:

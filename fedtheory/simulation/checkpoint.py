@@ -99,6 +99,7 @@ class Checkpoints:
         self.pending.extend(rows)
 
     def maybe_save(self, next_round: int, state: State) -> None:
+        """Save the state, if a checkpoint is due before this round."""
         if self.directory is not None and next_round % self.every == 0:
             self._save(next_round, state)
 
@@ -152,7 +153,7 @@ def _shape_of(state: State, name: str) -> tuple[int, ...]:
 
 
 def known_choices(directory: str | Path | None) -> dict[str, str] | None:
-    """What the run that is kept in ``directory`` has chosen by measured speed; ``None`` if there is none."""
+    """Read the choices by measured speed of the run that is kept in ``directory``; ``None`` if there is none."""
     tags = [] if directory is None else sorted(Path(directory).glob("replica-*/run.json"))
     found = _read_label(tags[0]).get("choices") if tags else None
     return found if isinstance(found, dict) else None

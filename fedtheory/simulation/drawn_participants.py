@@ -1,6 +1,6 @@
-"""Who takes part in the next rounds, drawn for several rounds at once: no draw depends on x, but where snapshots adapt.
+"""Draws of the participants of several rounds at once: no draw depends on x, but where snapshots adapt.
 
-What is drawn for a round is the same whichever rounds it is drawn with, so nothing depends on how many there are.
+The draw for a round does not depend on the rounds that are drawn with it, so nothing depends on how many there are.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ DRAWS = 2**18
 
 
 WEIGHTS = "weights"
-"""Under which pairs know the weights of their updates, of rules that go by counts."""
+"""Name under which pairs keep the weights of their updates, for rules that go by counts."""
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """Who takes part in one round.
+    """The participants of one round.
 
     Attributes:
         of_kind: in which replicas the round is of the first kind, and of the second, (2, replicas); ``None`` where
@@ -46,7 +46,8 @@ class Drawn:
     """Of several kinds: the replicas of each."""
 
     def chosen(self, which: tuple[int, ...]) -> Tensor | None:
-        """In which replicas the round is of one of these kinds; ``None``: in all."""
+        """Return the mask of the replicas in which the round is of one of these kinds; ``None`` stands for all
+        replicas."""
         return None if self.of_kind is None or len(which) == len(self.of_kind) else self.of_kind[which[0]]
 
 
@@ -61,11 +62,11 @@ class Participants:
         self.ahead: list[Drawn] = []
 
     def step(self, state: State) -> Drawn:
-        """Those of the next round, before which ``state`` is."""
+        """Draw the participants of the next round, from the ``state`` before it."""
         return self.steps(state, lambda ahead: 1)[0]
 
     def steps(self, state: State, number: Callable[[list[Drawn]], int]) -> list[Drawn]:
-        """Those of the next rounds: of those that are drawn, the first ``number``."""
+        """Draw the participants of the next rounds, and return the first ``number`` of those that are drawn."""
         if not self.ahead:
             room = 1 if self.plan.adaptive else DRAWS // (len(self.ids) * self.plan.federation.clients)
             most = max(1, min(room, self.plan.rounds - self.next))

@@ -30,7 +30,7 @@ CACHED = 2**16
 """Bytes of the iterates of the rounds of one call, with Gaussian noise: so these, and what is computed of them, stay in
 a cache."""
 AT_ONCE = 8 * CACHED
-"""The same without noise, where a call takes longer than its rounds."""
+"""The size of a call without noise, where a call takes longer than its rounds."""
 KEYS = 4 * CACHED
 """Bytes of what the noise of the rounds of one call is drawn from."""
 
@@ -78,7 +78,7 @@ class Several:
 
     @cached_property
     def moved(self) -> Tensor | None:
-        """By what x - c is multiplied for a client's update, (M, D) or (1, D), where all its steps are made at once."""
+        """The factors of x - c in a client's update, (M, D) or (1, D), where all its steps are made at once."""
         return closed_form(self.fed, self.products, self.kind.training)
 
     @property

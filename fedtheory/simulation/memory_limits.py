@@ -1,4 +1,4 @@
-"""How much of a simulation is held at once: replicas and pairs are chunked so that a stated limit is kept."""
+"""Memory limits: replicas and pairs are chunked so that a simulation keeps a stated limit."""
 
 from __future__ import annotations
 
@@ -81,6 +81,7 @@ class Needs:
 
     @classmethod
     def of(cls, plan: Plan, limit: int) -> Needs:
+        """Predict the needs of a plan under this limit."""
         fed, clients = plan.federation, plan.federation.clients
         one = State.initial(plan, torch.zeros(1, dtype=torch.int64, device=plan.device))
         cohorts = [own.cohort for own in plan.setting.algorithm.own_cohorts]
@@ -100,7 +101,8 @@ class Needs:
         return cls(need.base, need.pair, replica, recorded, chunk, most, need.together, drawn, ahead, Several.of(plan))
 
     def bytes(self, replicas: int, together: int, pairs: int) -> int:
-        """Of ``replicas``, of which so many advance ``together``, with so many ``pairs`` training at a time."""
+        """Return the bytes for ``replicas``, with ``together`` of them advancing at once and ``pairs`` training at a
+        time."""
         held = self.base + replicas * self.recorded + together * self.replica + pairs * self.pair
         return held + self.drawn_ahead(together)
 
@@ -122,8 +124,9 @@ def settled(plan: Plan, known: Mapping[str, str] | None) -> Plan:
 
 
 def chunks(plan: Plan, replicas: int, limit: int | None = None) -> tuple[int, int | None]:
-    """How many replicas advance together, and how many (replica, client) pairs train together: all (``None``), or a
-    power of two, which small differences of what was measured do not change.
+    """Choose the numbers of replicas that advance together and of (replica, client) pairs that train together.
+
+    Pairs are all (``None``), or a power of two, which small differences of what was measured do not change.
 
     Raises:
         ValueError: one pair of one replica, and what is recorded of all, need more than the limit.

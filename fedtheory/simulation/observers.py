@@ -1,4 +1,4 @@
-"""What is watched along a run: observers, each with what it needs and what it records."""
+"""Observers of theory: distances, gradients, gaps, accuracies, snapshots and peaks along a run."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class TrainingAccuracy(Observer):
 
 @dataclass(frozen=True)
 class Snapshots(Observer):
-    """Of adaptive snapshots: the probability q_r, and 1 if round r is a snapshot, else 0."""
+    """Observer of adaptive snapshots: the probability q_r, and 1 if round r is a snapshot, else 0."""
 
     every: int = 1
     names = ("snapshot_probability", "snapshot")
@@ -174,12 +174,14 @@ OBSERVERS: dict[str, type[Observer]] = {
     "traffic": Traffic,
     "weights": Weights,
 }
-"""Those that go by a name."""
+"""Observers that can be given by name."""
 
 
 def usual(federation: Federation, record_every: int) -> list[Observer | str]:
-    """What is watched where nobody says what: squared distance and gradient of convex problems, the accuracy of
-    networks on test points, or on training points where there are no others, in the recorded rounds."""
+    """Return the default observers of a federation.
+
+    Convex problems have squared distance and gradient. Networks have the accuracy on test points, or on training points
+    where there are no others, in the recorded rounds."""
     if isinstance(federation, ConvexFederation):
         return [*OBSERVABLES]
     if isinstance(federation, Evaluated):

@@ -109,9 +109,11 @@ def _summary(values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 @dataclass(frozen=True)
 class Traffic(Observer):
-    """What was sent before round r: ``bytes_sent``, D numbers of the run's precision to each participant and D back;
-    ``clients_trained``, the participants of all rounds; and ``snapshots_taken``, the rounds of the algorithm's first
-    kind, such as FAST's snapshots. All count from round 0; a client drawn twice in a round counts once."""
+    """Observer of the traffic before round r.
+
+    ``bytes_sent`` counts D numbers of the run's precision to each participant and D back. ``clients_trained`` counts
+    the participants of all rounds. ``snapshots_taken`` counts the rounds of the algorithm's first kind, such as FAST's
+    snapshots. All count from round 0; a client drawn twice in a round counts once."""
 
     every: int = 1
     names = ("bytes_sent", "clients_trained", "snapshots_taken")

@@ -1,4 +1,4 @@
-"""How far a simulation is, as a line on standard error."""
+"""Progress of a simulation, as a line on standard error."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ProgressBar:
             self.stream.flush()
 
     def line(self, done: int, total: int, seconds: float) -> str:
-        """What is shown after so many seconds.
+        """Return the line that is shown after so many seconds.
 
         >>> bar = ProgressBar()
         >>> bar.first = 0
