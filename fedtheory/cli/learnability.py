@@ -1,4 +1,4 @@
-"""What can be learned: capacity, relatedness and the theorems' bounds on real data."""
+"""Command on learnability: capacity, relatedness and the theorems' bounds on real data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the exit statuses of all commands mean (docs/exit-statuses.md), and how errors become one of them."""
+"""Exit statuses of all commands (docs/exit-statuses.md), and how errors become one of them."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ NAMES = tuple(ENTRIES)
 
 
 def entry(name: str) -> Entry:
-    """What the catalogue knows of a data set.
+    """Look up a data set in the catalogue.
 
     Raises:
         ValueError: for an unknown name, with the nearest known one.

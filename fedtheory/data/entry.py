@@ -1,4 +1,4 @@
-"""What the catalogue knows of a data set: its sizes, its files, and where they can be downloaded."""
+"""Entries of the catalogue: a data set's sizes, its files, and where they can be downloaded."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ class Download:
 
     @property
     def name(self) -> str:
+        """The file's name, the last part of the address."""
         return self.url.rsplit("/", 1)[1]
 
     @property
     def status(self) -> str:
-        """What is known of the checksum, in words."""
+        """The state of the checksum, in words."""
         if not self.checksum:
             return "unverified: no published checksum found"
         kind = self.checksum.split(":")[0].upper().replace("SHA", "SHA-")

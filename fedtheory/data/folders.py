@@ -1,4 +1,4 @@
-"""Where the files of data sets are looked for, and where downloads and parsed arrays go."""
+"""Folders of data sets: those that are searched, and those for downloads and parsed arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def cache_folder() -> Path:
 
 
 def own_folder(name: str) -> Path:
-    """Where a download of this data set goes: below ``FEDTHEORY_DATA``, or in the user's cache."""
+    """Return the folder for a download of this data set: below ``FEDTHEORY_DATA``, or in the user's cache."""
     named = os.environ.get(FOLDER_VARIABLE)
     return (Path(named) if named else cache_folder()) / name
 

@@ -22,7 +22,7 @@ from .work_units import Unit, finished, seconds, units_of
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How files are run.
+    """Options of running files.
 
     Attributes:
         store: where runs are kept.
@@ -48,7 +48,7 @@ class RunOptions:
     device: str | None = None
 
     def executors(self) -> MakeExecutor | None:
-        """What runs the units; ``None`` for this process.
+        """Return the executor of the units; ``None`` for this process.
 
         Raises:
             ValueError: both workers and a scheduler, a number below 0, or a scheduler that does not answer.
@@ -62,7 +62,7 @@ class RunOptions:
 
 @dataclass
 class Report:
-    """What became of files.
+    """Report on the run of files.
 
     Attributes:
         contents: the results of each file, those of all its units that are done.
@@ -238,4 +238,5 @@ def _of(path: Path, text: str) -> str:
 
 
 def unique(texts: Iterable[str]) -> list[str]:
+    """Drop repeated texts and keep the order."""
     return list(dict.fromkeys(texts))

@@ -1,4 +1,4 @@
-"""What a text says of its tables, as comparisons of cells: each is data, and is computed from the printed numbers."""
+"""Comparisons of cells that a text makes of its tables: each is data, and is computed from the printed numbers."""
 
 from __future__ import annotations
 
@@ -53,6 +53,7 @@ class Comparison(Strict):
         """Each comparison that it makes."""
 
     def chosen(self, printed: Sequence[Table], wanted: Mapping[str, str | Sequence[str]]) -> tuple[Cell, ...]:
+        """Return the cells of this edition and these tables that match ``wanted``."""
         mine = [table for table in printed if table.edition == self.edition]
         return tuple(cell for cell in cells(mine, self.tables, **self.cells) if cell.matches(wanted))
 

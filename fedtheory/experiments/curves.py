@@ -30,7 +30,7 @@ MEAN_NOISE, SHOWN = 1e-4, 12
 
 
 class Word(Strict):
-    """What a part of a file's name says.
+    """Meaning of a part of a file's name.
 
     Attributes:
         group: of the pattern.
@@ -118,12 +118,13 @@ class Curve:
     digest: str
 
     def statistic(self) -> str:
+        """Write mean and deviation as the tables print them."""
         return f"{self.mean:.2f}±{self.deviation:.1f}"
 
 
 @dataclass
 class Compared:
-    """What the curves say of the printed numbers.
+    """Comparison of the curves with the printed numbers.
 
     Attributes:
         agree: how many cells are the statistic of a curve of their labels.
@@ -142,13 +143,13 @@ class Compared:
 
 
 def read_rule(paper: str, root: Path | None = None) -> Curves | None:
-    """How a paper's published curves are read; ``None`` if there are none."""
+    """Read the rule by which a paper's published curves are read; ``None`` if there are none."""
     path = (root or folder()) / paper / "curves.toml"
     return read_toml(path, Curves) if path.exists() else None
 
 
 def archive_path(rule: Curves) -> Path:
-    """Where the archive is.
+    """Find the archive.
 
     Raises:
         FileNotFoundError: it is not in ``FEDTHEORY_DATA``.
@@ -243,7 +244,7 @@ def copies(curves: Sequence[Curve]) -> list[list[Curve]]:
 
 
 def to_json(paper: str, compared: Compared, path: Path) -> dict[str, Any]:
-    """What was computed, with the archive that it was computed from."""
+    """Return the comparison as plain content, with the archive that it was computed from."""
     return {
         "paper": paper,
         "archive": path.name,

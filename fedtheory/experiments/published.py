@@ -1,4 +1,4 @@
-"""What is published beside an experiment file: read, checked, and compared with runs that are made again."""
+"""Published results beside an experiment file: read, checked, and compared with runs that are made again."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Kept(Strict):
 
 
 def read_kept(path: Path, experiment: Experiment) -> dict[str, Any] | None:
-    """What is published of an experiment file, checked; ``None`` if nothing is.
+    """Read and check the published results of an experiment file; ``None`` if there are none.
 
     Raises:
         ValueError: it is damaged, or is of this very file but has runs or statistics that the file does not ask for.
@@ -123,6 +123,7 @@ def read_kept(path: Path, experiment: Experiment) -> dict[str, Any] | None:
 
 
 def damaged(text: str) -> str:
+    """Say that published results are damaged, and what is allowed."""
     return (
         f"{text}\nthe results that are published there are damaged: allowed is the file as --publish wrote it, or none"
     )

@@ -15,12 +15,12 @@ from .printed_tables import Cell, Table, cells, folder, half_unit, tables
 from .reading import Listed, Strict, read_toml
 
 SHOWN = 4
-"""So many of the cells behind a finding are written out."""
+"""The most cells behind a finding that are written out."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found.
+    """Finding of a check.
 
     Attributes:
         tables: the tables it is about.
@@ -37,6 +37,7 @@ class Finding:
     verdict: str
 
     def data(self) -> dict[str, str]:
+        """Return the fields as a dictionary."""
         return asdict(self)
 
 
@@ -117,7 +118,7 @@ class Twice(Strict):
 
 
 class Checks(Strict):
-    """What is checked of a paper's tables besides that cells of the same labels agree."""
+    """Checks of a paper's tables besides that cells of the same labels agree."""
 
     statements: Listed[Statement] = ()
     same: Listed[Twice] = ()
@@ -153,7 +154,7 @@ def check(paper: str, root: Path | None = None) -> tuple[Finding, ...]:
 
 
 def judge(statement: Statement, printed: Sequence[Table]) -> Finding:
-    """What the printed numbers have to say of a statement.
+    """Judge a statement by the printed numbers.
 
     Raises:
         ValueError: a reading that compares nothing.

@@ -33,7 +33,7 @@ def steps(result: Mapping[str, Any]) -> Iterator[tuple[int, dict[str, float]]]:
 
 
 def settings_of(unit: Unit) -> dict[str, str]:
-    """What a run is of, flat, for a tracker's table of parameters."""
+    """Flatten a unit's setting, for a tracker's table of parameters."""
     flat = {"experiment": unit.experiment, "setting": unit.point, "seed": str(unit.seed)}
     for part in ("federation", "algorithm", "participation"):
         flat |= {f"{part}.{key}": str(value) for key, value in unit.content[part].items()}
@@ -48,6 +48,7 @@ class TensorBoard:
         self.target = target or "runs"
 
     def record(self, unit: Unit, result: Mapping[str, Any]) -> None:
+        """Write the setting and the values of a run."""
         writer = self.make(f"{self.target}/{_plain(unit.name)}")
         writer.add_text("setting", "\n".join(f"{key} = {value}  " for key, value in settings_of(unit).items()))
         for round, values in steps(result):
@@ -56,6 +57,7 @@ class TensorBoard:
         writer.close()
 
     def close(self) -> None:
+        """Do nothing: each run's writer is closed already."""
         return None
 
 
@@ -68,6 +70,7 @@ class MLflow:
             self.mlflow.set_tracking_uri(target)
 
     def record(self, unit: Unit, result: Mapping[str, Any]) -> None:
+        """Log the setting and the values of a run."""
         self.mlflow.set_experiment(unit.experiment)
         with self.mlflow.start_run(run_name=f"{unit.point}, seed {unit.seed}"):
             self.mlflow.log_params(settings_of(unit))
@@ -75,6 +78,7 @@ class MLflow:
                 self.mlflow.log_metrics(values, step=round)
 
     def close(self) -> None:
+        """Do nothing: each run is ended already."""
         return None
 
 
@@ -85,12 +89,14 @@ class WeightsAndBiases:
         self.wandb, self.project = _imported("wandb", "wandb"), target or "fedtheory"
 
     def record(self, unit: Unit, result: Mapping[str, Any]) -> None:
+        """Log the setting and the values of a run."""
         run = self.wandb.init(project=self.project, name=unit.name, config=settings_of(unit), reinit=True)
         for round, values in steps(result):
             run.log(values, step=round)
         run.finish()
 
     def close(self) -> None:
+        """Do nothing: each run is finished already."""
         return None
 
 

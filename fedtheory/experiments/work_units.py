@@ -27,7 +27,7 @@ from .construction import observers, setting, statistics
 from .grid import ExperimentFile, Point, with_values
 
 CHECKPOINTS = 20
-"""So many in a run, unless the file says how often."""
+"""The number of checkpoints of a run, unless the file says how often."""
 CLOCK = 5.0
 """Seconds between notes of the time that a unit has taken."""
 
@@ -58,10 +58,12 @@ class Unit:
 
     @property
     def name(self) -> str:
+        """The name of the unit: experiment, setting and seed."""
         return f"{self.experiment}, {self.point}, seed {self.seed}"
 
     @property
     def result_path(self) -> Path:
+        """The path of the unit's result."""
         return Path(self.folder) / "result.json"
 
 
@@ -148,7 +150,9 @@ def finished(unit: Unit) -> dict[str, Any] | None:
 
 
 def asked_for(content: Mapping[str, Any]) -> dict[str, Any]:
-    """What decides a unit's numbers: the content without titles, reasons, seeds of others, and what costs time only."""
+    """Return the content that decides a unit's numbers.
+
+    It lacks titles, reasons, seeds of others, and what costs time only."""
     words = ("title", "paper", "reproduces", "likeness", "chosen", "labels")
     asked = {key: value for key, value in content.items() if key not in words}
     aside = ("seeds", "checkpoint_every", "device")
@@ -265,7 +269,7 @@ def commit() -> str:
 
 
 def data_copy(federation: Any) -> str:
-    """Which copy of which data a federation is of; empty for one that is made up."""
+    """Name the data of a federation and which copy they are; empty for data that are made up."""
     dataset = getattr(federation, "dataset", None)
     if dataset is None:
         return ""

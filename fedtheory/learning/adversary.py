@@ -22,7 +22,8 @@ MOST_DRAWS = 2**28
 
 
 class Hidden(NamedTuple):
-    """How many samples at x_2 each client has, (replicas, clients), and who takes part, of the same shape."""
+    """Counts of samples at x_2 of each client, (replicas, clients), and the clients that take part, of the same
+    shape."""
 
     rare: Tensor
     counts: Tensor

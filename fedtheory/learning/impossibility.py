@@ -16,7 +16,7 @@ from ..participation.probabilities import check_count
 from .tails import LARGEST_EXACT, binomial_tail, check_probability, log_tail
 
 CLAIMED_PROBABILITY = Fraction(1, 20)
-"""What Theorem 1 claims."""
+"""The probability that Theorem 1 claims."""
 
 LEARNERS = ("deterministic", "any")
 """A learner that returns one hypothesis for one data set; or one that may draw lots."""
@@ -162,13 +162,15 @@ def shown_at_most(spare: int, share: Any = Fraction(1, 2)) -> Fraction:
 
 
 def reachable_error(omega: Any, classes: int, samples: int, confidence: Any) -> float:
-    """What every learner that fits its data stays below, whatever m n of the N samples it is given:
+    """Return an error that every learner that fits its data stays below, whatever m n of the N samples it is given.
+
+    With probability at least 1 - delta it is below
 
         1 - omega + sqrt(log(|H|/delta)/(2 N)),
 
-    with probability at least 1 - delta, for a class of ``classes`` hypotheses, one of which is the target. At most
-    (1 - omega) N samples are missing, so that a hypothesis that fits the others errs on so many; Hoeffding's inequality
-    for each hypothesis. So no process leaves more error than 1 - omega in the limit, and ``certain_failure`` is sharp.
+    for a class of ``classes`` hypotheses, one of which is the target. At most (1 - omega) N samples are missing, so
+    that a hypothesis that fits the others errs on so many. Hoeffding's inequality holds for each hypothesis. So no
+    process leaves more error than 1 - omega in the limit, and ``certain_failure`` is sharp.
 
     >>> reachable_error(0.75, 2, 10**12, 0.01) < 0.251
     True

@@ -46,7 +46,7 @@ def random_minimiser(points: np.ndarray, labels: np.ndarray, rng: np.random.Gene
 
 
 def majority(points: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """At each point the more frequent label there; 0 where it was not seen.
+    """Predict the more frequent label at each point; 0 where the point was not seen.
 
     >>> majority(POINTS[[0, 0, 1]], np.array([0, 0, 1]), np.random.default_rng(0)).tolist()
     [0, 1]
@@ -76,12 +76,12 @@ def from_sklearn(make: Callable[[], Any]) -> Learner:
 LEARNERS: dict[str, Learner] = {
     "empirical risk": empirical_risk_minimiser, "random ties": random_minimiser, "majority": majority,
 }  # fmt: skip
-"""By name."""
+"""Learners by name."""
 
 
 @dataclass(frozen=True)
 class Failures:
-    """How often a learner erred on x_2 (error p) under each target, and how often x_2 was hidden, in so many runs."""
+    """Counts of runs in which a learner erred on x_2 (error p) under each target, and in which x_2 was hidden."""
 
     runs: int
     hidden: int

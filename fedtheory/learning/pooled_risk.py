@@ -18,8 +18,8 @@ LARGEST_ENUMERATED = 500_000
 """Tables of counts that are enumerated; beyond, ``sampled_law``."""
 
 TIES = ("worst", "best", "first")
-"""Which of several minimisers is returned: the one with the largest, or the least, excess risk under P; or the first in
-the class's order."""
+"""Rules for several minimisers: the one with the largest, or the least, excess risk under P; or the first in the
+class."""
 
 
 @dataclass(frozen=True)
@@ -123,8 +123,9 @@ def law_of(weights: Mapping[Fraction, int], scale: int) -> ExcessLaw:
 def counted_tables(
     hypotheses: FiniteClass, sources: Sequence[Source]
 ) -> tuple[int, Iterator[tuple[list[np.ndarray], int]]]:
-    """For every table of counts: the errors of each hypothesis on each source's samples, and the probability, a whole
-    number over a scale, which comes first.
+    """Enumerate the tables of counts: the errors of each hypothesis on each source's samples, and the probability.
+
+    The probability is a whole number over a scale. The scale is returned first.
 
     Raises:
         ValueError: no source, another domain, more tables than ``LARGEST_ENUMERATED``.
@@ -138,7 +139,7 @@ def counted_tables(
 
 
 def number_of_tables(sources: Sequence[Source]) -> int:
-    """In how many ways the samples of the sources can be distributed on the (x, y) that come up.
+    """Count the ways in which the samples of the sources can be distributed on the (x, y) that come up.
 
     >>> number_of_tables([(Law([["1/2", "1/2"]]), 3), (Law([["0", "1"]]), 9)])
     4
@@ -217,7 +218,7 @@ def joint_tables(parts: list[list[tuple[np.ndarray, Any]]]) -> Iterator[tuple[li
 def sampled_law(
     target: Law, hypotheses: FiniteClass, sources: Sequence[Source], runs: int, seed: int = 0, ties: str = "worst"
 ) -> ExcessLaw:
-    """The same by sampling, with an ``interval``.
+    """Estimate the law of the excess risk by sampling, with an ``interval``.
 
     >>> P, H = Law([["3/4", "1/4"]]), FiniteClass([[0], [1]])
     >>> low, high = sampled_law(P, H, [(P, 1)], runs=20_000).interval()

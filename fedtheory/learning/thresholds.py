@@ -11,7 +11,7 @@ import numpy as np
 from .relatedness import smallest_alpha_on_path
 
 TOLERANCE = 1e-9
-"""By how much probabilities given as floats may miss the sum 1."""
+"""Tolerance of the sum of probabilities given as floats about 1."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def smallest_alpha_for_thresholds(p: OnLine, q: OnLine, beta: float) -> float:
 
 
 def smallest_alpha_for_intervals(p: OnLine, q: OnLine, beta: float) -> float:
-    """The same over hypotheses 1[u <= x < v], u <= v.
+    """Compute the smallest alpha over hypotheses 1[u <= x < v], u <= v.
 
     R(u, v) - R(u, u) = G(v) - G(u) with a piecewise linear G, so over u and v in two pieces the risks are linear; at a
     given e_Q the gap is largest on an edge of that cell, and edges are straight lines in (e_P, e_Q).

@@ -40,6 +40,7 @@ class Change:
     draws: int
 
     def apply(self, images: Tensor, draws: Tensor) -> Tensor:
+        """Change the images (N, channels, height, width) by the numbers ``draws`` (N, draws), uniform in (0, 1)."""
         raise NotImplementedError
 
 
@@ -53,6 +54,7 @@ class Crop(Change):
     draws = 2
 
     def apply(self, images: Tensor, draws: Tensor) -> Tensor:
+        """Cut a window out of each padded image."""
         height, width = images.shape[-2:]
         pad, fill = self.padding, torch.as_tensor(self.fill, dtype=images.dtype, device=images.device).view(1, -1, 1, 1)
         framed = torch.nn.functional.pad(images - fill, (pad, pad, pad, pad)) + fill
@@ -72,19 +74,22 @@ class Flip(Change):
     draws = 1
 
     def apply(self, images: Tensor, draws: Tensor) -> Tensor:
+        """Mirror some of the images."""
         return torch.where(_column(draws < self.probability), images.flip(-1), images)
 
 
 @dataclass(frozen=True)
 class Sharpness(Change):
-    """With ``probability``, factor * image + (1 - factor) * blurred, cut to [0, 1]; the blur weighs a pixel by 5/13 and
-    its eight neighbours by 1/13, and leaves the border as it is."""
+    """Random sharpening: with ``probability``, factor * image + (1 - factor) * blurred, cut to [0, 1].
+
+    The blur weighs a pixel by 5/13 and its eight neighbours by 1/13, and leaves the border as it is."""
 
     factor: float = 2.0
     probability: float = 0.5
     draws = 1
 
     def apply(self, images: Tensor, draws: Tensor) -> Tensor:
+        """Sharpen some of the images."""
         inner = sum(
             images[..., 1 + i : images.shape[-2] - 1 + i, 1 + j : images.shape[-1] - 1 + j] * (5 if i == j == 0 else 1)
             for i in (-1, 0, 1)
@@ -106,6 +111,7 @@ class Jitter(Change):
     draws = 2
 
     def apply(self, images: Tensor, draws: Tensor) -> Tensor:
+        """Change brightness and hue."""
         change = (2 * draws - 1).to(images.dtype)
         bright = (images * _column(1 + self.brightness * change[:, :1])).clamp(0, 1)
         return turned(bright, self.hue * change[:, 1])
@@ -113,13 +119,14 @@ class Jitter(Change):
 
 @dataclass(frozen=True)
 class Posterize(Change):
-    """With ``probability``, only the first ``bits`` of the eight of a grey value are kept."""
+    """Random coarsening: with ``probability``, only the first ``bits`` of the eight of a grey value are kept."""
 
     bits: int = 2
     probability: float = 0.5
     draws = 1
 
     def apply(self, images: Tensor, draws: Tensor) -> Tensor:
+        """Coarsen the grey values of some of the images."""
         step = 2 ** (8 - self.bits)
         coarse = (_levels(images) // step * step).to(images.dtype) / 255
         return torch.where(_column(draws < self.probability), coarse, images)
@@ -127,14 +134,17 @@ class Posterize(Change):
 
 @dataclass(frozen=True)
 class Equalize(Change):
-    """With ``probability``, every channel's grey values are mapped so that their histogram becomes flat, by the rule of
-    the Python Imaging Library: value v becomes (step // 2 + how many pixels are below v) // step, with step the 255th
-    part of all pixels but those of the largest value; nothing changes where that is 0."""
+    """Random equalisation: with ``probability``, every channel's grey values are mapped so that their histogram becomes
+    flat.
+
+    The rule is that of the Python Imaging Library: value v becomes (step // 2 + how many pixels are below v) // step.
+    Here step is the 255th part of all pixels but those of the largest value; nothing changes where it is 0."""
 
     probability: float = 0.5
     draws = 1
 
     def apply(self, images: Tensor, draws: Tensor) -> Tensor:
+        """Equalise some of the images."""
         levels = _levels(images).flatten(2)
         counts = torch.zeros(*levels.shape[:2], 256, dtype=torch.int64, device=images.device)
         counts.scatter_add_(2, levels, torch.ones_like(levels))

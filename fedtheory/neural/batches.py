@@ -59,6 +59,7 @@ class Samples:
         return len(self.labels)
 
     def to(self, device: torch.device | str) -> Samples:
+        """Return the samples on another device."""
         return replace(self, features=self.features.to(device), labels=self.labels.to(device))
 
     def of(
@@ -106,7 +107,7 @@ def _in_unit(images: Tensor, place: Tensor | None = None) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Visits:
-    """What P pairs train on in one round, for K steps with batches of B samples.
+    """The samples on which P pairs train in one round, for K steps with batches of B samples.
 
     Attributes:
         index: (P, K, B) int64, numbers of samples.
@@ -138,6 +139,7 @@ class Visits:
 
     @property
     def steps(self) -> int:
+        """The number of steps, K."""
         return self.index.shape[1]
 
     def __getitem__(self, chosen: slice) -> Visits:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from .pooling import as_array, of_four, over_images
 
 CHANNELS = 4
-"""Of images with more, oneDNN's convolutions are faster."""
+"""The most channels of images. With more, oneDNN's convolutions are faster."""
 
 
 def covers(layer: nn.Conv2d, pool: nn.MaxPool2d, x: Tensor, weight: Tensor) -> bool:

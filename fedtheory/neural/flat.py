@@ -87,6 +87,7 @@ class FlatModel:
 
     @property
     def has_dropout(self) -> bool:
+        """Whether some layer drops anything."""
         return any(each.dropped for each in self._dropout)
 
     @property
@@ -96,7 +97,8 @@ class FlatModel:
         return any(isinstance(each, _NORMS) for each in self.module.modules())
 
     def initial(self, seed: int) -> Tensor:
-        """Where training starts, (D,) float32 (or the module's own dtype): a function of the seed alone.
+        """Return the model at which training starts, (D,) float32 (or the module's own dtype): a function of the seed
+        alone.
 
         Raises:
             ValueError: if a layer with parameters has no ``reset_parameters``.
@@ -131,7 +133,7 @@ class FlatModel:
             return functional_call(self.module, tensors | shared | counters, (features,), tie_weights=False)
 
     def factors(self, keys: Tensor | None, features: Tensor) -> tuple[Tensor, ...]:
-        """What each dropout layer multiplies by, (P, B, ...), for features (P, B, ...); () without dropout."""
+        """Draw the factors of each dropout layer, (P, B, ...), for features (P, B, ...); () without dropout."""
         if not self.has_dropout:
             return ()
         if keys is None:
@@ -169,7 +171,8 @@ class FlatModel:
 
     @contextmanager
     def training(self, on: bool = True) -> Iterator[None]:
-        """Within, layers behave as in training: batch norm normalises by the batch's own moments, unless it is kept."""
+        """Put the layers in training mode meanwhile: batch norm normalises by the batch's own moments, unless it is
+        kept."""
         self.module.train(on)
         for layer in self.module.modules():
             if isinstance(layer, _NORMS) and self.buffers == "keep":

@@ -1,4 +1,4 @@
-"""What a client does with its gradients: local SGD and local Adam, on (P, D) parameters of P pairs."""
+"""Local solvers of clients: SGD and Adam, on (P, D) parameters of P pairs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 State = dict[str, Tensor]
-"""What a solver remembers between steps: tensors whose first axis is that of the pairs."""
+"""State of a solver between steps: tensors whose first axis is that of the pairs."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class SGD:
             raise ValueError("nesterov without momentum: allowed is momentum > 0")
 
     def start(self, x: Tensor) -> State:
-        """What is remembered before the first step from x (P, D)."""
+        """Return the solver's state before the first step from x (P, D)."""
         return {"momentum": torch.zeros_like(x)} if self.momentum > 0 else {}
 
     def step(self, x: Tensor, gradient: Tensor, lr: float, state: State) -> tuple[Tensor, State]:
@@ -75,7 +75,7 @@ class Adam:
         _check_regularisation(self.weight_decay, self.clip_norm)
 
     def start(self, x: Tensor) -> State:
-        """What is remembered before the first step from x (P, D)."""
+        """Return the solver's state before the first step from x (P, D)."""
         return {"mean": torch.zeros_like(x), "square": torch.zeros_like(x), "steps": x.new_zeros(len(x), 1)}
 
     def step(self, x: Tensor, gradient: Tensor, lr: float, state: State) -> tuple[Tensor, State]:

@@ -29,7 +29,7 @@ class Trained(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What local training is, but for where it starts and what it sees."""
+    """Local training apart from its start and its data."""
 
     model: FlatModel
     sizes: list[float]

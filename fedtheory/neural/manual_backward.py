@@ -140,8 +140,9 @@ def _loss_and_slope(model: FlatModel, scores: Tensor, labels: Tensor, weights: T
 
 
 def scores(model: FlatModel, tensors: dict[str, Tensor], features: Tensor) -> Tensor:
-    """What ``FlatModel.scores`` gives in evaluation, to the bit, for networks that are written out: pools, and the ReLU
-    after them, are compiled, all else is done as PyTorch's layers do it."""
+    """Compute ``FlatModel.scores`` in evaluation, to the bit, for networks that are written out.
+
+    Pools, and the ReLU after them, are compiled. All else is done as PyTorch's layers do it."""
     with torch.no_grad():
         return _Run(model, tensors, (), as_layers=True).forwards(features)
 

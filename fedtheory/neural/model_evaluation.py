@@ -102,7 +102,7 @@ def _losses(model: FlatModel, scores: Tensor, labels: Tensor) -> Tensor:
 
 
 def points_at_once(model: FlatModel) -> int:
-    """How many samples are evaluated at once on a CPU."""
+    """Return the number of samples that are evaluated at once on a CPU."""
     layers = list(model.module.modules())
     if any(isinstance(each, nn.RNNBase) for each in layers):
         return 64

@@ -55,7 +55,7 @@ def _as_array(images: Tensor) -> np.ndarray:
 
 
 def as_array(tensor: Tensor) -> np.ndarray:
-    """The same memory, for compiled loops: numbers of half precision as their bits, int16."""
+    """View the tensor's memory as an array for compiled loops: numbers of half precision as their bits, int16."""
     return (tensor.view(torch.int16) if tensor.dtype == torch.bfloat16 else tensor).numpy()
 
 

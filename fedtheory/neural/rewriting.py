@@ -1,4 +1,4 @@
-"""The same function in an order that is cheaper to compute."""
+"""Rewriting of networks: functions in an order that is cheaper to compute."""
 
 from __future__ import annotations
 

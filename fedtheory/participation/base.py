@@ -1,4 +1,4 @@
-"""What every participation process offers."""
+"""The interface of participation processes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..randomness import Axis
 
 @dataclass(frozen=True)
 class Keys:
-    """What a process's draws depend on: the seed, the axis, and the replicas' own numbers, (replicas,) int64."""
+    """Keys of a process's draws: the seed, the axis, and the replicas' own numbers, (replicas,) int64."""
 
     seed: int
     axis: Axis
@@ -40,6 +40,7 @@ class Inclusion:
     second: np.ndarray
 
     def as_floats(self) -> Inclusion:
+        """Convert the moments to floats."""
         return Inclusion(self.first.astype(float), self.second.astype(float))
 
 
@@ -127,6 +128,10 @@ class AnySize(Participation):
 
     @property
     def cohort(self) -> int:
+        """The size of a cohort, which such a process does not have.
+
+        Raises:
+            ValueError: always."""
         raise ValueError(
             f"cohort: rounds of {type(self).__name__} differ in size; allowed is a process with rounds of one size"
         )

@@ -1,5 +1,6 @@
-"""How many clients of each group are there, as a finite Markov chain; independent rounds are the special case of equal
-rows."""
+"""Numbers of clients that each group has there, as a finite Markov chain.
+
+Independent rounds are the special case of equal rows."""
 
 from __future__ import annotations
 
@@ -22,8 +23,10 @@ Law = tuple[Fraction, ...]
 
 
 class GroupChainState(NamedTuple):
-    """What a step needs: the clients' groups (clients,), the counts (states, groups), the cumulated initial law and
-    rows, and the round last drawn with the replicas' states in it, if any."""
+    """Data of a step of the chain.
+
+    They are the clients' groups (clients,), the counts (states, groups), the cumulated initial law and rows, and the
+    round last drawn with the replicas' states in it, if any."""
 
     keys: Keys
     groups: Tensor
@@ -36,7 +39,9 @@ class GroupChainState(NamedTuple):
 
 @dataclass(frozen=True)
 class GroupChain(AnySize):
-    """In a round that is in state z, ``counts[z][k]`` clients of group k are there, chosen uniformly among the group's.
+    """Markov chain of how many clients each group has there.
+
+    In a round that is in state z, ``counts[z][k]`` clients of group k are there, chosen uniformly among the group's.
     The state of round 0 has the law ``initial``, and P(next is z' | now z) = ``transitions[z][z']``.
 
     The chain is *stationary* where ``initial`` P = ``initial``, and *irreducible* where every state is reached from
@@ -96,6 +101,7 @@ class GroupChain(AnySize):
 
     @property
     def deterministic(self) -> bool:
+        """Whether every probability is 0 or 1."""
         return all(p in (0, 1) for row in (self.law, *self.rows) for p in row)
 
     @property
@@ -134,6 +140,7 @@ class GroupChain(AnySize):
 
     @property
     def group_sizes(self) -> tuple[int, ...]:
+        """The number of clients of each group."""
         return tuple(np.bincount(self.groups).tolist())
 
     def check(self, clients: int) -> None:

@@ -29,9 +29,10 @@ class GroupState(NamedTuple):
 
 
 class GroupAvailability(AnySize):
-    """In every round a random number A_k of the clients of group k, who are chosen uniformly among its size_k clients.
+    """Group-wise availability: in every round a random number A_k of the clients of group k is there.
 
-    The A_k are independent between groups and rounds, with P(A_k = a), a = 0, ..., size_k, as a subclass says. So
+    They are chosen uniformly among its size_k clients. The A_k are independent between groups and rounds, with P(A_k =
+    a), a = 0, ..., size_k, as a subclass says. So
 
         E[N_i] = E[A_k] / size_k,    E[N_i N_j] = E[A_k (A_k - 1)] / (size_k (size_k - 1)) for i != j in group k,
 
@@ -46,15 +47,17 @@ class GroupAvailability(AnySize):
         """P(A_k = a), (groups, largest size + 1), in the rounds of this phase; rows sum to 1."""
 
     def phase(self, round: int) -> int:
-        """Which of the phases, of a law of their own, a round belongs to."""
+        """Return the number of the phase to which a round belongs; each phase has a law of its own."""
         return 0
 
     @property
     def phases(self) -> int:
+        """The number of phases."""
         return 1
 
     @property
     def deterministic(self) -> bool:
+        """Whether the participants are fixed; they never are."""
         return False
 
     @property
@@ -186,7 +189,7 @@ class PoissonGroups(GroupAvailability):
 
 @dataclass(frozen=True)
 class DayNightGroups(GroupAvailability):
-    """As `PoissonGroups`, with the rates ``day`` and ``night`` in turn.
+    """Availability as in `PoissonGroups`, with the rates ``day`` and ``night`` in turn.
 
     The paper has day in its even rounds t = 2, 4, ... and counts from t = 1. Readings of where a run begins:
 
@@ -215,6 +218,7 @@ class DayNightGroups(GroupAvailability):
 
     @property
     def phases(self) -> int:
+        """The number of phases, 2: day and night."""
         return 2
 
     def phase(self, round: int) -> int:
@@ -243,6 +247,10 @@ def _cumulated(chances: np.ndarray) -> np.ndarray:
 
 
 def check_groups(groups: Sequence[int]) -> tuple[int, ...]:
+    """Return the groups as integers.
+
+    Raises:
+        ValueError: they are not 0, 1, ... with clients each."""
     numbers = tuple(check_count(f"groups[{i}]", g, least=0) for i, g in enumerate(groups))
     missing = set(range(max(numbers, default=0) + 1)) - set(numbers)
     if missing:

@@ -62,7 +62,8 @@ class _WithMemory(AnySize):
 
 
 class MarkovState(NamedTuple):
-    """What a step needs: the clients' constants (clients,), and the round last drawn with who was on, if any."""
+    """Data of a step: the clients' constants (clients,), and the round last drawn with the clients that were on, if
+    any."""
 
     keys: Keys
     stationary: Tensor
@@ -155,6 +156,7 @@ class Markov(_WithMemory):
 
     @property
     def deterministic(self) -> bool:
+        """Whether every probability is 0 or 1."""
         return all(p in (0, 1) for p in self.probabilities)
 
     @property
@@ -274,6 +276,7 @@ class Cyclic(_WithMemory):
 
     @property
     def deterministic(self) -> bool:
+        """Whether every probability of the law is 0 or 1."""
         return all(p in (0, 1) for p in self.law)
 
     def check(self, clients: int) -> None:

@@ -31,10 +31,12 @@ class LargestNoise(Participation):
 
     @property
     def cohort(self) -> int:
+        """The number of chosen clients."""
         return self.count
 
     @property
     def deterministic(self) -> bool:
+        """Whether the participants are fixed; they never are."""
         return False
 
     def check(self, clients: int) -> None:

@@ -1,4 +1,4 @@
-"""What the processes of this package accept."""
+"""Checks of the arguments of participation processes."""
 
 from __future__ import annotations
 

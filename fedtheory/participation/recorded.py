@@ -1,4 +1,4 @@
-"""Who took part is given: recorded masks, adversaries' schedules, and patterns handed out to clients at random."""
+"""Recorded participation: given masks, adversaries' schedules, and patterns handed out to clients at random."""
 
 from __future__ import annotations
 
@@ -141,6 +141,7 @@ class Recorded(_FromRecord):
 
     @property
     def deterministic(self) -> bool:
+        """Whether the participants are fixed; they always are."""
         return True
 
     def check(self, clients: int) -> None:
@@ -158,7 +159,7 @@ class Recorded(_FromRecord):
         return RecordedState(keys, torch.tensor(self.mask, device=device), own)
 
     def inclusion(self, clients: int) -> Inclusion:
-        """Of a record whose rounds are all the same.
+        """Compute the moments of a record whose rounds are all the same.
 
         Raises:
             ValueError: rounds differ; see `marginal`.
@@ -281,6 +282,7 @@ class RandomPatterns(_FromRecord):
 
     @property
     def deterministic(self) -> bool:
+        """Whether the participants are fixed; they never are."""
         return False
 
     def check(self, clients: int) -> None:

@@ -1,4 +1,4 @@
-"""From intervals of time to rounds: masks for `Recorded`, and FLICS's recipe for patterns of light use."""
+"""Conversion of intervals of time to rounds: masks for `Recorded`, and FLICS's recipe for patterns of light use."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_ENTRIES = 2**30
 def rounds_of(
     table: Table, width: float, rounds: int | None = None, origin: float | None = None, rule: str = "any"
 ) -> np.ndarray:
-    """Who is available in which round, (rounds, clients) bool.
+    """Convert intervals to the mask of available clients in each round, (rounds, clients) bool.
 
     Round r lasts from origin + r width to origin + (r + 1) width, its end excluded, as the ends of intervals are.
 
@@ -82,7 +82,7 @@ def _slots(
 
 @dataclass(frozen=True)
 class LightUse:
-    """When users are available by FLICS's recipe.
+    """Availability of users by FLICS's recipe.
 
     Attributes:
         names: the users' names.

@@ -1,4 +1,4 @@
-"""What a claim bounds and by what: bound, exact value and what was measured, over rounds or at one place."""
+"""Figures of a claim's bound, its exact left side and measured values, over rounds or at one place."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ NO_BREAK = "\u00a0"
 ROUNDING = 1e-12
 """An exact value this little above a bound, relatively, may be rounding."""
 VISIBLE = 0.02
-"""Of a panel's height: a band that is nowhere so high is hidden by its line."""
+"""The least height of a band, as a share of its panel's. A band that is nowhere so high is hidden by its line."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What each colour means, in every figure and on every page."""
+"""Colours and their meanings, in every figure and on every page."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ case. They are five of the eight colours of Okabe and Ito (2008), which people w
 apart."""
 
 ON_WHITE = {"printed": PRINTED, "repaired": REPAIRED, "exact": EXACT, "measured": MEASURED, "worst": WORST}
-"""By meaning, on a light page."""
+"""Colours by meaning, on a light page."""
 
 ON_BLACK = ON_WHITE | {"exact": "#FFFFFF"}
-"""On a dark page: what is black is white there."""
+"""Colours by meaning, on a dark page, where black becomes white."""
 
 
 def style_sheet() -> str:

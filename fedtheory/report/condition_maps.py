@@ -1,5 +1,6 @@
-"""Where conditions leave room: the snapshot probabilities that a claim allows, over two quantities; and which
-probability a condition allows at a point, beside where runs settle with it."""
+"""Maps of the snapshot probabilities that a claim's conditions allow, over two quantities.
+
+A second figure shows the probabilities that conditions allow at a point, beside where runs settle with them."""
 
 from __future__ import annotations
 
@@ -141,11 +142,11 @@ def _arrays(values: dict[str, float | np.ndarray]) -> dict[str, np.ndarray]:
 
 @dataclass(frozen=True)
 class Allowed:
-    """Which q conditions allow at each of the points ``x``: a panel of ``plot_allowed``.
+    """Largest q that conditions allow at each of the points ``x``: a panel of ``plot_allowed``.
 
     Attributes:
         title, up: what the panel shows.
-        area: one condition's largest q, for an area: where it is negative the condition, read as a quotient, allows no
+        area: one condition's largest q, for an area. Where it is negative the condition, read as a quotient, allows no
             q, and multiplied out every q.
         printed, derived: largest q by label, for lines.
     """
@@ -160,7 +161,9 @@ class Allowed:
 
 @styled(**LARGE)
 def plot_allowed(left: Allowed, right: Allowed, settles: tuple[str, np.ndarray, np.ndarray]) -> Figure:
-    """Which q two conditions allow at a point x, and where a run with this q settles: ``settles`` is (label, x, q)."""
+    """Draw the q that two conditions allow at a point x, and where a run with this q settles.
+
+    ``settles`` is (label, x, q)."""
     figure, both = panels(10, 5, columns=2)
     for axes, shown in zip(both, (left, right), strict=True):
         last = float(np.round(shown.x[-1]))

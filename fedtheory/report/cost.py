@@ -1,4 +1,4 @@
-"""How long something takes, against its size: kept results of benchmarks."""
+"""Figures of running time against size, from kept results of benchmarks."""
 
 from __future__ import annotations
 

@@ -20,9 +20,9 @@ from matplotlib.patches import StepPatch
 from matplotlib.ticker import FixedFormatter
 
 DIGITS = 6
-"""So many significant digits are written: a thousandth of what is seen."""
+"""Significant digits that are written: a thousandth of what is seen."""
 GENERATED = ("_child", "_container", "_nolegend_")
-"""How matplotlib calls what has no name."""
+"""Beginnings of the names that matplotlib gives to what has no name."""
 
 
 class Row(NamedTuple):
@@ -60,7 +60,7 @@ def numbers(figure: Figure) -> list[Row]:
 
 
 def nameless(figure: Figure) -> list[str]:
-    """What shows numbers and has no name, so that ``numbers`` leaves it out."""
+    """List the parts of a figure that show numbers and have no name, so that ``numbers`` leaves them out."""
     found = []
     for axes in figure.axes:
         held = {child for container in axes.containers for child in container.get_children()}

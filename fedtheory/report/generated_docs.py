@@ -1,4 +1,4 @@
-"""What is generated of Markdown files, between two markers: docs/findings has the verdicts and findings of a paper."""
+"""Generation of the parts of Markdown files between two markers: docs/findings has a paper's verdicts and findings."""
 
 from __future__ import annotations
 

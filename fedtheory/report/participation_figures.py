@@ -1,4 +1,4 @@
-"""Who takes part: round by round, on average beside the best in hindsight, and how the gap to it closes."""
+"""Figures of participation: round by round, on average beside the best in hindsight, and how the gap to it closes."""
 
 from __future__ import annotations
 

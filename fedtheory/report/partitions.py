@@ -1,4 +1,4 @@
-"""Who has what: how many samples of each label every client has."""
+"""Figures of partitions: how many samples of each label every client has."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from .settling import MARKERS
 from .style import DASHED, KEY, captioned, finish, functional_label, in_words, panels, several, styled
 
 TWIN_REPLICAS = 64
-"""So many runs of a twin, where its moments do not close."""
+"""Runs of a twin, where its moments do not close."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Watched:
-    """What is watched of twins.
+    """The watched functional of twins.
 
     Attributes:
         functional: of a run.
@@ -56,7 +56,7 @@ class Watched:
 
 @dataclass(frozen=True)
 class Beside:
-    """What was found of one method.
+    """Results of one method, in theory and in practice.
 
     Attributes:
         rounds: of the twin's curves.
@@ -124,7 +124,7 @@ def compare(
 
 
 def hypotheses(slack: Mapping[str, Any]) -> str:
-    """Which hypotheses hold at the last round, fail, or are undecided.
+    """Say in words which hypotheses hold at the last round, fail, or are undecided.
 
     >>> hypotheses({"step_cap": 0.1, "q_condition": [0.5, -1.0], "run": None})
     'step_cap holds, q_condition fails, run is undecided'
@@ -160,7 +160,7 @@ def constants_seen(setting: Setting, rounds: int, seed: int = 0) -> dict[str, fl
 
 @dataclass(frozen=True)
 class Order:
-    """How two rankings of methods agree.
+    """Agreement of two rankings of methods.
 
     Attributes:
         tau: Kendall's, of the twin's last error against the accuracy (1: the lower the error, the higher the accuracy).
@@ -260,7 +260,7 @@ def _draw(left: Axes, middle: Axes, right: Axes, colour: str, marker: str, name:
 
 
 def notes(found: Mapping[str, Beside], constants: Mapping[str, float], replicas: int) -> list[str]:
-    """What is written below: constants, and hypotheses claim by claim, methods that agree together."""
+    """Write the notes below the figure: constants, and hypotheses claim by claim, methods that agree together."""
     listed = ", ".join(f"{in_words(name)} {value:.3g}" for name, value in constants.items())
     lines = [
         f"Estimated on the data along a run of the first method: {listed}. {replicas} paired replicas; bands are "

@@ -1,4 +1,4 @@
-"""How every figure looks: colours by meaning, one style sheet, and how a figure is finished and saved.
+"""Style of every figure: colours by meaning, one style sheet, and how a figure is finished and saved.
 
 Figures are made without pyplot, under matplotlib's defaults and the sheet, whatever the user's own settings are; those
 are left alone.
@@ -46,9 +46,10 @@ LINES: tuple[Any, ...] = ("-", DASHED, DOTTED, MIXED)
 
 
 def several(count: int, scale: Literal["cividis", "viridis"] = "cividis") -> list[str]:
-    """So many colours for things of one kind beside each other, such as methods: of matplotlib's ``cividis``, or of
-    ``viridis``, which has no greys, from dark to light. Both are safe for the colour-blind and keep their order in
-    print. None has a meaning of its own.
+    """Choose ``count`` colours for things of one kind beside each other, such as methods.
+
+    They come from matplotlib's ``cividis``, or from ``viridis``, which has no greys, from dark to light. Both are safe
+    for the colour-blind and keep their order in print. None has a meaning of its own.
 
     >>> several(2)
     ['#243c6e', '#d6c35d']
@@ -74,7 +75,7 @@ SHEET = {
     "lines.linewidth": 1.8,
 }
 LARGE = {"axes.titlesize": 11, "grid.color": "0.92"}
-"""What pictures of several panels differ in."""
+"""Changes of the style sheet for pictures of several panels."""
 
 
 @contextmanager
@@ -153,8 +154,10 @@ def quantity_label(name: str, paper: str) -> str:
 
 
 def covered(curve: np.ndarray, later: Sequence[np.ndarray], share: float = 1 / 3) -> dict[str, Any]:
-    """How a curve is drawn: wide and pale where one that is drawn later runs within a twentieth of it, relatively, over
-    at least such a share of its points, so that both are seen.
+    """Choose the style of a curve: wide and pale where a later curve hides it, so that both are seen.
+
+    A curve is hidden where one that is drawn later runs within a twentieth of it, relatively, over at least ``share``
+    of its points.
 
     >>> covered(np.ones(9), [np.ones(9)]), covered(np.ones(9), [np.full(9, 2.0)])
     ({'lw': 5.0, 'alpha': 0.45}, {})
@@ -190,7 +193,7 @@ def save(figure: Figure, path: Path) -> None:
 
 
 def smaller(png: io.BytesIO) -> bytes:
-    """The same picture with at most ``COLOURS`` colours."""
+    """Reduce a picture to at most ``COLOURS`` colours."""
     from PIL import Image
 
     buffer = io.BytesIO()
@@ -210,7 +213,7 @@ WITHIN = "\u200a\n"
 
 
 def caption_of(figure: Figure) -> str:
-    """What stands below a figure; "" if nothing does."""
+    """Return the caption below a figure; "" if there is none."""
     return "\n".join(text.get_text().replace(WITHIN, " ") for text in figure.texts if text.get_gid() == CAPTION)
 
 

@@ -79,7 +79,7 @@ class Plan:
         return moved
 
     def distances(self, groups: Sequence[int], takers: Sequence[int]) -> dict[int, int]:
-        """How many exchanges each group is away from ``takers``; groups that cannot reach them are left out."""
+        """Count the exchanges between each group and ``takers``; groups that cannot reach them are left out."""
         found = dict.fromkeys(takers, 0)
         frontier = list(takers)
         open_room = np.empty_like(self._scratch)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 WEIGHT_SUM_TOLERANCE = 1e-9
-"""How far from 1 the weights may sum: they are read from files with a few digits."""
+"""Tolerance of the weights' sum about 1, since they are read from files with a few digits."""
 
 LARGEST_COUNT = 2**53
 """Up to here every whole number is a float of its own."""

@@ -137,7 +137,8 @@ class Round:
         return sum((value * self.scale(n) ** power for n, value in enumerate(product) if n), Fraction(0))
 
     def enumerated(self) -> AggregateMoments:
-        """The same moments from the definition, over every set of answering clients: for at most about 15 clients.
+        """Compute the ``moments`` from the definition, over every set of answering clients: for at most about 15
+        clients.
 
         >>> r = Round(["1/2", 1], [2, 1], ["1/2", "1/2"], [1, "1/3"], divided=True, number=3)
         >>> a, b = r.moments(), r.enumerated()

@@ -1,4 +1,4 @@
-"""What the functions of this package accept."""
+"""Checks of the arguments of this package's functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which cutoff to use, and the printed bound on the weight error."""
+"""Choice of the cutoff, and the printed bound on the weight error."""
 
 from __future__ import annotations
 

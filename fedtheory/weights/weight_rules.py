@@ -16,7 +16,7 @@ from .cutoff_geometric import CutoffGeometric
 
 
 class LongRun(NamedTuple):
-    """What the weight of a client tends to under Bernoulli participation.
+    """Limits of the moments of a client's weight under Bernoulli participation.
 
     Attributes:
         mean: lim E[omega_t].

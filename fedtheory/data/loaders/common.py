@@ -1,4 +1,5 @@
-"""What loaders share: checks on labels and counts, the words on which copy was read, and data sets out of arrays."""
+"""Shared parts of loaders: checks on labels and counts, the words on which copy was read, and data sets out of
+arrays."""
 
 from __future__ import annotations
 
@@ -61,7 +62,7 @@ def read_once(
 
 
 def words_on(entry: Entry, folder: Path, files: Sequence[Path]) -> str:
-    """Which copy these files are, in words, without their hash; "" where nothing is known."""
+    """Describe which copy these files are, without their hash; "" where nothing is known."""
     return "; ".join(filter(None, [_note(folder), _verdict(entry, files)]))
 
 

@@ -1,4 +1,4 @@
-"""What a partition is, and what the schemes that draw one share."""
+"""Partitions, and the shared parts of the schemes that draw them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Parts = tuple[np.ndarray, ...]
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Which samples each client has.
+    """Partition of a data set: the samples of each client.
 
     Attributes:
         train: for each client its training samples, sorted int64 indices into the data set; none is empty.
@@ -63,12 +63,12 @@ class Partition:
 
     @property
     def clients(self) -> int:
-        """How many."""
+        """The number of clients."""
         return len(self.train)
 
     @property
     def sizes(self) -> np.ndarray:
-        """How many training samples each client has, (clients,) int64."""
+        """The number of training samples of each client, (clients,) int64."""
         return np.array([len(part) for part in self.train], dtype=np.int64)
 
     def label_shares(self, labels: np.ndarray, classes: int | None = None) -> np.ndarray:
@@ -76,7 +76,7 @@ class Partition:
         return self.counts(labels, classes) / self.sizes[:, None]
 
     def counts(self, labels: np.ndarray, classes: int | None = None, of: str = "train") -> np.ndarray:
-        """How many samples of each class each client has: (clients, classes) int64, what a heat map shows.
+        """Count the samples of each class of each client: (clients, classes) int64, as shown by a heat map.
 
         Args:
             labels: (N,) of the data set that the parts index.
@@ -95,7 +95,7 @@ class Partition:
 
 @dataclass(frozen=True)
 class Drawn:
-    """What a scheme draws: the samples of each client in any order, and what else it knows."""
+    """Draw of a scheme: the samples of each client in any order, and the scheme's other results."""
 
     parts: list[np.ndarray]
     groups: np.ndarray | None = None

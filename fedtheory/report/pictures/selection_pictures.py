@@ -22,7 +22,7 @@ class Trace(Strict):
 
 
 class Selection(Kind):
-    """What both pictures have.
+    """Base of the pictures of selection.
 
     Attributes:
         traces: processes of availability.
@@ -53,7 +53,7 @@ class LongTerm(Selection):
 
 
 class Gap(Selection):
-    """How the online policy's gap to the best in hindsight closes: ``plot_gap``."""
+    """Gap of the online policy to the best in hindsight, and how it closes: ``plot_gap``."""
 
     kind: Literal["gap"] = "gap"
     replicas: int = Field(default=10, ge=1)

@@ -1,4 +1,4 @@
-"""What a page computes of a claim: its fields, and its expressions as JavaScript."""
+"""Calculator of a claim's page: its fields, and its expressions as JavaScript."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ START = {
     "local_steps": 5, "strong_convexity": 0.5, "gradient_noise": 0.5, "dissimilarity": 0.2,
     "dissimilarity_at_optimum": 0.1, "history": 20, "confidence": 0.1, "failure_probability": 0.1,
 }  # fmt: skip
-"""Where a field stands at first, unless the page's instance says otherwise; others stand at 1, 10 or 1/2."""
+"""Initial values of fields, unless the page's instance says otherwise. Other fields begin at 1, 10 or 1/2."""
 
 STEPS = ("local_lr", "server_lr", "global_lr")
 _HALVINGS = 24
@@ -41,10 +41,11 @@ class Field:
 
     @property
     def name(self) -> str:
+        """The name of the quantity."""
         return self.quantity.name
 
     def data(self) -> dict[str, Any]:
-        """What the page's code has to know of it."""
+        """Return the entries of the field for the page's code."""
         known = self.quantity
         return {
             "name": known.name,
@@ -60,7 +61,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Calculator:
-    """What the page of a claim computes.
+    """Calculator on the page of a claim.
 
     Attributes:
         fields: what is set.

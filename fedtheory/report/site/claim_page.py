@@ -32,7 +32,7 @@ SCOPE_WORDS = {
     "function": "a function at some points", "weights": "weights that clients estimate",
     "selection": "a server's selection", "learning": "a learning problem", "values": "values of quantities alone",
 }  # fmt: skip
-"""What functionals that are of no run are of, by their scope."""
+"""Subjects, by their scope, of functionals that are not of a run."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class ClaimPage:
-    """What a claim's template shows.
+    """Content of a claim's page, for the template.
 
     Attributes:
         statement: its own edition. others: the other editions. row: of the scorecard, or ``None``. verdict: its word.
@@ -115,7 +115,7 @@ class ClaimPage:
 
     @property
     def about(self) -> str:
-        """Of what the left side is."""
+        """The subject of the left side, in words."""
         scope = self.claim.functional.scope
         return f"{scope}s of {self.algorithm}" if scope in OF_RUNS and self.algorithm else SCOPE_WORDS.get(scope, scope)
 
@@ -280,7 +280,7 @@ def _others(claim: Claim) -> Iterator[Statement]:
 
 
 def differing(one: Claim, other: Claim) -> tuple[Difference, ...]:
-    """Where two claims differ; each pair is compared once."""
+    """List the differences of two claims; each pair is compared once."""
     first, second = sorted((one, other), key=lambda claim: claim.ref)
     found = _compared(first, second)
     if first is one:

@@ -79,7 +79,7 @@ class ExperimentPage:
 
     @property
     def shape(self) -> str:
-        """How many settings, seeds and rounds."""
+        """The numbers of settings, seeds and rounds, in words."""
         plan, search = self.experiment.plan, self.experiment.checked.search
         number = (
             f"a search of {sum(len(stage.values) for stage in search.stages)} settings"
@@ -104,7 +104,7 @@ def experiments_page() -> bool:
 
 
 def page_of(path: Path) -> str:
-    """Where an experiment's page lies in the folder.
+    """Return the place of an experiment's page in the folder.
 
     >>> page_of(Path("experiments/fast/table2.cifar10.toml"))
     'experiments/fast.table2.cifar10.html'
@@ -113,11 +113,13 @@ def page_of(path: Path) -> str:
 
 
 def page_of_table(table: Table) -> str:
+    """Return the place of a printed table's page in the folder."""
     edition = "" if table.edition == "main" else f"{table.edition}."
     return f"tables/{table.paper}.{edition}table{table.number}.html"
 
 
 def papers_with_tables() -> list[str]:
+    """List the papers that have a folder of experiments."""
     return sorted(path.name for path in folder().iterdir() if path.is_dir()) if experiments_page() else []
 
 

@@ -24,9 +24,9 @@ from ...setting import Setting
 from ...weights.exact_moments import mean_weight
 
 FRAMES = 120
-"""So many rounds of a run are shown, the first ones all, later ones evenly on a logarithmic scale."""
+"""The most rounds of a run that are shown: the first ones all, later ones evenly on a logarithmic scale."""
 DRAWS = 24
-"""So many numbers of samples are shown: at each both sides are exact, which takes long for many."""
+"""The most numbers of samples that are shown: at each both sides are exact, which takes long for many."""
 PLAYED = 12
 """Rounds of a policy that are shown where its trace goes on for ever."""
 

@@ -28,7 +28,7 @@ Tell = Callable[[str, int, int], None] | None
 
 
 def address(ref: str) -> str:
-    """Where the page of a claim lies in the folder."""
+    """Return the place of a claim's page in the folder."""
     return f"claims/{ref}.html"
 
 
@@ -55,6 +55,7 @@ def environment() -> jinja2.Environment:
 
 
 def render(template: str, **content: Any) -> str:
+    """Fill a template with this content."""
     return environment().get_template(template).render(**content)
 
 

@@ -27,7 +27,7 @@ ROUNDS, SHOWN_ROUNDS, CLIENTS = 200, 90, 12
 
 @dataclass(frozen=True)
 class PartPage:
-    """What the template of an algorithm or a process shows.
+    """Content of the page of an algorithm or a process, for the template.
 
     Attributes:
         name: in code. kind: ``algorithm`` or ``process``. signature: as it is called. summary: one sentence. text: the

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from ...files import write_beside
 
 LIST = "written.json"
-"""What was written into a folder, with the SHA-256 of each file: what is not in it is somebody else's."""
+"""The list of files written into a folder, with the SHA-256 of each. Files that it lacks belong to somebody else."""
 
 
 @contextlib.contextmanager
@@ -57,7 +57,7 @@ def _move(new: Path, into: Path) -> None:
 
 
 def listed(into: Path) -> dict[str, str]:
-    """What the last report wrote into a folder, by name; nothing where that is not known."""
+    """Return the files that the last report wrote into a folder, by name; nothing where that is not known."""
     try:
         found = json.loads((into / LIST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
