@@ -102,7 +102,8 @@ class ClientRound:
     def at(self, round: int) -> ClientRound:
         """Return this kind of round with the step sizes of one round.
 
-        ``local_lr`` is then a number, or a tuple of one for each local step."""
+        ``local_lr`` is then a number, or a tuple of one for each local step.
+        """
         if not self.by_rule:
             return self
         return replace(self, local_lr=at_round(self.local_lr, round, self.local_steps), server=self.server.at(round))
@@ -267,7 +268,8 @@ class Algorithm(ABC):
     def next_probability(self, probability: Tensor, accuracy_before: Tensor, accuracy: Tensor) -> Tensor:
         """Compute an adaptive algorithm's probability of the first kind in the next round.
 
-        It follows from the last two training accuracies; all are (replicas,) float64."""
+        It follows from the last two training accuracies; all are (replicas,) float64.
+        """
         raise NotImplementedError
 
     def is_first(self, keys: Keys, round: int | Tensor, probability: Tensor | None = None) -> Tensor:

@@ -47,7 +47,8 @@ class Selection(ABC):
         """Select the participants of a round from the ``available`` clients (replicas, clients) bool.
 
         Returns:
-            the participants, (replicas, clients) int8, and the memory after the round."""
+            the participants, (replicas, clients) int8, and the memory after the round.
+        """
 
     def exact_budget(self, round: int) -> Fraction:
         """k of this round (rounds count from 0 here)."""

@@ -23,8 +23,8 @@ from .algorithm import Algorithm, OwnRound
 from .exact_arguments import option
 
 VECTOR, MODEL, CLIENTS = MEMORIES = ("vector", "model", "clients")
-"""Kinds of memory: D numbers that are 0 before round 0, D numbers that are x_0 then, or D numbers for
-each client, 0 then."""
+"""Kinds of memory: D numbers that are 0 before round 0, D numbers that are x_0 then, or D numbers for each client, 0
+then."""
 
 
 class StepError(ComputeError):

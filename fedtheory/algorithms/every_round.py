@@ -62,7 +62,8 @@ class EveryRound(Algorithm):
     def objective_weight(self, clients: int) -> tuple[Fraction, ...]:
         """Return the clients' weights in the objective: those that are given, else p_g / (clients of group g).
 
-        The latter holds where groups of clients weigh p_g."""
+        The latter holds where groups of clients weigh p_g.
+        """
         if self.weighed is not None:
             return self.weighed
         parts = self.round.selection, self.round.aggregation

@@ -26,7 +26,7 @@ from .reading import Listed, Strict, read_toml
 from .table_checks import Finding
 
 MEAN_NOISE, SHOWN = 1e-4, 12
-"""In per cent: what float32 and the means of evaluation batches add to a mean; so many cells are written out."""
+"""Error of a mean by float32 and by means of evaluation batches, in per cent; the most cells that are written out."""
 
 
 class Word(Strict):

@@ -152,7 +152,8 @@ def finished(unit: Unit) -> dict[str, Any] | None:
 def asked_for(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content that decides a unit's numbers.
 
-    It lacks titles, reasons, seeds of others, and what costs time only."""
+    It lacks titles, reasons, seeds of others, and what costs time only.
+    """
     words = ("title", "paper", "reproduces", "likeness", "chosen", "labels")
     asked = {key: value for key, value in content.items() if key not in words}
     aside = ("seeds", "checkpoint_every", "device")

@@ -14,7 +14,8 @@ def listed(mask: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, np.ndarray]:
 
     Returns:
         the rounds, the clients and the replicas, sorted in this order; how many places clients before each have in each
-        round, (rounds, clients + 1); and how many each client has, (rounds, clients), in main memory."""
+        round, (rounds, clients + 1); and how many each client has, (rounds, clients), in main memory.
+    """
     from ..loops.participant_lists import list_pairs
 
     known = mask.cpu().contiguous().numpy()

@@ -60,7 +60,8 @@ class Pairs:
     def of_rounds(cls, mask: Tensor, replica_ids: Tensor, seed: int, first: int) -> list[Pairs]:
         """Return the pairs of several rounds from the ``first`` on, for ``mask`` (rounds, replicas, clients).
 
-        Their keys are drawn at once."""
+        Their keys are drawn at once.
+        """
         round, client, replica, offsets, sizes = listed(mask)
         ids = replica_ids.index_select(0, replica)
         if len(mask) == 1:
@@ -201,14 +202,16 @@ class Federation(ABC):
     def local_change(self, start: Tensor, pairs: Pairs, training: LocalTraining, state: State) -> tuple[Tensor, State]:
         """Compute the change of ``start`` by ``local_update``, up to rounding, (P, D), and the solver's new state.
 
-        The engine calls this method."""
+        The engine calls this method.
+        """
         x, state = self.local_update(start, pairs, training, state)
         return x - start, state
 
     def choose(self, training: LocalTraining, x: Tensor) -> Federation:
         """Return this federation with all choices by measured speed made for runs of this kind of training.
 
-        ``x`` is a replica's model, (1, D). Choices change results by rounding only."""
+        ``x`` is a replica's model, (1, D). Choices change results by rounding only.
+        """
         return self
 
     @property
@@ -227,7 +230,8 @@ class Federation(ABC):
     def footprint(self, training: LocalTraining, x: Tensor, limit: int) -> Footprint:
         """Return the memory of a round besides models and updates, as far as it is known.
 
-        ``x`` is a replica's model, (1, D)."""
+        ``x`` is a replica's model, (1, D).
+        """
         return Footprint(0, 4 * x.nbytes, 0)
 
     def server_gradient(self, x: Tensor, replica_ids: Tensor, seed: int, round: int) -> Tensor:
@@ -255,7 +259,8 @@ class Federation(ABC):
 
         They are smoothness, strong_convexity, dissimilarity, dissimilarity_at_optimum and gradient_noise, and
         server_noise where there is any. Each says whether it is exact, a bound in the safe direction, or an
-        estimate."""
+        estimate.
+        """
         return Constants({})
 
     def exact_constants(self) -> dict[str, Fraction]:
@@ -270,7 +275,8 @@ class Federation(ABC):
         """Return bytes that tell this federation from others.
 
         They are the clients' gradients at three random points, and the levels of its noise; with ``server``, also those
-        of the server's."""
+        of the server's.
+        """
         everyone = Pairs.of(torch.ones(1, self.clients, dtype=torch.bool), torch.zeros(1).long(), 0, 0)
         points = normals(words(0, Axis.GRADIENT_NOISE, torch.arange(3)), self.dimension)
         gradient = getattr(self, "exact_gradient", self.gradient)

@@ -36,7 +36,8 @@ MORE = 8
 def linear_footprint(fed: Quadratic, training: LocalTraining, x: Tensor) -> Footprint:
     """Return the memory of a round: of a pair, its points, and the noise of all its steps with the keys of it.
 
-    Dense Hessians also have empty rows in tiles, and what a matrix times x - c takes."""
+    Dense Hessians also have empty rows in tiles, and what a matrix times x - c takes.
+    """
     noisy = 0 if fed.deterministic else training.steps
     pair = (8 + 4 * noisy) * x.nbytes + noisy * 64
     full = fed.products.matrices.nbytes if isinstance(fed.products, Common | Dense) else 0

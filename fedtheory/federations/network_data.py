@@ -17,7 +17,8 @@ KEPT_AS_BYTES = 2**30
 def samples_of(dataset: Dataset, rows: Tensor, dtype: torch.dtype, augmented: bool) -> Samples:
     """Return these rows of a data set as points for a network of this precision.
 
-    Images that are to be ``augmented`` are not yet normalised, since augmentation comes first."""
+    Images that are to be ``augmented`` are not yet normalised, since augmentation comes first.
+    """
     features = torch.from_numpy(np.ascontiguousarray(dataset.features[rows.numpy()]))
     labels = torch.from_numpy(targets(dataset))[rows]
     if dataset.kind == "text":

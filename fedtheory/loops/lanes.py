@@ -1,13 +1,15 @@
-"""Sixteen floats at once, in compiled loops.
+"""Operations on sixteen floats at once, for compiled loops.
 
 A processor multiplies and adds many numbers by one instruction, if they lie side by side and their sums are kept apart.
-Compilers do not arrange sums so by themselves, since it changes how they are rounded; these operations, for loops that
-``loops.compiler.compiled`` takes, say it: sixteen sums of every sixteenth number each, every product and sum rounded
-once (``fma``), and the sixteen added up in pairs, in the same order wherever they are compiled.
+Compilers do not arrange sums so by themselves, since it changes how they are rounded. These operations, for loops that
+``loops.compiler.compiled`` takes, say it. There are sixteen sums of every sixteenth number each, and every product and
+sum is rounded once (``fma``). The sixteen are added up in pairs, in the same order wherever they are compiled.
 
-Arrays are of float32 (or, where it is said, of bytes, or of int16, the bits of numbers of half precision, bfloat16),
-contiguous, and indices count their numbers from the beginning, whatever their shape; nothing checks that there are
-sixteen.
+Each operation replaces a numpy line on ``a[i : i + 16]``: ``fma`` stands for ``a * b + c``, ``where_larger`` for
+``np.where(a > b, yes, no)``, ``total`` for ``a.sum()``.
+
+Arrays are contiguous and of float32, or, where it is said, of bytes, or of int16, the bits of numbers of half precision
+(bfloat16). Indices count their numbers from the beginning, whatever their shape; nothing checks that there are sixteen.
 """
 
 from __future__ import annotations

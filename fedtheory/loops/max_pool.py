@@ -1,8 +1,11 @@
-"""Max-pools of 2 x 2 pixels, compiled: of images in the order (images, height, width, channels).
+"""Max-pools of 2 x 2 pixels, compiled, of images in the order (images, height, width, channels).
+
+They replace the torch line ``max_pool2d(x, 2)`` of ``torch.nn.functional``, the ``relu`` that follows it, and their
+gradients.
 
 Which pixel of a window was the largest is kept in a byte, 0 to 3 in the order of rows and columns; 4 says that none
-gets a gradient. As PyTorch has it the first of several largest ones counts, and the last NaN if there is one. A ReLU
-that follows is done on the way, and its gradient too.
+gets a gradient. As in PyTorch the first of several largest ones counts, and the last NaN if there is one. A ReLU that
+follows is done on the way, and its gradient too.
 
 Numbers of half precision (bfloat16) come as the whole numbers that their bits are, int16. Signs taken apart, these are
 in the same order.
@@ -52,7 +55,7 @@ def forwards(x: Array, y: Array, which: Array, kink: bool, first: int, last: int
 
 @compiled
 def forwards_in_halves(x: Array, y: Array, which: Array, kink: bool, first: int, last: int) -> None:
-    """``forwards`` of numbers of half precision."""
+    """Pool as ``forwards`` does, for numbers of half precision."""
     height, width, channels = y.shape[1:]
     for b in range(first, last):
         for i in range(height):

@@ -50,7 +50,8 @@ class Space:
     """The numbers that affine forms depend on, and the first operation that was refused.
 
     The first ``state`` columns stand for the state's entries, the last of which is 1. The columns of the noises follow,
-    in the order in which they come."""
+    in the order in which they come.
+    """
 
     state: int
     columns: int

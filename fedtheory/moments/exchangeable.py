@@ -62,7 +62,8 @@ class Cohorts:
     def second(self) -> list[list[Fraction]]:
         """The moments E N_k N_l, by the factorial ones.
 
-        E N_k (N_l - [k = l]) = m (m - 1) p_kl, where p_kl is the chance that two draws are of the kinds k and l."""
+        E N_k (N_l - [k = l]) = m (m - 1) p_kl, where p_kl is the chance that two draws are of the kinds k and l.
+        """
         total, m = sum(self.pool), self.size
         pairs = m * (m - 1)
 

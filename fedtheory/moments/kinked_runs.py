@@ -46,7 +46,8 @@ def counts_of_members(setting: Setting) -> list[int]:
     """Count the fixed participants of each kind of client.
 
     Raises:
-        ValueError: the participation is not ``Fixed``."""
+        ValueError: the participation is not ``Fixed``.
+    """
     fed = piecewise(setting)
     if not isinstance(setting.participation, Fixed):
         raise ValueError(f"participation is {type(setting.participation).__name__}: allowed is Fixed")
@@ -99,7 +100,8 @@ class Motion:
         """Follow one round from x.
 
         Returns:
-            the end; the end less x; 1 - the derivative; and the pattern. Without a pattern there is no derivative."""
+            the end; the end less x; 1 - the derivative; and the pattern. Without a pattern there is no derivative.
+        """
         end = move = share = x * 0
         pattern: list[int] | None = []
         for weight, line, lr, steps in self.parts:

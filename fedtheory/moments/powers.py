@@ -14,7 +14,8 @@ def squared(operator: np.ndarray) -> np.ndarray:
     """Multiply an operator by itself.
 
     Columns of zeros cost nothing; in the end, those of all that a run forgets are such. Numbers below the normal range
-    count as 0, since arithmetic on them is slow."""
+    count as 0, since arithmetic on them is slow.
+    """
     live = operator.reshape(-1, operator.shape[-1]).any(0)
     if live.all():
         product = operator @ operator

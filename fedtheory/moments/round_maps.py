@@ -287,7 +287,8 @@ def drawn(setting: Setting, kind: Kind, exact: bool, as_known: bool = False) -> 
     one.
 
     In rounds of the server's own the participants do not matter. For a step of one's own the cohorts are told apart. If
-    Fractions are asked for and the process knows floats only, they are refused, or floats are given if ``as_known``."""
+    Fractions are asked for and the process knows floats only, they are refused, or floats are given if ``as_known``.
+    """
     if as_known:
         try:
             return drawn(setting, kind, exact)

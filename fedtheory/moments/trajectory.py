@@ -89,7 +89,8 @@ def ranges_of_run(
 ) -> Mapping[str, tuple[Any, Any]] | None:
     """Return intervals that contain the run quantities of these ``names``, or ``None`` where one is not known.
 
-    Maxima over random runs are enclosed as in ``peak_ranges``. Least values are known for deterministic runs only."""
+    Maxima over random runs are enclosed as in ``peak_ranges``. Least values are known for deterministic runs only.
+    """
     alike, least = setting.deterministic, names & {*LEAST_QUANTITIES}
     known: list[Mapping[str, tuple[Any, Any]] | None]
     known = [running_peak_ranges(setting, horizons, shifted) if alike else peak_ranges(setting, shifted)]
@@ -129,7 +130,8 @@ def running_least_ranges(
     """Enclose the least values over the rounds of either kind, as ``running_peak_ranges`` does for the largest.
 
     They are 0 where no round is of the kind. Between two periods of a sample a coordinate's square is at least the
-    smaller one of theirs, or 0 where the coordinate changes its sign."""
+    smaller one of theirs, or 0 where the coordinate changes its sign.
+    """
     rounds = _sampled(setting, horizons)
     if rounds is None:
         return None

@@ -82,7 +82,8 @@ class Flip(Change):
 class Sharpness(Change):
     """Random sharpening: with ``probability``, factor * image + (1 - factor) * blurred, cut to [0, 1].
 
-    The blur weighs a pixel by 5/13 and its eight neighbours by 1/13, and leaves the border as it is."""
+    The blur weighs a pixel by 5/13 and its eight neighbours by 1/13, and leaves the border as it is.
+    """
 
     factor: float = 2.0
     probability: float = 0.5
@@ -138,7 +139,8 @@ class Equalize(Change):
     flat.
 
     The rule is that of the Python Imaging Library: value v becomes (step // 2 + how many pixels are below v) // step.
-    Here step is the 255th part of all pixels but those of the largest value; nothing changes where it is 0."""
+    Here step is the 255th part of all pixels but those of the largest value; nothing changes where it is 0.
+    """
 
     probability: float = 0.5
     draws = 1

@@ -142,7 +142,8 @@ def _loss_and_slope(model: FlatModel, scores: Tensor, labels: Tensor, weights: T
 def scores(model: FlatModel, tensors: dict[str, Tensor], features: Tensor) -> Tensor:
     """Compute ``FlatModel.scores`` in evaluation, to the bit, for networks that are written out.
 
-    Pools, and the ReLU after them, are compiled. All else is done as PyTorch's layers do it."""
+    Pools, and the ReLU after them, are compiled. All else is done as PyTorch's layers do it.
+    """
     with torch.no_grad():
         return _Run(model, tensors, (), as_layers=True).forwards(features)
 

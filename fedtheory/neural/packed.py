@@ -72,7 +72,8 @@ def one_loss(
 def laid_out(features: Tensor) -> Tensor:
     """Return the features in the order of memory in which convolutions are fastest.
 
-    For images (B, channels, height, width) on a CPU that is channels last."""
+    For images (B, channels, height, width) on a CPU that is channels last.
+    """
     if features.dim() == 4 and not features.is_cuda:
         return features.to(memory_format=torch.channels_last)
     return features

@@ -131,7 +131,8 @@ class AnySize(Participation):
         """The size of a cohort, which such a process does not have.
 
         Raises:
-            ValueError: always."""
+            ValueError: always.
+        """
         raise ValueError(
             f"cohort: rounds of {type(self).__name__} differ in size; allowed is a process with rounds of one size"
         )

@@ -1,6 +1,7 @@
 """Numbers of clients that each group has there, as a finite Markov chain.
 
-Independent rounds are the special case of equal rows."""
+Independent rounds are the special case of equal rows.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ class GroupChainState(NamedTuple):
     """Data of a step of the chain.
 
     They are the clients' groups (clients,), the counts (states, groups), the cumulated initial law and rows, and the
-    round last drawn with the replicas' states in it, if any."""
+    round last drawn with the replicas' states in it, if any.
+    """
 
     keys: Keys
     groups: Tensor

@@ -250,7 +250,8 @@ def check_groups(groups: Sequence[int]) -> tuple[int, ...]:
     """Return the groups as integers.
 
     Raises:
-        ValueError: they are not 0, 1, ... with clients each."""
+        ValueError: they are not 0, 1, ... with clients each.
+    """
     numbers = tuple(check_count(f"groups[{i}]", g, least=0) for i, g in enumerate(groups))
     missing = set(range(max(numbers, default=0) + 1)) - set(numbers)
     if missing:

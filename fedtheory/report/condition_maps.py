@@ -1,6 +1,7 @@
 """Maps of the snapshot probabilities that a claim's conditions allow, over two quantities.
 
-A second figure shows the probabilities that conditions allow at a point, beside where runs settle with them."""
+A second figure shows the probabilities that conditions allow at a point, beside where runs settle with them.
+"""
 
 from __future__ import annotations
 
@@ -163,7 +164,8 @@ class Allowed:
 def plot_allowed(left: Allowed, right: Allowed, settles: tuple[str, np.ndarray, np.ndarray]) -> Figure:
     """Draw the q that two conditions allow at a point x, and where a run with this q settles.
 
-    ``settles`` is (label, x, q)."""
+    ``settles`` is (label, x, q).
+    """
     figure, both = panels(10, 5, columns=2)
     for axes, shown in zip(both, (left, right), strict=True):
         last = float(np.round(shown.x[-1]))

@@ -1,6 +1,7 @@
 """Figures of learnability: error against capacity, and excess risk against a server's data.
 
-Others show where a condition holds, and how much of each bound is used."""
+Others show where a condition holds, and how much of each bound is used.
+"""
 
 from __future__ import annotations
 

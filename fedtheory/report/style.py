@@ -40,7 +40,7 @@ GREYS = (EXACT, "#6b6b6b", "#ababab")
 """Exact values at several places."""
 
 KEY, PALE = "0.3", "0.6"
-"""What a legend shows of lines of several colours; lines to compare with."""
+"""Greys of lines of several colours in a legend, and of lines to compare with."""
 
 LINES: tuple[Any, ...] = ("-", DASHED, DOTTED, MIXED)
 
@@ -206,7 +206,7 @@ def smaller(png: io.BytesIO) -> bytes:
 CHARACTERS = 19
 """Characters of a caption to an inch."""
 SMALL, LINE_HEIGHT = 6.5, 0.118
-"""Of captions: the size of letters, in points, and the distance of lines, in inches."""
+"""Size of the letters of captions, in points, and distance of their lines, in inches."""
 CAPTION = "caption"
 WITHIN = "\u200a\n"
 """Between two lines of one paragraph: a hair space, which is not seen, before the line's end."""

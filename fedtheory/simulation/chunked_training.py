@@ -30,7 +30,8 @@ def train(
     Returns:
         the change of each pair's x, (P, D); what the local solver keeps of every pair then, (P, ...) by name; and, if
         ``summed``, the sums of the EXACT local gradients at the (noisy) local iterates k = 0..K-1, (P, D). These need
-        an ``ExactFederation``."""
+        an ``ExactFederation``.
+    """
     if len(pairs) <= (at_once or len(pairs)) and not summed and not training.solver.keep:
         start = before.index_select(0, pairs.replica)
         return fed.local_change(start, pairs, training, training.solver.start(start))[0], {}, None

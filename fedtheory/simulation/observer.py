@@ -66,13 +66,15 @@ class Observer:
         """Return the numbers that are kept from round to round, by name, one a replica, (replicas,) float64.
 
         They are kept in checkpoints too, and returned as the run's ``peaks``. A replica in which one is not finite has
-        diverged."""
+        diverged.
+        """
         return {}
 
     def observe(self, plan: Plan, state: State, round: int) -> dict[str, Tensor]:
         """Return the values before this round by name, (replicas,) float64, or (replicas, clients) if ``per_client``.
 
-        A value is infinite where a run has diverged, and NaN where there is nothing to observe."""
+        A value is infinite where a run has diverged, and NaN where there is nothing to observe.
+        """
         return {}
 
     def after_training(self, plan: Plan, state: State, round: int, training: Training) -> None:

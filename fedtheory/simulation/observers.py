@@ -181,7 +181,8 @@ def usual(federation: Federation, record_every: int) -> list[Observer | str]:
     """Return the default observers of a federation.
 
     Convex problems have squared distance and gradient. Networks have the accuracy on test points, or on training points
-    where there are no others, in the recorded rounds."""
+    where there are no others, in the recorded rounds.
+    """
     if isinstance(federation, ConvexFederation):
         return [*OBSERVABLES]
     if isinstance(federation, Evaluated):

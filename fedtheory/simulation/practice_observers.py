@@ -113,7 +113,8 @@ class Traffic(Observer):
 
     ``bytes_sent`` counts D numbers of the run's precision to each participant and D back. ``clients_trained`` counts
     the participants of all rounds. ``snapshots_taken`` counts the rounds of the algorithm's first kind, such as FAST's
-    snapshots. All count from round 0; a client drawn twice in a round counts once."""
+    snapshots. All count from round 0; a client drawn twice in a round counts once.
+    """
 
     every: int = 1
     names = ("bytes_sent", "clients_trained", "snapshots_taken")

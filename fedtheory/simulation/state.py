@@ -30,7 +30,8 @@ LAYOUT = 4
 
 Until 1, which has no number in its stores, Gaussian noise was drawn in float64 whatever the precision, and local steps
 were made one by one. Until 2, Gaussian noise in float32 and gradients of logistic regression were rounded otherwise.
-Until 3, Gaussian noise was rounded otherwise."""
+Until 3, Gaussian noise was rounded otherwise.
+"""
 SINCE = 3
 """The layout since which runs of federations that are not convex are what they were: they have no Gaussian noise."""
 
@@ -227,7 +228,8 @@ class State:
         """Observe several rounds at once, and return the rows of those that are recorded.
 
         ``points`` (rounds, replicas, D) are the models before this round and some that follow it, in main memory. All
-        observers are such as observe ``of_points``."""
+        observers are such as observe ``of_points``.
+        """
         from ..loops.statistics import find_diverged, follow_rounds
 
         x = points.flatten(0, 1)
