@@ -147,7 +147,7 @@ class ClientRound:
         return selected | self.aggregation.initial(x, clients) | self.server.initial(x) | self._kept(x, clients)
 
     def _kept(self, x: Tensor, clients: int) -> Memory:
-        """What the local solver keeps of every client."""
+        """Return what the local solver keeps of every client, before round 0."""
         if not self.local_solver.keep:
             return {}
         replicas = len(x)

@@ -187,7 +187,7 @@ class VarSelection(GroupSelection):
 
 
 def _sums(values: Tensor, groups: Tensor, number: int) -> Tensor:
-    """How many clients of each group, (replicas, groups) int64."""
+    """Count the clients of each group, (replicas, groups) int64."""
     total = torch.zeros(len(values), number, dtype=torch.int64, device=values.device)
     return total.index_add_(1, groups, values.to(torch.int64))
 

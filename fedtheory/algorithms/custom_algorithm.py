@@ -172,7 +172,7 @@ def _numbers(numbers: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
 
 
 def _digest(step: Callable[..., Any]) -> str:
-    """Of what the function does, as far as its code and what it closes over tell: runs of another one are others."""
+    """Hash the function, as far as its code and what it closes over tell: runs of another one are others."""
     content = hashlib.sha256()
 
     def add(code: CodeType) -> None:

@@ -213,7 +213,7 @@ def _replaced(path: Path, kept: Mapping[str, Any]) -> str:
 
 
 def _kept(units: Iterable[Unit]) -> Outcome:
-    """What a store has of units: one that is damaged, or another experiment's, hides no other."""
+    """Return what a store has of units: one that is damaged, or another experiment's, hides no other."""
     outcome = Outcome()
     for unit in units:
         try:
@@ -233,7 +233,7 @@ def _tell(path: Path, outcome: Outcome, report: Report) -> None:
 
 
 def _of(path: Path, text: str) -> str:
-    """What is said of a file, which it names."""
+    """Name the file in a text about it, unless it does already."""
     return text if str(path) in text else f"{path}: {text}"
 
 

@@ -311,7 +311,7 @@ def _copies(kept: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _choices(kept: Mapping[str, Any]) -> Iterator[Finding]:
-    """Where several runs of one setting are published: which of them was printed."""
+    """Yield the finding on which of several published runs of a setting was printed."""
     several = kept["several"]
     if several:
         highest = sum(_printed(each) >= max(c["mean"] for c in each["curves"]) - 0.006 for each in several)

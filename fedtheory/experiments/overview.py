@@ -86,7 +86,7 @@ def _row(path: Path, experiment: Experiment) -> str:
 
 
 def _run(path: Path) -> tuple[str, str, str, str]:
-    """What was run, the time taken, commits and data."""
+    """Return what was run, the time taken, commits and data."""
     kept = published(path)
     if not kept.exists():
         return "no", "-", "-", "-"
@@ -108,7 +108,7 @@ def duration(seconds: float) -> str:
 
 
 def _chosen(path: Path, experiment: Experiment) -> Iterator[str]:
-    """What the paper leaves out, and why it was chosen so."""
+    """Yield lines on what the paper leaves out, and why it was chosen so."""
     if experiment.checked.chosen:
         yield f"`{path.stem}`, what the paper leaves open:"
         yield ""

@@ -169,7 +169,7 @@ def new_runs(kept: Mapping[str, Any], results: Iterable[Mapping[str, Any]], wher
 
 
 def _differences(row: Mapping[str, Any], run: Mapping[str, Any]) -> list[str]:
-    """In words, what one run gave otherwise than its setting's published row says."""
+    """Say in words where one run differs from its setting's published row."""
     (seed,) = run["seeds"]
     place, found = row["seeds"].index(seed), []
     for name, numbers in run["statistics"].items():

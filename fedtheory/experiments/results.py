@@ -141,7 +141,7 @@ def joined(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _seed_of(text: str) -> int:
-    """Of whose seed a text says that it diverged.
+    """Return the seed whose run diverged, according to a text.
 
     >>> _seed_of("seed 12: 1 of 1 runs diverged")
     12

@@ -204,7 +204,7 @@ def _argument(annotation: Any, value: Any) -> Any:
 
 
 class _Names(dict[str, Any]):
-    """What annotations speak of; what a module imports for type checkers alone is anything, but for processes."""
+    """Names in annotations; a name that a module imports for type checkers alone is anything, but for processes."""
 
     def __missing__(self, name: str) -> Any:
         if name == "Participation":

@@ -269,7 +269,7 @@ def _companions(cell: Cell, other: Cell) -> str:
 
 
 def _others(cell: Cell) -> dict[str, str]:
-    """What is printed of the same setting by other measures."""
+    """Return the printed numbers of the same setting by other measures."""
     setting = {**cell.labels, "measure": ""}
     same = [each for each in cell.table.cells if each is not cell and {**each.labels, "measure": ""} == setting]
     return {each.labels["measure"]: each.text for each in same if each.value is not None}

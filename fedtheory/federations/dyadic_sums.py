@@ -71,7 +71,7 @@ def _times_power(value: float, exponent: int) -> int:
 
 
 def _ceiling(value: float, exponent: int) -> int:
-    """At least value 2^exponent, and 0 for 0."""
+    """Return an integer that is at least value 2^exponent, and 0 for 0."""
     return _times_power(2 * value, exponent) + 1 if value else 0
 
 

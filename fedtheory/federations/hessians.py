@@ -220,7 +220,7 @@ class Dense(_Full):
             start = stop
 
     def _batched(self, layers: Sequence[Tensor | slice]) -> Batched:
-        """Of these clients."""
+        """Return the products with the matrices of these clients."""
         matrices = self.matrices
         return Batched([matrices[own] if isinstance(own, slice) else matrices.index_select(0, own) for own in layers])
 

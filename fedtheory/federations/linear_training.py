@@ -68,7 +68,7 @@ def coordinates_apart(fed: Quadratic) -> bool:
 
 
 def _entrywise(fed: Quadratic, products: Diagonal, start: Tensor, pairs: Pairs, training: LocalTraining) -> Tensor:
-    """The same with diagonal Hessians and noise that does not depend on x."""
+    """Compute the change with diagonal Hessians and noise that does not depend on x."""
     from ..loops.diagonal_sgd import entrywise_change, entrywise_product
 
     diagonals, centres = closed_form(fed, products, training), fed.centred

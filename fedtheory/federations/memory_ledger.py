@@ -51,7 +51,7 @@ class Ledger(TorchDispatchMode):
 
 
 def _tensors(values: Iterable[Any]) -> Iterator[Tensor]:
-    """Those among what an operation of torch takes or returns: numbers, tensors, lists of them."""
+    """Yield the tensors among the arguments or results of an operation of torch: numbers, tensors, lists of them."""
     for value in values:
         if isinstance(value, Tensor):
             yield value

@@ -145,7 +145,7 @@ class Network(Evaluated):
         self._footprints: dict[Any, tuple[int, Footprint]] = {}  # by way of training, of all copies
 
     def _check_model(self) -> int:
-        """How many classes the model tells apart; ``ValueError`` if it does not take the data."""
+        """Return how many classes the model tells apart; raise ``ValueError`` if it does not take the data."""
         few = samples_of(self.dataset, self._rows[:2], self.dtype, self.augmentation is not None)
         classes = self.model.check(few.of(torch.arange(len(few))[None])[0], few.labels)
         if classes < self.dataset.classes:

@@ -142,7 +142,7 @@ class Evaluated(ExactFederation):
 
     @kept
     def _weights(self) -> Tensor:
-        """Of each point in F."""
+        """The weight of each point in F."""
         sizes = self.sizes
         return (1.0 / (self.clients * sizes.to(torch.float64))).repeat_interleave(sizes)
 
@@ -167,7 +167,7 @@ class Evaluated(ExactFederation):
         return holders_means(right & losses.isfinite(), holder, sizes).mean(1)
 
     def _present(self, pairs: Pairs) -> Iterator[tuple[slice, Samples]]:
-        """For each holder that takes part: its span of pairs and its points."""
+        """Yield the span of pairs and the points of each holder that takes part."""
         for i, (start, stop) in enumerate(pairwise(pairs.offsets.tolist())):
             if stop > start:
                 yield slice(start, stop), some(self.samples, slice(self._starts[i], self._starts[i + 1]))

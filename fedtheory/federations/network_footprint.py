@@ -60,5 +60,5 @@ def check_one(one: int, limit: int) -> None:
 
 
 def _as_clients(net: Network, pairs: Pairs) -> Pairs:
-    """The same pairs without the server's place."""
+    """Return the pairs without the server's place."""
     return replace(pairs, offsets=pairs.offsets[: net.clients + 1])

@@ -192,7 +192,7 @@ class Quadratic(Placed, ConvexFederation):
 
     @cached_property
     def _given_products(self) -> Products:
-        """Those of the Hessians in float64 on the CPU, where it is seen what they have in common."""
+        """Products with the Hessians in float64 on the CPU, where it is seen what they have in common."""
         return products(torch.as_tensor(self.hessians))
 
     def to(self, device: torch.device | str = "cpu", dtype: torch.dtype | str = torch.float64) -> Quadratic:

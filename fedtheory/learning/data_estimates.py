@@ -195,7 +195,7 @@ def _fit(data: Dataset, rows: np.ndarray) -> Any:
 
 
 def _errors(data: Dataset, fitted: dict[str, Any], held: np.ndarray) -> dict[str, Any]:
-    """Which hypothesis errs on which held-out row."""
+    """Return which hypothesis errs on which held-out row."""
     features, labels = data.features[held], data.labels[held]
     rows = [np.full(len(held), m) if isinstance(m, int) else m.predict(features) for m in fitted.values()]
     return {"names": list(fitted), "matrix": np.array([r != labels for r in rows])}

@@ -26,8 +26,11 @@ SHARED = ("compiler.py", "draws.py", "elementary.py", "lanes.py", "scatter.py", 
 
 @cache
 def _stamp() -> str:
-    """Of these files: what is kept on disk is found by a loop's name and its own file, and else would not be made anew
-    when only these have changed."""
+    """Hash the shared files.
+
+    A compiled loop on disk is found by its name and its own file. Without this stamp it would not be made anew when
+    only the shared files have changed.
+    """
     sources = ((Path(__file__).parent / name).read_bytes() for name in SHARED)
     return hashlib.sha256(b"".join(sources)).hexdigest()[:8]
 

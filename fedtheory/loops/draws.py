@@ -168,7 +168,8 @@ def _normals_double(
 
 @compiled
 def _box_muller_double(radii: np.ndarray, turns: np.ndarray, scale: float) -> None:
-    """In place: cosines take the place of what gives radii, sines that of angles."""
+    """Turn uniform numbers into normal ones in place: cosines take the place of what gives radii, sines that of
+    angles."""
     for i in range(len(radii)):
         radius = np.sqrt(-2.0 * log_double(radii[i]))
         quarter = np.int64(4.0 * turns[i] + 0.5)

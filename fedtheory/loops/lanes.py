@@ -107,7 +107,7 @@ def fma(typing: Any, a: Any, b: Any, c: Any) -> Any:
 
 @_operation
 def sixteen(typing: Any, value: Any) -> Any:
-    """The same number sixteen times."""
+    """Repeat a number sixteen times."""
     return SIXTEEN(types.float32), lambda context, builder, signature, given: _sixteen_times(builder, given[0])
 
 

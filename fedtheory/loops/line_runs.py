@@ -1,9 +1,11 @@
 """Moments of local steps and of rounds, in floats, compiled: see ``papers.li2020.runs``.
 
-With ``eta = steps[:, k, None, None]`` and ``keep = 1 - eta * curvatures``, ``train`` replaces, for every step k, the
-numpy lines ``a[k + 1] = keep * a[k]``, ``b[k + 1] = keep * b[k] + eta * pull`` and
-``v[k + 1] = keep**2 * v[k] + eta**2 * variance``. ``follow`` is such a line for every round, ``gradients`` one for
-every step.
+They replace numpy lines for every step or round. With ``eta = steps[:, k, None, None]`` and
+``keep = 1 - eta * curvatures``, those of ``train`` are
+
+    a[k + 1] = keep * a[k]
+    b[k + 1] = keep * b[k] + eta * pull
+    v[k + 1] = keep**2 * v[k] + eta**2 * variance
 """
 
 from __future__ import annotations

@@ -276,7 +276,7 @@ def _highest(row: Array) -> float:
 
 @compiled
 def _five_rows(c: int, classes: int, width: int) -> Any:
-    """Where five rows begin, from the c-th on; the last one again where there are fewer."""
+    """Return where five rows begin, from the c-th on; the last one again where there are fewer."""
     last = classes - 1
     return (
         c * width,

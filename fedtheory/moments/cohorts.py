@@ -51,7 +51,7 @@ def certain(members: tuple[int, ...], clients: int) -> Law:
 
 
 def _cohorts(process: Participation, clients: int) -> tuple[int, Iterator[tuple[tuple[int, ...], Fraction]]]:
-    """How many there are at most, and they."""
+    """Return the most cohorts that there are, and the cohorts with their probabilities."""
     equal = (Fraction(1, clients),) * clients
     match process:
         case Fixed(members=members):

@@ -69,7 +69,7 @@ def _offset(fed: Quadratic | Piecewise, factor: Any, question: Question) -> Any:
 
 
 def _dissimilarity(question: Question, name: str) -> float:
-    """What bounds |grad F_i - grad F| everywhere."""
+    """Bound |grad F_i - grad F| everywhere."""
     fed = question.setting.federation
     if not isinstance(fed, ConvexFederation):
         raise Unserved(f"{type(fed).__name__} bounds no gradients over all x; state it")

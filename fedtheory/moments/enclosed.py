@@ -70,8 +70,10 @@ def rounded(
 
 
 def _missing(value: arb, least: int) -> int:
-    """So many more digits of a value are needed, at least; 0 or less where it is known to its last digit as a float, or
-    to 2^least."""
+    """Return how many more digits of a value are needed, at least.
+
+    It is 0 or less where the value is known to its last digit as a float, or to 2^least.
+    """
     if not value.is_finite():
         return 1
     radius = value.rad()
@@ -162,7 +164,7 @@ class Powers:
         return all(norm < 0.5 and -math.log2(max(norm, LEAST)) * number > NOTHING for norm in self._norms[bit])
 
     def _norm(self, power: arb_mat) -> float:
-        """That of T on the differences, whose ``constants`` sum to 0: so a column may be taken from those."""
+        """Bound the norm of T on the differences, whose ``constants`` sum to 0: so a column may be taken from those."""
         size = power.nrows() - 1
         common = [power[i, self.constants[0]].mid() for i in range(size)]
         rows = (
@@ -240,7 +242,7 @@ class _Periods:
         self.whole = self.first if self.period == 1 else Powers(whole, constants)
 
     def moved(self, states: Blocks, begin: int, end: int) -> Blocks:
-        """From before the round ``begin`` to before the round ``end``."""
+        """Advance the states from before the round ``begin`` to before the round ``end``."""
         place = begin % self.period
         if place and begin < end:
             ahead = min(end - begin, self.period - place)
@@ -283,7 +285,7 @@ class Advancing:
         return self._within(self._cycle.moved(states, cycles), 0, end % self.length)
 
     def _placed(self, begin: int, end: int) -> tuple[int, int]:
-        """The same rounds in the first cycle; ``end`` may be its end."""
+        """Return the same rounds in the first cycle; ``end`` may be its end."""
         assert self.length is not None
         return begin % self.length, begin % self.length + end - begin
 

@@ -218,7 +218,7 @@ def _of_values(expression: sympy.Expr, question: Question) -> Any:
 
 
 def _said(name: str, question: Question) -> Constant | None:
-    """What the federation or the algorithm say."""
+    """Return a constant that the federation or the algorithm states, in the kind of number that is asked for."""
     constant = question.once(_of_itself).get(name)
     if constant is None or question.numbers == FLOAT:
         return constant
@@ -233,7 +233,7 @@ def _said(name: str, question: Question) -> Constant | None:
 
 
 def _of_itself(question: Question) -> dict[str, Constant]:
-    """In floats, what the federation and the algorithm say of themselves."""
+    """Return the constants that the federation and the algorithm state, in floats."""
     said = question.setting.algorithm.quantities()
     own = {name: Constant(value, KNOWN_EXACTLY, "the algorithm") for name, value in said.items()}
     return {**question.setting.federation.constants(), **own}

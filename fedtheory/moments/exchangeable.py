@@ -154,14 +154,14 @@ def mean_and_variance(law: Law) -> tuple[Fraction, Fraction]:
 
 @dataclass(frozen=True)
 class _Round:
-    """What a round of one kind does, coordinate by coordinate."""
+    """One kind of round, coordinate by coordinate."""
 
     fed: Piecewise
     kind: Kind
     cohorts: Cohorts | None
 
     def laws(self, coordinate: int, x: Fraction) -> list[Law]:
-        """By kind of client, where training leads from x; of the server, its step."""
+        """Return the law of where training leads from x, by kind of client; of the server, the law of its step."""
         one_sided = self.fed.noise == ONE_SIDED
         if isinstance(self.kind, ServerRound):
             mean = self.fed.mean_gradient[coordinate]
@@ -207,7 +207,7 @@ def _joint(laws: list[Law]) -> Iterator[tuple[tuple[Fraction, ...], Fraction]]:
 
 
 def _mean_of_draws(laws: list[Law], counts: tuple[int, ...]) -> Law:
-    """Of the mean of independent numbers, so many of each law."""
+    """Return the law of the mean of independent numbers, ``counts`` of each law."""
     total = {Fraction(0): Fraction(1)}
     for law, count in zip(laws, counts, strict=True):
         if len(law) == 1:
@@ -225,7 +225,7 @@ def _mean_of_draws(laws: list[Law], counts: tuple[int, ...]) -> Law:
 
 
 def _kinds(setting: Setting, r: int, order: Sequence[int]) -> list[tuple[Fraction, _Round]]:
-    """What round r can be, with probabilities."""
+    """Return the kinds of round that round r can be, with probabilities."""
     fed, algorithm = piecewise(setting), setting.algorithm
     if order or algorithm.period is not None:
         first = order[r % len(order)] == 0 if order else r % (algorithm.period or 1) == 0

@@ -165,7 +165,7 @@ def _in_fractions(setting: Setting, rounds: np.ndarray) -> tuple[np.ndarray, Any
 
 
 def _enclosed(setting: Setting, rounds: list[int]) -> list[list[arb]]:
-    """The same in balls of the working precision."""
+    """Return the errors in balls of the working precision."""
     (distance, gradient), total, later = _followed_in_balls(setting, rounds, NUMBERS[:2], NUMBERS[1])
     return [distance, gradient, total, later]
 

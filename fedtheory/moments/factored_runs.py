@@ -141,7 +141,7 @@ def followed_in_balls(
 
 
 class _FactorsInBalls:
-    """As ``Factors``, of one round."""
+    """Factors of one round, as ``Factors``, in balls."""
 
     def __init__(self, round: LinearRound) -> None:
         left, right = round.factors()

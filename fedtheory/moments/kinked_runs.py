@@ -273,12 +273,12 @@ def _followed_in_floats(cycle: Sequence[Motion], mean: Line, x: float, horizons:
 
 
 def _ends(sizes: Iterable[int]) -> np.ndarray:
-    """Where pieces of these sizes begin, one after another, and where the last one ends."""
+    """Return where pieces of these sizes begin, one after another, and where the last one ends."""
     return np.array([0, *accumulate(sizes)])
 
 
 def _lost(horizons: Sequence[int]) -> list[Passed]:
-    """What is said of horizons after which a run has left the range of floats."""
+    """Return the values at horizons after which a run has left the range of floats."""
     return [Passed(math.inf, math.inf)] * len(horizons)
 
 
@@ -305,7 +305,7 @@ def _limit(cycle: Sequence[Motion], mean: Line, x: Any, passed: _Cycle) -> _Cycl
 
 
 def _later(cycle: Sequence[Motion], mean: Line, passed: _Cycle, limit: _Cycle, squares: Any, rounds: int) -> Passed:
-    """So many rounds after ``passed`` began, by geometric series."""
+    """Return the state ``rounds`` rounds after ``passed`` began, by geometric series."""
     n, rest = divmod(rounds, len(cycle))
     share, off = passed.share, -passed.move / passed.share
     left, left_twice = _power(share, n), _power(share * (2 - share), n)

@@ -261,7 +261,7 @@ class _Builder:
         return _unit(self.dtype, self.layout, part)
 
     def _to_server(self, weight: Fraction) -> np.ndarray:
-        """Where an update of this weight goes, (size, D)."""
+        """Return the map of an update of this weight to the state, (size, D)."""
         step = self._step
         load = self._number(step.update_to_model * weight) * self._part(self.layout.of_model)
         if step.update_to_memory != 0:
@@ -269,7 +269,7 @@ class _Builder:
         return load
 
     def _if_anybody(self) -> np.ndarray:
-        """What happens whenever the server steps, (size, size)."""
+        """Return the increment that comes whenever the server steps, (size, size)."""
         layout, step = self.layout, self._step
         increment = _zeros(self.dtype, layout.size, layout.size)
         if self.remembers and layout.remembered:

@@ -136,8 +136,11 @@ def one_round(setting: Setting, exact: bool = False) -> OneRound:
 
 
 class _Moves(NamedTuple):
-    """Who moves in a round of one kind: the means of their pseudogradients, the covariances of where they arrive, their
-    weights, and whether their noise is the same."""
+    """Clients that move in a round of one kind.
+
+    They are given by the means of their pseudogradients, the covariances of where they arrive, their weights, and
+    whether their noise is the same.
+    """
 
     vectors: np.ndarray
     noise: np.ndarray
@@ -160,7 +163,10 @@ def _moves(setting: Setting, kind: Kind, paths: _LocalPaths, exact: bool) -> _Mo
 
 
 def _weights(setting: Setting, kind: ClientRound, exact: bool) -> Weights:
-    """Those of a round of this kind; of one client, where it stands for those whom the noise chooses."""
+    """Return the moments of the aggregation weights in this kind of round.
+
+    If the noise chooses the cohort, one client stands for it and carries all the weight.
+    """
     if isinstance(setting.participation, LargestNoise) and kind.uniform is None:
         return Weights.equal(1)
     fed = quadratic(setting)
@@ -198,7 +204,7 @@ def _of_arbitrary_rounds(setting: Setting, paths: _LocalPaths, exact: bool) -> _
 
 
 def _weights_of_clients(setting: Setting, exact: bool) -> dict[str, Weights]:
-    """By cohort: that of all clients, and those of the rounds in which clients train."""
+    """Return the weights by cohort: those of all clients, and those of the rounds in which clients train."""
     fed = quadratic(setting)
     everyone = _of_one(fed, Fraction(1, fed.clients)) if fed.identical else Weights.equal(fed.clients)
     found = {"full": everyone}

@@ -132,9 +132,11 @@ def step_sizes(kind: ClientRound, exact: bool, as_known: bool = False) -> list[A
 
 
 def _varying_maps(forms: Forms, sizes: list[Any], proximal: Fraction) -> LocalMaps:
-    """As ``_maps``, with a size of its own for each step. With S_k = I - eta_k (H + rho I), by steps
+    """Return the local maps as ``_maps`` does, with a size of its own for each step.
 
-    I - B_{k+1} = (I - B_k) + eta_k (H B_k - rho (I - B_k)),  N_{k+1} = S_k N_k S_k + eta_k^2 sigma^2/D I.
+    With S_k = I - eta_k (H + rho I), step by step
+
+        I - B_{k+1} = (I - B_k) + eta_k (H B_k - rho (I - B_k)),  N_{k+1} = S_k N_k S_k + eta_k^2 sigma^2/D I.
     """
     hessians, number = forms.hessians, _numbers_of(forms)
     identity = identity_like(hessians)
@@ -149,7 +151,7 @@ def _varying_maps(forms: Forms, sizes: list[Any], proximal: Fraction) -> LocalMa
 
 
 def _numbers_of(forms: Forms) -> Any:
-    """From a Fraction to a number of the forms' kind."""
+    """Return the conversion of a Fraction to a number of the forms' kind."""
     return (lambda value: value) if forms.dtype == object else float
 
 
@@ -241,7 +243,8 @@ def layout_of(setting: Setting) -> Layout | OwnLayout:
 
 
 def _draws(setting: Setting, kind: ClientRound, exact: bool) -> list[Draws]:
-    """Who takes part in a round of this kind, for each state of participants with a memory, or once."""
+    """Return the draws of the participants in a round of this kind: one for each state of participants with a memory,
+    or one."""
     process, clients = setting.participation, setting.federation.clients
     match kind.selection:
         case None:

@@ -135,7 +135,7 @@ def stationary(setting: Setting, exact: bool = False) -> Stationary:
 
 @dataclass(frozen=True)
 class _Mixture:
-    """The same mixture of kinds of round for ever.
+    """Mixture of kinds of round, the same for ever.
 
     Attributes:
         kinds: for each kind of round its probability, and the rounds in each of the chain's states.
@@ -167,7 +167,7 @@ class _Mixture:
 
     @property
     def size(self) -> int:
-        """How many numbers s has."""
+        """The number of entries of s."""
         return self.layout.size - 1
 
     @property
@@ -224,8 +224,10 @@ class _Mixture:
 
 
 def _spectral_radius(contraction: np.ndarray, what: str) -> float:
-    """That of I - contraction. Of squares it maps positive semidefinite matrices to such ones, so its spectral radius
-    is one of its eigenvalues, the largest real one; of means any eigenvalue may be the largest.
+    """Compute the spectral radius of I - contraction.
+
+    Of squares it maps positive semidefinite matrices to such ones, so its spectral radius is one of its eigenvalues,
+    the largest real one. Of means any eigenvalue may be the largest.
 
     Raises:
         NotContracting: it is not below 1.

@@ -101,7 +101,8 @@ def symmetric_increment(round: LinearRound) -> np.ndarray:
 
 
 def _folded_in_balls(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """The same without noise from the factors (factors, s, s) of one block, by one product of matrices of balls."""
+    """Fold the operator without noise, from the factors (factors, s, s) of one block, by one product of matrices of
+    balls."""
     size = left.shape[-1]
     rows, columns = triangle(size)
     one, other = (ball_matrix(each.reshape(len(each), -1)) for each in (left, right))

@@ -284,7 +284,7 @@ def advance(plan: Timeline | Varying, start: np.ndarray, rounds: np.ndarray) -> 
 
 
 def _one_by_one(plan: Timeline | Varying, start: np.ndarray, rounds: np.ndarray, what: Callable) -> np.ndarray:
-    """``what`` is asked of the state before each of the rounds, (len(rounds), ...)."""
+    """Evaluate ``what`` at the state before each of the rounds, (len(rounds), ...)."""
     wanted, state = np.asarray(rounds).tolist(), start
     if isinstance(plan, Varying) and max(wanted) > MOST_VARYING:
         raise ValueError(f"rounds = {max(wanted)}: allowed are at most {MOST_VARYING} with step sizes by rule")

@@ -210,7 +210,7 @@ def _running_peaks(setting: Setting, rounds: np.ndarray, shifted: bool) -> dict[
 
 
 def _are_snapshots(setting: Setting, rounds: np.ndarray) -> np.ndarray:
-    """Which of the rounds of a deterministic run are snapshots, in the shape of ``rounds``."""
+    """Return the mask of the rounds of a deterministic run that are snapshots, in the shape of ``rounds``."""
     algorithm = fast_of(setting)
     if algorithm.periodic:
         return rounds % (algorithm.snapshot_period or 1) == 0

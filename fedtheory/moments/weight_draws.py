@@ -239,7 +239,7 @@ def draws_of(process: Participation, clients: int, exact: bool = False) -> Draws
 
 @lru_cache(maxsize=1024)
 def _plain_draws(process: Uniform | Fixed, clients: int, exact: bool) -> Draws:
-    """Those that nearly every setting asks for, kept."""
+    """Return the draws that nearly every setting asks for; they are kept."""
     found = _draws_by_law(process, clients, exact)
     if isinstance(found, OneSize):
         found.pairs.flags.writeable = False

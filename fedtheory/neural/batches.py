@@ -86,7 +86,7 @@ class Samples:
 
     @cached_property
     def _mean_and_std(self) -> tuple[Tensor, Tensor]:
-        """Of the channels, (channels, 1, 1), on the samples' device."""
+        """Means and deviations of the channels, (channels, 1, 1), on the samples' device."""
         mean, std = (torch.tensor(each, device=self.labels.device).view(-1, 1, 1) for each in (self.mean, self.std))
         return mean, std
 
@@ -143,7 +143,7 @@ class Visits:
         return self.index.shape[1]
 
     def __getitem__(self, chosen: slice) -> Visits:
-        """Those of some of the pairs."""
+        """Return the visits of some of the pairs."""
         weights, dropout, augmented = (
             None if each is None else each[chosen] for each in (self.weights, self.dropout_keys, self.augmentation_keys)
         )

@@ -94,7 +94,7 @@ def folded(samples: Samples, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tens
 
 
 def _place(model: FlatModel) -> tuple[int, int]:
-    """Where weight and bias begin in a flat model."""
+    """Return where weight and bias begin in a flat model."""
     prefix, begins, at = logistic(model), {}, 0
     for name, shape in model.shapes.items():
         begins[name] = at
@@ -107,7 +107,7 @@ def _classes(model: FlatModel) -> int:
 
 
 def _as_arrays(samples: Samples) -> tuple[np.ndarray, np.ndarray, tuple[np.float32, np.ndarray, np.ndarray]]:
-    """What ``loops.logistic_regression.train`` takes of the features: (features, numbers, scaling)."""
+    """Return the arguments of ``loops.logistic_regression.train`` for the features: (features, numbers, scaling)."""
     from ..loops.logistic_regression import LANES
 
     features = samples.features.flatten(1).numpy()

@@ -135,7 +135,7 @@ def all_at_once(model: FlatModel, x: Tensor, batches: Batches, precision: str = 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without the warnings that some layers are taken one pair after the other."""
+    """Silence the warnings that some layers are taken one pair after the other."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="There is a performance drop", category=UserWarning)
         yield

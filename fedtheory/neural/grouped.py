@@ -52,7 +52,7 @@ def _refusal(model: FlatModel) -> str | None:
 
 
 def _unusual(layer: nn.Module) -> str | None:
-    """What a layer of a known type has that is not known here."""
+    """Say what a layer of a known type has that is not known here."""
     if isinstance(layer, nn.Conv2d) and (layer.padding_mode != "zeros" or isinstance(layer.padding, str)):
         return f"a convolution has padding {layer.padding!r} of mode {layer.padding_mode!r}, not a number of zeros"
     if isinstance(layer, nn.Flatten) and (layer.start_dim, layer.end_dim) != (1, -1):

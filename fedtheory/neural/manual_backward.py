@@ -113,7 +113,7 @@ def loss_and_slopes(
 
 
 def _in_one_pass(scores: Tensor, labels: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Of cross-entropy the mean loss and its gradient by the scores, whose place it takes; by a compiled loop."""
+    """Compute the mean cross-entropy and its gradient by the scores, in their place, by a compiled loop."""
     from ..loops import logistic_regression as loops
 
     shares = scores.new_full((len(labels),), 1 / len(labels)) if weights is None else (weights / weights.sum()).float()
@@ -177,7 +177,7 @@ class _Run:
             slope = back(slope, len(self.backs) > 0)
 
     def of(self, name: str) -> Tensor | None:
-        """This layer's parameter."""
+        """Return a parameter of this layer."""
         return self.tensors.get(self.prefix + name)
 
     def keep(self, prefix: str, **slopes: Tensor) -> None:
@@ -248,7 +248,7 @@ def _convolution_and_pool(
 
 
 def _max_pool(run: _Run, layer: nn.MaxPool2d, x: Tensor, *, kink: bool) -> tuple[Tensor, Back]:
-    """With ``kink``, and ReLU."""
+    """Pool x, and with ``kink`` apply ReLU."""
     if pooling.covers(layer, x):
         y, back = pooling.pooled(x, kink)
         return y, lambda slope, wanted: back(slope) if wanted else slope

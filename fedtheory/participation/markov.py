@@ -200,7 +200,7 @@ def _largest_entry(p: Fraction) -> Fraction:
 
 
 def _look_back(state: MarkovState, round: int) -> Tensor:
-    """Who is on in this round, (replicas, clients) bool, from the latest round that forces a state."""
+    """Return who is on in this round, (replicas, clients) bool, from the latest round that forces a state."""
     least, most = torch.minimum(state.entry, state.stay), torch.maximum(state.entry, state.stay)
     reverses = state.entry > state.stay
     on = torch.zeros(len(state.keys.replica_ids), state.keys.clients, dtype=torch.bool, device=least.device)
@@ -264,7 +264,7 @@ class Cyclic(_WithMemory):
 
     @property
     def _lengths(self) -> tuple[tuple[int, Fraction], ...]:
-        """For each client a number of active rounds, and the chance that it is one more."""
+        """Number of active rounds for each client, and the chance that it is one more."""
         exact = [p * self.period for p in self.probabilities]
         if self.rounding == "nearest":
             return tuple((floor(a + Fraction(1, 2)), Fraction(0)) for a in exact)

@@ -47,7 +47,7 @@ class _FromRecord(AnySize):
         return f"<{self.mask.shape[0]} rounds x {self.mask.shape[1]}, sha256 {content}>"
 
     def _row(self, round: int) -> int | None:
-        """Which row of the record a round reads; None if nobody takes part any more.
+        """Return the row of the record that a round reads; None if nobody takes part any more.
 
         Raises:
             ValueError: the record has ended and ``after`` is "refuse".

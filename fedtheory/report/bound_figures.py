@@ -386,7 +386,7 @@ def _place(rounds: np.ndarray, at: Any, what: str) -> int:
 
 
 def _notes(rights: Sequence[Right]) -> str:
-    """What is wrong with the hypotheses, in one line; with editions' names where there are several bounds."""
+    """Say what is wrong with the hypotheses, in one line; with editions' names where there are several bounds."""
     said = [(each.bound.statement.edition, _note(each.bound)) for each in rights]
     if len(rights) == 1:
         return textwrap.shorten(said[0][1], 110, placeholder=" ...")

@@ -159,7 +159,7 @@ def _of_bars(axes: Axes, bars: BarContainer, panel: int) -> Iterator[Row]:
 
 
 def _of_intervals(axes: Axes, container: ErrorbarContainer, panel: int) -> Iterator[Row]:
-    """Of values with intervals; lying ones stand at places that may have names."""
+    """Yield the rows of values with intervals; lying ones stand at places that may have names."""
     data, _, bars = container.lines
     ends = bars[0].get_segments() if bars else []
     name = _name(container.get_label()) or _name(data.get_label()) or "interval"
@@ -172,7 +172,7 @@ def _of_intervals(axes: Axes, container: ErrorbarContainer, panel: int) -> Itera
 
 
 def _tick_names(axis: Axis) -> dict[float, str]:
-    """Where an axis has names in place of numbers."""
+    """Return the names of an axis that has names in place of numbers, by place."""
     if not isinstance(axis.get_major_formatter(), FixedFormatter):
         return {}
     texts = [text.get_text().strip().replace("\n", " ") for text in axis.get_ticklabels()]
@@ -196,7 +196,7 @@ def _middles(edges: np.ndarray, scale: str) -> np.ndarray:
 
 
 def _of_band(band: PolyCollection, panel: int, name: str) -> Iterator[Row]:
-    """Of a band between two curves: its outline runs along one of them and back along the other."""
+    """Yield the rows of a band between two curves: its outline runs along one of them and back along the other."""
     for path in band.get_paths():
         outline = np.asarray(path.vertices)
         half = (len(outline) - 3) // 2

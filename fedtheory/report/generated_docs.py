@@ -84,7 +84,7 @@ def verdicts(paper: str) -> str:
 
 
 def _largest(evidence: Mapping[str, Any]) -> str:
-    """Of a refuting instance, else of the search."""
+    """Write the largest ratio of a refuting instance, else of the search."""
     instance, found = evidence["exact"]["instance"], evidence["exact"]["search"]
     if instance and (instance["refutes"] or not found):
         return f"{float(instance['ratio']):.3g}, instance".replace("inf,", "infinite,")
@@ -95,7 +95,7 @@ def _largest(evidence: Mapping[str, Any]) -> str:
 
 
 def _proof(row: Mapping[str, Any]) -> str:
-    """How many steps are decided, and how they are joined; or the first that is open."""
+    """Say how many steps are decided, and how they are joined; or name the first that is open."""
     proof = row["evidence"]["proof"]
     if proof is None or (row["verdict"] == "refuted" and proof["outcome"] != "proved"):
         return ""
@@ -109,7 +109,7 @@ def _proof(row: Mapping[str, Any]) -> str:
 
 
 def _remark(evidence: Mapping[str, Any]) -> str:
-    """What else a row says: readings that fall, what it falls without, units."""
+    """Write the rest of a row: readings that fall, what it falls without, units."""
     instance, said = evidence["exact"]["instance"], []
     if instance and instance["refutes"] and instance["readings"] > 1:
         said.append(f"under all {instance['readings']} readings")
@@ -144,7 +144,7 @@ def findings(paper: str, rows: Sequence[Row]) -> str:
 
 
 def _in_words(row: Row, paper: str) -> tuple[str, list[str]]:
-    """What a row says, in the paper's letters, and the kinds of assumption that it names, each by its name alone."""
+    """Write a row in the paper's letters, and list the kinds of assumption that it names, each by its name alone."""
     text = (row.shown or row.what).removesuffix(UNDECIDED).removesuffix(".").removeprefix(CLAIMED)
     if row.check in ("units", "rate", "consistency", "edition") and not row.shown:
         text = re.sub(r"(?<=[\w)])\*(?=[\w(])", " ", in_letters(text, papers()[paper]))

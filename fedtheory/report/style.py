@@ -254,7 +254,7 @@ def captioned(figure: Figure, *paragraphs: str) -> Figure:
 
 
 def _share_of(legend: Legend, figure: Figure) -> float:
-    """Of a figure's height, what a legend below its panels needs."""
+    """Return the share of a figure's height that a legend below its panels needs."""
     renderer = FigureCanvasAgg(figure).get_renderer()
     return float((legend.get_window_extent(renderer).height + 0.06 * figure.dpi) / figure.bbox.height)
 

@@ -101,7 +101,7 @@ class Participants:
     def _pairs(
         self, kind: ClientRound, which: tuple[int, ...], of_kind: Tensor | None, counts: Tensor, rounds: range
     ) -> list[Any]:
-        """Of each round, who trains in this way."""
+        """List the pairs that train in this way in each round."""
         if kind.selection is not None or not self.listed:
             return [None] * len(rounds)
         mask = counts > 0
@@ -113,7 +113,7 @@ class Participants:
         return found
 
     def _weights(self, kind: ClientRound, counts: Tensor, pairs: Pairs, first: int) -> Tensor:
-        """Those with which the updates of all pairs are added up, (P,)."""
+        """Return the weights with which the updates of all pairs are added up, (P,)."""
         assert isinstance(kind.aggregation, WeightedSum)
         round = pairs.round - first
         place = pairs.place if len(counts) == 1 else pairs.place + round * counts[0].numel()
@@ -121,7 +121,7 @@ class Participants:
 
 
 def _true(mask: Tensor) -> list[tuple[Tensor, ...]]:
-    """Where each row of ``mask`` (rounds, kinds, replicas) is true."""
+    """Find where each row of ``mask`` (rounds, kinds, replicas) is true."""
     known = mask.cpu().numpy()
     places = torch.from_numpy(known.nonzero()[2]).to(mask.device).split(known.sum(2).flatten().tolist())
     return [places[i : i + mask.shape[1]] for i in range(0, len(places), mask.shape[1])]

@@ -166,12 +166,15 @@ def _elsewhere(versions: dict[str, str], plan: Plan, span: tuple[int, int], keep
 
 
 def _versions() -> dict[str, str]:
-    """What draws and iterates may depend on besides the plan."""
+    """Return the versions on which draws and iterates may depend besides the plan."""
     return {"torch": torch.__version__, "numpy": np.__version__, "fedtheory": __version__}
 
 
 def _store(plan: Plan, ids: Tensor, directory: str | Path | None, every: int) -> AbstractContextManager[Checkpoints]:
-    """Where a chunk is kept. What it must agree with takes a look at all data, and is not asked for in memory."""
+    """Open the checkpoints of a chunk.
+
+    The label that it must agree with takes a look at all data, and is not asked for in memory.
+    """
     return Checkpoints.open(directory, {} if directory is None else plan.label(ids), every)
 
 

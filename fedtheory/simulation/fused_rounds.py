@@ -102,7 +102,7 @@ class Several:
         return len(drawn), state.observe_rounds(plan, round + 1, passed) if len(passed) else []
 
     def _fitting(self, replicas: int, ahead: Sequence[Drawn]) -> int:
-        """How many rounds are made in one call."""
+        """Return how many rounds are made in one call."""
         size = self._size
         if not self.listed:
             return max(1, min(len(ahead), AT_ONCE // (size * replicas)))
@@ -140,7 +140,7 @@ class Several:
         return out
 
     def _made_at_once(self, x: Tensor, rounds: Sequence[Drawn]) -> Tensor:
-        """The same where no noise has to be drawn."""
+        """Make the rounds where no noise has to be drawn."""
         from ..loops.diagonal_rounds import make_at_once
 
         assert self.moved is not None and isinstance(self.kind.aggregation, WeightedSum)
@@ -157,7 +157,7 @@ class Several:
 
 
 def _pairs(drawn: Drawn) -> Pairs:
-    """Who trains."""
+    """Return the pairs that train."""
     (pairs,) = drawn.pairs
     assert pairs is not None
     return pairs

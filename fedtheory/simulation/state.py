@@ -265,11 +265,11 @@ class State:
         return dict(zip(known, fetched(list(known.values())), strict=True))
 
     def _finite(self) -> Tensor:
-        """Where x is finite, (replicas,)."""
+        """Return the mask of the replicas whose x is finite, (replicas,)."""
         return _where_finite(self.x) if in_memory(self.x) else self.x.abs().amax(1) < torch.inf  # NaN is not
 
     def _follow(self, name: str, value: Tensor, finite: Tensor) -> Tensor:
-        """Where all is finite with this value too, which is kept."""
+        """Keep a value in the statistics, and return the mask of the replicas that are still finite."""
         before, self.current[name] = self.current[name], value
         known = before, self.sums[name], self.least[name], self.most[name]
         if in_memory(value) and value.dim() == 1 and value.dtype == before.dtype == torch.float64:
@@ -309,7 +309,7 @@ class State:
 
 
 def _where_finite(x: Tensor) -> Tensor:
-    """Which rows of x, in main memory, are finite."""
+    """Return the mask of the rows of x, in main memory, that are finite."""
     from ..loops.statistics import find_finite
 
     find_finite(x.numpy(), (found := torch.empty(len(x), dtype=torch.bool)).numpy())

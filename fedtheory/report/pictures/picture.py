@@ -239,7 +239,7 @@ def _joined(given: Mapping[str, str]) -> str:
 
 
 def _arguments(part: BaseModel) -> tuple[str, dict[str, str]]:
-    """What kind of part it is, and its arguments."""
+    """Return the kind of a part, in a caption's word, and its arguments."""
     given = {name: getattr(part, name) for name in type(part).model_fields if name in part.model_fields_set}
     kind = given.pop("kind", None)
     return "" if kind is None else one_word(str(kind)), {one_word(n): _bracketed(v) for n, v in given.items()}

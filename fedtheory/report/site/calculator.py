@@ -160,7 +160,7 @@ def _elsewhere(known: Quantity, values: Mapping[str, float]) -> Iterator[float]:
 
 
 def _failing(claim: Claim, values: Mapping[str, float]) -> int | None:
-    """How many hypotheses fail; ``None`` where the claim has no value there."""
+    """Count the hypotheses that fail; ``None`` where the claim has no value there."""
     try:
         slack = claim.evaluate(**values).slack.values()
     except ValueError:

@@ -264,8 +264,10 @@ def _pieces(expression: Any, before: str, letters: Mapping[str, str]) -> tuple[s
 
 
 def _joined(index: int, expression: Any) -> str:
-    """What stands before a summand: nothing before the first; else a plus, unless it brings a minus. The braces make a
-    sign one between two summands, not one in front of a number."""
+    """Return the text before a summand: nothing before the first; else a plus, unless it brings a minus.
+
+    The braces make a sign one between two summands, not one in front of a number.
+    """
     if index == 0:
         return ""
     return "{} " if expression_latex(expression, {}).startswith("-") else "{} + "

@@ -202,7 +202,7 @@ def _run(content: Mapping[str, Any] | None) -> str:
 
 
 def _settings(content: Mapping[str, Any] | None) -> Iterator[tuple[str, str, str]]:
-    """Of each setting that was run its name, its seeds and its statistics."""
+    """Yield the name, the seeds and the statistics of each setting that was run."""
     for row in content["settings"] if content else ():
         told = [f"{name} {_statistic(value)}" for name, value in row.get("statistics", {}).items()]
         yield row["name"], ", ".join(map(str, row["seeds"])), "; ".join(told) or "none"

@@ -204,7 +204,7 @@ def _numbers_of_samples(server: int, clients: int) -> list[tuple[int, int]]:
 
 
 def _drawn(problem: Pooled, counts: Sequence[tuple[int, int]]) -> dict[str, Any]:
-    """How often each point with its label is among the first samples of one draw."""
+    """Count how often each point with its label is among the first samples of one draw."""
     draw, labels = np.random.default_rng(0), []
     columns: dict[str, list[Any]] = {"drawn": [], "expected": []}
     for number, (who, (law, _)) in enumerate(zip(("server", "clients"), problem.sources, strict=True)):

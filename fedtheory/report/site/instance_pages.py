@@ -127,7 +127,7 @@ def _of_run(claim: Claim, point: RunPoint) -> Film:
 
 
 def _setting(claim: Claim, point: RunPoint) -> Setting:
-    """What runs under the literal reading, with the step sizes that the claim chooses."""
+    """Return the setting that runs under the literal reading, with the step sizes that the claim chooses."""
     chosen = {name: point.quantities(claim)[name] for name in claim.choices}
     steps = {name: step if isinstance(step, Fraction) else Fraction(float(step)) for name, step in chosen.items()}
     algorithm = with_new_steps(point.setting.algorithm, steps)

@@ -235,7 +235,7 @@ _WORDS = {
 
 
 def _evidence(step: Mapping[str, Any]) -> tuple[str, str]:
-    """On what a decision rests, and where a step fails."""
+    """Say on what a decision rests, and where a step fails."""
     found = [each for finding in step["findings"] for each in finding["evidence"]]
     kinds = [_WORDS[each["type"]] or _solver(each["data"]) for each in found]
     counted = [f"{kinds.count(kind)} times {kind}" if kinds.count(kind) > 1 else kind for kind in dict.fromkeys(kinds)]
