@@ -40,7 +40,7 @@ class Updates:
     own: Tensor | None = None
 
     def combined(self, weights: Tensor, values: Tensor | None = None) -> Tensor:
-        """sum_i w_i delta_i, or of other ``values`` (P, D), for weights (replicas, clients): (replicas, D)."""
+        """Sum w_i delta_i, or w_i times other ``values`` (P, D), for weights (replicas, clients): (replicas, D)."""
         values = self.delta if values is None else values
         return self.added(weights.to(values).flatten().index_select(0, self.pairs.place), values)
 
@@ -91,7 +91,7 @@ class WeightedSum(Aggregation):
 
     @abstractmethod
     def weights(self, counts: Tensor, memory: Memory) -> Tensor:
-        """w (replicas, clients) float64, from the counts of this round and those before."""
+        """Return w (replicas, clients) float64, from the counts of this round and those before."""
 
     def weights_at(self, counts: Tensor, place: Tensor) -> Tensor:
         """Return the ``weights`` at these flat places of (replicas, clients), for rules that go ``by_counts``."""
@@ -405,7 +405,7 @@ class GroupWeights(WeightedSum):
 
 
 def floats(values: Sequence[Fraction]) -> Tensor:
-    """``values`` as a float64 tensor."""
+    """Convert ``values`` to a float64 tensor."""
     return torch.tensor([float(value) for value in values], dtype=torch.float64)
 
 

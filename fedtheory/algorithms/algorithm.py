@@ -91,7 +91,7 @@ class ClientRound:
 
     @property
     def parts(self) -> tuple[Selection | None, Aggregation, Server]:
-        """All that may remember something."""
+        """The parts that may remember something."""
         return self.selection, self.aggregation, self.server
 
     @cached_property

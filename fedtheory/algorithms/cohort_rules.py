@@ -25,7 +25,7 @@ BUDGET_AFTER = ("repeat", "last")
 
 
 class Selection(ABC):
-    """A policy: from who is available to who takes part.
+    """Policy that selects the participants of a round from the available clients.
 
     Attributes:
         budget: k(t), how many clients may take part in round t on average: one number, or several that take turns.
@@ -126,7 +126,7 @@ class GroupSelection(Selection):
 
 @dataclass(frozen=True)
 class NaiveSelection(GroupSelection):
-    """r_j = min(p_j k(t), a_j).
+    """Selection with the rates r_j = min(p_j k(t), a_j).
 
     Source: FLICS, section IV-C, the baseline NAIVE.
     """

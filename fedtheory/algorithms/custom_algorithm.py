@@ -77,21 +77,21 @@ class Own(Algorithm):
 
     @property
     def kinds(self) -> Any:
-        """``OwnRound``, twice: where kinds made of parts are asked for, it is told apart first."""
+        """``OwnRound``, twice, since code that asks for kinds made of parts tells it apart first."""
         return self.round, self.round
 
     @property
     def share(self) -> Fraction:
-        """0: there is no first kind."""
+        """The share of the first kind, 0: there is none."""
         return Fraction(0)
 
     def with_share(self, share: Fraction) -> Own:
-        """The same: both kinds are one."""
+        """Return this algorithm, since both kinds are one."""
         return self
 
     @property
     def plain(self) -> bool:
-        """False: what the step does is its own."""
+        """Whether rounds are plain: never, since what the step does is its own."""
         return False
 
     @property
@@ -116,7 +116,7 @@ class Own(Algorithm):
         return {name: int(value) if QUANTITIES[name].integer else float(value) for name, value in fixed.items()}
 
     def check(self, clients: int, participation: Participation) -> None:
-        """Nothing can be told before the step runs."""
+        """Check nothing: nothing can be told before the step runs."""
 
 
 def own(step: Callable[..., Any], *, memory: Mapping[str, str] | None = None, name: str = "", **numbers: Any) -> Own:
@@ -212,7 +212,7 @@ def initial_memory(kind: OwnRound, x: Tensor, clients: int) -> Memory:
 
 
 def taken(kind: OwnRound, x: Any, memory: Mapping[str, Any], round: Round, numbers: Mapping[str, Any]) -> tuple:
-    """x and the memory that the step returns, checked.
+    """Check and return x and the memory that the step returns.
 
     Raises:
         StepError: it fails, or returns something else than x and the memory, of their shapes and names.
@@ -243,7 +243,7 @@ def taken(kind: OwnRound, x: Any, memory: Mapping[str, Any], round: Round, numbe
 
 
 class Refused(ValueError):
-    """An operation of a step that is not followed; ``at`` says of whose step, and where."""
+    """Error of an operation of a step that is not followed; ``at`` says of whose step, and where."""
 
     def at(self, where: str) -> ValueError:
         """Return this error with the place where it happened in front."""

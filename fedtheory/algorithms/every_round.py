@@ -49,11 +49,11 @@ class EveryRound(Algorithm):
 
     @property
     def share(self) -> Fraction:
-        """0: there is no first kind."""
+        """The share of the first kind, 0: there is none."""
         return Fraction(0)
 
     def with_share(self, share: Fraction) -> EveryRound:
-        """The same: both kinds are one."""
+        """Return this algorithm, since both kinds are one."""
         return self
 
     def trained_by(self, solver: Solver) -> EveryRound:

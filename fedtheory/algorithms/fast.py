@@ -28,8 +28,12 @@ from .server_step import Momentum, Plain
 
 @dataclass(frozen=True)
 class Fast(Algorithm):
-    """See ``fast``. Exactly one of ``snapshot_period``, ``fixed_probability`` and ``adaptivity`` is not ``None``;
-    numbers keep an exact value where one was given."""
+    """FAST with checked parameters, see ``fast``.
+
+    Exactly one of ``snapshot_period``, ``fixed_probability`` and ``adaptivity`` is not ``None``. Numbers keep an exact
+    value where one was given.
+
+    """
 
     cohort: int
     local_lr: StepSize

@@ -15,8 +15,11 @@ from .aggregation import Memory
 
 
 class Server(ABC):
-    """A rule for x_{r+1}. Whether a round without participants is its business, the aggregation says; if not, x and its
-    memory stay as they are."""
+    """Rule for x_{r+1}. The aggregation says whether the server steps in a round without participants.
+
+    If it does not, x and its memory stay as they are.
+
+    """
 
     remembers = True
 
@@ -33,7 +36,7 @@ class Server(ABC):
 
     @abstractmethod
     def step(self, x: Tensor, delta: Tensor, memory: Memory) -> tuple[Tensor, Memory]:
-        """x_{r+1} from x_r and Delta, all (replicas, D), and the memory after the round."""
+        """Return x_{r+1} from x_r and Delta, all (replicas, D), and the memory after the round."""
 
 
 @dataclass(frozen=True)

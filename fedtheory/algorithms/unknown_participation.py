@@ -143,7 +143,7 @@ def mifa(*, local_lr: Number, local_steps: int = 1, global_lr: Number = 1, steps
 
 
 def afl(*, local_lr: Number, local_steps: int = 1, global_lr: Number = 1, variant: str = "cross_silo") -> EveryRound:
-    """Anarchic federated averaging, with what its server does and without its workers' liberties.
+    """Anarchic federated averaging, with its server's rule and without its workers' liberties.
 
     - "cross_silo" (AFA-CS): the server keeps every client's latest update and steps along the mean of all: ``mifa``,
       but that x stays in a round without participants, which theirs does not have.

@@ -12,7 +12,7 @@ STEPS = 12
 
 
 def integers(array: np.ndarray) -> tuple[np.ndarray, int]:
-    """Integers n (dtype object) and e with array = n 2^e.
+    """Return integers n (dtype object) and e with array = n 2^e.
 
     >>> n, e = integers(np.array([0.75, -2.0]))
     >>> [float(each) * 2.0**e for each in n]

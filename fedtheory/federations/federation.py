@@ -139,8 +139,11 @@ class Pairs:
 
 
 class Footprint(NamedTuple):
-    """Bytes: ``federation`` however many pairs train, ``pair`` for each pair that trains at a time, ``replica`` for
-    each replica; and how many pairs are trained ``together`` at most, since more would be slower."""
+    """Memory in bytes.
+
+    ``federation`` counts however many pairs train, ``pair`` for each pair that trains at a time, ``replica`` for each
+    replica. At most ``together`` pairs are trained at a time, since more would be slower.
+    """
 
     base: int
     pair: int
@@ -224,7 +227,7 @@ class Federation(ABC):
         return self
 
     def working(self) -> AbstractContextManager[object]:
-        """A context that a run is in, for what has to be set up and put away."""
+        """Return the context of a run, which sets up what the run needs and puts it away."""
         return nullcontext()
 
     def footprint(self, training: LocalTraining, x: Tensor, limit: int) -> Footprint:
@@ -431,7 +434,7 @@ class ConvexFederation(ExactFederation):
 
     @property
     def _rise(self) -> int:
-        """How many times its level skewed noise rises; 0 where the noise is another."""
+        """The factor by which skewed noise rises above its level; 0 where the noise is another."""
         rise = rise_of(self.noise) or 1
         return rise if rise > 1 else 0
 

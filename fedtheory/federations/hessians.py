@@ -28,40 +28,40 @@ BLOCK = 2**21
 
 
 class Part(ABC):
-    """Products of some rows, made by themselves: so their steps can be, before those of others."""
+    """Rows of products that are made by themselves, so that their steps can be made before those of others."""
 
     @abstractmethod
     def product(self, rows: Tensor) -> Tensor:
-        """H_i v in these rows."""
+        """Return H_i v in these rows."""
 
     @abstractmethod
     def stepped(self, rows: Tensor, size: float) -> Tensor:
-        """v - size H_i v in these rows."""
+        """Return v - size H_i v in these rows."""
 
 
 class Products(ABC):
-    """H_i v for every pair."""
+    """Products H_i v for every pair."""
 
     @abstractmethod
     def to(self, device: torch.device | str, dtype: torch.dtype) -> Products:
         """Return these products on another device or in another precision."""
 
     def times(self, v: Tensor, pairs: Pairs) -> Tensor:
-        """H_i v of each pair's client i, for v (P, D)."""
+        """Return H_i v of each pair's client i, for v (P, D)."""
         rows = self.rows(v, pairs)
         return self.back(joined([part.product(rows[at]) for at, part in self.parts(pairs)], rows), pairs)
 
     def rows(self, v: Tensor, pairs: Pairs, dim: int = 0) -> Tensor:
-        """The rows in which products are made, for v with an axis of the pairs, ``dim``."""
+        """Arrange v, with an axis of the pairs, ``dim``, in the rows in which products are made."""
         return v
 
     def back(self, rows: Tensor, pairs: Pairs) -> Tensor:
-        """Numbers of the pairs, from those in rows."""
+        """Return the numbers of the pairs from those in rows."""
         return rows
 
     @abstractmethod
     def parts(self, pairs: Pairs) -> Iterator[tuple[slice, Part]]:
-        """All rows, in parts, one after the other."""
+        """Yield all rows, in parts, one after the other."""
 
     def moved(self, sizes: tuple[float, ...], proximal: float) -> Products:
         """Products by -E_i H_i, with -E_i g what SGD with steps of these ``sizes`` adds to x where the gradient at x is
@@ -77,7 +77,7 @@ class Products(ABC):
 
 
 def joined(parts: list[Tensor], rows: Tensor) -> Tensor:
-    """All rows from those of the parts; those given where there are none."""
+    """Join the rows of the parts; without parts, return those given."""
     return rows if not parts else parts[0] if len(parts) == 1 else torch.cat(parts)
 
 
@@ -108,7 +108,7 @@ class Diagonal(Products):
 
     @property
     def diagonals(self) -> Tensor:
-        """(M, D), or (1, D) of all clients."""
+        """The diagonals, (M, D), or (1, D) of all clients."""
         return self.entries.view(-1, self.entries.shape[-1])
 
     def moved(self, sizes: tuple[float, ...], proximal: float) -> Diagonal:

@@ -87,7 +87,7 @@ def closed_form(fed: Quadratic, products: Diagonal, training: LocalTraining) -> 
 
 
 def drawn_noise(fed: Quadratic, pairs: Pairs, training: LocalTraining, dtype: torch.dtype) -> Tensor | Signs | None:
-    """The noise of all steps, or how it is drawn."""
+    """Draw the noise of all steps, or return how it is drawn."""
     from ..loops.diagonal_sgd import Signs
 
     if fed.deterministic:

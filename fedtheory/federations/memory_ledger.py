@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 
 class Ledger(TorchDispatchMode):
-    """Counts the bytes of the tensors that are made while it is on, and that are still there.
+    """Ledger of the bytes of the tensors that are made while it is on, and that are still there.
 
     Attributes:
         now, peak: bytes of storages, each counted once however many tensors view it.

@@ -291,7 +291,7 @@ class Network(Evaluated):
         return gradients(self.model, x, batches, self.path, self.precision)[1]
 
     def of_holder(self, holder: int, replica_ids: Tensor, seed: int, round: int) -> Pairs:
-        """Pairs of one client, or of the server, whose number is the one after the last client's."""
+        """Return pairs of one client, or of the server, whose number is the one after the last client's."""
         count, holders = len(replica_ids), len(self._starts) - 1
         client = torch.full_like(replica_ids, holder)
         replica = torch.arange(count, device=replica_ids.device)

@@ -11,7 +11,7 @@ from ..data.partition.split import targets
 from ..neural.batches import Samples
 
 KEPT_AS_BYTES = 2**30
-"""Images that would take more than this in single precision are kept as bytes."""
+"""The most bytes of images in single precision. Larger ones are kept as bytes."""
 
 
 def samples_of(dataset: Dataset, rows: Tensor, dtype: torch.dtype, augmented: bool) -> Samples:

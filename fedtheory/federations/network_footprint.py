@@ -54,7 +54,7 @@ def measured_footprint(net: Network, training: LocalTraining, x: Tensor, limit: 
 
 
 def check_one(one: int, limit: int) -> None:
-    """``ValueError`` if one client's training needs more than ``limit``."""
+    """Raise ``ValueError`` if one client's training needs more than ``limit``."""
     if one > limit:
         raise ValueError(f"memory_limit = {limit}: the training of one client needs {one} bytes; allowed is more")
 

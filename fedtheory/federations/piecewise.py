@@ -91,7 +91,7 @@ class PiecewiseLinear:
         return self._primitive(Fraction(0))
 
     def plus(self, other: PiecewiseLinear, weight: Fraction = Fraction(1)) -> PiecewiseLinear:
-        """g + ``weight`` times another one."""
+        """Return g + ``weight`` times another function."""
         places = sorted({*self.breakpoints, *other.breakpoints})
 
         def slope(of: PiecewiseLinear, piece: int) -> Fraction:
@@ -128,13 +128,13 @@ class PiecewiseLinear:
         return best[0] if len(best) == 1 else None
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the function as plain data."""
         lists = {name: [str(v) for v in getattr(self, name)] for name in ("slopes", "breakpoints")}
         return {**lists, "at_zero": str(self.at_zero)}
 
 
 class NoMinimum(ValueError):
-    """F has no minimiser, or several."""
+    """Error of a federation whose F has no minimiser, or several."""
 
 
 class _Tensors(NamedTuple):
@@ -200,7 +200,7 @@ class Piecewise(ConvexFederation):
 
     @cached_property
     def kind_of_client(self) -> np.ndarray:
-        """(clients,), the row of each client."""
+        """The row of each client, (clients,)."""
         return np.repeat(np.arange(len(self.gradients)), self.multiplicities)
 
     @cached_property
@@ -226,7 +226,7 @@ class Piecewise(ConvexFederation):
         return torch.as_tensor(self.exact_optimum.astype(float))
 
     def exact_gap(self, x: Sequence[Fraction]) -> Fraction:
-        """F(x) - F(x*)."""
+        """Return F(x) - F(x*)."""
         ends = zip(self.mean_gradient, x, self.exact_optimum, strict=True)
         return sum((mean.integral(a) - mean.integral(b) for mean, a, b in ends), Fraction(0))
 

@@ -116,8 +116,10 @@ class Quadratic(Placed, ConvexFederation):
         noise: str = "two-point",
         server_noise: float | str | Fraction = 0.0,
     ) -> Quadratic:
-        """F_i(x) = x^T H_i x / 2 + g_i^T x, with H_i symmetric of any sign, and no constant: what speaks of one round
-        needs no minimum. Where the mean Hessian is not positive definite, what asks for the optimum is refused.
+        """Make a federation of F_i(x) = x^T H_i x / 2 + g_i^T x, with H_i symmetric of any sign, and no constant.
+
+        What speaks of one round needs no minimum. Where the mean Hessian is not positive definite, what asks for the
+        optimum is refused.
 
         Args:
             curvatures: H, (clients, D) for diagonals, or (clients, D, D), in units of F/x^2.

@@ -1,5 +1,7 @@
-"""A quadratic federation's numbers as tensors, where the simulation computes: made when it first does, since exact
-moments ask for none of them."""
+"""Tensors of a quadratic federation's numbers, where the simulation computes.
+
+They are made when it first computes, since exact moments ask for none of them.
+"""
 
 from __future__ import annotations
 

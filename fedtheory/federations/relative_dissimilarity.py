@@ -15,7 +15,7 @@ from .piecewise import Piecewise, PiecewiseLinear
 from .quadratic import Quadratic
 
 LARGEST_FACTOR = 2**20
-"""Larger factors are not looked at."""
+"""The largest factor that is tried."""
 
 
 def least_squared_offset(fed: Quadratic | Piecewise, squared_factor: Fraction) -> Fraction | None:

@@ -32,11 +32,11 @@ METHODS = ("sum", "mean", "clone", "unsqueeze", "squeeze")
 """Functions of torch that are methods too."""
 
 SMALL = 2**20
-"""A float whose denominator is at most this is taken for the fraction that it is; another one was rounded."""
+"""Largest denominator with which a float is taken for the fraction that it is; another float was rounded."""
 
 
 class NotLinear(NotClosed, Refused):
-    """An operation that does not keep a round affine in the state, or that is not followed; it is named."""
+    """Error of an operation that does not keep a round affine in the state, or that is not followed; it is named."""
 
     @classmethod
     def in_(cls, operation: str) -> NotLinear:
@@ -58,7 +58,7 @@ class Space:
     refused: NotLinear | None = None
 
     def constant(self, values: Any) -> Affine:
-        """Numbers that depend on nothing, of the shape of ``values``."""
+        """Return numbers that depend on nothing, of the shape of ``values``."""
         exact = np.asarray(values, dtype=object)
         forms = np.full((*exact.shape, self.columns), Fraction(0), dtype=object)
         forms[..., self.state - 1] = exact
@@ -71,7 +71,7 @@ class Space:
         return Affine(self, forms.reshape(*shape, self.columns))
 
     def noise(self, size: int) -> slice:
-        """The columns of so many numbers that come new."""
+        """Add ``size`` columns for new noise, and return their place."""
         self.columns += size
         return slice(self.columns - size, self.columns)
 

@@ -35,7 +35,7 @@ MOST_ROUNDS = 10**6
 
 
 def form_of(fed: Quadratic, observable: str) -> np.ndarray:
-    """A with y^T A y the observable at x* + y, (D, D) in Fractions.
+    """Return the matrix A of the observable y^T A y at x* + y, (D, D) in Fractions.
 
     Raises:
         ValueError: it is none of ``squared_distance``, ``squared_gradient`` and ``gap``.
@@ -116,8 +116,9 @@ def _by_powers(
 def second_moments(
     setting: Setting, rounds: int, exact: bool = False, forms: Forms | None = None
 ) -> Iterator[np.ndarray]:
-    """Z_0, Z_1, ..., Z_R with R = ``rounds``, each (*blocks, states of the participants, size, size), of the ``forms``,
-    by default whole.
+    """Yield Z_0, Z_1, ..., Z_R with R = ``rounds``, each (*blocks, states of the participants, size, size).
+
+    They are those of the ``forms``, by default whole.
 
     Raises:
         ValueError: as ``exact_errors``, or more than ``MOST_ROUNDS``.

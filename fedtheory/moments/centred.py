@@ -65,7 +65,7 @@ class Forms:
         return self.hessians.dtype
 
     def along(self, vectors: np.ndarray) -> np.ndarray:
-        """Vectors (..., D) as (..., *blocks, d)."""
+        """Reshape vectors (..., D) to (..., *blocks, d)."""
         turned = vectors if self.basis is None else vectors @ self.basis
         return turned[..., None] if self.blocks else turned
 
@@ -91,12 +91,12 @@ def identity_like(matrix: np.ndarray) -> np.ndarray:
 
 
 def product(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Products of matrices (..., d, d); those of d = 1 are numbers."""
+    """Multiply matrices (..., d, d); those of d = 1 are numbers."""
     return one * other if one.shape[-1] == 1 else matrix_product(one, other)
 
 
 def whole(fed: Quadratic, exact: bool = False) -> Forms:
-    """The federation as it is given.
+    """Return the federation about its optimum as it is given.
 
     Raises:
         ValueError: F has no unique minimiser.
@@ -107,7 +107,7 @@ def whole(fed: Quadratic, exact: bool = False) -> Forms:
 
 
 def about_optimum(fed: Quadratic, points: np.ndarray, exact: bool) -> np.ndarray:
-    """p - x* for points p in Fractions, (number, D), in floats unless ``exact``."""
+    """Return p - x* for points p in Fractions, (number, D), in floats unless ``exact``."""
     return points - fed.exact_optimum if exact else fed.from_optimum(points)
 
 

@@ -14,7 +14,7 @@ Law = list[tuple[tuple[int, ...], Fraction]]
 """Pairs of how often each client takes part, (clients,), and the probability of that."""
 
 MOST_COHORTS = 256
-"""Cohorts that are told apart."""
+"""The most cohorts that are told apart."""
 
 
 def law_of(process: Participation, clients: int) -> Law:

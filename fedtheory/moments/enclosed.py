@@ -24,7 +24,7 @@ DIGITS = 51
 """Binary digits of a value that have to be known."""
 
 LEAST = 2.0**-1074
-"""The smallest float above 0: what is known to it is known well enough."""
+"""The smallest float above 0. A value that is known to within it is known well enough."""
 
 SPARE, MOST_BITS = 64, 2**14
 """Binary digits that are taken besides those that a horizon costs, and the most."""
@@ -34,14 +34,16 @@ FEW = 200
 
 
 class Imprecise(ValueError):
-    """No enclosure is narrow enough, or it would take too long."""
+    """Error of enclosures that are not narrow enough, or would take too long."""
 
 
 def rounded(
     rounds: np.ndarray, enclose: Callable[[], list[list[arb]]], enough: Sequence[float] = ()
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers >= 0 as floats, and bounds of their distance from what they stand for, as ``enclose`` gives the numbers
-    in balls of the working precision; infinite where they are above the range of floats.
+    """Round numbers >= 0 to floats, and bound their distance from what they stand for.
+
+    ``enclose`` gives the numbers in balls of the working precision. They are infinite where they are above the range of
+    floats.
 
     Args:
         enough: for each of the rounds, a distance that is small enough; by default ``LEAST``.
@@ -107,7 +109,7 @@ Blocks = list[arb_mat]
 
 
 def blocks_of(array: np.ndarray) -> Blocks:
-    """The matrices (*blocks, n, k), in balls."""
+    """Convert the matrices (*blocks, n, k) to balls."""
     return [ball_matrix(each) for each in array.reshape(-1, *array.shape[-2:])]
 
 
@@ -117,8 +119,10 @@ def times(one: Blocks, other: Blocks) -> Blocks:
 
 
 class Powers:
-    """Powers of one operator, squared when they are asked for. What is less than the working precision shows, beside
-    1, is taken for 0 and for an error: products of numbers of all sizes are slow.
+    """Powers of one operator, squared when they are asked for.
+
+    What is less than the working precision shows, beside 1, is taken for 0 and for an error: products of numbers of all
+    sizes are slow.
 
     Args:
         operator: on states (z, a), of which a sums over time and moves nothing: z' = T z, a' = a + w z.
@@ -130,7 +134,7 @@ class Powers:
         self._norms: dict[int, list[float]] = {}
 
     def moved(self, states: Blocks, number: int) -> Blocks:
-        """The states, so many times on."""
+        """Apply the operator so many times to the states."""
         size = states[0].nrows()
         if number <= size // states[0].ncols() and number >> len(self.squares):  # squares would cost more
             for _ in range(number):
@@ -308,9 +312,11 @@ def observed_in_balls(
     rounds: Sequence[int],
     constants: Sequence[int] = (),
 ) -> list[list[arb]]:
-    """The observables (q, *blocks, n) of the state before each of ``rounds``, summed over blocks, from the state
-    ``start`` (*blocks, n) before round 0: for each observable, one ball for each of the rounds. The entries at
-    ``constants`` have a sum that never changes (see ``Powers``)."""
+    """Follow the observables (q, *blocks, n) of the state before each of ``rounds``, summed over blocks.
+
+    The state begins as ``start`` (*blocks, n) before round 0. Each observable has one ball for each of the rounds. The
+    entries at ``constants`` have a sum that never changes (see ``Powers``).
+    """
     states, wanted = blocks_of(start[..., None]), sorted(set(rounds))
     rows = [ball_matrix(np.stack([row.reshape(len(states), -1)[b] for row in observables])) for b in range(len(states))]
     if isinstance(plan, Varying):

@@ -33,7 +33,7 @@ FLOAT, EXACT, BALL = "float", "exact", "ball"
 
 
 class Unserved(ValueError):
-    """A setting does not have what is asked for."""
+    """Error of a setting that does not have what is asked for."""
 
 
 @dataclass(frozen=True)
@@ -56,13 +56,13 @@ class Question:
     _found: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def once(self, compute: Callable[[Question], Any]) -> Any:
-        """``compute(self)``, computed once however many evaluators of this question use it."""
+        """Return ``compute(self)``, computed once however many evaluators of this question use it."""
         if compute not in self._found:
             self._found[compute] = compute(self)
         return self._found[compute]
 
     def number(self, value: Any) -> Any:
-        """A number, or an array of such, in the kind of number that is asked for; in floats as it is given."""
+        """Convert a number, or an array of such, to the kind of number that is asked for; floats stay as given."""
         if self.numbers == FLOAT:
             return value
         if np.ndim(value):
@@ -74,7 +74,7 @@ class Question:
         return ball(Fraction(value))
 
     def root(self, square: Fraction) -> Any:
-        """The square root.
+        """Return the square root, in the kind of number that is asked for.
 
         Raises:
             Unserved: a Fraction is asked for and it is irrational.
@@ -97,8 +97,11 @@ _FUNCTIONALS: dict[str, dict[Condition | None, FunctionalEvaluator]] = {}
 
 
 def evaluates(*names: str, where: Condition | None = None) -> Callable[[QuantityEvaluator], QuantityEvaluator]:
-    """Register a function as the evaluator of these quantities: ``where`` it says so, else wherever no other one does;
-    two for one quantity with one condition are refused."""
+    """Register a function as the evaluator of these quantities.
+
+    It serves ``where`` the condition holds, else wherever no other one does. Two for one quantity with one condition
+    are refused.
+    """
     return lambda evaluator: _register(_QUANTITIES, "quantity", names, where, evaluator)
 
 
@@ -247,7 +250,7 @@ def _load() -> None:
 
 
 AT_HAND = ("clients", "server_noise", "arbitrary_cohort", "rounds", "initial_gap", "initial_distance")
-"""Quantities that nothing has to be run for, besides those that the federation and the algorithm say."""
+"""Quantities that need no run, besides those that the federation and the algorithm state."""
 
 MODULES = ("run_evaluators", "objective_evaluators", "dissimilarity_evaluators")
 """The modules of this package whose evaluators are registered; a paper names its own."""

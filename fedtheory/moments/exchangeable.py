@@ -31,11 +31,11 @@ Law = dict[Fraction, Fraction]
 """Probability by value."""
 
 MOST_STATES = 30_000
-"""Values of a law that are followed, at most."""
+"""The most values of a law that are followed."""
 
 
 class TooMany(ValueError):
-    """An enumeration would take too long."""
+    """Error of an enumeration that would take too long."""
 
 
 @dataclass(frozen=True)
@@ -78,11 +78,11 @@ class Cohorts:
         ]
 
     def repeated(self) -> Fraction:
-        """E of sum over clients of N_i^2, over m: 1 but where a client can be drawn twice."""
+        """E of sum over clients of N_i^2, over m: 1 unless a client can be drawn twice."""
         return 1 + Fraction(self.size - 1, sum(self.pool)) if self.draws else Fraction(1)
 
     def outcomes(self) -> Iterator[tuple[tuple[int, ...], Fraction]]:
-        """(counts, probability) of sets; with replacement there are more than counts say."""
+        """Yield (counts, probability) of the sets; with replacement there are more sets than counts say."""
         total = sum(self.pool)
         for counts in _splits(self.size, self.pool):
             ways = 1
@@ -125,8 +125,10 @@ def noise_step(fed: Piecewise, server: bool = False) -> Fraction:
 def trained(
     line: PiecewiseLinear, x: Fraction, lr: Fraction, steps: int, noise: Fraction, one_sided: bool = False
 ) -> Law:
-    """The law of what so many steps down ``line`` make of x, each with noise of either sign, ``one_sided`` at points
-    > 0 only."""
+    """Return the law of x after so many steps down ``line``.
+
+    Each step has noise of either sign, ``one_sided`` at points > 0 only.
+    """
     law = {x: Fraction(1)}
     for _ in range(steps):
         after: Law = {}
@@ -333,8 +335,10 @@ def _expected(law: Mapping[Any, Fraction], of: Any) -> Fraction:
 
 
 def affine_map(setting: Setting, kind: Kind, coordinate: int) -> np.ndarray:
-    """(E y^2, E y, 1, sum of E g(y)^2 so far) moved on by a round of this kind, (4, 4), where no gradient has a kink:
-    y is the coordinate of x - x*, g that of grad F. Steps may be Fractions or balls (``claims.balls.Ball``).
+    """Return the map by which a round of this kind advances (E y^2, E y, 1, sum of E g(y)^2 so far), (4, 4).
+
+    It exists where no gradient has a kink: y is the coordinate of x - x*, g that of grad F. Steps may be Fractions or
+    balls (``claims.balls.Ball``).
 
     Training takes a client of kind k from y to a_k y + b_k + noise of variance v_k, and the round averages.
     """

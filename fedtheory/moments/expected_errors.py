@@ -338,8 +338,10 @@ def initial_moments(setting: Setting, exact: bool = False) -> np.ndarray:
 
 
 def packed_start(setting: Setting, forms: Forms) -> np.ndarray:
-    """The second moments of the state before round 0, as ``symmetric`` packs them: (*blocks, n); for participants with
-    a memory, times the probability of each of their states."""
+    """Return the second moments of the state before round 0, as ``symmetric`` packs them: (*blocks, n).
+
+    For participants with a memory they are times the probability of each of their states.
+    """
     exact = forms.dtype == object
     layout = layout_for(setting, forms)
     error = about_optimum(quadratic(setting), setting.exact_start[None], exact)[0]
@@ -352,7 +354,8 @@ def packed_start(setting: Setting, forms: Forms) -> np.ndarray:
 
 
 def observable(setting: Setting, forms: Forms, form: np.ndarray) -> np.ndarray:
-    """The row on what ``packed_start`` describes that stands for E y^T A y, summed over blocks; A (*blocks, d, d)."""
+    """Return the row on the state of ``packed_start`` that gives E y^T A y, summed over blocks; A is (*blocks, d,
+    d)."""
     layout = layout_for(setting, forms)
     padded = np.zeros((*forms.blocks, layout.size, layout.size), dtype=int).astype(forms.dtype)
     padded[..., layout.of_model, layout.of_model] = form
@@ -361,7 +364,7 @@ def observable(setting: Setting, forms: Forms, form: np.ndarray) -> np.ndarray:
 
 
 def accumulated(plan: Timeline | Varying, weight: np.ndarray) -> Timeline | Varying:
-    """The timeline with one more coordinate: the sum of ``weight . state`` over the rounds passed."""
+    """Extend the timeline by one more coordinate: the sum of ``weight . state`` over the rounds passed."""
     if isinstance(plan, Varying):
         of_round = plan.of_round
         return Varying(lambda round: _extended(of_round(round), weight))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..setting import Setting
 
 MOST_WORK = 10**12
-"""Operations that are spent on a run whose operator would be too large."""
+"""The most operations that are spent on a run whose operator would be too large."""
 _SPEED, _ROUND = (
     2e10,
     1e-5,
@@ -36,7 +36,7 @@ _SPEED, _ROUND = (
 
 @dataclass(frozen=True)
 class Factors:
-    """Z' = Z + sum_c L_c Z R_c^T + N.
+    """Factors of a round's map of second moments: Z' = Z + sum_c L_c Z R_c^T + N.
 
     Attributes:
         left: (s c, s), the L_c row by row. right: (c s, s), the R_c^T below one another. noise: (s, s).
@@ -57,11 +57,11 @@ class Factors:
 
     @property
     def work(self) -> int:
-        """Operations of a round."""
+        """The number of operations of a round."""
         return 4 * self.left.size * len(self.noise)
 
     def after(self, moments: np.ndarray) -> np.ndarray:
-        """Z', symmetric."""
+        """Return Z' after a round from Z, symmetric."""
         moved = (self.left @ moments).reshape(len(moments), -1) @ self.right
         moved = moments + moved + self.noise
         return (moved + moved.T) / 2

@@ -15,7 +15,7 @@ Vector = tuple[Fraction, ...]
 
 @dataclass(frozen=True)
 class Points:
-    """g(u) = sum_j curvatures_j u_j^2 / 2 + slope_j u_j, and three points.
+    """A quadratic function g(u) = sum_j curvatures_j u_j^2 / 2 + slope_j u_j, and three points.
 
     Args:
         curvatures: (D,), of any sign, in units of F/x^2. slope: (D,), in units of F/x.
@@ -55,13 +55,13 @@ class Points:
         return min(self.curvatures)
 
     def value(self, point: Vector) -> Fraction:
-        """g at a point."""
+        """Return g at a point."""
         return sum(
             (h * u * u / 2 + b * u for h, b, u in zip(self.curvatures, self.slope, point, strict=True)), Fraction(0)
         )
 
     def left(self, functional: Functional) -> Fraction:
-        """The value of a functional of scope "function".
+        """Return the value of a functional of scope "function".
 
         Raises:
             ValueError: the functional is of another kind.

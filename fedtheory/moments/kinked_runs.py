@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from ..setting import Setting
 
 LONGEST = 3000
-"""Cycles that are followed one by one, at most."""
+"""The most cycles that are followed one by one."""
 
 BEYOND = 2**62
-"""No run is followed round by round so far."""
+"""Horizon beyond every round to which a run is followed round by round."""
 
 
 def piecewise(setting: Setting) -> Piecewise:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 class NotClosed(ValueError):
-    """First and second moments of the state do not determine those of the next one."""
+    """Error of a round whose state's first and second moments do not determine those of the next one."""
 
 
 @dataclass(frozen=True)

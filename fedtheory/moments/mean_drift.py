@@ -41,8 +41,9 @@ MOST_POINTS, MOST_TURNS = 400_000, 20_000
 
 
 def drift_floor(setting: Setting, horizons: Sequence[int], exact: bool = False) -> list[Fraction]:
-    """A lower bound of E|x_R - x*|^2 at each of the ascending ``horizons``, by the drift of the mean; proven if
-    ``exact``, which needs short numbers. 0 where nothing is shown.
+    """Bound E|x_R - x*|^2 from below at each of the ascending ``horizons``, by the drift of the mean.
+
+    It is proven if ``exact``, which needs short numbers. 0 stands where nothing is shown.
 
     Raises:
         TooMany: the grid, or its numbers, would be too long.
@@ -71,7 +72,7 @@ def drift_floor(setting: Setting, horizons: Sequence[int], exact: bool = False) 
 
 
 def mirrored(line: PiecewiseLinear) -> PiecewiseLinear:
-    """-g(-x)."""
+    """Return -g(-x)."""
     return PiecewiseLinear(line.slopes[::-1], [-t for t in line.breakpoints[::-1]], -line.at_zero)
 
 

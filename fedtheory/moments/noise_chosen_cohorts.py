@@ -46,7 +46,7 @@ class ChosenNoise:
     local_steps: int
 
     def powers(self) -> list[Any]:
-        """a^0, ..., a^(K-1)."""
+        """Return a^0, ..., a^(K-1)."""
         found = [self.factor * 0 + 1]
         while len(found) < self.local_steps:
             found.append(found[-1] * self.factor)
@@ -78,7 +78,7 @@ class ChosenNoise:
 
 
 def chosen_noise(fed: Quadratic, kind: ClientRound, process: LargestNoise, exact: bool) -> ChosenNoise:
-    """The noise of a round in which ``process`` chooses.
+    """Return the noise of a round in which ``process`` chooses.
 
     Raises:
         ValueError: the clients are not identical ones on a line with two-point noise, or the algorithm does more than

@@ -74,7 +74,7 @@ class LocalMaps:
         return self.maps.shape[1:-2]
 
     def gradient_sums(self) -> np.ndarray:
-        """``gradients``."""
+        """Return ``gradients``."""
         return self.gradients
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ..setting import Setting
 
 ROUNDING = 1e-13
-"""Relative to the largest one: eigenvalues of small matrices are known to some 1e-15."""
+"""Relative error of eigenvalues of small matrices, some 1e-15 of the largest one."""
 
 SCANNED = np.linspace(0, 1, 41)
 """The shares of a scan, ascending."""

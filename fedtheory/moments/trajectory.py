@@ -31,7 +31,7 @@ def fast_of(setting: Setting) -> Fast:
 
 
 def trajectory(setting: Setting, rounds: int) -> np.ndarray:
-    """x_r - x* for r = 0..rounds of a deterministic setting, (rounds + 1, D).
+    """Return x_r - x* for r = 0..rounds of a deterministic setting, (rounds + 1, D).
 
     Raises:
         ValueError: the setting is random.

@@ -44,7 +44,7 @@ COUNT, SHARE, PRESENT = FAMILIES = ("count", "share", "present")
 
 
 class FloatsOnly(ValueError):
-    """Fractions are asked for, and a process knows its probabilities in floats only."""
+    """Error of a process that knows its probabilities in floats only, where Fractions are asked for."""
 
 
 class Draws(ABC):
@@ -52,23 +52,23 @@ class Draws(ABC):
 
     @abstractmethod
     def first(self, family: str) -> np.ndarray:
-        """E[u_i], (clients,)."""
+        """Return E[u_i], (clients,)."""
 
     @abstractmethod
     def second(self, one: str, other: str) -> np.ndarray:
-        """E[u_i v_j], (clients, clients), u of the family ``one`` and v of the family ``other``."""
+        """Return E[u_i v_j], (clients, clients), with u of the family ``one`` and v of the family ``other``."""
 
     def somebody(self) -> object:
-        """The probability that anybody takes part."""
+        """Return the probability that anybody takes part."""
         return 1
 
 
 class AtMostOnce(Draws):
-    """Nobody is drawn twice; a subclass gives the J_k."""
+    """Draws in which nobody is drawn twice; a subclass gives the J_k."""
 
     @abstractmethod
     def joint(self, power: int) -> np.ndarray:
-        """J_k with k = ``power``, (clients, clients)."""
+        """Return J_k with k = ``power``, (clients, clients)."""
 
     def first(self, family: str) -> np.ndarray:
         return np.diagonal(self.joint(int(family == SHARE)))
@@ -185,7 +185,7 @@ class WithReplacement(Draws):
 
 @dataclass(frozen=True)
 class Embedded(Draws):
-    """``inner``'s clients are those ``present`` of more clients; the others are never drawn."""
+    """Draws of ``inner``, whose clients are the ``present`` ones of more clients; the others are never drawn."""
 
     inner: Draws
     present: Sequence[int]
@@ -208,7 +208,7 @@ class Embedded(Draws):
 
 
 def draws_of_set(members: Sequence[int], clients: int) -> Draws:
-    """``members`` take part, for certain; there may be none. Fractions.
+    """Return the draws in which ``members`` take part for certain, in Fractions; there may be none.
 
     >>> draws_of_set([0, 2], 3).first("share").tolist()
     [Fraction(1, 2), Fraction(0, 1), Fraction(1, 2)]

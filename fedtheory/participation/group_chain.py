@@ -92,13 +92,13 @@ class GroupChain(AnySize):
 
     @property
     def rows(self) -> tuple[Law, ...]:
-        """(states, states), P(next is z' | now z)."""
+        """The matrix P(next is z' | now z), (states, states)."""
         assert self.transitions is not None
         return tuple(map(tuple, self.transitions))
 
     @property
     def law(self) -> Law:
-        """(states,), of round 0."""
+        """The law of the state in round 0, (states,)."""
         return tuple(self.initial)
 
     @property
@@ -134,7 +134,7 @@ class GroupChain(AnySize):
         return found
 
     def law_of(self, round: int) -> Law:
-        """(states,), of this round."""
+        """Return the law of the state in a round, (states,)."""
         law = self.law
         for _ in range(0 if self.is_stationary else round):
             law = self._after(law)
@@ -193,7 +193,7 @@ class GroupChain(AnySize):
     # Moments ----------------------------------------------------------------------------------------------------------
 
     def inclusion(self, clients: int) -> Inclusion:
-        """Exact.
+        """Compute the exact moments of a round.
 
         Raises:
             ValueError: rounds depend on each other, or differ in law; see `marginal`.

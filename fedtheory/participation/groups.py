@@ -44,7 +44,7 @@ class GroupAvailability(AnySize):
 
     @abstractmethod
     def chances(self, phase: int) -> np.ndarray:
-        """P(A_k = a), (groups, largest size + 1), in the rounds of this phase; rows sum to 1."""
+        """Return P(A_k = a), (groups, largest size + 1), in the rounds of this phase; rows sum to 1."""
 
     def phase(self, round: int) -> int:
         """Return the number of the phase to which a round belongs; each phase has a law of its own."""
@@ -62,7 +62,7 @@ class GroupAvailability(AnySize):
 
     @property
     def group_sizes(self) -> np.ndarray:
-        """(groups,) int64."""
+        """The number of clients of each group, (groups,) int64."""
         return np.bincount(self.groups)
 
     def check(self, clients: int) -> None:
@@ -82,7 +82,7 @@ class GroupAvailability(AnySize):
         return GroupState(keys, torch.tensor(self.groups, device=device), cumulated)
 
     def available(self, state: GroupState, round: int) -> Tensor:
-        """A_k, (replicas, groups) int64: how many clients of each group are there."""
+        """Draw A_k, (replicas, groups) int64: how many clients of each group are there."""
         keys, cumulated = state.keys, state.cumulated[self.phase(round)]
         groups = torch.arange(len(cumulated), device=cumulated.device)
         # One coordinate more than the draws that choose the clients.
@@ -97,7 +97,7 @@ class GroupAvailability(AnySize):
         return smallest_of_groups(scores, state.groups, available), state
 
     def inclusion(self, clients: int) -> Inclusion:
-        """Floats, of errors of the order of 1e-15.
+        """Compute the moments in floats, of errors of the order of 1e-15.
 
         Raises:
             ValueError: rounds differ in their law (day and night); see `marginal`.
@@ -229,7 +229,7 @@ class DayNightGroups(GroupAvailability):
 
 
 def smallest_of_groups(scores: Tensor, groups: Tensor, available: Tensor) -> Tensor:
-    """int8 indicator (rows, clients) of the ``available[row, k]`` smallest scores of each group k."""
+    """Return the int8 indicator (rows, clients) of the ``available[row, k]`` smallest scores of each group k."""
     # One sort: the group in the leading bits, then as many of the score's as are left (and the sign bit 0).
     bits = available.shape[1].bit_length()
     within = (scores >> (bits + 1)) & ((1 << (63 - bits)) - 1)

@@ -161,7 +161,7 @@ class Markov(_WithMemory):
 
     @property
     def exits(self) -> tuple[Fraction, ...]:
-        """l_i; 1 where p_i = 0."""
+        """The probabilities l_i of leaving participation; 1 where p_i = 0."""
         both = zip(self.probabilities, self.entries, strict=True)
         return tuple(e * (1 - p) / p if p > 0 else Fraction(1) for p, e in both)
 
@@ -174,7 +174,7 @@ class Markov(_WithMemory):
         return np.array([[[1 - e, e], [l, 1 - l]] for e, l in zip(self.entries, self.exits, strict=True)], dtype=object)
 
     def twice(self, clients: int, lag: int) -> np.ndarray:
-        """P(client i takes part in a round and ``lag`` rounds later), (clients,) Fractions."""
+        """Return P(client i takes part in a round and ``lag`` rounds later), (clients,) Fractions."""
         self.check(clients)
         check_count("lag", lag, least=0)
         chains = zip(self.probabilities, self.entries, self.exits, strict=True)
@@ -287,7 +287,7 @@ class Cyclic(_WithMemory):
         return sum(least == self.period for least, _ in self._lengths), sum(p > 0 for p in self.law)
 
     def twice(self, clients: int, lag: int) -> np.ndarray:
-        """P(client i takes part in a round and ``lag`` rounds later), (clients,) Fractions."""
+        """Return P(client i takes part in a round and ``lag`` rounds later), (clients,) Fractions."""
         self.check(clients)
         lag = check_count("lag", lag, least=0) % self.period
 

@@ -51,7 +51,7 @@ class LargestNoise(Participation):
         return counts.scatter_(1, order[:, : self.count], 1), state
 
     def inclusion(self, clients: int) -> Inclusion:
-        """Always raises ``ValueError``: its moments say nothing of a round's updates, whose noise decided it."""
+        """Raise ``ValueError``: the moments say nothing of a round's updates, whose noise decided who takes part."""
         raise ValueError(
             "LargestNoise: who takes part depends on the round's noise; allowed is a process that is independent of it"
         )

@@ -14,7 +14,7 @@ from ..randomness import finalized, in_memory, refined, words
 from .base import Inclusion, Keys, Participation
 
 LARGEST_COUNT = 127
-"""Counts of draws are int8."""
+"""The largest count of draws, since counts are int8."""
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,8 @@ class Phases(Participation):
 
 
 def smallest(scores: Tensor, count: int) -> Tensor:
-    """int8 indicator (..., columns) of the ``count`` smallest scores of each row; ties go to the lower column."""
+    """Return the int8 indicator (..., columns) of the ``count`` smallest scores of each row; ties go to the lower
+    column."""
     order = torch.argsort(scores, dim=-1, stable=True)[..., :count]
     return torch.zeros_like(scores, dtype=torch.int8).scatter_(-1, order, 1)
 

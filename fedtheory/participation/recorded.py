@@ -307,7 +307,7 @@ class RandomPatterns(_FromRecord):
         return RecordedState(keys, torch.tensor(self.mask, device=device), table[pool_of, place])
 
     def inclusion(self, clients: int) -> Inclusion:
-        """Refused: a client follows one pattern in all rounds.
+        """Raise ``ValueError``, since a client follows one pattern in all rounds.
 
         Raises:
             ValueError: always; ``marginal`` has the moments of one round alone.

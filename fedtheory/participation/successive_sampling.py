@@ -19,7 +19,8 @@ from .base import Inclusion, Keys, Participation
 from .processes import smallest
 
 SMALLEST_WEIGHT = 1e-290
-"""``cohort`` clients must weigh at least this (the largest weight being 1): then what underflows is never missed."""
+"""The weight that ``cohort`` clients must have at least (the largest weight being 1), so that underflow is never
+missed."""
 
 
 class WeightedState(NamedTuple):

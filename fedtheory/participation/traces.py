@@ -17,7 +17,7 @@ ACTIVE = ("span", "used")
 MEGABYTE = 10**6
 
 MOST_ENTRIES = 2**30
-"""Rounds times clients of a mask; it takes up to 17 bytes an entry while it is made."""
+"""The most entries of a mask, rounds times clients; it takes up to 17 bytes an entry while it is made."""
 
 
 def rounds_of(

@@ -91,7 +91,7 @@ class Checkpoints:
 
     @property
     def spacing(self) -> int | None:
-        """Rounds from one checkpoint to the next; ``None``: none are kept."""
+        """The rounds from one checkpoint to the next; ``None`` if none are kept."""
         return self.every if self.directory is not None else None
 
     def record(self, rows: Iterable[tuple[int, Row]]) -> None:

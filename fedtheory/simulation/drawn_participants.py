@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .state import Plan, State
 
 DRAWS = 2**18
-"""(replica, client) pairs of which it is drawn at once whether they take part: for so many rounds as there is room."""
+"""The most (replica, client) pairs whose participation is drawn at once: for as many rounds as there is room."""
 
 
 WEIGHTS = "weights"
@@ -52,8 +52,10 @@ class Drawn:
 
 
 class Participants:
-    """Draws who takes part, in rounds one after the other from the ``first`` on; pairs are left out where they are not
-    to be ``listed``."""
+    """Draws of the participants, in rounds one after the other from the ``first`` on.
+
+    Pairs are left out where they are not to be ``listed``.
+    """
 
     def __init__(self, plan: Plan, ids: Tensor, first: int, listed: bool = True) -> None:
         self.plan, self.ids, self.listed = plan, ids, listed

@@ -36,8 +36,10 @@ _ROWS = 2  # of the size of what is recorded: in the segments, and put together
 
 
 def default_limit(device: torch.device) -> int:
-    """A quarter of the memory that is free where the simulation runs, at most ``LIMIT``; a power of two, so that small
-    differences of what is free change no run's chunks."""
+    """Return a quarter of the memory that is free where the simulation runs, at most ``LIMIT``.
+
+    It is a power of two, so that small differences of what is free change no run's chunks.
+    """
     if device.type == "cuda":
         free = torch.cuda.mem_get_info(device)[0]
     else:
@@ -113,7 +115,7 @@ class Needs:
 
 
 def settled(plan: Plan, known: Mapping[str, str] | None) -> Plan:
-    """The plan with all decided that is chosen by measured speed; as is ``known`` of a run that is taken up again."""
+    """Return the plan with all choices by measured speed made; those ``known`` of a resumed run are taken."""
     fed = plan.federation
     if known is not None:
         return replace(plan, federation=fed.with_choices(known))

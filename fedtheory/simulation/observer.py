@@ -40,7 +40,7 @@ class Training:
 
 
 class Observer:
-    """Watches a run, in all replicas of a chunk at once. One's own derives from this class.
+    """Observer of a run, in all replicas of a chunk at once. Observers of one's own derive from this class.
 
     Attributes:
         names: of the numbers that it observes before a round; each becomes four rows of the ``Run``.
@@ -83,14 +83,14 @@ class Observer:
 
 
 def exact(observer: str, federation: Federation) -> ExactFederation:
-    """The federation; ``ValueError`` unless it has exact gradients."""
+    """Return the federation; raise ``ValueError`` unless it has exact gradients."""
     if not isinstance(federation, ExactFederation):
         raise ValueError(f"observer {observer} needs an ExactFederation, not {type(federation).__name__}")
     return federation
 
 
 def convex(observer: str, federation: Federation) -> ConvexFederation:
-    """The federation; ``ValueError`` unless it has an optimum and exact gradients."""
+    """Return the federation; raise ``ValueError`` unless it has an optimum and exact gradients."""
     if not isinstance(federation, ConvexFederation):
         raise ValueError(f"observer {observer} needs a ConvexFederation, not {type(federation).__name__}")
     return federation

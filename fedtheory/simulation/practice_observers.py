@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Loss(Observer):
-    """F(x_r); it costs the loss on all data."""
+    """Observer of F(x_r); it costs the loss on all data."""
 
     every: int = 1
     names = ("loss",)
@@ -141,7 +141,10 @@ class Traffic(Observer):
 
 @dataclass(frozen=True)
 class Weights(Observer):
-    """omega_i^r, the weight that FedAU gives each client before round r: ``aggregation_weight`` (replicas, clients)."""
+    """Observer of omega_i^r, the weight that FedAU gives each client before round r.
+
+    It is called ``aggregation_weight`` (replicas, clients).
+    """
 
     every: int = 1
     names = per_client = ("aggregation_weight",)

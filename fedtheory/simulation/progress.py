@@ -11,7 +11,8 @@ WIDTH = 30
 
 
 class ProgressBar:
-    """A bar with the share that is done and the time that is left, at the pace so far; called with (done, total).
+    """Progress bar with the share that is done and the time that is left, at the pace so far; called with (done,
+    total).
 
     Nothing is written where the stream is no terminal, and at most ten times a second.
     """

@@ -33,7 +33,7 @@ were made one by one. Until 2, Gaussian noise in float32 and gradients of logist
 Until 3, Gaussian noise was rounded otherwise.
 """
 SINCE = 3
-"""The layout since which runs of federations that are not convex are what they were: they have no Gaussian noise."""
+"""The layout since which runs of federations that are not convex have not changed: they have no Gaussian noise."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class Plan:
 
 @dataclass
 class State:
-    """All that changes from round to round; plain tensors, so that it can be saved."""
+    """State of a simulation: all that changes from round to round, in plain tensors, so that it can be saved."""
 
     ids: Tensor
     x: Tensor
