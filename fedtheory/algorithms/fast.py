@@ -32,7 +32,6 @@ class Fast(Algorithm):
 
     Exactly one of ``snapshot_period``, ``fixed_probability`` and ``adaptivity`` is not ``None``. Numbers keep an exact
     value where one was given.
-
     """
 
     cohort: int

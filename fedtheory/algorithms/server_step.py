@@ -18,7 +18,6 @@ class Server(ABC):
     """Rule for x_{r+1}. The aggregation says whether the server steps in a round without participants.
 
     If it does not, x and its memory stay as they are.
-
     """
 
     remembers = True

@@ -89,7 +89,7 @@ class Entry:
         return None
 
     def located(self, layouts: Sequence[Sequence[str]] | None = None) -> tuple[Path, tuple[str, ...]]:
-        """The same, or an error that names the places.
+        """Return what ``found`` does, or raise an error that names the places.
 
         Raises:
             FileNotFoundError: if no folder holds the files.

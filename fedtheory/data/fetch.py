@@ -1,4 +1,5 @@
-"""Gets data sets: ``fedtheory data fetch NAME``, and ``python -m fedtheory.data.fetch``, which ``make data`` runs.
+"""Download of data sets: ``fedtheory data fetch NAME``, and ``python -m fedtheory.data.fetch``, which ``make data``
+runs.
 
 A data set is looked for, then taken from the system's package, then downloaded. A download that was cut short is
 resumed, nothing is moved into place before all checksums fit, and what does not fit is removed.

@@ -11,7 +11,7 @@ SYSTEM_FOLDER = Path("/usr/share/datasets")  # where Debian's packages dataset-*
 
 
 def cache_folder() -> Path:
-    """``$XDG_CACHE_HOME/fedtheory``, or below the home folder."""
+    """Return ``$XDG_CACHE_HOME/fedtheory``, or the folder below the home folder."""
     cache = os.environ.get("XDG_CACHE_HOME")
     return (Path(cache) if cache else Path.home() / ".cache") / "fedtheory"
 
@@ -41,6 +41,6 @@ def folders(name: str, inner: Iterable[str] = (), bare: bool = True) -> list[Pat
 
 
 def file(folder: Path, name: str, packed: bool = True) -> Path | None:
-    """The file of this name, or if ``packed`` may be with ``.gz`` appended; None if it is not there."""
+    """Return the file of this name, or if ``packed`` perhaps with ``.gz`` appended; None if it is not there."""
     names = (name, f"{name}.gz") if packed else (name,)
     return next((folder / each for each in names if (folder / each).is_file()), None)

@@ -20,7 +20,7 @@ Wanted = dict[str, str | Listed[str]]
 
 @dataclass(frozen=True)
 class Outcome:
-    """One comparison.
+    """Outcome of one comparison.
 
     Attributes:
         holds: whether the printed numbers agree with what is said.
@@ -34,7 +34,7 @@ class Outcome:
 
 
 class Comparison(Strict):
-    """A reading of a claim.
+    """Comparison of cells: a reading of a claim.
 
     Attributes:
         reading: how the claim is read here; empty if there is one way only.
@@ -50,7 +50,7 @@ class Comparison(Strict):
 
     @abstractmethod
     def outcomes(self, printed: Sequence[Table]) -> Iterator[Outcome]:
-        """Each comparison that it makes."""
+        """Yield each comparison that the reading makes."""
 
     def chosen(self, printed: Sequence[Table], wanted: Mapping[str, str | Sequence[str]]) -> tuple[Cell, ...]:
         """Return the cells of this edition and these tables that match ``wanted``."""
@@ -92,7 +92,10 @@ class Paired(Comparison):
 
 
 class Higher(Paired):
-    """Each cell is above its partners (with ``ties``, not below; with ``mostly``, more than half are)."""
+    """Comparison that says that each cell is above its partners.
+
+    With ``ties`` it is not below; with ``mostly``, more than half are above.
+    """
 
     kind: Literal["higher"]
     ties: bool = False
@@ -130,7 +133,8 @@ class Within(Paired):
 
 
 class Same(Paired):
-    """Each cell and its partner are the same number, up to the rounding of what is printed."""
+    """Comparison that says that each cell and its partner are the same number, up to the rounding of what is
+    printed."""
 
     kind: Literal["same"]
 
@@ -194,7 +198,7 @@ class Alike(Paired):
 
 
 class Limit(Comparison):
-    """Each cell lies in [least, most]."""
+    """Comparison that says that each cell lies in [least, most]."""
 
     kind: Literal["limit"]
     least: float = -math.inf
@@ -206,7 +210,7 @@ class Limit(Comparison):
 
 
 class Ordered(Comparison):
-    """Along the values of a label, the numbers rise (or fall), with all other labels the same.
+    """Comparison that says that numbers rise (or fall) along the values of a label, with all other labels the same.
 
     Attributes:
         along: the label.
@@ -265,7 +269,7 @@ AnyComparison = Annotated[
 
 
 def value(cell: Cell) -> Decimal:
-    """The printed number of a cell that has one."""
+    """Return the printed number of a cell that has one."""
     assert cell.value is not None
     return cell.value
 

@@ -25,7 +25,7 @@ Number = Annotated[float, BeforeValidator(_number)]
 
 
 class Numbers(Strict):
-    """A statistic of a setting."""
+    """Numbers of a statistic of a setting."""
 
     mean: Number
     deviation: Number
@@ -52,7 +52,7 @@ def _flat(groups: Iterable[Any]) -> list[float]:
 
 
 class Row(Strict):
-    """A setting."""
+    """Row of a setting."""
 
     name: str
     labels: dict[str, str]
@@ -82,7 +82,7 @@ class Row(Strict):
 
 
 class Kept(Strict):
-    """The file."""
+    """Content of the file of published results."""
 
     file: str
     sha256: str
@@ -143,7 +143,7 @@ def _check_asked(content: Mapping[str, Any], experiment: Experiment) -> None:
 
 
 def new_runs(kept: Mapping[str, Any], results: Iterable[Mapping[str, Any]], where: tuple[Path, Path]) -> list[Any]:
-    """The results that are not published yet.
+    """Return the results that are not published yet.
 
     Args:
         where: the published file, and the store of the results.

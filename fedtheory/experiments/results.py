@@ -18,7 +18,7 @@ from . import schema
 from .printed_tables import folder
 
 CONFIGURATION = ("checks.toml", "curves.toml")
-"""Files beside experiments that are none."""
+"""Files beside experiments that are not experiment files."""
 SHOWN = 60
 """The most points of a curve that are kept."""
 WITHIN = "deviation within a run"

@@ -260,7 +260,7 @@ class Experiment(ExperimentFile):
         return next((likeness.by[0] for likeness in self.checked.likeness if likeness.by), "")
 
     def on_device(self, device: str) -> Experiment:
-        """The same, to be run on another device."""
+        """Return this experiment, to be run on another device."""
         run = {**self.content["run"], "device": device}
         return replace(self, content={**self.content, "run": run})
 

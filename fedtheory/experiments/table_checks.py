@@ -276,7 +276,7 @@ def _others(cell: Cell) -> dict[str, str]:
 
 
 def poisson_tail(count: int, mean: float) -> float:
-    """P(N >= count) for N ~ Poisson(mean).
+    """Compute P(N >= count) for N ~ Poisson(mean).
 
     >>> round(poisson_tail(1, 0.5), 4)
     0.3935
@@ -287,7 +287,7 @@ def poisson_tail(count: int, mean: float) -> float:
 
 
 def improbable(rule: Binomial, printed: Sequence[Table]) -> Iterator[Finding]:
-    """Shares that are too far from their probability; and whether all of them together are.
+    """Find shares that are too far from their probability, and whether all of them together are.
 
     The exact two-sided binomial test of the count that is nearest to what is expected, among those that round to the
     printed share.

@@ -156,7 +156,7 @@ def _ranked(one: Beside, other: Beside) -> Ranked:
 
 
 def paired(differences: Sequence[float], sign: int) -> tuple[float, float, float]:
-    """Mean, half its 95% interval, and the confidence that its sign is ``sign``.
+    """Return the mean, half its 95% interval, and the confidence that its sign is ``sign``.
 
     With n differences, mean d and deviation s the confidence is P(T <= sign d sqrt(n) / s), T Student's with n - 1
     degrees of freedom.

@@ -12,17 +12,17 @@ from .work_units import Unit
 
 
 class Tracker(Protocol):
-    """Takes finished runs. One's own has these two methods."""
+    """Tracker of finished runs. Trackers of one's own have these two methods."""
 
     def record(self, unit: Unit, result: Mapping[str, Any]) -> None:
-        """A unit that is done: its observed rows by round, and its statistics."""
+        """Record a unit that is done: its observed rows by round, and its statistics."""
 
     def close(self) -> None:
-        """No more come."""
+        """Close the tracker: no more runs come."""
 
 
 def steps(result: Mapping[str, Any]) -> Iterator[tuple[int, dict[str, float]]]:
-    """Round after round, the mean over replicas of every observed row.
+    """Yield, round after round, the mean over replicas of every observed row.
 
     >>> list(steps({"rounds": [0, 5], "rows": {"gap": [[4.0, 1.0], [2.0, 1.0]]}}))
     [(0, {'gap': 3.0}), (5, {'gap': 1.0})]
@@ -41,7 +41,7 @@ def settings_of(unit: Unit) -> dict[str, str]:
 
 
 class TensorBoard:
-    """Event files in a folder, one subfolder a run."""
+    """Tracker that writes event files in a folder, one subfolder a run."""
 
     def __init__(self, target: str) -> None:
         self.make = _imported("torch.utils.tensorboard", "tensorboard").SummaryWriter
@@ -62,7 +62,7 @@ class TensorBoard:
 
 
 class MLflow:
-    """Runs at a tracking address; a folder or a server."""
+    """Tracker of runs at an MLflow tracking address; a folder or a server."""
 
     def __init__(self, target: str) -> None:
         self.mlflow = _imported("mlflow", "mlflow")
@@ -83,7 +83,7 @@ class MLflow:
 
 
 class WeightsAndBiases:
-    """Runs of a project."""
+    """Tracker of runs of a Weights & Biases project."""
 
     def __init__(self, target: str) -> None:
         self.wandb, self.project = _imported("wandb", "wandb"), target or "fedtheory"

@@ -29,11 +29,11 @@ from .grid import ExperimentFile, Point, with_values
 CHECKPOINTS = 20
 """The number of checkpoints of a run, unless the file says how often."""
 CLOCK = 5.0
-"""Seconds between notes of the time that a unit has taken."""
+"""The seconds between notes of the time that a unit has taken."""
 
 
 class OutOfTime(Exception):
-    """The budget is spent; the unit's checkpoints stay."""
+    """Error of a spent budget; the unit's checkpoints stay."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,7 @@ def seeded(content: Mapping[str, Any], seed: int, name: str) -> Mapping[str, Any
 
 
 def folder_name(name: str) -> str:
-    """A name that a file system takes; different names stay different.
+    """Return a name that a file system takes; different names stay different.
 
     >>> folder_name("q=1|2, local_lr=0.1")
     'q=1_2,local_lr=0.1-6dc10ce1'
@@ -214,7 +214,7 @@ def curves(content: Mapping[str, Any], rows: Mapping[str, np.ndarray]) -> dict[s
 
 
 class Clock:
-    """Notes how long a unit has run, in all its attempts, and on which commits, and stops it at the deadline.
+    """Clock of how long a unit has run, in all its attempts, and on which commits; it stops the unit at the deadline.
 
     Args:
         path: where the time is kept.

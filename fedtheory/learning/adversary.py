@@ -1,4 +1,4 @@
-"""The participation process of Theorem 1: those take part who have seen x_2 least."""
+"""Participation process of Theorem 1, in which the clients that have seen x_2 least take part."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .impossibility import TwoPoints
 from .tails import check_probability
 
 MOST_DRAWS = 2**28
-"""Samples that one state may draw."""
+"""The most samples that one state may draw."""
 
 
 class Hidden(NamedTuple):

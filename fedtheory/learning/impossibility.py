@@ -71,22 +71,22 @@ class TwoPoints:
 
     @property
     def capacity(self) -> Fraction:
-        """omega = m/M."""
+        """The capacity omega = m/M."""
         return Fraction(self.participants, self.clients)
 
     @property
     def samples(self) -> int:
-        """N = M n."""
+        """The number of samples N = M n."""
         return self.clients * self.samples_per_client
 
     @property
     def spare(self) -> int:
-        """k = (M - m) n, how many samples are left out."""
+        """The number of samples that are left out, k = (M - m) n."""
         return (self.clients - self.participants) * self.samples_per_client
 
     @property
     def claimed_error(self) -> Fraction:
-        """(1 - omega)/8."""
+        """The error (1 - omega)/8 that Theorem 1 claims."""
         return (1 - self.capacity) / 8
 
     def hidden(self) -> Fraction:
@@ -98,7 +98,7 @@ class TwoPoints:
         return 1 - binomial_tail(self.samples, self.rare_mass, self.spare)
 
     def log_shown(self) -> float:
-        """log P[x_2 comes up more than k times], for any number of samples.
+        """Compute log P[x_2 comes up more than k times], for any number of samples.
 
         >>> round(math.exp(TwoPoints(10**6, 10**6 - 1, 10**6).log_shown()), 12)
         0.0
@@ -117,7 +117,7 @@ class TwoPoints:
         return binomial_tail(self.clients, clean, self.participants - 1)
 
     def log_shown_by_clients(self) -> float:
-        """log P[fewer than m of the M clients have no x_2], for any number of samples."""
+        """Compute log P[fewer than m of the M clients have no x_2], for any number of samples."""
         p = float(self.rare_mass)
         log_clean = self.samples_per_client * math.log1p(-p) if p < 1 else -math.inf
         return log_tail(self.clients, -math.expm1(log_clean), self.clients - self.participants)
@@ -148,7 +148,7 @@ def certain_failure(clients: int, participants: int) -> Fraction:
 
 
 def shown_at_most(spare: int, share: Any = Fraction(1, 2)) -> Fraction:
-    """A bound on P[x_2 comes up more than k times] where p = share (1 - omega), for every N, by Cantelli's inequality:
+    """Bound P[x_2 comes up more than k times] where p = share (1 - omega), for every N, by Cantelli's inequality:
 
         share k/(share k + (k + 1 - share k)^2).
 

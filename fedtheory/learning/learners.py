@@ -16,7 +16,7 @@ from .adversary import FewestRare
 from .impossibility import TwoPoints
 
 POINTS = np.array([[0.0], [1.0]])
-"""x_1 and x_2."""
+"""The points x_1 and x_2."""
 
 TARGETS = np.array([[0, 0], [0, 1]])
 """The labels that f_1 and f_2 give them."""
@@ -40,7 +40,7 @@ def empirical_risk_minimiser(points: np.ndarray, labels: np.ndarray, rng: np.ran
 
 
 def random_minimiser(points: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The same, by lot where both have as many."""
+    """Return the target with the fewest errors; by lot where both have as many."""
     errors = (TARGETS[:, points[:, 0].astype(int)] != labels).sum(1)
     return TARGETS[rng.choice(np.flatnonzero(errors == errors.min()))]
 

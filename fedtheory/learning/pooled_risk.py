@@ -15,7 +15,7 @@ from .finite_domains import FiniteClass, Law
 from .tails import check_probability
 
 LARGEST_ENUMERATED = 500_000
-"""Tables of counts that are enumerated; beyond, ``sampled_law``."""
+"""The most tables of counts that are enumerated; beyond, there is ``sampled_law``."""
 
 TIES = ("worst", "best", "first")
 """Rules for several minimisers: the one with the largest, or the least, excess risk under P; or the first in the
@@ -36,11 +36,11 @@ class ExcessLaw:
     runs: int = 0
 
     def mean(self) -> Any:
-        """E[excess risk]."""
+        """Return E[excess risk]."""
         return sum(v * p for v, p in zip(self.values, self.probabilities, strict=True))
 
     def above(self, bound: Any) -> Any:
-        """P[excess risk > bound]."""
+        """Return P[excess risk > bound]."""
         return sum((p for v, p in zip(self.values, self.probabilities, strict=True) if v > bound), Fraction(0))
 
     def quantile(self, confidence: Any) -> Fraction:
@@ -115,7 +115,7 @@ def excess_shown(
 
 
 def law_of(weights: Mapping[Fraction, int], scale: int) -> ExcessLaw:
-    """The law of which each value has the probability weight/scale."""
+    """Return the law of which each value has the probability weight/scale."""
     values = tuple(sorted(weights))
     return ExcessLaw(values, tuple(Fraction(weights[v], scale) for v in values))
 
@@ -174,7 +174,7 @@ def pooled(sources: Sequence[Source]) -> Law:
 
 
 def chosen_minimiser(errors: np.ndarray, excess: np.ndarray, ties: str) -> int:
-    """The number of the hypothesis that is returned."""
+    """Return the number of the hypothesis that the learner returns."""
     least = np.flatnonzero(errors == errors.min())
     if ties == "first":
         return int(least[0])

@@ -26,7 +26,7 @@ class Smallest:
 
 
 def check_exponent(name: str, value: Any, upper: float = math.inf) -> Fraction:
-    """``value`` as a Fraction in [0, upper].
+    """Return ``value`` as a Fraction in [0, upper].
 
     >>> check_exponent("beta", -1)
     Traceback (most recent call last):

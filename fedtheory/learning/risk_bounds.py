@@ -37,7 +37,7 @@ def _log_inverse(confidence: Any) -> float:
 
 
 def finite_complexity(classes: int, samples: int, confidence: Any) -> float:
-    """a = log(|H|/delta)/n.
+    """Compute a = log(|H|/delta)/n.
 
     >>> round(finite_complexity(10, 100, 0.1), 4)
     0.0461
@@ -99,8 +99,10 @@ def transferred_excess(alpha: float, beta: float, of_q: float) -> float:
 def theorem_2(
     alpha: float, beta: float, noise: float, exponent: float, classes: int, samples: int, confidence: Any
 ) -> float:
-    """Theorem 2 of SAFARI with every constant, for a finite class: what e_P of the minimiser of the pooled empirical
-    risk stays below with probability 1 - confidence.
+    """Bound e_P of the minimiser of the pooled empirical risk: Theorem 2 of SAFARI with every constant, for a finite
+    class.
+
+    The bound holds with probability 1 - confidence.
 
     >>> theorem_2(1, 1, 1, 1, 2, 10**6, 0.1) < theorem_2(1, 0.5, 1, 1, 2, 10**6, 0.1)
     True

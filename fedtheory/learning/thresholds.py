@@ -53,7 +53,7 @@ class OnLine:
 
     @classmethod
     def uniform(cls, low: float, high: float, target: float) -> OnLine:
-        """U[low, high], labelled 1 from ``target`` on.
+        """Return the law U[low, high], labelled 1 from ``target`` on.
 
         >>> OnLine.uniform(0, 2, target=0.5).masses.tolist()
         [0.25, 0.75]
@@ -66,7 +66,7 @@ class OnLine:
         return cls(edges, masses, [float((a + b) / 2 > target) for a, b in pieces])
 
     def mixed(self, other: OnLine, share: float) -> OnLine:
-        """share * self + (1 - share) * other.
+        """Return share * self + (1 - share) * other.
 
         >>> OnLine.uniform(0, 1, 0.5).mixed(OnLine.uniform(0, 2, 0.5), 0.5).masses.tolist()
         [0.375, 0.375, 0.25]

@@ -17,7 +17,7 @@ from .compiler import compiled, fma
 from .draws import signed
 
 AT_ONCE = 1024
-"""Coordinates, or those of one pair, that take their steps together, in a cache."""
+"""Coordinates that take their steps together, in a cache; or those of one pair, if they are more."""
 
 BITS = {np.dtype(np.float32): np.uint32, np.dtype(np.float64): np.uint64}
 _NO_KEYS = np.empty((0, 0), np.uint64)

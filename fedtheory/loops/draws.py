@@ -17,7 +17,7 @@ U, F, I = np.uint64, np.float32, np.int32
 GOLDEN = U(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = U(0xBF58476D1CE4E5B9), U(0x94D049BB133111EB)
 AT_ONCE = 2048
-"""Numbers that are made of words at a time, in a cache."""
+"""The most numbers that are made of words at a time, in a cache."""
 
 
 @compiled

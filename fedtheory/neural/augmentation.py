@@ -24,7 +24,7 @@ FEDAU_MEANS = {
 
 
 def augmentation_keys(seed: int, replica: Tensor, client: Tensor, round: int, step: Tensor | int) -> Tensor:
-    """The keys of one step's augmentation, int64, in the common shape of the coordinates.
+    """Return the keys of one step's augmentation, int64, in the common shape of the coordinates.
 
     >>> import torch
     >>> augmentation_keys(0, torch.arange(3), torch.arange(3), round=5, step=0).shape
@@ -34,8 +34,11 @@ def augmentation_keys(seed: int, replica: Tensor, client: Tensor, round: int, st
 
 
 class Change:
-    """One kind of change. A subclass says with ``draws`` how many uniform numbers an image takes, and with ``apply``
-    what becomes of images (N, channels, height, width) for draws (N, draws) in (0, 1)."""
+    """Base of the changes of images.
+
+    A subclass says with ``draws`` how many uniform numbers an image takes. Its ``apply`` changes images (N, channels,
+    height, width) by draws (N, draws) in (0, 1).
+    """
 
     draws: int
 
@@ -46,8 +49,10 @@ class Change:
 
 @dataclass(frozen=True)
 class Crop(Change):
-    """The image is framed with ``padding`` pixels of colour ``fill`` (one number, or one a channel), of which a part of
-    its old size is cut out anywhere."""
+    """Random crop: a part of the old size is cut out anywhere of the image framed with ``padding`` pixels.
+
+    The frame has the colour ``fill``, one number, or one a channel.
+    """
 
     padding: int = 4
     fill: float | Sequence[float] = 0.0
@@ -68,7 +73,7 @@ class Crop(Change):
 
 @dataclass(frozen=True)
 class Flip(Change):
-    """Left and right are swapped, with ``probability``."""
+    """Random flip: left and right are swapped, with ``probability``."""
 
     probability: float = 0.5
     draws = 1
@@ -104,8 +109,10 @@ class Sharpness(Change):
 
 @dataclass(frozen=True)
 class Jitter(Change):
-    """Brightness is multiplied by a number uniform in 1 +- ``brightness``, cut to [0, 1], then the hue is turned by a
-    part of the circle uniform in +- ``hue``."""
+    """Random colours: brightness is multiplied by a number uniform in 1 +- ``brightness``, cut to [0, 1].
+
+    Then the hue is turned by a part of the circle uniform in +- ``hue``.
+    """
 
     brightness: float = 0.05
     hue: float = 0.05
@@ -161,8 +168,9 @@ class Equalize(Change):
 
 @dataclass(frozen=True)
 class Augmentation:
-    """Changes one after the other, each image's drawn on its own, or with ``per="batch"`` one draw for all images of a
-    batch (what transforms of a whole batch at once do).
+    """Changes that are applied one after the other, each image's drawn on its own.
+
+    With ``per="batch"`` there is one draw for all images of a batch, as transforms of a whole batch at once have it.
 
     >>> images = torch.rand(2, 3, 1, 8, 8)
     >>> Augmentation((Crop(2), Flip()))(images, augmentation_keys(0, torch.arange(2), torch.arange(2), 0, 0)).shape
@@ -216,7 +224,7 @@ def fedau(dataset: str, per: str = "image", fill: float | Sequence[float] | None
 
 
 def turned(images: Tensor, shift: Tensor) -> Tensor:
-    """Images (N, 3, height, width) with their hue turned by ``shift`` (N,) parts of the circle."""
+    """Turn the hue of images (N, 3, height, width) by ``shift`` (N,) parts of the circle."""
     red, green, blue = images.unbind(1)
     value, least = images.amax(1), images.amin(1)
     chroma = value - least

@@ -81,7 +81,7 @@ class Samples:
         return self._normalised(images, fresh=True)
 
     def between(self, begin: int, end: int) -> Tensor:
-        """Features (end - begin, ...) of samples that lie in a row, ready for a network."""
+        """Return the features (end - begin, ...) of samples that lie in a row, ready for a network."""
         return self._normalised(_in_unit(self.features[begin:end]), fresh=self.features.dtype == torch.uint8)
 
     @cached_property
@@ -152,18 +152,19 @@ class Visits:
 
     @cached_property
     def counts(self) -> np.ndarray | None:
-        """``counting``, for which the device is asked where it is not known; None where all samples count alike."""
+        """The mask ``counting``, for which the device is asked where it is not known; None where all samples count
+        alike."""
         return where_positive(self.weights) if self.counting is None else self.counting
 
     def place(self, samples: Samples) -> Place:
-        """Memory for the features of one step."""
+        """Allocate memory for the features of one step."""
         chosen = samples.features.new_empty(len(self) * self.index.shape[2], *samples.features.shape[1:])
         return Place(chosen, torch.empty_like(chosen, dtype=torch.float32) if chosen.dtype == torch.uint8 else None)
 
     def batches(
         self, samples: Samples, step: int, augmentation: Augmentation | None = None, place: Place | None = None
     ) -> Batches:
-        """Every pair's batch of one step; ``place`` is what ``Samples.of`` takes."""
+        """Return every pair's batch of one step; ``place`` is that of ``Samples.of``."""
         at = [None if each is None else each[:, step] for each in (self.augmentation_keys, self.dropout_keys)]
         weights = None if self.weights is None else self.weights[:, step]
         counting = None if self.counts is None else self.counts[:, step]

@@ -17,7 +17,10 @@ from .flat import FlatModel
 from .grouped import logistic
 
 MULTIPLICATIONS_A_THREAD, PAIRS_A_THREAD = 2**24, 1
-"""A thread is not woken for less: of evaluation, a third of a millisecond, since it may have to wait for its core."""
+"""The least work for which a thread is woken.
+
+The bound for evaluation is a third of a millisecond, since a thread may have to wait for its core.
+"""
 
 
 def covers(
@@ -54,7 +57,8 @@ def train(
 
 
 def per_sample(model: FlatModel, x: Tensor, samples: Samples) -> tuple[Tensor, Tensor]:
-    """Each sample's loss, (replicas, N) float64, and whether its label has the largest score, (replicas, N) bool."""
+    """Compute each sample's loss, (replicas, N) float64, and whether its label has the largest score, (replicas, N)
+    bool."""
     from ..loops import logistic_regression as loops
 
     classes, labels = _classes(model), samples.labels.numpy()
@@ -79,8 +83,10 @@ def per_sample(model: FlatModel, x: Tensor, samples: Samples) -> tuple[Tensor, T
 
 
 def folded(samples: Samples, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
-    """W (..., classes, p) and b (..., classes) of the same scores on features as they are kept:
-    W ((u / 255 - mean) / std) + b for bytes u."""
+    """Return W (..., classes, p) and b (..., classes) that give the same scores on features as they are kept.
+
+    For bytes u the scores are W ((u / 255 - mean) / std) + b.
+    """
     scale = 255.0 if samples.features.dtype == torch.uint8 else 1.0
     if scale == 1.0 and not samples.std:
         return weight, bias

@@ -23,7 +23,7 @@ _NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 
 
 def cross_entropy(scores: Tensor, labels: Tensor) -> Tensor:
-    """-log softmax(scores)[label], of each sample, (N,)."""
+    """Compute -log softmax(scores)[label] of each sample, (N,)."""
     return nn.functional.cross_entropy(scores, labels, reduction="none")
 
 
@@ -112,7 +112,7 @@ class FlatModel:
         return torch.cat([values[name].detach().flatten() for name in self.shapes])
 
     def unflattened(self, x: Tensor, names: Sequence[str] | None = None) -> dict[str, Tensor]:
-        """The named tensors in x (..., D), as views of it, (..., *shape): all, or those that x holds."""
+        """View x (..., D) as the named tensors, (..., *shape): all, or those that x holds."""
         shapes = self.shapes if names is None else {name: self.shapes[name] for name in names}
         pieces = x.split([prod(shape) for shape in shapes.values()], dim=-1) if shapes else ()
         named = zip(shapes.items(), pieces, strict=True)
@@ -183,7 +183,8 @@ class FlatModel:
             self.module.eval()
 
     def check(self, features: Tensor, labels: Tensor) -> int:
-        """Try the network on a few samples, features (B, ...) and labels (B,); how many classes it tells apart.
+        """Try the network on a few samples, features (B, ...) and labels (B,), and return how many classes it tells
+        apart.
 
         Raises:
             ValueError: features do not fit, scores are not (B, classes), a label has no score, or the module draws
@@ -282,7 +283,7 @@ class FlatModel:
 
 
 def mean_loss(losses: Tensor, weights: Tensor | None) -> Tensor:
-    """sum_b w_b l_b / sum_b w_b over the last axis, the plain mean without weights."""
+    """Compute sum_b w_b l_b / sum_b w_b over the last axis, the plain mean without weights."""
     return losses.mean(-1) if weights is None else (losses * weights).sum(-1) / weights.sum(-1)
 
 

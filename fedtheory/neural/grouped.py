@@ -29,7 +29,7 @@ _LOGISTIC: WeakKeyDictionary[FlatModel, str | None] = WeakKeyDictionary()
 
 
 def refusal(model: FlatModel) -> str | None:
-    """Why there is no grouped path for this network; None where there is one."""
+    """Say why there is no grouped path for this network; None where there is one."""
     if model not in _REFUSALS:
         _REFUSALS[model] = _refusal(model)
     return _REFUSALS[model]
@@ -81,7 +81,7 @@ def grouped_gradients(
 
 
 def leaves_of(model: FlatModel, x: Tensor) -> dict[str, Tensor]:
-    """A tensor (P, ...) of its own for every parameter and statistic."""
+    """Return a tensor (P, ...) of its own for every parameter and statistic."""
     reason = refusal(model)
     if reason is not None:
         raise ValueError(f"path = 'grouped' does not exist for this network: {reason}; allowed is 'loop' or 'vmap'")

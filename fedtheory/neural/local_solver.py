@@ -42,7 +42,7 @@ class SGD:
         return {"momentum": torch.zeros_like(x)} if self.momentum > 0 else {}
 
     def step(self, x: Tensor, gradient: Tensor, lr: float, state: State) -> tuple[Tensor, State]:
-        """The next x and memory."""
+        """Return the next x and memory."""
         gradient = _regularised(x, gradient, self.weight_decay, self.clip_norm)
         if self.momentum > 0:
             velocity = self.momentum * state["momentum"] + gradient
@@ -79,7 +79,7 @@ class Adam:
         return {"mean": torch.zeros_like(x), "square": torch.zeros_like(x), "steps": x.new_zeros(len(x), 1)}
 
     def step(self, x: Tensor, gradient: Tensor, lr: float, state: State) -> tuple[Tensor, State]:
-        """The next x and memory."""
+        """Return the next x and memory."""
         gradient = _regularised(x, gradient, self.weight_decay, self.clip_norm)
         steps = state["steps"] + 1
         mean = torch.lerp(state["mean"], gradient, 1 - self.beta1)

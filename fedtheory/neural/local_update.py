@@ -44,7 +44,7 @@ class Task(NamedTuple):
         return self.solver == SGD() and self.proximal == 0
 
     def step(self, x: Tensor, start: Tensor, gradient: Tensor, size: float, state: State) -> tuple[Tensor, State]:
-        """The next x (P, D) and what the solver remembers."""
+        """Return the next x (P, D) and the solver's state."""
         trained = self.model.trained
         slopes = gradient[:, :trained]
         if self.proximal > 0:

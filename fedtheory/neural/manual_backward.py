@@ -25,8 +25,10 @@ from .packed import laid_out
 from .rewriting import in_a_row
 
 Back = Callable[[Tensor, bool], Tensor]
-"""The gradient at a layer's output to that at its input, which is needed or not; what it says of the layer's parameters
-it leaves with the run."""
+"""Function from the gradient at a layer's output to that at its input, which is needed or not.
+
+It leaves the gradient by the layer's parameters with the run.
+"""
 
 Forward = Callable[["_Run", nn.Module, Tensor], tuple[Tensor, Back]]
 
@@ -43,7 +45,7 @@ def covers(model: FlatModel, x: Tensor, precision: str) -> bool:
 
 
 def refusal(model: FlatModel) -> str | None:
-    """Why this network's gradients are left to PyTorch's graph on a CPU; None where they are written out.
+    """Say why this network's gradients are left to PyTorch's graph on a CPU; None where they are written out.
 
     >>> refusal(FlatModel(nn.Linear(3, 2))) is None
     True
@@ -95,9 +97,12 @@ def loss_and_slopes(
     factors: tuple[Tensor, ...],
     precision: str = "float32",
 ) -> tuple[Tensor, list[Tensor]]:
-    """The loss of one pair's batch and its gradient by each trained parameter: features (B, ...), labels and weights
-    (B,), dropout's factors (B, ...). In bfloat16 dense layers and convolutions are, and what follows them, as under
-    PyTorch's autocast; losses are not. Gradients have the parameters' type: these may be in bfloat16 already."""
+    """Compute the loss of one pair's batch and its gradient by each trained parameter.
+
+    The arguments are features (B, ...), labels and weights (B,), and dropout's factors (B, ...). In bfloat16 dense
+    layers and convolutions, and what follows them, are computed as under PyTorch's autocast; losses are not. Gradients
+    have the parameters' type, which may be bfloat16 already.
+    """
     own = next(iter(tensors.values())).dtype
     with torch.no_grad():
         given = {name: each.bfloat16() for name, each in tensors.items()} if precision == "bfloat16" else tensors

@@ -43,7 +43,8 @@ def evaluate(
 def per_sample(
     model: FlatModel, x: Tensor, samples: Samples, batch: int | None = None, precision: str = "float32"
 ) -> tuple[Tensor, Tensor]:
-    """Each sample's loss, (replicas, N) float64, and whether its label has the largest score, (replicas, N) bool."""
+    """Compute each sample's loss, (replicas, N) float64, and whether its label has the largest score, (replicas, N)
+    bool."""
     if compiled_logistic.covers(model, x, samples, None, precision):
         return compiled_logistic.per_sample(model, x, samples)
     losses = torch.empty(len(x), len(samples), dtype=torch.float64, device=x.device)

@@ -39,7 +39,8 @@ class Batches:
 
     @cached_property
     def counts(self) -> np.ndarray | None:
-        """``counting``, for which the device is asked where it is not known; None where all samples count alike."""
+        """The mask ``counting``, for which the device is asked where it is not known; None where all samples count
+        alike."""
         return where_positive(self.weights) if self.counting is None else self.counting
 
     def __getitem__(self, chosen: slice) -> Batches:

@@ -20,7 +20,8 @@ def watched(module: nn.Module) -> bool:
 
 
 def pooled_first(module: nn.Module) -> nn.Module:
-    """``module`` with every ReLU that a max-pool follows put after it, in place, wherever layers stand in a row.
+    """Move every ReLU that a max-pool follows behind it, in place, wherever layers stand in a row.
+
     Layers that are watched, or a pool that says where its maxima were, stay where they are.
 
     max and ReLU are both monotone, hence max_i relu(x_i) = relu(max_i x_i), and their gradients agree too: where the

@@ -31,7 +31,7 @@ RESTARTS = 1
 
 
 class WorkerError(RuntimeError):
-    """A worker failed, or was killed more often than ``RESTARTS``."""
+    """Error of a worker that failed, or was killed more often than ``RESTARTS``."""
 
 
 class Workers:

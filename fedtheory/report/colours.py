@@ -15,7 +15,7 @@ ON_BLACK = ON_WHITE | {"exact": "#FFFFFF"}
 
 
 def style_sheet() -> str:
-    """The colours as CSS variables, light and dark.
+    """Return the colours as CSS variables, light and dark.
 
     >>> print(style_sheet().splitlines()[1])
     :root { --printed: #D55E00; --repaired: #009E73; --exact: #000000; --measured: #0072B2; --worst: #CC79A7; }

@@ -34,8 +34,10 @@ TEXTS = {
 
 @styled()
 def plot_maps(*maps: Map, title: str = "") -> Figure:
-    """The kinds of one or two maps, side by side, as colours over their two quantities, 800 pixels wide. Each panel
-    says the least q allowed on its grid and the values of the other quantities, the legend each panel's shares.
+    """Draw the kinds of one or two maps, side by side, as colours over their two quantities, 800 pixels wide.
+
+    Each panel says the least q allowed on its grid and the values of the other quantities, the legend each panel's
+    shares.
 
     An axis is logarithmic where its values are > 0 and closer to evenly spaced in their logarithms than as they are.
 
@@ -104,7 +106,7 @@ def _fixed(found: Map, paper: str) -> list[str]:
 
 
 def percent(share: float) -> str:
-    """A share that is not 0 is not shown as 0 %, nor one that is not 1 as 100 %."""
+    """Write a share in per cent: one that is not 0 is not shown as 0 %, nor one that is not 1 as 100 %."""
     if 0 < share < 0.005:
         return "< 1 %"
     return "> 99 %" if 0.995 <= share < 1 else f"{share:.0%}".replace("%", " %")
@@ -119,7 +121,7 @@ def cell_edges(values: np.ndarray, scale: str) -> np.ndarray:
 
 
 def largest_q(claim: Claim, hypothesis: str, **values: float | np.ndarray) -> np.ndarray:
-    """The right side of a claim's literal condition q <= ... at these values; what it does not use is left out.
+    """Compute the right side of a claim's literal condition q <= ... at these values; what it does not use is left out.
 
     >>> from fedtheory.papers import claim
     >>> values = dict(smoothness=1, local_steps=1, server_lr=0.01, dissimilarity=0)

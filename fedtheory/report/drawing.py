@@ -99,14 +99,14 @@ class FigureFile:
 
 
 def shown_path(path: Path) -> str:
-    """A path as it is written in captions: from ``experiments`` on if it lies there."""
+    """Write a path as captions do: from ``experiments`` on if it lies there."""
     root = folder().resolve()
     inside = path.resolve()
     return f"experiments/{inside.relative_to(root).as_posix()}" if inside.is_relative_to(root) else path.name
 
 
 def read_figure(path: str | Path) -> FigureFile:
-    """A checked figure file.
+    """Read and check a figure file.
 
     Raises:
         ValueError: see ``experiments.reading.read_toml``: the file, the line, the key and what is allowed.
@@ -116,7 +116,7 @@ def read_figure(path: str | Path) -> FigureFile:
 
 
 def draw(path: str | Path, into: Path | None = None, format: str = "png") -> Figure:
-    """The figure of a file; with ``into`` also written there, its numbers beside it.
+    """Draw the figure of a file; with ``into``, also write it there, its numbers beside it.
 
     Raises:
         ValueError: see ``read_figure`` and ``FigureFile.drawn``; another format.

@@ -12,7 +12,7 @@ FOLDER = "figures"
 
 
 def figure_files(root: Path | None = None) -> list[Path]:
-    """All figure files, by paper and name."""
+    """List all figure files, by paper and name."""
     return sorted((root or folder()).glob(f"*/{FOLDER}/*.toml"))
 
 

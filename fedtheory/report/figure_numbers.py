@@ -46,7 +46,7 @@ class Row(NamedTuple):
 
 
 def numbers(figure: Figure) -> list[Row]:
-    """Every number that the figure shows, panel by panel. Cells of an image that are 0 are left out.
+    """Read every number that the figure shows, panel by panel. Cells of an image that are 0 are left out.
 
     >>> import fedtheory as ft
     >>> bound = ft.claim("fast.thm2").evaluate(
@@ -73,8 +73,10 @@ def nameless(figure: Figure) -> list[str]:
 
 
 def csv_text(rows: list[Row]) -> str:
-    """The rows as CSV, a header first. Of rows at places next to each other that differ in ``x`` alone the first and
-    the last are written: between them a line is level, a map of one colour.
+    """Write the rows as CSV, a header first.
+
+    Rows at places next to each other may differ in ``x`` alone. Of them the first and the last are written: between
+    them a line is level, a map of one colour.
 
     >>> print(csv_text([Row(1, "bound", float(x), value=1 / 3) for x in range(9)]))
     panel,series,x,y,value,low,high

@@ -39,7 +39,7 @@ HEAD = ("| claim | where | finding | found by |", "| --- | --- | --- | --- |")
 
 
 def put(path: Path, generated: str) -> None:
-    """Replace what stands between the markers of a file.
+    """Replace the text between the markers of a file.
 
     Raises:
         ValueError: the file has not exactly one marker of each kind, in order.
@@ -53,7 +53,7 @@ def put(path: Path, generated: str) -> None:
 
 
 def generated(paper: str, rows: Sequence[Row]) -> str:
-    """The verdicts, from the published scorecard, and the findings, as Markdown."""
+    """Write the verdicts, from the published scorecard, and the findings, as Markdown."""
     return f"{verdicts(paper)}\n\n{findings(paper, rows)}"
 
 

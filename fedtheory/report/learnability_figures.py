@@ -58,14 +58,14 @@ def plot_capacity(clients: int = 20, samples: Sequence[int] = (1, 10, 1000)) -> 
 
 
 MOST = 5
-"""Problems in one picture."""
+"""The most problems in one picture."""
 
 Problem = tuple[Law, Law, FiniteClass]
 """P, the clients' D, and the class."""
 
 
 def one_server_sample_more(problem: Problem, clients: int, server: Sequence[int]) -> tuple[list[float], list[float]]:
-    """Exact mean excess risks for so many server samples, with ``clients`` client samples and without."""
+    """Compute exact mean excess risks for so many server samples, with ``clients`` client samples and without."""
     P, D, H = problem
     with_clients = [float(excess_law(P, H, [(P, n), (D, clients)]).mean()) for n in server]
     return with_clients, [float(excess_law(P, H, [(P, n)]).mean()) for n in server]
@@ -73,8 +73,10 @@ def one_server_sample_more(problem: Problem, clients: int, server: Sequence[int]
 
 @styled(**LARGE)
 def plot_server_data(problems: Mapping[str, Problem], clients: int = 4, most: int = 8) -> Figure:
-    """Exact mean excess risk of the worst minimiser over the server's samples: with clients' samples, and (dashed)
-    without; the legend gives the smallest alpha for beta = 1 at as many samples of both.
+    """Draw the exact mean excess risk of the worst minimiser over the server's samples.
+
+    Lines are with clients' samples, and (dashed) without. The legend gives the smallest alpha for beta = 1 at as many
+    samples of both.
 
     >>> P = Law.labelled(["1/2", "1/2"], [0, 1])
     >>> figure = plot_server_data({"alike": (P, P, FiniteClass.all(2))}, clients=2, most=3)

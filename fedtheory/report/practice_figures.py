@@ -28,7 +28,7 @@ TWIN_REPLICAS = 64
 
 @dataclass(frozen=True)
 class Pair:
-    """One method.
+    """Setting of one method, in practice and as a twin.
 
     Attributes:
         practice: on data, with a `Network`.
@@ -96,7 +96,7 @@ def twin_of(federation: Any, digits: int = 3, **noise: Any) -> Quadratic:
 def compare(
     claims: Sequence[Claim], pair: Pair, rounds: int, replicas: int, seed: int = 0, watched: Watched | None = None
 ) -> Beside:
-    """One method: bounds and errors of its twin, and its accuracy.
+    """Compute bounds and errors of one method's twin, and the method's accuracy.
 
     Args:
         claims: about one functional.
@@ -197,7 +197,7 @@ def plot_practice(
     watched: Watched | None = None,
     seed: int = 0,
 ) -> Figure:
-    """Three panels: the twin's errors with bounds dashed; the measured accuracy; one against the other at the end.
+    """Draw three panels: the twin's errors with bounds dashed; the measured accuracy; one against the other at the end.
 
     Args:
         claims: their bounds, the printed one first; the label of a bound is its line style.

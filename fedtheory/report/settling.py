@@ -19,7 +19,7 @@ MARKERS = "osD^vXP"
 """Markers of methods that are drawn beside each other."""
 
 MOST = 5
-"""Numbers of local steps in one picture."""
+"""The most numbers of local steps in one picture."""
 
 
 @styled()

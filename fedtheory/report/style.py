@@ -86,7 +86,7 @@ def styled(**changes: Any) -> Iterator[None]:
 
 
 def panels(width: float, height: float, columns: int = 1, rows: int = 1, **options: Any) -> tuple[Figure, list[Axes]]:
-    """A figure of so many inches, and its axes, row by row."""
+    """Make a figure of so many inches, and its axes, row by row."""
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, list(np.ravel(figure.subplots(rows, columns, **options)))
 
@@ -94,7 +94,7 @@ def panels(width: float, height: float, columns: int = 1, rows: int = 1, **optio
 def finish(
     axes: Axes, title: str, across: str, up: str, grid: bool = True, legend: bool = True, **options: Any
 ) -> None:
-    """Title, labels, grid, and a legend with these options where something has a label."""
+    """Set title, labels, grid, and a legend with these options where something has a label."""
     axes.set_title(title)
     axes.set_xlabel(across)
     axes.set_ylabel(up)
@@ -168,7 +168,8 @@ def covered(curve: np.ndarray, later: Sequence[np.ndarray], share: float = 1 / 3
 
 
 def scale(values: np.ndarray) -> str:
-    """``log`` where increasing values are > 0 and closer to evenly spaced in their logarithms than as they are."""
+    """Return ``log`` where increasing values are > 0 and closer to evenly spaced in their logarithms than as they
+    are."""
     if values[0] <= 0 or len(values) < 2 or (np.diff(values) <= 0).any():
         return "linear"
 
@@ -204,12 +205,12 @@ def smaller(png: io.BytesIO) -> bytes:
 
 
 CHARACTERS = 19
-"""Characters of a caption to an inch."""
+"""The number of characters of a caption to an inch."""
 SMALL, LINE_HEIGHT = 6.5, 0.118
 """Size of the letters of captions, in points, and distance of their lines, in inches."""
 CAPTION = "caption"
 WITHIN = "\u200a\n"
-"""Between two lines of one paragraph: a hair space, which is not seen, before the line's end."""
+"""The break between two lines of one paragraph: a hair space, which is not seen, before the line's end."""
 
 
 def caption_of(figure: Figure) -> str:
@@ -218,8 +219,10 @@ def caption_of(figure: Figure) -> str:
 
 
 def captioned(figure: Figure, *paragraphs: str) -> Figure:
-    """The figure with these paragraphs below it, in lines that fit; it grows by as much. What it says there already
-    comes before the last one."""
+    """Write these paragraphs below the figure, in lines that fit; the figure grows by as much.
+
+    A caption that it has already comes before the last one.
+    """
     width, height = figure.get_size_inches()
     said: list[str] = []
     for text in [text for text in figure.texts if text.get_gid() == CAPTION]:

@@ -12,7 +12,7 @@ from .colours import EXACT, PRINTED, REPAIRED
 from .style import finish, panels, styled
 
 LEAST = 1e-4
-"""Smaller shares are drawn at the edge."""
+"""The least share that is drawn; smaller ones are drawn at the edge."""
 PRINTED_EDITIONS = ("main", "appendix", "submission")
 
 

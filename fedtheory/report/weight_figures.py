@@ -22,7 +22,7 @@ seen."""
 
 
 MOST = 5
-"""Probabilities in one picture."""
+"""The most probabilities in one picture."""
 
 
 def cutoffs_up_to(rounds: int, points: int = 40) -> np.ndarray:

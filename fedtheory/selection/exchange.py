@@ -60,7 +60,7 @@ class Plan:
             unused -= self._scratch
 
     def give(self, source: int, taker: int, amount: float) -> float:
-        """Move up to ``amount`` from one group to another, spread over all rounds; what was moved."""
+        """Move up to ``amount`` from one group to another, spread over all rounds, and return what was moved."""
         movable = np.minimum(self.rates[source], self.unused[taker], out=self._scratch)
         capacity = float(movable.sum())
         moved = min(capacity, amount)

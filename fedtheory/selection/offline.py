@@ -66,7 +66,8 @@ class OffVarSolution:
         return (self.objective - self.lower_bound) / self.objective
 
     def plan(self) -> np.ndarray:
-        """(rounds, groups), rates that reach the totals. Often one plan of many: compare objectives, not plans."""
+        """Return rates (rounds, groups) that reach the totals. Often it is one plan of many: compare objectives, not
+        plans."""
         return self._rates.T
 
 

@@ -58,7 +58,7 @@ class OnlineRun:
     start: float
 
     def estimate(self) -> np.ndarray:
-        """(rounds, groups), s^(t)."""
+        """Return s^(t), (rounds, groups)."""
         sums = _running_sums(self.counted)
         t = np.arange(1, len(sums) + 1)[:, None]
         if self.update == "start_counts":
@@ -231,7 +231,7 @@ def water_fill(p: Sequence[float], lag: Sequence[float], a: list[float], k: floa
 
 
 def within(rates: list[float], k: float) -> list[float]:
-    """The rates, the largest lowered by as much as their exact sum exceeds k: what was rounded.
+    """Lower the largest rate by as much as the rates' exact sum exceeds k, which is rounding.
 
     >>> within([0.5, 0.25], 0.5), within([0.5, 0.25], 1.0)
     ([0.25, 0.25], [0.5, 0.25])
@@ -261,7 +261,7 @@ class GenieGap:
 
     @property
     def gap(self) -> np.ndarray:
-        """(prefixes,), online - genie."""
+        """The gap online - genie, (prefixes,)."""
         return self.online - self.genie
 
 

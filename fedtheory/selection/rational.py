@@ -47,7 +47,7 @@ def var_rates(history: Numbers, availability: Numbers, budget: Number, weight: N
 
 
 def reach(availability: Sequence[Numbers], budget: Numbers, groups: Sequence[int]) -> Number:
-    """The most that these groups can have together, on average over the rounds."""
+    """Return the most that these groups can have together, on average over the rounds."""
     each = (min(k, sum(a[j] for j in groups)) for a, k in zip(availability, budget, strict=True))
     return sum(each) / (len(budget) + 0 * budget[0])
 

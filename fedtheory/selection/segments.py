@@ -14,10 +14,10 @@ from __future__ import annotations
 import numpy as np
 
 AGREE = 1e-11
-"""Lags agree within this, or within `ROUNDING`: what they differ by enters rates as it is, however long a lag is."""
+"""Absolute tolerance within which lags agree, beside `ROUNDING`: their difference enters rates as it is."""
 
 ROUNDING = 1e-14
-"""Relative: rounding in the sums that lags come from."""
+"""Relative tolerance within which lags agree, for rounding in the sums that they come from."""
 
 RUNS = 8
 """The most times that segments are run again before the rest is left to the loop."""

@@ -139,7 +139,7 @@ def block_level(q: np.ndarray, least: np.ndarray, total: float) -> float:
 
 
 def targets(q: np.ndarray, least: np.ndarray, level: float) -> np.ndarray:
-    """max(least_j, q_j level), and least_j where the weight is 0."""
+    """Return max(least_j, q_j level), and least_j where the weight is 0."""
     return np.maximum(least, q * level) if level < np.inf else least.copy()
 
 

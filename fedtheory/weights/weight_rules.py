@@ -94,7 +94,7 @@ class Intervals(NamedTuple):
 
 
 def start(shape: tuple[int, ...]) -> Intervals:
-    """No interval yet, and weight 1."""
+    """Return the state with no interval yet, and weight 1."""
     return Intervals(np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.ones(shape))
 
 
@@ -184,7 +184,7 @@ class KnownStatistics(WeightRule):
         return state
 
     def long_run(self, participation_probability: float) -> LongRun:
-        """The weight of the first client, whatever that client does."""
+        """Return the weight of the first client, whatever that client does."""
         return LongRun(float(1.0 / self.participation_probability.flat[0]), 0.0)
 
 

@@ -166,7 +166,7 @@ def chosen_by_rounds(statement: Claim) -> bool:
 
 
 def along(statement: Claim, setting: SettingPart, places: np.ndarray, stated: Mapping[str, Any]) -> Bound:
-    """A statement that chooses by the rounds, at each number of rounds with what it chooses there."""
+    """Return a statement that chooses by the rounds, at each number of rounds with its choice there."""
     each = [statement.at(chosen_setting(statement, setting, int(R), stated), rounds=int(R), **stated) for R in places]
     last = each[-1]
     kept = {name: value for name, value in last.quantities.items() if name not in statement.choices}
@@ -196,7 +196,7 @@ def chosen_setting(statement: Claim, setting: SettingPart, rounds: int, stated: 
 
 
 def exact_left(bound: Bound, setting: SettingPart, places: np.ndarray, stated: Mapping[str, Any]) -> np.ndarray:
-    """The exact left side at so many rounds.
+    """Compute the exact left side at so many rounds.
 
     Raises:
         ValueError: it cannot be computed.

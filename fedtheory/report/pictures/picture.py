@@ -46,7 +46,7 @@ class Kind(Strict):
     words: ClassVar[Mapping[str, str]] = {}
 
     def drawn(self) -> Figure:
-        """The picture, without caption."""
+        """Draw the picture, without caption."""
         raise NotImplementedError
 
     def said(self) -> str:
@@ -65,12 +65,12 @@ class Kind(Strict):
         return [f"{word}: {said(value)}"]
 
     def claims(self) -> tuple[str, ...]:
-        """The refs of the claims that it shows."""
+        """List the refs of the claims that the picture shows."""
         return ()
 
 
 def known_claim(ref: Any) -> Any:
-    """A claim's ref, written in full."""
+    """Return a claim's ref, written in full."""
     return claim(ref).ref if isinstance(ref, str) else ref
 
 
@@ -139,7 +139,7 @@ def setting_of(
 
 
 def changed(algorithm: Any, changes: Mapping[str, Any]) -> Any:
-    """A part with other arguments.
+    """Return a part with other arguments.
 
     Raises:
         ValueError: an argument that it does not have.

@@ -36,7 +36,7 @@ class OfResults(Kind):
         return [f"results of experiments/{self.experiment}.toml"] if name == "experiment" else super().sentences(name)
 
     def found(self) -> tuple[Experiment, Mapping[str, Any]]:
-        """The experiment and its kept results.
+        """Find the experiment and its kept results.
 
         Raises:
             ValueError: there is no such experiment file, or it was not run.
@@ -131,7 +131,7 @@ class Cost(Kind):
     results: str
 
     def found(self) -> Times:
-        """The kept times.
+        """Read the kept times.
 
         Raises:
             FileNotFoundError: there is no such file.

@@ -39,7 +39,7 @@ class Selection(Kind):
     group_weight: Listed[float] = Field(min_length=1)
 
     def drawn_traces(self, seed: int) -> dict[str, np.ndarray]:
-        """(rounds, groups) counts by name."""
+        """Draw the counts (rounds, groups) of each process, by name."""
         return {each.name: built(each.availability).trace(self.rounds, seed) for each in self.traces}
 
 

@@ -28,7 +28,7 @@ FRAMES = 120
 DRAWS = 24
 """The most numbers of samples that are shown: at each both sides are exact, which takes long for many."""
 PLAYED = 12
-"""Rounds of a policy that are shown where its trace goes on for ever."""
+"""Rounds that are shown of a policy whose trace goes on for ever."""
 
 ROUND, SAMPLE = "round", "samples"
 Values = Callable[[LearningPoint], Mapping[str, float]]
@@ -69,7 +69,7 @@ def shown_rounds(last: int) -> np.ndarray:
 
 
 def plain(numbers: Any) -> Any:
-    """Nested lists of floats, ``None`` for what is not finite."""
+    """Convert to nested lists of floats, with ``None`` for what is not finite."""
     if isinstance(numbers, (float, int, np.floating, np.integer)):
         return float(numbers) if math.isfinite(numbers) else None
     return [plain(entry) for entry in numbers]

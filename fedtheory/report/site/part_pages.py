@@ -153,7 +153,7 @@ NOT_DRAWN = {
     "LargestNoise": "who takes part depends on the noise of a round's gradients",
     "ByClass": "its probabilities come from the labels of a data set",
 }
-"""Why a process is not drawn alone."""
+"""Reasons why a process is not drawn alone."""
 
 
 @cache

@@ -18,9 +18,10 @@ LIST = "written.json"
 
 @contextlib.contextmanager
 def fresh(into: Path) -> Iterator[Path]:
-    """An empty folder to write to; in the end its files are moved into ``into``, and the files of an earlier report
-    that this one does not have are removed there. Files that no report wrote, or that were changed since, stay as they
-    are. If something fails on the way, ``into`` stays as it was.
+    """Yield an empty folder to write to; in the end its files are moved into ``into``.
+
+    Files of an earlier report that this one does not have are removed there. Files that no report wrote, or that were
+    changed since, stay as they are. If something fails on the way, ``into`` stays as it was.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as name:
