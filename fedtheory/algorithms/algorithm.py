@@ -44,7 +44,7 @@ class Weights:
 
     @classmethod
     def equal(cls, clients: int) -> Weights:
-        """Every client counts 1/clients, always; Fractions.
+        """Return the weights with which every client always counts 1/clients, in Fractions.
 
         >>> Weights.equal(2).first.tolist(), Weights.equal(2).divisor
         ([Fraction(1, 1), Fraction(1, 1)], 2)
@@ -59,7 +59,7 @@ PLAIN = Plain()
 
 @dataclass(frozen=True)
 class ClientRound:
-    """Clients train, the server aggregates. For every participant i, with k = 0..local_steps - 1,
+    """Round in which clients train and the server aggregates. For every participant i, with k = 0..local_steps - 1,
 
         x_{i,0} = x_r,    x_{i,k+1} = x_{i,k} - local_lr (grad F_i(x_{i,k}) + noise + proximal (x_{i,k} - x_r)),
         delta_i = x_{i,K} - x_r;
@@ -178,7 +178,7 @@ class ClientRound:
 
 @dataclass(frozen=True)
 class ServerRound:
-    """The server makes one step of its own: x_{r+1} = x_r - server_lr (grad F(x_r) + noise)."""
+    """Round in which the server makes one step of its own: x_{r+1} = x_r - server_lr (grad F(x_r) + noise)."""
 
     server_lr: StepSize
 
@@ -229,8 +229,11 @@ Kind = ClientRound | ServerRound
 
 
 class Algorithm(ABC):
-    """Two kinds of round, and a rule: the first kind comes in the rounds 0, I, 2I, ..., or with a probability in every
-    round, independently of all else; every other round is of the second kind."""
+    """Algorithm of two kinds of round, and a rule that says which comes.
+
+    The first kind comes in the rounds 0, I, 2I, ..., or with a probability in every round, independently of all else.
+    Every other round is of the second kind.
+    """
 
     @property
     @abstractmethod
@@ -328,7 +331,7 @@ class Algorithm(ABC):
             raise ValueError(f"kinds = {self.kinds}: allowed are the same parts in all of them, where parts remember")
 
     def objective_weight(self, clients: int) -> tuple[Fraction, ...]:
-        """phi, of the objective sum_i phi_i F_i that the algorithm is there to minimise: the mean over the clients."""
+        """Return phi of the objective sum_i phi_i F_i that the algorithm is to minimise: the mean over the clients."""
         return (Fraction(1, clients),) * clients
 
     def number(self, name: str) -> Any:

@@ -109,7 +109,7 @@ class GroupSelection(Selection):
 
     @abstractmethod
     def rates(self, available: Tensor, round: int, memory: Memory) -> Tensor:
-        """r (replicas, groups) float64, from a (replicas, groups)."""
+        """Return the rates r (replicas, groups) float64, from the numbers a (replicas, groups) of available clients."""
 
     def after(self, rates: Tensor, received: Tensor, round: int, memory: Memory) -> Memory:
         """The memory after a round with these rates and so many clients of each group, (replicas, groups)."""
@@ -137,7 +137,9 @@ class NaiveSelection(GroupSelection):
 
 @dataclass(frozen=True)
 class VarSelection(GroupSelection):
-    """The rates that make sum_j p_j^2 / s_j least, s being the participation of each group so far, this round included.
+    """Selection with the rates that make sum_j p_j^2 / s_j least.
+
+    s is the participation of each group so far, this round included.
 
     With t = round + 1 and b = (t - 1) s^(t-1): minimise sum_j p_j^2 / (b_j + r_j) over 0 <= r_j <= a_j, sum_j r_j <= k;
     `fedtheory.selection.var` solves this. Then s^ moves, in one of several readings (see `fedtheory.selection.online`):

@@ -48,8 +48,9 @@ class Round(ABC):
 
     @abstractmethod
     def train(self, start: Any, local_lr: Any, local_steps: int = 1, proximal: Any = 0) -> Any:
-        """The ways x_{i,K} - x_{i,0} of the participants' local SGD from ``start``, (replicas, D) or one for each
-        client; (replicas, clients, D):
+        """Train locally from ``start``, (replicas, D) or one for each client, and return the ways x_{i,K} - x_{i,0}.
+
+        They are (replicas, clients, D), by local SGD of the participants:
 
             x_{i,k+1} = x_{i,k} - local_lr (grad F_i(x_{i,k}) + noise + proximal (x_{i,k} - x_{i,0})).
         """
@@ -120,7 +121,7 @@ class Own(Algorithm):
 
 
 def own(step: Callable[..., Any], *, memory: Mapping[str, str] | None = None, name: str = "", **numbers: Any) -> Own:
-    """An algorithm of one's own: ``step(x, memory, round, **numbers)`` returns x and the memory after a round.
+    """Make an algorithm of one's own: ``step(x, memory, round, **numbers)`` returns x and the memory after a round.
 
     In the engine x is a tensor (replicas, D), what is remembered has the same shape or (replicas, clients, D), and
     ``round`` is a ``Round``. A step keeps nothing but what it returns, and draws nothing by itself.
@@ -192,8 +193,10 @@ def _digest(step: Callable[..., Any]) -> str:
 
 
 def numbers_at(kind: OwnRound, round: int | None, number: Callable[[Any], Any]) -> dict[str, Any]:
-    """The step's numbers in a round: whole ones as ints, others made by ``number`` of a Fraction (or an irrational
-    float)."""
+    """Return the step's numbers in a round.
+
+    Whole ones are ints; others are made by ``number`` of a Fraction (or an irrational float).
+    """
     values = dict(kind.numbers)
     steps = values.get("local_steps", 1)
     found = {}

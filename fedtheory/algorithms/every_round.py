@@ -94,7 +94,7 @@ def every_round(
     proximal: Number = 0,
     selection: Selection | None = None,
 ) -> EveryRound:
-    """The algorithm of these parts; step size and number of steps are checked here."""
+    """Make the algorithm of these parts; step size and number of steps are checked here."""
     step = step_size("local_lr", local_lr)
     check_values({"local_steps": local_steps, **numbers(local_lr=step)})
     return EveryRound(
@@ -238,7 +238,7 @@ def fedadam(
 
 
 def adam(global_lr: Number, beta1: Number, beta2: Number, epsilon: Number) -> Adam:
-    """The server's rule with checked numbers."""
+    """Return the server's Adam with checked numbers."""
     return Adam(
         global_step(global_lr),
         below_one("beta1", beta1),
@@ -268,7 +268,7 @@ def fedamplify(*, local_lr: Number, period: int, global_lr: Number, local_steps:
 
 
 def global_step(global_lr: Number) -> StepSize:
-    """The server's step size: a number > 0, or a rule in ``round_index``."""
+    """Check the server's step size: a number > 0, or a rule in ``round_index``."""
     step = step_size("global_lr", global_lr, within_rounds=False)
     return step if isinstance(step, StepRule) else positive("global_lr", step)
 

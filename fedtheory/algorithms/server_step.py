@@ -40,7 +40,7 @@ class Server(ABC):
 
 @dataclass(frozen=True)
 class Plain(Server):
-    """x_{r+1} = x_r + global_lr Delta.
+    """Plain step: x_{r+1} = x_r + global_lr Delta.
 
     Source: FedAU, Algorithm 1, line 13; FLICS, the proof of Theorem 1.
     """
@@ -57,7 +57,7 @@ class Plain(Server):
 
 @dataclass(frozen=True)
 class Momentum(Server):
-    """v_{r+1} = momentum v_r + Delta,  x_{r+1} = x_r + global_lr v_{r+1},  v_0 = 0.
+    """Momentum: v_{r+1} = momentum v_r + Delta,  x_{r+1} = x_r + global_lr v_{r+1},  v_0 = 0.
 
     Source: FedAvgM, Hsu et al., "Measuring the Effects of Non-Identical Data Distribution for Federated Visual
     Classification" (2019); FAST's FedAvgM, of which the paper gives the name only.
@@ -76,7 +76,7 @@ class Momentum(Server):
 
 @dataclass(frozen=True)
 class Adam(Server):
-    """Coordinate by coordinate
+    """Adam, coordinate by coordinate:
 
         m_{r+1} = beta1 m_r + (1 - beta1) Delta,    v_{r+1} = beta2 v_r + (1 - beta2) Delta^2,
         x_{r+1} = x_r + global_lr m_{r+1} / (sqrt(v_{r+1}) + epsilon),    m_0 = 0,  v_0 = epsilon^2,
@@ -106,7 +106,8 @@ class Adam(Server):
 
 @dataclass(frozen=True)
 class Amplified(Server):
-    """x_{r+1} = x_r + Delta, and after every ``period`` rounds the way gone since the last time is stretched:
+    """Amplified updates: x_{r+1} = x_r + Delta, and after every ``period`` rounds the way since the last time is
+    stretched:
 
         x_{r+1} = x_s + global_lr (x_r + Delta - x_s),    x_s the iterate after the last stretch.
 

@@ -48,7 +48,7 @@ class Pairs:
 
     @classmethod
     def of(cls, mask: Tensor, replica_ids: Tensor, seed: int, round: int) -> Pairs:
-        """The pairs where ``mask`` (replicas, clients) is true.
+        """Return the pairs where ``mask`` (replicas, clients) is true.
 
         >>> pairs = Pairs.of(torch.tensor([[True, False], [True, True]]), torch.arange(2), seed=0, round=0)
         >>> pairs.client.tolist(), pairs.replica.tolist(), pairs.offsets.tolist()
@@ -109,7 +109,7 @@ class Pairs:
 
     @property
     def place(self) -> Tensor:
-        """replica * clients + client, (P,): where each pair's number stands in (replicas, clients), flat."""
+        """The flat place of each pair's number in (replicas, clients): replica * clients + client, (P,)."""
         return self.drawn("place", lambda all: all.replica * (len(all.offsets) - 1) + all.client)
 
     def part(self, start: int, stop: int) -> Pairs:
@@ -152,7 +152,7 @@ class Footprint(NamedTuple):
 
 
 class Federation(ABC):
-    """Clients i = 1..M with local objectives F_i on R^D and the global objective F = (1/M) sum_i F_i.
+    """Federation of clients i = 1..M with local objectives F_i on R^D and the global objective F = (1/M) sum_i F_i.
 
     Parameters are flat: a batch of them has shape (P, D) when it goes with ``Pairs`` and (replicas, D) otherwise.
     This is all that local training, aggregation and the engine need; ``ConvexFederation`` knows more.
@@ -168,12 +168,14 @@ class Federation(ABC):
 
     @abstractmethod
     def loss(self, x: Tensor, pairs: Pairs) -> Tensor:
-        """F_i(x) for each pair, shape (P,), in units of F."""
+        """Compute F_i(x) for each pair, shape (P,), in units of F."""
 
     @abstractmethod
     def gradient(self, x: Tensor, pairs: Pairs) -> Tensor:
-        """A stochastic gradient of F_i at x for each pair, shape (P, D), in units of F / x: unbiased, drawn afresh for
-        every (replica, client, round, step)."""
+        """Draw a stochastic gradient of F_i at x for each pair, shape (P, D), in units of F / x.
+
+        It is unbiased, and drawn afresh for every (replica, client, round, step).
+        """
 
     @abstractmethod
     def to(self, device: torch.device | str = "cpu", dtype: torch.dtype | str = torch.float64) -> Federation:
@@ -194,12 +196,15 @@ class Federation(ABC):
         return False
 
     def initial(self, seed: int, replica_ids: Tensor) -> Tensor:
-        """x_0 of each replica where none is given, (replicas, D), on the CPU: 0, unless the federation ``starts``."""
+        """Return x_0 of each replica where none is given, (replicas, D), on the CPU: 0, unless the federation
+        ``starts``."""
         return torch.zeros(len(replica_ids), self.dimension, dtype=self.dtype)
 
     def local_update(self, start: Tensor, pairs: Pairs, training: LocalTraining, state: State) -> tuple[Tensor, State]:
-        """Local training of every pair from ``start`` (P, D): the models after it, and what the solver remembers then,
-        of ``state`` before. What is given stays unchanged. It may be called for parts of a round's pairs."""
+        """Train every pair locally from ``start`` (P, D), and return the models and the solver's next state.
+
+        The arguments stay unchanged. The method may be called for parts of a round's pairs.
+        """
         return local_steps(self, start, pairs, training, state)
 
     def local_change(self, start: Tensor, pairs: Pairs, training: LocalTraining, state: State) -> tuple[Tensor, State]:
@@ -238,8 +243,9 @@ class Federation(ABC):
         return Footprint(0, 4 * x.nbytes, 0)
 
     def server_gradient(self, x: Tensor, replica_ids: Tensor, seed: int, round: int) -> Tensor:
-        """A stochastic gradient of F from the server's own data, shape (replicas, D): unbiased, drawn afresh for every
-        (replica, round).
+        """Draw a stochastic gradient of F from the server's own data, shape (replicas, D).
+
+        It is unbiased, and drawn afresh for every (replica, round).
 
         Raises:
             ValueError: the server has no data here.
@@ -247,8 +253,9 @@ class Federation(ABC):
         raise ValueError(f"{type(self).__name__} has no server_gradient: allowed is a federation whose server has data")
 
     def training_accuracy(self, x: Tensor) -> Tensor:
-        """The share of a client's training points that x classifies right, averaged over the clients as F is:
-        (replicas,) float64 in [0, 1].
+        """Compute the share of a client's training points that x classifies right, averaged over the clients as F is.
+
+        The result is (replicas,) float64 in [0, 1].
 
         Raises:
             ValueError: nothing is classified here. A federation that classifies overrides this.
@@ -299,15 +306,15 @@ class ExactFederation(Federation):
 
     @abstractmethod
     def exact_gradient(self, x: Tensor, pairs: Pairs) -> Tensor:
-        """The gradient of F_i at x for each pair, shape (P, D), in units of F / x."""
+        """Compute the gradient of F_i at x for each pair, shape (P, D), in units of F / x."""
 
     @abstractmethod
     def global_loss(self, x: Tensor) -> Tensor:
-        """F(x), shape (replicas,)."""
+        """Compute F(x), shape (replicas,)."""
 
     @abstractmethod
     def global_gradient(self, x: Tensor) -> Tensor:
-        """The gradient of F, shape (replicas, D)."""
+        """Compute the gradient of F, shape (replicas, D)."""
 
     def gradient_from(self, exact: Tensor, x: Tensor, pairs: Pairs) -> Tensor:
         """``gradient`` at x, where the exact one is known already."""
@@ -341,7 +348,7 @@ class ConvexFederation(ExactFederation):
     @property
     @abstractmethod
     def optimal_value(self) -> float:
-        """F(x*)."""
+        """The least value F(x*)."""
 
     @abstractmethod
     def constants(self, region: Region | None = None) -> Constants:
@@ -361,7 +368,7 @@ class ConvexFederation(ExactFederation):
     _optimum_there: Tensor | None = None
 
     def gap(self, x: Tensor) -> Tensor:
-        """F(x) - F(x*), (replicas,)."""
+        """Compute F(x) - F(x*), (replicas,)."""
         return self.global_loss(x) - self.optimal_value
 
     def gradient(self, x: Tensor, pairs: Pairs) -> Tensor:
@@ -371,7 +378,7 @@ class ConvexFederation(ExactFederation):
         return self.with_noise(exact, pairs, x)
 
     def with_noise(self, gradient: Tensor, pairs: Pairs, x: Tensor) -> Tensor:
-        """A stochastic gradient at x from the exact one, (P, D)."""
+        """Return a stochastic gradient at x from the exact one, (P, D)."""
         if self.gradient_noise == 0:
             return gradient
         return gradient + self.felt(self.draw_noise(pairs, gradient.dtype), x)
@@ -381,7 +388,8 @@ class ConvexFederation(ExactFederation):
         return noise * (x > 0) if self.noise == ONE_SIDED else noise
 
     def draw_noise(self, pairs: Pairs, dtype: torch.dtype = torch.float64) -> Tensor:
-        """The additive noise of ``gradient``, shape (P, D); where it depends on x, where there is most."""
+        """Draw the additive noise of ``gradient``, shape (P, D); where it depends on x, as it is where there is
+        most."""
         return self.noise_of(refined(self.noise_keys(pairs), pairs.step), dtype)
 
     def noise_keys(self, pairs: Pairs) -> Tensor:
@@ -403,7 +411,7 @@ class ConvexFederation(ExactFederation):
         return pairs.drawn(f"noise of steps {pairs.step} to {pairs.step + steps}", draw)
 
     def noise_of(self, keys: Tensor, dtype: torch.dtype) -> Tensor:
-        """The noise drawn from refined keys, ``keys.shape + (D,)``."""
+        """Draw the noise from refined keys, ``keys.shape + (D,)``."""
         return self._noise(keys, self.gradient_noise, dtype)
 
     def server_gradient(self, x: Tensor, replica_ids: Tensor, seed: int, round: int) -> Tensor:

@@ -30,7 +30,7 @@ def rise_of(noise: str) -> int | None:
 
 
 def numbers(name: str, values: object) -> np.ndarray:
-    """Floats where all values are, or are integers that floats are; else Fractions.
+    """Convert to floats where all values are, or are integers that floats are; else to Fractions.
 
     Raises:
         ValueError: there are none, or one is no finite number.
@@ -41,7 +41,7 @@ def numbers(name: str, values: object) -> np.ndarray:
 
 
 def full_matrices(hessians: np.ndarray) -> np.ndarray:
-    """(M, D, D) from (M, D) diagonals; anything else unchanged."""
+    """Expand (M, D) diagonals to (M, D, D); leave anything else unchanged."""
     if hessians.ndim != 2:
         return hessians
     zero = np.array([Fraction(0)]) if hessians.dtype == object else np.zeros(1)
@@ -52,7 +52,7 @@ def full_matrices(hessians: np.ndarray) -> np.ndarray:
 
 
 def checked_weights(values: Sequence, clients: int) -> tuple[Fraction, ...]:
-    """phi >= 0 in Fractions.
+    """Check the weights phi >= 0 and return them in Fractions.
 
     Raises:
         ValueError: they are not as many as clients, one is below 0, or their sum is not 1.

@@ -64,8 +64,11 @@ class Products(ABC):
         """Yield all rows, in parts, one after the other."""
 
     def moved(self, sizes: tuple[float, ...], proximal: float) -> Products:
-        """Products by -E_i H_i, with -E_i g what SGD with steps of these ``sizes`` adds to x where the gradient at x is
-        g: E = sum_k size_k prod_{j > k} (I - size_j (H_i + proximal I)). The last one asked for is kept."""
+        """Return products by -E_i H_i, which give the change of x by SGD with steps of these ``sizes``.
+
+        Where the gradient at x is g, SGD adds -E_i g to x, with E = sum_k size_k prod_{j > k} (I - size_j (H_i +
+        proximal I)). The last result is kept.
+        """
         if self._moved is None or self._moved[0] != (sizes, proximal):
             self._moved = (sizes, proximal), self._moved_by(sizes, proximal)
         return self._moved[1]

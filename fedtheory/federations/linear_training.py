@@ -47,7 +47,7 @@ def linear_footprint(fed: Quadratic, training: LocalTraining, x: Tensor) -> Foot
 
 
 def linear_change(fed: Quadratic, start: Tensor, pairs: Pairs, training: LocalTraining) -> Tensor:
-    """y_K of every pair that starts at ``start`` (P, D), with the draws of the steps ``pairs.step``, ..."""
+    """Compute y_K of every pair that starts at ``start`` (P, D), with the draws of the steps ``pairs.step``, ..."""
     if coordinates_apart(fed) and in_memory(start):
         assert isinstance(fed.products, Diagonal)
         return _entrywise(fed, fed.products, start, pairs, training)

@@ -116,8 +116,9 @@ class Logistic(ConvexFederation):
         noise: str = "two-point",
         server_noise: float = 0.0,
     ) -> Logistic:
-        """The rows of ``dataset`` split by ``data.dirichlet(labels, clients, alpha, seed)``: each client gets
-        floor(N / clients) of them, its labels distributed as Dirichlet(alpha) draws.
+        """Split the rows of ``dataset`` by ``data.dirichlet(labels, clients, alpha, seed)``.
+
+        Each client gets floor(N / clients) of them, its labels distributed as Dirichlet(alpha) draws.
 
         Features are taken as they are: pass ``dataset.normalised()`` for a problem that is O(1)-smooth.
 
@@ -157,7 +158,7 @@ class Logistic(ConvexFederation):
         return result
 
     def gradient_on(self, x: Tensor, rows: slice) -> Tensor:
-        """The gradient at x (B, D) of the client that holds these rows."""
+        """Compute the gradient at x (B, D) of the client that holds these rows."""
         mean = self._pull_back(self._residuals(x, rows), rows) / (rows.stop - rows.start)
         return mean.add_(x, alpha=self.l2)
 

@@ -60,8 +60,9 @@ def _tensors(values: Iterable[Any]) -> Iterator[Tensor]:
 
 
 def peak_bytes(compute: Callable[[], Any]) -> int:
-    """The most bytes of tensors that are there at once while ``compute`` runs, those of its result included. What a
-    library's own kernels take besides is not seen.
+    """Measure the most bytes of tensors that are there at once while ``compute`` runs, those of its result included.
+
+    Memory that a library's own kernels take besides is not seen.
 
     >>> import torch
     >>> peak_bytes(lambda: (torch.ones(1000) + 1).sum())

@@ -265,8 +265,10 @@ class Network(Evaluated):
                 self._working = None
 
     def footprint(self, training: LocalTraining, x: Tensor, limit: int) -> Footprint:
-        """Measured on two steps of one client and of two, once for each way of training; draws and evaluation are
-        counted."""
+        """Measure the memory on two steps of one client and of two, once for each way of training.
+
+        Draws and evaluation are counted.
+        """
         way = replace(training, lr=0.0), self.path, self.workers, x.dtype, x.device
         if way not in self._footprints:
             self._footprints[way] = measured_footprint(self, training, x, limit)
@@ -275,8 +277,10 @@ class Network(Evaluated):
         return found
 
     def server_gradient(self, x: Tensor, replica_ids: Tensor, seed: int, round: int) -> Tensor:
-        """The gradient of the mean loss over a minibatch of the server's own points, (replicas, D): unbiased for the
-        loss on those points. The server draws as one more client, with the number after the last one's.
+        """Compute the gradient of the mean loss over a minibatch of the server's own points, (replicas, D).
+
+        It is unbiased for the loss on those points. The server draws as one more client, with the number after the last
+        one's.
 
         Raises:
             ValueError: the server holds no points.

@@ -27,9 +27,11 @@ T = TypeVar("T")
 
 
 class kept(Generic[T]):
-    """A property computed once for a device and precision, and shared by all copies of a network there. It is kept
-    beside the network: one that held its own copies would be freed by a search for cycles only, and its points are
-    large."""
+    """Property that is computed once for a device and precision, and shared by all copies of a network there.
+
+    It is kept beside the network: one that held its own copies would be freed by a search for cycles only, and its
+    points are large.
+    """
 
     def __init__(self, compute: Callable[[Any], T]) -> None:
         self.compute, self.name = compute, compute.__name__

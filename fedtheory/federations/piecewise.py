@@ -23,7 +23,7 @@ from .federation_arguments import check_noise
 
 @dataclass(frozen=True)
 class PiecewiseLinear:
-    """A continuous function g on the line: g(0) = ``at_zero``, with ``slopes[j]`` from breakpoint j - 1 to j.
+    """Continuous piecewise linear function g: g(0) = ``at_zero``, with ``slopes[j]`` from breakpoint j - 1 to j.
 
     Args:
         slopes: one more than breakpoints. breakpoints: ascending. at_zero: g(0).
@@ -149,9 +149,10 @@ class _Tensors(NamedTuple):
 
 
 class Piecewise(ConvexFederation):
-    """F_i(x) = sum_j of the integral of g_ij from 0 to x_j, with piecewise linear functions g_ij: Hessians are diagonal
-    and constant between kinks. Clients are copies of a few kinds. Convex where all slopes are >= 0; smaller ones are
-    allowed (F then may have several stationary points, but one minimiser).
+    """Federation of F_i(x) = sum_j of the integral of g_ij from 0 to x_j, with piecewise linear functions g_ij.
+
+    Hessians are diagonal and constant between kinks. Clients are copies of a few kinds. F is convex where all slopes
+    are >= 0. Smaller ones are allowed (F then may have several stationary points, but one minimiser).
 
     Numbers are kept as Fractions; floats are the dyadic numbers that they are.
 

@@ -26,7 +26,7 @@ Array = Sequence | np.ndarray
 
 
 class Quadratic(Placed, ConvexFederation):
-    """F_i(x) = (x - c_i)^T H_i (x - c_i) / 2, with H_i symmetric positive semidefinite.
+    """Quadratic federation of F_i(x) = (x - c_i)^T H_i (x - c_i) / 2, with H_i symmetric positive semidefinite.
 
     So grad F_i(x) = H_i (x - c_i) and F has the minimiser x* = (sum_i H_i)^{-1} sum_i H_i c_i. The dissimilarity is
     finite over all of R^D exactly when all H_i are equal (the common-Hessian family).
@@ -93,7 +93,7 @@ class Quadratic(Placed, ConvexFederation):
         server_noise: float | str | Fraction = 0.0,
         objective_weight: Sequence | None = None,
     ) -> Quadratic:
-        """The family with one Hessian for all clients.
+        """Make a federation with one Hessian for all clients.
 
         Args:
             offsets: the clients' minimisers, (clients, D) or, for D = 1, (clients,).

@@ -83,10 +83,10 @@ class Participation(ABC):
 
     @abstractmethod
     def step(self, state: Any, round: int) -> tuple[Tensor, Any]:
-        """The counts N (replicas, clients), int8, of one round, and the next state."""
+        """Draw the counts N (replicas, clients), int8, of one round, and return them with the next state."""
 
     def steps(self, state: Any, first: int, rounds: int) -> tuple[Tensor, Any]:
-        """The counts of so many rounds from the ``first`` on, (rounds, replicas, clients), and the next state."""
+        """Draw the counts of so many rounds from the ``first`` on, (rounds, replicas, clients), and the next state."""
         found = []
         for round in range(first, first + rounds):
             counts, state = self.step(state, round)
@@ -95,14 +95,14 @@ class Participation(ABC):
 
     @abstractmethod
     def inclusion(self, clients: int) -> Inclusion:
-        """The moments of N, the same in every round and independent of the past.
+        """Compute the moments of N, which are the same in every round and independent of the past.
 
         Raises:
             ValueError: they are not the same in every round, or not independent of the past; see `marginal`.
         """
 
     def marginal(self, clients: int, round: int) -> Inclusion:
-        """The moments of N in this round alone, whatever happened in others."""
+        """Compute the moments of N in this round alone, whatever happened in others."""
         return self.inclusion(clients)
 
     def expected(self, clients: int, round: int) -> np.ndarray:
@@ -110,7 +110,7 @@ class Participation(ABC):
         return self.marginal(clients, round).first
 
     def stationary(self, clients: int) -> np.ndarray:
-        """E[N_i], the same in every round, (clients,): also where rounds depend on each other.
+        """Compute E[N_i], the same in every round, (clients,), also where rounds depend on each other.
 
         Raises:
             ValueError: it is not the same in every round; see `expected`.
@@ -139,8 +139,9 @@ class AnySize(Participation):
 
 
 def history(process: Participation, clients: int, rounds: int, replicas: int = 1, seed: int = 0) -> Tensor:
-    """The counts of rounds 0 to ``rounds`` - 1, (rounds, replicas, clients) int8, as in the arbitrary rounds of a
-    simulation with this seed.
+    """Draw the counts of rounds 0 to ``rounds`` - 1, (rounds, replicas, clients) int8.
+
+    They are those of the arbitrary rounds of a simulation with this seed.
 
     Raises:
         ValueError: a number of rounds or replicas below 1, or clients on which the process cannot run.

@@ -39,7 +39,7 @@ def participation_probabilities(
     above: str = "cap",
     normalisation: str = "expected",
 ) -> np.ndarray:
-    r"""p_n = max(floor, <kappa_n, q> / lambda), (clients,) float64.
+    r"""Compute p_n = max(floor, <kappa_n, q> / lambda), (clients,) float64.
 
     Args:
         class_distributions: kappa, (clients, classes); rows sum to 1.

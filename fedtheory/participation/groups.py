@@ -127,7 +127,7 @@ class GroupAvailability(AnySize):
 
 @dataclass(frozen=True)
 class UniformGroups(GroupAvailability):
-    """A_k uniform on the whole numbers lowest_k, ..., highest_k.
+    """Group-wise availability with A_k uniform on the whole numbers lowest_k, ..., highest_k.
 
     Source: FLICS, section IV-B, process 1, uniform over an interval; that its integers are meant is our
     reading.
@@ -163,7 +163,9 @@ class UniformGroups(GroupAvailability):
 
 @dataclass(frozen=True)
 class PoissonGroups(GroupAvailability):
-    """A_k Poisson with mean rate_k, but at most the group's size: P(A_k = size_k) = P(Poisson(rate_k) >= size_k).
+    """Group-wise availability with A_k Poisson of mean rate_k, but at most the group's size.
+
+    So P(A_k = size_k) = P(Poisson(rate_k) >= size_k).
 
     The paper's A_k has no cap; a group of known size needs one. E[A_k] falls short of rate_k by what the cap takes.
 

@@ -75,7 +75,7 @@ class MarkovState(NamedTuple):
 
 @dataclass(frozen=True)
 class Markov(_WithMemory):
-    """Each client is a stationary two-state Markov chain, independent of the others.
+    """Participation in which each client is a stationary two-state Markov chain, independent of the others.
 
     A client that is off is on in the next round with probability e_i, one that is on goes off with probability
     l_i = e_i (1 - p_i) / p_i. Round 0 is drawn from the stationary law, so that P(on) = p_i in every round, and
@@ -228,7 +228,7 @@ class CyclicState(NamedTuple):
 
 @dataclass(frozen=True)
 class Cyclic(_WithMemory):
-    """Each client takes part in a_i consecutive rounds of every cycle, from an offset of its own.
+    """Participation of each client in a_i consecutive rounds of every cycle, from an offset of its own.
 
     The offsets are uniform over the cycle, independent between clients, and drawn once a run: so each round has the
     same law, P(on) = E[a_i] / period, and a client's whole run follows from one cycle.

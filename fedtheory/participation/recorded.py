@@ -74,7 +74,8 @@ class _FromRecord(AnySize):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Recorded(_FromRecord):
-    """Client i takes part in round r if ``mask[r, i]``: a trace, or the schedule of an adversary.
+    """Recorded participation: client i takes part in round r if ``mask[r, i]``, as in a trace or an adversary's
+    schedule.
 
     Args:
         mask: (rounds, clients), 0 or 1; see `rounds_of` for intervals from a file.
@@ -182,7 +183,8 @@ class Recorded(_FromRecord):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class RandomPatterns(_FromRecord):
-    """Each client receives the pattern of a user, drawn once a run uniformly from a pool, and follows it.
+    """Participation by the pattern of a user, which each client receives at random from a pool, once a run, and
+    follows.
 
     Users are drawn with replacement, independently for every client: two clients may follow the same user. (FLICS does
     not say; its 10,000 synthetic clients are more than its 5,342 users.) Rounds depend on each other.

@@ -98,7 +98,7 @@ class LightUse:
 def light_use(
     table: Table, slot: float = 3600.0, limit: float = 10 * MEGABYTE, traffic: str = "spread", active: str = "span"
 ) -> LightUse:
-    """The slots in which a user uses an app, so that its network is good, but not heavily.
+    """Find the slots in which a user uses an app, so that its network is good, but not heavily.
 
     A user is available in a slot of time if one of its uses meets the slot and its traffic in the slot, over all uses,
     is below ``limit``. Slots start at the table's first start.
