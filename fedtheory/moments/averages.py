@@ -52,8 +52,9 @@ def _one_of(forms: dict[str, np.ndarray], observable: str) -> np.ndarray:
 def of_run(
     setting: Setting, functional: Functional, rounds: Any, exact: bool = False, average: str = AVERAGES[0]
 ) -> np.ndarray:
-    """The functional's value with R = each of ``rounds``, in Fractions if ``exact``; infinite where it leaves the
-    floating-point range.
+    """Compute the functional's value with R = each of ``rounds``, in Fractions if ``exact``.
+
+    It is infinite where it leaves the floating-point range.
 
     The last iterate and plain averages of an observable cost the logarithm of the horizon, and are in floats what
     ``expected_errors.enclosed_functional`` says; averages of iterates, weighted averages and best rounds are followed

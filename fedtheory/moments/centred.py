@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Forms:
-    """F_i(x* + y) = (y - m_i)^T H_i (y - m_i) / 2, up to constants, in floats or in Fractions (dtype object).
+    """Quadratic forms of a federation about its optimum, in floats or in Fractions (dtype object).
+
+    They are F_i(x* + y) = (y - m_i)^T H_i (y - m_i) / 2, up to constants.
 
     Whole, ``blocks`` is () and d = D; by coordinates, ``blocks`` is (D,) and d = 1.
 
@@ -83,7 +85,7 @@ def squares(hessian: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def identity_like(matrix: np.ndarray) -> np.ndarray:
-    """The identity of the last axis, in floats or in Fractions."""
+    """Return the identity of the last axis, in floats or in Fractions."""
     size = matrix.shape[-1]
     if matrix.dtype != object:
         return np.eye(size)
@@ -112,7 +114,7 @@ def about_optimum(fed: Quadratic, points: np.ndarray, exact: bool) -> np.ndarray
 
 
 def by_coordinate(fed: Quadratic, exact: bool = False) -> Forms | None:
-    """The federation by coordinates that evolve alone; ``None`` where there are no such, or one only.
+    """Return the federation by coordinates that evolve alone; ``None`` where there are no such, or one only.
 
     Diagonal Hessians are taken as they are. A Hessian that all clients share is diagonalised, in floats only: its
     eigenvectors are irrational.

@@ -68,8 +68,9 @@ def _along_eigenvectors(fed: Quadratic) -> Forms | None:
 
 
 def eigenvectors(hessian: arb_mat, near: np.ndarray) -> tuple[list[arb], arb_mat] | None:
-    """The eigenvalues of a symmetric matrix, ascending, and its eigenvectors of length 1 (columns), enclosed, from the
-    floats ``near`` it; ``None`` where two eigenvalues are not told apart.
+    """Enclose the eigenvalues of a symmetric matrix, ascending, and its eigenvectors of length 1 (columns).
+
+    The enclosures are found from the floats ``near`` them. Returns ``None`` where two eigenvalues are not told apart.
 
     With a vector v of length 1 and r = H v - w v there is an eigenvalue within |r| of w. Where the D intervals do not
     meet, each holds one; and v is within 2 |r|/g of the eigenvector, g the distance from w to the other eigenvalues.

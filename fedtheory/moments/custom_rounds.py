@@ -163,7 +163,7 @@ def _number(value: Any) -> Fraction:
 
 
 def exactly(value: Any) -> Fraction:
-    """A number of the algorithm in Fractions.
+    """Return a number of the algorithm in Fractions.
 
     Raises:
         NotLinear: it is irrational.
@@ -176,7 +176,7 @@ def exactly(value: Any) -> Fraction:
 def linear_round(
     kind: OwnRound, fed: Quadratic, law: Law, layout: OwnLayout, trainings: Trainings, exact: bool
 ) -> LinearRound:
-    """The round under this law of the cohorts, where ``trainings`` knows how a federation's clients train.
+    """Return the round under this law of the cohorts, where ``trainings`` knows how a federation's clients train.
 
     Raises:
         NotLinear: the step is not affine in the state and the noise, as far as it is followed; it is said where.
@@ -202,7 +202,7 @@ def _diagonal(values: np.ndarray) -> np.ndarray:
 def one_cohort(
     kind: OwnRound, fed: Quadratic, counts: tuple[int, ...], layout: OwnLayout, maps: LocalMapsOf
 ) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
-    """T - I (size, size), and the covariance and L (size, D) of each noise, in Fractions."""
+    """Return T - I (size, size), and the covariance and L (size, D) of each noise, in Fractions."""
     forms, noises = _called(kind, fed, counts, layout, maps)
     again, _ = _called(kind, fed, counts, layout, maps)
     if forms.shape != again.shape or (forms != again).any():

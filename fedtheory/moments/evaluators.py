@@ -124,8 +124,8 @@ def _register(
 
 
 def quantity(name: str, question: Question) -> Constant:
-    """The quantity, with how it is known: as stated; or from its evaluator; or from what the federation and the
-    algorithm say of themselves.
+    """Return a quantity with how it is known: as stated, from its evaluator, or from what the federation and algorithm
+    say.
 
     Raises:
         Unserved: the setting does not have it.
@@ -160,8 +160,10 @@ def quantities(
     stated: Mapping[str, Any] | None = None,
     strict: bool = False,
 ) -> dict[str, Constant]:
-    """The quantities ``needed`` that the setting has, in that order, with how each is known; if none are named, what
-    the federation, the algorithm, the participation process and the start say without computing a run or a round.
+    """Return the quantities ``needed`` that the setting has, in that order, with how each is known.
+
+    If none are named, return what the federation, the algorithm, the participation process and the start say without
+    computing a run or a round.
 
     Quantities of the run are there where they can be told beforehand: for deterministic runs of a quadratic
     federation, as maxima over all of the first max(rounds) rounds. Quantities of one round are those of the round
@@ -188,8 +190,10 @@ def quantities(
 
 
 def left(functional: Functional, question: Question) -> Any:
-    """The functional's value: E of what it names, one number or one for each of the question's rounds. It is computed
-    by the functional's own ``compute``, by its evaluator, or from the quantities of its ``expression``.
+    """Compute the functional's value, the expectation of what it names: one number or one for each of the question's
+    rounds.
+
+    It is computed by the functional's own ``compute``, by its evaluator, or from the quantities of its ``expression``.
 
     Raises:
         Unserved: the setting does not have it.

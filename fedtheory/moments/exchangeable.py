@@ -242,9 +242,10 @@ def _kinds(setting: Setting, r: int, order: Sequence[int]) -> list[tuple[Fractio
 
 
 def enumerated_errors(setting: Setting, rounds: int, last_law: bool = True, order: Sequence[int] = ()) -> KinkedErrors:
-    """E|x_R - x*|^2 and E|grad F(x_R)|^2 after so many rounds, and the sum of the latter before each of them, in
-    Fractions; unless ``last_law``, which enumerates round R - 1 too, without E|grad F(x_R)|^2. ``order`` has the
-    kinds of the first rounds, repeated, where they are given.
+    """Compute E|x_R - x*|^2 and E|grad F(x_R)|^2 after so many rounds, and the sum of the latter before each of them.
+
+    All are in Fractions. Without ``last_law`` the law of x_R is not enumerated, which is faster, and E|grad F(x_R)|^2
+    is left out. ``order`` has the kinds of the first rounds, repeated, where they are given.
 
     Raises:
         TooMany: there are too many states.

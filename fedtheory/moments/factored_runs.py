@@ -70,8 +70,10 @@ class Factors:
 def followed(
     setting: Setting, forms: Forms, start: np.ndarray, weights: np.ndarray, rounds: np.ndarray
 ) -> np.ndarray | None:
-    """The forms ``weights`` (q, d, d) of the model's error before the rounds 0, ..., max(rounds), (q, that many), in
-    floats, from the packed E z_0 z_0^T = ``start``; ``None`` where operators take less time, or rounds differ.
+    """Compute the forms ``weights`` (q, d, d) of the model's error before the rounds 0, ..., max(rounds), in floats.
+
+    They are (q, that many), from the packed E z_0 z_0^T = ``start``. Returns ``None`` where operators take less time,
+    or rounds differ.
 
     Raises:
         ValueError: as ``rounds_of_kind``.
@@ -106,8 +108,10 @@ _PRODUCT, _ENTRY = 5e-8, 3e-5  # seconds a product takes, and an entry of an ope
 def followed_in_balls(
     setting: Setting, forms: Forms, start: np.ndarray, weights: np.ndarray, rounds: list[int], summed: int
 ) -> list[list[arb]] | None:
-    """The forms ``weights`` (q, d, d) of the model's error before each of the rounds, and the sum of one of them over
-    the rounds before, in balls; ``None`` where operators take less time, or rounds differ.
+    """Compute the forms ``weights`` (q, d, d) of the model's error before each of the rounds, in balls.
+
+    Also computes the sum of one of them over the rounds before. Returns ``None`` where operators take less time, or
+    rounds differ.
 
     Raises:
         ValueError: as ``rounds_of_kind``.

@@ -45,7 +45,8 @@ class Chain:
         return [draws_of_set(members, clients) for members in self.sets]
 
     def operator(self, of_state: Sequence[np.ndarray]) -> np.ndarray:
-        """The operator on (Z_s)_s from those of a round in each state, (*blocks, states * size, states * size)."""
+        """Return the operator on (Z_s)_s from those of a round in each state, (*blocks, states * size, states *
+        size)."""
         if len(of_state) == 1:
             return of_state[0]
         transitions = self.transitions.astype(of_state[0].dtype)
@@ -58,7 +59,7 @@ class Chain:
         return each.reshape(*start.shape[:-1], -1)
 
     def summed(self, weight: np.ndarray) -> np.ndarray:
-        """The row vector on (Z_s)_s that stands for ``weight`` on their sum."""
+        """Return the row vector on (Z_s)_s that stands for ``weight`` on their sum."""
         return np.concatenate([weight] * len(self.sets), axis=-1)
 
 
@@ -76,7 +77,7 @@ class _Client:
 
 
 def chain_of(process: Participation, clients: int) -> Chain:
-    """The chain of a process whose rounds depend on each other; ``ALONE`` where they do not.
+    """Return the chain of a process whose rounds depend on each other; ``ALONE`` where they do not.
 
     Raises:
         ValueError: the process has more than ``LARGEST`` states, or none that are known.

@@ -36,7 +36,7 @@ BEYOND = 2**62
 
 
 def piecewise(setting: Setting) -> Piecewise:
-    """The setting's federation; ``ValueError`` unless its gradients are piecewise linear."""
+    """Return the setting's federation; raise ``ValueError`` unless its gradients are piecewise linear."""
     if not isinstance(setting.federation, Piecewise):
         raise ValueError(f"federation is {type(setting.federation).__name__}: allowed is Piecewise")
     return setting.federation
@@ -66,7 +66,7 @@ class Line:
         self.in_floats = number is float
 
     def piece(self, y: Any) -> int | None:
-        """The piece that y lies on; ``None`` where a ball does not tell."""
+        """Return the piece that y lies on; ``None`` where a ball does not tell."""
         if self.in_floats:
             return bisect_left(self.breakpoints, y)
         for place, t in enumerate(self.breakpoints):
@@ -91,8 +91,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Motion:
-    """One kind of round, along one coordinate: x becomes the sum of ``weight`` times what ``steps`` gradient steps of
-    size ``lr`` down ``line`` make of it."""
+    """Move of one coordinate in one kind of round.
+
+    x becomes the sum of ``weight`` times what ``steps`` gradient steps of size ``lr`` down ``line`` make of it.
+    """
 
     parts: tuple[tuple[Any, Line, Any, int], ...]
 
@@ -128,7 +130,7 @@ class Motion:
 
 
 def motion(setting: Setting, kind: Kind, coordinate: int, number: Any) -> Motion:
-    """A round of this kind with everyone, or with the fixed participants.
+    """Return the move of a round of this kind with everyone, or with the fixed participants.
 
     Raises:
         ValueError: its cohort is drawn, or it is more than SGD and a mean.
@@ -174,7 +176,7 @@ def cycle_of_kinds(setting: Setting) -> list[int]:
 
 @dataclass(frozen=True)
 class Passed:
-    """After R rounds: x_R, and the sum over r < R of F's squared partial derivative at x_r."""
+    """State after R rounds: x_R, and the sum over r < R of F's squared partial derivative at x_r."""
 
     x: Any
     squares: Any
@@ -193,8 +195,10 @@ class _Cycle:
 
 
 def follow(cycle: Sequence[Motion], mean: Line, x: Any, horizons: Sequence[int]) -> list[Passed]:
-    """A coordinate at each of the ascending ``horizons`` up to where it can be followed; not finite where a run leaves
-    the range of floats."""
+    """Follow a coordinate to each of the ascending ``horizons``, as far as it can be followed.
+
+    Values are not finite where a run leaves the range of floats.
+    """
     return (_followed_in_floats if mean.in_floats else followed_by_cycles)(cycle, mean, x, horizons)
 
 
@@ -335,8 +339,11 @@ def _square(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class KinkedErrors:
-    """|x_R - x*|^2, |grad F(x_R)|^2 and the sum over r < R of |grad F(x_r)|^2, for each R of ``rounds``; and
-    |grad F(x_0)|^2."""
+    """Errors of a run: |x_R - x*|^2, |grad F(x_R)|^2 and the sum over r < R of |grad F(x_r)|^2, for each R of
+    ``rounds``.
+
+    Also |grad F(x_0)|^2.
+    """
 
     rounds: list[int]
     squared_distance: list[Any]
@@ -345,7 +352,7 @@ class KinkedErrors:
     initial_squared_gradient: Any
 
     def functional(self, functional: Functional, average: str) -> list[Any]:
-        """The functional's value with R = each of ``rounds``; ``average`` as in ``ExactErrors.functional``."""
+        """Return the functional's value with R = each of ``rounds``; ``average`` as in ``ExactErrors.functional``."""
         if not functional.average:
             return getattr(self, functional.observable)
         ends = zip(self.rounds, self.squared_gradient, self.gradient_sum, strict=True)
@@ -356,8 +363,10 @@ class KinkedErrors:
 def deterministic_errors(
     setting: Setting, horizons: Sequence[int], number: Any = float, order: Sequence[int] = ()
 ) -> KinkedErrors:
-    """The errors of a deterministic run at the ascending ``horizons``, as far as it can be followed; ``number`` makes
-    floats or balls of Fractions. ``order`` has the kinds of the first rounds, repeated, where they are given.
+    """Compute the errors of a deterministic run at the ascending ``horizons``, as far as it can be followed.
+
+    ``number`` makes floats or balls of Fractions. ``order`` has the kinds of the first rounds, repeated, where they are
+    given.
 
     Raises:
         ValueError: the federation is not piecewise linear, or the run is random.

@@ -95,14 +95,14 @@ class Layout:
 
 
 class Weighing(NamedTuple):
-    """w_i = u_i c_i: the family of u, and c, (clients,) Fractions."""
+    """Weights w_i = u_i c_i: the family of u, and c, (clients,) Fractions."""
 
     family: str
     coefficients: list[Fraction]
 
 
 def weighing(aggregation: Aggregation, clients: int) -> Weighing:
-    """The weights of a round's updates.
+    """Return the weights of a round's updates.
 
     Raises:
         NotClosed: the weights depend on earlier rounds in a way that no linear recursion follows.
@@ -144,7 +144,7 @@ class Amplifying:
 
 
 class ServerStep(NamedTuple):
-    """y' = y + e (a Delta + b v), v' = v + e (c Delta + d v): a, b, c, d, Fractions."""
+    """Numbers a, b, c, d of a server's step y' = y + e (a Delta + b v), v' = v + e (c Delta + d v), in Fractions."""
 
     update_to_model: Fraction
     memory_to_model: Fraction = Fraction(0)
@@ -153,11 +153,11 @@ class ServerStep(NamedTuple):
 
 
 GATHERING = ServerStep(Fraction(1), update_to_memory=Fraction(1))
-"""All rounds of a period but its last one: v is the way gone in it."""
+"""The server's step in all rounds of a period but its last one: v is the way gone in it."""
 
 
 def server_step(server: Server | Amplifying) -> ServerStep:
-    """The numbers of a server's step.
+    """Return the numbers of a server's step.
 
     Raises:
         NotClosed: the server's step is not linear in its state, or differs between rounds.
@@ -181,7 +181,7 @@ def server_step(server: Server | Amplifying) -> ServerStep:
 
 
 def client_round(kind: ClientRound, layout: Layout, local: LocalMaps, draws: Draws) -> LinearRound:
-    """A round in which ``weight_draws`` says who trains, in the arithmetic of ``local``.
+    """Return a round in which ``weight_draws`` says who trains, in the arithmetic of ``local``.
 
     Its random numbers are e, then the u_i of the clients that ever take part, then their 1_i if they are others.
     """
@@ -189,7 +189,8 @@ def client_round(kind: ClientRound, layout: Layout, local: LocalMaps, draws: Dra
 
 
 def server_round(layout: Layout, local: LocalMaps) -> LinearRound:
-    """A round of the server's own, as of a single client with certain participation; all that is remembered stays."""
+    """Return a round of the server's own, as of a single client with certain participation; all that is remembered
+    stays."""
     kind = local.maps.dtype
     increment = _zeros(kind, 1, *local.blocks, layout.size, layout.size)
     increment[0, ..., layout.of_model, :] = _update(layout, local, 0)

@@ -53,7 +53,7 @@ class ChosenNoise:
         return found
 
     def end_mean(self) -> Any:
-        """E of what the noises add to the mean of the last iterates."""
+        """The expectation of what the noises add to the mean of the last iterates."""
         return -self.local_lr * self.powers()[-1] * self.mean
 
     def end_variance(self) -> Any:
@@ -62,7 +62,7 @@ class ChosenNoise:
         return self.local_lr * self.local_lr * (first * self.variance + self.later * sum(later))
 
     def sum_mean(self) -> Any:
-        """E of what the noises add to the mean of the clients' sums of gradients."""
+        """The expectation of what the noises add to the mean of the clients' sums of gradients."""
         return -(1 - self.powers()[-1]) * self.mean
 
     def sum_variance(self) -> Any:
@@ -107,7 +107,7 @@ def chosen_noise(fed: Quadratic, kind: ClientRound, process: LargestNoise, exact
 
 
 def as_one_client(local: LocalMaps, noise: ChosenNoise) -> LocalMaps:
-    """The maps of the mean of the chosen clients, as of a single one."""
+    """Return the maps of the mean of the chosen clients, as of a single one."""
     maps = local.maps[:1].copy()
     maps[0, 0, 1] = maps[0, 0, 1] + noise.end_mean()
     covariance = np.array([[[noise.end_variance()]]], dtype=local.noise.dtype)

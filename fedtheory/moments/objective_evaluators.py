@@ -36,7 +36,7 @@ FOLLOWED = 10**5
 
 @evaluates("heterogeneity_gap")
 def heterogeneity_gap(question: Question) -> Constant:
-    """Gamma = F* - sum_i p_i F_i*: >= 0, and 0 exactly where the clients have a common minimiser.
+    """Compute Gamma = F* - sum_i p_i F_i*: >= 0, and 0 exactly where the clients have a common minimiser.
 
     Raises:
         Unserved: the federation is not quadratic, or a client has no least value or several minimisers.
@@ -52,8 +52,9 @@ def heterogeneity_gap(question: Question) -> Constant:
 
 
 def gap_of_heterogeneity(fed: Quadratic) -> Fraction:
-    """sum_i p_i (x* - c_i)^T H_i (x* - c_i) / 2, with grad F_i(c_i) = 0: F_i(x*) - F_i*, whatever constants the F_i
-    have.
+    """Compute sum_i p_i (x* - c_i)^T H_i (x* - c_i) / 2, with grad F_i(c_i) = 0.
+
+    The summands are p_i (F_i(x*) - F_i*), whatever constants the F_i have.
 
     Raises:
         ValueError: F has no unique minimiser, or a client no least value.
@@ -72,7 +73,7 @@ def gap_of_heterogeneity(fed: Quadratic) -> Fraction:
 
 @evaluates("weighted_noise")
 def weighted_noise(question: Question) -> Constant:
-    """sum_i p_i^2 sigma_i^2; clients of a federation have noise of one level.
+    """Compute sum_i p_i^2 sigma_i^2; clients of a federation have noise of one level.
 
     Raises:
         Unserved: the noise is not known, or in floats only.
@@ -92,8 +93,10 @@ def weighted_noise(question: Question) -> Constant:
 
 @evaluates("gradient_bound")
 def gradient_bound(question: Question) -> Constant:
-    """The root of the largest E|stochastic gradient|^2 over all clients, had all trained in every round, the first
-    max(rounds) rounds and the local steps.
+    """Compute the root of the largest E|stochastic gradient|^2 over all clients, max(rounds) rounds and the local
+    steps.
+
+    All clients count as training in every round.
 
     Raises:
         Unserved: the rounds are not given or more than ``FOLLOWED``, some are the server's, the federation is not
@@ -113,8 +116,9 @@ def gradient_bound(question: Question) -> Constant:
 
 
 def largest_squared_gradient(setting: Setting, rounds: int, exact: bool = False) -> Any:
-    """max over clients i, rounds r < ``rounds`` and local steps k of E|grad F_i(x_{i,k}) + noise|^2, infinite where it
-    leaves the floating-point range.
+    """Compute the largest E|grad F_i(x_{i,k}) + noise|^2 over clients i, rounds r < ``rounds`` and local steps k.
+
+    It is infinite where it leaves the floating-point range.
 
     Raises:
         ValueError: rounds of the server's own, or as ``exact_errors``.

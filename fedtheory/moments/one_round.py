@@ -58,7 +58,7 @@ class OneRound:
     known: Mapping[str, float | Fraction]
 
     def left(self, functional: Functional) -> float | Fraction:
-        """The value of a functional of scope "round", or of E|x_1 - x*|^2.
+        """Return the value of a functional of scope "round", or of E|x_1 - x*|^2.
 
         Raises:
             ValueError: the functional is of another kind.
@@ -68,14 +68,17 @@ class OneRound:
         return self.lefts[functional.name]
 
     def quantities(self) -> dict[str, float | Fraction]:
-        """The values of ``ROUND_QUANTITIES``, where the algorithm draws no cohort of its own without that cohort's; and
-        those of ``CLIENT_ROUND_QUANTITIES``, where some rounds are the server's. In Fractions ``gradient_norm`` is
-        there only where it is rational; ``left(SQUARED_GRADIENT)`` is its square."""
+        """Return the values of ``ROUND_QUANTITIES`` and, where some rounds are the server's, of
+        ``CLIENT_ROUND_QUANTITIES``.
+
+        Those of the algorithm's own cohort are left out where it draws none. In Fractions ``gradient_norm`` is there
+        only where it is rational; ``left(SQUARED_GRADIENT)`` is its square.
+        """
         return dict(self.known)
 
 
 def one_round(setting: Setting, exact: bool = False) -> OneRound:
-    """The round from x_0 = ``setting.start``, in expectation over its noise, its kind and its cohort.
+    """Compute the round from x_0 = ``setting.start``, in expectation over its noise, its kind and its cohort.
 
     Its kind: the algorithm's first one with its probability; round 0 of a periodic schedule is one. What speaks of one
     kind of round only (``cohort_pseudogradient``, ``arbitrary_pseudogradient``, ``arbitrary_excess``,

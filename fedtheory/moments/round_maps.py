@@ -79,7 +79,7 @@ class LocalMaps:
 
 
 def local_maps(setting: Setting, exact: bool = False) -> LocalMaps:
-    """The clients' maps in rounds in which they train, in Fractions if ``exact``.
+    """Return the clients' maps in rounds in which they train, in Fractions if ``exact``.
 
     Raises:
         ValueError: the federation is not quadratic, or the algorithm's kinds of round train in different ways.
@@ -91,14 +91,14 @@ def local_maps(setting: Setting, exact: bool = False) -> LocalMaps:
 
 
 def quadratic(setting: Setting) -> Quadratic:
-    """The setting's federation; ``ValueError`` unless it is quadratic."""
+    """Return the setting's federation; raise ``ValueError`` unless it is quadratic."""
     if not isinstance(setting.federation, Quadratic):
         raise ValueError(f"exact moments need a Quadratic federation, not {type(setting.federation).__name__}")
     return setting.federation
 
 
 def training_maps(fed: Quadratic, kind: ClientRound, exact: bool = False, forms: Forms | None = None) -> LocalMaps:
-    """The clients' maps in a round of this kind, by default of the whole federation.
+    """Return the clients' maps in a round of this kind, by default of the whole federation.
 
     Raises:
         ValueError: its step size changes with the round, or is irrational where Fractions are asked for; or clients do
@@ -116,7 +116,9 @@ def training_maps(fed: Quadratic, kind: ClientRound, exact: bool = False, forms:
 
 
 def step_sizes(kind: ClientRound, exact: bool, as_known: bool = False) -> list[Any]:
-    """The sizes of a round's local steps. Where Fractions are asked for, floats are refused, or taken ``as_known``.
+    """Return the sizes of a round's local steps.
+
+    Where Fractions are asked for, floats are refused, or taken ``as_known``.
 
     Raises:
         ValueError: as ``training_maps``.
@@ -179,7 +181,7 @@ def has_common_noise(fed: Quadratic) -> bool:
 
 
 def server_map(fed: Quadratic, kind: ServerRound, exact: bool = False, forms: Forms | None = None) -> LocalMaps:
-    """The server's map in a round of its own, as of a single client that minimises F in one step."""
+    """Return the server's map in a round of its own, as of a single client that minimises F in one step."""
     forms = forms or whole(fed, exact)
     one = replace(forms, hessians=forms.hessian[None], minimisers=0 * forms.minimisers[:1])
     size = one_number("server_lr", kind.server_lr)
@@ -205,8 +207,11 @@ def _maps(forms: Forms, noise: Fraction, lr: Fraction, steps: int, proximal: Fra
 
 
 def local_gradients(fed: Quadratic, kind: ClientRound, exact: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """E|stochastic gradient|^2 of each client and local step as a form of the state before the round: (M K, (D + 1)^2),
-    the forms on vec E[(y, 1) (y, 1)^T], and (M K,), what noise adds."""
+    """Return E|stochastic gradient|^2 of each client and local step as a form of the state before the round.
+
+    Returns:
+        the forms on vec E[(y, 1) (y, 1)^T], (M K, (D + 1)^2), and what noise adds, (M K,).
+    """
     number = object if exact else float
     hessians, shifted = fed.exact_hessians.astype(number), (fed.exact_centres - fed.exact_optimum).astype(number)
     identity = np.eye(fed.dimension, dtype=int).astype(number)
@@ -325,7 +330,7 @@ def rounds_with(
     layout: Any,
     forms: Forms | None = None,
 ) -> list[LinearRound]:
-    """The rounds of this kind for each of these draws."""
+    """Return the rounds of this kind for each of these draws."""
     if isinstance(kind, OwnRound):
         has_common_noise(fed)  # refuses what is not followed
         found = [linear_round(kind, fed, law, layout, _trainings, exact) for law in draws]
@@ -357,8 +362,11 @@ def kind_of_round(setting: Setting, kind: Kind, exact: bool = False) -> LinearRo
 def observable_weights(
     fed: Quadratic, exact: bool = False, layout: Layout | OwnLayout | None = None
 ) -> dict[str, np.ndarray]:
-    """Row vectors w with w . vec(Z) = E|x - x*|^2 and = E|grad F(x)|^2, each (size^2,), for participants without a
-    memory; by default for an algorithm that remembers nothing, of size D + 1."""
+    """Return row vectors w with w . vec(Z) = E|x - x*|^2 and = E|grad F(x)|^2, each (size^2,).
+
+    They are for participants without a memory, and by default for an algorithm that remembers nothing, of size D +
+    1.
+    """
     layout, forms = layout or Layout(fed.dimension), squares(fed.exact_hessian if exact else fed.mean_hessian)
     weights = {}
     for name in ("squared_distance", "squared_gradient"):
@@ -369,7 +377,7 @@ def observable_weights(
 
 
 def initial_state(setting: Setting, exact: bool = False) -> np.ndarray:
-    """z_0 = (x_0 - x*, 0, ..., 0, 1), (size,)."""
+    """Return z_0 = (x_0 - x*, 0, ..., 0, 1), (size,)."""
     layout = layout_of(setting)
     state = np.full(layout.size, Fraction(0), dtype=object)
     for part in layout.of_start:
@@ -379,6 +387,8 @@ def initial_state(setting: Setting, exact: bool = False) -> np.ndarray:
 
 
 def spread_over_participation(setting: Setting, state: np.ndarray) -> np.ndarray:
-    """The recursion's start from that of the algorithm: the same in every state of participants with a memory, times
-    its probability."""
+    """Return the recursion's start from that of the algorithm.
+
+    It is the same in every state of participants with a memory, times its probability.
+    """
     return chain_of(setting.participation, setting.federation.clients).spread(state)

@@ -85,7 +85,7 @@ class Stationary:
 
 
 def fixed_point(setting: Setting, exact: bool = False) -> FixedPoint:
-    """The limit of E x_r from any start, in Fractions if ``exact``. It may exist where squares diverge.
+    """Compute the limit of E x_r from any start, in Fractions if ``exact``. It may exist where squares diverge.
 
     Raises:
         ValueError: as ``stationary``, with means in the place of squares.
@@ -105,7 +105,7 @@ def fixed_point(setting: Setting, exact: bool = False) -> FixedPoint:
 
 
 def stationary(setting: Setting, exact: bool = False) -> Stationary:
-    """The moments to which the run of ``setting`` tends from any start, in Fractions if ``exact``.
+    """Compute the moments to which the run of ``setting`` tends from any start, in Fractions if ``exact``.
 
     Raises:
         ValueError: the federation is not quadratic; moments do not close under the algorithm; the kinds of round
@@ -260,8 +260,9 @@ class BestProbability:
 
 
 def best_probability(setting: Setting, rounds: float) -> BestProbability:
-    """argmin over q in [0, 1] of the exact E|x_R - x*|^2, q the probability of the algorithm's first kind of round
-    (SAFARI: client rounds; FAST: snapshots), all else as in ``setting``.
+    """Find the probability q of the first kind of round that makes the exact E|x_R - x*|^2 least, over q in [0, 1].
+
+    The first kind is client rounds in SAFARI, snapshots in FAST. All else is as in ``setting``.
 
     A scan of ``SCANNED``, then a bounded minimisation between the neighbours of its best share. The error of a
     diverging mixture is infinite. Of equal errors the smallest share is taken.

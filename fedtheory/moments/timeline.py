@@ -239,7 +239,7 @@ def _given(setting: Setting, one_round: Callable, exact: bool, forms: Forms | No
 
 
 def phase_settings(setting: Setting) -> list[Setting]:
-    """The setting of each phase, its participants fixed; the setting itself where nothing changes."""
+    """Return the setting of each phase, its participants fixed; the setting itself where nothing changes."""
     if not isinstance(setting.participation, Phases):
         return [setting]
     return [replace(setting, participation=Fixed(members)) for members in setting.participation.sets]
@@ -260,7 +260,8 @@ def observed(plan: Timeline | Varying, start: np.ndarray, observables: np.ndarra
 
 
 def advance(plan: Timeline | Varying, start: np.ndarray, rounds: np.ndarray) -> np.ndarray:
-    """The state before each of ``rounds``, (*blocks, len(rounds), n), from ``start`` (*blocks, n) before round 0.
+    """Compute the state before each of ``rounds``, (*blocks, len(rounds), n), from ``start`` (*blocks, n) before round
+    0.
 
     By binary powers of one cycle's operator, so the cost grows with the logarithm of the horizon; in Fractions, whose
     digits grow with every product, and where all rounds differ, round by round.

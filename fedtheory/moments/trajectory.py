@@ -24,7 +24,7 @@ PEAK_STAGES = 60
 
 
 def fast_of(setting: Setting) -> Fast:
-    """The setting's algorithm; ``ValueError`` unless it is FAST."""
+    """Return the setting's algorithm; raise ``ValueError`` unless it is FAST."""
     if not isinstance(setting.algorithm, Fast):
         raise ValueError(f"algorithm = {setting.algorithm}: run quantities are known for Fast only")
     return setting.algorithm
@@ -51,7 +51,7 @@ def _states(setting: Setting, rounds: np.ndarray) -> np.ndarray:
 
 
 def peaks(setting: Setting, rounds: int, shifted: bool = False) -> dict[str, float]:
-    """The run quantities over the rounds 0..rounds-1 of a deterministic run; 0 where no round is of the kind.
+    """Compute the run quantities over the rounds 0..rounds-1 of a deterministic run; 0 where no round is of the kind.
 
     ``shifted`` reads the sums of local gradients as k = 1..K instead of k = 0..K-1: one local step later.
     """
@@ -61,7 +61,7 @@ def peaks(setting: Setting, rounds: int, shifted: bool = False) -> dict[str, flo
 
 
 def least(setting: Setting, rounds: int) -> dict[str, float]:
-    """The least values over the rounds 0..rounds-1 of a deterministic run, as ``peaks``."""
+    """Compute the least values over the rounds 0..rounds-1 of a deterministic run, as ``peaks`` does the largest."""
     if rounds < 1:
         raise ValueError(f"rounds = {rounds}: allowed is an integer >= 1")
     every = np.arange(rounds)
@@ -74,8 +74,10 @@ def least(setting: Setting, rounds: int) -> dict[str, float]:
 
 
 def peaks_at(setting: Setting, horizons: np.ndarray, shifted: bool = False) -> dict[str, np.ndarray]:
-    """The run quantities over the first R rounds, for each R of ``horizons``: maxima over a sample of the rounds
-    (every one up to 64, then ever fewer), from below. For searching; a proof follows every round."""
+    """Compute the run quantities over the first R rounds from below, for each R of ``horizons``, for searching.
+
+    They are maxima over a sample of the rounds (every one up to 64, then ever fewer). A proof follows every round.
+    """
     stages = np.unique(np.geomspace(1, horizons.max(), 120).astype(np.int64))
     period = fast_of(setting).snapshot_period or 1
     sample = np.unique(np.concatenate([np.arange(64), *(stages + shift for shift in range(min(period, 12)))]))

@@ -218,7 +218,7 @@ def draws_of_set(members: Sequence[int], clients: int) -> Draws:
 
 
 def draws_of(process: Participation, clients: int, exact: bool = False) -> Draws:
-    """The moments of a round of ``process``, the same in every round; in Fractions if ``exact``.
+    """Compute the moments of a round of ``process``, the same in every round; in Fractions if ``exact``.
 
     Raises:
         ValueError: the rounds' moments are not the same or not independent of the past; Fractions are asked for and
@@ -353,7 +353,7 @@ class Changes(NamedTuple):
 
 
 def phases_of(process: Participation) -> Changes | None:
-    """The phases of a process whose rounds differ in law; ``None`` where they do not.
+    """Return the phases of a process whose rounds differ in law; ``None`` where they do not.
 
     A record that ends has a last phase without end; that it ends is for the caller to see.
     """

@@ -71,7 +71,8 @@ class Order:
 def worst_orders(
     setting: Setting, sets: Sequence[Members], stages: int, stay: int, form: np.ndarray, summed: bool = False
 ) -> list[Order]:
-    """Orders of so many stages that make the form of the last mean large, or its sum over stages; the largest first.
+    """Find orders of so many stages that make the form of the last mean large, or its sum over stages; the largest
+    first.
 
     Args:
         sets: who may take part in arbitrary rounds, all of one size.
