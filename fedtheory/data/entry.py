@@ -80,8 +80,10 @@ class Entry:
         return folders(self.name, self.inner, self.bare)
 
     def found(self, layouts: Sequence[Sequence[str]] | None = None) -> tuple[Path, tuple[str, ...]] | None:
-        """The first folder that holds all files of one of these layouts (all of the data set's, if not given), and
-        that layout; None if there is none."""
+        """Find the first folder that holds all files of one of these layouts, and that layout; None if there is none.
+
+        Layouts are all of the data set's, if not given.
+        """
         for folder in self.places():
             for layout in self.layouts if layouts is None else layouts:
                 if all(file(folder, name, self.packed) or (folder / name).is_dir() for name in layout):

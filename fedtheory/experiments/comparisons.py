@@ -59,7 +59,7 @@ class Comparison(Strict):
 
 
 class Paired(Comparison):
-    """Cells compared with cells: those that agree in all labels but the ones named.
+    """Comparison of cells with cells: those that agree in all labels but the ones named.
 
     Attributes:
         of, than: the labels of either side.
@@ -115,8 +115,10 @@ class Higher(Paired):
 
 
 class Within(Paired):
-    """The difference of each cell and its partner, rounded to ``digits``, lies in [least, most]; with ``relative``, its
-    percentage of the cell."""
+    """Comparison that says that differences of cells and partners, rounded to ``digits``, lie in [least, most].
+
+    With ``relative``, they are percentages of the cell.
+    """
 
     kind: Literal["within"]
     least: float = -math.inf
@@ -144,7 +146,8 @@ class Same(Paired):
 
 
 class Derived(Paired):
-    """Each cell of ``result`` is the difference of a cell of ``of`` and one of ``than``, up to rounding.
+    """Comparison that says that each cell of ``result`` is the difference of cells of ``of`` and ``than``, up to
+    rounding.
 
     Attributes:
         result, result_tables: where the differences stand.
@@ -167,7 +170,7 @@ class Derived(Paired):
 
 
 class Relative(Paired):
-    """The change printed beside each cell is 100 (cell / partner - 1), up to rounding."""
+    """Comparison that says that the change printed beside each cell is 100 (cell / partner - 1), up to rounding."""
 
     kind: Literal["relative"]
 
@@ -183,8 +186,10 @@ class Relative(Paired):
 
 
 class Alike(Paired):
-    """Each cell and its partner do not differ: Welch's test of two means, at the level ``level`` after Bonferroni's
-    correction, from the printed deviations over ``evaluations`` runs."""
+    """Comparison that says that each cell and its partner do not differ, by Welch's test of two means.
+
+    The level is ``level`` after Bonferroni's correction; deviations are the printed ones over ``evaluations`` runs.
+    """
 
     kind: Literal["alike"]
     level: float = Field(default=0.05, gt=0, lt=1)
@@ -235,7 +240,8 @@ class Ordered(Comparison):
 
 
 class Gaps(Paired):
-    """The differences of cells and partners rise (or fall) along the values of a label, with all others the same.
+    """Comparison that says that differences of cells and partners rise (or fall) along a label, with all others the
+    same.
 
     Attributes:
         along: the label.

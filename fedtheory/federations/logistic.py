@@ -295,8 +295,11 @@ class Logistic(ConvexFederation):
                 yield slice(start, stop), slice(self._starts[i], self._starts[i + 1])
 
     def stacked(self, pairs: Pairs) -> Stacked | None:
-        """All pairs in one batched product, where all clients hold equally many rows, the scores, padded to the largest
-        count, are few, and the rows too unless all of them are wanted, which need no copy."""
+        """Put all pairs into one batched product; ``None`` where that does not pay.
+
+        It pays where all clients hold equally many rows, and the scores, padded to the largest count, are few. The rows
+        have to be few too, unless all of them are wanted, which needs no copy.
+        """
         sizes = pairs.sizes
         present = int((sizes > 0).sum())
         scores = present * int(sizes.max()) * self._starts[1] * self.classes

@@ -123,7 +123,7 @@ class TwoPoints:
         return log_tail(self.clients, -math.expm1(log_clean), self.clients - self.participants)
 
     def failure(self, learner: str = "deterministic") -> Fraction:
-        """The least over learners of the largest over the two targets of P[error >= p].
+        """Compute the least over learners of the largest over the two targets of P[error >= p].
 
         A deterministic learner returns the same hypothesis whenever x_2 is hidden, since it sees x_1 with one label
         m n times; under one target it errs each time. One that draws lots errs half of the time under one of them.
@@ -138,8 +138,10 @@ class TwoPoints:
 
 
 def certain_failure(clients: int, participants: int) -> Fraction:
-    """The error that is certain for a deterministic learner, if clients differ: those that stay away have x_2 alone,
-    the others x_1 alone. It is the share 1 - omega of the clients that stay away.
+    """Return the error that is certain for a deterministic learner, if clients differ.
+
+    Clients that stay away have x_2 alone, the others x_1 alone. The error is the share 1 - omega of the clients that
+    stay away.
 
     >>> certain_failure(4, 1)
     Fraction(3, 4)

@@ -23,14 +23,16 @@ TARGETS = np.array([[0, 0], [0, 1]])
 
 
 class Learner(Protocol):
-    """Called with samples (N, 1), their labels (N,) and a generator; returns the labels (2,) that its hypothesis gives
-    x_1 and x_2. The class is {f_1, f_2}."""
+    """Function of samples (N, 1), their labels (N,) and a generator.
+
+    It returns the labels (2,) that its hypothesis gives x_1 and x_2. The class is {f_1, f_2}.
+    """
 
     def __call__(self, points: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray: ...
 
 
 def empirical_risk_minimiser(points: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The target with the fewest errors; f_1 where both have as many.
+    """Return the target with the fewest errors; f_1 where both have as many.
 
     >>> empirical_risk_minimiser(POINTS[[0, 1]], np.array([0, 1]), np.random.default_rng(0)).tolist()
     [0, 1]

@@ -71,8 +71,9 @@ Source = tuple[Law, int]
 def excess_law(
     target: Law, hypotheses: FiniteClass, sources: Sequence[Source], ties: str = "worst", server: int | None = None
 ) -> ExcessLaw:
-    """The exact law of e_P(h^), h^ a hypothesis with the fewest errors on all samples, by enumerating how often each
-    (x, y) comes up in each source.
+    """Compute the exact law of e_P(h^), with h^ a hypothesis with the fewest errors on all samples.
+
+    It enumerates how often each (x, y) comes up in each source.
 
     Args:
         target: P. sources: [(Q, n)] for samples from a mixture, [(P, n_T), (D, n_S)] for a server's and the clients'.
@@ -189,7 +190,7 @@ def atoms_of(law: Law, hypotheses: FiniteClass) -> tuple[list[Fraction], np.ndar
 
 
 def counted(table: tuple[list[Fraction], np.ndarray], n: int, scale: int) -> Iterator[tuple[np.ndarray, int]]:
-    """(errors of each hypothesis, probability times scale^n) of every table of counts of n samples."""
+    """Yield (errors of each hypothesis, probability times scale^n) of every table of counts of n samples."""
     weights, errs = [int(p * scale) for p in table[0]], table[1]
 
     def go(atom: int, left: int) -> Iterator[tuple[np.ndarray, int]]:
@@ -206,7 +207,7 @@ def counted(table: tuple[list[Fraction], np.ndarray], n: int, scale: int) -> Ite
 
 
 def joint_tables(parts: list[list[tuple[np.ndarray, Any]]]) -> Iterator[tuple[list[np.ndarray], Any]]:
-    """Tables of counts of every source together, of which each source's have so much weight: the weights multiply."""
+    """Yield the tables of counts of every source together; the weights of the sources' tables multiply."""
     if not parts:
         yield [], 1
         return

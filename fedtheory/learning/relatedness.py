@@ -18,8 +18,10 @@ from ..rationals import exact_array, exact_number
 
 @dataclass(frozen=True)
 class Smallest:
-    """The smallest constant, and the number of the hypothesis at which it is needed (that which violates the
-    condition, where no constant is enough and it is infinite)."""
+    """The smallest constant, and the number of the hypothesis at which it is needed.
+
+    Where no constant is enough it is infinite, and the hypothesis is one that violates the condition.
+    """
 
     value: Fraction | float
     at: int

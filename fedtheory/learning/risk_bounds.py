@@ -195,8 +195,9 @@ def theorem_3_vc(best_of_q: float, noise: float, exponent: float, complexity: fl
 
 
 def mixture_alpha(client_share: Any) -> float:
-    """An alpha for which Q = lambda_1 D + lambda_2 P and P are always (alpha, 1)-positively related where one target
-    labels both without error: max(1, lambda_1/lambda_2), lambda_1 the clients' share.
+    """Return an alpha for which Q = lambda_1 D + lambda_2 P and P are always (alpha, 1)-positively related.
+
+    It holds where one target labels both without error, and is max(1, lambda_1/lambda_2), lambda_1 the clients' share.
 
     There e_Q = lambda_1 e_D + lambda_2 e_P, so that e_P <= e_Q/lambda_2 and e_P - e_Q <= (lambda_1/lambda_2) e_Q, with
     equality where e_D = 0; and e_Q - e_P <= e_Q. With n_S and n_T samples it is max(1, n_S/n_T): Theorem 2's rate

@@ -169,8 +169,9 @@ def smallest_alpha_for_intervals(p: OnLine, q: OnLine, beta: float) -> float:
 
 
 def random_geometries(count: int, pieces: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Excess risks of thresholds at the corners, (count, pieces + 1) under P and Q, of random realizable problems: the
-    target is a corner, masses are Dirichlet, some pieces empty under one of the two.
+    """Draw excess risks of thresholds at the corners, (count, pieces + 1) under P and Q, of random realizable problems.
+
+    The target is a corner, masses are Dirichlet, some pieces empty under one of the two.
 
     >>> of_p, of_q = random_geometries(5, 4)
     >>> of_p.shape, bool((of_p.min(1) == 0).all())

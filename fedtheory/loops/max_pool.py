@@ -27,8 +27,10 @@ MAGNITUDE, INFINITE = np.int16(0x7FFF), np.int16(0x7F80)
 
 @compiled
 def forwards(x: Array, y: Array, which: Array, kink: bool, first: int, last: int) -> None:
-    """Pool the images x (B, H, W, C) from ``first`` to before ``last`` into y (B, H // 2, W // 2, C), and say which
-    pixels were the largest; with ``kink`` ReLU follows."""
+    """Pool the images x (B, H, W, C) from ``first`` to before ``last`` into y (B, H // 2, W // 2, C).
+
+    ``which`` then says which pixels were the largest. With ``kink`` ReLU follows.
+    """
     height, width, channels = y.shape[1:]
     for b in range(first, last):
         for i in range(height):
@@ -90,8 +92,10 @@ def _ordered(bits: np.int16) -> np.int16:
 
 @compiled
 def backwards(slope: Array, which: Array, into: Array, first: int, last: int) -> None:
-    """Put the gradient at a pool's output, (B, H // 2, W // 2, C), where the largest pixels of its input were, and
-    zeros elsewhere in ``into`` (B, H, W, C)."""
+    """Put the gradient at a pool's output, (B, H // 2, W // 2, C), where the largest pixels of its input were.
+
+    ``into`` (B, H, W, C) gets zeros elsewhere.
+    """
     height, width, channels = slope.shape[1:]
     nothing = slope.dtype.type(0)
     for b in range(first, last):

@@ -258,8 +258,11 @@ _CHECKED: set[tuple[Any, ...]] = set()
 def check_on_tensors(
     kind: OwnRound, fed: Quadratic, counts: tuple[int, ...], layout: OwnLayout, trainings: Trainings
 ) -> None:
-    """Raise ``StepError`` unless the step does on tensors what it does on forms, without noise, from places near and
-    far in replicas of one batch. Looked at once for each step and number of clients and dimensions."""
+    """Raise ``StepError`` unless the step does on tensors what it does on forms, without noise.
+
+    It is tried from places near and far in replicas of one batch, once for each step and number of clients and
+    dimensions.
+    """
     key = kind.step, counts, layout
     if key in _CHECKED:
         return

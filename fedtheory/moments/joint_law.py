@@ -111,8 +111,10 @@ def check_size(numbers: int, what: str, how: str, exact: bool = False, in_balls:
 
 
 def check_entries(coordinates: int, numbers: int, what: str, exact: bool = False) -> None:
-    """Raise ``ValueError`` if recursions of coordinates that evolve alone, each of so many ``numbers``, would have
-    operators with more entries in all than one of ``LARGEST``, or ``LARGEST_EXACT``, numbers."""
+    """Raise ``ValueError`` if recursions of coordinates that evolve alone, each of so many ``numbers``, are too large.
+
+    Their operators may have as many entries in all as one of ``LARGEST``, or ``LARGEST_EXACT``, numbers.
+    """
     largest = (LARGEST_EXACT if exact else LARGEST) ** 2
     if coordinates * numbers**2 > largest:
         raise ValueError(

@@ -246,8 +246,12 @@ def phase_settings(setting: Setting) -> list[Setting]:
 
 
 def observed(plan: Timeline | Varying, start: np.ndarray, observables: np.ndarray, rounds: np.ndarray) -> np.ndarray:
-    """The observables (q, *blocks, n) of the state before each of ``rounds``, summed over blocks, (q, len(rounds)),
-    from the state ``start`` (*blocks, n) before round 0: as ``advance``, where it can be without the states."""
+    """Compute the observables (q, *blocks, n) of the state before each of ``rounds``, summed over blocks, (q,
+    len(rounds)).
+
+    The state begins as ``start`` (*blocks, n) before round 0. The result is that of ``advance``, without the states
+    where it can be.
+    """
     if isinstance(plan, Timeline) and len(plan.schedules) == 1 and not plan.cyclic and start.dtype != object:
         only = plan.schedules[0]
         return at_horizons(only.first, only.rest, only.period, start, observables, rounds)

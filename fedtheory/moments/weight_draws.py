@@ -274,8 +274,11 @@ def _draws_by_law(process: Participation, clients: int, exact: bool) -> Draws:
 
 
 def answering(selection: NaiveSelection, process: Participation, clients: int, exact: bool = False) -> Draws:
-    """The moments of who takes part where the server takes r_j = min(p_j k, a_j) of the a_j clients of group j that
-    ``process`` makes available: uniformly chosen within a group, independently between groups.
+    """Return the moments of the participants where the server takes r_j = min(p_j k, a_j) of the a_j clients of group
+    j.
+
+    ``process`` makes the a_j clients available. The server chooses uniformly within a group, independently between
+    groups.
 
     Raises:
         ValueError: the budget k changes; the process is not one under which the available clients of each group are

@@ -56,8 +56,10 @@ class Order:
         return Phases([members for members, _ in runs], [length for _, length in runs])
 
     def cycle(self, most: int = 8) -> Phases | None:
-        """The shortest pattern of at most so many stages that the last ``3 * most`` of them repeat, so that the last
-        stage is the pattern's last; ``None`` where they repeat none or stay with one set."""
+        """Return the shortest pattern of at most so many stages that the last ``3 * most`` of them repeat.
+
+        The last stage is then the pattern's last. Returns ``None`` where they repeat none or stay with one set.
+        """
         tail = self.sets[-3 * most :]
         for period in range(2, most + 1):
             if len(tail) == 3 * most and all(tail[i] == tail[i - period] for i in range(period, len(tail))):

@@ -69,8 +69,11 @@ class Samples:
         keys: Tensor | None = None,
         place: Place | None = None,
     ) -> Tensor:
-        """Features (P, B, ...) of the samples with numbers ``index`` (P, B), ready for a network; augmented by the
-        draws of ``keys`` (P,). They may be put into ``place``, which saves fetching fresh memory."""
+        """Return the features (P, B, ...) of the samples with numbers ``index`` (P, B), ready for a network.
+
+        They are augmented by the draws of ``keys`` (P,). They may be put into ``place``, which saves fetching fresh
+        memory.
+        """
         place = Place(None, None) if place is None else place
         chosen = torch.index_select(self.features, 0, index.flatten(), out=place.chosen)
         images = _in_unit(chosen, place.images).view(*index.shape, *self.features.shape[1:])

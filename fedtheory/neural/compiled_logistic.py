@@ -36,8 +36,9 @@ def covers(
 def train(
     model: FlatModel, start: Tensor, samples: Samples, index: Tensor, sizes: list[float]
 ) -> tuple[Tensor, Tensor]:
-    """Models (P, D) after a step of each of the sizes (K,) from start (P, D), on the mean loss of the samples ``index``
-    (P, K, B) each; and these losses before the steps, (P, K).
+    """Make a step of each of the sizes (K,) from start (P, D), on the mean loss of the samples ``index`` (P, K, B).
+
+    Returns the models (P, D), and the losses before the steps, (P, K).
 
     Raises:
         ValueError: a number that is no sample's, or a label that the model has no score for.

@@ -126,7 +126,8 @@ class FlatModel:
         return state | {name: values[names[id(each)]].clone() for name, each in every if names[id(each)] in values}
 
     def scores(self, tensors: dict[str, Tensor], features: Tensor, factors: tuple[Tensor, ...] | None = None) -> Tensor:
-        """Class scores (B, classes) with parameters by name; in training with the dropout layers' ``factors``."""
+        """Compute class scores (B, classes) with parameters by name; in training with the dropout layers'
+        ``factors``."""
         counters = {name: torch.zeros((), dtype=torch.int64) for name in self._counters}
         shared = {name: tensors[first] for name, first in self._aliases.items() if first in tensors}
         with self._dropping(factors):
@@ -154,7 +155,7 @@ class FlatModel:
         keys: Tensor | None = None,
         weights: Tensor | None = None,
     ) -> Tensor:
-        """The loss of each pair's batch: x (P, D), features (P, B, ...), labels (P, B) to (P,).
+        """Compute the loss of each pair's batch: x (P, D), features (P, B, ...), labels (P, B) to (P,).
 
         With ``keys`` (P,) as in training (dropout, the batch's own moments in batch norm), without as in evaluation.
         ``weights`` (P, B) weigh the samples: sum_b w_b l_b / sum_b w_b.

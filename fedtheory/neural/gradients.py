@@ -85,7 +85,10 @@ def one_gradient(
     factors: tuple[Tensor, ...],
     precision: str,
 ) -> tuple[Tensor, list[Tensor]]:
-    """The loss of one pair's batch, and its gradient by each trained parameter; ``factors`` are those of all pairs."""
+    """Compute the loss of one pair's batch, and its gradient by each trained parameter.
+
+    ``factors`` are those of all pairs.
+    """
     features, labels, weights = batches.features[pair], batches.labels[pair], None
     factors = tuple(each[pair] for each in factors)
     if batches.weights is not None and batches.counts is not None:

@@ -69,7 +69,7 @@ def _unusual(layer: nn.Module) -> str | None:
 def grouped_gradients(
     model: FlatModel, x: Tensor, batches: Batches, precision: str = "float32"
 ) -> tuple[Tensor, Tensor]:
-    """Losses (P,) and gradients (P, D), all pairs in one pass.
+    """Compute losses (P,) and gradients (P, D), all pairs in one pass.
 
     Raises:
         ValueError: for a layer that is not known here.
@@ -91,7 +91,7 @@ def leaves_of(model: FlatModel, x: Tensor) -> dict[str, Tensor]:
 def leaf_gradients(
     model: FlatModel, leaves: dict[str, Tensor], batches: Batches, precision: str
 ) -> tuple[Tensor, list[Tensor], dict[str, Tensor]]:
-    """Losses (P,), the gradient of every parameter, and the next running statistics."""
+    """Compute losses (P,), the gradient of every parameter, and the next running statistics."""
     dense = logistic(model)
     if dense is not None and batches.weights is None and precision == "float32":
         features, labels = batches.features.flatten(2), batches.labels[:, None]
@@ -131,8 +131,11 @@ def _logistic(model: FlatModel) -> str | None:
 def logistic_errors(
     weight: Tensor, bias: Tensor, features: Tensor, labels: Tensor, ones: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Each sample's loss, (P, 1, B), and softmax - one at the label, (P, classes, B): of weight (P, classes, p), bias
-    (P, classes, 1), features (P, B, p), labels (P, 1, B); ``ones`` are as many as the labels."""
+    """Compute each sample's loss, (P, 1, B), and softmax - one at the label, (P, classes, B).
+
+    The arguments are weight (P, classes, p), bias (P, classes, 1), features (P, B, p) and labels (P, 1, B); ``ones``
+    are as many as the labels.
+    """
     logs = functional.log_softmax(torch.bmm(weight, features.transpose(1, 2)).add_(bias), 1)
     losses = -logs.gather(1, labels)
     return losses, logs.exp_().scatter_add_(1, labels, -ones)

@@ -53,8 +53,10 @@ class SGD:
 
 @dataclass(frozen=True)
 class Adam:
-    """x - lr * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon), with m and v the running means of g and g^2
-    (Kingma & Ba, "Adam: a method for stochastic optimization", 2015); t counts the steps that m and v have seen.
+    """Adam: x - lr * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon).
+
+    m and v are the running means of g and g^2 (Kingma & Ba, "Adam: a method for stochastic optimization", 2015); t
+    counts the steps that m and v have seen.
 
     Clipping and weight decay come first, as in ``SGD``. With ``keep`` a client's m, v and t go on in its next round, as
     FAST's authors' code has it on Fashion-MNIST; otherwise they start from 0 in every round.

@@ -20,7 +20,7 @@ from .packed import laid_out, reduced
 def evaluate(
     model: FlatModel, x: Tensor, samples: Samples, batch: int | None = None, precision: str = "float32"
 ) -> tuple[Tensor, Tensor]:
-    """Mean loss and accuracy of each of x (replicas, D) on all samples, both (replicas,) float64.
+    """Compute mean loss and accuracy of each of x (replicas, D) on all samples, both (replicas,) float64.
 
     ``batch`` samples go through a network at a time, without dropout; batch norm uses its running statistics. The
     answer depends on ``batch`` only by rounding. None takes 64 where there are recurrent layers and 100 where there are

@@ -64,7 +64,7 @@ def one_loss(
     factors: tuple[Tensor, ...],
     precision: str,
 ) -> Tensor:
-    """The loss of one pair's batch, a scalar that gradients can be taken of."""
+    """Compute the loss of one pair's batch, a scalar that gradients can be taken of."""
     with reduced(features.device, precision):
         scores = model.scores(tensors, laid_out(features), factors)
     return mean_loss(model.losses(scores.to(next(iter(tensors.values())).dtype), labels), weights)

@@ -151,7 +151,7 @@ def _error(watched: Watched, twin: Setting, horizons: np.ndarray, seed: int) -> 
 
 
 def constants_seen(setting: Setting, rounds: int, seed: int = 0) -> dict[str, float]:
-    """Constants of a setting's federation, estimated at the start, middle and end of one run."""
+    """Estimate the constants of a setting's federation at the start, middle and end of one run."""
     points = iterates(setting, rounds=rounds, seed=seed, every=max(1, rounds // 2))[:, 0]
     federation: Any = setting.federation
     found = estimated_constants(federation, points, steps=8, draws=16, seed=seed)

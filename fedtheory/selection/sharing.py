@@ -47,7 +47,7 @@ class Share:
     rates: np.ndarray
 
     def support(self, price: np.ndarray) -> float:
-        """sum_t max over r(t) of price . r(t), for prices that do not increase from block to block."""
+        """Compute sum_t max over r(t) of price . r(t), for prices that do not increase from block to block."""
         firsts = [block[0] for block in self.blocks]
         return float(price[firsts] @ np.diff(self.ranks, prepend=0))
 

@@ -59,7 +59,7 @@ class WeightRule(ABC):
 
     @abstractmethod
     def long_run(self, participation_probability: float) -> LongRun:
-        """The limits of mean and variance for a client that takes part independently with that probability."""
+        """Return the limits of mean and variance for a client that takes part independently with that probability."""
 
     def batch(self, participation: np.ndarray, dtype: DTypeLike = np.float64) -> np.ndarray:
         """The weights of every round, (rounds, ...), for a whole history (rounds, ...).

@@ -43,9 +43,10 @@ def check_count(path: Path, count: int, allowed: int) -> None:
 def read_once(
     entry: Entry, name: str, folder: Path, files: Sequence[Path], options: dict[str, Any], parse: Callable[[], Arrays]
 ) -> tuple[Arrays, str]:
-    """The arrays that ``parse`` makes of files, from the cache where they are there already, and which copy was read,
-    in words: what the folder's ``COPY.txt`` says, if there is one; whether the files' content, unpacked, has its
-    published checksum; and the first digits of their common hash.
+    """Return the arrays that ``parse`` makes of files, from the cache where they are there already.
+
+    Also says in words which copy was read: what the folder's ``COPY.txt`` says, if there is one; whether the files'
+    content, unpacked, has its published checksum; and the first digits of their common hash.
 
     Args:
         entry: what is published.

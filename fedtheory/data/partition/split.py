@@ -172,9 +172,12 @@ def held_out_share(train: Parts, share: float, rng: np.random.Generator) -> tupl
 
 
 def in_proportion(counts: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> Parts:
-    """Test samples for each client: of class c, a client that has counts[i, c] of the training samples gets its share
-    counts[i, c] / sum_i counts[i, c] of the test samples, rounded so that each is given exactly once and no share is
-    off by 1 or more. Classes without any training sample are left out."""
+    """Split the test samples between the clients in proportion to their training samples.
+
+    A client that has counts[i, c] of the training samples of class c gets its share counts[i, c] / sum_i counts[i, c]
+    of the test samples of that class. Shares are rounded so that each sample is given exactly once and no share is off
+    by 1 or more. Classes without any training sample are left out.
+    """
     parts: list[list[np.ndarray]] = [[] for _ in counts]
     for c in np.flatnonzero(counts.sum(axis=0)):
         samples = rng.permutation(np.flatnonzero(labels == c))

@@ -111,9 +111,12 @@ def _sides(claim: Claim) -> Iterable[sympy.Expr]:
 
 
 def start_values(claim: Claim, names: Iterable[str], needed: set[str], values: Mapping[str, float]) -> dict[str, float]:
-    """Allowed values, by name: the given ones, else usual ones with step sizes so small that hypotheses hold, if any
-    are, or else others at which fewer fail. What runs alone have is left out unless it is given or the right side needs
-    it."""
+    """Return allowed values, by name, at which the calculator starts.
+
+    They are the given ones, else usual ones with step sizes so small that hypotheses hold, if any are, or else others
+    at which fewer fail. Quantities that runs alone have are left out unless they are given or the right side needs
+    them.
+    """
     usual = {
         n: float(values.get(n, _usual(QUANTITIES[n])))
         for n in names

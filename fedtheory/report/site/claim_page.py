@@ -296,8 +296,10 @@ def _compared(one: Claim, other: Claim) -> tuple[Difference, ...]:
 
 
 def figures_of(ref: str, folder: Path) -> list[Path]:
-    """The pictures of a claim in a folder, by their names: those that begin with its ref, or with its id and no other
-    edition; of a picture that is there as SVG and as PNG, the SVG.
+    """List the pictures of a claim in a folder, by their names.
+
+    They begin with its ref, or with its id and no other edition. Of a picture that is there as SVG and as PNG, the SVG
+    is taken.
 
     >>> figures_of("fast.thm1@main", Path("nowhere"))
     []

@@ -143,8 +143,11 @@ def tightness_in_short(ref: str) -> str:
 
 
 def instances(ref: str) -> list[dict[str, Any]]:
-    """The published instances' files of a claim: the one that refutes it first, then those that violate what it
-    needs; each with ``command``, which judges it afresh, and ``file``."""
+    """List the published instances' files of a claim: the one that refutes it first, then those that violate what it
+    needs.
+
+    Each has ``command``, which judges it afresh, and ``file``.
+    """
     folder = papers()[name].folder if (name := ref.partition(".")[0]) in papers() else None
     if folder is None:
         return []
