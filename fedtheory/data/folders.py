@@ -23,10 +23,10 @@ def own_folder(name: str) -> Path:
 
 
 def folders(name: str, inner: Iterable[str] = (), bare: bool = True) -> list[Path]:
-    """List the folders that are searched, in order: FEDTHEORY_DATA and its subfolder ``name``, the system's, the user's
-    cache.
+    """List the folders that are searched, in their order.
 
-    Each is followed by its folders ``inner``, which the official archive makes.
+    They are FEDTHEORY_DATA and its subfolder ``name``, the system's and the user's cache. Each is followed by its
+    folders ``inner``, which the official archive makes.
 
     Args:
         name: of the data set.

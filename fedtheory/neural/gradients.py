@@ -25,7 +25,7 @@ from .packed import Batches, one_loss, reduced
 TRIAL_PAIRS = 8
 TRIALS = 2
 FILLED_TO = 16
-"""Multiple of samples to which batches are cut that are not used whole.
+"""Number of samples of which batches keep a multiple when they are cut to the samples in use.
 
 A library of convolutions prepares itself anew for every size.
 """

@@ -32,7 +32,7 @@ CACHED = 2**16
 """The most bytes of the iterates of one call with Gaussian noise, so that they and what is computed of them stay in a
 cache."""
 AT_ONCE = 8 * CACHED
-"""The size of a call without noise, where a call takes longer than its rounds."""
+"""The most bytes of the iterates of one call without noise, where a call takes longer than its rounds."""
 KEYS = 4 * CACHED
 """The most bytes of the keys of the noise of the rounds of one call."""
 
