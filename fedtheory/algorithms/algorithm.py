@@ -320,8 +320,10 @@ class Algorithm(ABC):
         )
 
     def check(self, clients: int, participation: Participation) -> None:
-        """Raise ``ValueError`` if a kind of round cannot run on so many clients, brought by this process; or if kinds
-        of round differ in parts that remember something: whose would the memory be?"""
+        """Raise ``ValueError`` if a kind of round cannot run on so many clients, brought by this process.
+
+        Kinds of round must not differ in parts that remember something: whose would the memory be?
+        """
         for uniform in self.own_cohorts:
             uniform.check(clients)
         for kind in self.client_rounds:
@@ -335,7 +337,7 @@ class Algorithm(ABC):
         return (Fraction(1, clients),) * clients
 
     def number(self, name: str) -> Any:
-        """The algorithm's number of this name as it is kept, exactly; ``None`` where it has none."""
+        """Return the algorithm's number of this name as it is kept, exactly; ``None`` where it has none."""
         return getattr(self, name, None)
 
     @abstractmethod

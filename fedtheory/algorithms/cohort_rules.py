@@ -112,7 +112,7 @@ class GroupSelection(Selection):
         """Return the rates r (replicas, groups) float64, from the numbers a (replicas, groups) of available clients."""
 
     def after(self, rates: Tensor, received: Tensor, round: int, memory: Memory) -> Memory:
-        """The memory after a round with these rates and so many clients of each group, (replicas, groups)."""
+        """Return the memory after a round with these rates and numbers of clients of each group, (replicas, groups)."""
         return {}
 
     @kept_there

@@ -21,7 +21,7 @@ from .entry import Entry
 from .folders import own_folder
 
 Progress = Callable[[str, int, int], None]
-"""Called with what is downloaded, the bytes there are, and the bytes there will be (0 where that is not known)."""
+"""Function of what is downloaded, the bytes there are, and the bytes there will be (0 where that is not known)."""
 
 _TIMEOUT = 300  # seconds for one command
 _SILENCE = (30, 60)  # seconds to wait for a connection, and for the next bytes

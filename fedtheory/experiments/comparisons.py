@@ -281,7 +281,7 @@ def value(cell: Cell) -> Decimal:
 
 
 def beside(cell: Cell, other: Cell) -> str:
-    """Two cells in words: what they share, then what each has of its own."""
+    """Write two cells in words: what they share, then what each has of its own."""
     shared = {k: v for k, v in cell.labels.items() if other.labels.get(k) == v and k != "measure"}
     hidden = {**cell.table.labels} if cell.table is other.table else {}
     common = ", ".join(f"{k} {v}" for k, v in shared.items() if k not in hidden)

@@ -328,7 +328,7 @@ def _choices(kept: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def at_least(count: int, chances: Sequence[float]) -> float:
-    """The probability that at least so many of independent events happen.
+    """Compute the probability that at least ``count`` of independent events happen.
 
     >>> at_least(1, [0.5, 0.5])
     0.75

@@ -71,7 +71,7 @@ class ExperimentFile:
 
 
 def with_values(content: Mapping[str, Any], values: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """The content with these values at these dotted keys, and without what is of several settings.
+    """Return the content with these values at these dotted keys, and without the keys of several settings.
 
     Raises:
         ValueError: a key that does not lead into a table of the file, or a value where a table has to stand.

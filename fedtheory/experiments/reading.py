@@ -147,7 +147,7 @@ def _models(annotation: Any) -> Iterator[Any]:
 
 
 def spelled(place: Place) -> str:
-    """A place as it is written: entries of lists by number, from 0.
+    """Write a place as errors do: entries of lists by number, from 0.
 
     >>> spelled(("rows", 2, "kind"))
     'rows[2].kind'

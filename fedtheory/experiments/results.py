@@ -193,7 +193,7 @@ def runs_of(content: Mapping[str, Any]) -> set[tuple[str, int]]:
 
 
 def summary(values: Sequence[list[float]], inside: Sequence[list[float]]) -> dict[str, Any]:
-    """Mean and deviation over all runs of a statistic, and what they are of.
+    """Compute mean and deviation of a statistic over all runs, and say what they are of.
 
     Args:
         values: of each seed, those of its replicas.

@@ -1,4 +1,4 @@
-"""Many units, over any executor: what fails is told and the others go on, a lost worker loses nothing."""
+"""Runs of many units, over any executor: a unit that fails stops no other, and a lost worker loses nothing."""
 
 from __future__ import annotations
 

@@ -278,7 +278,7 @@ class Federation(ABC):
         return {}
 
     def exact_squared_constants(self) -> dict[str, Fraction]:
-        """The squares of those of ``constants`` on all of R^D whose squares are known as Fractions."""
+        """Return the squares of the ``constants`` on all of R^D whose squares are known as Fractions."""
         return {}
 
     def identity(self, server: bool = False) -> bytes:

@@ -84,7 +84,7 @@ def check_convex(hessians: np.ndarray, mean: np.ndarray) -> None:
 
 
 def check_noise(gradient_noise: float, noise: str, server_noise: float = 0.0) -> None:
-    """Refuse what is no noise."""
+    """Raise ``ValueError`` unless the arguments describe a law of noise."""
     for name, level in {"gradient_noise": gradient_noise, "server_noise": server_noise}.items():
         if not 0 <= level < float("inf"):
             raise ValueError(f"{name} = {level}: allowed is a finite number >= 0")

@@ -28,7 +28,7 @@ BLOCK = 2**21
 
 
 class Part(ABC):
-    """Rows of products that are made by themselves, so that their steps can be made before those of others."""
+    """Products of some rows, made by themselves, so that their steps can be made before those of others."""
 
     @abstractmethod
     def product(self, rows: Tensor) -> Tensor:

@@ -186,7 +186,7 @@ class Logistic(ConvexFederation):
         return result
 
     def training_accuracy(self, x: Tensor) -> Tensor:
-        """(1/M) sum_i (1/n_i) #{s : the largest of the scores w_c . a_s is that of y_s}, (replicas,) float64.
+        """Compute (1/M) sum_i (1/n_i) #{s : the largest of the scores w_c . a_s is that of y_s}, (replicas,) float64.
 
         Of equal scores the first class counts as the largest, so W = 0 puts every row in class 0. A row whose scores
         overflow is classified wrong. Rows are counted in whole numbers: the accuracy depends on nothing but them,

@@ -24,7 +24,9 @@ _TRIAL_STEPS = 2
 
 
 def measured_footprint(net: Network, training: LocalTraining, x: Tensor, limit: int) -> tuple[int, Footprint]:
-    """The bytes that one client's local training takes, and the footprint, by those of two clients and an evaluation.
+    """Measure the bytes that one client's local training takes, and the footprint.
+
+    The footprint follows from runs of one and of two clients and an evaluation.
 
     Raises:
         ValueError: as ``check_one``.

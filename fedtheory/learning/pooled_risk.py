@@ -150,7 +150,7 @@ def number_of_tables(sources: Sequence[Source]) -> int:
 
 
 def check_ties(ties: str) -> None:
-    """Refuse what is none of ``TIES``."""
+    """Raise ``ValueError`` unless ``ties`` is one of ``TIES``."""
     if ties not in TIES:
         raise ValueError(f"ties = {ties!r}: allowed is {', '.join(TIES)}")
 

@@ -30,7 +30,7 @@ def advance(
     low: Array,
     high: Array,
 ) -> None:
-    """Fill in what is known of the runs before each round after round 0, given the sums of answers.
+    """Fill in the moments of runs before each round after round 0, given the sums of answers.
 
     Args:
         share: (rounds, states, answers, sums), the probability of who is there and of the answers, given the sums.

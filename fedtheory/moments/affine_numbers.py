@@ -1,5 +1,5 @@
-"""Numbers that are affine in a state and in noise, with exact coefficients: what is computed with them shows whether
-it is affine too.
+"""Numbers that are affine in a state and in noise, with exact coefficients. Computing with them shows whether a step is
+affine.
 
 An array of them has the face of a tensor as far as affine operations go: +, -, * and / by numbers, sum, mean,
 indexing, ``torch.where`` by who takes part. Each of these is carried out on the coefficients, so where a computation

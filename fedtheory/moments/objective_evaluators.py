@@ -1,5 +1,7 @@
-"""Evaluators of what is about the objective: how much heterogeneity costs, its weights and noises, gradients along a
-run; and of the gaps and averages that runs end with."""
+"""Evaluators of quantities about the objective: the cost of heterogeneity, weights and noises, gradients along a run.
+
+Also of the gaps and averages that runs end with.
+"""
 
 from __future__ import annotations
 

@@ -387,7 +387,7 @@ def initial_state(setting: Setting, exact: bool = False) -> np.ndarray:
 
 
 def spread_over_participation(setting: Setting, state: np.ndarray) -> np.ndarray:
-    """Return the recursion's start from that of the algorithm.
+    """Spread the algorithm's start over the states of participants with a memory, each times its probability.
 
     It is the same in every state of participants with a memory, times its probability.
     """

@@ -13,8 +13,10 @@ def in_a_row(module: nn.Module) -> TypeGuard[nn.Sequential]:
 
 
 def watched(module: nn.Module) -> bool:
-    """Whether something besides its class's ``forward`` is done when a module is called: hooks, such as those of weight
-    normalisation, or a ``forward`` of its own."""
+    """Whether calling a module does more than its class's ``forward``.
+
+    Hooks do, such as those of weight normalisation, or a ``forward`` of its own.
+    """
     hooks = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
     return any(getattr(module, name, None) for name in hooks) or "forward" in vars(module)
 

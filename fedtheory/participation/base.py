@@ -71,7 +71,7 @@ class Participation(ABC):
 
     @abstractmethod
     def check(self, clients: int) -> None:
-        """Raise ``ValueError`` if the process cannot run on so many clients."""
+        """Raise ``ValueError`` if the process cannot run on this number of clients."""
 
     def init(self, keys: Keys) -> Any:
         """The state before round 0. For a process without memory, the keys themselves.

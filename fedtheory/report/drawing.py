@@ -1,4 +1,4 @@
-"""Figure files: one TOML file a figure, with its kind and its data; what draws them, and what is written.
+"""Figure files: one TOML file a figure, with its kind and its data; reading, drawing and writing of figures.
 
 paper = "fast"
 title = "Theorem 1 on two clients"       # in lists

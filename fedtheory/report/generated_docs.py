@@ -58,7 +58,7 @@ def generated(paper: str, rows: Sequence[Row]) -> str:
 
 
 def verdicts(paper: str) -> str:
-    """The verdicts of a paper's statements, what is printed and our own apart."""
+    """Write the verdicts of a paper's statements, printed ones and our own apart."""
     card = published_rows()
     claims = [claim for claim in all_claims() if claim.paper == paper and claim.ref in card]
     lines = ["## Verdicts", "", VERDICTS_READ]

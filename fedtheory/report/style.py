@@ -184,8 +184,10 @@ DPI, COLOURS = 128, 128
 
 @styled(**{"svg.hashsalt": "fedtheory"})
 def save(figure: Figure, path: Path) -> None:
-    """Write the figure whole or not at all, as PNG or SVG; the same figure gives the same file. A PNG is cut down to so
-    many colours, the same from one drawing to the next."""
+    """Write the figure whole or not at all, as PNG or SVG; the same figure gives the same file.
+
+    A PNG is cut down to a fixed number of colours, the same from one drawing to the next.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     buffer, kind = io.BytesIO(), path.suffix[1:]
     without: dict[str, Any] = {"Date": None} if kind == "svg" else {"Software": None}

@@ -104,7 +104,7 @@ class Checkpoints:
             self._save(next_round, state)
 
     def finish(self, rounds: int, state: State) -> None:
-        """Write what is left, unless a finished run was only loaded."""
+        """Write the rows that are left, unless a finished run was only loaded."""
         if self.pending:
             self._save(rounds + 1, state)
 

@@ -34,9 +34,11 @@ class Loss(Observer):
 
 @dataclass(frozen=True)
 class Evaluation(Observer):
-    """Loss and accuracy of x_r on clients' points, without dropout: ``test_loss`` and ``test_accuracy``, the means over
-    the clients that have such points; ``test_accuracy_worst``, that of the worst client; ``test_accuracy_spread``, the
-    standard deviation over them. A point whose scores are not finite is classified wrong.
+    """Observer of loss and accuracy of x_r on clients' points, without dropout.
+
+    ``test_loss`` and ``test_accuracy`` are the means over the clients that have such points. ``test_accuracy_worst`` is
+    that of the worst client, and ``test_accuracy_spread`` the standard deviation over them. A point whose scores are
+    not finite is classified wrong.
 
     With groups also ``test_accuracy_group_0``, ..., the means over each group's clients, and the worst of these and
     their standard deviation, ``test_accuracy_worst_group`` and ``test_accuracy_group_spread``.

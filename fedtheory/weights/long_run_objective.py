@@ -28,7 +28,7 @@ from .exact_moments import long_run_weight
 
 
 def implied_objective(participation_probability: object, aggregation_weight: object = 1.0) -> np.ndarray:
-    """phi_n = p_n omega_n / sum_m p_m omega_m: what constant weights minimise.
+    """Compute phi_n = p_n omega_n / sum_m p_m omega_m, the objective of constant weights.
 
     With omega_n = 1 this is the average over all clients (absent ones counting as 0); with omega_n = 1/p_n, the known
     statistics, phi_n = 1/N.
@@ -56,7 +56,7 @@ def implied_objective(participation_probability: object, aggregation_weight: obj
 
 
 def fedau_objective(participation_probability: object, cutoff: float) -> np.ndarray:
-    """phi_n proportional to 1 - (1-p_n)^K: what FedAU minimises under Bernoulli participation.
+    """Compute phi_n proportional to 1 - (1-p_n)^K, the objective of FedAU under Bernoulli participation.
 
     Participation in round t is independent of the weight, and the weight tends to (1 - (1-p_n)^K) / p_n.
 
@@ -85,8 +85,9 @@ def known_statistics_objective(participation_probability: object) -> np.ndarray:
 
 
 def average_participating_objective(participation_probability: object) -> np.ndarray:
-    r"""phi_n proportional to E[I_n / sum_m I_m], for clients that take part independently: the average over whoever
-    takes part, a round without participants changing nothing.
+    r"""Compute phi_n proportional to E[I_n / sum_m I_m], for clients that take part independently.
+
+    This is the objective of the average over the participants, where a round without participants changes nothing.
 
     With R_n the number of other participants, E[I_n / sum_m I_m] = p_n E[1 / (1 + R_n)] =
     p_n \int_0^1 prod_{m != n} (1 - p_m + p_m x) dx. The integrand is a polynomial of degree N-1, so N/2 Gauss-Legendre

@@ -189,13 +189,13 @@ def in_proportion(counts: np.ndarray, labels: np.ndarray, rng: np.random.Generat
 
 
 def check_seed(seed: int) -> None:
-    """Refuse what is no integer >= 0."""
+    """Raise ``ValueError`` unless the seed is an integer >= 0."""
     if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
         raise ValueError(f"seed = {seed}: allowed is an integer >= 0")
 
 
 def check_count(name: str, count: int, most: int | None = None, what: str = "") -> None:
-    """Refuse what is no integer >= 1, or more than there is of something."""
+    """Raise ``ValueError`` unless the count is an integer >= 1, and no more than there is of something."""
     if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1:
         raise ValueError(f"{name} = {count}: allowed is an integer >= 1")
     if most is not None and count > most:

@@ -184,7 +184,7 @@ def along(statement: Claim, setting: SettingPart, places: np.ndarray, stated: Ma
 
 
 def chosen_setting(statement: Claim, setting: SettingPart, rounds: int, stated: Mapping[str, Any]) -> Setting:
-    """The setting with what a statement chooses for so many rounds."""
+    """Return the setting with a statement's choices for so many rounds."""
     made = setting.built()
     for _ in range(CHOOSING):
         own = statement.at(made, rounds=rounds, **stated).quantities

@@ -1,4 +1,4 @@
-"""The pages of printed tables and of experiments: what is printed, and what our runs give in its place."""
+"""Pages of printed tables and of experiments: the printed numbers, and those of our runs."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class TablePage:
 
     @property
     def cells(self) -> list[tuple[str, str]]:
-        """The labels of each cell that others do not share, and what is printed."""
+        """The labels of each cell that others do not share, and its printed text."""
         return [(cell.where or "all", cell.text or "nothing") for cell in self.table.cells]
 
 

@@ -75,7 +75,7 @@ def formula(latex: str) -> Markup:
 
 
 def symbol(name: str) -> Markup:
-    """A name that has no letter, as it is written in code."""
+    """Write a name that has no letter as it is written in code."""
     return Markup('<math><mtext class="code">{}</mtext></math>').format(name)
 
 

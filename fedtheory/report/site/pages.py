@@ -60,7 +60,7 @@ def render(template: str, **content: Any) -> str:
 
 
 def number(value: Any) -> str:
-    """A number as pages show it; what is none, or no number, in words.
+    """Write a number as pages show it; a missing one, or a value that is no number, in words.
 
     >>> number(0.00123456789), number(None), number(True), number(3), number("nan")
     ('0.00123457', 'not known', 'yes', '3', 'not known')
