@@ -28,8 +28,11 @@ from .server_step import Momentum, Plain
 
 @dataclass(frozen=True)
 class Fast(Algorithm):
-    """See ``fast``. Exactly one of ``snapshot_period``, ``fixed_probability`` and ``adaptivity`` is not ``None``;
-    numbers keep an exact value where one was given."""
+    """FAST with checked parameters, see ``fast``.
+
+    Exactly one of ``snapshot_period``, ``fixed_probability`` and ``adaptivity`` is not ``None``. Numbers keep an exact
+    value where one was given.
+    """
 
     cohort: int
     local_lr: StepSize
@@ -58,6 +61,7 @@ class Fast(Algorithm):
 
     @property
     def periodic(self) -> bool:
+        """Whether snapshots come at a fixed period."""
         return self.snapshot_period is not None
 
     @property

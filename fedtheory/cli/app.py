@@ -1,4 +1,4 @@
-"""What the commands share: the application, and options that several take."""
+"""The application, and options that several commands take."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ class Commands(TyperGroup):
     """A group whose help says the whole first sentence of each command."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands with the whole first sentence of each."""
         rows = [(name, self.commands[name].get_short_help_str(1000)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl(rows)

@@ -1,4 +1,4 @@
-"""What the exit statuses of all commands mean (docs/exit-statuses.md), and how errors become one of them."""
+"""Exit statuses of all commands (docs/exit-statuses.md), and how errors become one of them."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _without_reader() -> int:
 
 
 def _drop_output() -> None:
-    """What standard output still holds must not be tried again when Python ends."""
+    """Drop what standard output still holds, so that Python does not try it again at its end."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -36,12 +36,12 @@ def digest(files: Sequence[Path]) -> str:
 
 
 def key_of(content: str, options: Mapping[str, object]) -> str:
-    """What the arrays parsed from this content under these options are kept under."""
+    """Return the key of the arrays that are parsed from this content under these options."""
     return hashlib.sha256(json.dumps([VERSION, content, options], sort_keys=True).encode()).hexdigest()
 
 
 def parsed_once(name: str, key: str, parse: Callable[[], Arrays]) -> Arrays:
-    """What ``parse`` returns, from the cache if it is there; otherwise it is parsed and kept.
+    """Return the arrays of ``parse`` from the cache if they are there; otherwise parse and keep them.
 
     The arrays are memory-mapped copy-on-write: writing to them changes memory, never the file. If the cache cannot be
     written, the arrays are returned as they are.

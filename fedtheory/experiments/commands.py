@@ -22,7 +22,7 @@ from .work_units import Unit, finished, seconds, units_of
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How files are run.
+    """Options of running files.
 
     Attributes:
         store: where runs are kept.
@@ -48,7 +48,7 @@ class RunOptions:
     device: str | None = None
 
     def executors(self) -> MakeExecutor | None:
-        """What runs the units; ``None`` for this process.
+        """Return the executor of the units; ``None`` for this process.
 
         Raises:
             ValueError: both workers and a scheduler, a number below 0, or a scheduler that does not answer.
@@ -62,7 +62,7 @@ class RunOptions:
 
 @dataclass
 class Report:
-    """What became of files.
+    """Report on the run of files.
 
     Attributes:
         contents: the results of each file, those of all its units that are done.
@@ -213,7 +213,7 @@ def _replaced(path: Path, kept: Mapping[str, Any]) -> str:
 
 
 def _kept(units: Iterable[Unit]) -> Outcome:
-    """What a store has of units: one that is damaged, or another experiment's, hides no other."""
+    """Return what a store has of units: one that is damaged, or another experiment's, hides no other."""
     outcome = Outcome()
     for unit in units:
         try:
@@ -233,9 +233,10 @@ def _tell(path: Path, outcome: Outcome, report: Report) -> None:
 
 
 def _of(path: Path, text: str) -> str:
-    """What is said of a file, which it names."""
+    """Name the file in a text about it, unless it does already."""
     return text if str(path) in text else f"{path}: {text}"
 
 
 def unique(texts: Iterable[str]) -> list[str]:
+    """Drop repeated texts and keep the order."""
     return list(dict.fromkeys(texts))

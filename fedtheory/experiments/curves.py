@@ -26,11 +26,11 @@ from .reading import Listed, Strict, read_toml
 from .table_checks import Finding
 
 MEAN_NOISE, SHOWN = 1e-4, 12
-"""In per cent: what float32 and the means of evaluation batches add to a mean; so many cells are written out."""
+"""Error of a mean by float32 and by means of evaluation batches, in per cent; the most cells that are written out."""
 
 
 class Word(Strict):
-    """What a part of a file's name says.
+    """Meaning of a part of a file's name.
 
     Attributes:
         group: of the pattern.
@@ -118,12 +118,13 @@ class Curve:
     digest: str
 
     def statistic(self) -> str:
+        """Write mean and deviation as the tables print them."""
         return f"{self.mean:.2f}±{self.deviation:.1f}"
 
 
 @dataclass
 class Compared:
-    """What the curves say of the printed numbers.
+    """Comparison of the curves with the printed numbers.
 
     Attributes:
         agree: how many cells are the statistic of a curve of their labels.
@@ -142,13 +143,13 @@ class Compared:
 
 
 def read_rule(paper: str, root: Path | None = None) -> Curves | None:
-    """How a paper's published curves are read; ``None`` if there are none."""
+    """Read the rule by which a paper's published curves are read; ``None`` if there are none."""
     path = (root or folder()) / paper / "curves.toml"
     return read_toml(path, Curves) if path.exists() else None
 
 
 def archive_path(rule: Curves) -> Path:
-    """Where the archive is.
+    """Find the archive.
 
     Raises:
         FileNotFoundError: it is not in ``FEDTHEORY_DATA``.
@@ -243,7 +244,7 @@ def copies(curves: Sequence[Curve]) -> list[list[Curve]]:
 
 
 def to_json(paper: str, compared: Compared, path: Path) -> dict[str, Any]:
-    """What was computed, with the archive that it was computed from."""
+    """Return the comparison as plain content, with the archive that it was computed from."""
     return {
         "paper": paper,
         "archive": path.name,
@@ -310,7 +311,7 @@ def _copies(kept: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _choices(kept: Mapping[str, Any]) -> Iterator[Finding]:
-    """Where several runs of one setting are published: which of them was printed."""
+    """Yield the finding on which of several published runs of a setting was printed."""
     several = kept["several"]
     if several:
         highest = sum(_printed(each) >= max(c["mean"] for c in each["curves"]) - 0.006 for each in several)
@@ -327,7 +328,7 @@ def _choices(kept: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def at_least(count: int, chances: Sequence[float]) -> float:
-    """The probability that at least so many of independent events happen.
+    """Compute the probability that at least ``count`` of independent events happen.
 
     >>> at_least(1, [0.5, 0.5])
     0.75

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 ASIDE = ("grid", "called", "variants", "search", "likeness")
-"""Of a file's keys those that no setting has."""
+"""Keys of a file that no setting has."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class ExperimentFile:
         return found
 
     def label(self, key: str) -> str:
-        """What a key of the grid is called: by the file, or its last word."""
+        """Return the label of a key of the grid: as the file calls it, or its last word."""
         return str(self.content.get("called", {}).get(key, {}).get("label", key.rpartition(".")[2]))
 
     def _texts_and_values(self, key: str) -> list[tuple[str, Any]]:
@@ -71,7 +71,7 @@ class ExperimentFile:
 
 
 def with_values(content: Mapping[str, Any], values: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """The content with these values at these dotted keys, and without what is of several settings.
+    """Return the content with these values at these dotted keys, and without the keys of several settings.
 
     Raises:
         ValueError: a key that does not lead into a table of the file, or a value where a table has to stand.

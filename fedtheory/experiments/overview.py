@@ -22,7 +22,7 @@ that are kept here of the same file; `--missing` leaves out those that are. Tabl
 
 
 def overview(root: Path | None = None) -> str:
-    """The list, as Markdown."""
+    """Write the list, as Markdown."""
     root = root or folder()
     papers = sorted(path.name for path in root.iterdir() if any(path.glob("*.toml")))
     return "\n".join([HEAD, *(line for paper in papers for line in _paper(paper, root))]) + "\n"
@@ -86,7 +86,7 @@ def _row(path: Path, experiment: Experiment) -> str:
 
 
 def _run(path: Path) -> tuple[str, str, str, str]:
-    """What was run, the time taken, commits and data."""
+    """Return what was run, the time taken, commits and data."""
     kept = published(path)
     if not kept.exists():
         return "no", "-", "-", "-"
@@ -97,7 +97,7 @@ def _run(path: Path) -> tuple[str, str, str, str]:
 
 
 def duration(seconds: float) -> str:
-    """Seconds in words.
+    """Write seconds in words.
 
     >>> duration(59.6), duration(600), duration(9000)
     ('60 s', '10 min', '2.5 h')
@@ -108,7 +108,7 @@ def duration(seconds: float) -> str:
 
 
 def _chosen(path: Path, experiment: Experiment) -> Iterator[str]:
-    """What the paper leaves out, and why it was chosen so."""
+    """Yield lines on what the paper leaves out, and why it was chosen so."""
     if experiment.checked.chosen:
         yield f"`{path.stem}`, what the paper leaves open:"
         yield ""

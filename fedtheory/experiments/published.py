@@ -1,4 +1,4 @@
-"""What is published beside an experiment file: read, checked, and compared with runs that are made again."""
+"""Published results beside an experiment file: read, checked, and compared with runs that are made again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Number = Annotated[float, BeforeValidator(_number)]
 
 
 class Numbers(Strict):
-    """A statistic of a setting."""
+    """Numbers of a statistic of a setting."""
 
     mean: Number
     deviation: Number
@@ -52,7 +52,7 @@ def _flat(groups: Iterable[Any]) -> list[float]:
 
 
 class Row(Strict):
-    """A setting."""
+    """Row of a setting."""
 
     name: str
     labels: dict[str, str]
@@ -82,7 +82,7 @@ class Row(Strict):
 
 
 class Kept(Strict):
-    """The file."""
+    """Content of the file of published results."""
 
     file: str
     sha256: str
@@ -102,7 +102,7 @@ class Kept(Strict):
 
 
 def read_kept(path: Path, experiment: Experiment) -> dict[str, Any] | None:
-    """What is published of an experiment file, checked; ``None`` if nothing is.
+    """Read and check the published results of an experiment file; ``None`` if there are none.
 
     Raises:
         ValueError: it is damaged, or is of this very file but has runs or statistics that the file does not ask for.
@@ -123,6 +123,7 @@ def read_kept(path: Path, experiment: Experiment) -> dict[str, Any] | None:
 
 
 def damaged(text: str) -> str:
+    """Say that published results are damaged, and what is allowed."""
     return (
         f"{text}\nthe results that are published there are damaged: allowed is the file as --publish wrote it, or none"
     )
@@ -142,7 +143,7 @@ def _check_asked(content: Mapping[str, Any], experiment: Experiment) -> None:
 
 
 def new_runs(kept: Mapping[str, Any], results: Iterable[Mapping[str, Any]], where: tuple[Path, Path]) -> list[Any]:
-    """The results that are not published yet.
+    """Return the results that are not published yet.
 
     Args:
         where: the published file, and the store of the results.
@@ -168,7 +169,7 @@ def new_runs(kept: Mapping[str, Any], results: Iterable[Mapping[str, Any]], wher
 
 
 def _differences(row: Mapping[str, Any], run: Mapping[str, Any]) -> list[str]:
-    """In words, what one run gave otherwise than its setting's published row says."""
+    """Say in words where one run differs from its setting's published row."""
     (seed,) = run["seeds"]
     place, found = row["seeds"].index(seed), []
     for name, numbers in run["statistics"].items():

@@ -42,7 +42,7 @@ def read_toml(path: str | Path, model: type[M]) -> M:
 
 
 def parse_toml(content: bytes, name: str, model: type[M]) -> M:
-    """The same of a file's bytes; ``name`` is what errors call it.
+    """Parse and check a file's bytes, as ``read_toml`` does a file; ``name`` is what errors call it.
 
     >>> class Run(Strict):
     ...     rounds: int
@@ -65,7 +65,7 @@ def parse_toml(content: bytes, name: str, model: type[M]) -> M:
 
 
 def explained(error: ValidationError, name: str, model: Any, lines: Mapping[Place, int] | None = None) -> str:
-    """What is wrong, a line for each place: its key, what is allowed, the nearest name."""
+    """Explain an error with a line for each place: its key, what is allowed, the nearest name."""
     said = [_sentence(each, name, lines or {}, model) for each in _causes(error.errors())]
     return "\n".join(dict.fromkeys(said))
 
@@ -147,7 +147,7 @@ def _models(annotation: Any) -> Iterator[Any]:
 
 
 def spelled(place: Place) -> str:
-    """A place as it is written: entries of lists by number, from 0.
+    """Write a place as errors do: entries of lists by number, from 0.
 
     >>> spelled(("rows", 2, "kind"))
     'rows[2].kind'
@@ -164,8 +164,9 @@ _INLINE = re.compile(r"""[{,]\s*([A-Za-z0-9_-]+)\s*=""")
 
 
 def line_numbers(text: str) -> dict[Place, int]:
-    """Where the keys of a TOML text stand, by path; lines count from 1. Keys of inline tables that stand on one line
-    with their own key are found too.
+    """Find the lines of the keys of a TOML text, by path; lines count from 1.
+
+    Keys of inline tables that stand on one line with their own key are found too.
 
     >>> line_numbers('a = 1\\n[[b]]\\nc = {d = 2}\\n[[b]]')
     {('a',): 1, ('b',): 2, ('b', 0): 2, ('b', 0, 'c'): 3, ('b', 0, 'c', 'd'): 3, ('b', 1): 4}

@@ -35,7 +35,7 @@ Scalar = bool | int | float | str
 
 
 class RunPlan(Strict):
-    """How long, how often, and what is watched.
+    """Plan of the runs: how long, how often, and what is watched.
 
     Attributes:
         rounds: of each run.
@@ -107,7 +107,7 @@ class Variant(Strict):
 
 
 class Called(Strict):
-    """What a key of the grid, and its values, are called in settings' names and labels.
+    """Names of a key of the grid, and of its values, in settings' names and labels.
 
     Attributes:
         label: instead of the key's last word.
@@ -173,7 +173,7 @@ class Search(Strict):
 
 
 class ExperimentBase(Strict):
-    """What a file has besides its three parts."""
+    """Entries of a file besides its three parts."""
 
     paper: str = ""
     title: str
@@ -238,6 +238,7 @@ class Experiment(ExperimentFile):
 
     @property
     def plan(self) -> RunPlan:
+        """The plan of the runs."""
         return self.checked.run  # type: ignore[no-any-return]
 
     def points(self) -> list[Point]:
@@ -259,7 +260,7 @@ class Experiment(ExperimentFile):
         return next((likeness.by[0] for likeness in self.checked.likeness if likeness.by), "")
 
     def on_device(self, device: str) -> Experiment:
-        """The same, to be run on another device."""
+        """Return this experiment, to be run on another device."""
         run = {**self.content["run"], "device": device}
         return replace(self, content={**self.content, "run": run})
 

@@ -126,7 +126,7 @@ NESTED = {
     "Participation": "process", "Module": "model", "FlatModel": "model", "Partition": "partition",
     "Scheme": "partition", "Dataset": "dataset", "Augmentation": "augmentation",
 }  # fmt: skip
-"""By the class that an argument is annotated with, the family that stands there in a file."""
+"""Families that stand in a file for an argument, by the class that the argument is annotated with."""
 
 
 @functools.cache
@@ -162,8 +162,9 @@ def logistic(
 
 
 def make(family: str, content: Any) -> Any:
-    """What a part of this family stands for: its kind called with its arguments, of which the parts are made first; a
-    name alone is a kind without arguments.
+    """Make a part of this family: call its kind with its arguments, of which the parts are made first.
+
+    A name alone is a kind without arguments.
 
     >>> make("process", {"kind": "Uniform", "cohort": 2}).cohort
     2
@@ -179,7 +180,7 @@ def call(kind: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
 
 
 def annotated(kind: Callable[..., Any]) -> dict[str, Any]:
-    """What each argument of a kind is annotated with."""
+    """Return the annotation of each argument of a kind."""
     function = kind.__init__ if inspect.isclass(kind) else kind
     return get_type_hints(function, None, _Names(getattr(function, "__globals__", {})))
 
@@ -203,7 +204,7 @@ def _argument(annotation: Any, value: Any) -> Any:
 
 
 class _Names(dict[str, Any]):
-    """What annotations speak of; what a module imports for type checkers alone is anything, but for processes."""
+    """Names in annotations; a name that a module imports for type checkers alone is anything, but for processes."""
 
     def __missing__(self, name: str) -> Any:
         if name == "Participation":

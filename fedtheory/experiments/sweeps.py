@@ -1,4 +1,4 @@
-"""Many units, over any executor: what fails is told and the others go on, a lost worker loses nothing."""
+"""Runs of many units, over any executor: a unit that fails stops no other, and a lost worker loses nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from . import schema
 from .work_units import OutOfTime, Unit, estimate, perform, units_of
 
 RETRIES = 5
-"""So many times workers may be lost before a unit counts as failed."""
+"""The number of times that workers may be lost before a unit counts as failed."""
 LOST = ("BrokenProcessPool", "KilledWorker", "CancelledError", "FutureCancelledError", "FutureLostError")
 """Names of the errors that say that a worker was lost, not that its work failed."""
 
@@ -26,7 +26,7 @@ MakeExecutor = Callable[[], Executor]
 
 @dataclass
 class Outcome:
-    """What became of units.
+    """Outcome of units.
 
     Attributes:
         results: by unit.
@@ -39,6 +39,7 @@ class Outcome:
     waiting: list[Unit] = field(default_factory=list)
 
     def add(self, other: Outcome) -> None:
+        """Add the outcome of other units."""
         self.results |= other.results
         self.failed |= other.failed
         self.waiting += other.waiting

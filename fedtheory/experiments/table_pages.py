@@ -41,12 +41,13 @@ def pages(root: Path | None = None) -> dict[Path, str]:
 
 
 def page_name(table: Table) -> str:
+    """Name the page of a table."""
     edition = "" if table.edition == "main" else f"{table.edition}."
     return f"{edition}table{table.number}.md"
 
 
 def figure_name(path: Path) -> str:
-    """Where the curves of an experiment file are drawn, beside its results.
+    """Name the figure of an experiment file's curves, which lies beside its results.
 
     >>> figure_name(Path("fast/table2.toml"))
     'table2.png'
@@ -117,7 +118,7 @@ def _cells(likeness: Likeness, rows: Sequence[Beside]) -> Iterator[str]:
 
 
 def number(mean: float, deviation: float) -> str:
-    """As tables print it.
+    """Write mean and deviation as tables print them.
 
     >>> number(71.4, 1.26), number(71.4, float("nan"))
     ('71.40 ± 1.26', '71.40')
@@ -158,7 +159,7 @@ def _order(pairs: Sequence[Ranked]) -> Iterator[str]:
 
 
 def share(confidence: float) -> str:
-    """In per cent, cut where it is nearly sure.
+    """Write a confidence in per cent, cut where it is nearly sure.
 
     >>> share(0.99999), share(0.5), share(1e-6)
     ('> 99.9%', '50.0%', '< 0.1%')

@@ -27,13 +27,13 @@ from .construction import observers, setting, statistics
 from .grid import ExperimentFile, Point, with_values
 
 CHECKPOINTS = 20
-"""So many in a run, unless the file says how often."""
+"""The number of checkpoints of a run, unless the file says how often."""
 CLOCK = 5.0
-"""Seconds between notes of the time that a unit has taken."""
+"""The seconds between notes of the time that a unit has taken."""
 
 
 class OutOfTime(Exception):
-    """The budget is spent; the unit's checkpoints stay."""
+    """Error of a spent budget; the unit's checkpoints stay."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +58,12 @@ class Unit:
 
     @property
     def name(self) -> str:
+        """The name of the unit: experiment, setting and seed."""
         return f"{self.experiment}, {self.point}, seed {self.seed}"
 
     @property
     def result_path(self) -> Path:
+        """The path of the unit's result."""
         return Path(self.folder) / "result.json"
 
 
@@ -90,7 +92,7 @@ def seeded(content: Mapping[str, Any], seed: int, name: str) -> Mapping[str, Any
 
 
 def folder_name(name: str) -> str:
-    """A name that a file system takes; different names stay different.
+    """Return a name that a file system takes; different names stay different.
 
     >>> folder_name("q=1|2, local_lr=0.1")
     'q=1_2,local_lr=0.1-6dc10ce1'
@@ -148,7 +150,10 @@ def finished(unit: Unit) -> dict[str, Any] | None:
 
 
 def asked_for(content: Mapping[str, Any]) -> dict[str, Any]:
-    """What decides a unit's numbers: the content without titles, reasons, seeds of others, and what costs time only."""
+    """Return the content that decides a unit's numbers.
+
+    It lacks titles, reasons, seeds of others, and what costs time only.
+    """
     words = ("title", "paper", "reproduces", "likeness", "chosen", "labels")
     asked = {key: value for key, value in content.items() if key not in words}
     aside = ("seeds", "checkpoint_every", "device")
@@ -209,7 +214,7 @@ def curves(content: Mapping[str, Any], rows: Mapping[str, np.ndarray]) -> dict[s
 
 
 class Clock:
-    """Notes how long a unit has run, in all its attempts, and on which commits, and stops it at the deadline.
+    """Clock of how long a unit has run, in all its attempts, and on which commits; it stops the unit at the deadline.
 
     Args:
         path: where the time is kept.
@@ -265,7 +270,7 @@ def commit() -> str:
 
 
 def data_copy(federation: Any) -> str:
-    """Which copy of which data a federation is of; empty for one that is made up."""
+    """Name the data of a federation and which copy they are; empty for data that are made up."""
     dataset = getattr(federation, "dataset", None)
     if dataset is None:
         return ""

@@ -1,4 +1,4 @@
-"""Where a federation computes, and in which precision."""
+"""Devices and floating-point precisions of computations."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from torch import Tensor
 
 
 class Placeable(Protocol):
+    """Protocol of objects whose tensors can be put on a device, in a precision."""
+
     def _place(self, device: torch.device, dtype: torch.dtype) -> None:
         """Put its tensors there."""
 
@@ -24,7 +26,7 @@ DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
 def find_device(device: str | torch.device = "auto") -> torch.device:
-    """The device called so: "auto" is CUDA where there is one, else the CPU.
+    """Return the device of this name: "auto" is CUDA where there is one, else the CPU.
 
     Raises:
         ValueError: there is no such device here; what there is is named.
@@ -43,7 +45,7 @@ def find_device(device: str | torch.device = "auto") -> torch.device:
 
 
 def device_name(device: torch.device) -> str:
-    """What a run's record calls the device.
+    """Name the device for a run's record.
 
     >>> device_name(torch.device("cpu"))
     'cpu'
@@ -52,7 +54,7 @@ def device_name(device: torch.device) -> str:
 
 
 def fetched(values: Sequence[Tensor]) -> list[np.ndarray]:
-    """Tensors of numbers that float64 has exactly, in main memory: a device is waited for once.
+    """Fetch tensors of numbers that float64 has exactly into main memory; a device is waited for once.
 
     >>> fetched([torch.ones(2), torch.zeros(1, 1)])
     [array([1., 1.], dtype=float32), array([[0.]], dtype=float32)]
@@ -105,7 +107,7 @@ def find_dtype(dtype: str | torch.dtype | None, default: torch.dtype) -> torch.d
 
 
 def placed(federation: P, device: torch.device | str, dtype: torch.dtype | str) -> P:
-    """A copy with its tensors on that device, in that precision.
+    """Return a copy with its tensors on that device, in that precision.
 
     Raises:
         ValueError: there is no such device here, or it is another precision than float32 and float64.

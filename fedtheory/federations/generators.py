@@ -19,7 +19,7 @@ def random_quadratic(
     noise: str = "two-point",
     seed: int = 0,
 ) -> Quadratic:
-    """A common-Hessian federation that has exactly the constants asked for.
+    """Draw a common-Hessian federation that has exactly the constants asked for.
 
     The Hessian is diagonal with eigenvalues spaced evenly in the logarithm from ``strong_convexity`` to
     ``smoothness``, both attained; the clients' gradients at x* = 0 are Gaussian, centred, and scaled so that the

@@ -145,7 +145,7 @@ class Network(Evaluated):
         self._footprints: dict[Any, tuple[int, Footprint]] = {}  # by way of training, of all copies
 
     def _check_model(self) -> int:
-        """How many classes the model tells apart; ``ValueError`` if it does not take the data."""
+        """Return how many classes the model tells apart; raise ``ValueError`` if it does not take the data."""
         few = samples_of(self.dataset, self._rows[:2], self.dtype, self.augmentation is not None)
         classes = self.model.check(few.of(torch.arange(len(few))[None])[0], few.labels)
         if classes < self.dataset.classes:
@@ -233,7 +233,7 @@ class Network(Evaluated):
         return done.models, {name: _widened(value, state[name]) for name, value in done.state.items()}
 
     def choose(self, training: LocalTraining, x: Tensor) -> Network:
-        """With the path that is fastest for batches of this size, by a trial on a few clients."""
+        """Choose the path that is fastest for batches of this size, by a trial on a few clients."""
         if self.path != "auto" or (self.batch_size is None and self.unbiased):
             return self
         if self.model.statistics:  # what batches change is followed pair by pair
@@ -254,7 +254,7 @@ class Network(Evaluated):
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """With the worker processes, if there are to be any."""
+        """Run the worker processes meanwhile, if there are to be any."""
         if self.workers == 0 or self._device.type != "cpu":
             yield
             return
@@ -265,8 +265,10 @@ class Network(Evaluated):
                 self._working = None
 
     def footprint(self, training: LocalTraining, x: Tensor, limit: int) -> Footprint:
-        """Measured on two steps of one client and of two, once for each way of training; draws and evaluation are
-        counted."""
+        """Measure the memory on two steps of one client and of two, once for each way of training.
+
+        Draws and evaluation are counted.
+        """
         way = replace(training, lr=0.0), self.path, self.workers, x.dtype, x.device
         if way not in self._footprints:
             self._footprints[way] = measured_footprint(self, training, x, limit)
@@ -275,8 +277,10 @@ class Network(Evaluated):
         return found
 
     def server_gradient(self, x: Tensor, replica_ids: Tensor, seed: int, round: int) -> Tensor:
-        """The gradient of the mean loss over a minibatch of the server's own points, (replicas, D): unbiased for the
-        loss on those points. The server draws as one more client, with the number after the last one's.
+        """Compute the gradient of the mean loss over a minibatch of the server's own points, (replicas, D).
+
+        It is unbiased for the loss on those points. The server draws as one more client, with the number after the last
+        one's.
 
         Raises:
             ValueError: the server holds no points.
@@ -291,7 +295,7 @@ class Network(Evaluated):
         return gradients(self.model, x, batches, self.path, self.precision)[1]
 
     def of_holder(self, holder: int, replica_ids: Tensor, seed: int, round: int) -> Pairs:
-        """Pairs of one client, or of the server, whose number is the one after the last client's."""
+        """Return pairs of one client, or of the server, whose number is the one after the last client's."""
         count, holders = len(replica_ids), len(self._starts) - 1
         client = torch.full_like(replica_ids, holder)
         replica = torch.arange(count, device=replica_ids.device)
@@ -301,8 +305,8 @@ class Network(Evaluated):
         return Pairs(client, replica, replica_ids, offsets, seed, round, _known={"sizes": sizes})
 
     def visits(self, pairs: Pairs, first: int, steps: int) -> Visits:
-        """Which of ``samples`` each pair uses in the steps ``first`` to ``first + steps - 1``, and the keys of what is
-        drawn besides."""
+        """Return the ``samples`` that each pair uses in the steps ``first`` to ``first + steps - 1``, and the keys of
+        other draws."""
         return self._drawn(pairs, self._batches, first, steps)
 
     def _drawn(self, pairs: Pairs, batches: Minibatches, first: int, steps: int) -> Visits:

@@ -1,4 +1,4 @@
-"""What a network says of its points in evaluation: exact losses and gradients, and accuracies."""
+"""Exact losses and gradients of a network, and its accuracies, in evaluation mode."""
 
 from __future__ import annotations
 
@@ -27,9 +27,11 @@ T = TypeVar("T")
 
 
 class kept(Generic[T]):
-    """A property computed once for a device and precision, and shared by all copies of a network there. It is kept
-    beside the network: one that held its own copies would be freed by a search for cycles only, and its points are
-    large."""
+    """Property that is computed once for a device and precision, and shared by all copies of a network there.
+
+    It is kept beside the network: one that held its own copies would be freed by a search for cycles only, and its
+    points are large.
+    """
 
     def __init__(self, compute: Callable[[Any], T]) -> None:
         self.compute, self.name = compute, compute.__name__
@@ -142,7 +144,7 @@ class Evaluated(ExactFederation):
 
     @kept
     def _weights(self) -> Tensor:
-        """Of each point in F."""
+        """The weight of each point in F."""
         sizes = self.sizes
         return (1.0 / (self.clients * sizes.to(torch.float64))).repeat_interleave(sizes)
 
@@ -167,7 +169,7 @@ class Evaluated(ExactFederation):
         return holders_means(right & losses.isfinite(), holder, sizes).mean(1)
 
     def _present(self, pairs: Pairs) -> Iterator[tuple[slice, Samples]]:
-        """For each holder that takes part: its span of pairs and its points."""
+        """Yield the span of pairs and the points of each holder that takes part."""
         for i, (start, stop) in enumerate(pairwise(pairs.offsets.tolist())):
             if stop > start:
                 yield slice(start, stop), some(self.samples, slice(self._starts[i], self._starts[i + 1]))

@@ -1,4 +1,4 @@
-"""How much memory a network's training and evaluation take, measured on a trial."""
+"""Memory of a network's training and evaluation, measured on a trial."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ _TRIAL_STEPS = 2
 
 
 def measured_footprint(net: Network, training: LocalTraining, x: Tensor, limit: int) -> tuple[int, Footprint]:
-    """The bytes that one client's local training takes, and the footprint, by those of two clients and an evaluation.
+    """Measure the bytes that one client's local training takes, and the footprint.
+
+    The footprint follows from runs of one and of two clients and an evaluation.
 
     Raises:
         ValueError: as ``check_one``.
@@ -54,11 +56,11 @@ def measured_footprint(net: Network, training: LocalTraining, x: Tensor, limit: 
 
 
 def check_one(one: int, limit: int) -> None:
-    """``ValueError`` if one client's training needs more than ``limit``."""
+    """Raise ``ValueError`` if one client's training needs more than ``limit``."""
     if one > limit:
         raise ValueError(f"memory_limit = {limit}: the training of one client needs {one} bytes; allowed is more")
 
 
 def _as_clients(net: Network, pairs: Pairs) -> Pairs:
-    """The same pairs without the server's place."""
+    """Return the pairs without the server's place."""
     return replace(pairs, offsets=pairs.offsets[: net.clients + 1])

@@ -10,12 +10,12 @@ from ..neural.flat import FlatModel
 
 
 def some(samples: Samples, rows: slice) -> Samples:
-    """Those of the samples, as views."""
+    """Return the samples in these rows, as views."""
     return Samples(samples.features[rows], samples.labels[rows], samples.mean, samples.std)
 
 
 def weighted_gradient(model: FlatModel, x: Tensor, samples: Samples, weights: Tensor, batch: int) -> Tensor:
-    """The gradient of sum_s w_s l_s(x) at each of x (n, D), for weights (N,): (n, D); 0 in running statistics.
+    """Compute the gradient of sum_s w_s l_s(x) at each of x (n, D), for weights (N,): (n, D); 0 in running statistics.
 
     ``batch`` samples at a time are held in memory.
     """

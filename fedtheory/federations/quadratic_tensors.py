@@ -1,5 +1,7 @@
-"""A quadratic federation's numbers as tensors, where the simulation computes: made when it first does, since exact
-moments ask for none of them."""
+"""Tensors of a quadratic federation's numbers, where the simulation computes.
+
+They are made when it first computes, since exact moments ask for none of them.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from .hessians import Products
 
 
 class Placed:
-    """What ``Quadratic`` computes with, from what it knows."""
+    """Tensors that ``Quadratic`` computes with, made from its exact numbers."""
 
     if TYPE_CHECKING:  # the federation's
         tilted: bool
@@ -55,7 +57,7 @@ class Placed:
 
     @cached_property
     def products(self) -> Products:
-        """Those of the Hessians."""
+        """Products with the clients' Hessians."""
         return self._given_products.to(*self._where)
 
     @cached_property

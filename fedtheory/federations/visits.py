@@ -1,4 +1,4 @@
-"""Which of its points a client uses in each step of a visit; drawn by (seed, replica, client, round, step)."""
+"""Minibatches of a client's points in each step of a visit, drawn by (seed, replica, client, round, step)."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ SAMPLINGS = ("independent", "shuffled", "one pass")
 
 @dataclass(frozen=True, eq=False)
 class Minibatches:
-    """How clients take batches of B points from the ones they hold.
+    """Rule by which clients take batches of B points from the ones they hold.
 
     - "independent": each point of each batch is drawn uniformly from the client's n points, independently of all
       others. A batch's gradient is then unbiased given all that was before, as theorems assume.
     - "shuffled": a visit goes through the client's points in random order, and through them again in another random
       order when it has used them all; a batch takes the next B.
-    - "one pass": as "shuffled", but the visit ends when every point was used once: after ceil(n / B) steps, the last
-      one on what is left, or after the steps that the algorithm asks for if these are fewer. So a pass over PyTorch's
-      ``DataLoader(shuffle=True)`` goes.
+    - "one pass": as "shuffled", but the visit ends when every point was used once, after ceil(n / B) steps, the last
+      one on what is left. It ends earlier if the algorithm asks for fewer steps. A pass over PyTorch's
+      ``DataLoader(shuffle=True)`` does likewise.
 
     Attributes:
         sizes: (holders,) int64, the points of each holder, >= 1; the clients, and perhaps the server after them.
@@ -46,7 +46,7 @@ class Minibatches:
         return self.sizes.cpu().numpy()
 
     def to(self, device: torch.device) -> Minibatches:
-        """The same with its sizes on another device."""
+        """Return this rule with its sizes on another device."""
         moved = Minibatches(self.sizes.to(device), self.batch_size, self.sampling)
         moved.__dict__["known_sizes"] = self.known_sizes
         return moved
@@ -58,8 +58,9 @@ class Minibatches:
             raise ValueError(f"sampling = {self.sampling!r}: allowed is one of {', '.join(SAMPLINGS)}")
 
     def of(self, pairs: Pairs, first: int, steps: int, dropout: bool, augmented: bool) -> Visits:
-        """What every pair uses in the steps ``first`` to ``first + steps - 1``: numbers of points among all holders',
-        and the keys of what is drawn besides.
+        """Draw the points of every pair in the steps ``first`` to ``first + steps - 1``.
+
+        Returns their numbers among all holders' points, and the keys of other draws.
 
         >>> pairs = Pairs.of(torch.ones(1, 2, dtype=torch.bool), torch.zeros(1).long(), seed=0, round=0)
         >>> visits = Minibatches(torch.tensor([3, 2]), 2, "one pass").of(pairs, 0, 2, dropout=False, augmented=False)

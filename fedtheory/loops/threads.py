@@ -1,4 +1,7 @@
-"""Work shared out among threads, for loops that let other threads run."""
+"""Division of work among threads, for loops that let other threads run.
+
+It replaces the plain call ``work(0, count)``.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,9 @@ from itertools import pairwise
 
 
 def shared_out(work: Callable[[int, int], object], count: int, threads: int, least: int = 1) -> None:
-    """Have ``work(first, last)`` done for spans that make up ``range(count)``: by this thread, and by others if there
-    are to be several ``threads`` and at least ``least`` for each.
+    """Do ``work(first, last)`` for spans that make up ``range(count)``, in several threads.
+
+    This thread works, and others do if there are to be several ``threads`` and at least ``least`` for each.
 
     >>> found = [0] * 10
     >>> def squares(first, last):

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Forms:
-    """F_i(x* + y) = (y - m_i)^T H_i (y - m_i) / 2, up to constants, in floats or in Fractions (dtype object).
+    """Quadratic forms of a federation about its optimum, in floats or in Fractions (dtype object).
+
+    They are F_i(x* + y) = (y - m_i)^T H_i (y - m_i) / 2, up to constants.
 
     Whole, ``blocks`` is () and d = D; by coordinates, ``blocks`` is (D,) and d = 1.
 
@@ -56,31 +58,34 @@ class Forms:
 
     @property
     def blocks(self) -> tuple[int, ...]:
+        """The shape of the axes of blocks: empty for the whole federation, (D,) by coordinates."""
         return self.hessian.shape[:-2]
 
     @property
     def dtype(self) -> np.dtype:
+        """The kind of number of the arrays."""
         return self.hessians.dtype
 
     def along(self, vectors: np.ndarray) -> np.ndarray:
-        """Vectors (..., D) as (..., *blocks, d)."""
+        """Reshape vectors (..., D) to (..., *blocks, d)."""
         turned = vectors if self.basis is None else vectors @ self.basis
         return turned[..., None] if self.blocks else turned
 
     def squares(self) -> dict[str, np.ndarray]:
-        """As ``squares``: the observables are sums over blocks."""
+        """Return the matrices of the observables as ``squares`` does. Each observable is a sum over blocks."""
         return squares(self.hessian)
 
 
 def squares(hessian: np.ndarray) -> dict[str, np.ndarray]:
-    """Forms A with y^T A y the observables |x - x*|^2, |grad F(x)|^2 and F(x) - F* at x = x* + y, (..., d, d)."""
+    """Return the matrices A of the observables y^T A y at x = x* + y, (..., d, d): |x - x*|^2, |grad F(x)|^2 and F(x) -
+    F*."""
     identity = np.broadcast_to(identity_like(hessian), hessian.shape)
     half: object = Fraction(1, 2) if hessian.dtype == object else 0.5
     return {"squared_distance": identity, "squared_gradient": product(hessian, hessian), "gap": hessian * half}
 
 
 def identity_like(matrix: np.ndarray) -> np.ndarray:
-    """The identity of the last axis, in floats or in Fractions."""
+    """Return the identity of the last axis, in floats or in Fractions."""
     size = matrix.shape[-1]
     if matrix.dtype != object:
         return np.eye(size)
@@ -88,12 +93,12 @@ def identity_like(matrix: np.ndarray) -> np.ndarray:
 
 
 def product(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Products of matrices (..., d, d); those of d = 1 are numbers."""
+    """Multiply matrices (..., d, d); those of d = 1 are numbers."""
     return one * other if one.shape[-1] == 1 else matrix_product(one, other)
 
 
 def whole(fed: Quadratic, exact: bool = False) -> Forms:
-    """The federation as it is given.
+    """Return the federation about its optimum as it is given.
 
     Raises:
         ValueError: F has no unique minimiser.
@@ -104,12 +109,12 @@ def whole(fed: Quadratic, exact: bool = False) -> Forms:
 
 
 def about_optimum(fed: Quadratic, points: np.ndarray, exact: bool) -> np.ndarray:
-    """p - x* for points p in Fractions, (number, D), in floats unless ``exact``."""
+    """Return p - x* for points p in Fractions, (number, D), in floats unless ``exact``."""
     return points - fed.exact_optimum if exact else fed.from_optimum(points)
 
 
 def by_coordinate(fed: Quadratic, exact: bool = False) -> Forms | None:
-    """The federation by coordinates that evolve alone; ``None`` where there are no such, or one only.
+    """Return the federation by coordinates that evolve alone; ``None`` where there are no such, or one only.
 
     Diagonal Hessians are taken as they are. A Hessian that all clients share is diagonalised, in floats only: its
     eigenvectors are irrational.
@@ -146,7 +151,7 @@ def by_coordinate(fed: Quadratic, exact: bool = False) -> Forms | None:
 
 
 def forms_of(setting: Setting, exact: bool = False) -> Forms:
-    """By coordinates where they evolve alone, else whole.
+    """Return the federation about its optimum, by coordinates if they evolve alone, else whole.
 
     Raises:
         ValueError: as ``whole``.

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from ..setting import Setting
 
 FEWEST = 5
-"""From so many dimensions on, a Hessian that all clients share is diagonalised."""
+"""The least dimension in which a Hessian that all clients share is diagonalised."""
 
 MOST_REFINED = 12
-"""So often approximate eigenvectors are refined; each time the digits double where eigenvalues are well apart."""
+"""The most refinements of approximate eigenvectors. Each one doubles the digits where eigenvalues are well apart."""
 
 
 def in_balls(setting: Setting) -> Forms:
@@ -68,8 +68,9 @@ def _along_eigenvectors(fed: Quadratic) -> Forms | None:
 
 
 def eigenvectors(hessian: arb_mat, near: np.ndarray) -> tuple[list[arb], arb_mat] | None:
-    """The eigenvalues of a symmetric matrix, ascending, and its eigenvectors of length 1 (columns), enclosed, from the
-    floats ``near`` it; ``None`` where two eigenvalues are not told apart.
+    """Enclose the eigenvalues of a symmetric matrix, ascending, and its eigenvectors of length 1 (columns).
+
+    The enclosures are found from the floats ``near`` them. Returns ``None`` where two eigenvalues are not told apart.
 
     With a vector v of length 1 and r = H v - w v there is an eigenvalue within |r| of w. Where the D intervals do not
     meet, each holds one; and v is within 2 |r|/g of the eigenvector, g the distance from w to the other eigenvalues.

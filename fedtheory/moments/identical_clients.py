@@ -18,9 +18,11 @@ from ..participation import Fixed, Participation, Uniform
 
 
 def averaged_noise(fed: Quadratic, kind: ClientRound, process: Participation) -> Fraction | None:
-    """E sum_i w_i^2 of the clients that take part in a round of this kind, the setting's participants being those of
-    ``process``; ``None`` unless clients are several identical ones, their models are averaged, and a fixed set or a
-    uniform cohort takes part.
+    """Return E sum_i w_i^2 of the clients that take part in a round of this kind; ``None`` where they do not act as
+    one.
+
+    The setting's participants are those of ``process``. The clients act as one if they are several identical ones,
+    their models are averaged, and a fixed set or a uniform cohort takes part.
 
     >>> from fedtheory.algorithms import fast
     >>> fed = Quadratic.common_hessian([0] * 1000, gradient_noise=1)

@@ -60,19 +60,19 @@ class LinearRound:
 
     @property
     def size(self) -> int:
-        """How many numbers the state has, with the last 1."""
+        """The number of entries of the state, with the last 1."""
         return self.increments.shape[-1]
 
     def mean_increment(self) -> np.ndarray:
-        """P = sum_a E[u_a] P_a, (*blocks, size, size)."""
+        """Compute P = sum_a E[u_a] P_a, (*blocks, size, size)."""
         return combined(self.first, self.increments)
 
     def in_balls(self) -> LinearRound:
-        """The same with increments in balls of the working precision."""
+        """Convert the increments to balls of the working precision."""
         return replace(self, increments=np.vectorize(lambda each: Ball(ball(each)), otypes=[object])(self.increments))
 
     def factors(self) -> tuple[np.ndarray, np.ndarray]:
-        """L_c and R_c with E z' z'^T = Z + sum_c L_c Z R_c^T + noise, each (number, *blocks, size, size)."""
+        """Return L_c and R_c with E z' z'^T = Z + sum_c L_c Z R_c^T + noise, each (number, *blocks, size, size)."""
         mean, identity = self.mean_increment(), np.eye(self.size, dtype=int).astype(self.increments.dtype)
         identity = np.broadcast_to(identity, mean.shape)
         partners = combined(self.second, self.increments)
@@ -80,7 +80,10 @@ class LinearRound:
         return left, np.concatenate([identity[None], mean[None], partners])
 
     def square_increment(self) -> np.ndarray:
-        """vec(Z) -> vec(E z' z'^T - Z), (size^2, size^2), row-major; the last entry of vec(Z) is 1. Without blocks."""
+        """Compute the map vec(Z) -> vec(E z' z'^T - Z), (size^2, size^2), row-major, without blocks.
+
+        The last entry of vec(Z) is 1.
+        """
         left, right = self.factors()
         # The sum of the Kronecker products of left and right.
         size, count = self.size, len(left)
@@ -90,7 +93,7 @@ class LinearRound:
         return operator
 
     def added_noise(self) -> np.ndarray:
-        """sum_ab E[u_a u_b] sum_s L_sa N_s L_sb^T, (*blocks, size, size)."""
+        """Compute sum_ab E[u_a u_b] sum_s L_sa N_s L_sb^T, (*blocks, size, size)."""
         added = np.zeros(self.increments.shape[1:], dtype=int).astype(self.increments.dtype)
         for noise in self.noises:
             second = self.second[np.ix_(noise.factors, noise.factors)]
@@ -99,14 +102,14 @@ class LinearRound:
         return added
 
     def about(self, point: np.ndarray) -> LinearRound:
-        """The same round for the state minus ``point``, (size - 1,), the last entry still 1."""
+        """Express the round for the state minus ``point``, (size - 1,), with the last entry still 1."""
         moved = self.increments.copy()
         moved[:, :, -1] = moved[:, :, -1] + self.increments[:, :, :-1] @ point
         return replace(self, increments=moved)
 
 
 def combined(weights: np.ndarray, arrays: np.ndarray) -> np.ndarray:
-    """sum_b w_..b A_b of the arrays (b, ...): ``np.tensordot(weights, arrays, axes=1)``, with fewer calls.
+    """Compute sum_b w_..b A_b of the arrays (b, ...): ``np.tensordot(weights, arrays, axes=1)``, with fewer calls.
 
     >>> combined(np.array([[1, 1], [0, 2]]), np.array([[3, 4], [5, 6]])).tolist()
     [[8, 10], [10, 12]]
@@ -117,11 +120,13 @@ def combined(weights: np.ndarray, arrays: np.ndarray) -> np.ndarray:
 
 
 def mean_map(round: LinearRound) -> np.ndarray:
-    """E z -> E z' of one round, (*blocks, size, size); the last row is exactly (0, ..., 0, 1)."""
+    """Return the map E z -> E z' of one round, (*blocks, size, size); the last row is exactly (0, ..., 0, 1)."""
     return np.eye(round.size, dtype=int).astype(round.increments.dtype) + round.mean_increment()
 
 
 def second_moment_map(round: LinearRound) -> np.ndarray:
-    """vec(Z) -> vec(Z') of one round, Z = E z z^T, (size^2, size^2), row-major; the last row is exactly
-    (0, ..., 0, 1)."""
+    """Return the map vec(Z) -> vec(Z') of one round, Z = E z z^T, (size^2, size^2), row-major.
+
+    The last row is exactly (0, ..., 0, 1).
+    """
     return np.eye(round.size**2, dtype=int).astype(round.increments.dtype) + round.square_increment()

@@ -46,39 +46,39 @@ class ChosenNoise:
     local_steps: int
 
     def powers(self) -> list[Any]:
-        """a^0, ..., a^(K-1)."""
+        """Return a^0, ..., a^(K-1)."""
         found = [self.factor * 0 + 1]
         while len(found) < self.local_steps:
             found.append(found[-1] * self.factor)
         return found
 
     def end_mean(self) -> Any:
-        """E of what the noises add to the mean of the last iterates."""
+        """The expectation of what the noises add to the mean of the last iterates."""
         return -self.local_lr * self.powers()[-1] * self.mean
 
     def end_variance(self) -> Any:
-        """Its variance."""
+        """The variance of what the noise adds to the end of local training."""
         *later, first = (power * power for power in self.powers())
         return self.local_lr * self.local_lr * (first * self.variance + self.later * sum(later))
 
     def sum_mean(self) -> Any:
-        """E of what the noises add to the mean of the clients' sums of gradients."""
+        """The expectation of what the noises add to the mean of the clients' sums of gradients."""
         return -(1 - self.powers()[-1]) * self.mean
 
     def sum_variance(self) -> Any:
-        """Its variance."""
+        """The variance of what the noise adds to the sum of local gradients."""
         *later, first = ((1 - power) * (1 - power) for power in self.powers())
         return first * self.variance + self.later * sum(later)
 
     def added_drift(self, start: Any) -> Any:
-        """What the mean of the first noise adds to the chosen clients' mean of sum_k E|y_{i,k} - y_0|^2."""
+        """Return what the mean of the first noise adds to the chosen clients' mean of sum_k E|y_{i,k} - y_0|^2."""
         moved = [(power * self.factor - 1) * start for power in self.powers()[:-1]]  # a^k y_0 - y_0, k = 1..K-1
         means = [-self.local_lr * power * self.mean for power in self.powers()[:-1]]
         return sum((2 * there * mean for there, mean in zip(moved, means, strict=True)), 0 * start)
 
 
 def chosen_noise(fed: Quadratic, kind: ClientRound, process: LargestNoise, exact: bool) -> ChosenNoise:
-    """The noise of a round in which ``process`` chooses.
+    """Return the noise of a round in which ``process`` chooses.
 
     Raises:
         ValueError: the clients are not identical ones on a line with two-point noise, or the algorithm does more than
@@ -107,7 +107,7 @@ def chosen_noise(fed: Quadratic, kind: ClientRound, process: LargestNoise, exact
 
 
 def as_one_client(local: LocalMaps, noise: ChosenNoise) -> LocalMaps:
-    """The maps of the mean of the chosen clients, as of a single one."""
+    """Return the maps of the mean of the chosen clients, as of a single one."""
     maps = local.maps[:1].copy()
     maps[0, 0, 1] = maps[0, 0, 1] + noise.end_mean()
     covariance = np.array([[[noise.end_variance()]]], dtype=local.noise.dtype)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..setting import Setting
 
 LONGEST = 8
-"""Rounds that are enumerated, at most."""
+"""The most rounds that are enumerated."""
 
 
 def is_one_sided(setting: Setting) -> bool:
@@ -31,8 +31,9 @@ def is_one_sided(setting: Setting) -> bool:
 
 
 def enumerated(setting: Setting, rounds: np.ndarray, exact: bool) -> tuple[np.ndarray, Any]:
-    """(rounds, 3): E|x_R - x*|^2, E|grad F(x_R)|^2 and the sum of the latter over the rounds before, at each R; and
-    |grad F(x_0)|^2. In Fractions if ``exact``.
+    """Enumerate the errors at each R, (rounds, 3), and |grad F(x_0)|^2; in Fractions if ``exact``.
+
+    The errors are E|x_R - x*|^2, E|grad F(x_R)|^2 and the sum of the latter over the rounds before.
 
     Raises:
         ValueError: clients are not on a line or weigh differently, participants or step sizes change, or rounds are

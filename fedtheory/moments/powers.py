@@ -11,8 +11,11 @@ TINY = np.finfo(float).tiny
 
 
 def squared(operator: np.ndarray) -> np.ndarray:
-    """Its product with itself. Columns that are 0, as in the end those of all that a run forgets, cost nothing; numbers
-    below the normal range count as 0, since arithmetic on them is slow."""
+    """Multiply an operator by itself.
+
+    Columns of zeros cost nothing; in the end, those of all that a run forgets are such. Numbers below the normal range
+    count as 0, since arithmetic on them is slow.
+    """
     live = operator.reshape(-1, operator.shape[-1]).any(0)
     if live.all():
         product = operator @ operator
@@ -25,7 +28,7 @@ def squared(operator: np.ndarray) -> np.ndarray:
 
 
 def apply_powers(operator: np.ndarray, exponents: np.ndarray, states: np.ndarray) -> np.ndarray:
-    """Each of the states moved on by its number of rounds (k,), by binary powers.
+    """Advance each of the states by its number of rounds (k,), by binary powers.
 
     >>> apply_powers(np.array([[0.5]]), np.array([0, 3]), np.array([[8.0], [8.0]])).tolist()
     [[8.0], [1.0]]
@@ -47,7 +50,8 @@ def _move(by: np.ndarray, whether: np.ndarray, states: np.ndarray) -> None:
 def at_horizons(
     first: np.ndarray, rest: np.ndarray, period: int, start: np.ndarray, observables: np.ndarray, rounds: np.ndarray
 ) -> np.ndarray:
-    """The observables (q, *blocks, n) of the state before each of the rounds, (q, len(rounds)), summed over blocks.
+    """Return the observables (q, *blocks, n) of the state before each of the rounds, (q, len(rounds)), summed over
+    blocks.
 
     Operators come as ``first`` in the rounds 0, period, 2 period, ..., else ``rest``. With P that of a period and a
     round's number p (m a + b) + f, p the period, an observable w is there
@@ -80,15 +84,16 @@ def at_horizons(
 
 
 LARGE = 64
-"""From so many numbers on, a system of equations costs less than the squares that it saves."""
+"""The least size at which solving a system of equations costs less than the squarings that it saves."""
 
 NOTHING = 1200
-"""Numbers below 2^-1074 are 0; so many binary digits less than a state's own are."""
+"""Binary digits below a state's own at which a number counts as 0, since floats below 2^-1074 are 0."""
 
 
 def settled(power: np.ndarray, times: np.ndarray, states: np.ndarray) -> np.ndarray:
-    """Move those of the states (k, n) to where ``times`` (k,) applications of ``power`` (n, n) lead that forget there
-    all that they began with; which of them, (k,) bool.
+    """Move the states that forget their start to where ``times`` (k,) applications of ``power`` (n, n) lead.
+
+    The states are (k, n). Returns the mask of those that moved, (k,) bool.
 
     Of a state (v, c, a), let c be what never changes and a sums over time, on which nothing depends:
 

@@ -17,16 +17,16 @@ from .linear_rounds import LinearRound
 
 @cache
 def triangle(size: int) -> tuple[np.ndarray, np.ndarray]:
-    """The rows and columns of the entries with i <= j, in their order, each (n,)."""
+    """Return the rows and columns of the entries with i <= j, in their order, each (n,)."""
     return np.triu_indices(size)
 
 
 SMALL = 8
-"""So many numbers of a state, in floats, are packed from the operator on all entries: fewer calls, then."""
+"""The largest state, in floats, whose operator is packed from the one on all entries, which takes fewer calls."""
 
 
 def packed(matrix: np.ndarray) -> np.ndarray:
-    """The entries (i, j) with i <= j of (..., s, s), (..., n).
+    """Pack (..., s, s) into its entries (i, j) with i <= j, (..., n).
 
     >>> packed(np.array([[1, 2], [2, 3]])).tolist()
     [1, 2, 3]
@@ -36,7 +36,7 @@ def packed(matrix: np.ndarray) -> np.ndarray:
 
 
 def unpacked(vector: np.ndarray) -> np.ndarray:
-    """The symmetric matrices (..., s, s) of (..., n).
+    """Unpack (..., n) into symmetric matrices (..., s, s).
 
     >>> unpacked(np.array([1, 2, 3])).tolist()
     [[1, 2], [2, 3]]
@@ -49,7 +49,7 @@ def unpacked(vector: np.ndarray) -> np.ndarray:
 
 
 def functional(form: np.ndarray) -> np.ndarray:
-    """w (..., n) with w . packed(Z) = sum_ij A_ij Z_ij for the form A (..., s, s) and every symmetric Z.
+    """Return w (..., n) with w . packed(Z) = sum_ij A_ij Z_ij for the form A (..., s, s) and every symmetric Z.
 
     >>> functional(np.array([[1, 2], [2, 3]])).tolist()
     [1, 4, 3]
@@ -61,13 +61,16 @@ def functional(form: np.ndarray) -> np.ndarray:
 
 
 def symmetric_moment_map(round: LinearRound) -> np.ndarray:
-    """packed(Z) -> packed(Z') of one round, Z = E z z^T, (*blocks, n, n); the last row is exactly (0, ..., 0, 1)."""
+    """Return the map packed(Z) -> packed(Z') of one round, Z = E z z^T, (*blocks, n, n).
+
+    The last row is exactly (0, ..., 0, 1).
+    """
     increment = symmetric_increment(round)
     return np.eye(increment.shape[-1], dtype=int).astype(increment.dtype) + increment
 
 
 def symmetric_increment(round: LinearRound) -> np.ndarray:
-    """packed(Z) -> packed(E z' z'^T - Z), (*blocks, n, n).
+    """Return the map packed(Z) -> packed(E z' z'^T - Z), (*blocks, n, n).
 
     With the factors L_c, R_c of the round, the row (i, j) is that of sum_kl sum_c L_c,ik R_c,jl Z_kl, where Z_kl and
     Z_lk are one number.
@@ -101,7 +104,8 @@ def symmetric_increment(round: LinearRound) -> np.ndarray:
 
 
 def _folded_in_balls(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """The same without noise from the factors (factors, s, s) of one block, by one product of matrices of balls."""
+    """Fold the operator without noise, from the factors (factors, s, s) of one block, by one product of matrices of
+    balls."""
     size = left.shape[-1]
     rows, columns = triangle(size)
     one, other = (ball_matrix(each.reshape(len(each), -1)) for each in (left, right))

@@ -92,7 +92,7 @@ def _whoever_shows_up(kind: Kind) -> bool:
 
 
 def layout_for(setting: Setting, forms: Forms | None) -> Layout | OwnLayout:
-    """What the state holds; by coordinates that evolve alone, that of one of them."""
+    """Return the layout of the state, or of one coordinate if they evolve alone."""
     layout = layout_of(setting)
     return replace(layout, dimension=1) if forms is not None and forms.blocks else layout
 
@@ -127,7 +127,7 @@ class Varying:
 
 
 MOST_VARYING = 10**5
-"""So many rounds that all differ are followed."""
+"""The most rounds that are followed if they all differ."""
 
 
 def timeline(
@@ -239,15 +239,19 @@ def _given(setting: Setting, one_round: Callable, exact: bool, forms: Forms | No
 
 
 def phase_settings(setting: Setting) -> list[Setting]:
-    """The setting of each phase, its participants fixed; the setting itself where nothing changes."""
+    """Return the setting of each phase, its participants fixed; the setting itself where nothing changes."""
     if not isinstance(setting.participation, Phases):
         return [setting]
     return [replace(setting, participation=Fixed(members)) for members in setting.participation.sets]
 
 
 def observed(plan: Timeline | Varying, start: np.ndarray, observables: np.ndarray, rounds: np.ndarray) -> np.ndarray:
-    """The observables (q, *blocks, n) of the state before each of ``rounds``, summed over blocks, (q, len(rounds)),
-    from the state ``start`` (*blocks, n) before round 0: as ``advance``, where it can be without the states."""
+    """Compute the observables (q, *blocks, n) of the state before each of ``rounds``, summed over blocks, (q,
+    len(rounds)).
+
+    The state begins as ``start`` (*blocks, n) before round 0. The result is that of ``advance``, without the states
+    where it can be.
+    """
     if isinstance(plan, Timeline) and len(plan.schedules) == 1 and not plan.cyclic and start.dtype != object:
         only = plan.schedules[0]
         return at_horizons(only.first, only.rest, only.period, start, observables, rounds)
@@ -260,7 +264,8 @@ def observed(plan: Timeline | Varying, start: np.ndarray, observables: np.ndarra
 
 
 def advance(plan: Timeline | Varying, start: np.ndarray, rounds: np.ndarray) -> np.ndarray:
-    """The state before each of ``rounds``, (*blocks, len(rounds), n), from ``start`` (*blocks, n) before round 0.
+    """Compute the state before each of ``rounds``, (*blocks, len(rounds), n), from ``start`` (*blocks, n) before round
+    0.
 
     By binary powers of one cycle's operator, so the cost grows with the logarithm of the horizon; in Fractions, whose
     digits grow with every product, and where all rounds differ, round by round.
@@ -284,7 +289,7 @@ def advance(plan: Timeline | Varying, start: np.ndarray, rounds: np.ndarray) -> 
 
 
 def _one_by_one(plan: Timeline | Varying, start: np.ndarray, rounds: np.ndarray, what: Callable) -> np.ndarray:
-    """``what`` is asked of the state before each of the rounds, (len(rounds), ...)."""
+    """Evaluate ``what`` at the state before each of the rounds, (len(rounds), ...)."""
     wanted, state = np.asarray(rounds).tolist(), start
     if isinstance(plan, Varying) and max(wanted) > MOST_VARYING:
         raise ValueError(f"rounds = {max(wanted)}: allowed are at most {MOST_VARYING} with step sizes by rule")
@@ -297,7 +302,7 @@ def _one_by_one(plan: Timeline | Varying, start: np.ndarray, rounds: np.ndarray,
 
 
 def operators(plan: Timeline | Varying) -> Iterator[np.ndarray]:
-    """Those of the rounds 0, 1, 2, ... for ever."""
+    """Yield the operators of the rounds 0, 1, 2, ... for ever."""
     if isinstance(plan, Varying):
         yield from map(plan.of_round, itertools.count())
         return

@@ -25,15 +25,17 @@ from .packed import Batches, one_loss, reduced
 TRIAL_PAIRS = 8
 TRIALS = 2
 FILLED_TO = 16
-"""Batches that are cut to what is used keep a multiple of so many samples, since a library of convolutions prepares
-itself anew for every size."""
+"""Number of samples of which batches keep a multiple when they are cut to the samples in use.
+
+A library of convolutions prepares itself anew for every size.
+"""
 _FASTEST: dict[tuple[object, ...], str] = {}
 
 
 def gradients(
     model: FlatModel, x: Tensor, batches: Batches, path: str = "auto", precision: str = "float32"
 ) -> tuple[Tensor, Tensor]:
-    """Losses (P,) and their gradients (P, D) at x (P, D), in training.
+    """Compute losses (P,) and their gradients (P, D) at x (P, D), in training mode.
 
     At the coordinates of running statistics, from ``model.trained`` on, the "gradient" is what the forward pass takes
     off them: x - gradient is their next value, whatever the step size.
@@ -59,7 +61,7 @@ def gradients(
 
 
 def one_by_one(model: FlatModel, x: Tensor, batches: Batches, precision: str = "float32") -> tuple[Tensor, Tensor]:
-    """The path "loop"."""
+    """Compute gradients by the path "loop"."""
     factors = model.factors(batches.keys, batches.features)
     losses, found = x.new_empty(len(x)), torch.empty_like(x)
     with model.training():
@@ -83,7 +85,10 @@ def one_gradient(
     factors: tuple[Tensor, ...],
     precision: str,
 ) -> tuple[Tensor, list[Tensor]]:
-    """The loss of one pair's batch, and its gradient by each trained parameter; ``factors`` are those of all pairs."""
+    """Compute the loss of one pair's batch, and its gradient by each trained parameter.
+
+    ``factors`` are those of all pairs.
+    """
     features, labels, weights = batches.features[pair], batches.labels[pair], None
     factors = tuple(each[pair] for each in factors)
     if batches.weights is not None and batches.counts is not None:
@@ -112,7 +117,7 @@ def _filled_up(batches: Batches) -> bool:
 
 
 def all_at_once(model: FlatModel, x: Tensor, batches: Batches, precision: str = "float32") -> tuple[Tensor, Tensor]:
-    """The path "vmap".
+    """Compute gradients by the path "vmap".
 
     Raises:
         ValueError: for a network with averaged running statistics, which torch.func does not move.
@@ -135,16 +140,19 @@ def all_at_once(model: FlatModel, x: Tensor, batches: Batches, precision: str = 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without the warnings that some layers are taken one pair after the other."""
+    """Silence the warnings that some layers are taken one pair after the other."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="There is a performance drop", category=UserWarning)
         yield
 
 
 def fastest(model: FlatModel, x: Tensor, batches: Batches, precision: str = "float32") -> str:
-    """The path that takes the least time for batches of this shape on this device, by a trial on at most
-    ``TRIAL_PAIRS`` pairs; for models of this description the answer is remembered for as long as the process lives,
-    so that runs in it that are to have the same bits have them, whatever else the machine does."""
+    """Return the path that takes the least time for batches of this shape on this device.
+
+    It is found by a trial on at most ``TRIAL_PAIRS`` pairs. For models of this description the answer is remembered as
+    long as the process lives. So runs in it that are to have the same bits have them, whatever else the machine
+    does.
+    """
     if model.mixes_samples and batches.weights is not None:  # other batches than these may be filled up
         return "loop"
     shapes = (

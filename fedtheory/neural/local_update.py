@@ -20,8 +20,11 @@ from .packed import Batches
 
 
 class Trained(NamedTuple):
-    """Models (P, D) after local training, what the solver remembers, and the loss of each batch before its step,
-    (P, K), 0 where a pair made no step."""
+    """Result of local training.
+
+    It has the models (P, D), the solver's state, and the loss of each batch before its step, (P, K), 0 where a pair
+    made no step.
+    """
 
     models: Tensor
     state: State
@@ -29,7 +32,7 @@ class Trained(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What local training is, but for where it starts and what it sees."""
+    """Local training apart from its start and its data."""
 
     model: FlatModel
     sizes: list[float]
@@ -44,7 +47,7 @@ class Task(NamedTuple):
         return self.solver == SGD() and self.proximal == 0
 
     def step(self, x: Tensor, start: Tensor, gradient: Tensor, size: float, state: State) -> tuple[Tensor, State]:
-        """The next x (P, D) and what the solver remembers."""
+        """Return the next x (P, D) and the solver's state."""
         trained = self.model.trained
         slopes = gradient[:, :trained]
         if self.proximal > 0:
@@ -69,7 +72,7 @@ def local_update(
     path: str = "auto",
     precision: str = "float32",
 ) -> Trained:
-    """Local training of P pairs from ``start`` (P, D), with steps of size ``lr`` (or one size for each step).
+    """Train P pairs locally from ``start`` (P, D), with steps of size ``lr`` (or one size for each step).
 
     ``proximal`` mu adds mu (x - start) to the gradient, before the solver sees it. ``state`` is what the solver
     remembers of each pair from earlier rounds; None starts anew. ``path`` and ``precision`` are those of ``gradients``.

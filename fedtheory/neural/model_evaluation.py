@@ -20,7 +20,7 @@ from .packed import laid_out, reduced
 def evaluate(
     model: FlatModel, x: Tensor, samples: Samples, batch: int | None = None, precision: str = "float32"
 ) -> tuple[Tensor, Tensor]:
-    """Mean loss and accuracy of each of x (replicas, D) on all samples, both (replicas,) float64.
+    """Compute mean loss and accuracy of each of x (replicas, D) on all samples, both (replicas,) float64.
 
     ``batch`` samples go through a network at a time, without dropout; batch norm uses its running statistics. The
     answer depends on ``batch`` only by rounding. None takes 64 where there are recurrent layers and 100 where there are
@@ -43,7 +43,8 @@ def evaluate(
 def per_sample(
     model: FlatModel, x: Tensor, samples: Samples, batch: int | None = None, precision: str = "float32"
 ) -> tuple[Tensor, Tensor]:
-    """Each sample's loss, (replicas, N) float64, and whether its label has the largest score, (replicas, N) bool."""
+    """Compute each sample's loss, (replicas, N) float64, and whether its label has the largest score, (replicas, N)
+    bool."""
     if compiled_logistic.covers(model, x, samples, None, precision):
         return compiled_logistic.per_sample(model, x, samples)
     losses = torch.empty(len(x), len(samples), dtype=torch.float64, device=x.device)
@@ -102,7 +103,7 @@ def _losses(model: FlatModel, scores: Tensor, labels: Tensor) -> Tensor:
 
 
 def points_at_once(model: FlatModel) -> int:
-    """How many samples are evaluated at once on a CPU."""
+    """Return the number of samples that are evaluated at once on a CPU."""
     layers = list(model.module.modules())
     if any(isinstance(each, nn.RNNBase) for each in layers):
         return 64

@@ -27,11 +27,11 @@ from .local_update import Trained, local_update
 
 _TRIM_THRESHOLD, _MMAP_MAX = -1, -4  # of mallopt(3)
 RESTARTS = 1
-"""How often a worker that was killed is replaced while it is on one task."""
+"""The number of times that a killed worker is replaced while it is on one task."""
 
 
 class WorkerError(RuntimeError):
-    """A worker failed, or was killed more often than ``RESTARTS``."""
+    """Error of a worker that failed, or was killed more often than ``RESTARTS``."""
 
 
 class Workers:
@@ -88,8 +88,10 @@ class Workers:
         state: State | None = None,
         **options: Any,
     ) -> Trained:
-        """As the function ``local_update``, which gives the same numbers where it has one thread
-        (``torch.set_num_threads(1)``); products by several threads may be rounded otherwise.
+        """Train locally as the function ``local_update``, in the worker processes.
+
+        The numbers are those of the function where it has one thread (``torch.set_num_threads(1)``). Products by
+        several threads may be rounded otherwise.
 
         Raises:
             ValueError: as there.

@@ -25,7 +25,8 @@ class BernoulliState(NamedTuple):
 
 @dataclass(frozen=True)
 class Bernoulli(AnySize):
-    """In every round client i takes part with probability p_i, independently of everything else.
+    """Independent participation: client i takes part with probability p_i in every round, independently of everything
+    else.
 
     E[N_i] = p_i, E[N_i N_j] = p_i p_j for i != j. The number of participants differs between rounds, and is 0 with
     probability prod_i (1 - p_i). Drawn probabilities are those given to within 2^-53.
@@ -49,6 +50,7 @@ class Bernoulli(AnySize):
 
     @property
     def deterministic(self) -> bool:
+        """Whether every probability is 0 or 1."""
         return all(p in (0, 1) for p in self.probabilities)
 
     def check(self, clients: int) -> None:

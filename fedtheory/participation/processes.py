@@ -14,7 +14,7 @@ from ..randomness import finalized, in_memory, refined, words
 from .base import Inclusion, Keys, Participation
 
 LARGEST_COUNT = 127
-"""Counts of draws are int8."""
+"""The largest count of draws, since counts are int8."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,7 @@ class Uniform(Participation):
 
     @property
     def deterministic(self) -> bool:
+        """Whether the participants are fixed; they are counted as random."""
         return False
 
     def check(self, clients: int) -> None:
@@ -74,7 +75,7 @@ class Uniform(Participation):
 
 @dataclass(frozen=True)
 class Fixed(Participation):
-    """The same clients in every round.
+    """Fixed participation: one set of clients takes part in every round.
 
     >>> Fixed([0, 2]).inclusion(3).first.tolist()
     [Fraction(1, 1), Fraction(0, 1), Fraction(1, 1)]
@@ -90,10 +91,12 @@ class Fixed(Participation):
 
     @property
     def cohort(self) -> int:
+        """The number of clients in the set."""
         return len(self.members)
 
     @property
     def deterministic(self) -> bool:
+        """Whether the participants are fixed; they always are."""
         return True
 
     def check(self, clients: int) -> None:
@@ -146,10 +149,12 @@ class Phases(Participation):
 
     @property
     def cohort(self) -> int:
+        """The number of clients in the first set."""
         return len(self.sets[0])
 
     @property
     def deterministic(self) -> bool:
+        """Whether the participants are fixed; they always are."""
         return True
 
     def phase(self, rounds: np.ndarray) -> np.ndarray:
@@ -168,7 +173,7 @@ class Phases(Participation):
         return Fixed(self.sets[int(self.phase(np.array(round)))]).step(state, round)
 
     def inclusion(self, clients: int) -> Inclusion:
-        """Of one phase alone; with several the moments differ between rounds.
+        """Compute the moments of one phase; with several phases they differ between rounds.
 
         Raises:
             ValueError: there are several phases.
@@ -188,7 +193,8 @@ class Phases(Participation):
 
 
 def smallest(scores: Tensor, count: int) -> Tensor:
-    """int8 indicator (..., columns) of the ``count`` smallest scores of each row; ties go to the lower column."""
+    """Return the int8 indicator (..., columns) of the ``count`` smallest scores of each row; ties go to the lower
+    column."""
     order = torch.argsort(scores, dim=-1, stable=True)[..., :count]
     return torch.zeros_like(scores, dtype=torch.int8).scatter_(-1, order, 1)
 

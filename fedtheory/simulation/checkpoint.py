@@ -91,7 +91,7 @@ class Checkpoints:
 
     @property
     def spacing(self) -> int | None:
-        """Rounds from one checkpoint to the next; ``None``: none are kept."""
+        """The rounds from one checkpoint to the next; ``None`` if none are kept."""
         return self.every if self.directory is not None else None
 
     def record(self, rows: Iterable[tuple[int, Row]]) -> None:
@@ -99,11 +99,12 @@ class Checkpoints:
         self.pending.extend(rows)
 
     def maybe_save(self, next_round: int, state: State) -> None:
+        """Save the state, if a checkpoint is due before this round."""
         if self.directory is not None and next_round % self.every == 0:
             self._save(next_round, state)
 
     def finish(self, rounds: int, state: State) -> None:
-        """Write what is left, unless a finished run was only loaded."""
+        """Write the rows that are left, unless a finished run was only loaded."""
         if self.pending:
             self._save(rounds + 1, state)
 
@@ -152,7 +153,7 @@ def _shape_of(state: State, name: str) -> tuple[int, ...]:
 
 
 def known_choices(directory: str | Path | None) -> dict[str, str] | None:
-    """What the run that is kept in ``directory`` has chosen by measured speed; ``None`` if there is none."""
+    """Read the choices by measured speed of the run that is kept in ``directory``; ``None`` if there is none."""
     tags = [] if directory is None else sorted(Path(directory).glob("replica-*/run.json"))
     found = _read_label(tags[0]).get("choices") if tags else None
     return found if isinstance(found, dict) else None

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 Keep = tuple[str | Path | None, int]
-"""Where checkpoints are kept, and the rounds between them."""
+"""The directory of checkpoints, and the rounds between them."""
 
 
 def simulate(
@@ -53,35 +53,35 @@ def simulate(
     """Simulate ``replicas`` independent runs of ``rounds`` rounds.
 
     Args:
-        record_every: rounds between recorded rows (default: rounds / 100, at least 1); the last round is always
+        record_every: rounds between recorded rows (default: rounds / 100, at least 1). The last round is always
             recorded, and sums, minima and maxima are accumulated in every round.
-        observers: what is watched, ``Observer`` objects or names of ``OBSERVERS``. By default ``squared_distance`` and
-            ``squared_gradient`` of convex federations (the latter costs a full gradient a round), and of networks
+        observers: what is watched, ``Observer`` objects or names of ``OBSERVERS``. By default, for convex federations
+            ``squared_distance`` and ``squared_gradient``, which costs a full gradient a round. For networks,
             ``Evaluation`` on test points in the recorded rounds. ``peaks`` are FAST's G_1 to G_3. Adaptive snapshots
             are always watched besides, see ``Run``.
         device: "auto" (CUDA where there is one, else the CPU), "cpu", "cuda", "cuda:1", ...
-        dtype: float32 or float64, by name or as torch has it; by default float64, for networks float32. Weights
-            are in float64 either way, and so are draws, but for Gaussian noise, of which float32 draws its own.
+        dtype: float32 or float64, by name or as torch has it; by default float64, for networks float32. Weights are in
+            float64 either way. So are draws, but for Gaussian noise, of which float32 draws its own.
         chunk: replicas that advance together (default: as many as ``memory_limit`` allows, up to a size at which more
             at once are no faster). Draws do not depend on it. A chunk for which a GPU has no memory is halved.
         pairs_at_once: (replica, client) pairs that train together (default: as many as ``memory_limit`` allows, of
             quadratics as many as stay in a processor's cache).
-        memory_limit: bytes that the simulation may hold besides the federation's data, with what is recorded; predicted
-            before the run, which is chunked accordingly (default: a quarter of what is free, rounded down to a power
-            of two, at most 4 GiB). Of networks a trial step is measured.
-        directory: where to keep checkpoints; an interrupted run continues from the last one. A second process waits
-            for the first, and then reads.
+        memory_limit: bytes that the simulation may hold besides the federation's data, with what is recorded. They are
+            predicted before the run, which is chunked accordingly; for networks, a trial step is measured. The default
+            is a quarter of what is free, rounded down to a power of two, at most 4 GiB.
+        directory: where to keep checkpoints; an interrupted run continues from the last one. A second process waits for
+            the first, and then reads.
         checkpoint_every: rounds between checkpoints (default: a tenth of the run).
         progress: called with (replica-rounds done, replica-rounds in all); ``True``: a bar with the time that is left.
             With an executor, after each chunk.
-        executor: of ``concurrent.futures``, threads, processes or machines, over which the chunks are spread, each with
-            a ``memory_limit`` of its own. Bits depend on ``chunk`` alone, which says how much there is to spread.
+        executor: of ``concurrent.futures``, threads, processes or machines. The chunks are spread over it, each with a
+            ``memory_limit`` of its own. Bits depend on ``chunk`` alone, which says how much there is to spread.
             Processes are sent the setting, so its parts must be such as can be sent.
 
     Raises:
-        ValueError: a count below 1, a directory that holds another run, an observer of what the setting does not have
-            (adaptive snapshots need a training accuracy), a device that is not there, too low a limit, another dtype
-            than float32 and float64, or a worker whose versions are others than here.
+        ValueError: a count below 1; a directory that holds another run; an observer of what the setting does not have
+            (adaptive snapshots need a training accuracy); a device that is not there; too low a limit; another dtype
+            than float32 and float64; or a worker whose versions are others than here.
     """
     counts = {
         "replicas": replicas,
@@ -166,12 +166,15 @@ def _elsewhere(versions: dict[str, str], plan: Plan, span: tuple[int, int], keep
 
 
 def _versions() -> dict[str, str]:
-    """What draws and iterates may depend on besides the plan."""
+    """Return the versions on which draws and iterates may depend besides the plan."""
     return {"torch": torch.__version__, "numpy": np.__version__, "fedtheory": __version__}
 
 
 def _store(plan: Plan, ids: Tensor, directory: str | Path | None, every: int) -> AbstractContextManager[Checkpoints]:
-    """Where a chunk is kept. What it must agree with takes a look at all data, and is not asked for in memory."""
+    """Open the checkpoints of a chunk.
+
+    The label that it must agree with takes a look at all data, and is not asked for in memory.
+    """
     return Checkpoints.open(directory, {} if directory is None else plan.label(ids), every)
 
 

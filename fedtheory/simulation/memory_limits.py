@@ -1,4 +1,4 @@
-"""How much of a simulation is held at once: replicas and pairs are chunked so that a stated limit is kept."""
+"""Memory limits: replicas and pairs are chunked so that a simulation keeps a stated limit."""
 
 from __future__ import annotations
 
@@ -36,8 +36,10 @@ _ROWS = 2  # of the size of what is recorded: in the segments, and put together
 
 
 def default_limit(device: torch.device) -> int:
-    """A quarter of the memory that is free where the simulation runs, at most ``LIMIT``; a power of two, so that small
-    differences of what is free change no run's chunks."""
+    """Return a quarter of the memory that is free where the simulation runs, at most ``LIMIT``.
+
+    It is a power of two, so that small differences of what is free change no run's chunks.
+    """
     if device.type == "cuda":
         free = torch.cuda.mem_get_info(device)[0]
     else:
@@ -81,6 +83,7 @@ class Needs:
 
     @classmethod
     def of(cls, plan: Plan, limit: int) -> Needs:
+        """Predict the needs of a plan under this limit."""
         fed, clients = plan.federation, plan.federation.clients
         one = State.initial(plan, torch.zeros(1, dtype=torch.int64, device=plan.device))
         cohorts = [own.cohort for own in plan.setting.algorithm.own_cohorts]
@@ -100,7 +103,8 @@ class Needs:
         return cls(need.base, need.pair, replica, recorded, chunk, most, need.together, drawn, ahead, Several.of(plan))
 
     def bytes(self, replicas: int, together: int, pairs: int) -> int:
-        """Of ``replicas``, of which so many advance ``together``, with so many ``pairs`` training at a time."""
+        """Return the bytes for ``replicas``, with ``together`` of them advancing at once and ``pairs`` training at a
+        time."""
         held = self.base + replicas * self.recorded + together * self.replica + pairs * self.pair
         return held + self.drawn_ahead(together)
 
@@ -111,7 +115,7 @@ class Needs:
 
 
 def settled(plan: Plan, known: Mapping[str, str] | None) -> Plan:
-    """The plan with all decided that is chosen by measured speed; as is ``known`` of a run that is taken up again."""
+    """Return the plan with all choices by measured speed made; those ``known`` of a resumed run are taken."""
     fed = plan.federation
     if known is not None:
         return replace(plan, federation=fed.with_choices(known))
@@ -122,8 +126,9 @@ def settled(plan: Plan, known: Mapping[str, str] | None) -> Plan:
 
 
 def chunks(plan: Plan, replicas: int, limit: int | None = None) -> tuple[int, int | None]:
-    """How many replicas advance together, and how many (replica, client) pairs train together: all (``None``), or a
-    power of two, which small differences of what was measured do not change.
+    """Choose the numbers of replicas that advance together and of (replica, client) pairs that train together.
+
+    Pairs are all (``None``), or a power of two, which small differences of what was measured do not change.
 
     Raises:
         ValueError: one pair of one replica, and what is recorded of all, need more than the limit.

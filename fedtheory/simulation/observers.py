@@ -1,4 +1,4 @@
-"""What is watched along a run: observers, each with what it needs and what it records."""
+"""Observers of theory: distances, gradients, gaps, accuracies, snapshots and peaks along a run."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class _Square(Observer):
 
 
 class SquaredDistance(_Square):
-    """|x_r - x*|^2."""
+    """Observer of |x_r - x*|^2."""
 
     names = ("squared_distance",)
 
@@ -58,7 +58,7 @@ class SquaredDistance(_Square):
 
 
 class SquaredGradient(_Square):
-    """|grad F(x_r)|^2; it costs a full gradient a round."""
+    """Observer of |grad F(x_r)|^2; it costs a full gradient a round."""
 
     names = ("squared_gradient",)
 
@@ -68,7 +68,7 @@ class SquaredGradient(_Square):
 
 @dataclass(frozen=True)
 class Gap(Observer):
-    """F(x_r) - F*; it costs the loss on all data a round."""
+    """Observer of F(x_r) - F*; it costs the loss on all data a round."""
 
     every: int = 1
     of_points = True
@@ -84,7 +84,7 @@ class Gap(Observer):
 
 @dataclass(frozen=True)
 class TrainingAccuracy(Observer):
-    """The share of training points that x_r classifies right, see ``Federation.training_accuracy``."""
+    """Observer of the share of training points that x_r classifies right, see ``Federation.training_accuracy``."""
 
     every: int = 1
     names = ("training_accuracy",)
@@ -99,7 +99,7 @@ class TrainingAccuracy(Observer):
 
 @dataclass(frozen=True)
 class Snapshots(Observer):
-    """Of adaptive snapshots: the probability q_r, and 1 if round r is a snapshot, else 0."""
+    """Observer of adaptive snapshots: the probability q_r, and 1 if round r is a snapshot, else 0."""
 
     every: int = 1
     names = ("snapshot_probability", "snapshot")
@@ -115,8 +115,10 @@ class Snapshots(Observer):
 
 @dataclass(frozen=True)
 class Peaks(Observer):
-    """G_1 to G_3 of FAST (``RUN_QUANTITIES``): maxima over the rounds so far, 0 where there was no round of the kind.
-    The sums run over the local steps k = 0..K-1. With several local steps this trains all clients in snapshot rounds.
+    """Observer of G_1 to G_3 of FAST (``RUN_QUANTITIES``): maxima over the rounds so far.
+
+    They are 0 where there was no round of the kind. The sums run over the local steps k = 0..K-1. With several local
+    steps this trains all clients in snapshot rounds.
     """
 
     needs_gradients = True
@@ -174,12 +176,15 @@ OBSERVERS: dict[str, type[Observer]] = {
     "traffic": Traffic,
     "weights": Weights,
 }
-"""Those that go by a name."""
+"""Observers that can be given by name."""
 
 
 def usual(federation: Federation, record_every: int) -> list[Observer | str]:
-    """What is watched where nobody says what: squared distance and gradient of convex problems, the accuracy of
-    networks on test points, or on training points where there are no others, in the recorded rounds."""
+    """Return the default observers of a federation.
+
+    Convex problems have squared distance and gradient. Networks have the accuracy on test points, or on training points
+    where there are no others, in the recorded rounds.
+    """
     if isinstance(federation, ConvexFederation):
         return [*OBSERVABLES]
     if isinstance(federation, Evaluated):
@@ -190,8 +195,9 @@ def usual(federation: Federation, record_every: int) -> list[Observer | str]:
 def resolve(
     observers: Iterable[Observer | str] | None, setting: Setting, record_every: int = 1
 ) -> tuple[Observer, ...]:
-    """The observers of a run: names looked up, each once, with those that adaptive snapshots have always; ``None``: the
-    usual ones.
+    """Resolve the observers of a run: names are looked up, each once; ``None`` stands for the usual ones.
+
+    Those that adaptive snapshots always have are added.
 
     Raises:
         ValueError: there are none, a name is unknown, two observe numbers of one name, or the setting lacks what one of

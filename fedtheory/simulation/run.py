@@ -1,4 +1,4 @@
-"""What a simulation returns."""
+"""Recorded runs, the results of simulations."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ..functionals import Functional, check_average
 from .run_files import load_run, save_run, to_pandas
 
 OBSERVABLES = ("squared_distance", "squared_gradient")
-"""What is observed unless other observers are given."""
+"""Default observables of convex federations."""
 ADAPTIVE_OBSERVABLES = ("snapshot_probability", "snapshot", "training_accuracy")
-"""What is recorded besides, always, where the snapshot probability follows the training accuracy."""
+"""Observables that are always recorded where the snapshot probability follows the training accuracy."""
 STATISTICS = ("", "_sum", "_min", "_max")
 Row = dict[str, np.ndarray]
 """Every statistic of every observable in one round, (replicas, ...)."""
@@ -92,6 +92,7 @@ class Run:
 
     @property
     def replicas(self) -> int:
+        """The number of replicas."""
         return len(self.diverged_at)
 
     @property

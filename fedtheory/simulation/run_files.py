@@ -35,7 +35,7 @@ def save_run(run: Run, path: str | Path) -> None:
 
 
 def load_run(path: str | Path) -> dict[str, Any]:
-    """What ``save_run`` has written, as the fields of a ``Run``; nothing in the file is executed.
+    """Read a file that ``save_run`` has written, as the fields of a ``Run``; nothing in the file is executed.
 
     Raises:
         ValueError: there is no file, it is damaged, or holds something else.

@@ -92,7 +92,7 @@ def read_segment(path: Path) -> Segment:
 
 
 def without_memory(segment: dict[str, Any]) -> dict[str, Any]:
-    """A segment without what the algorithm remembers.
+    """Return a segment without the algorithm's memory.
 
     >>> without_memory({"x": 1, "memory.controls": 2})
     {'x': 1}

@@ -1,4 +1,4 @@
-"""What a simulation knows all along, and what changes from round to round."""
+"""The plan of a simulation, which is fixed, and its state, which changes from round to round."""
 
 from __future__ import annotations
 
@@ -26,16 +26,19 @@ if TYPE_CHECKING:
     from ..setting import Setting
 
 LAYOUT = 4
-"""Of draws and of what a checkpoint keeps: runs of another one cannot go on here. Until 1, which has no number in its
-stores, Gaussian noise was drawn in float64 whatever the precision, and local steps were made one by one; until 2,
-Gaussian noise in float32 and gradients of logistic regression were rounded otherwise; until 3, Gaussian noise was."""
+"""The version of draws and of a checkpoint's content. Runs of another version cannot go on here.
+
+Until 1, which has no number in its stores, Gaussian noise was drawn in float64 whatever the precision, and local steps
+were made one by one. Until 2, Gaussian noise in float32 and gradients of logistic regression were rounded otherwise.
+Until 3, Gaussian noise was rounded otherwise.
+"""
 SINCE = 3
-"""The layout since which runs of federations that are not convex are what they were: they have no Gaussian noise."""
+"""The layout since which runs of federations that are not convex have not changed: they have no Gaussian noise."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What all chunks of one simulation share; the arguments are those of ``simulate``.
+    """The plan that all chunks of one simulation share; its arguments are those of ``simulate``.
 
     Attributes:
         federation: on the simulation's device, in its precision.
@@ -69,6 +72,7 @@ class Plan:
         device: str | torch.device = "cpu",
         dtype: str | torch.dtype | None = None,
     ) -> Plan:
+        """Prepare the plan: resolve the observers, place the federation, bind the kinds of round to the process."""
         fed = setting.federation
         place, precision = find_device(device), find_dtype(dtype, fed.dtype)
         kinds = tuple(
@@ -95,10 +99,11 @@ class Plan:
 
     @property
     def adaptive(self) -> bool:
+        """Whether the algorithm adapts its snapshot probability."""
         return self.setting.algorithm.adaptive
 
     def keys(self, axis: Axis, ids: Tensor) -> Keys:
-        """What the draws of these replicas depend on."""
+        """Return the keys of these replicas' draws on an axis."""
         return Keys(self.seed, axis, ids, self.federation.clients)
 
     @cached_property
@@ -126,7 +131,7 @@ class Plan:
 
     @property
     def where(self) -> dict[str, str]:
-        """What the run's record says of what ran, and where."""
+        """The entries of a run's record that say what ran, and where."""
         setting = self.setting
         what = (type(part).__name__ for part in (setting.federation, setting.algorithm, setting.participation))
         return {
@@ -138,7 +143,7 @@ class Plan:
         }
 
     def label(self, ids: Tensor) -> dict[str, Any]:
-        """What must agree for a checkpoint to belong to this simulation."""
+        """Return the entries that must agree for a checkpoint to belong to this simulation."""
         return {
             "layout": LAYOUT if isinstance(self.federation, ConvexFederation) else SINCE,
             "setting": self.setting.fingerprint(),
@@ -157,7 +162,7 @@ class Plan:
 
 @dataclass
 class State:
-    """All that changes from round to round; plain tensors, so that it can be saved."""
+    """State of a simulation: all that changes from round to round, in plain tensors, so that it can be saved."""
 
     ids: Tensor
     x: Tensor
@@ -181,6 +186,7 @@ class State:
 
     @classmethod
     def initial(cls, plan: Plan, ids: Tensor) -> State:
+        """Return the state before round 0 of these replicas."""
         zero = torch.zeros(len(ids), dtype=torch.float64, device=ids.device)
         each = torch.zeros(len(ids), plan.federation.clients, dtype=torch.float64, device=ids.device)
         blank = {
@@ -219,8 +225,11 @@ class State:
         self.diverged_at = self._diverged(finite, round)
 
     def observe_rounds(self, plan: Plan, round: int, points: Tensor) -> list[tuple[int, Row]]:
-        """The same for the ``points`` (rounds, replicas, D) before this round and some that follow it: by observers
-        ``of_points``, in main memory. The rows of those rounds that are recorded."""
+        """Observe several rounds at once, and return the rows of those that are recorded.
+
+        ``points`` (rounds, replicas, D) are the models before this round and some that follow it, in main memory. All
+        observers are such as observe ``of_points``.
+        """
         from ..loops.statistics import find_diverged, follow_rounds
 
         x = points.flatten(0, 1)
@@ -246,7 +255,7 @@ class State:
         return rows
 
     def row(self) -> Row:
-        """What is known of each statistic now."""
+        """Return the present value of each statistic."""
         kinds = (self.current, self.sums, self.least, self.most)
         known = {
             name + statistic: kind[name]
@@ -256,11 +265,11 @@ class State:
         return dict(zip(known, fetched(list(known.values())), strict=True))
 
     def _finite(self) -> Tensor:
-        """Where x is finite, (replicas,)."""
+        """Return the mask of the replicas whose x is finite, (replicas,)."""
         return _where_finite(self.x) if in_memory(self.x) else self.x.abs().amax(1) < torch.inf  # NaN is not
 
     def _follow(self, name: str, value: Tensor, finite: Tensor) -> Tensor:
-        """Where all is finite with this value too, which is kept."""
+        """Keep a value in the statistics, and return the mask of the replicas that are still finite."""
         before, self.current[name] = self.current[name], value
         known = before, self.sums[name], self.least[name], self.most[name]
         if in_memory(value) and value.dim() == 1 and value.dtype == before.dtype == torch.float64:
@@ -294,12 +303,13 @@ class State:
         return self._gradient[1]
 
     def is_first(self, plan: Plan, round: int | Tensor) -> Tensor:
-        """In which replicas this round is of the algorithm's first kind; of several rounds, (rounds, 1), in rows."""
+        """Return the mask of the replicas in which this round is of the first kind; for rounds (rounds, 1), a row
+        each."""
         return plan.setting.algorithm.is_first(plan.keys(Axis.SNAPSHOT, self.ids), round, self.probability)
 
 
 def _where_finite(x: Tensor) -> Tensor:
-    """Which rows of x, in main memory, are finite."""
+    """Return the mask of the rows of x, in main memory, that are finite."""
     from ..loops.statistics import find_finite
 
     find_finite(x.numpy(), (found := torch.empty(len(x), dtype=torch.bool)).numpy())

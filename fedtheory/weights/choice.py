@@ -1,4 +1,4 @@
-"""Which cutoff to use, and the printed bound on the weight error."""
+"""Choice of the cutoff, and the printed bound on the weight error."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ RULE_OF_THUMB = 50
 """The cutoff of FedAU's experiments, chosen there without a search."""
 
 ALL_CANDIDATES = 64
-"""Up to so many rounds `best_cutoff` tries every cutoff."""
+"""The most rounds for which `best_cutoff` tries every cutoff."""
 
 
 def weight_error_bound(participation_probability: object, cutoff: float, rounds: int) -> float:
-    """The average over clients of (3 K + 2 K log T) / T + (1-p)^{2K}, natural logarithm.
+    """Compute the average over clients of (3 K + 2 K log T) / T + (1-p)^{2K}, natural logarithm.
 
     It bounds (1/NT) sum_t sum_n E[(p_n omega_t^n - 1)^2], which `weight_moments(...).average_error()` gives exactly.
     Without a cutoff it is infinite.
@@ -114,7 +114,7 @@ def _ceil_of_quotient(rounds: int, absent: Fraction) -> int:
 def best_cutoff(
     participation_probability: object, rounds: int, candidates: Sequence[float] | None = None
 ) -> tuple[float, float]:
-    """The cutoff whose exact average weight error over T rounds is least, and that error.
+    """Find the cutoff whose exact average weight error over T rounds is least, and that error.
 
     Args:
         participation_probability: p in (0, 1]: a number, or one for each client (the average over clients counts).

@@ -23,7 +23,8 @@ from .exact_moments import WeightMoments
 from .interval_average import FedAU
 
 MOST_ROUNDS = 20_000
-"""With cutoff K the recursion of `markov_weight_moments` keeps K (T - K) numbers at most: 0.8 GB here."""
+"""The most rounds. With cutoff K the recursion of `markov_weight_moments` keeps K (T - K) numbers at most: 0.8 GB
+here."""
 
 
 def markov_weight_moments(

@@ -1,4 +1,5 @@
-"""What loaders share: checks on labels and counts, the words on which copy was read, and data sets out of arrays."""
+"""Shared parts of loaders: checks on labels and counts, the words on which copy was read, and data sets out of
+arrays."""
 
 from __future__ import annotations
 
@@ -42,9 +43,10 @@ def check_count(path: Path, count: int, allowed: int) -> None:
 def read_once(
     entry: Entry, name: str, folder: Path, files: Sequence[Path], options: dict[str, Any], parse: Callable[[], Arrays]
 ) -> tuple[Arrays, str]:
-    """The arrays that ``parse`` makes of files, from the cache where they are there already, and which copy was read,
-    in words: what the folder's ``COPY.txt`` says, if there is one; whether the files' content, unpacked, has its
-    published checksum; and the first digits of their common hash.
+    """Return the arrays that ``parse`` makes of files, from the cache where they are there already.
+
+    Also says in words which copy was read: what the folder's ``COPY.txt`` says, if there is one; whether the files'
+    content, unpacked, has its published checksum; and the first digits of their common hash.
 
     Args:
         entry: what is published.
@@ -61,7 +63,7 @@ def read_once(
 
 
 def words_on(entry: Entry, folder: Path, files: Sequence[Path]) -> str:
-    """Which copy these files are, in words, without their hash; "" where nothing is known."""
+    """Describe which copy these files are, without their hash; "" where nothing is known."""
     return "; ".join(filter(None, [_note(folder), _verdict(entry, files)]))
 
 

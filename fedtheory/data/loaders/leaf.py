@@ -112,7 +112,7 @@ def load_users(
 
 
 def gathered(train: dict[str, tuple[np.ndarray, np.ndarray]], test: dict[str, tuple[np.ndarray, np.ndarray]]) -> Arrays:
-    """What users have, one after another in the order of ``train``: x, y and clients of both parts, and names."""
+    """Join the users' data, one after another in the order of ``train``: x, y and clients of both parts, and names."""
     if not train or not any(len(y) for user, (_, y) in test.items() if user in train):
         raise ValueError("no user has training data, or none has test data; allowed is at least one sample of each")
     arrays: Arrays = {"names": np.array(list(train))}
@@ -135,7 +135,7 @@ def _users(paths: Sequence[Path], parse: Parse) -> dict[str, tuple[np.ndarray, n
 
 
 def read_users(path: Path) -> Users:
-    """What one of LEAF's files says: (x, y) of each user, in the order of "users".
+    """Read one of LEAF's files: (x, y) of each user, in the order of "users".
 
     Raises:
         ValueError: if it is no such file, or its three lists disagree.

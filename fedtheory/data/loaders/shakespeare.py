@@ -140,7 +140,7 @@ class Coder:
         return indices.astype(np.uint8)
 
     def strange(self, text: str) -> int:
-        """How many characters are outside the vocabulary."""
+        """Count the characters outside the vocabulary."""
         return sum(character not in self._vocabulary for character in text)
 
 

@@ -23,7 +23,7 @@ from .picture import Kind
 
 
 class OfResults(Kind):
-    """What both pictures have.
+    """Base of the pictures of an experiment's results.
 
     Attributes:
         experiment: its file's paper and name, as ``flics/tableI.synthetic``.
@@ -36,7 +36,7 @@ class OfResults(Kind):
         return [f"results of experiments/{self.experiment}.toml"] if name == "experiment" else super().sentences(name)
 
     def found(self) -> tuple[Experiment, Mapping[str, Any]]:
-        """The experiment and its kept results.
+        """Find the experiment and its kept results.
 
         Raises:
             ValueError: there is no such experiment file, or it was not run.
@@ -113,7 +113,7 @@ class Timed(Strict):
 
 
 class Times(Strict):
-    """What a benchmark keeps."""
+    """Times that a benchmark keeps."""
 
     up: str = Field(min_length=1)
     machine: str = Field(min_length=1)
@@ -121,7 +121,7 @@ class Times(Strict):
 
 
 class Cost(Kind):
-    """How long something takes, against its size: ``plot_cost``.
+    """Running times against size: ``plot_cost``.
 
     Attributes:
         results: the file that a benchmark kept, from the project's folder on.
@@ -131,7 +131,7 @@ class Cost(Kind):
     results: str
 
     def found(self) -> Times:
-        """The kept times.
+        """Read the kept times.
 
         Raises:
             FileNotFoundError: there is no such file.

@@ -28,7 +28,7 @@ Tell = Callable[[str, int, int], None] | None
 
 
 def address(ref: str) -> str:
-    """Where the page of a claim lies in the folder."""
+    """Return the place of a claim's page in the folder."""
     return f"claims/{ref}.html"
 
 
@@ -55,11 +55,12 @@ def environment() -> jinja2.Environment:
 
 
 def render(template: str, **content: Any) -> str:
+    """Fill a template with this content."""
     return environment().get_template(template).render(**content)
 
 
 def number(value: Any) -> str:
-    """A number as pages show it; what is none, or no number, in words.
+    """Write a number as pages show it; a missing one, or a value that is no number, in words.
 
     >>> number(0.00123456789), number(None), number(True), number(3), number("nan")
     ('0.00123457', 'not known', 'yes', '3', 'not known')

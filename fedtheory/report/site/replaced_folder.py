@@ -13,14 +13,15 @@ from pathlib import Path, PurePosixPath
 from ...files import write_beside
 
 LIST = "written.json"
-"""What was written into a folder, with the SHA-256 of each file: what is not in it is somebody else's."""
+"""The list of files written into a folder, with the SHA-256 of each. Files that it lacks belong to somebody else."""
 
 
 @contextlib.contextmanager
 def fresh(into: Path) -> Iterator[Path]:
-    """An empty folder to write to; in the end its files are moved into ``into``, and the files of an earlier report
-    that this one does not have are removed there. Files that no report wrote, or that were changed since, stay as they
-    are. If something fails on the way, ``into`` stays as it was.
+    """Yield an empty folder to write to; in the end its files are moved into ``into``.
+
+    Files of an earlier report that this one does not have are removed there. Files that no report wrote, or that were
+    changed since, stay as they are. If something fails on the way, ``into`` stays as it was.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as name:
@@ -57,7 +58,7 @@ def _move(new: Path, into: Path) -> None:
 
 
 def listed(into: Path) -> dict[str, str]:
-    """What the last report wrote into a folder, by name; nothing where that is not known."""
+    """Return the files that the last report wrote into a folder, by name; nothing where that is not known."""
     try:
         found = json.loads((into / LIST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
