@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 LARGEST = 2**28
 """Bytes that a file may have whose content is read as one text."""
 TEMPORARY = ".fedtheory-*.part"
-"""What files are called while they are written."""
+"""Pattern of the names of files while they are written."""
 
 
 def json_text(content: Any, **layout: Any) -> str:

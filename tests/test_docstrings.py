@@ -121,9 +121,11 @@ def constants(module: ModuleType) -> Iterator[Documented]:
     """The docstrings of constants, which stand below them."""
     body = ast.parse(Path(str(module.__file__)).read_text()).body
     for before, node in pairwise(body):
-        if isinstance(before, ast.Assign | ast.AnnAssign) and isinstance(node, ast.Expr):
+        if not isinstance(before, ast.Assign | ast.AnnAssign) or not isinstance(node, ast.Expr):
+            continue
+        if isinstance(node.value, ast.Constant):
             target = before.targets[0] if isinstance(before, ast.Assign) else before.target
-            yield f"{module.__name__}.{ast.unparse(target)}", inspect.cleandoc(ast.literal_eval(node.value))
+            yield f"{module.__name__}.{ast.unparse(target)}", inspect.cleandoc(str(node.value.value))
 
 
 def sentences(doc: str) -> list[str]:

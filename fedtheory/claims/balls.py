@@ -303,3 +303,7 @@ def decimal(value: Number) -> str:
     if not value.is_finite():
         return "inf" if value > 0 else "-inf" if value < 0 else "nan"
     return value.mid().str(12, radius=False)
+
+
+class Undecided(Exception):
+    """The enclosure cannot be given; the reason is the message."""

@@ -21,8 +21,7 @@ from ..quantities import (
     check_values,
 )
 from .arithmetic import Compiled, compiled, compiled_slack, compiled_term, fold
-from .links import linked_from
-from .schedules import by_rule, difference, rule_of
+from .schedules import by_rule, difference, linked_from, rule_of
 
 if TYPE_CHECKING:
     from ..setting import Setting

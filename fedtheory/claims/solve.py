@@ -3,7 +3,7 @@
 Values are single numbers, and a float is the dyadic number that it is: where a function decides, it decides about
 those exactly, while ``Claim.evaluate`` rounds. At the last digit of an end the two may differ. A quantity that a
 claim chooses is neither given nor asked for; its choice stands for it. Step sizes that a claim links may be given and
-asked for either way (``links``).
+asked for either way (``schedules``).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ import sympy
 from ..quantities import QUANTITIES, check_values, quantity, symbol
 from ..rationals import exact_number
 from .arithmetic import compiled_slack, compiled_term
-from .links import linked_from
 from .ranges import Allowed, bounds, solution_set
 from .rounds_needed import least_rounds
+from .schedules import linked_from
 
 if TYPE_CHECKING:
     from .statement import Claim, Hypothesis

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FILE = "shown.json"
 
-_OF_CLAIMS = ("statement", "wellformed", "schedules", "typeset", "algorithm_named")
+_OF_CLAIMS = ("statement", "wellformed", "schedules", "typeset")
 SAYING = (
     *(f"claims/{name}.py" for name in _OF_CLAIMS), "quantities.py", "functionals.py", "units.py", "assumptions.py",
     "evidence/units_check.py", "evidence/claim_summaries.py", "papers/paper.py", "papers/dispatch.py",

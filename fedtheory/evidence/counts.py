@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..claims.editions import is_printed
+from ..claims.comparison import is_printed
 from ..claims.statement import Claim
 from .verdict_rule import PROVED_AND_REFUTED
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import sympy
 
 from ..assumptions import ASSUMPTIONS
-from ..claims.comparison import Difference, compare, part_of
-from ..claims.editions import PRINTED, is_printed
+from ..claims.comparison import PRINTED, Difference, compare, is_printed, part_of
 from ..claims.statement import Claim
 from ..claims.typeset import expression_latex
 from ..papers import all_claims, editions, papers

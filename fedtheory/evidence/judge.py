@@ -15,6 +15,7 @@ from .. import __version__
 from ..assumptions import reason
 from ..claims.balls import (
     Number,
+    Undecided,
     ball,
     decimal,
     evaluate_in_balls,
@@ -23,7 +24,6 @@ from ..claims.balls import (
     working_precision,
 )
 from ..claims.statement import Claim, slack_of
-from ..claims.undecided import Undecided
 from ..papers import claim
 from ..papers.dispatch import subject_of
 from ..quantities import QUANTITIES, RUN_QUANTITIES, SERVER_RUN_QUANTITIES, symbol

@@ -22,9 +22,8 @@ from ..federations.quadratic import Quadratic
 from ..functionals import AVERAGES, Functional, check_average
 from .centred import Forms, forms_of, squares, whole
 from .expected_errors import accumulated, enclosed_functional, observable, packed_start, whole_rounds
-from .linear_rounds import mean_map
+from .linear_rounds import mean_map, symmetric_moment_map, unpacked
 from .round_maps import quadratic
-from .symmetric import symmetric_moment_map, unpacked
 from .timeline import layout_for, observed, operators, timeline
 
 if TYPE_CHECKING:

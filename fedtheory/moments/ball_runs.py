@@ -11,8 +11,7 @@ import numpy as np
 from flint import arb_mat
 
 from ..algorithms.algorithm import Kind, OwnRound, ServerRound
-from ..claims.balls import Ball, ball, ball_matrix
-from ..claims.undecided import Undecided
+from ..claims.balls import Ball, Undecided, ball, ball_matrix
 from ..setting import Setting
 from .averages import form_of
 from .linear_rounds import LinearRound, second_moment_map

@@ -17,8 +17,7 @@ import numpy as np
 from flint import arb, arb_mat, ctx
 
 from ..claims.balls import ball_matrix, working_precision
-from .powers import small_bits
-from .timeline import MOST_VARYING, Schedule, Timeline, Varying
+from .timeline import MOST_VARYING, Schedule, Timeline, Varying, small_bits
 
 DIGITS = 51
 """Binary digits of a value that have to be known."""

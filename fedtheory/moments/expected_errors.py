@@ -21,15 +21,13 @@ from flint import arb, ctx
 from ..claims.balls import ball
 from ..functionals import AVERAGES, Functional, check_average
 from ..participation import Recorded
-from .centred import Forms, about_optimum, forms_of
-from .centred_balls import in_balls
+from .centred import Forms, about_optimum, forms_of, in_balls
 from .enclosed import observed_in_balls, rounded
+from .exchangeable import enumerated, is_one_sided
 from .factored_runs import followed, followed_in_balls
 from .joint_law import chain_of
-from .linear_rounds import mean_map
-from .one_sided import enumerated, is_one_sided
+from .linear_rounds import functional, mean_map, packed, symmetric_moment_map
 from .round_maps import initial_state, layout_of, quadratic, spread_over_participation
-from .symmetric import functional, packed, symmetric_moment_map
 from .timeline import Schedule, Timeline, Varying, advance, layout_for, observed, timeline
 
 if TYPE_CHECKING:

@@ -18,9 +18,8 @@ from flint import arb, arb_mat
 from ..claims.balls import ball, ball_matrix
 from .centred import Forms
 from .joint_law import LARGEST, LARGEST_IN_BALLS, chain_of
-from .linear_rounds import LinearRound
+from .linear_rounds import LinearRound, unpacked
 from .round_maps import layout_of, rounds_of_kind
-from .symmetric import unpacked
 from .timeline import is_steady
 
 if TYPE_CHECKING:

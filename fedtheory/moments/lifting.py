@@ -13,7 +13,7 @@ in a, b, c, d:
     plain: a = global_lr;    momentum: a = global_lr, b = global_lr momentum, c = 1, d = momentum - 1;
     amplified: a = c = 1, and in the last round of a period a = global_lr, b = global_lr - 1, d = -1.
 
-Take FLICS with fixed rates, where everybody is available and answers independently. It is ``Constant`` under
+Take a selection with fixed rates, where everybody is available and answers independently. It is ``Constant`` under
 ``Bernoulli``: the probabilities r_j / a_j, the weights M p_j / s^_j.
 """
 

@@ -36,8 +36,7 @@ from ..functionals import (
 )
 from ..participation import LargestNoise
 from ..schedule import one_number
-from .identical_clients import averaged_noise
-from .noise_chosen_cohorts import chosen_noise
+from .identical_clients import averaged_noise, chosen_noise
 from .round_maps import has_common_noise, quadratic
 from .timeline import phase_settings
 

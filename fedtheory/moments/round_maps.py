@@ -35,11 +35,10 @@ from ..schedule import one_number
 from .centred import Forms, identity_like, product, squares, whole
 from .cohorts import Law, certain, law_of
 from .custom_rounds import LocalMapsOf, OwnLayout, linear_round
-from .identical_clients import averaged_noise
+from .identical_clients import as_one_client, averaged_noise, chosen_noise
 from .joint_law import chain_of
 from .lifting import Amplifying, Layout, NotClosed, client_round, server_round
 from .linear_rounds import LinearRound
-from .noise_chosen_cohorts import as_one_client, chosen_noise
 from .weight_draws import PRESENT, Draws, FloatsOnly, answering, draws_of, draws_of_set, phases_of
 
 if TYPE_CHECKING:

@@ -251,7 +251,7 @@ class BestProbability:
     """The share of rounds of the first kind that leaves the smallest error.
 
     Attributes:
-        probability: client_round_probability of SAFARI, snapshot_probability of FAST.
+        probability: client_round_probability of ``safari``, snapshot_probability of ``fast``.
         squared_distance: E|x_R - x*|^2 with it.
     """
 
@@ -262,7 +262,7 @@ class BestProbability:
 def best_probability(setting: Setting, rounds: float) -> BestProbability:
     """Find the probability q of the first kind of round that makes the exact E|x_R - x*|^2 least, over q in [0, 1].
 
-    The first kind is client rounds in SAFARI, snapshots in FAST. All else is as in ``setting``.
+    The first kind is client rounds in ``safari``, snapshots in ``fast``. All else is as in ``setting``.
 
     A scan of ``SCANNED``, then a bounded minimisation between the neighbours of its best share. The error of a
     diverging mixture is infinite. Of equal errors the smallest share is taken.

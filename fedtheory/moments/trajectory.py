@@ -24,7 +24,7 @@ PEAK_STAGES = 60
 
 
 def fast_of(setting: Setting) -> Fast:
-    """Return the setting's algorithm; raise ``ValueError`` unless it is FAST."""
+    """Return the setting's algorithm; raise ``ValueError`` unless it is ``fast``."""
     if not isinstance(setting.algorithm, Fast):
         raise ValueError(f"algorithm = {setting.algorithm}: run quantities are known for Fast only")
     return setting.algorithm

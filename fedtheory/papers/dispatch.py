@@ -29,13 +29,13 @@ FAST has rounds with everyone, with uniform cohorts and with any others.
 def algorithm_of(claim: Claim) -> str | None:
     """Return the algorithm that a claim is about, by its paper's where its quantities do not tell.
 
-    See ``claims.algorithm_named``.
+    See ``claims.statement.algorithm_of``.
 
     >>> from fedtheory.papers import claim
     >>> algorithm_of(claim("fast.eq28"))
     'fast'
     """
-    from ..claims.algorithm_named import algorithm_of as told_by
+    from ..claims.statement import algorithm_of as told_by
 
     known = papers().get(claim.paper)
     return told_by(claim, known.algorithm if known else "")
@@ -54,7 +54,7 @@ def subject_of(claim: Claim) -> Subject:
     >>> [subject_of(claim(id)).name for id in ("fast.rem2.a", "fast.thm1", "safari.thm4", "flics.thm1")]
     ['values', 'fast', 'safari', 'selection']
     """
-    from ..claims.algorithm_named import OF_RUNS
+    from ..claims.statement import OF_RUNS
 
     if claim.functional.scope not in OF_RUNS:
         if claim.algorithm and claim.algorithm not in algorithms():
@@ -97,7 +97,7 @@ def searched(claim: Claim, space: Space | None = None) -> tuple[str, str]:
 
     Where a claim about runs does not say whose, the words name those on which it is searched, and the way to say it.
     """
-    from ..claims.algorithm_named import OF_RUNS
+    from ..claims.statement import OF_RUNS
 
     space = space or subject_of(claim).space(claim)
     unsaid = claim.functional.scope in OF_RUNS and algorithm_of(claim) is None

@@ -106,7 +106,7 @@ def _own_subjects(names: Mapping[str, Any], path: Path) -> dict[str, Any]:
 
 def _paper_of(claim: object, steps: tuple, path: Path) -> Paper:
     from ..claims.statement import Claim
-    from ..claims.algorithm_named import algorithm_of
+    from ..claims.statement import algorithm_of
     from ..proof.steps import Step
 
     if not isinstance(claim, Claim):

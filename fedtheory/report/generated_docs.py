@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..assumptions import ASSUMPTIONS
-from ..claims.editions import is_printed
+from ..claims.comparison import is_printed
 from ..evidence.counts import read_literally
 from ..evidence.findings import CLAIMED, UNDECIDED, Row
 from ..evidence.referee import cell

@@ -40,6 +40,7 @@ class WorstOrders(Runs):
 
     @property
     def searched(self) -> str:
+        """Description of the settings that are searched, in words."""
         return f"participants in the worst order of {span(STAGES)} stages, by dynamic programming on the mean"
 
     left_out = "orders that react to noise"

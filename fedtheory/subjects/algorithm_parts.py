@@ -8,9 +8,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..algorithms import Algorithm, Fast, Safari, fast, safari
-from ..claims.balls import Number
+from ..claims.balls import Number, Undecided
 from ..claims.statement import Claim
-from ..claims.undecided import Undecided
 from ..moments.trajectory import fast_of
 from ..participation import Fixed, Participation
 from .enclosures import FIRST, SECOND, STEPS, Way

@@ -18,9 +18,8 @@ from ..assumptions import (
     UNCORRELATED_NOISE,
     UNIFORM_COHORTS,
 )
-from ..claims.balls import Number, ball
+from ..claims.balls import Number, Undecided, ball
 from ..claims.statement import Claim
-from ..claims.undecided import Undecided
 from ..federations import Quadratic
 from ..federations.federation import COMMON
 from ..functionals import AVERAGES

@@ -188,6 +188,7 @@ class OwnRuns(Space):
 
     @property
     def searched(self) -> str:
+        """Description of the settings that are searched, in words."""
         hessian = "one Hessian" if self.common_hessian else "common and different Hessians"
         runs = runs_of(self.statement, self.algorithm.name)
         common = (
@@ -210,12 +211,14 @@ class OwnRuns(Space):
 
     @cached_property
     def horizons(self) -> np.ndarray:
+        """The numbers of rounds at which a candidate is looked at."""
         if self.why_simulated:
             return SIMULATED
         most = SEARCHED_BY_RULE if self.algorithm.by_rule else longest(self.statement)
         return HORIZONS[most >= HORIZONS]
 
     def structured(self) -> Iterator[Candidate]:
+        """Yield the candidates to look at first."""
         for who, share in product(self.who, (1.0, 1e-2, 1e-4)):
             yield replace(self._plain(CROWD, who), share=share, seed=HALVES, cohort=self._cohort(CROWD // 2))
         for clients, who, share, noise in product((2, 1, 5), self.who, (1.0, 1e-2, 1e-4), (0.0, 1.0, 1e2)):
@@ -241,6 +244,7 @@ class OwnRuns(Space):
         return QUANTITIES[name].units == STEP and not isinstance(self.algorithm.numbers[name], StepRule)
 
     def draw(self, rng: np.random.Generator) -> Candidate:
+        """Draw a random candidate."""
         clients = int(self.statement.bound.get("clients", rng.integers(1, MOST_CLIENTS + 1)))
         numbers = tuple((name, self._drawn(name, rng)) for name, _ in self._given())
         return Candidate(
@@ -345,6 +349,7 @@ class OwnRuns(Space):
         return tuple(values[places] for values in found)
 
     def certain(self, found: Found) -> Found:
+        """Return the find with what is certain of its left side: the lower end of an enclosure, where it has one."""
         return found if self.why_simulated else certainly(found, self.statement.functional, self.average)
 
     # Exact points.
@@ -402,9 +407,11 @@ class OwnSubject:
         self.algorithm, self.name = algorithm, algorithm.name
 
     def space(self, claim: Claim) -> OwnRuns:
+        """Return the space in which the claim is searched."""
         return OwnRuns(claim, self.algorithm)
 
     def parse(self, data: Mapping[str, Any], claim: Claim) -> Point:
+        """Read a point from plain data, not yet checked."""
         return parse(data, self.algorithm)
 
     def from_setting(self, claim: Claim, setting: Setting, rounds: int, **given: Fraction) -> OwnPoint:

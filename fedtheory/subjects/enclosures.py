@@ -20,14 +20,13 @@ from flint import arb
 
 from ..algorithms import Fast, Safari
 from ..algorithms.algorithm import ServerRound
-from ..claims.balls import Ball, ball, ball_matrix, interval
-from ..claims.undecided import Undecided
+from ..claims.balls import Ball, Undecided, ball, ball_matrix, interval
 from ..federations.federation_arguments import COMMON, ONE_SIDED, rise_of
 from ..functionals import Functional
 from ..moments.ball_runs import advanced_by_rule, weights_of
+from ..moments.exchangeable import is_one_sided
 from ..moments.expected_errors import exact_errors, initial_moments
 from ..moments.linear_rounds import mean_map
-from ..moments.one_sided import is_one_sided
 from ..moments.round_maps import kind_of_round, local_maps, observable_weights, quadratic
 from ..moments.trajectory import fast_of
 from ..participation import Fixed, Phases

@@ -11,9 +11,8 @@ import numpy as np
 from flint import arb, arb_mat
 
 from ..algorithms import Algorithm, Fast
-from ..claims.balls import Ball, Number, ball, ball_matrix
+from ..claims.balls import Ball, Number, Undecided, ball, ball_matrix
 from ..claims.statement import Claim
-from ..claims.undecided import Undecided
 from ..federations import Piecewise, PiecewiseLinear
 from ..federations.federation import ONE_SIDED
 from ..federations.relative_dissimilarity import least_whole_factor

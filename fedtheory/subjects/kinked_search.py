@@ -17,9 +17,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..algorithms import Fast, fast
-from ..claims.balls import working_precision
+from ..claims.balls import Undecided, working_precision
 from ..claims.statement import Claim
-from ..claims.undecided import Undecided
 from ..federations import Piecewise, PiecewiseLinear
 from ..functionals import Functional
 from ..moments.kinked_runs import counts_of_members, deterministic_errors, piecewise
@@ -107,6 +106,7 @@ class KinkedCandidate:
 
     @property
     def multiplicities(self) -> list[int]:
+        """The numbers of clients of each kind."""
         first = min(self.clients, max(1, round(self.share * self.clients)))
         return [first] if first == self.clients else [first, self.clients - first]
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from flint import arb_mat
 
-from ..claims.balls import ball, ball_matrix
-from ..claims.undecided import Undecided
+from ..claims.balls import Undecided, ball, ball_matrix
 from ..moments.ball_runs import with_sum
 from ..moments.round_maps import kind_of_round
 from ..participation import Fixed, Phases

@@ -17,10 +17,9 @@ from ..assumptions import (
     INDEPENDENT_PARTICIPATION,
     STATIONARY_AVAILABILITY,
 )  # fmt: skip
-from ..claims.algorithm_named import may_speak_of
 from ..claims.balls import Ball, Number, ball
 from ..claims.readings import Q_CONDITION, QUOTIENT, THIRD_LAYOUT
-from ..claims.statement import Claim
+from ..claims.statement import Claim, may_speak_of
 from ..federations import Piecewise, Quadratic
 from ..federations.quadratic import Array
 from ..federations.relative_dissimilarity import least_squared_offset

@@ -103,6 +103,7 @@ class Runs(Space):
 
     @property
     def searched(self) -> str:
+        """Description of the settings that are searched, in words."""
         runs, chosen = runs_of(self.statement, self.part.kind), bool(self.statement.choices)
         return in_words(self.demands, runs, self.horizons.tolist(), chosen) + kinked_search.in_words(self.demands)
 
@@ -138,6 +139,7 @@ class Runs(Space):
 
     @cached_property
     def horizons(self) -> np.ndarray:
+        """The numbers of rounds at which a candidate is looked at."""
         if self.demands.one_round:
             return HORIZONS[:1]
         return followed(CHOICE_HORIZONS if self.statement.choices else HORIZONS, self.statement)

@@ -47,6 +47,7 @@ class RunSubject(OfPart):
     space: Callable[[Claim], Space]
 
     def parse(self, data: Mapping[str, Any], claim: Claim) -> RunPoint:
+        """Read a point from plain data, not yet checked."""
         return parse(data, claim, self.part)
 
     def from_setting(self, claim: Claim, setting: Setting, rounds: int, **given: Fraction) -> RunPoint:

@@ -12,7 +12,7 @@ from typing import Any
 from ..algorithms import Algorithm, Safari
 from ..assumptions import INDEPENDENT_DRAWS
 from ..claims.evaluation import Bound
-from ..claims.links import linked_from
+from ..claims.schedules import linked_from
 from ..claims.statement import Claim
 from ..quantities import QUANTITIES, symbol
 from ..rationals import exact_number

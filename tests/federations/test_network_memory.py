@@ -13,7 +13,7 @@ import torch
 
 from fedtheory import Setting, algorithms
 from fedtheory.data import Dataset, Partition
-from fedtheory.federations import Network, network_footprint
+from fedtheory.federations import Network, network
 from fedtheory.federations.local_training import LocalTraining
 from fedtheory.federations.memory_ledger import peak_bytes
 from fedtheory.neural import Adam
@@ -120,7 +120,7 @@ def test_a_way_of_training_is_measured_once(monkeypatch: pytest.MonkeyPatch) -> 
         asked.append(compute)
         return peak_bytes(compute)
 
-    monkeypatch.setattr(network_footprint, "peak_bytes", counted)
+    monkeypatch.setattr(network, "peak_bytes", counted)
     net, x = wide(64), torch.zeros(1, wide(64).dimension)
     one = net.footprint(_training(), x, 2**30)
     trials = len(asked)

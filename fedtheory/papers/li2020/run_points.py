@@ -17,7 +17,7 @@ from fedtheory.assumptions import INDEPENDENT_DRAWS, INDEPENDENT_NOISE, UNCORREL
 from fedtheory.claims.balls import Ball, ball
 from fedtheory.claims.schedules import difference
 from fedtheory.claims.statement import Claim
-from fedtheory.claims.undecided import Undecided
+from fedtheory.claims.balls import Undecided
 from fedtheory.federations import Quadratic
 from fedtheory.federations.federation import COMMON
 from fedtheory.participation import Fixed, Multinomial, Uniform

@@ -12,10 +12,9 @@ from typing import Any
 from markupsafe import Markup
 from sympy.core.relational import Relational
 
-from ...claims.algorithm_named import OF_RUNS
 from ...claims.comparison import Difference, compare
 from ...claims.schedules import by_rule
-from ...claims.statement import Ambiguity, Claim
+from ...claims.statement import OF_RUNS, Ambiguity, Claim
 from ...claims.typeset import expression_latex
 from ...evidence.counts import read_literally
 from ...papers import editions, papers

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ...claims.balls import Undecided
 from ...claims.statement import Claim
-from ...claims.undecided import Undecided
 from ...evidence.judge import parse
 from ...moments.expected_errors import exact_errors, expected_models
 from ...papers.fedau.examples.weight_points import WeightsPoint

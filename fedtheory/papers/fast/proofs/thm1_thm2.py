@@ -24,7 +24,7 @@ from ....proof.kernel.round_rules import average, contraction
 from ....proof.kernel.scalars import Scalar
 from ....proof.kernel.tactics import coefficient
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate
-from ....proof.objective_lemma import cocoercive, monotone
+from ....proof.local_sgd import cocoercive, monotone
 from . import thm2_curved, lemmas_1_2, eq17_eq28
 from ....proof.translate.scheduled_runs import PeriodicContraction, PeriodicDescent
 from .kinds_of_round import LETTERS, RING, K, Kinds, L, a, eta, h, m, mu, p, q, region, sigma, sigma_G, z

@@ -27,7 +27,7 @@ from ....algorithms.algorithm import ClientRound
 from ....algorithms.every_round import EveryRound
 from ....algorithms.server_step import Plain
 from ....claims.balls import Ball, ball
-from ....claims.undecided import Undecided
+from ....claims.balls import Undecided
 from ....federations.local_training import PLAIN_SGD
 from ....federations.quadratic import Quadratic
 from ....participation import Bernoulli

@@ -13,8 +13,8 @@ from typing import Any
 from ....claims import readings
 from ....claims.balls import Number
 from ....claims.statement import Claim
-from ....claims.undecided import Undecided
-from ....claims.algorithm_named import leaves_objective_open, may_speak_of
+from ....claims.balls import Undecided
+from ....claims.statement import leaves_objective_open, may_speak_of
 from ....functionals import AVERAGE_SQUARED_WEIGHTED_GRADIENT
 from ....moments.evaluators import BALL, EXACT, left, quantity
 from ....subjects.protocol import Examined, Point, Reading, Sides, chosen_step

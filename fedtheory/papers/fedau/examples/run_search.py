@@ -21,8 +21,8 @@ from sympy import Le
 from ....claims import readings
 from ....claims.evaluation import compiled
 from ....claims.statement import Claim
-from ....claims.undecided import Undecided
-from ....claims.algorithm_named import leaves_objective_open
+from ....claims.balls import Undecided
+from ....claims.statement import leaves_objective_open
 from ....moments.evaluators import FLOAT, left, quantity
 from ..exact.weighted_rounds import weighted_rounds
 from ....subjects.protocol import Space, runs_of, span

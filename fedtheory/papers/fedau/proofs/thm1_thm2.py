@@ -26,7 +26,7 @@ from ....proof.kernel.forms import Form, Product, Value, Vector, square
 from ....proof.kernel.client_means import LAST
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.scalars import Ring, Scalar
-from ....proof.kernel.client_shares import own_share
+from ....proof.kernel.client_means import own_share
 from ....proof.kernel.tactics import Square, show
 from ....proof.kernel.theorems import (
     Multiples,

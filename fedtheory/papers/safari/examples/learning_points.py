@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from ....claims.statement import Claim
-from ....claims.undecided import Undecided
+from ....claims.balls import Undecided
 from ....subjects.protocol import Examined, Point, Reading, Sides
 from ....subjects.assumption_checks import Checked
 from ....subjects.file_entries import (

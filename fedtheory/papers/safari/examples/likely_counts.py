@@ -15,7 +15,7 @@ import numpy as np
 from flint import arb, fmpz
 
 from ....claims.balls import ball, working_precision
-from ....claims.undecided import Undecided
+from ....claims.balls import Undecided
 from ....learning.finite_domains import FiniteClass
 from ....learning.pooled_risk import (
     LARGEST_ENUMERATED,

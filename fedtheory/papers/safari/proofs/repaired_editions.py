@@ -24,7 +24,7 @@ from ....proof.kernel.scalars import Scalar
 from ....proof.kernel.server_rounds import SERVER, ServerAxioms, mix_server
 from ....proof.kernel.tactics import coefficient
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, over_clients
-from ....proof.objective_lemma import cocoercive
+from ....proof.local_sgd import cocoercive
 from ....proof.translate.round_bounds import DescentOfKinds, OneRound
 from . import thm5
 from .kinds_of_round import LETTERS, RING, K, Kinds, L, eta, eta_s, m, mu, q, sigma, sigma_G, sigma_s

@@ -27,7 +27,7 @@ from ....proof.kernel.round_rules import ARBITRARY, expect_arbitrary
 from ....proof.kernel.server_rounds import SERVER, mix_server
 from ....proof.kernel.tactics import coefficient
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate
-from ....proof.objective_lemma import cocoercive, monotone
+from ....proof.local_sgd import cocoercive, monotone
 from .kinds_of_round import K, Kinds, L, client_step, eta, eta_s, m, mean_step, mu, q, sigma, sigma_G, sigma_s, z
 
 _KINDS = Kinds(convex=True)
