@@ -10,7 +10,7 @@ from functools import cache
 
 import pytest
 
-from fedtheory.papers.flics.displays.thm1 import ANSWERS, AXIOMS, FREE, RING, G, K, L, V, c, delta, eta, k
+from fedtheory.papers.flics.proofs.thm1 import ANSWERS, AXIOMS, FREE, RING, G, K, L, V, c, delta, eta, k
 from fedtheory.papers.flics.proofs import thm1
 from fedtheory.proof import checker
 from fedtheory.proof.kernel.answering_clients import MEAN_ANSWER, MISMATCH, SPREAD, Answers
