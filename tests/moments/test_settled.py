@@ -31,7 +31,7 @@ def test_the_limit_is_what_powers_come_to(
     setting: ft.Setting, rounds: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = errors_in_floats(setting, rounds)
-    monkeypatch.setattr(powers, "LARGE", 10**9)
+    monkeypatch.setattr(timeline, "LARGE", 10**9)
     plain = errors_in_floats(setting, rounds)
     for name in ("squared_distance", "squared_gradient", "gradient_sum"):
         ours, theirs = getattr(found, name), getattr(plain, name)
@@ -52,7 +52,7 @@ def test_the_limit_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
         taken.append(bool(found.any()))
         return found
 
-    monkeypatch.setattr(powers, "settled", counted)
+    monkeypatch.setattr(timeline, "settled", counted)
     errors_in_floats(dense(0.3, True), [10**8])
     assert taken[-1] and len(taken) < 16  # of 27 binary digits
 
