@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -97,10 +97,18 @@ def print_scorecard(card: dict[str, Any]) -> None:
         instance, found = evidence["exact"]["instance"], evidence["exact"]["search"]
         ratio = float(instance["ratio"] if instance else found["largest_ratio"])  # a file has an infinite one as a word
         exact = f"{ratio:.3g} (instance)" if instance else f"{ratio:.4g} (search)"
-        measured = "\n".join(f"{m['data']} {float(m['ratio']):.2g} {m['outcome']}" for m in evidence["measured"])
+        measured = "\n".join(
+            f"{m['data']} {float(m['ratio']):.2g} {m['outcome']}{_elsewhere(m)}" for m in evidence["measured"]
+        )
         ref, tight = f"{row['id']}@{row['edition']}", text(row["tightness"])
         table.add_row(ref, with_readings(row), units, exact, measured, tight, row["why"])
     _print_rich(table)
+
+
+def _elsewhere(measured: Mapping[str, Any]) -> str:
+    """Where a claim was measured, if that was not a CPU."""
+    device = measured.get("device", "cpu")
+    return "" if device == "cpu" else f" ({device})"
 
 
 def print_findings(rows: Sequence[Any]) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from .. import data
 from ..assumptions import strongest
 from ..claims.statement import Claim
+from ..federations.devices import device_name, find_device
 from ..files import read_json
 from ..papers import all_claims, instance_path
 from ..papers import claim as find_claim
@@ -68,6 +69,7 @@ def assess_all(
     cache: Cache | None = None,
     executor: Executor | None = None,
     beside: Mapping[str, Callable[[], Any]] | None = None,
+    device: str = "cpu",
 ) -> list[Verdict]:
     """Gather all evidence on claims (default: every one), and their verdicts by ``verdict_rule.overall``.
 
@@ -76,14 +78,16 @@ def assess_all(
 
     Args:
         beside: other tasks for the same processes, such as figures that are drawn, by name; not kept.
+        device: where claims are measured on real data. Evidence says where it was.
 
     Raises:
         ReplayError: a published instance does not say what its numbers say.
+        ValueError: there is no such device here.
     """
     statements = all_claims() if statements is None else statements
     instances = {s.ref: recorded_instance(s.ref) for s in statements}
     twins = _twins(statements)
-    kept = _tasks(statements, instances, set(twins.values()), depth)
+    kept = _tasks(statements, instances, set(twins.values()), depth, device)
     known = {name: found for name in kept if cache and (found := cache.get(name)) is not None}
     tasks = {name: task for name, task in kept.items() if name not in known}
     first = {name: tasks.pop(name) for name in [*tasks] if _on_data(name)}
@@ -97,7 +101,7 @@ def assess_all(
     results = known | run_all(tasks, workers, progress, done, executor, together, (__name__,))
     verdicts = []
     for statement in statements:
-        evidence = _evidence(statement, twins[statement.ref], instances[statement.ref], results)
+        evidence = _evidence(statement, twins[statement.ref], instances[statement.ref], results, device)
         word, why = overall(evidence)
         verdicts.append(Verdict(statement.ref, word, why, evidence, instances[statement.ref]))
     return verdicts
@@ -115,13 +119,17 @@ def _on_data(name: str) -> str:
 
 
 def _tasks(
-    statements: Sequence[Claim], instances: Mapping[str, Any], twins: set[str], depth: Depth
+    statements: Sequence[Claim], instances: Mapping[str, Any], twins: set[str], depth: Depth, device: str
 ) -> dict[str, Callable[[], Any]]:
     """List the tasks of an assessment, the longest first."""
     searched = [s for s in statements if s.ref in twins]
     tasks: dict[str, Callable[[], Any]] = {}
     for plan in reversed(plans()):
-        tasks |= {f"{plan.dataset} {s.ref}": partial(measure, s.ref, plan) for s in searched if measurable(s)}
+        tasks |= {
+            _measuring(plan, s.ref, device): partial(measure, s.ref, plan, device=device)
+            for s in searched
+            if measurable(s)
+        }
     for statement in searched:
         refuted = instances[statement.ref] is not None and instances[statement.ref]["refutes"]
         beyond = any(map(statement.beyond_instances, statement.readings()))  # no lead of a search says that it falls
@@ -134,14 +142,23 @@ def _tasks(
     return tasks
 
 
-def _evidence(statement: Claim, twin: str, instance: dict | None, results: Mapping[str, Any]) -> dict[str, Any]:
+def _measuring(plan: RealData, ref: str, device: str) -> str:
+    """What the task is called in which a claim is measured: there, so that what is kept of one device is not taken for
+    another's."""
+    place = find_device(device)
+    return f"{plan.dataset} {ref}" + f" on {device_name(place)}" * (place.type != "cpu")
+
+
+def _evidence(
+    statement: Claim, twin: str, instance: dict | None, results: Mapping[str, Any], device: str
+) -> dict[str, Any]:
     searches = [result for name, result in results.items() if name.startswith(f"search {twin} ")]
     return {
         "units": results[f"replay {statement.ref}"]["units"],
         "consistency": results[f"consistency {twin}"],
         "proof": results[f"proof {statement.ref}"],
         "exact": {"search": _merged(searches) if searches else None, "instance": _instance_json(instance)},
-        "measured": [results[f"{plan.dataset} {twin}"] for plan in plans() if measurable(statement)],
+        "measured": [results[_measuring(plan, twin, device)] for plan in plans() if measurable(statement)],
         "needs": results[f"replay {statement.ref}"]["needs"],
     }
 

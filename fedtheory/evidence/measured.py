@@ -72,9 +72,14 @@ def federation(plan: RealData) -> Logistic:
 
 
 def measure(
-    ref: str, plan: RealData, seed: int = 0, progress: Callable[[int, int], None] | None = None
+    ref: str,
+    plan: RealData,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+    device: str = "cpu",
 ) -> dict[str, Any]:
-    """Measure a claim on real data: both sides after the plan's rounds, and the smallest slack over the replicas.
+    """A claim on real data: both sides after the plan's rounds, and the slack of every hypothesis (the smallest over
+    the replicas). What is published is of the CPU, so that is where it runs unless another device is asked for.
 
     Returns:
         ``outcome``, with the numbers behind it: ``holds`` (the left side's confidence interval reaches below the right
@@ -83,7 +88,7 @@ def measure(
     statement = find_claim(ref)
     setting = setting_on(statement, plan)
     watched = (statement.functional.observable, *["peaks"] * bool({*RUN_QUANTITIES} & {*statement.quantities}))
-    run = _run(plan, setting, watched, seed, progress)
+    run = _run(plan, setting, watched, seed, progress, device)
     bound = bound_on_run(statement, setting, run, plan.rounds)
     average = next(statement.readings()).get("average", AVERAGES[0])
     mean, low, high = (float(v[-1]) for v in run.interval(statement.functional, average, CONFIDENCE))
@@ -91,6 +96,7 @@ def measure(
     holds = "holds" if low <= right else "exceeded"
     return {
         "data": plan.dataset,
+        "device": run.where["device"],
         "clients": plan.clients,
         "rounds": plan.rounds,
         "replicas": plan.replicas,
@@ -110,11 +116,16 @@ _KNOWN: dict[tuple[Any, ...], Run] = {}
 
 
 def _run(
-    plan: RealData, setting: Setting, watched: tuple[str, ...], seed: int, progress: Callable[[int, int], None] | None
+    plan: RealData,
+    setting: Setting,
+    watched: tuple[str, ...],
+    seed: int,
+    progress: Callable[[int, int], None] | None,
+    device: str = "cpu",
 ) -> Run:
     """The run of a setting as the plan has it, made once: editions of a claim may ask for one run."""
     start = None if setting.start is None else np.asarray(setting.start, dtype=float).tobytes()
-    asked = (setting.federation, setting.algorithm, setting.participation, start, plan, watched, seed)
+    asked = (setting.federation, setting.algorithm, setting.participation, start, plan, watched, seed, device)
     if asked not in _KNOWN:
         _KNOWN[asked] = setting.simulate(
             replicas=plan.replicas,
@@ -123,6 +134,7 @@ def _run(
             progress=progress,
             observers=list(watched),
             dtype=plan.precision,
+            device=device,
         )
     return _KNOWN[asked]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,8 @@ def _rounded(value: Any) -> Any:
 
 
 def differences(scorecard: dict[str, Any], published: dict[str, Any]) -> list[str]:
-    """List the differences between the verdicts and the published ones, one line each.
+    """Where the verdicts differ from the published ones, one line each, with the devices on which the two were measured
+    if these are others.
 
     >>> row = {"id": "a.thm1", "edition": "main", "verdict": "holds", "instance": None}
     >>> differences({"rows": [row]}, {"rows": [row | {"verdict": "refuted"}]})
@@ -70,8 +71,16 @@ def differences(scorecard: dict[str, Any], published: dict[str, Any]) -> list[st
         for key in ("verdict", "instance"):
             here, there = (card[ref][key] if ref in card else "absent" for card in (found, known))
             if here != there:
-                lines.append(f"{ref}: {key} is {here}, published is {there}")
+                mine, theirs = (_devices(card.get(ref, {})) for card in (found, known))
+                others = f" (measured on {mine}, published on {theirs})" * bool(mine and theirs and mine != theirs)
+                lines.append(f"{ref}: {key} is {here}, published is {there}{others}")
     return lines
+
+
+def _devices(row: Mapping[str, Any]) -> str:
+    """Where a row's claim was measured, if it was; rows that do not say it are of a CPU."""
+    measured = row.get("evidence", {}).get("measured", [])
+    return ", ".join(dict.fromkeys(each.get("device", "cpu") for each in measured))
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:

@@ -14,6 +14,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, get_args, get_type_hints
 
+from ..quantities import nearest
+
 Kinds = Mapping[str, Callable[..., Any]]
 
 NO_ALGORITHMS = ("check_theorem_4_tie", "check_theorem_5_tie", "theorem_4_server_lr", "theorem_5_server_lr")
@@ -166,11 +168,17 @@ def make(family: str, content: Any) -> Any:
 
     A name alone is a kind without arguments.
 
+    Raises:
+        ValueError: there is no such kind, or none is named.
+
     >>> make("process", {"kind": "Uniform", "cohort": 2}).cohort
     2
     """
     given = {"kind": content} if isinstance(content, str) else dict(content)
-    return call(kinds(family)[given.pop("kind")], given)
+    kind, known = given.pop("kind", None), kinds(family)
+    if kind not in known:
+        raise ValueError(f"{family} of kind {kind!r} is unknown; {nearest(str(kind), known)}")
+    return call(known[kind], given)
 
 
 def call(kind: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import __version__
 from ..files import json_text, read_json, write_beside
 from .construction import observers, setting, statistics
 from .grid import ExperimentFile, Point, with_values
@@ -200,6 +201,7 @@ def _run(unit: Unit, folder: Path, deadline: float) -> dict[str, Any]:
         "rounds": run.rounds.tolist(),
         "rows": curves(unit.content, run.rows),
         "seconds": round(clock.note(), 3),
+        "where": run.where,
         "commits": clock.commits,
         "data": data_copy(made.federation),
         "fingerprint": made.fingerprint(),
@@ -255,7 +257,6 @@ def locked(path: Path) -> Iterator[None]:
 @functools.cache
 def commit() -> str:
     """The commit of the code that runs, with ``+`` if files differ from it; the version where there is no git."""
-    from importlib.metadata import version
 
     def git(*words: str) -> str:
         here = Path(__file__).parent
@@ -266,7 +267,7 @@ def commit() -> str:
         changed = git("status", "--porcelain", "--untracked-files=no", "--", "..")
         return git("rev-parse", "--short=12", "HEAD") + "+" * bool(changed)
     except (OSError, subprocess.SubprocessError):
-        return f"version {version('fedtheory')}"
+        return f"version {__version__}"
 
 
 def data_copy(federation: Any) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -51,6 +53,42 @@ def device_name(device: torch.device) -> str:
     'cpu'
     """
     return "cpu" if device.type == "cpu" else f"{device.type}: {torch.cuda.get_device_name(device)}"
+
+
+@contextmanager
+def same_bits(device: torch.device) -> Iterator[None]:
+    """A context in which what is computed on a CUDA device has the precision that it is asked for, and the same bits
+    again in another run: without TensorFloat-32, by torch's deterministic algorithms, where there are some (torch warns
+    of others), and by those of cuDNN, not chosen by a clock. On a CPU nothing changes.
+    """
+    if device.type != "cuda":
+        yield
+        return
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when the first product is made
+    before = [getattr(place, name) for place, name, _ in _exact()]
+    always, warned = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    try:
+        for place, name, value in _exact():
+            setattr(place, name, value)
+        torch.use_deterministic_algorithms(True, warn_only=warned or not always)
+        yield
+    finally:
+        for (place, name, _), value in zip(_exact(), before, strict=True):
+            setattr(place, name, value)
+        torch.use_deterministic_algorithms(always, warn_only=warned)
+
+
+def _exact() -> list[tuple[Any, str, object]]:
+    """Of torch's settings for CUDA: where, which, and what leaves nothing to chance."""
+    cudnn, products = torch.backends.cudnn, torch.backends.cuda.matmul
+    if hasattr(cudnn, "conv"):  # since torch 2.9, which refuses to mix these with those before
+        whole: list[tuple[Any, str, object]] = [
+            (place, "fp32_precision", "ieee") for place in (cudnn.conv, cudnn.rnn, products)
+        ]
+    else:
+        whole = [(cudnn, "allow_tf32", False), (products, "allow_tf32", False)]
+    kept = (torch.utils.deterministic, "fill_uninitialized_memory", False)
+    return [*whole, (cudnn, "benchmark", False), (cudnn, "deterministic", True), kept]
 
 
 def fetched(values: Sequence[Tensor]) -> list[np.ndarray]:

@@ -66,7 +66,7 @@ class Pairs:
         ids = replica_ids.index_select(0, replica)
         if len(mask) == 1:
             return [cls(client, replica, ids, offsets[0], seed, first, 0, {"sizes": sizes[0]})]
-        whole = cls(client, replica, ids, offsets[0], seed, cast(int, round + first))
+        whole = cls(client, replica, ids, offsets[0], seed, cast(int, round + first), 0, {"sizes of rounds": sizes})
         ends = sizes.sum(1).cumsum().tolist()
         lengths = np.diff([0, *ends]).tolist()
         parts = zip(*(each.split(lengths) for each in (client, replica, ids)), [0, *ends[:-1]], strict=True)
@@ -91,6 +91,42 @@ class Pairs:
         whole, start = self.drawn_with
         found = whole.once(name, lambda: make(whole))
         return found if whole is self else found[..., start : start + len(self)]
+
+    def ahead(self, name: str, make: Callable[[Pairs], T], most: int) -> T:
+        """What ``make`` returns of these pairs, which it returns pair after pair: for these and those that were drawn
+        with them and come next, so many at most, at once."""
+        whole, start = self.drawn_with
+        stop = start + len(self)
+        begin, end = whole._known.get(f"{name}, where", (0, -1))
+        if not begin <= start <= stop <= end:
+            begin, end = start, max(stop, min(start + most, len(whole)))
+            whole._known[name] = make(whole if end - begin == len(whole) else whole._between(begin, end))
+            whole._known[f"{name}, where"] = begin, end
+        found = whole._known[name]
+        return cast(T, found if stop - start == end - begin else found[start - begin : stop - begin])
+
+    def _between(self, start: int, stop: int) -> Pairs:
+        """Those numbered so, of whichever rounds: what is drawn for them, and no more, can be asked of them."""
+        chosen, round = slice(start, stop), cast(Any, self.round)
+        return replace(
+            self,
+            client=self.client[chosen],
+            replica=self.replica[chosen],
+            _whole=(self, start),
+            replica_id=self.replica_id[chosen],
+            _known={},
+            round=cast(int, round[chosen] if isinstance(round, Tensor) else round),
+        )
+
+    @property
+    def known_client(self) -> np.ndarray:
+        """``client`` in main memory, for which no device is waited for."""
+        whole, start = self.drawn_with
+        return whole.once("known client", whole._clients_by_sizes)[start : start + len(self)]
+
+    def _clients_by_sizes(self) -> np.ndarray:
+        sizes = self._known["sizes of rounds"] if "sizes of rounds" in self._known else self.sizes[None]
+        return np.tile(np.arange(sizes.shape[1]), len(sizes)).repeat(sizes.flatten())
 
     def known(self, name: str) -> Tensor | None:
         """Return the tensor that was ``drawn`` before under this name for these pairs, if it was."""

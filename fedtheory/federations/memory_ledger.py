@@ -29,13 +29,13 @@ class Ledger(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         for tensor in _tensors((*args, *kwargs.values()) if kwargs else args):
-            self._enter(tensor, counted=False)
+            self.enter(tensor, counted=False)
         made = func(*args, **(kwargs or {}))
         for tensor in _tensors((made,)):
-            self._enter(tensor, counted=True)
+            self.enter(tensor, counted=True)
         return made
 
-    def _enter(self, tensor: Tensor, counted: bool) -> None:
+    def enter(self, tensor: Tensor, counted: bool) -> None:
         """Take note of a tensor's storage; what was there before the ledger was opened does not count."""
         storage = tensor.untyped_storage()
         number = storage._cdata

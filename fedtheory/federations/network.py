@@ -27,14 +27,14 @@ from ..neural.local_update import local_update
 from ..neural.model_evaluation import per_sample
 from ..neural.packed import PRECISIONS
 from ..neural.training_workers import Workers
-from ..randomness import Axis, words
+from ..randomness import Axis, in_memory, words
 from .devices import find_device, find_dtype
 from .federation import Footprint, Pairs
 from .local_training import LocalTraining
 from .memory_ledger import peak_bytes
 from .network_data import check_partition, samples_of, server_rows
 from .network_evaluation import Evaluated, kept, some, weighted_gradient
-from .visits import Minibatches
+from .visits import AHEAD, Minibatches
 
 
 class Network(Evaluated):
@@ -380,8 +380,9 @@ def measured_footprint(net: Network, training: LocalTraining, x: Tensor, limit: 
         peak_bytes(lambda: weighted_gradient(net.model, x, few, weights, net.at_once)),
     )
     drawn = _DRAW * (training.steps * (net.batch_size or 1) + int(net.sizes.max()))
-    base = max(one - pair, 0) * max(1, net.workers) + evaluated
-    return one, Footprint(int(_KERNELS * base), int(_KERNELS * (pair + x.nbytes)) + drawn, _POINT * len(net.samples))
+    ahead = 0 if in_memory(x) else _DRAW * AHEAD
+    base = int(_KERNELS * (max(one - pair, 0) * max(1, net.workers) + evaluated)) + ahead
+    return one, Footprint(base, int(_KERNELS * (pair + x.nbytes)) + drawn, _POINT * len(net.samples))
 
 
 def check_one(one: int, limit: int) -> None:

@@ -23,7 +23,7 @@ FEDAU_MEANS = {
 """The channels' means by which FedAU's authors normalise."""
 
 
-def augmentation_keys(seed: int, replica: Tensor, client: Tensor, round: int, step: Tensor | int) -> Tensor:
+def augmentation_keys(seed: int, replica: Tensor, client: Tensor, round: int | Tensor, step: Tensor | int) -> Tensor:
     """Return the keys of one step's augmentation, int64, in the common shape of the coordinates.
 
     >>> import torch

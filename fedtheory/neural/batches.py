@@ -159,6 +159,14 @@ class Visits:
         alike."""
         return where_positive(self.weights) if self.counting is None else self.counting
 
+    def labels(self, samples: Samples) -> Tensor:
+        """Those of all batches, (P, K, B), looked up once; a step's are in a row in memory."""
+        known: tuple[Samples, Tensor] | None = self.__dict__.get("_labels")
+        if known is None or known[0] is not samples:
+            known = samples, samples.labels[self.index.transpose(0, 1).contiguous()].transpose(0, 1)
+            self.__dict__["_labels"] = known  # beside the fields, which do not change
+        return known[1]
+
     def place(self, samples: Samples) -> Place:
         """Allocate memory for the features of one step."""
         chosen = samples.features.new_empty(len(self) * self.index.shape[2], *samples.features.shape[1:])
@@ -171,5 +179,5 @@ class Visits:
         at = [None if each is None else each[:, step] for each in (self.augmentation_keys, self.dropout_keys)]
         weights = None if self.weights is None else self.weights[:, step]
         counting = None if self.counts is None else self.counts[:, step]
-        index = self.index[:, step]
-        return Batches(samples.of(index, augmentation, at[0], place), samples.labels[index], at[1], weights, counting)
+        features = samples.of(self.index[:, step], augmentation, at[0], place)
+        return Batches(features, self.labels(samples)[:, step], at[1], weights, counting)

@@ -10,7 +10,7 @@ from ..randomness import Axis, refined, sixteenths, words
 _LEVELS = 2**16
 
 
-def dropout_keys(seed: int, replica: Tensor, client: Tensor, round: int, step: Tensor | int) -> Tensor:
+def dropout_keys(seed: int, replica: Tensor, client: Tensor, round: int | Tensor, step: Tensor | int) -> Tensor:
     """Return the keys of the masks of one step, int64, in the common shape of the coordinates.
 
     >>> dropout_keys(0, torch.arange(3), torch.arange(3), round=5, step=0).shape

@@ -80,6 +80,15 @@ def grouped_gradients(
     return losses, torch.cat([each.flatten(1) for each in (*slopes, *taken)], dim=1)
 
 
+def grouped_scores(model: FlatModel, x: Tensor, features: Tensor) -> Tensor:
+    """The scores (P, B, classes) of each of x (P, D) for the same features (B, ...), without dropout.
+
+    Raises:
+        ValueError: for a layer that is not known here.
+    """
+    return _Pass(model, leaves_of(model, x), ())(features.expand(len(x), *features.shape))
+
+
 def leaves_of(model: FlatModel, x: Tensor) -> dict[str, Tensor]:
     """Return a tensor (P, ...) of its own for every parameter and statistic."""
     reason = refusal(model)

@@ -140,7 +140,7 @@ def _by_leaves(task: Task, start: Tensor, samples: Samples, visits: Visits) -> T
 
 def _logistic_visits(task: Task, weight: Tensor, bias: Tensor, samples: Samples, visits: Visits) -> Tensor:
     """Plain steps of logistic regression, on weight (P, classes, p) and bias (P, classes, 1) in place; the losses."""
-    labels, place, keys = samples.labels[visits.index], visits.place(samples), visits.augmentation_keys
+    labels, place, keys = visits.labels(samples), visits.place(samples), visits.augmentation_keys
     batch = labels.shape[2]
     ones, losses = weight.new_ones(len(visits), 1, batch), []
     for step, size in enumerate(task.sizes):

@@ -67,6 +67,12 @@ class Bernoulli(AnySize):
     def step(self, state: BernoulliState, round: int) -> tuple[Tensor, BernoulliState]:
         return (client_uniforms(state.keys, round) < state.probabilities).to(torch.int8), state
 
+    def steps(self, state: BernoulliState, first: int, rounds: int) -> tuple[Tensor, BernoulliState]:
+        if rounds == 1:
+            return super().steps(state, first, rounds)
+        several = torch.arange(first, first + rounds, device=state.probabilities.device)[:, None, None]
+        return (client_uniforms(state.keys, several) < state.probabilities).to(torch.int8), state
+
     def expected(self, clients: int, round: int) -> np.ndarray:
         self.check(clients)
         return np.array(self.probabilities, dtype=object)
@@ -81,8 +87,8 @@ def on_device(values: Sequence[Fraction], keys: Keys) -> Tensor:
     return torch.tensor([float(v) for v in values], dtype=torch.float64, device=keys.replica_ids.device)
 
 
-def client_uniforms(keys: Keys, *coordinates: int) -> Tensor:
-    """One uniform number for each replica and client, (replicas, clients) float64."""
+def client_uniforms(keys: Keys, *coordinates: int | Tensor) -> Tensor:
+    """One uniform number for each replica and client, (replicas, clients) float64; of rounds (rounds, 1, 1) as many."""
     clients = torch.arange(keys.clients, device=keys.replica_ids.device)
     return uniforms(words(keys.seed, keys.axis, keys.replica_ids[:, None], clients, *coordinates))
 

@@ -118,7 +118,12 @@ def compare(
     error, exact = _error(watched, pair.twin, horizons, seed)
     every = max(1, rounds // 30)
     run = pair.practice.simulate(
-        replicas=replicas, rounds=rounds, seed=seed, record_every=every, observers=[Evaluation(every=every)]
+        replicas=replicas,
+        rounds=rounds,
+        seed=seed,
+        record_every=every,
+        observers=[Evaluation(every=every)],
+        device="cpu",
     )
     return Beside(horizons, bounds, said, error, exact, run.rounds, run.rows["test_accuracy"])
 
@@ -145,6 +150,7 @@ def _error(watched: Watched, twin: Setting, horizons: np.ndarray, seed: int) -> 
             seed=seed,
             record_every=1,
             observers=[watched.functional.observable],
+            device="cpu",
         )
         mean, _, _ = run.interval(watched.functional, watched.average)
         return mean[np.searchsorted(run.rounds[-len(mean) :], horizons)], False
@@ -152,7 +158,7 @@ def _error(watched: Watched, twin: Setting, horizons: np.ndarray, seed: int) -> 
 
 def constants_seen(setting: Setting, rounds: int, seed: int = 0) -> dict[str, float]:
     """Estimate the constants of a setting's federation at the start, middle and end of one run."""
-    points = iterates(setting, rounds=rounds, seed=seed, every=max(1, rounds // 2))[:, 0]
+    points = iterates(setting, rounds=rounds, seed=seed, every=max(1, rounds // 2), device="cpu")[:, 0]
     federation: Any = setting.federation
     found = estimated_constants(federation, points, steps=8, draws=16, seed=seed)
     return {name: float(constant.value) for name, constant in found.items()}

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from .. import __version__
+from ..federations.devices import same_bits
 from .checkpoint import Checkpoints, known_choices
 from .drawn_participants import Participants
 from .fused_rounds import Several
@@ -105,7 +106,7 @@ def simulate(
     if executor is not None:
         return Run.join(_spread(executor, plan, spans, keep, _shifted(report, 0, replicas * rounds)))
     parts, left = [], spans[::-1]
-    with plan.federation.working():
+    with plan.federation.working(), same_bits(plan.device):
         while left:
             span = left.pop()
             try:
@@ -161,7 +162,7 @@ def _elsewhere(versions: dict[str, str], plan: Plan, span: tuple[int, int], keep
     differing = [f"{name} {own[name]}, not {version}" for name, version in versions.items() if own[name] != version]
     if differing:
         raise ValueError(f"executor: a worker has {'; '.join(differing)}: allowed are the versions of who asks")
-    with plan.federation.working():
+    with plan.federation.working(), same_bits(plan.device):
         return _chunk(plan, span, keep, lambda done: None)
 
 

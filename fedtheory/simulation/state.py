@@ -25,6 +25,8 @@ from .run import STATISTICS, Row, row_names
 if TYPE_CHECKING:
     from ..setting import Setting
 
+AHEAD = 2**14
+"""(replica, round) pairs of which it is drawn at once on a device whether the round is of the first kind."""
 LAYOUT = 4
 """The version of draws and of a checkpoint's content. Runs of another version cannot go on here.
 
@@ -183,6 +185,8 @@ class State:
     """Where x was finite when it was last observed, (replicas,) bool."""
     _gradient: tuple[Tensor, Tensor] | None = field(default=None, repr=False)
     """The last x at which the gradient was asked for, and the gradient; nothing changes an x in place."""
+    _first: tuple[int, Tensor] | None = field(default=None, repr=False)
+    """A round, and in which replicas it and those that follow are of the first kind, (rounds, replicas)."""
 
     @classmethod
     def initial(cls, plan: Plan, ids: Tensor) -> State:
@@ -215,13 +219,22 @@ class State:
     def observe(self, plan: Plan, round: int) -> None:
         """Let the observers look at what is known before round r; ``sums`` run over the rounds before this one."""
         self.finite = finite = self._finite()
-        for value in self.kept.values():
-            finite = finite & torch.isfinite(value)
+        finite = _finite_too(finite, list(self.kept.values()))
+        plain: dict[str, Tensor] = {}
         for observer in plan.observers:
             if round % observer.every and round != plan.rounds:
                 continue
             for name, value in observer.observe(plan, self, round).items():
-                finite = self._follow(name, value, finite)
+                if (
+                    not in_memory(value)
+                    and value.dim() == 1
+                    and value.dtype == self.current[name].dtype == torch.float64
+                ):
+                    plain[name] = value
+                else:
+                    finite = self._follow(name, value, finite)
+        if plain:
+            finite = self._follow_together(plain, finite)
         self.diverged_at = self._diverged(finite, round)
 
     def observe_rounds(self, plan: Plan, round: int, points: Tensor) -> list[tuple[int, Row]]:
@@ -286,6 +299,19 @@ class State:
         fine = total.abs() < torch.inf if total.dim() == 1 else (total.isfinite() | total.isnan()).all(1)
         return finite & fine
 
+    def _follow_together(self, found: dict[str, Tensor], finite: Tensor) -> Tensor:
+        """The same of several numbers a replica on a device, where each operation is launched once for all of them."""
+        names, values = list(found), list(found.values())
+
+        def known(kind: dict[str, Tensor]) -> list[Tensor]:
+            return [kind[name] for name in names]
+
+        self.sums.update(zip(names, torch._foreach_add(known(self.sums), known(self.current)), strict=True))
+        self.least.update(zip(names, torch._foreach_minimum(known(self.least), values), strict=True))
+        self.most.update(zip(names, torch._foreach_maximum(known(self.most), values), strict=True))
+        self.current.update(found)
+        return _finite_too(finite, list(torch._foreach_add(known(self.sums), values)))
+
     def _diverged(self, finite: Tensor, round: int) -> Tensor:
         """``diverged_at``, with this round where it is the first one that is not ``finite``."""
         if not in_memory(finite):
@@ -303,9 +329,26 @@ class State:
         return self._gradient[1]
 
     def is_first(self, plan: Plan, round: int | Tensor) -> Tensor:
-        """Return the mask of the replicas in which this round is of the first kind; for rounds (rounds, 1), a row
-        each."""
-        return plan.setting.algorithm.is_first(plan.keys(Axis.SNAPSHOT, self.ids), round, self.probability)
+        """In which replicas this round is of the algorithm's first kind; of several rounds, (rounds, 1), in rows. On a
+        device it is drawn for rounds to come at once, where it does not depend on how the run goes."""
+        ids, drawn = self.ids, plan.setting.algorithm.is_first
+        if isinstance(round, Tensor) or plan.adaptive or in_memory(ids):
+            return drawn(plan.keys(Axis.SNAPSHOT, ids), round, self.probability)
+        begin, rows = self._first or (0, ids[:0, None])
+        if not begin <= round < begin + len(rows):
+            rounds = torch.arange(round, round + max(1, AHEAD // len(ids)), device=ids.device)
+            begin, rows = round, drawn(plan.keys(Axis.SNAPSHOT, ids), rounds[:, None])
+            self._first = begin, rows
+        return rows[round - begin]
+
+
+def _finite_too(finite: Tensor, values: list[Tensor]) -> Tensor:
+    """Where all of these are finite too, (replicas,)."""
+    if not values or in_memory(finite):
+        for value in values:
+            finite = finite & torch.isfinite(value)
+        return finite
+    return finite & (torch.stack(values).abs().amax(0) < torch.inf)  # NaN is not
 
 
 def _where_finite(x: Tensor) -> Tensor:

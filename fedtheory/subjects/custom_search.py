@@ -342,7 +342,12 @@ class OwnRuns(Space):
         """Mean over runs, and the ends of its confidence interval, at the horizons."""
         functional = self.statement.functional
         run = simulate(
-            setting, replicas=replicas, rounds=int(self.horizons[-1]), record_every=1, observers=[functional.observable]
+            setting,
+            replicas=replicas,
+            rounds=int(self.horizons[-1]),
+            record_every=1,
+            observers=[functional.observable],
+            device="cpu",
         )
         rounds, found = run.rounds_of(functional), run.interval(functional, self.average, confidence)
         places = np.searchsorted(rounds, self.horizons)

@@ -117,6 +117,7 @@ class Bounds(Kind):
             seed=self.measured.seed,
             record_every=max(1, self.rounds // 150),
             observers=[statement.functional.observable, *peaks],
+            device="cpu",
         )
 
     def _bound(self, statement: Claim, setting: Setting, places: np.ndarray, stated: Any, run: Run | None) -> Bound:

@@ -205,6 +205,7 @@ class Adaptive(Kind):
                 seed=self.seed,
                 record_every=1,
                 observers=["squared_gradient"],
+                device="cpu",
             )
         return plot_adaptive(runs)
 

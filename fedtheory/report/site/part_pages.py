@@ -133,7 +133,7 @@ def _curve(setting: Setting) -> tuple[bool, list[list[float]]]:
         found = setting.exact(np.arange(ROUNDS + 1))
         exact, rounds, errors = True, found.rounds, found.squared_distance
     except ValueError:
-        run = setting.simulate(replicas=400, rounds=ROUNDS, record_every=2)
+        run = setting.simulate(replicas=400, rounds=ROUNDS, record_every=2, device="cpu")
         exact, rounds, errors = False, run.rounds, run.rows["squared_distance"].mean(0)
     return exact, [[int(r), float(f"{e:.6g}")] for r, e in zip(rounds, errors, strict=True) if np.isfinite(e)]
 
