@@ -93,3 +93,13 @@ def test_verdicts_of_the_table_are_the_published_ones():
     )
     assert len(told) >= 8
     assert told == {ref: published[ref] for ref in told}
+
+
+@pytest.mark.skipif(not README.exists(), reason="the README is not beside the tests")
+def test_example_of_the_kit(tmp_path):
+    (example,) = (each for each in examples() if "as_test" in each)
+    lines = printed(example, tmp_path)
+    assert lines[0].startswith("the weight of round t depends on rounds before t only for the participation [")
+    table = lines.index(next(line for line in lines if line.startswith("rule ")))
+    assert table - 1 == int(re.search(r"# (\d+) properties", example).group(1))
+    assert lines[table + 1].startswith("right ") and lines[-1].startswith("known statistics")
