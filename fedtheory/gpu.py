@@ -20,7 +20,6 @@ import platform
 import statistics
 import sys
 import time
-import tomllib
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,7 +36,7 @@ from .experiments.grid import ExperimentFile
 from .experiments.work_units import OutOfTime, Unit, perform, seconds, units_of
 from .federations import Federation, Logistic, Network, Quadratic, random_quadratic
 from .federations.devices import device_name, find_device
-from .files import check_target, json_text, read_file, write_beside
+from .files import check_target, json_text, plain_toml, read_file, write_beside
 from .neural import Adam
 from .participation import Bernoulli, Uniform
 from .setting import Setting
@@ -437,10 +436,7 @@ def experiments(paths: Sequence[Path]) -> dict[Path, Row]:
     """
     found: dict[Path, Row] = {}
     for path in paths:
-        try:
-            found[path] = tomllib.loads(read_file(path).decode())
-        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise ValueError(f"{path}: not a TOML file ({error})") from None
+        found[path] = plain_toml(read_file(path), str(path))
         for name in ("federation", "algorithm", "participation", "run"):
             if not isinstance(found[path].get(name), dict):
                 raise ValueError(f"{path}: {name} is missing: allowed is an experiment file, with a table of this name")

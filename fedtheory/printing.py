@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from typing import Any
 
 from .files import json_text
+from .numerals import rational
 
 
 def assignment(text: str) -> tuple[str, Any]:
@@ -17,12 +17,16 @@ def assignment(text: str) -> tuple[str, Any]:
     if not equals:
         raise ValueError(f"{text!r}: allowed is name=number")
     try:
-        numbers = [float(Fraction(part)) if "/" in part else float(part) for part in value.split(",")]
-    except (ValueError, ZeroDivisionError):
+        numbers = [_number(part) for part in value.split(",")]
+    except (ValueError, OverflowError):
         raise ValueError(
             f"{name} = {value!r}: allowed is a number such as 0.01, 1e-2 or 1/100, or a list 1,2,3"
         ) from None
     return name, numbers if "," in value else numbers[0]
+
+
+def _number(text: str) -> float:
+    return float(text) if text.strip().lstrip("+-").lower() in ("inf", "infinity", "nan") else float(rational(text))
 
 
 def plain(value: Any) -> Any:

@@ -20,7 +20,8 @@ from fedtheory.doors import DOORS, through
 ROOT = Path(fedtheory.__file__).parent
 
 LAYERS = (
-    ("units", "quantities", "functionals", "assumptions", "rationals", "schedule", "own", "files", "doors", "lazy",
+    ("units", "quantities", "functionals", "assumptions", "rationals", "schedule", "own", "files",
+     "arguments", "numerals", "markdown", "seals", "provenance", "doors", "lazy",
      "randomness", "loops"),
     ("process_workers",),
     ("data", "neural"),

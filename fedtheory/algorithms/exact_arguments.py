@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from numbers import Integral
 
-from ..rationals import exact_number
+from ..rationals import checked_count, exact_number
 
 Number = float | str | Fraction
 
@@ -47,9 +47,9 @@ def each(
 
 def whole(name: str, value: object) -> int:
     """Return ``value``; raise ``ValueError`` unless it is an integer >= 1."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+    if isinstance(value, bool) or not isinstance(value, Integral):
         raise ValueError(f"{name} = {value!r}: allowed is an integer >= 1")
-    return int(value)
+    return checked_count(name, value)
 
 
 def probability(name: str, value: Number) -> Fraction:

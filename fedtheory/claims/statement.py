@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import sympy
 
+from ..arguments import check_has
 from ..assumptions import ASSUMPTIONS, kind_of, with_implied
 from ..functionals import Functional
 from ..quantities import QUANTITIES, nearest, symbol
@@ -325,6 +326,7 @@ class Claim:
         """
         from .evaluation import at_setting
 
+        check_has("setting", setting, ("federation", "algorithm", "participation"), "a Setting")
         return at_setting(self, setting, rounds, overrides)
 
     def required(self, hypothesis: str | Hypothesis, quantity_name: str, /, **values: float) -> Allowed:

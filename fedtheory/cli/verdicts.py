@@ -34,16 +34,22 @@ def replay(
 
     from ..evidence.replay import ReplayError
     from ..evidence.replay import replay as judge_again
-    from ..files import read_json
+    from ..files import Damaged, read_json
     from ..papers import added, load
     from .certificates import is_certificate, replay_certificate
 
     try:
         with added(load(theorem)) if theorem else nullcontext():
-            data = read_json(_instance_file(instance))
-            if is_certificate(data):
-                return replay_certificate(data, json)
-            judgement = judge_again(data)
+            file = _instance_file(instance)
+            data = read_json(file)
+            try:
+                if is_certificate(data):
+                    return replay_certificate(data, json)
+                judgement = judge_again(data)
+            except ReplayError:
+                raise
+            except ValueError as error:
+                raise Damaged(file, str(error)) from error
             both = _proved_too(judgement)
     except ReplayError as error:
         print(f"fedtheory: replay failed: {error}", file=sys.stderr)

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..files import write_beside
+from ..files import read_json, write_beside
 from ..papers import claim, papers
 from ..papers.index import sources
 
@@ -91,8 +91,8 @@ def code_of(paper: Paper) -> str:
 def _kept(paper: Paper) -> dict[str, dict[str, Any]]:
     """Read the summaries in the folder's file, if they were made of the paper and by the code as they are now."""
     try:
-        kept = json.loads((paper.folder / FILE).read_text(encoding="utf-8")) if paper.folder else {}
-    except (OSError, ValueError, RecursionError):
+        kept = read_json(paper.folder / FILE) if paper.folder else {}
+    except (FileNotFoundError, ValueError):
         return {}
-    right = isinstance(kept, dict) and isinstance(kept.get("claims"), dict) and kept.get("sources") == code_of(paper)
+    right = isinstance(kept.get("claims"), dict) and kept.get("sources") == code_of(paper)
     return kept["claims"] if right else {}

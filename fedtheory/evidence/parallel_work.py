@@ -12,7 +12,7 @@ from multiprocessing import get_all_start_methods, get_context
 from multiprocessing.context import BaseContext
 from typing import Any
 
-from ..process_workers import end_with_parent
+from ..process_workers import check_main_guard, end_with_parent
 
 Tasks = Mapping[str, Callable[[], Any]]
 Finish = Callable[[str, Any], None]
@@ -72,6 +72,7 @@ def run_all(
 
 def _worker(imports: tuple[str, ...]) -> ProcessPoolExecutor:
     """One process, which is told task by task what to do."""
+    check_main_guard("workers")
     return ProcessPoolExecutor(1, mp_context=_context(imports), initializer=_prepare)
 
 

@@ -7,11 +7,14 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from ..arguments import check_kind
 from ..claims.statement import Claim
 from ..files import check_target, json_text, write_beside
+from ..markdown import cell
 from ..papers import added, explained, papers
 from ..papers import load as load_paper
 from ..papers.dispatch import algorithm_of, subject_of
@@ -78,14 +81,14 @@ class Report:
     def markdown(self) -> str:
         """Return the report as Markdown."""
         found = self.search
-        lines = [f"# {self.claim}: {self.title}", "", f"**{self.state}**: {STATES[self.state]}", ""]
+        lines = [f"# {cell(self.claim)}: {cell(self.title)}", "", f"**{self.state}**: {STATES[self.state]}", ""]
         lines += [
             f"Searched: {found['searched']}. {found['candidates']} settings, of which {found['admissible']} meet "
             f"every hypothesis; largest left / right {found['largest_ratio']:.6g}.",
             "",
             f"Not searched: {found['left_out']}.",
             "",
-            f"Proof: {self.proof}.",
+            f"Proof: {cell(self.proof)}.",
             "",
         ]
         lines += table(self.rows) if self.rows else ["No finding."]
@@ -189,12 +192,7 @@ def status(reports: Iterable[Report]) -> int:
 def table(rows: Sequence[Row]) -> list[str]:
     """Write findings as a Markdown table."""
     lines = ["| claim | where | finding | found by |", "| --- | --- | --- | --- |"]
-    return lines + [f"| {row.claim} | {cell(row.where)} | {cell(row.what)} | {row.check} |" for row in rows]
-
-
-def cell(text: str) -> str:
-    """Escape text that would break a Markdown table."""
-    return text.replace("|", "\\|").replace("\n", " ")
+    return lines + [f"| {cell(row.claim)} | {cell(row.where)} | {cell(row.what)} | {cell(row.check)} |" for row in rows]
 
 
 def load(path: str | Path) -> Paper:
@@ -227,6 +225,7 @@ def referee(
         RefereeError: it states nothing, another paper has its name, a claim names an algorithm that nobody knows, or
             what the file computes fails; it is said where.
     """
+    check_kind("path", path, (str, PathLike), "a file with a paper in it")
     path = Path(path)
     paper = load(path)
     try:

@@ -7,6 +7,7 @@ from itertools import islice
 
 import numpy as np
 
+from ..arguments import check_kind
 from ..claims.statement import Claim
 from ..papers import claim as find_claim
 from ..papers.dispatch import subject_of
@@ -39,6 +40,7 @@ def refute(
     >>> ft.refute("fast.thm1@main").refutes  # doctest: +SKIP
     True
     """
+    check_kind("statement", statement, (str, Claim), "a claim, or its name")
     statement = find_claim(statement) if isinstance(statement, str) else statement
     report = search(statement, seed=seed, progress=progress)
     judgement = charitable_instance(statement, seed=seed) if report.lead else None

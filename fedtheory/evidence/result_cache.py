@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from ..files import write_beside
+from ..files import read_file, write_beside
 
 LIBRARIES = ("numpy", "scipy", "sympy", "torch", "python-flint", "z3-solver", "scikit-learn")
 """Libraries on which a result may depend; another version of one asks again."""
@@ -46,7 +46,7 @@ class Cache:
         """Return the result that this code stored under the key; ``None`` if there is none, or if the file cannot be
         read."""
         try:
-            stored = json.loads(self._path(key).read_text(encoding="utf-8"))
+            stored = json.loads(read_file(self._path(key)))
         except (OSError, ValueError, RecursionError):
             return None
         return stored["result"] if isinstance(stored, dict) and stored.get("key") == key else None

@@ -12,8 +12,9 @@ from typing import Any
 
 from ..files import json_text, locked, write_beside
 from ..quantities import nearest
+from ..seals import sealed
 from . import schema
-from .published import new_runs, read_kept
+from .published import check_alike, new_runs, read_kept
 from .results import digest, gathered, published, runs_of
 from .sweeps import MakeExecutor, Outcome, dask, perform_all, process_pool, search
 from .tracking import Tracker, tracker
@@ -35,6 +36,10 @@ class RunOptions:
         only: a pattern that settings' names have to match, as ``FedAvg*``.
         missing: whether runs are left out that are kept beside the file already.
         device: where runs are computed; by default as the file says.
+        threads: of each run, likewise.
+        memory_limit: bytes that each run may hold besides its data.
+        mixed: whether runs are gone on with, and published together, that something else has made: other versions,
+            threads, processors, devices, paths or splits.
     """
 
     store: Path
@@ -46,6 +51,9 @@ class RunOptions:
     only: str = "*"
     missing: bool = False
     device: str | None = None
+    threads: int | None = None
+    memory_limit: int | None = None
+    mixed: bool = False
 
     def executors(self) -> MakeExecutor | None:
         """Return the executor of the units; ``None`` for this process.
@@ -124,8 +132,9 @@ def _run_file(
 ) -> bool:
     begun = digest(path)
     experiment = schema.read_experiment(path)
-    if options.device is not None:
-        experiment = experiment.on_device(options.device)
+    experiment = experiment.run_by(
+        device=options.device, threads=options.threads, memory_limit=options.memory_limit, mixed=options.mixed or None
+    )
     searched = None
     done = watch.record if watch else lambda unit, result: None
     if experiment.checked.search:
@@ -148,7 +157,7 @@ def _run_file(
                     f"{path} was changed while it was run: nothing of it is published; the same command "
                     "goes on with what it says now"
                 )
-            _publish(path, experiment, outcome, searched, options.store, report)
+            _publish(path, experiment, outcome, searched, options, report)
     return True
 
 
@@ -179,10 +188,11 @@ def _publish(
     experiment: schema.Experiment,
     outcome: Outcome,
     searched: list[dict[str, Any]] | None,
-    store: Path,
+    options: RunOptions,
     report: Report,
 ) -> None:
     """Keep the results of all units that the store has, with those of the same file that are kept already."""
+    store = options.store
     found = outcome if searched is not None else _kept(units_of(experiment, experiment.points(), store))
     _tell(path, found, report)
     target = published(path)
@@ -202,7 +212,9 @@ def _publish(
                 "together, as each stage goes on from the one before"
             )
             return
-        write_beside(target, (json_text(content) + "\n").encode())
+        if not options.mixed:
+            check_alike(content, target)
+        write_beside(target, (json_text(sealed(content)) + "\n").encode())
 
 
 def _replaced(path: Path, kept: Mapping[str, Any]) -> str:

@@ -20,6 +20,7 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
+from ..files import open_regular, parsing, read_counted
 from .comparisons import value
 from .printed_tables import Cell, cells, folder, half_unit, tables
 from .reading import Listed, Strict, read_toml
@@ -167,22 +168,20 @@ def read_curves(rule: Curves, path: Path) -> Iterator[Curve]:
     Raises:
         ValueError: it is no archive, or a file in it no table of steps and values.
     """
-    try:
-        with tarfile.open(path) as archive:
-            for member in archive:
-                labels = rule.labels(member.name.removeprefix("./")) if member.isfile() else None
-                content = archive.extractfile(member) if labels is not None else None
-                if labels is not None and content is not None:
-                    yield from _curve(rule, member.name.removeprefix("./"), labels, content.read())
-    except tarfile.TarError as error:
-        raise ValueError(f"{path}: not an archive of curves ({error})") from None
+    with parsing(path, "not an archive of curves"), open_regular(path) as file, tarfile.open(fileobj=file) as archive:
+        for member in archive:
+            name = member.name.removeprefix("./")
+            labels = rule.labels(name) if member.isfile() else None
+            content = archive.extractfile(member) if labels is not None else None
+            if labels is not None and content is not None:
+                yield from _curve(rule, name, labels, read_counted(f"{path}: {name}", content))
 
 
 def _curve(rule: Curves, name: str, labels: Mapping[str, str], content: bytes) -> Iterator[Curve]:
-    rows = list(csv.DictReader(io.StringIO(content.decode("utf-8").lstrip())))
     try:
+        rows = list(csv.DictReader(io.StringIO(content.decode("utf-8").lstrip())))
         points = [(int(float(row["Step"])), rule.scale * float(row["Value"])) for row in rows]
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError, csv.Error):
         raise ValueError(f"{name}: allowed is a table with the columns Step and Value") from None
     starts = [place for place, (step, _) in enumerate(points) if place == 0 or step < points[place - 1][0]]
     for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(points)], strict=True), 1):
@@ -248,7 +247,7 @@ def to_json(paper: str, compared: Compared, path: Path) -> dict[str, Any]:
     return {
         "paper": paper,
         "archive": path.name,
-        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+        "sha256": _digest(path),
         "command": f"fedtheory curves --paper {paper} --into experiments/{paper}/curves.json",
         "agree": compared.agree,
         "missing": [_address(cell) for cell in compared.missing],
@@ -256,6 +255,11 @@ def to_json(paper: str, compared: Compared, path: Path) -> dict[str, Any]:
         "several": [_beside(cell, mine) for cell, mine in compared.several],
         "twice": [[_numbers(curve) for curve in group] for group in compared.twice],
     }
+
+
+def _digest(path: Path) -> str:
+    with open_regular(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
 def _address(cell: Cell) -> dict[str, Any]:

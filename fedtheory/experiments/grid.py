@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import copy
 import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+MOST = 10_000
+"""Settings that a file may have."""
 ASIDE = ("grid", "called", "variants", "search", "likeness")
 """Keys of a file that no setting has."""
 
@@ -43,7 +46,7 @@ class ExperimentFile:
         """Every variant, with every combination of the grid.
 
         Raises:
-            ValueError: a dotted key that does not lead into a table of the file.
+            ValueError: a dotted key that does not lead into a table of the file, or more than ``MOST`` settings.
 
         >>> file = ExperimentFile("a.toml", {"algorithm": {"local_lr": 1}, "grid": {"algorithm.local_lr": [1, 2]}})
         >>> [(point.name, point.content["algorithm"]) for point in file.points()]
@@ -51,6 +54,9 @@ class ExperimentFile:
         """
         variants = self.content.get("variants") or [{"name": "", "set": {}}]
         grid = self.content.get("grid", {})
+        many = len(variants) * math.prod(map(len, grid.values()))
+        if many > MOST:
+            raise ValueError(f"{self.name}: grid and variants make {many} settings: allowed are at most {MOST}")
         found = []
         for variant, *chosen in itertools.product(variants, *(self._texts_and_values(key) for key in grid)):
             named = {self.label(key): text for key, (text, _) in zip(grid, chosen, strict=True)}

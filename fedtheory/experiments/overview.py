@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..files import read_json
+from ..markdown import cell
 from .printed_tables import folder, tables
-from .results import experiment_files, published
+from .published import read_kept
+from .results import digest, experiment_files
 from .schema import Experiment, read_experiment
 from .table_checks import check
 
@@ -55,7 +56,7 @@ def _tables(paper: str, root: Path) -> Iterator[str]:
         yield "| --- | --- | --- | --- |"
         for table in printed:
             edition = "" if table.edition == "main" else f" ({table.edition})"
-            yield f"| {table.number}{edition} | {table.place} | {table.caption} | {len(table.cells)} |"
+            yield f"| {table.number}{edition} | {cell(table.place)} | {cell(table.caption)} | {len(table.cells)} |"
         found = check(paper, root)
         wrong = sum(finding.verdict != "agrees" for finding in found)
         yield ""
@@ -69,7 +70,7 @@ def _row(path: Path, experiment: Experiment) -> str:
     settings = (
         f"search of {' + '.join(str(len(each.values)) for each in stages)}" if stages else len(experiment.points())
     )
-    run, seconds, commit, data = _run(path)
+    run, seconds, commit, data = _run(path, experiment)
     likeness = ", ".join(experiment.checked.reproduces) or "-"
     cells = [
         f"`{path.stem}`",
@@ -82,15 +83,16 @@ def _row(path: Path, experiment: Experiment) -> str:
         commit,
         data,
     ]
-    return "| " + " | ".join(map(str, cells)) + " |"
+    return "| " + " | ".join(map(cell, cells)) + " |"
 
 
-def _run(path: Path) -> tuple[str, str, str, str]:
+def _run(path: Path, experiment: Experiment) -> tuple[str, str, str, str]:
     """Return what was run, the time taken, commits and data."""
-    kept = published(path)
-    if not kept.exists():
+    got: dict[str, Any] | None = read_kept(path, experiment)
+    if got is None:
         return "no", "-", "-", "-"
-    got: dict[str, Any] = read_json(kept)
+    if got["sha256"] != digest(path):
+        return "no (what is kept is of another version of the file)", "-", "-", "-"
     units = sum(len(row["seeds"]) for row in got["settings"])
     data = "; ".join(got["data"]) or "made up"
     return f"{units} runs", duration(got["seconds"]), ", ".join(got["commits"]), data
@@ -113,5 +115,5 @@ def _chosen(path: Path, experiment: Experiment) -> Iterator[str]:
         yield f"`{path.stem}`, what the paper leaves open:"
         yield ""
         for key, reason in experiment.checked.chosen.items():
-            yield f"- {key}: {reason}"
+            yield f"- {cell(key)}: {cell(reason)}"
         yield ""

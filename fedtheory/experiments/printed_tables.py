@@ -17,7 +17,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from .reading import Listed, Strict, read_toml
+from .reading import Component, Listed, Strict, read_toml
 
 NUMBER = re.compile(
     r"(?P<bold>\*\*)?(?P<value>-?\d+(\.\d+)?)(?(bold)\*\*)(±(?P<spread>\d+(\.\d+)?))?( \((?P<change>[+-]?\d+\.?\d*)\))?"
@@ -70,9 +70,9 @@ class Table(Strict):
             same labels.
     """
 
-    paper: str
-    edition: str = "main"
-    number: str
+    paper: Component
+    edition: Component = "main"
+    number: Component
     place: str
     caption: str
     notes: Listed[str] = ()

@@ -10,7 +10,9 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from ..files import json_text, read_json
+from ..files import Damaged, json_text, read_json
+from ..provenance import OF_MACHINE, UNKNOWN, differences
+from ..seals import SEAL, check_seal
 from .reading import Listed, Strict, explained
 from .results import WITHIN, digest, listed, published, run_row, runs_of
 from .schema import Experiment
@@ -59,6 +61,8 @@ class Row(Strict):
     seeds: Listed[int] = Field(min_length=1)
     seconds: float
     commits: Listed[str]
+    made_by: dict[str, str] = Field(default_factory=dict)
+    segments: Listed[str] = ()
     statistics: dict[str, Numbers]
     curves: dict[str, Listed[Any]]
     diverged: Listed[Annotated[str, Field(pattern=r"^seed \d+: ")]] = ()
@@ -71,6 +75,8 @@ class Row(Strict):
         for name, numbers in self.statistics.items():
             if {len(numbers.values), len(numbers.deviations or numbers.values)} != {seeds}:
                 raise ValueError(f"statistics.{name}: allowed is an entry for each of {seeds} seeds")
+        if len(self.segments) not in (0, seeds):
+            raise ValueError(f"segments: allowed is an entry for each of {seeds} seeds")
         rounds = len(self.curves.get("rounds", ()))
         for name, curve in self.curves.items():
             whole = all(isinstance(each, list) and len(each) == rounds for each in curve) and len(curve) == seeds
@@ -92,6 +98,7 @@ class Kept(Strict):
     units: dict[str, str]
     settings: Listed[Row]
     search: Any = None
+    seal: str
 
     @model_validator(mode="after")
     def _check(self) -> Kept:
@@ -112,20 +119,68 @@ def read_kept(path: Path, experiment: Experiment) -> dict[str, Any] | None:
         return None
     content = read_json(target)
     try:
+        check_seal(content, str(target))
         Kept.model_validate(content)
         if content["sha256"] == digest(path) and "search" not in content:
             _check_asked(content, experiment)
     except ValidationError as error:
-        raise ValueError(damaged(explained(error, str(target), Kept))) from None
+        raise Damaged(target, damaged(explained(error, str(target), Kept))) from None
     except ValueError as error:
-        raise ValueError(damaged(f"{target}: {error}")) from None
-    return content
+        text = str(error)
+        raise Damaged(target, damaged(text if str(target) in text else f"{target}: {text}")) from None
+    return {key: value for key, value in content.items() if key != SEAL}
+
+
+def read_current(path: Path, experiment: Experiment) -> dict[str, Any] | None:
+    """What is published of what an experiment file says now, checked; ``None`` if nothing is. This is what pages and
+    figures show.
+
+    Raises:
+        ValueError: as ``read_kept``.
+    """
+    content = read_kept(path, experiment)
+    return content if content is not None and content["sha256"] == digest(path) else None
+
+
+def check_alike(content: Mapping[str, Any], target: Path) -> None:
+    """Refuse results that are not all made by the same: versions, threads, processor and device of the whole file, and
+    of one setting's runs all else that is recorded.
+
+    Raises:
+        ValueError: they are not; what differs is named.
+    """
+    records = {row["name"]: row.get("made_by", {}) for row in content["settings"]}
+    first = next(iter(records), "")
+    for name, record in records.items():
+        if what := _mixture(name, record) or _elsewhere(first, name, records):
+            raise ValueError(
+                f"{target} stays as it is, its runs would be made by different things: {what}. Allowed "
+                "are runs of the same, or --mixed, which is recorded"
+            )
+
+
+def _mixture(name: str, record: Mapping[str, str]) -> str:
+    """In words, in what the runs of one setting differ."""
+    mixed = {entry: value for entry, value in record.items() if " | " in value}
+    if mixed and all(UNKNOWN in value for value in record.values()):
+        return f"of some runs of {name!r} it is not recorded"
+    told = "; ".join(f"{entry} = {value}" for entry, value in mixed.items())
+    return f"runs of {name!r} have {told}" if mixed else ""
+
+
+def _elsewhere(first: str, name: str, records: Mapping[str, Mapping[str, str]]) -> str:
+    """In words, in what two settings' machines differ."""
+    there, here = records[first], records[name]
+    if bool(there) != bool(here):
+        return f"of {name if there else first!r} it is not recorded"
+    other = differences(there, here, OF_MACHINE)
+    return f"{first!r} there, {name!r} here: {'; '.join(other)}" if other else ""
 
 
 def damaged(text: str) -> str:
     """Say that published results are damaged, and what is allowed."""
     return (
-        f"{text}\nthe results that are published there are damaged: allowed is the file as --publish wrote it, or none"
+        f"{text}; the results that are published there are damaged: allowed is the file as --publish wrote it, or none"
     )
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from ..files import read_file
+from ..files import Damaged, plain_toml, read_file
 from ..quantities import nearest
 
 Step = str | int
@@ -30,11 +29,24 @@ Listed = Annotated[tuple[T, ...], Field(strict=False)]
 """A list of a file, kept as a tuple; its entries are as strict as ever."""
 
 
+def _component(name: str) -> str:
+    if not re.fullmatch(r"([A-Za-z0-9_][A-Za-z0-9_.+-]{0,99})?", name):
+        raise ValueError(
+            "allowed is a name of letters, digits and _ . + - that does not begin with . + or -, since "
+            "files are named by it"
+        )
+    return name
+
+
+Component = Annotated[str, AfterValidator(_component)]
+"""A name by which files or folders are named: one component of a path, which leads nowhere else."""
+
+
 def read_toml(path: str | Path, model: type[M]) -> M:
     """The content of a TOML file as a model.
 
     Raises:
-        ValueError: the file is no TOML, has a key that the model does not know (the nearest is named), lacks one, or
+        Damaged: the file is no TOML, has a key that the model does not know (the nearest is named), lacks one, or
             has a value of another type or range; every such place on a line of its own.
         FileNotFoundError: there is no such file.
     """
@@ -53,15 +65,13 @@ def parse_toml(content: bytes, name: str, model: type[M]) -> M:
     ValueError: a.toml: rounds is missing
     a.toml, line 2: round is unknown; did you mean 'rounds'?
     """
-    try:
-        text = content.decode("utf-8")
-        data = tomllib.loads(text)
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ValueError(f"{name}: not a TOML file ({error})") from None
+    data = plain_toml(content, name)
     try:
         return model.model_validate(data)
+    except RecursionError:
+        raise Damaged(name, "tables stand in each other without end: allowed are fewer") from None
     except ValidationError as error:
-        raise ValueError(explained(error, name, model, line_numbers(text))) from None
+        raise Damaged(name, explained(error, name, model, line_numbers(content.decode()))) from None
 
 
 def explained(error: ValidationError, name: str, model: Any, lines: Mapping[Place, int] | None = None) -> str:

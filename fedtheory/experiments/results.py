@@ -14,6 +14,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from ..files import read_file
+from ..provenance import UNKNOWN, together
 from . import schema
 from .printed_tables import folder
 
@@ -99,6 +100,8 @@ def run_row(result: Mapping[str, Any]) -> dict[str, Any]:
         "seeds": [result["seed"]],
         "seconds": round(float(result["seconds"]), 3),
         "commits": commits_of(result),
+        "made_by": together(result["made_by"]),
+        "segments": [result["segments"]],
         "statistics": numbers,
         "curves": thinned([result]),
     } | ({"diverged": [f"seed {result['seed']}: {result['diverged']}"]} if result["diverged"] else {})
@@ -130,6 +133,8 @@ def joined(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "seeds": [seed for seed, *_ in runs],
         "seconds": round(sum(float(row["seconds"]) for row in rows), 3),
         "commits": sorted({commit for row in rows for commit in row["commits"]}),
+        "made_by": together([rows[k].get("made_by", {}) for k in dict.fromkeys(k for _, k, _ in runs)]),
+        "segments": by_seed([row.get("segments", [UNKNOWN] * len(row["seeds"])) for row in rows]),
         "statistics": {
             name: _together([row["statistics"][name] for row in rows], by_seed) for name in first["statistics"]
         },

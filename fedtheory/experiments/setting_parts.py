@@ -11,6 +11,7 @@ from __future__ import annotations
 import builtins
 import functools
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, get_args, get_type_hints
 
@@ -124,6 +125,8 @@ FAMILIES: dict[str, Callable[[], Kinds]] = {
     "model": _models, "dataset": _datasets, "augmentation": _augmentations, "solver": _solvers,
     "observer": _observers, "availability": _availabilities,
 }  # fmt: skip
+LONGEST = 10**6
+"""Integers that a table in a file may stand for."""
 NESTED = {
     "Participation": "process", "Module": "model", "FlatModel": "model", "Partition": "partition",
     "Scheme": "partition", "Dataset": "dataset", "Augmentation": "augmentation",
@@ -226,7 +229,7 @@ def numbers(value: Any) -> Any:
     """A list of integers; in a file a table may stand for a long one.
 
     Raises:
-        ValueError: a table with other keys, or counts below 1.
+        ValueError: a table with other keys, or counts below 1 or of more than ``LONGEST`` in all.
 
     >>> numbers({"first": 3}), numbers({"groups": 2, "clients": 3})
     ([0, 1, 2], [0, 0, 0, 1, 1, 1])
@@ -240,6 +243,8 @@ def numbers(value: Any) -> Any:
             f"{dict(value)}: allowed is a list of integers, {{ first = n }} for 0 to n - 1, or "
             "{ groups = g, clients = c } for each of 0 to g - 1 c times, of integers >= 1"
         )
+    if math.prod(value.values()) > LONGEST:
+        raise ValueError(f"{dict(value)}: allowed are at most {LONGEST} integers, as many as there are clients")
     if "first" in value:
         return list(range(value["first"]))
     return [group for group in range(value["groups"]) for _ in range(value["clients"])]

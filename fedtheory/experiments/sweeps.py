@@ -12,7 +12,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from ..process_workers import end_with_parent
+from ..process_workers import check_main_guard, end_with_parent
+from ..rationals import checked_count
 from . import schema
 from .work_units import OutOfTime, Unit, estimate, perform, units_of
 
@@ -206,9 +207,8 @@ def process_pool(workers: int) -> MakeExecutor:
     Raises:
         ValueError: a number below 1.
     """
-    if workers < 1:
-        raise ValueError(f"workers = {workers}: allowed is an integer >= 1")
-
+    checked_count("workers", workers)
+    check_main_guard("workers")
     return lambda: _Pool(workers)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..rationals import checked_count
 from .constants import ESTIMATE, Constant, Constants
 from .curvature import Curvatures, curvatures
 from .federation import ExactFederation, Pairs
@@ -102,8 +103,7 @@ def _check(
     if not points.isfinite().all():
         raise ValueError("points has entries that are not finite: allowed are finite numbers")
     for name, value, least in (("steps", steps, 1), ("draws", draws, 2)):
-        if value < least or value != int(value):
-            raise ValueError(f"{name} = {value}: allowed is an integer >= {least}")
+        checked_count(name, value, least)
     if not 0 < confidence < 1:
         raise ValueError(f"confidence = {confidence}: allowed is between 0 and 1")
     if not clients or clients[0] < 0 or clients[-1] >= federation.clients:

@@ -252,15 +252,14 @@ class Federation(ABC):
         return x - start, state
 
     def choose(self, training: LocalTraining, x: Tensor) -> Federation:
-        """Return this federation with all choices by measured speed made for runs of this kind of training.
-
-        ``x`` is a replica's model, (1, D). Choices change results by rounding only.
-        """
+        """The same federation for runs of this kind of training, with all decided that changes results by rounding
+        only; ``x`` is a replica's, (1, D)."""
         return self
 
     @property
     def choices(self) -> dict[str, str]:
-        """The choices that ``choose`` has made. A resumed run uses them again."""
+        """What ``choose`` has decided, and what else of this kind a run's bits depend on: it is recorded with the run,
+        and one that is taken up again goes on with the same."""
         return {}
 
     def with_choices(self, choices: Mapping[str, str]) -> Federation:

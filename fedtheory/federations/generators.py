@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..quantities import check_values
+from ..rationals import checked_count
 from .quadratic import Quadratic
 
 
@@ -43,8 +44,7 @@ def random_quadratic(
             "gradient_noise": gradient_noise,
         }
     )
-    if dimension < 1:
-        raise ValueError(f"dimension = {dimension}: allowed is an integer >= 1")
+    checked_count("dimension", dimension)
     if dimension == 1 and strong_convexity != smoothness:
         raise ValueError(
             f"strong_convexity = {strong_convexity}: in one dimension allowed is smoothness = {smoothness}"

@@ -14,13 +14,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..arguments import check_kind
 from ..data import Dataset, Partition
 from ..data.partition import Scheme
 from ..data.partition.split import targets
 from ..neural.augmentation import Augmentation
 from ..neural.batches import Samples, Visits
 from ..neural.flat import FlatModel, cross_entropy
-from ..neural.gradients import PATHS, fastest, gradients
+from ..neural.gradients import CHOSEN, PATHS, choose_path, gradients
 from ..neural.grouped import refusal
 from ..neural.local_solver import State
 from ..neural.local_update import local_update
@@ -28,6 +29,7 @@ from ..neural.model_evaluation import per_sample
 from ..neural.packed import PRECISIONS
 from ..neural.training_workers import Workers
 from ..randomness import Axis, in_memory, words
+from ..rationals import checked_count
 from .devices import find_device, find_dtype
 from .federation import Footprint, Pairs
 from .local_training import LocalTraining
@@ -59,7 +61,8 @@ class Network(Evaluated):
         batch_size: B, the points of a minibatch; ``None``: all of the client's, and then there is no noise.
         sampling: "independent", "shuffled" or "one pass" (see ``Minibatches``).
         augmentation: of images in training, see ``neural.augmentation``.
-        path: how gradients of several pairs are computed: "auto", or one of ``neural.gradients.PATHS``.
+        path: how gradients of several pairs are computed: "auto" (by a rule of layers, sizes and device), "timed" (what
+            a trial finds fastest, which another process may find otherwise), or one of ``neural.gradients.PATHS``.
         precision: "float32", or "bfloat16" for the layers that autocast takes.
         server_points: how many points the server holds for gradients of its own (SAFARI): drawn once, uniformly and
             without replacement, from all clients' points, of which it has copies. ``None``: the server has no data.
@@ -102,16 +105,18 @@ class Network(Evaluated):
         accuracy_points: int | None = None,
         workers: int = 0,
     ) -> None:
-        for name, value, allowed in (("path", path, ("auto", *PATHS)), ("precision", precision, PRECISIONS)):
+        check_kind("model", model, (nn.Module, FlatModel), "a torch module, such as torch.nn.Linear(64, 10)")
+        check_kind("dataset", dataset, Dataset, 'a data set, such as data.load("digits")')
+        check_kind("partition", partition, (Partition, Scheme), "a partition, such as data.Uniform(clients=3)")
+        for name, value, allowed in (("path", path, (*CHOSEN, *PATHS)), ("precision", precision, PRECISIONS)):
             if value not in allowed:
                 raise ValueError(f"{name} = {value!r}: allowed is one of {', '.join(allowed)}")
         if augmentation is not None and dataset.kind != "images":
             raise ValueError(f"augmentation of {dataset.kind}: allowed is that of images")
-        if workers < 0 or workers != int(workers):
-            raise ValueError(f"workers = {workers}: allowed is an integer >= 0")
+        workers = checked_count("workers", workers, 0)
         self.model = model if isinstance(model, FlatModel) else FlatModel(model)
         if path == "grouped" and (why := refusal(self.model)) is not None:
-            raise ValueError(f"path = 'grouped': {why}; allowed is auto, loop or vmap")
+            raise ValueError(f"path = 'grouped': {why}; allowed is auto, timed, loop or vmap")
         self.workers = workers
         self._working: Workers | None = None
         self.dimension = self.model.dimension
@@ -127,8 +132,8 @@ class Network(Evaluated):
             ("accuracy_points", accuracy_points),
             ("batch_size", batch_size),
         ):
-            if count is not None and (count < 1 or count != int(count)):
-                raise ValueError(f"{name} = {count}: allowed is an integer >= 1, or None")
+            if count is not None:
+                checked_count(name, count, allowed="an integer >= 1, or None")
         self.accuracy_points, self.server_points = accuracy_points, server_points
         rows = [torch.from_numpy(np.asarray(part)) for part in self.partition.train]
         if server_points is not None:
@@ -234,23 +239,26 @@ class Network(Evaluated):
         return done.models, {name: _widened(value, state[name]) for name, value in done.state.items()}
 
     def choose(self, training: LocalTraining, x: Tensor) -> Network:
-        """Choose the path that is fastest for batches of this size, by a trial on a few clients."""
-        if self.path != "auto" or (self.batch_size is None and self.unbiased):
+        """With a path for batches of this size: by the rule, or "timed" on a few clients."""
+        if self.path not in CHOSEN or (self.batch_size is None and self.unbiased):
             return self
         if self.model.statistics:  # what batches change is followed pair by pair
             return self.with_choices({"path": "loop"})
         who = self.of_holder(int(self.sizes.argmax()), torch.zeros(8, dtype=torch.int64, device=x.device), 0, 0)
         batches = self.visits(who, 0, 1).batches(self.samples, 0, self.augmentation)
-        return self.with_choices({"path": fastest(self.model, x.expand(8, -1), batches, self.precision)})
+        return self.with_choices({"path": choose_path(self.model, x.expand(8, -1), batches, self.precision, self.path)})
 
     @property
     def choices(self) -> dict[str, str]:
-        return {"path": self.path}
+        exact = self.batch_size is None and self.unbiased
+        shared = {} if self.path == "loop" or exact else {"workers": str(self.workers)}
+        return {"path": "exact" if exact else self.path, **shared, "evaluated_at_once": str(self.at_once)}
 
     def with_choices(self, choices: Mapping[str, str]) -> Network:
+        if self.path not in CHOSEN or choices.get("path") not in PATHS:
+            return self
         chosen = copy.copy(self)
-        found = choices.get("path", self.path)
-        chosen.path = found if found in PATHS else self.path
+        chosen.path = choices["path"]
         return chosen
 
     @contextmanager

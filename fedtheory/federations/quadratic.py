@@ -100,6 +100,8 @@ class Quadratic(Placed, ConvexFederation):
             hessian: a number h (standing for h times the identity), a diagonal (D,) or a matrix (D, D).
         """
         centres = exact_array("offsets", offsets)
+        if centres.ndim not in (1, 2):
+            raise ValueError(f"offsets has shape {centres.shape}: allowed is (clients,) or (clients, D)")
         centres = centres[:, None] if centres.ndim == 1 else centres
         hessian = numbers("hessian", hessian)
         if hessian.ndim == 0:

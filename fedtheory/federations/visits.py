@@ -13,6 +13,7 @@ from ..neural.augmentation import augmentation_keys
 from ..neural.batches import Visits
 from ..neural.dropout import dropout_keys
 from ..randomness import Axis, in_memory, refined, uniforms, words
+from ..rationals import checked_count
 from .federation import Pairs
 
 AHEAD = 2**18
@@ -56,8 +57,7 @@ class Minibatches:
         return moved
 
     def __post_init__(self) -> None:
-        if self.batch_size < 1 or self.batch_size != int(self.batch_size):
-            raise ValueError(f"batch_size = {self.batch_size}: allowed is an integer >= 1, or None for all points")
+        checked_count("batch_size", self.batch_size, allowed="an integer >= 1, or None for all points")
         if self.sampling not in SAMPLINGS:
             raise ValueError(f"sampling = {self.sampling!r}: allowed is one of {', '.join(SAMPLINGS)}")
 

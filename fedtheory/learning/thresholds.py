@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..rationals import checked_count
 from .relatedness import smallest_alpha_on_path
 
 TOLERANCE = 1e-9
@@ -177,8 +178,8 @@ def random_geometries(count: int, pieces: int, seed: int = 0) -> tuple[np.ndarra
     >>> of_p.shape, bool((of_p.min(1) == 0).all())
     ((5, 5), True)
     """
-    if not (count >= 1 and pieces >= 1):
-        raise ValueError(f"count, pieces = {count}, {pieces}: allowed are integers >= 1")
+    for name, value in (("count", count), ("pieces", pieces)):
+        checked_count(name, value)
     rng = np.random.default_rng(seed)
     target = rng.integers(0, pieces + 1, count)
     out = []

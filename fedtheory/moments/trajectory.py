@@ -12,6 +12,7 @@ import numpy as np
 from ..algorithms import Fast
 from ..participation import Fixed, Phases
 from ..quantities import LEAST_QUANTITIES, RUN_QUANTITIES
+from ..rationals import checked_count
 from .linear_rounds import mean_map
 from .round_maps import initial_state, local_maps, quadratic
 from .timeline import advance, timeline
@@ -55,15 +56,13 @@ def peaks(setting: Setting, rounds: int, shifted: bool = False) -> dict[str, flo
 
     ``shifted`` reads the sums of local gradients as k = 1..K instead of k = 0..K-1: one local step later.
     """
-    if rounds < 1:
-        raise ValueError(f"rounds = {rounds}: allowed is an integer >= 1")
+    checked_count("rounds", rounds)
     return {name: float(v[-1]) for name, v in _running_peaks(setting, np.arange(rounds), shifted).items()}
 
 
 def least(setting: Setting, rounds: int) -> dict[str, float]:
     """Compute the least values over the rounds 0..rounds-1 of a deterministic run, as ``peaks`` does the largest."""
-    if rounds < 1:
-        raise ValueError(f"rounds = {rounds}: allowed is an integer >= 1")
+    checked_count("rounds", rounds)
     every = np.arange(rounds)
     vectors, snapshot = _pseudogradients(setting, every, False), _are_snapshots(setting, every)
     found = {}

@@ -2,7 +2,7 @@
 
 Three paths compute the same numbers: "loop" takes one pair after the other, "vmap" all pairs at once by ``torch.func``,
 "grouped" all pairs at once by layers written for many sets of weights. Which one is fastest depends on the network, on
-the shapes and on the device, so "auto" times them once and remembers.
+the shapes and on the device: "auto" follows a rule (paths.py), "timed" times them once and remembers.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from .flat import FlatModel, mean_loss
 from .grouped import grouped_gradients, refusal
 from .manual_backward import covers, loss_and_slopes
 from .packed import Batches, one_loss, reduced
+from .paths import rule
 
 TRIAL_PAIRS = 8
 TRIALS = 2
@@ -30,6 +31,8 @@ FILLED_TO = 16
 A library of convolutions prepares itself anew for every size.
 """
 _FASTEST: dict[tuple[object, ...], str] = {}
+CHOSEN = ("auto", "timed")
+"""In place of a path: by the rule, or by the clock."""
 
 
 def gradients(
@@ -49,14 +52,14 @@ def gradients(
     >>> losses.shape, found.shape
     (torch.Size([4]), torch.Size([4, 8]))
     """
-    if path not in ("auto", *PATHS):
-        raise ValueError(f"path = {path!r}: allowed is one of auto, {', '.join(PATHS)}")
-    if path not in ("auto", "loop") and model.mixes_samples and _filled_up(batches):
+    if path not in (*CHOSEN, *PATHS):
+        raise ValueError(f"path = {path!r}: allowed is one of {', '.join((*CHOSEN, *PATHS))}")
+    if path not in (*CHOSEN, "loop") and model.mixes_samples and _filled_up(batches):
         raise ValueError(
             f"path = {path!r}, for batches of different sizes: allowed is 'loop', since batch norm would "
             "see what fills them up"
         )
-    name = fastest(model, x, batches, precision) if path == "auto" else path
+    name = choose_path(model, x, batches, precision, path) if path in CHOSEN else path
     return PATHS[name](model, x, batches, precision)
 
 
@@ -144,6 +147,13 @@ def _quiet() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="There is a performance drop", category=UserWarning)
         yield
+
+
+def choose_path(model: FlatModel, x: Tensor, batches: Batches, precision: str = "float32", way: str = "auto") -> str:
+    """The path for batches of this shape: by the rule, which gives the same one in every process, or "timed"."""
+    if way == "timed":
+        return fastest(model, x, batches, precision)
+    return rule(model, tuple(batches.features.shape[1:]), x.device.type)
 
 
 def fastest(model: FlatModel, x: Tensor, batches: Batches, precision: str = "float32") -> str:

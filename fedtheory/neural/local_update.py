@@ -13,7 +13,7 @@ from . import compiled_logistic as compiled_logistic
 from .augmentation import Augmentation
 from .batches import Place, Samples, Visits
 from .flat import FlatModel
-from .gradients import fastest, gradients, one_gradient
+from .gradients import CHOSEN, choose_path, gradients, one_gradient
 from .grouped import leaf_gradients, leaves_of, logistic, logistic_errors
 from .local_solver import SGD, Solver, State
 from .packed import Batches
@@ -94,9 +94,9 @@ def local_update(
     if len(visits) == 0 or not sizes:
         losses = start.new_zeros(len(visits), len(sizes))
         return Trained(start, task.solver.start(start[:, : model.trained]) if state is None else state, losses)
-    if path == "auto":
+    if path in CHOSEN:
         few = slice(0, 8)
-        path = fastest(model, start[few], visits[few].batches(samples, 0, augmentation), precision)
+        path = choose_path(model, start[few], visits[few].batches(samples, 0, augmentation), precision, path)
     if path == "loop":
         return _pair_after_pair(task, start, samples, visits, state)
     if path == "grouped" and task.is_plain and visits.weights is None and not model.statistics:

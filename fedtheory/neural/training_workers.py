@@ -20,6 +20,8 @@ import torch
 import torch.multiprocessing as processes
 from torch import Tensor
 
+from ..process_workers import check_main_guard
+from ..rationals import checked_count
 from .batches import Samples, Visits
 from .flat import FlatModel
 from .local_solver import SGD, Solver, State
@@ -45,8 +47,8 @@ class Workers:
     """
 
     def __init__(self, model: FlatModel, samples: Samples, count: int = 2) -> None:
-        if count < 1:
-            raise ValueError(f"count = {count}: allowed is an integer >= 1")
+        checked_count("count", count)
+        check_main_guard("workers")
         if samples.labels.device.type != "cpu":
             raise ValueError(
                 f"samples are on {samples.labels.device}: allowed is the CPU, whose cores workers share out"

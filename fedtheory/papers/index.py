@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from ..files import write_beside
+from ..files import read_json, write_beside
 from .registry import papers
 from .paper import Paper
 
@@ -64,7 +64,7 @@ def drawn(paper: Paper, folder: Path | None) -> list[str]:
 def _kept(paper: Paper, folder: Path | None) -> dict[str, Any]:
     """Read a folder's file, if it was made of the paper as it is now."""
     try:
-        kept = json.loads((folder / FILE).read_text(encoding="utf-8")) if folder else {}
+        kept = read_json(folder / FILE) if folder else {}
     except (FileNotFoundError, ValueError):
         kept = {}
     return kept if kept.get("sources") == sources(paper) else {}

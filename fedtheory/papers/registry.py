@@ -13,6 +13,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..arguments import check_kind
 from ..quantities import nearest
 from .paper import Paper, PaperError
 
@@ -103,6 +104,7 @@ def claim(ref: str) -> Claim:
     Traceback (most recent call last):
     ValueError: unknown edition 'appendx' of fast.thm2: did you mean 'appendix'?
     """
+    check_kind("ref", ref, str, "text, such as 'fast.thm2@appendix'")
     id, _, edition = ref.partition("@")
     known = {claim.edition: claim for claim in editions(id)}
     if (edition or "main") not in known:

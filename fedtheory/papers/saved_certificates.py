@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from ..claims.statement import algorithm_of
-from ..files import write_beside
+from ..files import read_json, read_text, write_beside
 from ..proof.step_certificates import Shelf, chain_data, decision_data, own_steps, steps_data, verified_all
 from ..proof.chains import Chain
 from ..proof.verdict_word import DECLARED, joints, missing_rule
@@ -66,7 +66,7 @@ def published_outcome(ref: str) -> str:
     """
     folder = folders().get(ref.partition(".")[0])
     file = folder / f"{ref}.json" if folder else None
-    return json.loads(file.read_text())["outcome"] if file and file.exists() else ""
+    return read_json(file)["outcome"] if file and file.exists() else ""
 
 
 def reverify(ref: str, places: Folders | None = None) -> Chain:
@@ -80,7 +80,7 @@ def reverify(ref: str, places: Folders | None = None) -> Chain:
     """
     places = folders() if places is None else places
     claim = claim_of(ref)
-    text = (places[claim.paper] / f"{ref}.json").read_text()
+    text = read_text(places[claim.paper] / f"{ref}.json")
     named, name, outcome, steps = fields(parse_text(text), "claim", "derivation", "outcome", "steps")
     if named != ref:
         raise ValueError(f"claim = {named!r}: allowed is {ref!r} in {ref}.json")
@@ -105,7 +105,7 @@ def steps_decided() -> list[dict[str, str]]:
     made = [d for d in library().derivations if d.origin is not None]
     for ref in published():
         claim = claim_of(ref)
-        data = parse_text((folders()[claim.paper] / f"{ref}.json").read_text())
+        data = parse_text(read_text(folders()[claim.paper] / f"{ref}.json"))
         derivation = next((d for d in library().fitting(claim) if d.name == data["derivation"]), None)
         if derivation is None or data["outcome"] != "proved":
             continue
@@ -118,7 +118,7 @@ def steps_decided() -> list[dict[str, str]]:
 def shelf(places: Folders | None = None) -> Shelf:
     """Return the published decisions of all papers' steps."""
     places = folders() if places is None else places
-    return _shelf(tuple((name, (folder / STEPS).read_text()) for name, folder in places.items()))
+    return _shelf(tuple((name, read_text(folder / STEPS)) for name, folder in places.items()))
 
 
 @lru_cache(maxsize=4)

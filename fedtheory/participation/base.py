@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from ..randomness import Axis
+from ..rationals import checked_count
 
 
 @dataclass(frozen=True)
@@ -151,8 +152,7 @@ def history(process: Participation, clients: int, rounds: int, replicas: int = 1
     [[0, 1, 0], [0, 1, 0]]
     """
     for name, value in {"rounds": rounds, "replicas": replicas}.items():
-        if not value >= 1:
-            raise ValueError(f"{name} = {value}: allowed is an integer >= 1")
+        checked_count(name, value)
     state = process.init(Keys(seed, Axis.ARBITRARY, torch.arange(replicas), clients))
     counts = torch.empty(rounds, replicas, clients, dtype=torch.int8)
     for round in range(rounds):

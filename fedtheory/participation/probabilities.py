@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..rationals import exact_number
+from ..rationals import checked_count, exact_number
 
 
 def check_probabilities(name: str, values: Sequence[Any]) -> tuple[Fraction, ...]:
@@ -40,9 +40,9 @@ def check_count(name: str, value: object, least: int = 1) -> int:
     Raises:
         ValueError: it is no integer >= ``least``.
     """
-    if not isinstance(value, Integral) or isinstance(value, (bool, np.bool_)) or value < least:
+    if not isinstance(value, Integral) or isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{name} = {value!r}: allowed is an integer >= {least}")
-    return int(value)
+    return checked_count(name, value, least)
 
 
 def check_option(name: str, value: str, allowed: Sequence[str]) -> None:

@@ -10,8 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..arguments import check_has
 from ..randomness import finalized, in_memory, refined, words
 from .base import Inclusion, Keys, Participation
+from .probabilities import check_count
 
 LARGEST_COUNT = 127
 """The largest count of draws, since counts are int8."""
@@ -37,6 +39,7 @@ class Uniform(Participation):
         return False
 
     def check(self, clients: int) -> None:
+        check_count("cohort", self.cohort)
         if self.replacement and not 1 <= self.cohort <= LARGEST_COUNT:
             raise ValueError(f"cohort = {self.cohort}: with replacement allowed is 1 to {LARGEST_COUNT}")
         if not self.replacement and not 1 <= self.cohort <= clients:
@@ -84,6 +87,7 @@ class Fixed(Participation):
     members: tuple[int, ...]
 
     def __init__(self, members: Sequence[int]) -> None:
+        check_has("members", members, ("__iter__", "__len__"), "a list of clients, such as [0, 1]")
         whole = all(issubclass(kind, (int, np.integer)) and kind is not bool for kind in set(map(type, members)))
         if not whole or len(members) == 0 or len(set(members)) != len(members):
             raise ValueError(f"members = {list(members)}: allowed is a non-empty list of distinct clients")

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
+from ..arguments import check_kind
 from ..claims.evaluation import Bound
 from ..claims.statement import Claim
 from ..functionals import Functional
@@ -106,7 +107,10 @@ def plot(
     >>> [line.get_label() for line in both.axes[0].lines]
     ['printed (main)', 'repaired (sharp)']
     """
-    rights = _rights([bound] if isinstance(bound, Bound) else list(bound), list(repaired))
+    several: list[Any] = list(bound) if isinstance(bound, Sequence) else [bound]
+    for each in several:
+        check_kind("bound", each, Bound, "what claim(...).at(setting, rounds=...) gives, before exact and run")
+    rights = _rights(several, list(repaired))
     first = rights[0].bound
     statement, across = first.statement, _across(first)
     if run is not None and statement.functional.observable not in run.rows:

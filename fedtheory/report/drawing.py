@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from pydantic import Field, create_model
 
 from ..experiments.printed_tables import folder
-from ..experiments.reading import Strict, read_toml
+from ..experiments.reading import Component, Strict, read_toml
 from ..files import write_beside
 from ..papers import all_claims
 from .figure_files import figure_files
@@ -42,7 +42,7 @@ class FigureFileBase(Strict):
         caption: what is to be seen.
     """
 
-    paper: str = ""
+    paper: Component = ""
     title: str = Field(min_length=1)
     caption: str = Field(min_length=1)
 

@@ -11,10 +11,10 @@ from ..assumptions import ASSUMPTIONS
 from ..claims.comparison import is_printed
 from ..evidence.counts import read_literally
 from ..evidence.findings import CLAIMED, UNDECIDED, Row
-from ..evidence.referee import cell
 from ..evidence.scorecard import published_rows
 from ..evidence.verdict_rule import with_readings
 from ..files import read_file, write_beside
+from ..markdown import cell
 from ..papers import all_claims, papers
 from ..proof.text import in_letters
 from ..proof.verdict_word import KERNEL

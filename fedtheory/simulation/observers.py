@@ -11,10 +11,12 @@ from torch import Tensor
 
 from ..algorithms import Fast, Updates
 from ..algorithms.aggregation import WeightedSum
+from ..arguments import check_has, check_kind
 from ..federations.federation import ConvexFederation, ExactFederation, Federation, Pairs
 from ..federations.local_training import LocalTraining
 from ..federations.network_evaluation import Evaluated
 from ..quantities import RUN_QUANTITIES, nearest
+from ..rationals import checked_count
 from .chunked_training import train
 from .observer import Observer, Training, convex, exact
 from .practice_observers import Evaluation, Loss, Traffic, Weights
@@ -203,12 +205,16 @@ def resolve(
         ValueError: there are none, a name is unknown, two observe numbers of one name, or the setting lacks what one of
             them needs.
     """
+    if isinstance(observers, str) or not (observers is None or hasattr(observers, "__iter__")):
+        check_kind("observers", observers, list, f"a list of observers, or of the names {', '.join(OBSERVERS)}")
     given = list(usual(setting.federation, record_every) if observers is None else observers)
     unknown = [each for each in given if isinstance(each, str) and each not in OBSERVERS]
     if unknown or not given:
         known = f"; {nearest(unknown[0], OBSERVERS)}" if unknown else ""
         raise ValueError(f"observers = {given}: allowed are observers, or of the names {', '.join(OBSERVERS)}{known}")
     found = [OBSERVERS[each]() if isinstance(each, str) else each for each in given]
+    for each in found:
+        check_has("observers: one", each, ("names", "every", "check"), "an observer, such as Evaluation(), or its name")
     if setting.algorithm.adaptive:
         found += [Snapshots(), TrainingAccuracy()]
     found = list(dict.fromkeys(found))
@@ -217,7 +223,6 @@ def resolve(
     if twice:
         raise ValueError(f"observers = {found}: {', '.join(sorted(twice))} is observed twice, allowed is once")
     for observer in found:
-        if observer.every < 1 or observer.every != int(observer.every):
-            raise ValueError(f"every = {observer.every}: allowed is an integer >= 1")
+        checked_count("every", observer.every)
         observer.check(setting)
     return tuple(found)

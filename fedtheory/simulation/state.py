@@ -17,6 +17,7 @@ from ..algorithms.custom_algorithm import initial_memory
 from ..federations.devices import device_name, fetched, find_device, find_dtype
 from ..federations.federation import ConvexFederation, ExactFederation, Federation
 from ..participation import Keys
+from ..provenance import Record, machine
 from ..randomness import Axis, in_memory
 from .observer import Observer
 from .observers import resolve
@@ -62,6 +63,11 @@ class Plan:
     trainings: tuple[tuple[ClientRound, tuple[int, ...]], ...]
     pairs_at_once: int | None = None
     """How many (replica, client) pairs train together; ``None``: all."""
+    chunk: int | None = None
+    """How many replicas advance together; ``None``: all."""
+    threads: int = 1
+    mixed: bool = False
+    """Whether a run is gone on with that something else has begun."""
 
     @classmethod
     def of(
@@ -136,12 +142,17 @@ class Plan:
         """The entries of a run's record that say what ran, and where."""
         setting = self.setting
         what = (type(part).__name__ for part in (setting.federation, setting.algorithm, setting.participation))
+        return {"dtype": str(self.dtype).removeprefix("torch."), "seed": str(self.seed), "setting": ", ".join(what)}
+
+    @cached_property
+    def made_by(self) -> Record:
+        """What the bits depend on besides the draws: it is recorded with the run, and has to agree if it is gone on
+        with."""
+        split = {"chunk": self.chunk, "pairs_at_once": self.pairs_at_once}
         return {
-            "device": device_name(self.device),
-            "dtype": str(self.dtype).removeprefix("torch."),
-            "torch": torch.__version__,
-            "seed": str(self.seed),
-            "setting": ", ".join(what),
+            **machine(device_name(self.device), self.threads),
+            **self.federation.choices,
+            **{name: "all" if count is None else str(count) for name, count in split.items()},
         }
 
     def label(self, ids: Tensor) -> dict[str, Any]:
@@ -150,9 +161,6 @@ class Plan:
             "layout": LAYOUT if isinstance(self.federation, ConvexFederation) else SINCE,
             "setting": self.setting.fingerprint(),
             "dtype": str(self.dtype),
-            "device": self.device.type,
-            "choices": self.federation.choices,
-            "pairs_at_once": self.pairs_at_once,
             "seed": self.seed,
             "rounds": self.rounds,
             "record_every": self.record_every,

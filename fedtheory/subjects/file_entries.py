@@ -5,6 +5,7 @@ An entry that is wrong is refused by its name.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import reprlib
 from collections.abc import Iterable, Mapping
@@ -13,6 +14,7 @@ from typing import Any
 
 from sympy import Le
 
+from .. import numerals
 from ..claims.statement import Claim
 from ..quantities import QUANTITIES, check_values, symbol
 from ..schedule import INDICES, StepSize, step_size
@@ -54,9 +56,10 @@ def rational(name: str, value: object) -> Fraction:
     Traceback (most recent call last):
     ValueError: start = '1e999999999': allowed is a rational such as "3", "-1/2" or "0.25"
     """
-    if not isinstance(value, str) or not re.fullmatch(r"-?[0-9]{1,60}(\.[0-9]{1,60}|/0{0,59}[1-9][0-9]{0,59})?", value):
-        raise ValueError(f'{name} = {shown(value)}: allowed is a rational such as "3", "-1/2" or "0.25"')
-    return Fraction(value)
+    if isinstance(value, str) and re.fullmatch(r"-?[0-9]+([./][0-9]+)?", value):
+        with contextlib.suppress(ValueError):
+            return numerals.rational(value)
+    raise ValueError(f'{name} = {shown(value)}: allowed is a rational such as "3", "-1/2" or "0.25"')
 
 
 def entry(data: Mapping[str, Any], key: str, kind: type) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..numerals import rational
 from .arguments import check_count, check_cutoff, check_probabilities
 from .exact_moments import weight_moments
 
@@ -85,12 +86,16 @@ def logarithmic_cutoff(participation_probability: Any, rounds: int) -> int:
 def _printed(value: Any) -> Fraction:
     """The number that ``value`` prints as."""
     try:
-        number = Fraction(value if isinstance(value, (str, Fraction)) else repr(float(value)))
-    except (TypeError, ValueError, ZeroDivisionError):
+        number = value if isinstance(value, Fraction) else rational(value if isinstance(value, str) else _repr(value))
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"participation_probability = {value!r}: allowed is a number in (0, 1]") from None
     if not 0 < number <= 1:
         raise ValueError(f"participation_probability = {value!r}: allowed is (0, 1], since log to base 1 is undefined")
     return number
+
+
+def _repr(value: Any) -> str:
+    return repr(float(value))
 
 
 def _ceil_of_quotient(rounds: int, absent: Fraction) -> int:

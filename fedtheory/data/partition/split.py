@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ...arguments import check_kind
+from ...rationals import checked_count
 from ..dataset import Dataset
 
 WHOLE, PROPORTIONS = "whole", "proportions"
@@ -133,6 +135,7 @@ class Scheme(ABC):
         Raises:
             ValueError: more clients than samples, or a data set that lacks what the scheme needs.
         """
+        check_kind("dataset", dataset, Dataset, 'a data set, such as data.load("digits")')
         drawn = self.draw(dataset, np.random.default_rng(self.seed))
         train = tuple(np.sort(np.asarray(part, dtype=np.int64)) for part in drawn.parts)
         test, held_out = None, not isinstance(self.test, str)
@@ -196,8 +199,9 @@ def check_seed(seed: int) -> None:
 
 def check_count(name: str, count: int, most: int | None = None, what: str = "") -> None:
     """Raise ``ValueError`` unless the count is an integer >= 1, and no more than there is of something."""
-    if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1:
+    if not isinstance(count, int | np.integer) or isinstance(count, bool):
         raise ValueError(f"{name} = {count}: allowed is an integer >= 1")
+    checked_count(name, count)
     if most is not None and count > most:
         raise ValueError(f"{name} = {count}: allowed is an integer from 1 to {what}, {most}")
 

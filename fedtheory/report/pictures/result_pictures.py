@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from pydantic import Field, ValidationError, model_validator
 
 from ...experiments.printed_tables import folder, tables
+from ...experiments.published import read_current
 from ...experiments.reading import Listed, Strict
 from ...experiments.results import experiment_files, published
 from ...experiments.schema import Experiment, read_experiment
@@ -45,13 +46,15 @@ class OfResults(Kind):
         if self.experiment not in files:
             raise ValueError(f"experiment = {self.experiment!r} is unknown; {nearest(self.experiment, files)}")
         path = files[self.experiment]
-        if not published(path).exists():
+        experiment = read_experiment(path)
+        content = read_current(path, experiment)
+        if content is None:
             kept = [name for name, each in files.items() if published(each).exists()]
             raise ValueError(
                 f"experiment = {self.experiment!r} has no kept results: allowed is one that was run with "
                 f"`fedtheory run --publish`, such as {', '.join(kept) or 'none yet'}"
             )
-        return read_experiment(path), read_json(published(path))
+        return experiment, content
 
 
 class Curves(OfResults):

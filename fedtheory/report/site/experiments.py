@@ -11,12 +11,12 @@ from typing import Any
 
 from ...experiments.overview import duration
 from ...experiments.printed_tables import Table, folder, tables
+from ...experiments.published import read_current
 from ...experiments.results import experiment_files, published
 from ...experiments.schema import Experiment, Likeness, read_experiment
 from ...experiments.table_checks import check
 from ...experiments.table_pages import figure_name, number
 from ...experiments.theirs_and_ours import Beside, Ranked, beside, ranked
-from ...files import read_json
 
 NOT_RUN = "not run"
 
@@ -149,8 +149,7 @@ def _numbers(text: str) -> list[str]:
 
 def _compared(table: Table) -> Iterator[Compared]:
     for path, experiment in files():
-        if path.parent.name == table.paper and published(path).exists():
-            content = read_json(published(path))
+        if path.parent.name == table.paper and (content := read_current(path, experiment)) is not None:
             for likeness in experiment.checked.likeness:
                 if (likeness.table, likeness.edition) == (table.number, table.edition):
                     cells = beside(experiment, content, likeness, table)
@@ -180,7 +179,7 @@ def _row(likeness: Likeness, cell: Beside) -> Row:
 def experiment_pages() -> Iterator[ExperimentPage]:
     """A page for each experiment file."""
     for path, experiment in files():
-        content = read_json(published(path)) if published(path).exists() else None
+        content = read_current(path, experiment)
         picture = published(path).parent / figure_name(path)
         yield ExperimentPage(
             path,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -174,7 +173,7 @@ def proof_of(ref: str) -> Proof | None:
     path = folders().get(ref.partition(".")[0], Path()) / f"{ref}.json"
     if not path.exists():
         return None
-    data = json.loads(path.read_text(encoding="utf-8"))
+    data = read_json(path)
     derivation = next((d for d in library().derivations if d.name == data["derivation"]), None)
     names = library().needed(derivation.steps) if derivation else ()
     origin = derivation.origin if derivation else None
@@ -195,12 +194,7 @@ def proof_of(ref: str) -> Proof | None:
 def _decided() -> dict[str, dict[str, Any]]:
     """The decisions of all papers' steps, as their files have them."""
     files = (folder / STEPS for folder in folders().values())
-    return {
-        step["name"]: step
-        for path in files
-        if path.exists()
-        for step in json.loads(path.read_text(encoding="utf-8"))["steps"]
-    }
+    return {step["name"]: step for path in files if path.exists() for step in read_json(path)["steps"]}
 
 
 @cache
