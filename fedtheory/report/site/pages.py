@@ -57,14 +57,16 @@ def environment() -> jinja2.Environment:
 
 
 def render(template: str, **content: Any) -> str:
-    """Fill a template, with a content security policy that allows what the template put there, and nothing from elsewhere."""
+    """Fill a template, with a content security policy that allows what the template put there, and nothing from
+    elsewhere."""
     page = environment().get_template(template).render(**content)
     return page.replace("@POLICY@", policy(page), 1)
 
 
 def policy(page: str) -> str:
-    """Return the policy of what a page may load and run: files beside it, and the style sheets in its head and the scripts behind its
-    content, by their hashes. What stands in its content runs nothing, even if something there was not escaped.
+    """Return the policy of what a page may load and run: files beside it, and the style sheets in its head and the
+    scripts behind its content, by their hashes. What stands in its content runs nothing, even if something there was
+    not escaped.
 
     >>> policy("<head><style>a{}</style></head><main><script>bad()</script></main>")
     "default-src 'none'; script-src 'self'; style-src 'self' 'sha256-...'; img-src 'self' data:; base-uri 'none'; ...
