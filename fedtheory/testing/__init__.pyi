@@ -1,4 +1,4 @@
-from .algorithms import check_algorithm as check_algorithm
+from .algorithm_checks import check_algorithm as check_algorithm
 from .check_errors import AlikeReplicasError as AlikeReplicasError
 from .check_errors import AlwaysParticipantError as AlwaysParticipantError
 from .check_errors import BatchPlaceError as BatchPlaceError
@@ -43,9 +43,9 @@ from .check_errors import StreamingBatchError as StreamingBatchError
 from .check_errors import UnkeyedDrawsError as UnkeyedDrawsError
 from .check_errors import VarianceScaleError as VarianceScaleError
 from .check_errors import WeightBoundsError as WeightBoundsError
-from .comparison import WeightComparison as WeightComparison
-from .comparison import compare_weight_estimators as compare_weight_estimators
-from .processes import check_participation as check_participation
+from .estimator_comparison import WeightComparison as WeightComparison
+from .estimator_comparison import compare_weight_estimators as compare_weight_estimators
+from .process_checks import check_participation as check_participation
 from .strategies import claim_values as claim_values
 from .strategies import federations as federations
 from .strategies import participation_arrays as participation_arrays

@@ -37,8 +37,8 @@ def _check(subject: Any) -> Callable[..., Any]:
         return check_weight_estimator
     from ..algorithms import Algorithm
     from ..participation import Participation
-    from .algorithms import check_algorithm
-    from .processes import check_participation
+    from .algorithm_checks import check_algorithm
+    from .process_checks import check_participation
 
     if isinstance(subject, Participation):
         return check_participation

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..weights.arguments import check_cutoff
+from ..weights.weight_arguments import check_cutoff
 
 STEPS = ("init", "weights", "step")
 

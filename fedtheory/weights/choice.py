@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..numerals import rational
-from .arguments import check_count, check_cutoff, check_probabilities
 from .exact_moments import weight_moments
+from .weight_arguments import check_count, check_cutoff, check_probabilities
 
 RULE_OF_THUMB = 50
 """The cutoff of FedAU's experiments, chosen there without a search."""

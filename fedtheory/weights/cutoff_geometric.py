@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betainc
 
 from ..rationals import checked_seed
-from .arguments import check_cutoff, check_probability
+from .weight_arguments import check_cutoff, check_probability
 
 
 @dataclass(frozen=True)

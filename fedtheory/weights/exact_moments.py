@@ -37,8 +37,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.fft import irfft, next_fast_len
 
-from .arguments import check_count, check_cutoff, check_probabilities
 from .cutoff_geometric import CutoffGeometric
+from .weight_arguments import check_count, check_cutoff, check_probabilities
 
 ALIASING = 1e-17
 """Share r^n of the coefficient n rounds later that the Fourier transform adds."""

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .arguments import check_cutoff, check_history, check_participants
 from .cutoff_geometric import CutoffGeometric
+from .weight_arguments import check_cutoff, check_history, check_participants
 from .weight_rules import Intervals, LongRun, WeightRule, start
 
 BLOCK = 16_384

@@ -23,8 +23,8 @@ from fractions import Fraction
 import numpy as np
 
 from ..rationals import exact_array, exact_number
-from .arguments import check_count, check_probabilities
 from .exact_moments import long_run_weight
+from .weight_arguments import check_count, check_probabilities
 
 
 def implied_objective(participation_probability: object, aggregation_weight: object = 1.0) -> np.ndarray:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .arguments import check_cutoff, check_history, check_mask, check_participants, check_probabilities
 from .cutoff_geometric import CutoffGeometric
+from .weight_arguments import check_cutoff, check_history, check_mask, check_participants, check_probabilities
 
 
 class LongRun(NamedTuple):

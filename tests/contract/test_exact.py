@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fedtheory.testing.algorithms import moments_are_those_of_runs
+from fedtheory.testing.algorithm_checks import moments_are_those_of_runs
 
 from .table import ALGORITHMS, PROCESSES, refusal, setting
 

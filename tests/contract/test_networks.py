@@ -11,7 +11,7 @@ import torch
 from fedtheory import Setting
 from fedtheory.neural import SGD, Adam
 from fedtheory.simulation import Run, simulate
-from fedtheory.testing.algorithms import everything, goes_on_after_a_stop
+from fedtheory.testing.algorithm_checks import everything, goes_on_after_a_stop
 
 from .table import ALGORITHMS, OBSERVED, PROCESSES, STARTS, allowed, network, setting
 

@@ -10,7 +10,7 @@ import pytest
 
 from fedtheory.simulation import simulate
 from fedtheory.simulation.iterates import iterates
-from fedtheory.testing.algorithms import (
+from fedtheory.testing.algorithm_checks import (
     REPLICAS,
     ROUNDS,
     alone_as_in_a_batch,

@@ -15,7 +15,7 @@ from fedtheory.federations import Federation
 from fedtheory.participation import Fixed, Participation, Phases, Recorded
 from fedtheory.simulation import Run, simulate
 from fedtheory.simulation.iterates import iterates
-from fedtheory.testing.algorithms import names_do_not_matter
+from fedtheory.testing.algorithm_checks import names_do_not_matter
 
 from .table import CLIENTS, FEDERATIONS, GROUPS, LOCAL, OBSERVED, PROCESSES, STARTS, logistic, participants, quadratic
 
