@@ -1,6 +1,6 @@
 # Everything runs in a virtual environment that the first target to need it creates.
 
-# PYTHON         interpreter that creates the environment (3.11 or later)
+# PYTHON         interpreter that creates the environment (3.11.4 or later)
 PYTHON ?= python3
 # VENV           folder of the environment
 VENV ?= .venv
@@ -13,12 +13,12 @@ PYTEST_ARGS ?=
 STAMP := $(VENV)/.fedtheory-installed
 
 # Runs under any Python, however old: its arguments are the interpreter's name and what to do about it.
-CHECK_VERSION := import sys; v = sys.version_info; v >= (3, 11) or \
-	sys.exit("fedtheory needs Python 3.11 or later, but %s is Python %d.%d: %s" % (sys.argv[1], v[0], v[1], sys.argv[2]))
+CHECK_VERSION := import sys; v = sys.version_info; v >= (3, 11, 4) or \
+	sys.exit("fedtheory needs Python 3.11.4 or later, but %s is Python %d.%d.%d: %s" % (sys.argv[1], v[0], v[1], v[2], sys.argv[2]))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install verify report figures test test-all data lint
+.PHONY: help install verify report figures test test-all versions data lint
 
 help: ## print this text
 	@echo 'Targets:'
@@ -44,6 +44,10 @@ test: $(STAMP) ## run the tests and the examples in the docstrings
 test-all: test ## run the tests, and try the wheel with each extra in an environment of its own (gigabytes)
 	$(VENV)/bin/python tests/wheel.py
 
+versions: ## run ten commands with the lowest versions allowed, and with the newest (gigabytes, in build/)
+	'$(PYTHON)' tests/versions.py lowest build/lowest
+	'$(PYTHON)' tests/versions.py newest build/newest
+
 data: $(STAMP) ## download the data sets
 	$(VENV)/bin/python -m fedtheory.data.fetch
 
@@ -57,7 +61,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@rm -f $@
 	@if ! $(VENV)/bin/python -m pip --version >/dev/null 2>&1; then \
 		command -v '$(PYTHON)' >/dev/null || \
-			{ echo 'fedtheory needs Python 3.11 or later, but there is no "$(PYTHON)": name one with PYTHON=...' >&2; exit 1; }; \
+			{ echo 'fedtheory needs Python 3.11.4 or later, but there is no "$(PYTHON)": name one with PYTHON=...' >&2; exit 1; }; \
 		'$(PYTHON)' -c '$(CHECK_VERSION)' '$(PYTHON)' 'name another one with PYTHON=...' && \
 		'$(PYTHON)' -m venv $(VENV); \
 	fi

@@ -18,13 +18,14 @@ turns in one process; times are process times, medians over the repetitions.
 Beside it stands the floor, what a run's numbers cost at the measured rates of this machine (rates.py): a product of
 matrices of the tiles' shape, a copy of each point in each step, and a number of torch's generator for each sign. The
 engine takes 64 signs from one word, so it can be below it. ``--keep`` writes what
-``experiments/engine/figures/cost.toml`` draws.
+``experiments/engine/figures/cost.toml`` draws. On another ``--device`` times are those of the clock and there is no
+floor; the model is of a processor with its caches, and its errors there say so.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import math
 import platform
 import statistics
 import sys
@@ -36,7 +37,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from rates import Rates, process_seconds
+from devices import add_device, device_name, timer
+from rates import Rates
 from scipy.optimize import nnls
 from scipy.stats import binom
 from selection import processor
@@ -107,7 +109,7 @@ class Case:
         together = max(TILE, cache // (4 * self.dimension * STEPS))
         return 1 if self.pairs <= together else -(-self.pairs // (1 << (together.bit_length() - 1)))
 
-    def run(self) -> Callable[[], object]:
+    def run(self, device: torch.device) -> Callable[[], object]:
         """What makes the run."""
         rng = np.random.default_rng(0)
         centres = rng.standard_normal((self.clients, self.dimension))
@@ -119,7 +121,7 @@ class Case:
         fed = Quadratic(hessians, centres, gradient_noise=0.5)
         setting = Setting(fed, fedavg(local_steps=STEPS, local_lr=0.01), Uniform(self.clients // SHARE))
         return lambda: setting.simulate(replicas=self.replicas, rounds=self.rounds, record_every=self.rounds,
-                                        dtype="float32", device="cpu", observers=["squared_distance"])  # fmt: skip
+                                        dtype="float32", device=device, observers=["squared_distance"])  # fmt: skip
 
 
 SIZES = {
@@ -147,14 +149,14 @@ def calibration(hessians: str) -> list[Case]:
     return [Case(hessians, *each) for each in sizes]
 
 
-def measured(cases: Sequence[Case], repetitions: int) -> list[float]:
+def measured(cases: Sequence[Case], repetitions: int, device: torch.device) -> list[float]:
     """Seconds of each, medians of runs in turns; of short ones as many in a row as take ``LEAST`` seconds."""
-    runs = [case.run() for case in cases]
+    runs, seconds = [case.run(device) for case in cases], timer(device)
     for run in runs:
         run()
-    counts = [max(1, round(LEAST / process_seconds(run))) for run in runs]
+    counts = [max(1, round(LEAST / seconds(run))) for run in runs]
     several = [partial(times_over, run, count) for run, count in zip(runs, counts, strict=True)]
-    times = [[process_seconds(run) / count for run, count in zip(several, counts, strict=True)]
+    times = [[seconds(run) / count for run, count in zip(several, counts, strict=True)]
              for _ in range(repetitions)]  # fmt: skip
     return [statistics.median(each) for each in zip(*times, strict=True)]
 
@@ -177,17 +179,17 @@ def floor(rates: Rates, case: Case) -> float:
     return steps * rates.step(case.hessians, case.dimension, "two-point", torch.float32)
 
 
-def rows_of(hessians: str, repetitions: int, rates: Rates) -> Iterator[dict[str, Any]]:
+def rows_of(hessians: str, repetitions: int, rates: Rates | None, device: torch.device) -> Iterator[dict[str, Any]]:
     """What was measured and what the model tells, for one size after the other."""
     known = calibration(hessians)
     swept = [(name, case) for name in SIZES for case in sweep(hessians, name)]
     different = list(dict.fromkeys(case for _, case in swept))
-    times = dict(zip([*known, *different], measured([*known, *different], repetitions), strict=True))
+    times = dict(zip([*known, *different], measured([*known, *different], repetitions, device), strict=True))
     costs = fitted([case.features() for case in known], [times[case] for case in known])
     for name, case in swept:
         told = float(np.dot(costs, case.features()))
         yield {"across": name, **asdict(case), "seconds": times[case], "model": told,
-               "error": told / times[case] - 1, "floor": floor(rates, case)}  # fmt: skip
+               "error": told / times[case] - 1, "floor": floor(rates, case) if rates else math.nan}  # fmt: skip
 
 
 def kept(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -210,15 +212,20 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--repetitions", type=int, default=7)
     parser.add_argument("--keep", type=Path, metavar="FILE", help="write what the figure draws besides")
     parser.add_argument("--json", action="store_true")
+    add_device(parser)
     options = parser.parse_args(arguments)
-    rates = Rates()
-    rows = [row for hessians in options.hessians for row in rows_of(hessians, options.repetitions, rates)]
+    if options.keep and options.device.type != "cpu":
+        parser.error(f"--keep {options.keep}: allowed is --device cpu, since the figure is of one core")
+    rates = Rates() if options.device.type == "cpu" else None  # there are none of a device
+    rows = [row for hessians in options.hessians
+            for row in rows_of(hessians, options.repetitions, rates, options.device)]  # fmt: skip
     if options.keep:
         write_beside(options.keep, (json_text(kept(rows), indent=1) + "\n").encode())
     if options.json:
-        print(json.dumps({"machine": kept(rows)["machine"], "rows": rows}, indent=2))
+        device = device_name(options.device)
+        print(json_text({"machine": kept(rows)["machine"], "device": device, "rows": rows}, indent=2))
         return
-    print(kept(rows)["machine"])
+    print(device_name(options.device), kept(rows)["machine"], sep=", ")
     print("across     hessians  rounds  replicas  clients  dimension   seconds     model   error  floor/seconds")
     for row in rows:
         print(f"{row['across']:<11}{row['hessians']:<9}{row['rounds']:>7}{row['replicas']:>10}{row['clients']:>9}"

@@ -5,18 +5,19 @@
 The loop is what one would write for one run of this kind: all replicas at once, torch's own generator for cohorts and
 noise, of as many numbers; of dense Hessians it gathers one a pair at partial participation, and takes clients one after
 the other by batched products at full. Both sides have the same threads and replicas, and run in turns, between which
-rates.py measures anew; times are process times, medians over the repetitions. 100 clients, 50 dimensions, 5 local
-steps. ``floor`` is the share of the engine's time that the steps' numbers take at the rates of rates.py: each moved
-once, with a number of torch's generator where there is noise, and one product with dense Hessians; and one number of
-the generator for each client of each replica where cohorts are drawn. Above 1 the engine needs less: its signs come 64
-from a word, and without noise it makes all steps at once.
+rates.py measures anew; times are process times, on another ``--device`` those of the clock, medians over the
+repetitions. 100 clients, 50 dimensions, 5 local steps. ``floor`` is the share of the engine's time that the steps'
+numbers take at the rates of rates.py: each moved once, with a number of torch's generator where there is noise, and one
+product with dense Hessians; and one number of the generator for each client of each replica where cohorts are drawn; of
+another device there is none. Above 1 the engine needs less: its signs come 64 from a word, and without noise it makes
+all steps at once.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
-import json
+import math
 import platform
 import statistics
 import sys
@@ -24,12 +25,14 @@ from typing import Any
 
 import numpy as np
 import torch
-from rates import Rates, process_seconds
+from devices import add_device, device_name, timer
+from rates import Rates
 from torch import Tensor
 
 from fedtheory import Setting
 from fedtheory.algorithms import fedavg
 from fedtheory.federations.quadratic import Quadratic
+from fedtheory.files import json_text
 from fedtheory.participation import Uniform
 
 CLIENTS, DIMENSION, STEPS, LR, LEVEL = 100, 50, 5, 0.01, 0.5
@@ -52,18 +55,20 @@ def federation(hessians: str, noise: str) -> Quadratic:
     return Quadratic(matrices, centres, gradient_noise=level, noise=law)
 
 
-def loop(fed: Quadratic, replicas: int, cohort: int, noise: str, dtype: torch.dtype, rounds: int) -> Tensor:
+def loop(
+    fed: Quadratic, replicas: int, cohort: int, noise: str, dtype: torch.dtype, rounds: int, device: torch.device
+) -> Tensor:
     """The mean squared distance after the rounds."""
-    generator = torch.Generator().manual_seed(0)
-    matrices, centres = torch.as_tensor(fed.hessians, dtype=dtype), torch.as_tensor(fed.centres, dtype=dtype)
+    torch.manual_seed(0)
+    matrices, centres = (torch.as_tensor(each, dtype=dtype).to(device) for each in (fed.hessians, fed.centres))
     diagonal = not (fed.hessians - fed.hessians * np.eye(DIMENSION)).any()
     entries = matrices.diagonal(dim1=1, dim2=2).contiguous()
-    x, scale = torch.zeros(replicas, DIMENSION, dtype=dtype), LEVEL / DIMENSION**0.5
+    x, scale = torch.zeros(replicas, DIMENSION, dtype=dtype, device=device), LEVEL / DIMENSION**0.5
     for _ in range(rounds):
         if cohort < CLIENTS:
-            chosen = torch.rand(replicas, CLIENTS, generator=generator).topk(cohort).indices
+            chosen = torch.rand(replicas, CLIENTS, device=device).topk(cohort).indices
         else:
-            chosen = torch.arange(CLIENTS).expand(replicas, -1)
+            chosen = torch.arange(CLIENTS, device=device).expand(replicas, -1)
         own, c = x[:, None].expand(-1, cohort, -1), centres[chosen]
         several = matrices[chosen] if cohort < CLIENTS and not diagonal else None
         curvature = entries[chosen] if diagonal else None
@@ -76,13 +81,13 @@ def loop(fed: Quadratic, replicas: int, cohort: int, noise: str, dtype: torch.dt
             else:
                 gradient = torch.bmm(shifted.transpose(0, 1), matrices).transpose(0, 1)
             if noise == "gaussian":
-                gradient = gradient + scale * torch.randn(own.shape, generator=generator, dtype=dtype)
+                gradient = gradient + scale * torch.randn(own.shape, dtype=dtype, device=device)
             elif noise == "two-point":
-                bits = torch.randint(2, own.shape, generator=generator, dtype=torch.int8)
+                bits = torch.randint(2, own.shape, dtype=torch.int8, device=device)
                 gradient = gradient + scale * (2 * bits - 1)
             own = own - LR * gradient
         x = own.mean(1)
-    return (x - fed.optimum.to(dtype)).square().sum(1).mean()
+    return (x - fed.optimum.to(device, dtype)).square().sum(1).mean()
 
 
 def measured(hessians: str, noise: str, replicas: int, share: float, precision: str, options: Any) -> dict[str, Any]:
@@ -91,22 +96,28 @@ def measured(hessians: str, noise: str, replicas: int, share: float, precision: 
     watch = ["squared_distance"]
 
     def ours(rounds: int) -> object:
-        return setting.simulate(replicas=replicas, rounds=rounds, dtype=precision, device="cpu", observers=watch)
+        return setting.simulate(
+            replicas=replicas, rounds=rounds, dtype=precision, device=options.device, observers=watch
+        )
 
     def theirs(rounds: int) -> object:
-        return loop(fed, replicas, cohort, noise, PRECISIONS[precision], rounds)
+        return loop(fed, replicas, cohort, noise, PRECISIONS[precision], rounds, options.device)
 
     ours(2), theirs(2)
     rounds = max(LEAST, options.rounds * 640 // max(640, replicas * cohort))
     steps = replicas * cohort * STEPS * rounds
 
     def least() -> float:
+        if options.device.type != "cpu":
+            return math.nan
         rates = Rates()
         drawn = replicas * CLIENTS * rounds * rates.drawn("uniform", torch.float32) if cohort < CLIENTS else 0.0
         return rates.step(hessians, DIMENSION, noise, PRECISIONS[precision]) * steps + drawn
 
-    times = [(process_seconds(lambda: ours(rounds)), process_seconds(lambda: theirs(rounds)), least())
-             for _ in range(options.repetitions)]  # fmt: skip
+    seconds = timer(options.device)
+    times = [
+        (seconds(lambda: ours(rounds)), seconds(lambda: theirs(rounds)), least()) for _ in range(options.repetitions)
+    ]
     engine, plain, floor = (statistics.median(each) for each in zip(*times, strict=True))
     return {"hessians": hessians, "noise": noise, "replicas": replicas, "share": share, "precision": precision,
             "engine": steps / engine, "loop": steps / plain, "ratio": plain / engine,
@@ -123,13 +134,14 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--rounds", type=int, default=200, help="of 640 pairs; fewer where there are more pairs")
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--json", action="store_true")
+    add_device(parser)
     options = parser.parse_args(arguments)
     axes = (options.hessians, options.noises, options.replicas, options.shares, options.precisions)
     rows = [measured(*case, options) for case in itertools.product(*axes)]
-    machine = {"threads": torch.get_num_threads(), "torch": torch.__version__, "python": platform.python_version(),
-               "machine": platform.machine()}  # fmt: skip
+    machine = {"device": device_name(options.device), "threads": torch.get_num_threads(), "torch": torch.__version__,
+               "python": platform.python_version(), "machine": platform.machine()}  # fmt: skip
     if options.json:
-        print(json.dumps({"machine": machine, "rows": rows}, indent=2))
+        print(json_text({"machine": machine, "rows": rows}, indent=2))
         return
     print(", ".join(f"{name} {value}" for name, value in machine.items()))
     print("hessians  noise      replicas  share  precision   engine/s     loop/s  ratio  floor")

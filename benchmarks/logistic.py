@@ -3,11 +3,12 @@
     OMP_NUM_THREADS=1 python benchmarks/logistic.py [--json] [--datasets digits fashion-mnist] [--replicas 1 4 16 64]
 
 The loop is what one would write for one run of this kind: cohorts from torch's own generator, clients one after the
-other, each with one product of its rows with the weights of all replicas that it trains in, a softmax, and one
-product back. ``--one-by-one`` trains the replicas one after the other instead. 50 clients with equally many rows, 5
-local steps. Both sides have the same threads and run in turns; times are process times, medians over the
-repetitions. Before, models of the two after a round of all clients are compared; the run stops if they differ by more
-than 1e-4 of the largest weight in float32. Fashion-MNIST comes with `make data`; without it, a line says so.
+other, each with one product of its rows with the weights of all replicas that it trains in, a softmax, and one product
+back. ``--one-by-one`` trains the replicas one after the other instead. 50 clients with equally many rows, 5 local
+steps. Both sides have the same threads and run in turns; times are process times, on another ``--device`` those of the
+clock, medians over the repetitions. Before, models of the two after a round of all clients are compared; the run stops
+if they differ by more than 1e-4 of the largest weight in float32. Fashion-MNIST comes with `make data`; without it, a
+line says so.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from typing import Any
 
 import numpy as np
 import torch
+from devices import add_device, device_name, timer
 from engine import PRECISIONS
-from rates import process_seconds
 from torch import Tensor
 
 from fedtheory import Setting, data
@@ -52,19 +53,20 @@ def federation(name: str) -> Logistic:
 class Loop:
     """FedAvg without the engine."""
 
-    def __init__(self, fed: Logistic, precision: str, one_by_one: bool) -> None:
+    def __init__(self, fed: Logistic, precision: str, one_by_one: bool, device: torch.device) -> None:
         dtype, ends = PRECISIONS[precision], np.cumsum([0, *np.diff(fed._starts)])
-        rows, labels = fed._rows.to(dtype), fed._labels
-        hot = torch.nn.functional.one_hot(labels, fed.classes).to(dtype)
+        rows, labels = fed._rows.to(device, dtype), fed._labels
+        hot = torch.nn.functional.one_hot(labels, fed.classes).to(device, dtype)
         self.clients = [(rows[a:b], hot[a:b]) for a, b in itertools.pairwise(ends.tolist())]
         self.classes, self.dtype, self.one_by_one = fed.classes, dtype, one_by_one
 
     def run(self, replicas: int, cohort: int, rounds: int) -> Tensor:
         """The models (replicas, C, p) after the rounds."""
-        generator = torch.Generator().manual_seed(0)
-        w = torch.zeros(replicas, self.classes, self.clients[0][0].shape[1], dtype=self.dtype)
+        torch.manual_seed(0)
+        device = self.clients[0][0].device
+        w = torch.zeros(replicas, self.classes, self.clients[0][0].shape[1], dtype=self.dtype, device=device)
         for _ in range(rounds):
-            chosen = torch.rand(replicas, CLIENTS, generator=generator).topk(cohort).indices
+            chosen = torch.rand(replicas, CLIENTS, device=device).topk(cohort).indices
             total = torch.zeros_like(w)
             for i, client in enumerate(self.clients):
                 who = (chosen == i).any(1).nonzero()[:, 0]
@@ -86,10 +88,11 @@ def measured(fed: Logistic, case: tuple[int, float, str], options: Any) -> dict[
     replicas, share, precision = case
     cohort = round(share * CLIENTS)
     setting = Setting(fed, fedavg(local_steps=STEPS, local_lr=LR), Uniform(cohort))
-    plain = Loop(fed, precision, options.one_by_one)
+    plain = Loop(fed, precision, options.one_by_one, options.device)
 
     def ours(rounds: int) -> object:
-        return setting.simulate(replicas=replicas, rounds=rounds, dtype=precision, device="cpu", observers=[Nothing()])
+        return setting.simulate(replicas=replicas, rounds=rounds, dtype=precision, device=options.device,
+                                observers=[Nothing()])  # fmt: skip
 
     def theirs(rounds: int) -> object:
         return plain.run(replicas, cohort, rounds)
@@ -97,19 +100,19 @@ def measured(fed: Logistic, case: tuple[int, float, str], options: Any) -> dict[
     ours(1), theirs(1)
     work = replicas * cohort * STEPS * len(fed._rows) / CLIENTS * fed.dimension
     rounds = max(2, round(options.work / work))
-    times = [(process_seconds(lambda: ours(rounds)), process_seconds(lambda: theirs(rounds)))
-             for _ in range(options.repetitions)]  # fmt: skip
+    seconds = timer(options.device)
+    times = [(seconds(lambda: ours(rounds)), seconds(lambda: theirs(rounds))) for _ in range(options.repetitions)]
     engine, loop = (statistics.median(each) for each in zip(*times, strict=True))
     steps = replicas * cohort * STEPS * rounds
     return {"replicas": replicas, "share": share, "precision": precision, "engine": steps / engine,
             "loop": steps / loop, "ratio": loop / engine}  # fmt: skip
 
 
-def compare(fed: Logistic, precision: str) -> None:
+def compare(fed: Logistic, precision: str, device: torch.device) -> None:
     """Raise ``ValueError`` if the two make different models of all clients."""
     setting = Setting(fed, fedavg(local_steps=STEPS, local_lr=LR), Uniform(CLIENTS))
-    ours = iterates(setting, rounds=1, replicas=2, dtype=precision, device="cpu")[-1]
-    theirs = Loop(fed, precision, False).run(2, CLIENTS, 1).flatten(1)
+    ours = iterates(setting, rounds=1, replicas=2, dtype=precision, device=device)[-1]
+    theirs = Loop(fed, precision, False, device).run(2, CLIENTS, 1).flatten(1).cpu()
     if not torch.allclose(ours, theirs, rtol=0, atol=TOLERANCE[precision] * float(theirs.abs().max())):
         raise ValueError(f"{precision}: the models differ by {float((ours - theirs).abs().max()):.3g}")
 
@@ -124,6 +127,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--one-by-one", action="store_true", help="a loop over replicas too")
     parser.add_argument("--json", action="store_true")
+    add_device(parser)
     options = parser.parse_args(arguments)
     rows = []
     for name in options.datasets:
@@ -133,10 +137,15 @@ def main(arguments: list[str]) -> None:
             print(f"{name}: left out, {error}", file=sys.stderr)
             continue
         for precision in options.precisions:
-            compare(fed, precision)
+            compare(fed, precision, options.device)
         cases = itertools.product(options.replicas, options.shares, options.precisions)
         rows += [{"data": name, **measured(fed, case, options)} for case in cases]
-    machine = {"threads": torch.get_num_threads(), "torch": torch.__version__, "python": platform.python_version()}
+    machine = {
+        "device": device_name(options.device),
+        "threads": torch.get_num_threads(),
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+    }
     if options.json:
         print(json.dumps({"machine": machine, "rows": rows}, indent=2))
         return

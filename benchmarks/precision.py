@@ -19,6 +19,7 @@ from typing import Any
 
 import scipy.stats
 import torch
+from devices import add_device, device_name
 
 from fedtheory import Setting, data, neural
 from fedtheory.algorithms import fedavg
@@ -30,23 +31,24 @@ EVERY = 2
 PRECISIONS = ("float32", "bfloat16")
 
 
-def accuracy(precision: str, seed: int, rounds: int) -> float:
+def accuracy(precision: str, seed: int, rounds: int, device: torch.device) -> float:
     """Of one run, in %."""
     partition = data.Dirichlet(clients=100, alpha=0.1, seed=seed, test="whole")
     fed = Network(neural.small_cnn(), data.fashion_mnist(), partition, batch_size=32, precision=precision)
     setting = Setting(fed, fedavg(local_steps=5, local_lr=0.05), Uniform(10))
     run = setting.simulate(
-        replicas=1, rounds=rounds, seed=seed, record_every=EVERY, observers=[Evaluation("test", every=EVERY)]
-    )
+        replicas=1, rounds=rounds, seed=seed, record_every=EVERY, observers=[Evaluation("test", every=EVERY)],
+        device=device,
+    )  # fmt: skip
     late = run.rounds > rounds * 4 // 5
     return 100 * float(run.rows["test_accuracy"][0, late].mean())
 
 
-def compared(seeds: int, rounds: int) -> dict[str, Any]:
+def compared(seeds: int, rounds: int, device: torch.device) -> dict[str, Any]:
     """The accuracies of all runs, and the difference."""
     pairs = []
     for seed in range(seeds):
-        pairs.append({precision: accuracy(precision, seed, rounds) for precision in PRECISIONS})
+        pairs.append({precision: accuracy(precision, seed, rounds, device) for precision in PRECISIONS})
         print(
             f"seed {seed}: " + ", ".join(f"{name} {value:.2f}%" for name, value in pairs[-1].items()), file=sys.stderr
         )
@@ -54,7 +56,8 @@ def compared(seeds: int, rounds: int) -> dict[str, Any]:
     mean, error = statistics.fmean(differences), statistics.stdev(differences) / seeds**0.5
     reach = float(scipy.stats.t.ppf(0.975, seeds - 1)) * error
     return {
-        "torch": torch.__version__, "rounds": rounds, "pairs": pairs, "difference": mean, "standard_error": error,
+        "device": device_name(device), "torch": torch.__version__, "rounds": rounds, "pairs": pairs,
+        "difference": mean, "standard_error": error,
         "interval": [mean - reach, mean + reach],
     }  # fmt: skip
 
@@ -64,16 +67,18 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--seeds", type=int, default=5, help="at least 2")
     parser.add_argument("--rounds", type=int, default=50)
     parser.add_argument("--json", action="store_true")
+    add_device(parser, "auto")
     options = parser.parse_args(arguments)
     if options.seeds < 2:
         parser.error(f"--seeds {options.seeds}: allowed is 2 or more, whose differences spread")
-    found = compared(options.seeds, options.rounds)
+    found = compared(options.seeds, options.rounds, options.device)
     if options.json:
         print(json.dumps(found, indent=2))
         return
     for name in PRECISIONS:
         print(f"{name:<9} {statistics.fmean(pair[name] for pair in found['pairs']):.2f}%")
     low, high = found["interval"]
+    print(f"on {found['device']}")
     print(f"difference {found['difference']:+.3f} +- {found['standard_error']:.3f} points, 95% interval "
           f"[{low:+.3f}, {high:+.3f}]")  # fmt: skip
 

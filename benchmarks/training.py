@@ -2,8 +2,9 @@
 
 The plain loop has ``--threads`` threads, ``optim.SGD``, and copies a ``state_dict`` before and after every visit. Both
 train 10 of 100 clients (Dirichlet, alpha .1) for 5 steps from the same model, in turns; models are compared before they
-are timed. The best and the median of the repetitions are given, and the ratio of the medians: by the clock, or with
-``--processor`` of the processor's time, of both in one thread, which depends less on what else is running.
+are timed. On another ``--device`` there are no workers. The best and the median of the repetitions are given, and the
+ratio of the medians: by the clock, or with ``--processor`` of the processor's time, of both in one thread, which
+depends less on what else is running.
 """
 
 from __future__ import annotations
@@ -15,15 +16,16 @@ import os
 import platform
 import statistics
 import sys
-import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from devices import add_device, by_the_clock, device_name, timer
 from torch import Tensor, nn
 
 from fedtheory import data
@@ -48,13 +50,18 @@ class Case:
     cohort: int = COHORT
     steps: int = STEPS
 
+    def to(self, device: torch.device) -> Case:
+        """The same on another device."""
+        return replace(self, module=self.module.to(device), samples=self.samples.to(device))
+
     def visits(self, seed: int) -> Visits:
         """The batches of one round, without replacement where a client has enough samples."""
         rng = np.random.default_rng(seed)
         chosen = rng.choice(len(self.parts), self.cohort, replace=False)
         need = self.steps * self.batch
         drawn = [rng.choice(self.parts[i], need, replace=len(self.parts[i]) < need) for i in chosen]
-        return Visits(torch.from_numpy(np.stack(drawn)).view(self.cohort, self.steps, self.batch))
+        index = torch.from_numpy(np.stack(drawn)).view(self.cohort, self.steps, self.batch)
+        return Visits(index.to(self.samples.labels.device))
 
 
 def cases(names: list[str]) -> list[Case]:
@@ -158,7 +165,7 @@ def plain_evaluation(case: Case, state: dict[str, Tensor], samples: Samples, bat
 def contenders(case: Case, stack: ExitStack, options: argparse.Namespace) -> dict[str, Callable[[Visits], Tensor]]:
     """Ways to the model after a round, by name."""
     flat = FlatModel(case.module, initial="module")
-    x = flat.initial(0)
+    x = flat.initial(0).to(options.device)
     state = {name: value.clone() for name, value in case.module.state_dict().items()}
     workers = stack.enter_context(Workers(flat, case.samples, options.workers)) if options.workers else None
 
@@ -205,9 +212,7 @@ def measure(case: Case, options: argparse.Namespace) -> list[dict[str, Any]]:
         for repetition in range(options.repetitions):
             visits = case.visits(repetition)
             for name, way in ways.items():
-                start = options.clock()
-                way(visits)
-                times[name].append(1e3 * (options.clock() - start))
+                times[name].append(1e3 * options.seconds(partial(way, visits)))
     plain = statistics.median(times["plain"])
     return [
         {
@@ -234,7 +239,7 @@ def measure_evaluation(case: Case, options: argparse.Namespace) -> list[dict[str
     """Milliseconds of an evaluation on up to 2,000 samples."""
     flat, count = FlatModel(case.module, initial="module"), 2000
     some = Samples(case.samples.features[:count].clone(), case.samples.labels[:count].clone())
-    state, x = copy.deepcopy(case.module.state_dict()), flat.initial(0)[None]
+    state, x = copy.deepcopy(case.module.state_dict()), flat.initial(0)[None].to(options.device)
     ways: dict[str, Callable[[], Tensor]] = {
         "plain evaluation": lambda: plain_evaluation(case, state, some),
         "evaluation": lambda: evaluate(flat, x, some)[1][0],
@@ -245,9 +250,7 @@ def measure_evaluation(case: Case, options: argparse.Namespace) -> list[dict[str
     times: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(options.repetitions):
         for name, way in ways.items():
-            start = options.clock()
-            way()
-            times[name].append(1e3 * (options.clock() - start))
+            times[name].append(1e3 * options.seconds(way))
     plain = times["plain evaluation"]
     return [
         {
@@ -264,7 +267,8 @@ def machine(options: argparse.Namespace) -> dict[str, Any]:
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     cpu = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
-    return {"cpu": cpu[0] if cpu else platform.processor(), "cores": os.cpu_count(), "threads": options.threads,
+    return {"device": device_name(options.device), "cpu": cpu[0] if cpu else platform.processor(),
+            "cores": os.cpu_count(), "threads": options.threads,
             "workers": options.workers, "torch": torch.__version__, "python": platform.python_version()}  # fmt: skip
 
 
@@ -281,13 +285,19 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--precisions", nargs="*", choices=["float32", "bfloat16"], default=["float32"])
     parser.add_argument("--processor", action="store_true", help="the processor's time, in one thread without workers")
     parser.add_argument("--json", action="store_true")
+    add_device(parser)
     options = parser.parse_args(arguments)
-    options.clock = time.process_time if options.processor else time.perf_counter
+    if options.processor and options.device.type != "cpu":
+        parser.error("--processor: allowed is --device cpu, since a device does not work in the processor's time")
+    options.seconds = timer(options.device) if options.processor else by_the_clock(options.device)
     if options.processor:
         options.threads, options.workers = 1, 0
+    if options.device.type != "cpu":
+        options.workers = 0
     results = []
     for case in cases(options.cases or ["logistic-32", "logistic-120", "small-cnn-32", "cifar-cnn-32", "lstm-32"]):
-        results += [*measure(case, options), *measure_evaluation(case, options)]
+        there = case.to(options.device)
+        results += [*measure(there, options), *measure_evaluation(there, options)]
     if options.json:
         print(json.dumps({"machine": machine(options), "results": results}, indent=2))
         return

@@ -1,8 +1,15 @@
-"""Files that are written whole or not at all, and read with clear errors; locks."""
+"""Files that are written whole or not at all, and read with limits and clear errors; locks.
+
+Whatever is read may be from elsewhere. It is opened without blocking and only if it is a regular file, its size is
+known before it is read, what is packed is counted while it is unpacked, and whatever a parser then says of it becomes
+one error, `Damaged`, with the file and the place. The limits are `largest` (bytes of a text or of what is unpacked),
+`DEEPEST` (lists in lists) and, of numbers in text, those of `numerals`.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import csv
 import errno
 import fcntl
 import io
@@ -10,21 +17,95 @@ import json
 import logging
 import math
 import os
+import re
 import secrets
+import shutil
 import signal
 import stat
 import threading
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
+
+from .numerals import DIGITS, rational, whole
 
 if TYPE_CHECKING:
     import numpy as np
 
 LARGEST = 2**28
-"""Bytes that a file may have whose content is read as one text."""
+"""Bytes that a file may have whose content is read as one text, and that a packed one may have when unpacked."""
+RAISED = "FEDTHEORY_LARGEST_FILE"
+"""The environment variable that says another number of bytes than ``LARGEST``."""
+LARGEST_TOML = 2**22
+"""Bytes that a TOML file may have."""
+DEEPEST = 100
+"""Lists and objects that may stand in each other."""
 TEMPORARY = ".fedtheory-*.part"
-"""What files are called while they are written."""
+"""Pattern of the names of files while they are written."""
+TEMPORARY_FOLDER = ".fedtheory-*.new"
+"""What folders are called while they are filled."""
+_BLOCK = 2**20
+_LONGEST, _LINES = 1000, 20
+"""Characters of a line of a message, and its lines."""
+
+
+class Damaged(ValueError):
+    """A file that cannot be taken for what it should be.
+
+    Args:
+        path: the file.
+        wrong: what is wrong, and what is allowed; may name the file itself, in each of several lines.
+        place: where in the file, such as "line 3"; "" for the whole.
+
+    >>> raise Damaged("a.csv", "2 cells: allowed is 3", "line 3")
+    Traceback (most recent call last):
+    fedtheory.files.Damaged: a.csv, line 3: 2 cells: allowed is 3
+    """
+
+    def __init__(self, path: str | Path, wrong: str, place: str = "") -> None:
+        wrong, place = "\n".join(map(_cut, wrong.split("\n")[:_LINES])), _cut(place)
+        super().__init__(str(path), wrong, place)
+        self.path, self.wrong, self.place = Path(path), wrong, place
+
+    def __str__(self) -> str:
+        named = self.wrong.startswith(self.args[0])  # in each of several lines
+        return self.wrong if named else f"{self.args[0]}{', ' * bool(self.place)}{self.place}: {self.wrong}"
+
+
+def _cut(line: str) -> str:
+    """A line of a message without its middle where it is long: what it quotes is from elsewhere."""
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]} ... {line[-_LONGEST // 2 :]}"
+
+
+def largest() -> int:
+    """Bytes that a text, or what is unpacked, may have: ``LARGEST``, or what ``FEDTHEORY_LARGEST_FILE`` says.
+
+    Raises:
+        ValueError: it is no number of bytes.
+    """
+    text = os.environ.get(RAISED, "")
+    if not re.fullmatch(r"[0-9]{0,18}", text):
+        raise ValueError(f"{RAISED} = {text[:80]!r}: allowed is a number of bytes")
+    return int(text or LARGEST)
+
+
+@contextlib.contextmanager
+def parsing(path: str | Path, wrong: str, advice: str = "") -> Iterator[None]:
+    """What a parser raises inside, whatever it is, as `Damaged`: libraries say in a dozen ways that a file is none.
+
+    >>> with parsing("a.npz", "no archive"):
+    ...     {}["x"]
+    Traceback (most recent call last):
+    fedtheory.files.Damaged: a.npz: no archive (KeyError: 'x')
+    """
+    try:
+        yield
+    except (Damaged, FileNotFoundError):
+        raise
+    except Exception as error:
+        said = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
+        raise Damaged(path, f"{wrong} ({_cut(' '.join(said.split()))}){advice}") from error
 
 
 def json_text(content: Any, **layout: Any) -> str:
@@ -54,10 +135,21 @@ def check_target(path: str | Path, *suffixes: str) -> Path:
     path = Path(path)
     if suffixes and path.suffix not in suffixes:
         raise ValueError(f"path = {str(path)!r}: allowed is a name that ends in {' or '.join(suffixes)}")
-    above = next(folder for folder in path.absolute().parents if folder.exists())
+    above = next((folder for folder in path.absolute().parents if folder.exists()), path)
     if _is_special(path) or not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
         raise ValueError(f"path = {str(path)!r}: allowed is a file in a folder that can be written to")
     return path
+
+
+def check_no_links(path: Path, inner: int) -> None:
+    """Refuse a path whose last ``inner`` components are links already: what is written there would be elsewhere.
+
+    Raises:
+        Damaged: one is.
+    """
+    for place in (path, *path.parents)[:inner]:
+        if place.is_symlink():
+            raise Damaged(place, "is a symbolic link: allowed is a folder, or nothing")
 
 
 def archived(**arrays: np.ndarray) -> bytes:
@@ -72,19 +164,22 @@ def archived(**arrays: np.ndarray) -> bytes:
 
 @contextlib.contextmanager
 def _interrupts_wait() -> Iterator[None]:
-    """Ctrl-C, which else comes anywhere, comes at the end."""
-    usual = signal.default_int_handler
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not usual:
+    """Signals that end this program by an exception, which else come anywhere, come at the end."""
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
+    usual = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: handler for number, handler in usual.items() if callable(handler)}
     came: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
+    for number in handlers:
+        signal.signal(number, lambda number, frame: came.append(number))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, usual)
-    if came:
-        raise KeyboardInterrupt
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    for each in came:
+        handlers[signal.Signals(each)](each, None)
 
 
 def write_beside(path: Path, content: bytes) -> None:
@@ -114,22 +209,57 @@ def _is_special(path: Path) -> bool:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove temporary files whose writer is gone: as long as it lives it holds a lock on its file."""
-    for path in folder.glob(TEMPORARY):
+    """Remove temporary files and folders whose writer is gone: as long as it lives it holds a lock on them. What has
+    such a name and is neither, such as a link or a pipe, is left alone.
+    """
+    for path in (*folder.glob(TEMPORARY), *folder.glob(TEMPORARY_FOLDER)):
         with contextlib.suppress(OSError):
-            file = os.open(path, os.O_RDONLY)
+            file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
             try:
+                mode = os.fstat(file).st_mode
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                path.unlink()
+                if stat.S_ISREG(mode) and path.match(TEMPORARY):
+                    path.unlink()
+                elif stat.S_ISDIR(mode) and path.match(TEMPORARY_FOLDER):
+                    shutil.rmtree(path)
             finally:
                 os.close(file)
+
+
+@contextlib.contextmanager
+def temporary_folder(parent: Path) -> Iterator[Path]:
+    """An empty folder in another one, locked as long as it is used, and removed in the end, unless it was renamed. What
+    killed processes left there is removed.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as name, temporary_folder(Path(name)) as folder:
+    ...     _ = os.replace(folder, Path(name, "whole"))
+    ...     sorted(path.name for path in Path(name).iterdir())
+    ['whole']
+    """
+    remove_leftovers(parent)
+    while True:
+        path = parent / TEMPORARY_FOLDER.replace("*", secrets.token_hex(8))
+        path.mkdir()
+        with contextlib.suppress(FileNotFoundError):  # taken for a leftover before it was locked
+            file = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            with contextlib.suppress(OSError):  # a file system without locks, on which nobody removes leftovers
+                fcntl.flock(file, fcntl.LOCK_EX)
+            if path.exists():
+                break
+            os.close(file)
+    try:
+        yield path
+    finally:
+        os.close(file)
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _temporary(folder: Path) -> tuple[Path, int]:
     """A new file in the folder, open and locked."""
     while True:
         path = folder / TEMPORARY.replace("*", secrets.token_hex(8))
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
         with contextlib.suppress(OSError):  # a file system without locks, on which nobody removes leftovers
             fcntl.flock(file, fcntl.LOCK_EX)
         if os.fstat(file).st_nlink:
@@ -138,12 +268,27 @@ def _temporary(folder: Path) -> tuple[Path, int]:
 
 
 @contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
+def locked(path: Path, make: bool = False) -> Iterator[None]:
     """Hold the lock of a file or folder, against threads and processes; the operating system frees it when the process
     ends, however it ends. Who has to wait says so in the log. Where a file system has no locks, nobody waits.
+
+    Args:
+        make: whether it is a file of its own, which is made if it is not there. Nothing is written to it.
+
+    Raises:
+        Damaged: in its place is a link, which is not followed, a pipe or a device, which are not waited for.
     """
-    file = os.open(path, os.O_RDONLY)
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW if make else os.O_RDONLY
     try:
+        file = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        if make and error.errno in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
+            raise Damaged(path, f"is no regular file ({error.strerror}): allowed is one, or nothing") from None
+        raise
+    try:
+        mode = os.fstat(file).st_mode
+        if not (stat.S_ISREG(mode) or (stat.S_ISDIR(mode) and not make)):
+            raise Damaged(path, "is no regular file: allowed is one, or nothing")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -157,26 +302,92 @@ def locked(path: Path) -> Iterator[None]:
         os.close(file)
 
 
-def read_file(path: str | Path, largest: int = LARGEST) -> bytes:
-    """The content of a regular file; a device or a pipe might never end.
+@contextlib.contextmanager
+def open_regular(path: str | Path) -> Iterator[IO[bytes]]:
+    """A regular file, open for reading; a device or a pipe might never end, or block.
 
     Raises:
         FileNotFoundError: there is none.
-        ValueError: it is no regular file, cannot be read, or has more than ``largest`` bytes.
+        Damaged: it is no regular file, or cannot be opened.
     """
     try:
-        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as stream:
-            mode = os.fstat(stream.fileno()).st_mode
-            content = stream.read(largest + 1) if stat.S_ISREG(mode) else None
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: no such file") from None
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read ({error.strerror}): allowed is a regular file") from None
-    if content is None:
-        raise ValueError(f"{path} is {'a pipe' if stat.S_ISFIFO(mode) else 'a device'}: allowed is a regular file")
-    if len(content) > largest:
-        raise ValueError(f"{path} has more than {largest} bytes: allowed is a file of at most so many")
-    return content
+    except (OSError, ValueError) as error:  # a name with a zero byte
+        said = error.strerror if isinstance(error, OSError) else error
+        raise Damaged(path, f"cannot be read ({said}): allowed is a regular file") from None
+    mode = os.fstat(file).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(file)
+        what = "a pipe" if stat.S_ISFIFO(mode) else "a folder" if stat.S_ISDIR(mode) else "a device"
+        raise Damaged(path, f"is {what}: allowed is a regular file")
+    with open(file, "rb") as stream:
+        yield stream
+
+
+def read_file(path: str | Path, most: int | None = None) -> bytes:
+    """The content of a regular file.
+
+    Args:
+        most: bytes that it may have; by default ``largest()``.
+
+    Raises:
+        FileNotFoundError: there is none.
+        Damaged: it is no regular file, cannot be read, or has more bytes.
+    """
+    most = largest() if most is None else most
+    with open_regular(path) as stream:
+        if os.fstat(stream.fileno()).st_size > most:
+            raise _too_large(path, most)
+        try:
+            return read_counted(path, stream, most)
+        except OSError as error:
+            raise Damaged(path, f"cannot be read ({error.strerror}): allowed is a regular file") from None
+
+
+def read_counted(path: str | Path, stream: Any, most: int | None = None) -> bytes:
+    """What a stream of a file holds, unpacked or not, counted while it is read.
+
+    Raises:
+        Damaged: it holds more than ``most`` bytes, by default ``largest()``.
+    """
+    most, content = largest() if most is None else most, bytearray()
+    while block := stream.read(min(_BLOCK, most - len(content) + 1)):
+        content += block
+        if len(content) > most:
+            raise _too_large(path, most)
+    return bytes(content)
+
+
+def _too_large(path: str | Path, most: int) -> Damaged:
+    return Damaged(path, f"has more than {most} bytes: allowed is a file of at most so many; {RAISED} raises it")
+
+
+class Counted:
+    """A stream of a file that may hold so many bytes and no more: for readers that take a stream."""
+
+    def __init__(self, path: str | Path, stream: Any, most: int) -> None:
+        self._path, self._stream, self._most, self._left = path, stream, most, most
+
+    def read(self, size: int = -1) -> bytes:
+        block: bytes = self._stream.read(self._left + 1 if size < 0 else min(size, self._left + 1))
+        self._left -= len(block)
+        if self._left < 0:
+            raise _too_large(self._path, self._most)
+        return block
+
+
+def read_text(path: str | Path) -> str:
+    """The text in a file.
+
+    Raises:
+        FileNotFoundError: there is none.
+        Damaged: it cannot be read, is too large, or no UTF-8.
+    """
+    content = read_file(path)
+    with parsing(path, "cannot be read: not UTF-8"):
+        return content.decode("utf-8-sig")
 
 
 def read_json(path: str | Path) -> dict[str, Any]:
@@ -184,16 +395,72 @@ def read_json(path: str | Path) -> dict[str, Any]:
 
     Raises:
         FileNotFoundError: there is no file.
-        ValueError: it cannot be read, is no JSON object, or names a key twice; the place is named.
+        Damaged: it cannot be read, is no JSON object, names a key twice, or is deeper than ``DEEPEST``; the place is
+            named.
     """
-    content = read_file(path)
-    try:
-        data = json.loads(content.decode("utf-8"), object_pairs_hook=_object)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: not a JSON file ({error})") from None
+    return parse_json(read_file(path), path)
+
+
+def parse_json(content: bytes, path: str | Path) -> dict[str, Any]:
+    """The same of a file's bytes."""
+    with parsing(path, "not a JSON file"):
+        _check_depth(content)
+        data = json.loads(
+            content.decode("utf-8"), object_pairs_hook=_object, parse_int=whole, parse_constant=_no_constant
+        )
     if not isinstance(data, dict):
-        raise ValueError(f"{path}: holds a {type(data).__name__}, allowed is an object")
+        raise Damaged(path, f"holds a {type(data).__name__}, allowed is an object")
     return data
+
+
+_MARKS = re.compile(rb""""(?:[^"\\]|\\.)*+(?:"|\Z)|[\[{]|[\]}]""", re.DOTALL)
+
+
+def _check_depth(content: bytes) -> None:
+    """Refuse lists in lists beyond ``DEEPEST``, before anything recurses on them."""
+    depth = 0
+    for mark in _MARKS.finditer(content):
+        byte = content[mark.start()]
+        depth += (byte in b"[{") - (byte in b"]}")
+        if depth > DEEPEST:
+            raise ValueError(f"more than {DEEPEST} lists and objects in each other")
+
+
+def _no_constant(text: str) -> float:
+    raise ValueError(f"{text} is no number of JSON")
+
+
+def plain_toml(content: bytes, name: str) -> dict[str, Any]:
+    """The content of a TOML file; ``name`` is what errors call it.
+
+    Raises:
+        Damaged: it is no TOML, is too large, or has a number with more digits, or a larger exponent, than allowed.
+    """
+    if len(content) > LARGEST_TOML:
+        raise Damaged(name, f"has more than {LARGEST_TOML} bytes: allowed is a TOML file of at most so many")
+    import tomllib
+
+    with parsing(name, "not a TOML file"):
+        data = tomllib.loads(content.decode("utf-8"), parse_float=_toml_float)
+        _check_plain(data)
+    return data
+
+
+def _toml_float(text: str) -> float:
+    return float(text) if text.lstrip("+-") in ("inf", "nan") else float(rational(text))
+
+
+def _check_plain(data: Any) -> None:
+    """Refuse what is too deep, and integers of too many digits."""
+    waiting = [(data, 0)]
+    while waiting:
+        value, depth = waiting.pop()
+        if depth > DEEPEST:
+            raise ValueError(f"more than {DEEPEST} tables and lists in each other")
+        if type(value) is int and abs(value) >= 10**DIGITS:
+            raise ValueError(f"an integer has more than {DIGITS} digits")
+        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        waiting += [(each, depth + 1) for each in inner]
 
 
 def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
@@ -206,17 +473,94 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def read_csv(path: str | Path) -> Iterator[tuple[int, list[str]]]:
+    """The lines of a CSV file: the number of the last line that each ends in, and its cells,
+    stripped.
+
+    Raises:
+        Damaged: there is none, it cannot be read, is no UTF-8, or no CSV; the line is named.
+    """
+    try:
+        text = read_text(path)
+    except FileNotFoundError:
+        raise Damaged(path, "cannot be read: no such file") from None
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    while True:
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise Damaged(path, f"cannot be read: {error}", f"line {reader.line_num}") from None
+        yield reader.line_num, [cell.strip() for cell in cells]
+
+
+def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
+    """The arrays of an ``.npz`` file, by name, of numbers or texts. What its directory and the arrays' headers state
+    is looked at before anything is unpacked, and no more is unpacked than that: at most the file's own size, or
+    ``largest()`` if that is more.
+
+    Raises:
+        FileNotFoundError: there is none.
+        Damaged: it is no such file, or states more.
+    """
+    found: dict[str, np.ndarray] = {}
+    with open_regular(path) as stream, parsing(path, "not an archive of arrays"):
+        size = os.fstat(stream.fileno()).st_size
+        archive = zipfile.ZipFile(stream)
+        members = archive.infolist()
+        most = max(size, largest())
+        if sum(each.file_size for each in members) > most or sum(each.compress_size for each in members) > size:
+            raise _too_large(path, most)
+        for each in members:
+            name = each.filename.removesuffix(".npy")
+            if name == each.filename or name in found:
+                raise ValueError(f"member {each.filename[:100]!r}: allowed are names that end in .npy, each once")
+            if each.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise ValueError(f"member {name!r} is packed by method {each.compress_type}: allowed are 0 and 8")
+            with archive.open(each) as member:
+                found[name] = _array(member, each.file_size)
+    return found
+
+
+def _array(member: IO[bytes], size: int) -> np.ndarray:
+    """The array of an ``.npy`` stream of so many bytes."""
+    import numpy as np
+
+    version = np.lib.format.read_magic(member)
+    if version not in ((1, 0), (2, 0)):
+        raise ValueError(f"an array has version {version}: allowed are (1, 0) and (2, 0)")
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, fortran, kind = read(member)
+    left, count = size - member.tell(), math.prod(shape)
+    if kind.kind not in "biufcSU" or any(length < 0 for length in shape):
+        raise ValueError(f"an array is {kind} {shape}: allowed are numbers and texts")
+    if count * kind.itemsize != left or (kind.itemsize == 0 and count > 1):
+        raise ValueError(f"an array states {kind} {shape} and has {left} bytes: allowed is as many as it states")
+    content = bytearray()
+    while block := member.read(_BLOCK):  # to the end, where the archive's checksum is compared
+        content += block
+    if kind.itemsize == 0:
+        return np.zeros(shape, kind)
+    values = np.frombuffer(content, kind)
+    return values.reshape(shape[::-1]).T if fortran else values.reshape(shape)
+
+
 def read_parquet(path: Path) -> Any:
     """The file as a pyarrow table.
 
     Raises:
-        ValueError: pyarrow is not installed, or the file cannot be read.
+        ValueError: pyarrow is not installed.
+        Damaged: the file cannot be read, or says that it is too large.
     """
     try:
         import pyarrow.parquet
     except ImportError:
         raise ValueError(f"{path}: reading Parquet needs pyarrow (pip install pyarrow), or convert it to CSV") from None
-    try:
-        return pyarrow.parquet.read_table(path)
-    except (OSError, pyarrow.ArrowException) as error:
-        raise ValueError(f"{path} cannot be read: {error}") from None
+    with open_regular(path) as stream, parsing(path, "cannot be read"):
+        file = pyarrow.parquet.ParquetFile(stream)
+        groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
+        stated = max(8 * file.metadata.num_rows * file.metadata.num_columns, sum(g.total_byte_size for g in groups))
+        if stated > largest():
+            raise _too_large(path, largest())
+        return file.read()

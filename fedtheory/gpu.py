@@ -6,22 +6,24 @@ It needs numpy, scipy, torch, numba and the standard library alone, so that it r
 is measured is written as soon as it is known, to ``FOLDER/measured.json`` and, as tables, to ``FOLDER/measured.md``;
 whatever ends it, what was measured stays. The steps: the device; convex federations and networks beside the CPU; the
 engine and the training of networks beside plain loops on the same device; memory; runs of experiment files until the
-budget is spent, kept in ``FOLDER/runs`` as ``fedtheory run --store`` keeps them.
+budget is spent, kept in ``FOLDER/runs`` as ``fedtheory run --store`` keeps them. What a step has no time for is said.
+
+Its exit status: 0, 1 if numbers differ from the CPU's, 2 for arguments that it cannot take, a device that does not
+answer or a step that failed, with a line on standard error for each.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
-import math
-import os
 import platform
 import statistics
 import sys
 import time
-import tomllib
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,20 +33,26 @@ from torch import Tensor, nn
 
 from . import __version__, algorithms, data, neural
 from .experiments.grid import ExperimentFile
-from .experiments.work_units import OutOfTime, perform, seconds, units_of
+from .experiments.work_units import OutOfTime, Unit, perform, seconds, units_of
 from .federations import Federation, Logistic, Network, Quadratic, random_quadratic
 from .federations.devices import device_name, find_device
-from .files import check_target, json_text, read_file, write_beside
+from .files import check_target, json_text, plain_toml, read_file, write_beside
 from .neural import Adam
 from .participation import Bernoulli, Uniform
 from .setting import Setting
 
 Row = dict[str, Any]
+Rows = Iterator[Callable[[], Row]]
+"""Of a step: what is called for one row after the other, as long as there is time."""
 CLIENTS = 12
 LOCAL: dict[str, Any] = {"local_lr": "1/8", "local_steps": 2}
 TOLERANCES = {"float64": 1e-9, "float32": 1e-4}
 """Largest relative difference from the CPU's numbers: sums run in another order, and few rounds make little of it."""
-REPETITIONS = 3
+REPETITIONS, LONG = 3, 3.0
+"""Of what is timed: so many times, of so many seconds at most."""
+USED = 0.9
+"""Of the budget: the rest is for what comes before, and for the end of what has begun."""
+PATHS = ("loop", "vmap", "grouped")
 
 
 @dataclass
@@ -65,17 +73,21 @@ class Measured:
     short: bool = False
     steps: dict[str, list[Row]] = field(default_factory=dict)
 
-    def take(self, name: str, rows: Iterator[Row], share: float) -> None:
-        """Keep the rows of a step, one by one, for at most this share of the time that is left."""
-        kept = self.steps.setdefault(name, [])
-        begun = time.monotonic()
+    def take(self, name: str, rows: Rows, share: float) -> None:
+        """Keep the rows of a step, one by one, for at most this share of the time that is left. None is begun that
+        would end too late if it took as long as the longest one before; runs are stopped, and go on another time."""
+        kept, stopped = self.steps.setdefault(name, []), name == "runs"
+        begun, longest = time.monotonic(), 0.0
         end = begun + share * max(0.0, self.deadline - begun)
-        for row in rows:
-            kept.append(row)
+        for make in rows:
+            now = time.monotonic()
+            late = not stopped and (now + longest > self.deadline or (bool(kept) and now > end))
+            kept.append({"left": "no time for the rest"} if late else make())
             self.write()
-            print(f"{name}: " + ", ".join(f"{key} {_short(value)}" for key, value in row.items()), flush=True)
-            if time.monotonic() > end or (self.short and name != "runs"):
+            print(f"{name}: " + ", ".join(f"{key} {_short(value)}" for key, value in kept[-1].items()), flush=True)
+            if "left" in kept[-1] or (self.short and not stopped):
                 break
+            longest = max(longest, time.monotonic() - now)
 
     def write(self) -> None:
         """Write all that is known."""
@@ -88,14 +100,19 @@ class Measured:
             torch.cuda.synchronize(self.device)
         return time.perf_counter()
 
-    def seconds(self, work: Callable[[], object]) -> float:
-        """What a piece of work takes, the median of some repetitions after one to warm up."""
-        times = []
-        for _ in range(2 if self.short else 1 + REPETITIONS):
-            begun = self.synchronised()
-            work()
-            times.append(self.synchronised() - begun)
-        return statistics.median(times[1:])
+    def seconds(self, work: Callable[[int], object], most: int) -> float:
+        """What a round takes: the median of some repetitions of so many rounds at ``most`` as take no longer than
+        ``LONG``, after one round to warm up. ``work`` makes the rounds it is told."""
+        work(1)
+        once = self._timed(work, 1)
+        rounds = 1 if self.short else max(1, min(most, int(LONG / once)))
+        times = [once] if rounds == 1 else [self._timed(work, rounds) / rounds for _ in range(REPETITIONS)]
+        return statistics.median(times)
+
+    def _timed(self, work: Callable[[int], object], rounds: int) -> float:
+        begun = self.synchronised()
+        work(rounds)
+        return self.synchronised() - begun
 
 
 def page(steps: dict[str, list[Row]]) -> str:
@@ -124,8 +141,12 @@ def _short(value: object) -> str:
 # what the device is
 
 
-def described(on: Measured) -> Iterator[Row]:
+def described(on: Measured) -> Rows:
     """Versions, names and sizes."""
+    yield partial(_described, on)
+
+
+def _described(on: Measured) -> Row:
     row: Row = {
         "device": device_name(on.device),
         "torch": torch.__version__,
@@ -138,7 +159,7 @@ def described(on: Measured) -> Iterator[Row]:
     if on.device.type == "cuda":
         free, total = torch.cuda.mem_get_info(on.device)
         row |= {"cuda": str(torch.version.cuda), "GiB": total / 2**30, "free GiB": free / 2**30}
-    yield row
+    return row
 
 
 def _processor() -> str:
@@ -180,7 +201,7 @@ def network(path: str, sampling: str = "independent", clients: int = CLIENTS, ba
     return Network(neural.small_cnn(), images(50 * clients), parts, batch_size=batch, sampling=sampling, path=path)
 
 
-def correctness(on: Measured) -> Iterator[Row]:
+def correctness(on: Measured) -> Rows:
     """Largest differences between a run there and on the CPU, and whether a second run has the first one's bits."""
     process = Bernoulli([f"{1 + i % 3}/4" for i in range(CLIENTS)])
     some: dict[str, Any] = {
@@ -191,15 +212,16 @@ def correctness(on: Measured) -> Iterator[Row]:
     for fed, algorithm in itertools.product(convex(), some):
         name, federation = fed
         precision = "float32" if algorithm == "fedvarp" else "float64"
-        yield _compared(on, f"{name}, {algorithm}", Setting(federation, some[algorithm], process), precision, None)
-    for path, sampling, solver in itertools.product(
-        ("loop", "vmap", "grouped"), ("independent", "one pass"), (None, Adam(keep=True))
-    ):
+        setting = Setting(federation, some[algorithm], process)
+        yield partial(_compared, on, f"{name}, {algorithm}", setting, precision, None)
+    for path, sampling, solver in itertools.product(PATHS, ("independent", "one pass"), (None, Adam(keep=True))):
         how = algorithms.fast(cohort=4, snapshot_probability="1/2", local_lr=0.01, local_steps=3)
         how = how if solver is None else how.trained_by(solver)
         this = Setting(network(path, sampling), how, Uniform(6))
         named = f"small CNN, {path}, {sampling}, {'SGD' if solver is None else 'Adam'}"
-        yield _compared(on, named, this, "float64", ["loss"])
+        precisions = ("float64", "float32") if solver is None else ("float64",)  # Adam divides by what is rounded
+        for precision in precisions:
+            yield partial(_compared, on, named, this, precision, ["loss"])
 
 
 def _compared(on: Measured, name: str, setting: Setting, precision: str, observers: list[str] | None) -> Row:
@@ -226,31 +248,39 @@ def _difference(found: np.ndarray, known: np.ndarray) -> float:
 # how fast they are, beside plain loops on the same device
 
 
-def engine(on: Measured) -> Iterator[Row]:
+def engine(on: Measured) -> Rows:
     """Local steps a second on quadratic federations of 100 clients in 50 dimensions."""
-    clients, dimension, steps, rounds = 100, 50, 5, 20
+    clients, dimension = 100, 50
     rng = np.random.default_rng(0)
     centres, entries = rng.standard_normal((clients, dimension)), rng.uniform(0.1, 1, (clients, dimension))
     roots = rng.standard_normal((clients, dimension, dimension)) / dimension**0.5
     dense = (roots @ roots.transpose(0, 2, 1) + roots.transpose(0, 2, 1) @ roots) / 4
     for hessians, replicas, share in itertools.product((entries, dense), (64, 1024), (0.1, 1.0)):
         fed = Quadratic(hessians, centres, gradient_noise=0.5)
-        cohort = round(share * clients)
-        setting = Setting(fed, algorithms.fedavg(local_steps=steps, local_lr=0.01), Uniform(cohort))
-        options: dict[str, Any] = {"replicas": replicas, "rounds": rounds, "dtype": "float32", "device": on.device}
-        ours = on.seconds(lambda s=setting, o=options: s.simulate(**o, observers=["squared_distance"]))  # type: ignore[misc]
-        matrices, points = (torch.tensor(each, dtype=torch.float32, device=on.device) for each in (hessians, centres))
-        loop = on.seconds(lambda m=matrices, p=points, r=replicas, c=cohort: _batched_loop(m, p, r, c, steps, rounds))  # type: ignore[misc]
-        made = replicas * cohort * steps * rounds
-        kind = "dense" if hessians is dense else "diagonal"
-        yield {
-            "hessians": kind,
-            "replicas": replicas,
-            "share": share,
-            "engine, steps/s": made / ours,
-            "loop, steps/s": made / loop,
-            "ratio": loop / ours,
-        }
+        yield partial(_engine_beside_loop, on, fed, hessians, replicas, share)
+
+
+def _engine_beside_loop(on: Measured, fed: Quadratic, hessians: np.ndarray, replicas: int, share: float) -> Row:
+    steps, cohort = 5, round(share * fed.clients)
+    setting = Setting(fed, algorithms.fedavg(local_steps=steps, local_lr=0.01), Uniform(cohort))
+    matrices, centres = (torch.tensor(each, dtype=torch.float32, device=on.device) for each in (hessians, fed.centres))
+
+    def run(rounds: int) -> object:
+        return setting.simulate(
+            replicas=replicas, rounds=rounds, dtype="float32", device=on.device, observers=["squared_distance"]
+        )
+
+    ours = on.seconds(run, 100)
+    loop = on.seconds(lambda rounds: _batched_loop(matrices, centres, replicas, cohort, steps, rounds), 100)
+    made = replicas * cohort * steps
+    return {
+        "hessians": "dense" if hessians.ndim == 3 else "diagonal",
+        "replicas": replicas,
+        "share": share,
+        "engine, steps/s": made / ours,
+        "loop, steps/s": made / loop,
+        "ratio": loop / ours,
+    }
 
 
 def _batched_loop(matrices: Tensor, centres: Tensor, replicas: int, cohort: int, steps: int, rounds: int) -> Tensor:
@@ -270,22 +300,31 @@ def _batched_loop(matrices: Tensor, centres: Tensor, replicas: int, cohort: int,
     return x.square().sum()
 
 
-def networks(on: Measured) -> Iterator[Row]:
+def networks(on: Measured) -> Rows:
     """Rounds a second of the small CNN, 12 of 100 clients and five steps, beside clients trained one after another."""
-    steps, rounds, batch = 5, 1 if on.short else 5, 32
-    for replicas, path in itertools.product((1, 8), ("grouped", "vmap", "loop")):
-        net = network(path, clients=100, batch=batch)
-        setting = Setting(net, algorithms.fedavg(local_lr=0.05, local_steps=steps), Uniform(CLIENTS))
-        options: dict[str, Any] = {"replicas": replicas, "rounds": rounds, "record_every": rounds}
-        ours = on.seconds(lambda s=setting, o=options: s.simulate(**o, observers=["traffic"], device=on.device))  # type: ignore[misc]
-        plain = on.seconds(lambda n=net, r=replicas: _plain_rounds(n, on.device, r * rounds, steps, batch))  # type: ignore[misc]
-        yield {
-            "path": path,
-            "replicas": replicas,
-            "ours, rounds/s": replicas * rounds / ours,
-            "plain, rounds/s": replicas * rounds / plain,
-            "ratio": plain / ours,
-        }
+    for replicas, path in itertools.product((1, 8), PATHS[::-1]):
+        yield partial(_network_beside_loop, on, path, replicas)
+
+
+def _network_beside_loop(on: Measured, path: str, replicas: int) -> Row:
+    steps, batch = 5, 32
+    net = network(path, clients=100, batch=batch)
+    setting = Setting(net, algorithms.fedavg(local_lr=0.05, local_steps=steps), Uniform(CLIENTS))
+
+    def run(rounds: int) -> object:
+        return setting.simulate(
+            replicas=replicas, rounds=rounds, record_every=rounds, device=on.device, observers=["traffic"]
+        )
+
+    ours = on.seconds(run, 20) / replicas
+    plain = on.seconds(lambda rounds: _plain_rounds(net, on.device, rounds, steps, batch), 20)
+    return {
+        "path": path,
+        "replicas": replicas,
+        "ours, rounds/s": 1 / ours,
+        "plain, rounds/s": 1 / plain,
+        "ratio": plain / ours,
+    }
 
 
 def _plain_rounds(net: Network, device: torch.device, rounds: int, steps: int, batch: int) -> None:
@@ -312,41 +351,123 @@ def _plain_rounds(net: Network, device: torch.device, rounds: int, steps: int, b
 # memory
 
 
-def memory(on: Measured) -> Iterator[Row]:
-    """The most that was held beside the limit, in GiB: chunks are chosen so that it is kept."""
+def memory(on: Measured) -> Rows:
+    """The most that was held beside the limit, in GiB: chunks are chosen so that it is kept. And whether a chunk that
+    does not fit is halved."""
     for limit in (2**29, 2**31):
-        setting = Setting(network("grouped"), algorithms.fedavg(local_lr=0.05, local_steps=2), Uniform(CLIENTS))
-        if on.device.type == "cuda":
-            torch.cuda.reset_peak_memory_stats(on.device)
-        before = torch.cuda.memory_allocated(on.device) if on.device.type == "cuda" else 0
-        setting.simulate(
-            replicas=4 if on.short else 64, rounds=2, observers=["traffic"], device=on.device, memory_limit=limit
-        )
-        peak = torch.cuda.max_memory_allocated(on.device) - before if on.device.type == "cuda" else math.nan
-        yield {"limit, GiB": limit / 2**30, "peak, GiB": peak / 2**30}
+        yield partial(_held, on, limit)
+    if on.device.type == "cuda":
+        yield partial(_halved, on)
+
+
+def _held(on: Measured, limit: int) -> Row:
+    setting = Setting(network("grouped"), algorithms.fedavg(local_lr=0.05, local_steps=2), Uniform(CLIENTS))
+    there, before = on.device.type == "cuda", 0
+    if there:
+        torch.cuda.reset_peak_memory_stats(on.device)
+        before = torch.cuda.memory_allocated(on.device)
+    replicas = 64 if there and not on.short else 4
+    setting.simulate(replicas=replicas, rounds=2, observers=["traffic"], device=on.device, memory_limit=limit)
+    row: Row = {"replicas": replicas, "limit, GiB": limit / 2**30}
+    if there:
+        peak = torch.cuda.max_memory_allocated(on.device) - before
+        row |= {"peak, GiB": peak / 2**30, "kept": peak <= limit}
+    return row
+
+
+def _halved(on: Measured, replicas: int = 8) -> Row:
+    """A run whose replicas do not fit together, since the process is allowed less than that takes."""
+    setting = Setting(network("grouped"), algorithms.fedavg(local_lr=0.05, local_steps=2), Uniform(CLIENTS))
+    options: dict[str, Any] = {
+        "rounds": 1,
+        "observers": ["traffic"],
+        "device": on.device,
+        "chunk": replicas,
+        "pairs_at_once": replicas * CLIENTS,
+        "memory_limit": 2**33,
+    }
+    peaks = []
+    for count in (1, replicas):
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats(on.device)
+        setting.simulate(replicas=count, **options)
+        peaks.append(torch.cuda.max_memory_allocated(on.device))
+    allowed = sum(peaks) / 2
+    torch.cuda.empty_cache()
+    torch.cuda.set_per_process_memory_fraction(allowed / torch.cuda.mem_get_info(on.device)[1], on.device)
+    try:
+        run = setting.simulate(replicas=replicas, **options)
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0, on.device)
+    return {
+        "replicas": replicas,
+        "limit, GiB": allowed / 2**30,
+        "peak, GiB": peaks[1] / 2**30,
+        "halved": run.replicas == replicas and peaks[1] > allowed,
+    }
 
 
 # runs of experiment files
 
 
-def runs(on: Measured, files: Sequence[Path]) -> Iterator[Row]:
+def runs(on: Measured, files: Mapping[Path, Row]) -> Rows:
     """Units of the files, one after another, until the time is over; each goes on where it was stopped."""
-    for path in files:
-        content = tomllib.loads(read_file(path).decode())
-        content["run"]["device"] = str(on.device)
-        experiment = ExperimentFile(str(path), content)
+    for path, content in files.items():
+        experiment = ExperimentFile(str(path), {**content, "run": {**content["run"], "device": str(on.device)}})
         for unit in units_of(experiment, experiment.points(), on.into / "runs"):
-            try:
-                result = perform(unit, time.time() + on.deadline - time.monotonic())
-            except OutOfTime as left:
-                yield {"run": unit.name, "left": str(left)}
-                return
-            numbers = {name: each["values"] for name, each in result["statistics"].items()}
-            yield {"run": unit.name, "seconds": result["seconds"]} | numbers
+            yield partial(_performed, on, unit)
+
+
+def _performed(on: Measured, unit: Unit) -> Row:
+    try:
+        result = perform(unit, time.time() + on.deadline - time.monotonic())
+    except OutOfTime as left:
+        return {"run": unit.name, "left": str(left)}
+    numbers = {name: each["values"] for name, each in result["statistics"].items()}
+    return {"run": unit.name, "seconds": result["seconds"]} | numbers
+
+
+def experiments(paths: Sequence[Path]) -> dict[Path, Row]:
+    """The content of experiment files, before there is anything to measure.
+
+    Raises:
+        ValueError: no TOML, or without the tables that a run needs.
+        OSError: it cannot be read.
+    """
+    found: dict[Path, Row] = {}
+    for path in paths:
+        found[path] = plain_toml(read_file(path), str(path))
+        for name in ("federation", "algorithm", "participation", "run"):
+            if not isinstance(found[path].get(name), dict):
+                raise ValueError(f"{path}: {name} is missing: allowed is an experiment file, with a table of this name")
+    return found
+
+
+def answering(device: torch.device) -> None:
+    """Let the device add two numbers, so that it is known whether it does anything at all.
+
+    Raises:
+        ValueError: it does not; in the driver's words, in one line.
+    """
+    try:
+        found = (torch.ones(2, device=device) + 1).sum().item()
+    except Exception as error:  # of the driver: torch has several kinds
+        raise ValueError(f"device = {str(device)!r} does not answer: {_line(error)}") from None
+    if found != 4:
+        raise ValueError(f"device = {str(device)!r} adds 1 and 1 to {found / 2}")
+
+
+def _line(error: Exception) -> str:
+    """An error in one line."""
+    return f"{type(error).__name__}: {error}".splitlines()[0]
+
+
+def _say(what: object) -> None:
+    print(f"fedtheory.gpu: {what}", file=sys.stderr)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The command; its exit status: 0, 1 if numbers differ from the CPU's, 2 for arguments that it cannot take."""
+    """The command, and its exit status."""
     parser = argparse.ArgumentParser(prog="python -m fedtheory.gpu", description=str(__doc__).splitlines()[0])
     parser.add_argument("--budget", default="8m", help="time for all of it: 90s, 8m")
     parser.add_argument("--into", type=Path, required=True, help="folder for what is measured")
@@ -354,39 +475,69 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--short", action="store_true", help="one row of each step, to see that all of it goes")
     parser.add_argument("--runs", type=Path, nargs="*", default=[], help="experiment files (TOML)")
     options = parser.parse_args(arguments)
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # products give the same bits again
     try:
-        deadline = time.monotonic() + seconds(options.budget)
-        on = Measured(find_device(options.device), options.into, deadline, options.short)
-        options.into.mkdir(parents=True, exist_ok=True)
+        deadline = time.monotonic() + USED * seconds(options.budget)
+        files = experiments(options.runs)
+        on = Measured(_found(options.device), options.into, deadline, options.short)
+        answering(on.device)
         check_target(options.into / "measured.json")
+        options.into.mkdir(parents=True, exist_ok=True)
+        on.write()
     except (ValueError, OSError) as error:
-        print(f"fedtheory.gpu: {error}", file=sys.stderr)
+        _say(str(error).splitlines()[0])
         return 2
-    steps: dict[str, tuple[Iterator[Row], float]] = {
+    try:
+        failed = _measure(on, files)
+    except OSError as error:
+        _say(f"{options.into} takes no more ({error}); what was written before is whole")
+        return 2
+    wrong = [row["what"] for row in on.steps.get("correctness", []) if not row.get("agrees", True)]
+    for name in wrong:
+        _say(f"{name}: not the CPU's numbers")
+    print(f"fedtheory.gpu: written to {options.into / 'measured.json'}")
+    return 1 if wrong else 2 if failed else 0
+
+
+def _found(device: str) -> torch.device:
+    """The device of that name; what torch warns of when it finds none is part of the error."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            return find_device(device)
+        except ValueError as error:
+            said = "; ".join(str(each.message).splitlines()[0] for each in warned)
+            raise ValueError(f"{error} ({said})" if said else str(error)) from None
+
+
+def _measure(on: Measured, files: Mapping[Path, Row]) -> bool:
+    """All steps, and whether one failed: the others go on as long as the device answers.
+
+    Raises:
+        OSError: what is measured cannot be written.
+    """
+    steps: dict[str, tuple[Rows, float]] = {
         "device": (described(on), 1.0),
         "correctness": (correctness(on), 0.3),
         "engine": (engine(on), 0.3),
         "networks": (networks(on), 0.4),
         "memory": (memory(on), 0.3),
-        "runs": (runs(on, options.runs), 1.0),
+        "runs": (runs(on, files), 1.0),
     }
+    failed = False
     for name, (rows, share) in steps.items():
         try:
             on.take(name, rows, share)
-        except (
-            RuntimeError,
-            ValueError,
-            OSError,
-        ) as error:  # of the driver, of memory, of a file: the next step may go
-            on.steps[name].append({"failed": f"{type(error).__name__}: {error}".splitlines()[0]})
+        except Exception as error:  # whatever it is: what was measured is kept, and the next step may go
+            on.steps[name].append({"failed": _line(error)})
             on.write()
-            print(f"fedtheory.gpu: {name}: {error}".splitlines()[0], file=sys.stderr)
-    wrong = [row["what"] for row in on.steps.get("correctness", []) if not row.get("agrees", True)]
-    for name in wrong:
-        print(f"fedtheory.gpu: {name}: not the CPU's numbers", file=sys.stderr)
-    print(f"fedtheory.gpu: written to {options.into / 'measured.json'}")
-    return 1 if wrong else 0
+            _say(f"{name}: {_line(error)}")
+            failed = True
+            try:
+                answering(on.device)
+            except ValueError as silent:
+                _say(silent)
+                break
+    return failed
 
 
 if __name__ == "__main__":

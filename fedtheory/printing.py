@@ -6,13 +6,13 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Sequence
-from fractions import Fraction
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from textwrap import TextWrapper, wrap
 from typing import Any
 
 from .files import json_text
+from .numerals import rational
 
 
 def assignment(text: str) -> tuple[str, Any]:
@@ -21,12 +21,16 @@ def assignment(text: str) -> tuple[str, Any]:
     if not equals:
         raise ValueError(f"{text!r}: allowed is name=number")
     try:
-        numbers = [float(Fraction(part)) if "/" in part else float(part) for part in value.split(",")]
-    except (ValueError, ZeroDivisionError):
+        numbers = [_number(part) for part in value.split(",")]
+    except (ValueError, OverflowError):
         raise ValueError(
             f"{name} = {value!r}: allowed is a number such as 0.01, 1e-2 or 1/100, or a list 1,2,3"
         ) from None
     return name, numbers if "," in value else numbers[0]
+
+
+def _number(text: str) -> float:
+    return float(text) if text.strip().lstrip("+-").lower() in ("inf", "infinity", "nan") else float(rational(text))
 
 
 def plain(value: Any) -> Any:
@@ -155,10 +159,18 @@ def print_scorecard(card: dict[str, Any]) -> None:
         instance, found = evidence["exact"]["instance"], evidence["exact"]["search"]
         ratio = float(instance["ratio"] if instance else found["largest_ratio"])  # a file has an infinite one as a word
         exact = f"{ratio:.3g} (instance)" if instance else f"{ratio:.4g} (search)"
-        measured = "\n".join(f"{m['data']} {float(m['ratio']):.2g} {m['outcome']}" for m in evidence["measured"])
+        measured = "\n".join(
+            f"{m['data']} {float(m['ratio']):.2g} {m['outcome']}{_elsewhere(m)}" for m in evidence["measured"]
+        )
         ref, tight = f"{row['id']}@{row['edition']}", text(row["tightness"])
         table.add_row(ref, with_readings(row), units, exact, measured, tight, row["why"])
     _print_rich(table, ("units", "measured: left/right", "tightness", "largest left/right", "why"))
+
+
+def _elsewhere(measured: Mapping[str, Any]) -> str:
+    """Where a claim was measured, if that was not a CPU."""
+    device = measured.get("device", "cpu")
+    return "" if device == "cpu" else f" ({device})"
 
 
 def print_findings(rows: Sequence[Any]) -> None:

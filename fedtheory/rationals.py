@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import operator
+import reprlib
+from decimal import Decimal
 from fractions import Fraction
+from numbers import Integral
 from typing import Any
 
 import numpy as np
+
+from .numerals import ALLOWED, EXPONENT, rational
 
 
 def exact_number(name: str, value: Any) -> Fraction:
@@ -21,9 +26,19 @@ def exact_number(name: str, value: Any) -> Fraction:
     if type(value) is Fraction:
         return value
     try:
-        return Fraction(value.item() if isinstance(value, np.generic) else value)
+        return rational(value) if isinstance(value, str) else Fraction(_plain(value))
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):
-        raise ValueError(f"{name} = {value!r}: allowed is a finite number") from None
+        if isinstance(value, str) and len(value) > 80:
+            value = value[:77] + "..."
+        numeral = f" (in text {ALLOWED})" if isinstance(value, str) else ""
+        raise ValueError(f"{name} = {value!r}: allowed is a finite number{numeral}") from None
+
+
+def _plain(value: Any) -> Any:
+    """Not numpy's; and decimals whose exponent has a limit, as that of texts has."""
+    if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) > EXPONENT:
+        raise ValueError
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def exact_array(name: str, values: object) -> np.ndarray:
@@ -38,6 +53,35 @@ def exact_array(name: str, values: object) -> np.ndarray:
     exact = np.empty(array.shape, dtype=object)
     exact.ravel()[:] = [exact_number(name, value) for value in array.flat]
     return exact
+
+
+def checked_count(name: str, value: Any, least: int = 1, allowed: str = "") -> int:
+    """A count as an int; a float may be a whole number.
+
+    Args:
+        allowed: what is allowed, in words, if it is not just such integers.
+
+    Raises:
+        ValueError: it is no integer from ``least`` to 2^63 - 1, such as text, or infinity.
+
+    >>> checked_count("rounds", 10.0), checked_count("seed", 0, 0)
+    (10, 0)
+    >>> checked_count("rounds", "ten")
+    Traceback (most recent call last):
+    ValueError: rounds = 'ten': allowed is an integer >= 1
+    >>> checked_count("rounds", 10**30)
+    Traceback (most recent call last):
+    ValueError: rounds = 1000000000000000000000000000000: allowed is an integer >= 1, below 2^63
+    """
+    whole = value.item() if isinstance(value, np.generic) else value
+    if isinstance(whole, float) and whole.is_integer():
+        whole = int(whole)
+    fine = isinstance(whole, Integral) and not isinstance(whole, bool)
+    if not fine or not least <= whole < 2**63:
+        large, long = fine and whole >= 2**63, fine and abs(whole) >= 2**100
+        shown = f"{'-' * (whole < 0)}2^{int(whole).bit_length() - 1} or more" if long else reprlib.repr(value)
+        raise ValueError(f"{name} = {shown}: allowed is {allowed or f'an integer >= {least}'}{', below 2^63' * large}")
+    return int(whole)
 
 
 def checked_seed(seed: Any, least: int = 0) -> int:

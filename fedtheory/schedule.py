@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from .numerals import DIGITS, rational
 from .rationals import exact_number
 
 ROUND, STEP = INDICES = ("round_index", "step_index")
@@ -63,13 +64,14 @@ class StepRule:
         try:
             if len(self.text) > LONGEST:
                 raise ValueError
-            tree = ast.parse(self.text.strip(), mode="eval").body
-            _check(tree)
+            text = self.text.strip()
+            tree = ast.parse(text, mode="eval").body
+            _check(tree, text)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             shown = self.text if len(self.text) < 80 else self.text[:77] + "..."
             raise ValueError(
-                f"step size {shown!r}: allowed is an expression in {' and '.join(INDICES)} with numbers, + - * / **, "
-                f"{', '.join(dict.fromkeys(name.lower() for name in _FUNCTIONS))}"
+                f"step size {shown!r}: allowed is an expression in {' and '.join(INDICES)} with numbers of at most "
+                f"{DIGITS} digits, + - * / **, {', '.join(dict.fromkeys(name.lower() for name in _FUNCTIONS))}"
             ) from None
         return tree
 
@@ -81,7 +83,7 @@ class StepRule:
     def at(self, round: int, step: int) -> Value:
         """Return the size of a step."""
         try:
-            size = _value(self._tree, {ROUND: Fraction(round), STEP: Fraction(step)}, self.text)
+            size = _value(self._tree, {ROUND: Fraction(round), STEP: Fraction(step)}, self.text.strip())
             fine = math.isfinite(size) and size > 0
         except (ArithmeticError, ValueError, TypeError):
             size, fine = math.nan, False
@@ -185,7 +187,11 @@ _OPERATORS: dict[type, Callable[[Any, Any], Value]] = {
 }  # fmt: skip
 
 
-def _check(node: ast.expr) -> None:
+def _constant(node: ast.expr, text: str) -> Fraction:
+    return rational(str(ast.get_source_segment(text, node)))
+
+
+def _check(node: ast.expr, text: str) -> None:
     """Raise ``ValueError`` at what is no arithmetic."""
     match node:
         case ast.BinOp(left, operator, right) if type(operator) in _OPERATORS:
@@ -195,13 +201,14 @@ def _check(node: ast.expr) -> None:
         case ast.Call(ast.Name(name), arguments, []) if name in _FUNCTIONS and arguments:
             inner = arguments if name.lower() in ("min", "max") or len(arguments) == 1 else [node.func]
         case ast.Constant(int() | float() as value) if not isinstance(value, bool) and abs(value) < LARGEST:
+            _constant(node, text)
             return
         case ast.Name(name) if name not in _FUNCTIONS:
             return
         case _:
             raise ValueError
     for each in inner:
-        _check(each)
+        _check(each, text)
 
 
 def _value(node: ast.expr, indices: dict[str, Fraction], text: str) -> Value:
@@ -215,6 +222,6 @@ def _value(node: ast.expr, indices: dict[str, Fraction], text: str) -> Value:
             values = [_value(argument, indices, text) for argument in arguments]
             return values[0] if len(values) == 1 and name.lower() in ("min", "max") else _FUNCTIONS[name](*values)
         case ast.Constant():
-            return Fraction(str(ast.get_source_segment(text.strip(), node)))
+            return _constant(node, text)
     assert isinstance(node, ast.Name)
     return indices[node.id]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 import numpy as np
 
 from .algorithms.algorithm import OwnRound, ServerRound
+from .arguments import check_has
 from .doors import through
 from .extras import is_tensor, torch
 from .rationals import exact_array
@@ -70,6 +71,21 @@ class Setting:
     start: Any = None
 
     def __post_init__(self) -> None:
+        check_has(
+            "federation",
+            self.federation,
+            ("clients", "dimension", "gradient"),
+            "a federation, such as federations.Quadratic.common_hessian(offsets=[1, -1])",
+        )
+        check_has(
+            "algorithm", self.algorithm, ("kinds", "check"), "an algorithm, such as algorithms.fedavg(local_lr=0.1)"
+        )
+        check_has(
+            "participation",
+            self.participation,
+            ("step", "init", "check"),
+            "a process, such as participation.Uniform(cohort=2)",
+        )
         self.participation.check(self.federation.clients)
         self.algorithm.check(self.federation.clients, self.participation)
         weighed = self.federation.objective_weight

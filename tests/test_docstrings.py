@@ -106,7 +106,11 @@ def public(module: ModuleType) -> Iterator[Documented]:
             yield f"{module.__name__}.{name}", one.__doc__
             for member, value in vars(one).items():
                 function = getattr(value, "fget", None) or getattr(value, "func", None) or value
-                if not member.startswith("_") and (inspect.isroutine(function) or isinstance(value, property)):
+                if (
+                    not member.startswith("_")
+                    and getattr(one, member, None) is not None
+                    and (inspect.isroutine(function) or isinstance(value, property))
+                ):
                     yield f"{module.__name__}.{name}.{member}", inspect.getdoc(getattr(one, member))
         elif inspect.isroutine(one):
             yield f"{module.__name__}.{name}", inspect.getdoc(one)
@@ -117,9 +121,11 @@ def constants(module: ModuleType) -> Iterator[Documented]:
     """The docstrings of constants, which stand below them."""
     body = ast.parse(Path(str(module.__file__)).read_text()).body
     for before, node in pairwise(body):
-        if isinstance(before, ast.Assign | ast.AnnAssign) and isinstance(node, ast.Expr):
+        if not isinstance(before, ast.Assign | ast.AnnAssign) or not isinstance(node, ast.Expr):
+            continue
+        if isinstance(node.value, ast.Constant):
             target = before.targets[0] if isinstance(before, ast.Assign) else before.target
-            yield f"{module.__name__}.{ast.unparse(target)}", inspect.cleandoc(ast.literal_eval(node.value))
+            yield f"{module.__name__}.{ast.unparse(target)}", inspect.cleandoc(str(node.value.value))
 
 
 def sentences(doc: str) -> list[str]:

@@ -20,8 +20,9 @@ from fedtheory.doors import DOORS, through
 ROOT = Path(fedtheory.__file__).parent
 
 LAYERS = (
-    ("units", "quantities", "functionals", "assumptions", "rationals", "schedule", "own", "files", "doors", "lazy",
-     "extras", "randomness", "loops"),
+    ("units", "quantities", "functionals", "assumptions", "rationals", "schedule", "own", "files",
+     "arguments", "numerals", "markdown", "seals", "provenance", "doors", "lazy", "extras",
+     "randomness", "loops"),
     ("process_workers",),
     ("data", "neural"),
     ("federations", "selection", "weights"),

@@ -159,3 +159,12 @@ def test_links_lead_somewhere(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)]+)\)", text) if not link.startswith("http")]
     assert all(((ROOT / page).parent / link).exists() for link in links if link)
+
+
+def test_example_of_the_kit(tmp_path):
+    given = example(DOCS / "examples.md", "as_test")
+    lines = printed(given, tmp_path)
+    assert lines[0].startswith("the weight of round t depends on rounds before t only for the participation [")
+    table = lines.index(next(line for line in lines if line.startswith("rule ")))
+    assert table - 1 == int(re.search(r"# (\d+) properties", given).group(1))
+    assert lines[table + 1].startswith("right ") and lines[-1].startswith("known statistics")

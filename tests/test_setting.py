@@ -14,7 +14,7 @@ from fedtheory.algorithms import fast
 from fedtheory.federations.logistic import Logistic
 from fedtheory.federations.quadratic import Quadratic
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, FINAL_SQUARED_DISTANCE
-from fedtheory.moments import exact_errors
+from fedtheory.moments import expected_errors
 from fedtheory.moments.evaluators import Question, left
 from fedtheory.moments.one_round import one_round
 from fedtheory.moments.trajectory import least, peaks
@@ -342,7 +342,7 @@ def test_what_is_kept_is_of_the_rounds_asked_and_nobody_changes_it() -> None:
 
 def test_settings_that_differ_in_their_start_share_their_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
-    monkeypatch.setattr(exact_errors, "timeline", lambda *given: made.append(1) or TIMELINE(*given))
+    monkeypatch.setattr(expected_errors, "timeline", lambda *given: made.append(1) or TIMELINE(*given))
     base, starts = usual(), ([3, 6], [0, 0], [-1, 2])
     shared = [base.started(start) for start in starts]
     for exact in (False, True):
@@ -354,7 +354,7 @@ def test_settings_that_differ_in_their_start_share_their_rounds(monkeypatch: pyt
     assert other.exact([5]).squared_distance != shared[0].exact([5]).squared_distance
 
 
-TIMELINE = exact_errors.timeline
+TIMELINE = expected_errors.timeline
 
 
 def test_what_is_kept_is_sent_nowhere() -> None:

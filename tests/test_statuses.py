@@ -89,6 +89,72 @@ def test_output_that_nobody_reads(arguments):
     assert done.returncode == 141 and done.stderr == ""
 
 
+@pytest.mark.parametrize("closed", ["stdin", "stdout", "stderr"])
+def test_what_is_closed_is_no_defect(closed, tmp_path):
+    """Nothing is printed there, and no other file takes its place."""
+    number = ("stdin", "stdout", "stderr").index(closed)
+    command = f"{sys.executable} -m fedtheory {{}} {number}>&-"
+    good, bad = (subprocess.run(["sh", "-c", command.format(arguments)], capture_output=True, timeout=60, cwd=tmp_path)
+                 for arguments in ("claims", "show fast.thm0"))  # fmt: skip
+    assert (good.returncode, bool(good.stdout), good.stderr) == (0, closed != "stdout", b"")
+    assert (bad.returncode, bad.stdout, bad.stderr.count(b"\n")) == (2, b"", int(closed != "stderr"))
+
+
+def test_a_name_that_is_no_utf_8(tmp_path):
+    name = os.fsdecode(b"\xff.toml")
+    (tmp_path / name).write_text("title = 1")
+    for arguments in (["replay", "absent" + name], ["run", name], ["replay", name]):
+        done = python(*arguments, stdout=subprocess.PIPE, cwd=tmp_path)
+        assert done.returncode == 2 and done.stderr.count("\n") == 1 and "udcff" in done.stderr, done.stderr
+
+
+ENDED = """
+import os, signal, sys
+sys.argv = ["fedtheory", "claims"]
+import fedtheory.files
+from fedtheory.papers import index
+
+def listing():
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+    finally:
+        print("closed")
+
+index.listing = listing
+from fedtheory.__main__ import main
+main()
+"""
+
+
+def test_sigterm_is_told_by_the_status_and_closes_what_is_open():
+    done = subprocess.run([sys.executable, "-c", ENDED], capture_output=True, timeout=60)
+    assert (done.returncode, done.stderr, done.stdout) == (143, b"", b"closed\n")
+
+
+def test_messages_move_no_cursor(monkeypatch, capsys):
+    """What a file says stands in messages."""
+
+    def broken(arguments):
+        raise ValueError("a.json: 'x\x1b[2J\u202ey': allowed is 1")
+
+    monkeypatch.setattr(statuses, "_invoked", broken)
+    assert told(capsys) == (2, "fedtheory: a.json: 'x\\x1b[2J\\u202ey': allowed is 1\n")
+
+
+UNGUARDED = """
+from pathlib import Path
+from fedtheory.experiments.commands import RunOptions, run_files
+run_files([Path("e.toml")], RunOptions(Path("runs"), workers=2))
+"""
+
+
+def test_a_script_that_starts_processes_when_it_is_imported(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(UNGUARDED)
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert done.returncode == 1 and "workers: processes import the script" in done.stderr.splitlines()[-1]
+
+
 INTERRUPTED = """
 import builtins, os, signal
 real = builtins.__import__
@@ -145,7 +211,7 @@ def test_commands_refuse_what_is_no_regular_file(strange, tmp_path, capsys):
         assert re.search(why, refused(capsys, "replay", path))
         assert re.search(why, refused(capsys, "offvar", path, "--budget", budget, "--weights", budget))
         status, text = told(capsys, "run", path)
-        assert status == 1 and re.search(why, text) and text.count("\n") == 1
+        assert status == 2 and re.search(why, text) and text.count("\n") == 1
 
 
 @pytest.mark.parametrize("content", ['{"a": 1, "a": 2}', '{"b": [{"c": {"a": 1, "d": 2, "a": 1}}]}'])

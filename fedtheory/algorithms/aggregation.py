@@ -1,4 +1,4 @@
-"""How the server puts a round's updates together: from delta_i = x_{i,K} - x_r to one aggregated update Delta.
+"""Aggregation rules of the server: from updates delta_i = x_{i,K} - x_r to one aggregated update Delta.
 
 N_i: how often client i was drawn (0 or 1 unless with replacement), M: the clients, w_i: the weight of delta_i.
 """
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Memory = dict[str, "Tensor"]
-"""What parts remember from round to round, by name; the first axis is that of the replicas."""
+"""Memory of an algorithm's parts from round to round, by name; the first axis is that of the replicas."""
 
 
 @dataclass(frozen=True)
 class Updates:
-    """What one round's participants send.
+    """The updates that one round's participants send.
 
     Attributes:
         delta: (P, D), the update of each pair.
@@ -42,12 +42,12 @@ class Updates:
     own: Tensor | None = None
 
     def combined(self, weights: Tensor, values: Tensor | None = None) -> Tensor:
-        """sum_i w_i delta_i, or of other ``values`` (P, D), for weights (replicas, clients): (replicas, D)."""
+        """Sum w_i delta_i, or w_i times other ``values`` (P, D), for weights (replicas, clients): (replicas, D)."""
         values = self.delta if values is None else values
         return self.added(weights.to(values).flatten().index_select(0, self.pairs.place), values)
 
     def added(self, own: Tensor, values: Tensor) -> Tensor:
-        """The same for weights of the pairs, (P,)."""
+        """Sum the ``values`` (P, D) with weights of the pairs, (P,): (replicas, D)."""
         total = torch.zeros(len(self.counts), values.shape[1], dtype=values.dtype, device=values.device)
         if in_memory(values):
             from ..loops.scatter import add_rows
@@ -58,14 +58,17 @@ class Updates:
 
 
 class Aggregation(ABC):
-    """A rule for Delta. What it remembers goes on in every round, also in one without participants; whether the server
-    steps in such a round is told by ``steps_when_empty``."""
+    """Rule that aggregates the updates to Delta.
+
+    Its memory goes on in every round, also in one without participants. ``steps_when_empty`` says whether the server
+    steps in such a round.
+    """
 
     remembers = False
     steps_when_empty: bool = False
 
     def bound(self, process: Participation, clients: int) -> Aggregation:
-        """The same rule, with what it takes from the process that brings the participants.
+        """Return this rule with what it takes from the process that brings the participants.
 
         Raises:
             ValueError: it does not fit so many clients, or the process lacks what it needs.
@@ -73,17 +76,20 @@ class Aggregation(ABC):
         return self
 
     def initial(self, x: Tensor, clients: int) -> Memory:
-        """The memory before round 0, for the iterates x (replicas, D)."""
+        """Return the memory before round 0, for the iterates x (replicas, D)."""
         return {}
 
     @abstractmethod
     def step(self, updates: Updates, memory: Memory) -> tuple[Tensor, Memory]:
-        """Delta (replicas, D), and the memory after the round; what is given stays unchanged, but for the updates that
-        `LatestUpdates` keep: they are as large as the models of all clients."""
+        """Return Delta (replicas, D), and the memory after the round.
+
+        The arguments stay unchanged, but for the updates that `LatestUpdates` keeps: they are as large as the models of
+        all clients.
+        """
 
 
 class WeightedSum(Aggregation):
-    """Delta = sum_i w_i delta_i with weights that depend on who takes part, now or before.
+    """Aggregation Delta = sum_i w_i delta_i with weights that depend on who takes part, now or before.
 
     Attributes:
         by_counts: whether a replica's weights depend on its counts of this round alone: many rounds' are found at once.
@@ -93,14 +99,14 @@ class WeightedSum(Aggregation):
 
     @abstractmethod
     def weights(self, counts: Tensor, memory: Memory) -> Tensor:
-        """w (replicas, clients) float64, from the counts of this round and those before."""
+        """Return w (replicas, clients) float64, from the counts of this round and those before."""
 
     def weights_at(self, counts: Tensor, place: Tensor) -> Tensor:
-        """Of rules that go ``by_counts``: the ``weights`` at these places of (replicas, clients), flat."""
+        """Return the ``weights`` at these flat places of (replicas, clients), for rules that go ``by_counts``."""
         return self.weights(counts, {}).flatten().index_select(0, place)
 
     def after(self, counts: Tensor, memory: Memory) -> Memory:
-        """The memory after a round with these counts."""
+        """Return the memory after a round with these counts."""
         return {}
 
     def step(self, updates: Updates, memory: Memory) -> tuple[Tensor, Memory]:
@@ -112,7 +118,7 @@ class WeightedSum(Aggregation):
 
 @dataclass(frozen=True)
 class AverageParticipating(WeightedSum):
-    """w_i = N_i / sum_j N_j: the mean over who takes part.
+    """Average over the participants: w_i = N_i / sum_j N_j.
 
     Source: FedAvg (McMahan et al., 2017); FAST, Algorithm 1; SAFARI, Algorithm 1; FedAU's baseline "average
     participating".
@@ -133,7 +139,10 @@ class AverageParticipating(WeightedSum):
 
 @dataclass(frozen=True)
 class AverageAll(WeightedSum):
-    """w_i = N_i / M: absent clients send 0. Source: FedAU, the baseline "average all"; Algorithm 1, weights 1."""
+    """Average over all clients, of whom absent ones send 0: w_i = N_i / M.
+
+    Source: FedAU, the baseline "average all"; Algorithm 1, weights 1.
+    """
 
     by_counts = True
 
@@ -143,8 +152,10 @@ class AverageAll(WeightedSum):
 
 @dataclass(frozen=True)
 class ObjectiveShares(WeightedSum):
-    """w_i = M p_i N_i / sum_j N_j: everyone, or a uniform cohort, by the clients' weights in the objective. With all M
-    clients w_i = p_i.
+    """Average over everyone, or a uniform cohort, by the clients' weights in the objective: w_i = M p_i N_i / sum_j
+    N_j.
+
+    With all M clients w_i = p_i.
 
     Args:
         objective_weight: p, one number > 0 for each client, with the sum 1.
@@ -170,7 +181,7 @@ class ObjectiveShares(WeightedSum):
 
 @dataclass(frozen=True)
 class Constant(WeightedSum):
-    """w_i = N_i omega_i / M with fixed omega_i.
+    """Weighted sum with fixed omega_i: w_i = N_i omega_i / M.
 
     Args:
         aggregation_weight: omega, one positive number for each client.
@@ -195,7 +206,9 @@ class Constant(WeightedSum):
 
 @dataclass(frozen=True)
 class GivenWeights(WeightedSum):
-    """w_i = N_i omega_i / M with weights that are known beforehand: in round r those of row r modulo the rows.
+    """Weighted sum with weights that are known beforehand: w_i = N_i omega_i / M.
+
+    The omega_i of round r are those of row r modulo the rows.
 
     Args:
         aggregation_weight: omega, rows of one positive number for each client.
@@ -227,7 +240,9 @@ class GivenWeights(WeightedSum):
 
 @dataclass(frozen=True)
 class Known(WeightedSum):
-    """w_i = N_i / (M p_i) with the true probabilities p_i, or E[N_i] for draws with replacement: E[w_i] = 1/M.
+    """Weighted sum by the true probabilities p_i, or by E[N_i] for draws with replacement: w_i = N_i / (M p_i).
+
+    Then E[w_i] = 1/M.
 
     Args:
         participation_probability: p, one number for each client; ``None``: those of the process (`bound` finds them).
@@ -262,7 +277,8 @@ class Known(WeightedSum):
 
 @dataclass(frozen=True)
 class FedAUWeights(WeightedSum):
-    """w_i = N_i omega_i / M, where omega_i is the mean length of client i's participation intervals so far.
+    """Weighted sum w_i = N_i omega_i / M, where omega_i is the mean length of client i's participation intervals so
+    far.
 
     An interval of a client ends with the round in which it takes part, or with the round in which the interval has
     lasted ``cutoff`` rounds; a round that is both ends one interval. omega_i of round t sees the rounds before t only,
@@ -304,7 +320,7 @@ class FedAUWeights(WeightedSum):
 
 
 class LatestUpdates(Aggregation):
-    """A rule that remembers y_i, the update that client i sent last; 0 before its first."""
+    """Rule that remembers y_i, the update that client i sent last; 0 before its first."""
 
     remembers = True
 
@@ -320,8 +336,10 @@ class LatestUpdates(Aggregation):
 
 @dataclass(frozen=True)
 class FedVarp(LatestUpdates):
-    """Delta = (1/M) sum_j y_j + sum_i w_i (delta_i - y_i) with w_i = N_i / sum_j N_j; then y_i = delta_i for who took
-    part. The y_j on the right are those of the rounds before.
+    """Mean of the latest updates with a correction: Delta = (1/M) sum_j y_j + sum_i w_i (delta_i - y_i).
+
+    The weights are w_i = N_i / sum_j N_j. Then y_i = delta_i for the participants. The y_j on the right are those of
+    the rounds before.
 
     A round without participants leaves x as it is, unless ``steps_when_empty``: then it steps by the mean of the y_j.
     Jhunjhunwala et al. have no such rounds; the public code of FedAU's authors steps.
@@ -341,7 +359,7 @@ class FedVarp(LatestUpdates):
 
 @dataclass(frozen=True)
 class MIFA(LatestUpdates):
-    """y_i = delta_i for who takes part, then Delta = (1/M) sum_j y_j: the mean of all clients' latest updates.
+    """Mean of all clients' latest updates: y_i = delta_i for the participants, then Delta = (1/M) sum_j y_j.
 
     Gu et al. let everybody take part in the first round; here a client that has not yet come counts with 0. In a round
     that nobody shows up for the server steps from memory, as theirs does, and as the public code of FedAU's authors
@@ -360,8 +378,10 @@ class MIFA(LatestUpdates):
 
 @dataclass(frozen=True)
 class GroupWeights(WeightedSum):
-    """w_i = p_g / s^_g for each client i of group g that answers, with s^ the selection's estimate of how many clients
-    of each group answer in a round, this round included; divided by the number of answers if ``divided``.
+    """Weighted sum with w_i = p_g / s^_g for each client i of group g that answers.
+
+    s^ is the selection's estimate of how many clients of each group answer in a round, this round included. The weights
+    are divided by the number of answers if ``divided``.
 
     Without an estimate of its own it needs a selection that keeps ``estimate`` in the memory: see `VarSelection`.
 
@@ -407,7 +427,7 @@ class GroupWeights(WeightedSum):
 
 
 def floats(values: Sequence[Fraction]) -> Tensor:
-    """``values`` as a float64 tensor."""
+    """Convert ``values`` to a float64 tensor."""
     return torch.tensor([float(value) for value in values], dtype=torch.float64)
 
 

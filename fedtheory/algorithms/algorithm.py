@@ -1,4 +1,4 @@
-"""What every algorithm is: a few kinds of round, and a rule that says which kind a round is."""
+"""Algorithms: a few kinds of round, and a rule that says which kind a round is."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Weights:
 
     @classmethod
     def equal(cls, clients: int) -> Weights:
-        """Every client counts 1/clients, always; Fractions.
+        """Return the weights with which every client always counts 1/clients, in Fractions.
 
         >>> Weights.equal(2).first.tolist(), Weights.equal(2).divisor
         ([Fraction(1, 1), Fraction(1, 1)], 2)
@@ -61,7 +61,7 @@ PLAIN = Plain()
 
 @dataclass(frozen=True)
 class ClientRound:
-    """Clients train, the server aggregates. For every participant i, with k = 0..local_steps - 1,
+    """Round in which clients train and the server aggregates. For every participant i, with k = 0..local_steps - 1,
 
         x_{i,0} = x_r,    x_{i,k+1} = x_{i,k} - local_lr (grad F_i(x_{i,k}) + noise + proximal (x_{i,k} - x_r)),
         delta_i = x_{i,K} - x_r;
@@ -93,7 +93,7 @@ class ClientRound:
 
     @property
     def parts(self) -> tuple[Selection | None, Aggregation, Server]:
-        """All that may remember something."""
+        """The parts that may remember something."""
         return self.selection, self.aggregation, self.server
 
     @cached_property
@@ -102,15 +102,17 @@ class ClientRound:
         return isinstance(self.local_lr, StepRule) or isinstance(self.server.global_lr, StepRule)
 
     def at(self, round: int) -> ClientRound:
-        """The same kind of round with the step sizes of this round: ``local_lr`` is a number, or a tuple of one for
-        each local step."""
+        """Return this kind of round with the step sizes of one round.
+
+        ``local_lr`` is then a number, or a tuple of one for each local step.
+        """
         if not self.by_rule:
             return self
         return replace(self, local_lr=at_round(self.local_lr, round, self.local_steps), server=self.server.at(round))
 
     @cached_property
     def training(self) -> LocalTraining:
-        """What clients do, with the step sizes of a round, see ``at``."""
+        """The clients' local training, with the step sizes of a round (see ``at``)."""
         sizes = self.local_lr
         lr = tuple(map(float, sizes)) if isinstance(sizes, tuple) else float(sizes)  # type: ignore[arg-type]
         return LocalTraining(self.local_steps, lr, float(self.proximal), self.local_solver)
@@ -126,7 +128,7 @@ class ClientRound:
         return self.proximal == 0 and self.local_solver == PLAIN_SGD and self.parts == (None, PARTICIPANTS_MEAN, PLAIN)
 
     def bound(self, participation: Participation, clients: int) -> ClientRound:
-        """The same kind of round, with what its parts take from the process that brings its participants.
+        """Return this kind of round with what its parts take from the process that brings its participants.
 
         Raises:
             ValueError: a part does not fit so many clients, or the process lacks what it needs.
@@ -142,12 +144,12 @@ class ClientRound:
         return replace(self, aggregation=self.aggregation.bound(process, clients))
 
     def initial(self, x: Tensor, clients: int) -> Memory:
-        """What the parts remember before round 0, for the iterates x (replicas, D)."""
+        """Return the parts' memory before round 0, for the iterates x (replicas, D)."""
         selected = {} if self.selection is None else self.selection.initial(x)
         return selected | self.aggregation.initial(x, clients) | self.server.initial(x) | self._kept(x, clients)
 
     def _kept(self, x: Tensor, clients: int) -> Memory:
-        """What the local solver keeps of every client."""
+        """Return what the local solver keeps of every client, before round 0."""
         if not self.local_solver.keep:
             return {}
         replicas = len(x)
@@ -178,7 +180,7 @@ class ClientRound:
 
 @dataclass(frozen=True)
 class ServerRound:
-    """The server makes one step of its own: x_{r+1} = x_r - server_lr (grad F(x_r) + noise)."""
+    """Round in which the server makes one step of its own: x_{r+1} = x_r - server_lr (grad F(x_r) + noise)."""
 
     server_lr: StepSize
 
@@ -188,7 +190,7 @@ class ServerRound:
         return isinstance(self.server_lr, StepRule)
 
     def at(self, round: int) -> ServerRound:
-        """The same with the step size of this round."""
+        """Return this kind of round with the step size of one round."""
         return replace(self, server_lr=at_round(self.server_lr, round))
 
 
@@ -217,7 +219,7 @@ class OwnRound:
         return any(isinstance(value, StepRule) for _, value in self.numbers)
 
     def at(self, round: int) -> OwnRound:
-        """The same in this round."""
+        """Return this kind of round in one round."""
         return replace(self, round=round) if self.by_rule else self
 
     def __repr__(self) -> str:
@@ -229,8 +231,11 @@ Kind = ClientRound | ServerRound
 
 
 class Algorithm(ABC):
-    """Two kinds of round, and a rule: the first kind comes in the rounds 0, I, 2I, ..., or with a probability in every
-    round, independently of all else; every other round is of the second kind."""
+    """Algorithm of two kinds of round, and a rule that says which comes.
+
+    The first kind comes in the rounds 0, I, 2I, ..., or with a probability in every round, independently of all else.
+    Every other round is of the second kind.
+    """
 
     @property
     @abstractmethod
@@ -258,7 +263,7 @@ class Algorithm(ABC):
 
     @abstractmethod
     def with_share(self, share: Fraction) -> Algorithm:
-        """The same kinds of round, the first one with this probability in every round."""
+        """Return this algorithm with the first kind of round at this probability in every round."""
 
     @property
     def adaptive(self) -> bool:
@@ -266,15 +271,17 @@ class Algorithm(ABC):
         return False
 
     def next_probability(self, probability: Tensor, accuracy_before: Tensor, accuracy: Tensor) -> Tensor:
-        """Of adaptive algorithms: the probability of the first kind in the next round, from the last two training
-        accuracies; all (replicas,) float64."""
+        """Compute an adaptive algorithm's probability of the first kind in the next round.
+
+        It follows from the last two training accuracies; all are (replicas,) float64.
+        """
         raise NotImplementedError
 
     def is_first(self, keys: Keys, round: int | Tensor, probability: Tensor | None = None) -> Tensor:
-        """In which replicas this round is of the first kind, (replicas,) bool; of several rounds, (rounds, 1), in a row
-        of each.
+        """Return the mask of the replicas in which this round is of the first kind, (replicas,) bool.
 
-        ``probability`` is that of each replica, (replicas,) float64; only adaptive algorithms read it.
+        Of several rounds, (rounds, 1), it has a row each. ``probability`` is that of each replica, (replicas,) float64;
+        only adaptive algorithms read it.
         """
         if self.period is not None:
             periodic = torch.as_tensor(round, device=keys.replica_ids.device) % self.period == 0
@@ -298,8 +305,9 @@ class Algorithm(ABC):
         return all(kind.plain for kind in self.client_rounds)
 
     def trained_by(self, solver: Solver) -> Algorithm:
-        """The same algorithm, whose clients have this solver: SGD with momentum, weight decay or clipped
-        gradients, or Adam.
+        """Return this algorithm with another solver of its clients.
+
+        Solvers are SGD with momentum, weight decay or clipped gradients, and Adam.
 
         Raises:
             ValueError: its clients have a local training of their own.
@@ -314,8 +322,10 @@ class Algorithm(ABC):
         )
 
     def check(self, clients: int, participation: Participation) -> None:
-        """Raise ``ValueError`` if a kind of round cannot run on so many clients, brought by this process; or if kinds
-        of round differ in parts that remember something: whose would the memory be?"""
+        """Raise ``ValueError`` if a kind of round cannot run on so many clients, brought by this process.
+
+        Kinds of round must not differ in parts that remember something: whose would the memory be?
+        """
         for uniform in self.own_cohorts:
             uniform.check(clients)
         for kind in self.client_rounds:
@@ -325,11 +335,11 @@ class Algorithm(ABC):
             raise ValueError(f"kinds = {self.kinds}: allowed are the same parts in all of them, where parts remember")
 
     def objective_weight(self, clients: int) -> tuple[Fraction, ...]:
-        """phi, of the objective sum_i phi_i F_i that the algorithm is there to minimise: the mean over the clients."""
+        """Return phi of the objective sum_i phi_i F_i that the algorithm is to minimise: the mean over the clients."""
         return (Fraction(1, clients),) * clients
 
     def number(self, name: str) -> Any:
-        """The algorithm's number of this name as it is kept, exactly; ``None`` where it has none."""
+        """Return the algorithm's number of this name as it is kept, exactly; ``None`` where it has none."""
         return getattr(self, name, None)
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Whom the server takes of those who are available.
+"""Rules by which the server takes a cohort from the available clients.
 
 Policies for groups of clients: group j has a_j clients available in a round and gets a rate r_j <= a_j, the mean number
 of its clients that take part.
@@ -28,7 +28,7 @@ BUDGET_AFTER = ("repeat", "last")
 
 
 class Selection(ABC):
-    """A policy: from who is available to who takes part.
+    """Policy that selects the participants of a round from the available clients.
 
     Attributes:
         budget: k(t), how many clients may take part in round t on average: one number, or several that take turns.
@@ -47,22 +47,26 @@ class Selection(ABC):
 
     @abstractmethod
     def step(self, available: Tensor, keys: Keys, round: int, memory: Memory) -> tuple[Tensor, Memory]:
-        """Who takes part, (replicas, clients) int8, of the ``available`` ones (replicas, clients) bool; and the memory
-        after the round."""
+        """Select the participants of a round from the ``available`` clients (replicas, clients) bool.
+
+        Returns:
+            the participants, (replicas, clients) int8, and the memory after the round.
+        """
 
     def exact_budget(self, round: int) -> Fraction:
         """k of this round (rounds count from 0 here)."""
         return self.budget[round % len(self.budget)]
 
     def budget_of(self, round: int) -> float:
-        """The same in floating point."""
+        """Return the ``exact_budget`` of a round in floating point."""
         return float(self.exact_budget(round))
 
 
 @dataclass(frozen=True)
 class UniformSelection(Selection):
-    """At most k(t) of the available clients, drawn uniformly; a k that is not whole is rounded at random, its mean
-    kept.
+    """Uniform selection of at most k(t) of the available clients.
+
+    A k that is not whole is rounded at random, its mean kept.
 
     Source: FLICS, section IV-C, the baselines FedAvg and FedAdam.
     """
@@ -108,10 +112,10 @@ class GroupSelection(Selection):
 
     @abstractmethod
     def rates(self, available: Tensor, round: int, memory: Memory) -> Tensor:
-        """r (replicas, groups) float64, from a (replicas, groups)."""
+        """Return the rates r (replicas, groups) float64, from the numbers a (replicas, groups) of available clients."""
 
     def after(self, rates: Tensor, received: Tensor, round: int, memory: Memory) -> Memory:
-        """The memory after a round with these rates and so many clients of each group, (replicas, groups)."""
+        """Return the memory after a round with these rates and numbers of clients of each group, (replicas, groups)."""
         return {}
 
     @kept_there
@@ -125,7 +129,7 @@ class GroupSelection(Selection):
 
 @dataclass(frozen=True)
 class NaiveSelection(GroupSelection):
-    """r_j = min(p_j k(t), a_j).
+    """Selection with the rates r_j = min(p_j k(t), a_j).
 
     Source: FLICS, section IV-C, the baseline NAIVE.
     """
@@ -136,7 +140,9 @@ class NaiveSelection(GroupSelection):
 
 @dataclass(frozen=True)
 class VarSelection(GroupSelection):
-    """The rates that make sum_j p_j^2 / s_j least, s being the participation of each group so far, this round included.
+    """Selection with the rates that make sum_j p_j^2 / s_j least.
+
+    s is the participation of each group so far, this round included.
 
     With t = round + 1 and b = (t - 1) s^(t-1): minimise sum_j p_j^2 / (b_j + r_j) over 0 <= r_j <= a_j, sum_j r_j <= k;
     `fedtheory.selection.var` solves this. Then s^ moves, in one of several readings (see `fedtheory.selection.online`):
@@ -186,7 +192,7 @@ class VarSelection(GroupSelection):
 
 
 def _sums(values: Tensor, groups: Tensor, number: int) -> Tensor:
-    """How many clients of each group, (replicas, groups) int64."""
+    """Count the clients of each group, (replicas, groups) int64."""
     total = torch.zeros(len(values), number, dtype=torch.int64, device=values.device)
     return total.index_add_(1, groups, values.to(torch.int64))
 

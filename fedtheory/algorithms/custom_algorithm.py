@@ -1,16 +1,4 @@
-"""An algorithm of one's own, given as one function that says what happens in a round.
-
-    def step(x, memory, round, *, local_lr, momentum):
-        sent = round.train(x, local_lr)
-        v = momentum * memory["velocity"] + (round.share * sent).sum(1)
-        return x + v, {"velocity": v}
-
-    algorithm = own(step, memory={"velocity": "vector"}, local_lr="1/10", momentum="9/10")
-
-The same lines run on tensors, all replicas at once, in the engine, and on forms that are affine in the state and the
-noise where exact moments are asked for (``moments.affine_numbers``): where every operation keeps them affine, moments
-are exact; else the operation that does not is named, and runs are simulated.
-"""
+"""Algorithms of one's own, each given as one function that does a round."""
 
 from __future__ import annotations
 
@@ -36,16 +24,16 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 VECTOR, MODEL, CLIENTS = MEMORIES = ("vector", "model", "clients")
-"""What is remembered under a name: D numbers that are 0 before round 0, D numbers that are x_0 then, or D numbers for
-each client, 0 then."""
+"""Kinds of memory: D numbers that are 0 before round 0, D numbers that are x_0 then, or D numbers for each client, 0
+then."""
 
 
 class StepError(ComputeError):
-    """What a user's step does is not what it has to; it says where."""
+    """Error of a user's step that does not do what it has to; it says where."""
 
 
 class Round(ABC):
-    """What a step is told of one round. All that is of clients has 0 for those who do not take part.
+    """One round as a user's step sees it. All values of clients are 0 for those who do not take part.
 
     Attributes:
         count: N_i, how often each client takes part, (replicas, clients, 1).
@@ -61,8 +49,9 @@ class Round(ABC):
 
     @abstractmethod
     def train(self, start: Any, local_lr: Any, local_steps: int = 1, proximal: Any = 0) -> Any:
-        """The ways x_{i,K} - x_{i,0} of the participants' local SGD from ``start``, (replicas, D) or one for each
-        client; (replicas, clients, D):
+        """Train locally from ``start``, (replicas, D) or one for each client, and return the ways x_{i,K} - x_{i,0}.
+
+        They are (replicas, clients, D), by local SGD of the participants:
 
             x_{i,k+1} = x_{i,k} - local_lr (grad F_i(x_{i,k}) + noise + proximal (x_{i,k} - x_{i,0})).
         """
@@ -85,37 +74,38 @@ class Own(Algorithm):
 
     @property
     def name(self) -> str:
+        """The name of the step."""
         return self.round.name
 
     @property
     def kinds(self) -> Any:
-        """``OwnRound``, twice: where kinds made of parts are asked for, it is told apart first."""
+        """``OwnRound``, twice, since code that asks for kinds made of parts tells it apart first."""
         return self.round, self.round
 
     @property
     def share(self) -> Fraction:
-        """0: there is no first kind."""
+        """The share of the first kind, 0: there is none."""
         return Fraction(0)
 
     def with_share(self, share: Fraction) -> Own:
-        """The same: both kinds are one."""
+        """Return this algorithm, since both kinds are one."""
         return self
 
     @property
     def plain(self) -> bool:
-        """False: what the step does is its own."""
+        """Whether rounds are plain: never, since what the step does is its own."""
         return False
 
     @property
     def numbers(self) -> dict[str, Any]:
-        """By name, Fractions or rules."""
+        """The step's numbers by name, Fractions or rules."""
         return dict(self.round.numbers)
 
     def number(self, name: str) -> Any:
         return self.numbers.get(name)
 
     def with_numbers(self, **numbers: Any) -> Own:
-        """The same step with other numbers.
+        """Return this algorithm with other numbers for its step.
 
         Raises:
             ValueError: it has none of that name, or a value is out of bounds.
@@ -128,11 +118,11 @@ class Own(Algorithm):
         return {name: int(value) if QUANTITIES[name].integer else float(value) for name, value in fixed.items()}
 
     def check(self, clients: int, participation: Participation) -> None:
-        """Nothing can be told before the step runs."""
+        """Check nothing: nothing can be told before the step runs."""
 
 
 def own(step: Callable[..., Any], *, memory: Mapping[str, str] | None = None, name: str = "", **numbers: Any) -> Own:
-    """An algorithm of one's own: ``step(x, memory, round, **numbers)`` returns x and the memory after a round.
+    """Make an algorithm of one's own: ``step(x, memory, round, **numbers)`` returns x and the memory after a round.
 
     In the engine x is a tensor (replicas, D), what is remembered has the same shape or (replicas, clients, D), and
     ``round`` is a ``Round``. A step keeps nothing but what it returns, and draws nothing by itself.
@@ -184,7 +174,7 @@ def _numbers(numbers: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
 
 
 def _digest(step: Callable[..., Any]) -> str:
-    """Of what the function does, as far as its code and what it closes over tell: runs of another one are others."""
+    """Hash the function, as far as its code and what it closes over tell: runs of another one are others."""
     content = hashlib.sha256()
 
     def add(code: CodeType) -> None:
@@ -204,8 +194,10 @@ def _digest(step: Callable[..., Any]) -> str:
 
 
 def numbers_at(kind: OwnRound, round: int | None, number: Callable[[Any], Any]) -> dict[str, Any]:
-    """The step's numbers in a round: whole ones as ints, others made by ``number`` of a Fraction (or an irrational
-    float)."""
+    """Return the step's numbers in a round.
+
+    Whole ones are ints; others are made by ``number`` of a Fraction (or an irrational float).
+    """
     values = dict(kind.numbers)
     steps = values.get("local_steps", 1)
     found = {}
@@ -217,14 +209,14 @@ def numbers_at(kind: OwnRound, round: int | None, number: Callable[[Any], Any]) 
 
 
 def initial_memory(kind: OwnRound, x: Tensor, clients: int) -> Memory:
-    """What is remembered before round 0, for the iterates x (replicas, D)."""
+    """Return the memory before round 0, for the iterates x (replicas, D)."""
     each = torch.zeros(len(x), clients, x.shape[1], dtype=x.dtype, device=x.device)
     made = {VECTOR: torch.zeros_like(x), MODEL: x.clone(), CLIENTS: each}
     return {name: made[what].clone() for name, what in kind.memory}
 
 
 def taken(kind: OwnRound, x: Any, memory: Mapping[str, Any], round: Round, numbers: Mapping[str, Any]) -> tuple:
-    """x and the memory that the step returns, checked.
+    """Check and return x and the memory that the step returns.
 
     Raises:
         StepError: it fails, or returns something else than x and the memory, of their shapes and names.
@@ -255,9 +247,10 @@ def taken(kind: OwnRound, x: Any, memory: Mapping[str, Any], round: Round, numbe
 
 
 class Refused(ValueError):
-    """An operation of a step that is not followed; ``at`` says of whose step, and where."""
+    """Error of an operation of a step that is not followed; ``at`` says of whose step, and where."""
 
     def at(self, where: str) -> ValueError:
+        """Return this error with the place where it happened in front."""
         return type(self)(f"{where} {self}")
 
 

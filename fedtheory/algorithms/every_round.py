@@ -22,7 +22,7 @@ AVERAGES = {"participating": AverageParticipating(), "all": AverageAll()}
 
 @dataclass(frozen=True)
 class EveryRound(Algorithm):
-    """The same kind of round for ever."""
+    """Algorithm with one kind of round for ever."""
 
     round: ClientRound
     weighed: tuple[Fraction, ...] | None = None
@@ -34,30 +34,36 @@ class EveryRound(Algorithm):
 
     @property
     def local_steps(self) -> int:
+        """The local steps of a round."""
         return self.round.local_steps
 
     @property
     def local_lr(self) -> StepSize:
+        """The local step size."""
         return self.round.local_lr
 
     @property
     def global_lr(self) -> StepSize:
+        """The server's step size."""
         return self.round.server.global_lr
 
     @property
     def share(self) -> Fraction:
-        """0: there is no first kind."""
+        """The share of the first kind, 0: there is none."""
         return Fraction(0)
 
     def with_share(self, share: Fraction) -> EveryRound:
-        """The same: both kinds are one."""
+        """Return this algorithm, since both kinds are one."""
         return self
 
     def trained_by(self, solver: Solver) -> EveryRound:
         return replace(self, round=replace(self.round, local_solver=solver))
 
     def objective_weight(self, clients: int) -> tuple[Fraction, ...]:
-        """Those that are given; else p_g / (clients of group g), where groups of clients weigh p_g."""
+        """Return the clients' weights in the objective: those that are given, else p_g / (clients of group g).
+
+        The latter holds where groups of clients weigh p_g.
+        """
         if self.weighed is not None:
             return self.weighed
         parts = self.round.selection, self.round.aggregation
@@ -88,7 +94,7 @@ def every_round(
     proximal: Number = 0,
     selection: Selection | None = None,
 ) -> EveryRound:
-    """The algorithm of these parts; step size and number of steps are checked here."""
+    """Make the algorithm of these parts; step size and number of steps are checked here."""
     step = step_size("local_lr", local_lr)
     check_values({"local_steps": local_steps, **numbers(local_lr=step)})
     return EveryRound(
@@ -232,7 +238,7 @@ def fedadam(
 
 
 def adam(global_lr: Number, beta1: Number, beta2: Number, epsilon: Number) -> Adam:
-    """The server's rule with checked numbers."""
+    """Return the server's Adam with checked numbers."""
     return Adam(
         global_step(global_lr),
         below_one("beta1", beta1),
@@ -262,7 +268,7 @@ def fedamplify(*, local_lr: Number, period: int, global_lr: Number, local_steps:
 
 
 def global_step(global_lr: Number) -> StepSize:
-    """The server's step size: a number > 0, or a rule in ``round_index``."""
+    """Check the server's step size: a number > 0, or a rule in ``round_index``."""
     step = step_size("global_lr", global_lr, within_rounds=False)
     return step if isinstance(step, StepRule) else positive("global_lr", step)
 

@@ -29,8 +29,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Fast(Algorithm):
-    """See ``fast``. Exactly one of ``snapshot_period``, ``fixed_probability`` and ``adaptivity`` is not ``None``;
-    numbers keep an exact value where one was given."""
+    """FAST with checked parameters, see ``fast``.
+
+    Exactly one of ``snapshot_period``, ``fixed_probability`` and ``adaptivity`` is not ``None``. Numbers keep an exact
+    value where one was given.
+    """
 
     cohort: int
     local_lr: StepSize
@@ -59,6 +62,7 @@ class Fast(Algorithm):
 
     @property
     def periodic(self) -> bool:
+        """Whether snapshots come at a fixed period."""
         return self.snapshot_period is not None
 
     @property

@@ -14,7 +14,7 @@ from ..rationals import exact_number
 from .safari import Safari
 
 ROUNDING = Fraction(1, 10**12)
-"""Relative: two step sizes that were computed in floating point agree to some 1e-15."""
+"""Relative tolerance at which two step sizes that were computed in floating point agree, some 1e-15."""
 
 
 def theorem_4_server_lr(local_lr: float | str | Fraction, local_steps: int) -> Fraction:

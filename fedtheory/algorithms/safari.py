@@ -22,7 +22,7 @@ from .algorithm import Algorithm, ClientRound, ServerRound
 
 @dataclass(frozen=True)
 class Safari(Algorithm):
-    """See ``safari``; numbers keep an exact value where one was given."""
+    """SAFARI with checked parameters, see ``safari``; numbers keep an exact value where one was given."""
 
     client_round_probability: Fraction
     local_lr: StepSize

@@ -1,4 +1,4 @@
-"""What the server does with the aggregated update Delta of a round."""
+"""Server steps, which turn the aggregated update Delta of a round into the next model."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 
 class Server(ABC):
-    """A rule for x_{r+1}. Whether a round without participants is its business, the aggregation says; if not, x and its
-    memory stay as they are."""
+    """Rule for x_{r+1}. The aggregation says whether the server steps in a round without participants.
+
+    If it does not, x and its memory stay as they are.
+    """
 
     remembers = True
 
@@ -28,18 +30,18 @@ class Server(ABC):
     global_lr: StepSize
 
     def at(self, round: int) -> Server:
-        """The same with the step size of this round."""
+        """Return this server with the step size of one round."""
         this: Any = self
         return replace(this, global_lr=at_round(self.global_lr, round))
 
     @abstractmethod
     def step(self, x: Tensor, delta: Tensor, memory: Memory) -> tuple[Tensor, Memory]:
-        """x_{r+1} from x_r and Delta, all (replicas, D), and the memory after the round."""
+        """Return x_{r+1} from x_r and Delta, all (replicas, D), and the memory after the round."""
 
 
 @dataclass(frozen=True)
 class Plain(Server):
-    """x_{r+1} = x_r + global_lr Delta.
+    """Plain step: x_{r+1} = x_r + global_lr Delta.
 
     Source: FedAU, Algorithm 1, line 13; FLICS, the proof of Theorem 1.
     """
@@ -56,7 +58,7 @@ class Plain(Server):
 
 @dataclass(frozen=True)
 class Momentum(Server):
-    """v_{r+1} = momentum v_r + Delta,  x_{r+1} = x_r + global_lr v_{r+1},  v_0 = 0.
+    """Momentum: v_{r+1} = momentum v_r + Delta,  x_{r+1} = x_r + global_lr v_{r+1},  v_0 = 0.
 
     Source: FedAvgM, Hsu et al., "Measuring the Effects of Non-Identical Data Distribution for Federated Visual
     Classification" (2019); FAST's FedAvgM, of which the paper gives the name only.
@@ -75,7 +77,7 @@ class Momentum(Server):
 
 @dataclass(frozen=True)
 class Adam(Server):
-    """Coordinate by coordinate
+    """Adam, coordinate by coordinate:
 
         m_{r+1} = beta1 m_r + (1 - beta1) Delta,    v_{r+1} = beta2 v_r + (1 - beta2) Delta^2,
         x_{r+1} = x_r + global_lr m_{r+1} / (sqrt(v_{r+1}) + epsilon),    m_0 = 0,  v_0 = epsilon^2,
@@ -105,7 +107,8 @@ class Adam(Server):
 
 @dataclass(frozen=True)
 class Amplified(Server):
-    """x_{r+1} = x_r + Delta, and after every ``period`` rounds the way gone since the last time is stretched:
+    """Amplified updates: x_{r+1} = x_r + Delta, and after every ``period`` rounds the way since the last time is
+    stretched:
 
         x_{r+1} = x_s + global_lr (x_r + Delta - x_s),    x_s the iterate after the last stretch.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ..weights.arguments import check_cutoff
+from ..weights.weight_arguments import check_cutoff
 from .aggregation import MIFA, Aggregation, AverageParticipating, Constant, FedAUWeights, FedVarp, GivenWeights, Known
 from .every_round import EveryRound, every_round, global_step
 from .exact_arguments import Number, each, option, positive, probability
@@ -128,8 +128,9 @@ def fedvarp(*, local_lr: Number, local_steps: int = 1, global_lr: Number = 1) ->
 
 
 def mifa(*, local_lr: Number, local_steps: int = 1, global_lr: Number = 1, steps_when_empty: bool = True) -> EveryRound:
-    """MIFA: the mean of all clients' latest updates, x_{r+1} = x_r + (global_lr / M) sum_j y_j; see ``MIFA``. So it is
-    in a round without participants too, unless ``steps_when_empty`` is false: x then stays as it is.
+    """MIFA: the mean of all clients' latest updates, x_{r+1} = x_r + (global_lr / M) sum_j y_j; see ``MIFA``.
+
+    A round without participants does so too, unless ``steps_when_empty`` is false: x then stays as it is.
 
     Raises:
         ValueError: a value out of bounds.
@@ -143,7 +144,7 @@ def mifa(*, local_lr: Number, local_steps: int = 1, global_lr: Number = 1, steps
 
 
 def afl(*, local_lr: Number, local_steps: int = 1, global_lr: Number = 1, variant: str = "cross_silo") -> EveryRound:
-    """Anarchic federated averaging, with what its server does and without its workers' liberties.
+    """Anarchic federated averaging, with its server's rule and without its workers' liberties.
 
     - "cross_silo" (AFA-CS): the server keeps every client's latest update and steps along the mean of all: ``mifa``,
       but that x stays in a round without participants, which theirs does not have.

@@ -1,4 +1,5 @@
 from .asymptotics import Asymptotics as Asymptotics
+from .balls import Undecided as Undecided
 from .comparison import Difference as Difference
 from .comparison import compare as compare
 from .evaluation import Bound as Bound
@@ -8,4 +9,3 @@ from .statement import Assumption as Assumption
 from .statement import Claim as Claim
 from .statement import Hypothesis as Hypothesis
 from .statement import Term as Term
-from .undecided import Undecided as Undecided

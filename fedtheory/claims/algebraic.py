@@ -39,21 +39,23 @@ class Algebra:
 
     @functools.cached_property
     def context(self) -> Any:
+        """The ring of polynomials in u and the constants, with the lexicographic order of monomials."""
         return fmpq_mpoly_ctx.get(("u", *self.constants), Ordering.lex)
 
     def cases(self, expression: sympy.Expr) -> Cases:
-        """A rational expression in u and the constants' letters, as a piecewise rational function."""
+        """Turn a rational expression in u and the constants' letters into a piecewise rational function."""
         letters = dict(zip(("u", *self.constants), self.context.gens(), strict=True))
         return fold(expression, {name: self._of(letter) for name, letter in letters.items()}, self.constant)
 
     def constant(self, number: sympy.Rational | Fraction) -> Cases:
+        """Return a rational number as a function without cases."""
         return self._of(self.context.constant(fmpq(int(number.numerator), int(number.denominator))))
 
     def _of(self, polynomial: fmpq_mpoly) -> Cases:
         return Cases(((Ratio(polynomial, self.context.constant(1)), ()),))
 
     def sign(self, polynomial: fmpq_mpoly, at: Fraction) -> int:
-        """The sign of a polynomial at x = ``at``.
+        """Return the sign of a polynomial at x = ``at``.
 
         Raises:
             ValueError: it cannot be told from 0.
@@ -71,7 +73,7 @@ class Algebra:
         raise ValueError(f"a sign at {float(at):g} cannot be told from 0")
 
     def _coefficients(self, polynomial: fmpq_mpoly) -> list[arb]:
-        """Of the powers of u, from the constant one up, enclosed."""
+        """Enclose the coefficients of the powers of u, from the constant one up."""
         values = [self._value(name) for name in self.constants]
         found: dict[int, arb] = {}
         for (power, *others), c in polynomial.to_dict().items():
@@ -89,8 +91,10 @@ class Algebra:
         return self.sign(polynomial, at) >= 0
 
     def factors(self, polynomial: fmpq_mpoly) -> frozenset[str]:
-        """The irreducible factors with u in them, in words; two different ones have no root in common unless the
-        constants conspire."""
+        """Return the irreducible factors with u in them, each as text.
+
+        Two different ones have no root in common unless the constants conspire.
+        """
         if polynomial == 0:
             return frozenset()
         with_u = [f for f, _ in polynomial.factor()[1] if any(power[0] for power in f.to_dict())]
@@ -98,14 +102,14 @@ class Algebra:
         return frozenset(map(str, with_u))
 
     def linear(self, end: Fraction) -> str:
-        """The factor that vanishes at x = ``end`` alone."""
+        """Return the factor that vanishes at x = ``end`` alone."""
         u = self.context.gens()[0]
         factor = u if end == 0 else u**self.root * end.denominator - end.numerator
         self._known[str(factor)] = factor
         return str(factor)
 
     def enclosures(self, factor: str, precision: int) -> list[tuple[Fraction, Fraction]] | None:
-        """The roots x of a factor; exactly where they are seen to be rational.
+        """Enclose the roots x of a factor; a root is exact where it is seen to be rational.
 
         Raises:
             ValueError: they are not told apart by any precision.
@@ -120,7 +124,7 @@ class Algebra:
         return {}
 
     def exact_root(self, factor: fmpq_mpoly) -> Fraction | None:
-        """The root x of a factor of two terms, or of degree 1 in u, where it is seen to be rational."""
+        """Return the root x of a factor of two terms, or of degree 1 in u, where it is seen to be rational."""
         powers = sorted({int(power[0]) for power in factor.to_dict()})
         if len(powers) == 1 and powers[0]:
             return Fraction(0)
@@ -144,7 +148,7 @@ class Algebra:
         return total
 
     def roots(self, factor: fmpq_mpoly, precision: int) -> list[tuple[Fraction, Fraction]] | None:
-        """Enclosures of the roots x of a factor, for u >= 0 if n > 1; ``None`` if the precision does not do."""
+        """Enclose the roots x of a factor, for u >= 0 if n > 1; ``None`` if the precision does not suffice."""
         with ctx.workprec(precision):
             coefficients = self._coefficients(factor)
             if len(coefficients) == 1:
@@ -166,7 +170,7 @@ class Algebra:
 
 
 def _real_roots(coefficients: list[arb]) -> list[arb] | None:
-    """Those of a polynomial without double roots; ``None`` if the precision does not isolate them."""
+    """Isolate the real roots of a polynomial without double roots; ``None`` if the precision does not suffice."""
     bits = ctx.prec
     try:
         roots = acb_poly([acb(c) for c in coefficients]).roots(tol=arb(2) ** -(bits // 2), maxprec=2 * bits)
@@ -177,10 +181,10 @@ def _real_roots(coefficients: list[arb]) -> list[arb] | None:
 
 
 def algebraic(slack: sympy.Expr, name: str, values: Mapping[str, Fraction]) -> tuple[Algebra, Cases]:
-    """The slack as a piecewise rational function of u and of the constants that are no rational numbers.
+    """Turn a slack into a piecewise rational function of u and of the irrational constants.
 
     Raises:
-        ValueError: an exponential, a logarithm or a root of a sum has what is sought in it.
+        ValueError: an exponential, a logarithm or a root of a sum contains the quantity that is sought.
     """
     given = {symbol(n): sympy.Rational(v.numerator, v.denominator) for n, v in values.items()}
     letters: dict[sympy.Expr, sympy.Symbol] = {}
@@ -209,7 +213,7 @@ def _rewritten(
     given: Mapping[sympy.Symbol, sympy.Rational],
     letters: dict[sympy.Expr, sympy.Symbol],
 ) -> sympy.Expr:
-    """With u for x, numbers for what is given, and a letter for each irrational constant."""
+    """Rewrite an expression with u for x, numbers for what is given, and a letter for each irrational constant."""
     if expression == x:
         return _U
     if expression.is_Symbol:

@@ -1,6 +1,6 @@
-"""The arithmetic of claims: compiled for arrays, or exact in whatever numbers come in.
+"""Arithmetic of claims: compiled for arrays, or exact in the numbers that come in.
 
-What divides by zero, by one rule for every route:
+One rule holds for every division by zero:
 
 - A denominator that cannot be negative (by the vocabulary's bounds, such as dissimilarity^2) vanishes from above. A
   quotient a/0 over it is its limit, +inf or -inf by the sign of a, and a relation holds there if the limit does.
@@ -23,7 +23,7 @@ import sympy
 from .wide_floats import Wide
 
 CHUNK = 8192
-"""Entries that are evaluated at a time: a handful of arrays of so many floats stay in a core's cache."""
+"""Number of entries that are evaluated at a time: a handful of arrays of so many floats stay in a core's cache."""
 
 Compiled = Callable[[Mapping[str, Any]], np.ndarray]
 """A numpy function of a mapping from quantity names to arrays that broadcast."""
@@ -31,20 +31,20 @@ Compiled = Callable[[Mapping[str, Any]], np.ndarray]
 
 @functools.cache
 def compiled(expression: sympy.Expr) -> Compiled:
-    """The expression as numpy computes it, without the rule for division by zero."""
+    """Compile an expression for numpy, without the rule for division by zero."""
     return _by_chunks((expression,), lambda value: value)
 
 
 @functools.cache
 def compiled_term(expression: sympy.Expr) -> Compiled:
-    """The expression; +inf where it is undefined."""
+    """Compile a term; it is +inf where it is undefined."""
     denominators = two_sided_denominators(expression)
     return _by_chunks((expression, *denominators), functools.partial(_where_defined, math.inf))
 
 
 @functools.cache
 def compiled_slack(expression: sympy.Expr) -> Compiled:
-    """The expression; -inf where it is undefined."""
+    """Compile a slack; it is -inf where it is undefined."""
     denominators = two_sided_denominators(expression)
     return _by_chunks((expression, *denominators), functools.partial(_where_defined, -math.inf))
 
@@ -120,7 +120,7 @@ def _in_wide_range(
 
 @functools.lru_cache(maxsize=4096)
 def denominators(expression: sympy.Expr) -> tuple[sympy.Expr, ...]:
-    """What the expression divides by and may vanish, each once, nested ones too.
+    """List the denominators of an expression that may vanish, each once, nested ones too.
 
     >>> from fedtheory.quantities import symbols
     >>> x, y, L = symbols("dissimilarity", "objective_decrease", "smoothness")
@@ -133,13 +133,15 @@ def denominators(expression: sympy.Expr) -> tuple[sympy.Expr, ...]:
 
 
 def two_sided_denominators(expression: sympy.Expr) -> tuple[sympy.Expr, ...]:
-    """Those ``denominators`` that may have either sign: over them there is no limit."""
+    """List the ``denominators`` that may have either sign: over them there is no limit."""
     return tuple(d for d in denominators(expression) if not d.is_nonnegative)
 
 
 def fold(expression: sympy.Expr, values: Mapping[str, Any], number: Callable[[sympy.Rational], Any]) -> Any:
-    """The expression in the arithmetic of ``values``: Fractions (without ``exp``) or real balls, which have the
-    methods ``exp``, ``log``, ``ceil``, ``min``, ``max`` and ``**``; ``number`` converts the rational constants.
+    """Evaluate an expression in the arithmetic of ``values``.
+
+    These are Fractions (without ``exp``) or real balls, which have the methods ``exp``, ``log``, ``ceil``, ``min``,
+    ``max`` and ``**``. ``number`` converts the rational constants.
 
     Raises:
         ValueError: no exact arithmetic for a function in it, or a power with a whole symbolic exponent whose base is
@@ -184,7 +186,9 @@ def fold(expression: sympy.Expr, values: Mapping[str, Any], number: Callable[[sy
 
 
 def whole_power(base: Any, exponent: int) -> Any:
-    """base^exponent; for a ball that may be 0 by squaring: its own power is not a number where its middle is 0.
+    """Compute base^exponent.
+
+    For a ball that may be 0 this is done by squaring: its own power is not a number where its middle is 0.
 
     >>> from flint import arb
     >>> around_zero = arb(0, 1e-20)
@@ -219,7 +223,7 @@ def _whole_power(power: sympy.Pow, base: Any, exponent: Any) -> Any:
 
 @functools.cache
 def is_rational(expression: sympy.Expr) -> bool:
-    """Whether it takes no roots, exponentials and logarithms."""
+    """Whether an expression has no roots, exponentials and logarithms."""
     return not any(
         isinstance(node, (sympy.exp, sympy.log)) or (node.is_Pow and not node.exp.is_Integer)
         for node in sympy.preorder_traversal(expression)
@@ -234,7 +238,9 @@ def _real_power(base: Any, exponent: Any) -> Any:
 
 
 def exact_slack(expression: sympy.Expr, values: Mapping[str, Fraction]) -> Fraction | float:
-    """A rational expression at Fractions, by the rule above: a Fraction, +inf or -inf; -inf where it is undefined.
+    """Evaluate a rational expression at Fractions, by the rule above.
+
+    The result is a Fraction, +inf or -inf; -inf where it is undefined.
 
     Raises:
         ValueError: the expression has an exponential, a logarithm or a root.

@@ -1,4 +1,5 @@
-"""What a bound becomes as the rounds grow: the leading order of every term, the floor, and what an O(.) leaves out."""
+"""Asymptotics of a bound as the rounds grow: the leading order of every term, the floor, and what an O(.) leaves
+out."""
 
 from __future__ import annotations
 
@@ -18,12 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Asymptotics:
-    """A claim's right side as rounds -> infinity, all other values fixed (and none where a coefficient vanishes).
+    """Asymptotics of a claim's right side as rounds -> infinity, with all other values fixed.
+
+    The fixed values are such that no coefficient vanishes.
 
     Attributes:
         claim: its ref.
         terms: by name, their leading order with the claim's own choices put in.
-        rates: by name, that of the printed O(.)'s.
+        rates: by name, the leading order of the printed O(.)'s.
         unmatched: what the printed rates do not cover, one sentence a term: see ``rates.unmatched``.
     """
 
@@ -46,17 +49,19 @@ class Asymptotics:
 
     @property
     def derived_rates(self) -> dict[str, sympy.Expr]:
-        """By term, the rate that follows, for comparing it with the printed one in every quantity."""
+        """The rate that follows for each term, to be compared with the printed one in every quantity."""
         return {name: growth.rate for name, growth in self.terms.items()}
 
     def covered(self, name: str, logarithms: bool = False) -> bool:
-        """Whether the term is O(sum of the printed rates) as rounds -> infinity; with ``logarithms`` up to powers of
-        log(rounds), as a soft O claims."""
+        """Whether the term is O(sum of the printed rates) as rounds -> infinity.
+
+        With ``logarithms`` it is so up to powers of log(rounds), as a soft O claims.
+        """
         orders = [(rate.power, sympy.oo if logarithms else rate.logs) for rate in self.rates.values()]
         return any(self.terms[name].order <= order for order in orders)
 
     def excess(self, name: str) -> sympy.Expr:
-        """derived rate / printed rate of the same name: what the O(.) leaves out besides constants.
+        """Divide the derived rate by the printed rate of the same name: what the O(.) leaves out besides constants.
 
         Raises:
             ValueError: no rate of that name is printed.
@@ -75,7 +80,8 @@ class Asymptotics:
 
 
 def asymptotics(claim: Claim, others: Iterable[Claim] = ()) -> Asymptotics:
-    """The leading order of every term as rounds -> infinity, after the claim's own choices; exact.
+    """Compute the leading order of every term as rounds -> infinity, after the claim's own choices; exact.
+
     ``others`` are the statements that it may specialise.
 
     Raises:

@@ -1,5 +1,7 @@
-"""Numbers that prove something: Fractions where an expression stays rational, else balls (python-flint), which carry a
-proven error radius."""
+"""Numbers that prove something: Fractions, or balls with a proven error radius.
+
+Expressions that stay rational are computed in Fractions, others in balls (python-flint).
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,12 @@ from flint import arb, arb_mat, ctx, fmpq
 from .arithmetic import exact_slack, fold, is_rational, two_sided_denominators, whole_power
 
 PRECISION = 256
-"""Bits: far above what a million contracting rounds lose."""
+"""Bits of balls: far more than a million contracting rounds lose."""
 
 
 @contextmanager
 def working_precision(bits: int = PRECISION):
-    """Ball arithmetic in so many bits inside the block."""
+    """Compute with balls of so many bits inside the ``with`` block."""
     before, ctx.prec = ctx.prec, bits
     try:
         yield
@@ -31,7 +33,7 @@ def working_precision(bits: int = PRECISION):
 
 
 class Ball:
-    """A ball that mixes with whole numbers and Fractions, so that one array can hold both.
+    """Ball that mixes with whole numbers and Fractions, so that one array can hold both.
 
     >>> with working_precision():
     ...     third = Fraction(1, 2) - Ball(ball(Fraction(1, 6)))
@@ -78,8 +80,10 @@ class Ball:
 
 
 def _operand(other: object) -> arb | None:
-    """What a ball is added to, ... as one; ``None`` where it does not mix. Matrices have many, so each kind that they
-    hold is told at once."""
+    """Turn an operand of a ball's arithmetic into a ball; ``None`` where it does not mix.
+
+    Matrices have many operands, so each kind that they hold is told at once.
+    """
     kind = type(other)
     if kind is Ball:
         return other.value  # type: ignore[attr-defined]
@@ -93,7 +97,7 @@ Number = Fraction | arb
 
 
 def ball(value: Number | Ball | int) -> arb:
-    """The ball of a number."""
+    """Enclose a number in a ball."""
     if isinstance(value, arb):
         return value
     if isinstance(value, Ball):
@@ -103,24 +107,27 @@ def ball(value: Number | Ball | int) -> arb:
 
 
 def interval(low: Number, high: Number) -> arb:
-    """The smallest ball that holds both ends."""
+    """Return the smallest ball that holds both ends."""
     return ball(low).union(ball(high))
 
 
 def ball_matrix(matrix: np.ndarray) -> arb_mat:
-    """A matrix (or, as a column, a vector) of numbers in balls."""
+    """Turn an array of numbers into a matrix of balls; a vector becomes a column."""
     rows, columns = matrix.shape if matrix.ndim == 2 else (len(matrix), 1)
     return arb_mat(rows, columns, [ball(v) for v in matrix.ravel()])
 
 
 def from_matrix(matrix: arb_mat) -> np.ndarray:
-    """A matrix of balls as an array of ``Ball``."""
+    """Turn a matrix of balls into an array of ``Ball``."""
     entries = np.array([Ball(value) for value in matrix.entries()], dtype=object)
     return entries.reshape(matrix.nrows(), matrix.ncols())
 
 
 def matrix_product(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """one @ other for arrays of numbers (..., n, m) and (..., m, k); large ones of balls as matrices of such."""
+    """Compute one @ other for arrays of numbers (..., n, m) and (..., m, k).
+
+    Large ones of balls are multiplied as python-flint's matrices.
+    """
     if one.dtype != object or one.shape[-1] < DENSE or not (holds_balls(one) or holds_balls(other)):
         return one @ other
     shape = np.broadcast_shapes(one.shape[:-2], other.shape[:-2])
@@ -135,22 +142,22 @@ def holds_balls(array: np.ndarray) -> bool:
 
 
 DENSE = 8
-"""From so many columns on."""
+"""Least number of columns from which a product of matrices of balls is computed by python-flint's matrices."""
 
 
 def evaluate_in_balls(expression: sympy.Expr, values: Mapping[str, Number]) -> arb:
-    """The expression, enclosed."""
+    """Enclose the value of an expression."""
     balls = {s.name: ball(values[s.name]) for s in expression.free_symbols}
     return fold(expression, balls, lambda c: ball(Fraction(int(c.p), int(c.q))))
 
 
 def evaluate_exactly(expression: sympy.Expr, values: Mapping[str, Any]) -> Fraction:
-    """The expression in rational arithmetic."""
+    """Evaluate an expression in rational arithmetic."""
     return fold(expression, values, lambda c: Fraction(int(c.p), int(c.q)))
 
 
 def evaluate_number(expression: sympy.Expr, values: Mapping[str, Number]) -> Number:
-    """The expression; exactly where all it needs is exact and its roots, if any, are of squares.
+    """Evaluate an expression, exactly where all numbers in it are exact and its roots, if any, are of squares.
 
     Raises:
         ZeroDivisionError: it divides by zero, in exact arithmetic; a ball is then not finite.
@@ -168,8 +175,9 @@ def evaluate_number(expression: sympy.Expr, values: Mapping[str, Number]) -> Num
 
 
 def evaluate_or_limit(expression: sympy.Expr, values: Mapping[str, Number]) -> Number:
-    """The expression; where it divides by zero, by the rule of ``fedtheory.claims.arithmetic``: its limit where it has
-    one, else -inf or a ball that is not a number, neither of which is >= 0.
+    """Evaluate an expression, by the rule of ``fedtheory.claims.arithmetic`` where it divides by zero.
+
+    That is its limit where it has one, else -inf or a ball that is not a number, neither of which is >= 0.
 
     >>> x, y = sympy.symbols("x y", nonnegative=True)
     >>> zero = {"x": Fraction(0), "y": Fraction(0)}
@@ -235,7 +243,7 @@ class _Limit:
 
 
 def rational_value(expression: sympy.Expr, values: Mapping[str, Number]) -> Fraction | None:
-    """The expression where it is rational, roots of squares included; ``None`` where that is not seen.
+    """Evaluate an expression where it is rational, roots of squares included; ``None`` where that is not seen.
 
     >>> x = sympy.Symbol("x", positive=True)
     >>> at = {"x": Fraction(8, 3)}
@@ -251,8 +259,10 @@ def rational_value(expression: sympy.Expr, values: Mapping[str, Number]) -> Frac
 
 
 def lower_bound_over_box(function: Callable[[Sequence[arb]], arb], box: Sequence[arb], depth: int = 16) -> arb | None:
-    """A number that ``function`` is at or above everywhere on a product of intervals; ``None`` if it is not shown to
-    be >= 0 there within ``depth`` bisections, each of the side that blurs the value most.
+    """Return a lower bound of ``function`` on a product of intervals.
+
+    It is ``None`` if the function is not shown to be >= 0 there within ``depth`` bisections, each of the side that
+    blurs the value most.
 
     >>> with working_precision():
     ...     print(lower_bound_over_box(lambda v: 1 + v[0] * (v[0] - 1), [interval(0, 1)]) is not None)
@@ -282,8 +292,9 @@ def lower_bound_over_box(function: Callable[[Sequence[arb]], arb], box: Sequence
 
 
 def decimal(value: Number) -> str:
-    """Twelve significant digits of a ball's middle or of a Fraction, for people and for comparing files; ``inf`` of
-    an infinite one, ``nan`` of a ball that is not known at all.
+    """Write twelve significant digits of a ball's middle or of a Fraction, for people and for comparing files.
+
+    ``inf`` is written for an infinite one, ``nan`` for a ball that is not known at all.
 
     >>> decimal(Fraction(1, 3)), decimal(arb("inf")), decimal(arb(1) / arb(0))
     ('0.333333333333', 'inf', 'nan')
@@ -292,3 +303,7 @@ def decimal(value: Number) -> str:
     if not value.is_finite():
         return "inf" if value > 0 else "-inf" if value < 0 else "nan"
     return value.mid().str(12, radius=False)
+
+
+class Undecided(Exception):
+    """The enclosure cannot be given; the reason is the message."""

@@ -1,4 +1,4 @@
-"""What differs between two claims."""
+"""Differences between two claims."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .statement import Assumption, Claim, slack_of
 
 @dataclass(frozen=True)
 class Difference:
-    """One place where two claims differ.
+    """One difference between two claims.
 
     Attributes:
         kind: ``functional``, ``term``, ``hypothesis``, ``assumption``, ``choice`` or ``rate``.
-        name: of the term, hypothesis, assumption, chosen quantity or rate; of another reading of a hypothesis
-            ``name (option)``.
-        before, after: what stands there in the one and in the other; ``absent`` where there is nothing.
+        name: of the term, hypothesis, assumption, chosen quantity or rate; of another reading of a hypothesis ``name
+            (option)``.
+        before, after: the part in the one and in the other claim; ``absent`` where there is none.
     """
 
     kind: str
@@ -32,9 +32,11 @@ class Difference:
 
 
 def compare(one: Claim, other: Claim, /) -> list[Difference]:
-    """Where the mathematics of two claims differs: functional, terms, hypotheses (with their other readings),
-    assumptions, choices and printed rates, by name; empty if it is the same. Two expressions are the same if their
-    difference simplifies to 0, two hypotheses if their slacks are; order and sources do not count.
+    """List the mathematical differences between two claims, by name; empty if there are none.
+
+    Compared are the functional, terms, hypotheses (with their other readings), assumptions, choices and printed rates.
+    Two expressions are the same if their difference simplifies to 0, two hypotheses if their slacks are. Order and
+    sources do not count.
 
     >>> from fedtheory.papers import editions
     >>> for difference in compare(*editions("fast.thm2")[:2]):
@@ -85,7 +87,8 @@ _PARTS = {
 
 
 def part_of(claim: Claim, difference: Difference) -> Any:
-    """What stands in a claim where it differs from another one: an expression, a relation, words; ``None``: nothing."""
+    """Return the part of a claim that a difference is about: an expression, a relation, or words; ``None`` if it is
+    absent."""
     if difference.kind == "functional":
         return claim.functional.meaning
     return _PARTS[difference.kind](claim).get(difference.name)
@@ -121,3 +124,21 @@ def _vanishes(difference: sympy.Expr) -> bool:
         numerator, _ = sympy.fraction(sympy.together(difference))
         return sympy.expand(numerator) == 0
     return sympy.simplify(difference) == 0
+
+
+PRINTED = ("main", "appendix", "submission")
+"""The editions that a paper prints: its text, its appendix, the version that was submitted. The others are ours."""
+
+NOT_PRINTED = "not printed"
+"""Ending of the source of a statement that is ours although its edition is printed, such as a consequence of a printed
+one."""
+
+
+def is_printed(claim: Claim) -> bool:
+    """Whether a paper prints a statement, by its edition and its source.
+
+    >>> from fedtheory.papers import editions
+    >>> [claim.edition for claim in editions("fast.thm2") if is_printed(claim)]
+    ['main', 'appendix']
+    """
+    return claim.edition in PRINTED and not claim.source.endswith(NOT_PRINTED)

@@ -1,4 +1,4 @@
-"""Numbers from claims, in floating point over arrays."""
+"""Evaluation of claims in floating point, over arrays."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from ..quantities import (
     check_values,
 )
 from .arithmetic import Compiled, compiled, compiled_slack, compiled_term, fold
-from .links import linked_from
-from .schedules import by_rule, difference, rule_of
+from .schedules import by_rule, difference, linked_from, rule_of
 
 if TYPE_CHECKING:
     from ..setting import Setting
@@ -31,8 +30,10 @@ if TYPE_CHECKING:
 __all__ = ["CHOICE_TOLERANCE", "Bound", "at_setting", "compiled", "evaluate", "fold"]
 
 CHOICE_TOLERANCE = 1e-9
-"""A setting's step size counts as the one that a claim chooses if it is within this relative distance: the choice is
-computed in floating point."""
+"""Relative tolerance within which a setting's step size counts as the one that a claim chooses.
+
+The choice is computed in floating point.
+"""
 
 
 ROUNDING = 1e-12
@@ -70,6 +71,7 @@ class Bound:
 
     @property
     def claim(self) -> str:
+        """The claim's ref."""
         return self.statement.ref
 
     @property
@@ -118,7 +120,7 @@ def _program(claim: Claim) -> _Program:
 
 
 def evaluate(claim: Claim, values: Mapping[str, Any]) -> Bound:
-    """See ``Claim.evaluate``."""
+    """Evaluate a claim; see ``Claim.evaluate``."""
     claim = linked_from(claim, values)
     program = _program(claim)
     values, rounded = without_rounding(values)
@@ -151,8 +153,11 @@ def evaluate(claim: Claim, values: Mapping[str, Any]) -> Bound:
 
 
 def without_rounding(values: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-    """The values with 0 for numbers in [-ROUNDING, 0) of dimensionless quantities that may be 0 but not negative, such
-    as variances that were computed by a difference; and the names of these."""
+    """Replace negative numbers within rounding of 0 by 0, and name the quantities where that was done.
+
+    It is done in [-ROUNDING, 0) for dimensionless quantities that may be 0 but not negative, such as variances that
+    were computed by a difference.
+    """
     rounded = {name: np.maximum(value, 0) for name, value in values.items() if _is_rounded(name, value)}
     return ({**values, **rounded}, tuple(rounded)) if rounded else (values, ())
 
@@ -179,7 +184,7 @@ def _with_bound(claim: Claim, values: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def at_setting(claim: Claim, setting: Setting, rounds: Any, overrides: Mapping[str, Any]) -> Bound:
-    """See ``Claim.at``."""
+    """Evaluate a claim at a setting; see ``Claim.at``."""
     from ..federations.constants import Constant
 
     asked = [name for name in claim.quantities if name not in overrides]
@@ -232,7 +237,7 @@ def _reason(setting: Setting, rounds: Any, missing: str, stated: Mapping[str, An
 
 
 def checked(values: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """The values as floats, -0.0 as 0.0.
+    """Turn values into floats, -0.0 into 0.0, and check them.
 
     Raises:
         ValueError: as ``check_values``, which finds the words; here it is only seen, in one pass over each array,

@@ -1,4 +1,4 @@
-"""How an expression grows with the rounds: its leading order, a coefficient times powers of R and of log R."""
+"""Growth of an expression with the rounds: its leading order, a coefficient times powers of R and of log R."""
 
 from __future__ import annotations
 
@@ -30,11 +30,12 @@ class Growth:
 
     @property
     def order(self) -> tuple[sympy.Expr, sympy.Expr]:
-        """Of two expressions the one of the larger order, in this lexicographic sense, outgrows the other."""
+        """The powers of R and of log R. Of two expressions, the one whose order is lexicographically larger outgrows
+        the other."""
         return self.power, self.logs
 
     def exponent(self, name: str) -> sympy.Expr:
-        """The power of one quantity as a factor of the whole; 0 where it is none.
+        """Return the power of one quantity as a factor of the whole; 0 where it is none.
 
         >>> from fedtheory.quantities import symbols
         >>> mu, q = symbols("strong_convexity", "snapshot_probability")
@@ -47,7 +48,8 @@ class Growth:
 
     @property
     def rate(self) -> sympy.Expr:
-        """The same without numerical constants: what an O(.) of it prints."""
+        """The leading order without numerical constants, as an O(.) prints it; 0 if it fades exponentially, oo if it
+        grows so."""
         if not self.power.is_finite:
             return sympy.Integer(0) if self.power < 0 else sympy.oo
         rounds = symbol("rounds")
@@ -62,14 +64,14 @@ class Growth:
 
 
 def caps_of(claim: Claim) -> dict[sympy.Symbol, sympy.Expr]:
-    """The caps that single hypotheses put on quantities."""
+    """Return the caps that single hypotheses put on quantities."""
     upper = [h.relation for h in claim.hypotheses if isinstance(h.relation, sympy.Le)]
     caps = {cap.lhs: cap.rhs for cap in upper if cap.lhs.is_Symbol and not cap.rhs.has(sympy.Min)}
     return caps | _caps_of_choices(claim, caps)
 
 
 def _caps_of_choices(claim: Claim, caps: Caps) -> dict[sympy.Symbol, sympy.Expr]:
-    """What the cap on a chosen step size says of the step size that it is proportional to."""
+    """Derive caps on the step sizes to which capped chosen ones are proportional."""
     steps, found = {symbol("local_lr"), symbol("server_lr")}, {}
     for name, choice in claim.choices.items():
         for step in choice.free_symbols & steps - {symbol(name)}:
@@ -80,8 +82,9 @@ def _caps_of_choices(claim: Claim, caps: Caps) -> dict[sympy.Symbol, sympy.Expr]
 
 
 def growth(expression: sympy.Expr, caps: Caps | None = None) -> Growth:
-    """The leading order of an expression of rounds that is built from +, *, powers, exp, log, Min and Max; every other
-    symbol is a number > 0 such that no coefficient vanishes, and at most its cap where ``caps`` has one.
+    """Compute the leading order of an expression of rounds that is built from +, *, powers, exp, log, Min and Max.
+
+    Every other symbol is a number > 0 such that no coefficient vanishes, and at most its cap where ``caps`` has one.
 
     >>> from fedtheory.quantities import symbols
     >>> R, L = symbols("rounds", "smoothness")
@@ -92,7 +95,7 @@ def growth(expression: sympy.Expr, caps: Caps | None = None) -> Growth:
 
 
 def _resolved(expression: sympy.Expr, caps: Caps) -> sympy.Expr:
-    """Without the Min and Max that many rounds decide."""
+    """Drop the Min and Max that many rounds decide."""
     if not expression.args or not expression.has(symbol("rounds")):
         return expression
     parts = [_resolved(part, caps) for part in expression.args]

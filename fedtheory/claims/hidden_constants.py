@@ -1,8 +1,8 @@
-"""The constants that an O(.), or the word "constant", hides: one rule for every claim that has them.
+"""Constants that an O(.), or the word "constant", hides: one rule for every claim that has them.
 
-A constant is printed of which it is not said on what it may depend. Read as the same number for all problems the claim
-falls by one instance for which no reasonable number is enough; read as any number of the problem no single instance
-decides it. So both readings are open (``may_depend_on_the_problem``), unless the claim says in ``constants`` why not:
+The paper does not say on what such a constant may depend. Read as the same number for all problems, the claim falls by
+one instance for which no reasonable number is enough. Read as any number of the problem, no single instance decides it.
+So both readings are open (``may_depend_on_the_problem``), unless the claim says in ``constants`` why not:
 
 - the rate displays what an instance varies: that the constant does not depend on it is then claimed;
 - along a family of instances the problem stays and left/right grows without bound, so that none of its constants will
@@ -19,7 +19,7 @@ HIDDEN = "hidden_constant"
 
 
 def may_depend_on_the_problem(why: str) -> Ambiguity:
-    """The ambiguity of every O(.): its constants are the same for all problems, or may depend on the problem.
+    """Return the ambiguity of every O(.): its constants are the same for all problems, or may depend on the problem.
 
     >>> may_depend_on_the_problem("O(1/T)").beyond
     ('may depend on the problem',)
@@ -29,7 +29,7 @@ def may_depend_on_the_problem(why: str) -> Ambiguity:
 
 
 def has_hidden_constants(claim: Claim) -> bool:
-    """Whether an O(.) or an unnamed constant is printed.
+    """Whether a claim prints an O(.) or an unnamed constant.
 
     >>> from fedtheory.papers import claim
     >>> has_hidden_constants(claim("flics.eq7.e")), has_hidden_constants(claim("flics.thm1"))
@@ -39,7 +39,7 @@ def has_hidden_constants(claim: Claim) -> bool:
 
 
 def unsaid(claim: Claim) -> str:
-    """What a claim with hidden constants leaves unsaid of them; "" where the rule is kept.
+    """Say what a claim leaves open about its hidden constants; "" where it keeps the rule.
 
     >>> from dataclasses import replace
     >>> from fedtheory.papers import claim

@@ -1,5 +1,8 @@
-"""Intervals by their two ends, in outward rounding: a ball around the middle says nothing of what is far from 1 at one
-end and near 0 at the other, such as exp on [-10^9, 1]."""
+"""Intervals by their two ends, in outward rounding.
+
+A ball around the middle says nothing of an interval that is far from 1 at one end and near 0 at the other, such as exp
+on [-10^9, 1].
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ class Interval:
 
     @classmethod
     def of(cls, low: arb, high: arb) -> Interval:
-        """The interval from one ball to another."""
+        """Return the interval from one ball to another."""
         return cls(low.lower(), high.upper())
 
     @property
@@ -36,6 +39,7 @@ class Interval:
 
     @property
     def bounded(self) -> bool:
+        """Whether both ends are finite."""
         return self.low.is_finite() and self.high.is_finite()
 
     def __add__(self, other: Interval) -> Interval:
@@ -61,26 +65,32 @@ class Interval:
         return Interval(arb(0), ((-self.low).max(self.high) ** exponent).upper())
 
     def to_power(self, exponent: Interval) -> Interval:
-        """For a base >= 0; over [0, 1] and exponents >= 0 from 0^0 = 1 on."""
+        """Raise a base >= 0 to a power; where the base reaches 0, exponents must be > 0, else the result is
+        undefined."""
         if not self.low >= 0 or (self.low == 0 and not exponent.low > 0):
             return UNDEFINED
         return _hull([base**power for base in (self.low, self.high) for power in (exponent.low, exponent.high)])
 
     def exp(self) -> Interval:
+        """Return the exponential, outward rounded."""
         top = arb("inf") if self.high > _LARGEST_EXPONENT else self.high.max(arb(-_LARGEST_EXPONENT)).exp()
         bottom = arb(0) if self.low < -_LARGEST_EXPONENT else self.low.min(arb(_LARGEST_EXPONENT)).exp()
         return Interval.of(bottom, top)
 
     def log(self) -> Interval:
+        """Return the logarithm, outward rounded; undefined unless all numbers are > 0."""
         return self._rising(arb.log) if self.low > 0 else UNDEFINED
 
     def ceil(self) -> Interval:
+        """Round up to whole numbers."""
         return self._rising(arb.ceil)
 
     def min(self, other: Interval) -> Interval:
+        """Return the interval of the minimum of two numbers."""
         return Interval.of(self.low.min(other.low), self.high.min(other.high))
 
     def max(self, other: Interval) -> Interval:
+        """Return the interval of the maximum of two numbers."""
         return Interval.of(self.low.max(other.low), self.high.max(other.high))
 
     def __abs__(self) -> Interval:

@@ -1,4 +1,4 @@
-"""Piecewise rational functions of one variable, with rational coefficients: what minima of quotients are."""
+"""Piecewise rational functions of one variable, with rational coefficients, as minima of quotients are."""
 
 from __future__ import annotations
 
@@ -55,6 +55,7 @@ class Cases:
         return Cases(tuple((Ratio(r.numerator**exponent, r.denominator**exponent), c) for r, c in self.cases))
 
     def min(self, other: Cases) -> Cases:
+        """Return the minimum of two functions, by cases."""
         pairs = [(a, b, (*c, *d)) for a, c in self.cases for b, d in other.cases]
         first = [(a, (*conditions, b + -a)) for a, b, conditions in pairs]
         second = [(b, (*conditions, a + -b)) for a, b, conditions in pairs]
@@ -65,7 +66,7 @@ class Cases:
 
 
 def constant(value: Fraction | sympy.Rational) -> Cases:
-    """The constant function."""
+    """Return the constant function."""
     number = fmpq(int(value.numerator), int(value.denominator))
     return Cases(((Ratio(fmpq_poly([number]), fmpq_poly([1])), ()),))
 

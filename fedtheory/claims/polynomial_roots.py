@@ -1,5 +1,7 @@
-"""Where polynomials of one variable vanish, exactly or enclosed so closely that the floats around are known, and which
-sign they have between: over the rationals here, with roots as coefficients in ``algebraic``.
+"""Roots of polynomials of one variable, and the signs between them.
+
+A root is exact or enclosed so closely that the floats around it are known. Coefficients are rational here;
+``algebraic`` has those with roots.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from flint import arb, ctx, fmpq, fmpq_poly, fmpz_poly
 
 
 def float_inside(end: Fraction | float, direction: int) -> float:
-    """The float nearest to ``end`` among those >= it (direction 1) or <= it (direction -1).
+    """Return the float nearest to ``end`` among those >= it (direction 1) or <= it (direction -1).
 
     >>> float_inside(Fraction(1, 10), -1) < Fraction(1, 10) < float_inside(Fraction(1, 10), 1)
     True
@@ -31,36 +33,45 @@ def float_inside(end: Fraction | float, direction: int) -> float:
 
 
 class Field(Protocol):
-    """What the polynomials of an inequality are over: their factors by some key, and their signs."""
+    """The ring of an inequality's polynomials: their factors, each by some key, and their signs."""
 
-    def at_least_0(self, polynomial: Any, at: Fraction) -> bool: ...
+    def at_least_0(self, polynomial: Any, at: Fraction) -> bool:
+        """Whether a polynomial is >= 0 at a point."""
 
-    def factors(self, polynomial: Any) -> frozenset: ...
+    def factors(self, polynomial: Any) -> frozenset:
+        """Return the keys of a polynomial's irreducible factors."""
 
-    def linear(self, end: Fraction) -> Any: ...
+    def linear(self, end: Fraction) -> Any:
+        """Return the key of the linear factor that vanishes at ``end``."""
 
-    def enclosures(self, factor: Any, precision: int) -> list[tuple[Fraction, Fraction]] | None: ...
+    def enclosures(self, factor: Any, precision: int) -> list[tuple[Fraction, Fraction]] | None:
+        """Enclose the real roots of a factor, in this precision; ``None`` if it is not enough to tell them apart."""
 
 
 class Rational:
-    """Polynomials over the rationals, a factor by its coefficients."""
+    """Ring of polynomials over the rationals; a factor's key has its coefficients."""
 
     def at_least_0(self, polynomial: fmpq_poly, at: Fraction) -> bool:
+        """Whether a polynomial is >= 0 at a point, exactly."""
         return polynomial(fmpq(at.numerator, at.denominator)) >= 0
 
     def factors(self, polynomial: fmpq_poly) -> frozenset[tuple[int, ...]]:
+        """Return the irreducible factors over the rationals, each by its integer coefficients."""
         return factors_of(polynomial)
 
     def linear(self, end: Fraction) -> tuple[int, ...]:
+        """Return the factor that vanishes at ``end``, by its integer coefficients."""
         return (-end.numerator, end.denominator)
 
     def enclosures(self, factor: tuple[int, ...], precision: int) -> list[tuple[Fraction, Fraction]]:
+        """Enclose the real roots of a factor in balls of this precision; a rational root of a linear factor is
+        exact."""
         return _roots(factor, precision)
 
 
 @dataclass(frozen=True)
 class Sign:
-    """Whether product/denominator^2 >= 0."""
+    """Condition that product/denominator^2 >= 0."""
 
     field: Field
     product: Any
@@ -68,24 +79,28 @@ class Sign:
 
     @cached_property
     def zeros(self) -> frozenset:
+        """The irreducible factors of the product."""
         return self.field.factors(self.product)
 
     @cached_property
     def poles(self) -> frozenset:
+        """The irreducible factors of the denominator."""
         return self.field.factors(self.denominator)
 
     def between(self, x: Fraction) -> bool:
-        """At a point that is no root of any factor."""
+        """Whether it holds at a point that is no root of any factor."""
         return self.field.at_least_0(self.product, x)
 
     def at(self, factor: Any, beside: Fraction) -> bool:
-        """At a root of the irreducible ``factor``, with no other root between it and ``beside``."""
+        """Whether it holds at a root of the irreducible ``factor``; no other root may lie between it and ``beside``."""
         return factor not in self.poles and (factor in self.zeros or self.between(beside))
 
 
 def factors_of(polynomial: fmpq_poly) -> frozenset[tuple[int, ...]]:
-    """The irreducible factors over the rationals, as integer coefficients from the constant one up; two different
-    ones have no root in common."""
+    """Return the irreducible factors over the rationals, as integer coefficients from the constant one up.
+
+    Two different ones have no root in common.
+    """
     if polynomial == 0:
         return frozenset()
     return frozenset(tuple(map(int, factor.coeffs())) for factor, _ in polynomial.numer().factor()[1])
@@ -104,11 +119,12 @@ class Point:
 
     @property
     def rational(self) -> bool:
+        """Whether the root is known exactly, as a rational number."""
         return self.low == self.high
 
 
 def real_roots(field: Field, factors: Iterable[Any], integer: bool) -> list[Point]:
-    """All real roots in increasing order, with disjoint enclosures."""
+    """Return all real roots in increasing order, with disjoint enclosures."""
     precision = 128
     while True:
         enclosures = {factor: field.enclosures(factor, precision) for factor in factors}

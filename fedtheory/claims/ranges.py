@@ -1,9 +1,9 @@
-"""Which values of one quantity satisfy an inequality: exact, as a finite union of intervals.
+"""Values of one quantity that satisfy an inequality: exact, as a finite union of intervals.
 
-A rational inequality, or one with roots, is brought to P/Q >= 0 without cancelling, its critical points are the real
-roots of the irreducible factors of P and Q over the rationals, and signs are decided exactly between and at them. No
-sign is assumed, and neither is that a denominator has one. Others are left to ``subdivision``. What divides by zero
-follows the rule of ``fedtheory.claims.arithmetic``.
+A rational inequality, or one with roots, is brought to P/Q >= 0 without cancelling. Its critical points are the real
+roots of the irreducible factors of P and Q over the rationals. Signs are decided exactly between them and at them. No
+sign is assumed, and neither is that a denominator has one. Other inequalities are left to ``subdivision``. What divides
+by zero follows the rule of ``fedtheory.claims.arithmetic``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .polynomial_roots import Field, Point, Rational, Sign, float_inside, real_r
 from .subdivision import allowed_intervals
 
 Interval = tuple[Fraction | float, Fraction | float, bool, bool]
-"""(low, high, whether low belongs to it, whether high does)."""
+"""Interval (low, high, whether low belongs to it, whether high does)."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,8 @@ def _is_inhabited(interval: Interval) -> bool:
 
 
 def bounds(name: str, values: Mapping[str, Fraction]) -> Interval:
-    """All values that ``evaluate`` accepts for a quantity, given the others (strong_convexity <= smoothness, ...).
+    """Return all values that ``evaluate`` accepts for a quantity, given the others (strong_convexity <= smoothness,
+    ...).
 
     >>> print(*bounds("cohort", {"clients": Fraction(10)}))
     1 10 True True
@@ -159,9 +160,10 @@ def bounds(name: str, values: Mapping[str, Fraction]) -> Interval:
 
 
 def solution_set(slack: sympy.Expr, name: str, values: Mapping[str, Fraction]) -> Allowed:
-    """{x within the bounds of the quantity ``name``: slack(x) >= 0}, where ``slack`` is built from +, *, /, Abs, Min
-    and Max, powers, exponentials and logarithms. Where it divides by zero, x is allowed if the limit is +inf
-    (``exact_slack``).
+    """Return {x within the bounds of the quantity ``name``: slack(x) >= 0}.
+
+    The slack is built from +, *, /, Abs, Min and Max, powers, exponentials and logarithms. Where it divides by zero, x
+    is allowed if the limit is +inf (``exact_slack``).
 
     Raises:
         ValueError: the slack is no such expression; or it vanishes where that is not seen, such as at a double root
@@ -198,7 +200,7 @@ def solution_set(slack: sympy.Expr, name: str, values: Mapping[str, Fraction]) -
 
 
 def _in_minima(slack: sympy.Expr) -> sympy.Expr:
-    """With minima for absolute values and maxima."""
+    """Write absolute values and maxima as minima."""
     if not slack.has(sympy.Max, sympy.Abs):
         return slack
     slack = slack.replace(sympy.Abs, lambda part: sympy.Max(part, -part, evaluate=False))
@@ -220,7 +222,8 @@ def _vanishes(denominator: sympy.Expr, values: Mapping[str, Fraction]) -> bool:
 def _with_an_infinite_part(
     slack: sympy.Expr, vanishing: list[sympy.Expr], name: str, values: Mapping[str, Fraction]
 ) -> Allowed:
-    """The same where one quotient c(x)/0 is infinite for every x: where c(x) > 0 and the rest is defined."""
+    """Solve slack(x) >= 0 where one quotient c(x)/0 is infinite for every x: it holds where c(x) > 0 and the rest is
+    defined."""
     infinity = sympy.Dummy(positive=True)
     quotients = [node for node in sympy.preorder_traversal(slack) if node.is_Pow and 1 / node in vanishing]
     apart = slack.xreplace(dict.fromkeys(quotients, infinity))
@@ -247,10 +250,10 @@ def _where_defined(slack: sympy.Expr, name: str, values: Mapping[str, Fraction])
 
 
 def with_exact_ends(slack: sympy.Expr, name: str, values: Mapping[str, Fraction]) -> Allowed:
-    """The same for an expression of polynomials and roots.
+    """Solve slack(x) >= 0 within the bounds of the quantity ``name``, for a slack of polynomials and roots.
 
     Raises:
-        ValueError: it has anything else, or its roots cannot be told apart.
+        ValueError: the slack has anything else, or its roots cannot be told apart.
         ZeroDivisionError: it divides by zero for every x.
     """
     within = bounds(name, values)

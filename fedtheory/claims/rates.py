@@ -1,5 +1,4 @@
-"""Does a printed rate follow? The leading orders of the terms against the printed O(.)'s, in every quantity that these
-display.
+"""Printed rates against the leading orders of the terms, in every quantity that the rates display.
 
 An O(.) hides constants and the quantities that it does not display. A term is covered where, for many rounds, it is at
 most a multiple of the sum of the printed rates, as each displayed quantity goes to an end of its range, the others
@@ -22,8 +21,10 @@ if TYPE_CHECKING:
 
 
 def unmatched(claim: Claim, others: Iterable[Claim] = ()) -> tuple[str, ...]:
-    """Sentences about what a claim's printed rates do not cover: its own terms, and those of the statement that it
-    specialises (``premise``, of ``others``) with the claim's choices put in; () where it prints no rates.
+    """Say which terms a claim's printed rates do not cover, one sentence each; () where it prints no rates.
+
+    The terms are its own, and those of the statement that it specialises (``premise``, of ``others``) with the claim's
+    choices put in.
 
     Raises:
         ValueError: as ``asymptotics.growth``.
@@ -64,8 +65,10 @@ def _shortest(order: Growth) -> str:
 
 
 def premise(claim: Claim, others: Iterable[Claim]) -> Claim | None:
-    """The first of the ``others`` of the same paper about the same functional that leaves free what the claim
-    chooses, under no other hypotheses and assumptions than the claim's: its bound holds for every admissible choice.
+    """Return the first statement among ``others`` that the claim specialises.
+
+    It is of the same paper about the same functional, and leaves free what the claim chooses, under no other hypotheses
+    and assumptions than the claim's. So its bound holds for every admissible choice.
 
     >>> from fedtheory.papers import all_claims, claim
     >>> [premise(claim(ref), all_claims()).ref for ref in ("fast.cor3", "fast.cor3@corrected")]
@@ -91,7 +94,7 @@ def _derived(claim: Claim, source: Claim) -> dict[str, Growth]:
 
 
 def _equalities(claim: Claim) -> dict[sympy.Symbol, sympy.Expr]:
-    """From hypotheses (a - b)^2 <= 0: one of the two for the other, the one that the rates display."""
+    """Read equalities off hypotheses (a - b)^2 <= 0: a quantity, and what stands for it, which the rates display."""
     shown = set().union(*(rate.expression.free_symbols for rate in claim.rates))
     equal: dict[sympy.Symbol, sympy.Expr] = {}
     for relation in (h.relation for h in claim.hypotheses):
@@ -124,7 +127,8 @@ def _escape(order: Growth, rates: list[Growth], displayed: list[str]) -> str | N
 
 
 def _ends(name: str, present: set[str]) -> Iterator[tuple[str, sympy.Expr]]:
-    """Where a quantity may go with the others that are present fixed, and how, as a sequence over the rounds."""
+    """Yield the limits of a quantity with the others that are present fixed, each in words and as a sequence over the
+    rounds."""
     known, rounds = QUANTITIES[name], symbol("rounds")
     if known.lower == 0 and not any(name == large and small in present for small, large in ORDERED_PAIRS):
         yield "goes to 0", 1 / rounds

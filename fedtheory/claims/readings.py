@@ -1,5 +1,4 @@
-"""The places where papers' words admit several readings, and the readings: names that statements, derivations and
-evidence share."""
+"""Ambiguities of papers' words, and their readings: names that statements, derivations and evidence share."""
 
 from __future__ import annotations
 
@@ -84,7 +83,7 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     CONFIDENCE_TERM: (IN_THE_LOGARITHM, BESIDE_WITH_MAX),
     SIGMA_T: (OF_COROLLARY_1_1, OF_THE_PROOF, OF_THE_POLICY),
 }
-"""All options of an ambiguity, by its name; a claim has some of them. Another paper may have ambiguities of its own."""
+"""Options of each ambiguity, by its name; a claim has some of them. Another paper may have ambiguities of its own."""
 
 
 def check_options(name: str, options: Iterable[str]) -> None:

@@ -21,7 +21,7 @@ _MOST_PRECISION = 2**18
 def least_rounds(
     right: sympy.Expr, values: Mapping[str, Fraction], within: Allowed, target: Fraction, name: str
 ) -> int:
-    """min {R within the allowed rounds: right(R) <= target}, exact to the integer.
+    """Return the least number of rounds R, within those allowed, with right(R) <= target; exact to the integer.
 
     A rational right side, or one with roots, is solved for all R at once. One that is shown to fall (by the sign of
     each term's derivative, or by solving right(R) >= right(R + 1)) is bisected, each comparison being made in balls

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -16,10 +17,13 @@ from ..schedule import StepRule, at_round
 if TYPE_CHECKING:
     from .statement import Claim
 
+if TYPE_CHECKING:
+    from .statement import Claim
+
 INDICES = frozenset(of_scope("schedule"))
 
 LOOKED_AT = (*range(200), 10**3, 10**4, 10**6, 10**9)
-"""Rounds in which two rules are compared."""
+"""Number of rounds over which two rules are compared."""
 
 
 @lru_cache(maxsize=1024)
@@ -29,13 +33,15 @@ def by_rule(expression: sympy.Basic) -> bool:
 
 
 def first_step(choice: sympy.Expr) -> sympy.Expr:
-    """A chosen step size, of one by rule that of the first step."""
+    """Return a chosen step size; for one by rule, that of the first step."""
     return choice.xreplace({symbol(index): sympy.Integer(0) for index in INDICES})
 
 
 def check_indices(claim: Claim, written: Iterator[tuple[str, Any]]) -> None:
-    """Refuse an index anywhere but in the choice of a step size, and what speaks of the one step size of a rule;
-    ``written`` are the expressions of the claim with where they stand."""
+    """Refuse an index anywhere but in the choice of a step size, and uses of a rule as if it were one step size.
+
+    ``written`` are the expressions of the claim, with where they stand.
+    """
     rules = {name for name, choice in claim.choices.items() if by_rule(choice)}
     for where, expression in written:
         of_choice = where.startswith("choice of ")
@@ -51,7 +57,9 @@ def check_indices(claim: Claim, written: Iterator[tuple[str, Any]]) -> None:
 
 
 def rule_of(claim: Claim, name: str, values: Mapping[str, Any]) -> Any:
-    """The rule that the claim chooses at these values, a ``StepRule``; where values are arrays, an array of them.
+    """Return the rule that the claim chooses at these values, a ``StepRule``; where values are arrays, an array of
+    them.
+
     Floats are the dyadic numbers that they are.
 
     Raises:
@@ -88,8 +96,10 @@ def _rational(name: str, value: Any) -> sympy.Rational:
 
 
 def difference(chosen: Any, own: Any, local_steps: int, rounds: int) -> float:
-    """The largest relative difference of two step sizes, numbers or rules, over steps of a run; infinite where a rule
-    has no size."""
+    """Return the largest relative difference of two step sizes, numbers or rules, over the steps of a run.
+
+    It is infinite where a rule has no size.
+    """
     largest = 0.0
     try:
         for r in (r for r in LOOKED_AT if r < rounds):
@@ -98,3 +108,45 @@ def difference(chosen: Any, own: Any, local_steps: int, rounds: int) -> float:
     except ValueError:
         return np.inf
     return largest
+
+
+STEPS = ("local_lr", "server_lr")
+"""The step sizes that a link may join."""
+
+
+def link_of(claim: Claim, name: str) -> tuple[str, sympy.Expr] | None:
+    """Return the step size that the chosen one is proportional to, and its value in terms of the chosen one.
+
+    ``None`` where the choice of ``name`` is no such link.
+
+    >>> from fedtheory.papers import claim
+    >>> print(*link_of(claim("safari.thm5"), "server_lr"))
+    local_lr 4*server_lr*smoothness/(local_steps*(smoothness + strong_convexity))
+    """
+    choice = claim.choices.get(name)
+    if name not in STEPS or choice is None or by_rule(choice):
+        return None
+    for other in (step for step in STEPS if step != name and symbol(step) in choice.free_symbols):
+        factor = sympy.cancel(choice / symbol(other))
+        if other not in claim.choices and not factor.has(symbol(other)):
+            return other, sympy.factor(symbol(name) / factor)
+    return None
+
+
+def linked_from(claim: Claim, free: Iterable[str]) -> Claim:
+    """Turn a claim's links round so that the steps in ``free`` are not chosen but choose the others.
+
+    It is the claim itself where nothing is to be turned round.
+
+    >>> from fedtheory.papers import claim
+    >>> thm4 = claim("safari.thm4")
+    >>> list(thm4.choices), list(linked_from(thm4, ["local_lr"]).choices)
+    (['local_lr'], ['server_lr'])
+    """
+    for name in free:
+        link = link_of(claim, name)
+        if link is not None:
+            other, inverse = link
+            choices = {key: value for key, value in claim.choices.items() if key != name}
+            claim = replace(claim, choices=choices | {other: inverse})
+    return claim

@@ -1,9 +1,9 @@
-"""What one can do with a claim: solve its hypotheses for a quantity, its bound for the rounds; minimise; compare.
+"""Operations on a claim: solve its hypotheses for a quantity, its bound for the rounds; minimise; compare.
 
 Values are single numbers, and a float is the dyadic number that it is: where a function decides, it decides about
 those exactly, while ``Claim.evaluate`` rounds. At the last digit of an end the two may differ. A quantity that a
 claim chooses is neither given nor asked for; its choice stands for it. Step sizes that a claim links may be given and
-asked for either way (``links``).
+asked for either way (``schedules``).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ import sympy
 from ..quantities import QUANTITIES, check_values, quantity, symbol
 from ..rationals import exact_number
 from .arithmetic import compiled_slack, compiled_term
-from .links import linked_from
 from .ranges import Allowed, bounds, solution_set
 from .rounds_needed import least_rounds
+from .schedules import linked_from
 
 if TYPE_CHECKING:
     from .statement import Claim, Hypothesis
@@ -34,7 +34,7 @@ _FLAT = 1e-13
 
 
 def required(claim: Claim, hypothesis: str | Hypothesis, quantity_name: str, /, **values: float) -> Allowed:
-    """{x : slack(x) >= 0}: the values of one quantity for which a hypothesis holds, with all others given.
+    """Return the values of one quantity for which a hypothesis holds, {x : slack(x) >= 0}, with all others given.
 
     A finite union of intervals within the quantity's bounds (those of ``QUANTITIES``, and strong_convexity <=
     smoothness, cohort <= clients, ... where the other one is given). The relation is multiplied out with the sign
@@ -78,7 +78,7 @@ def required(claim: Claim, hypothesis: str | Hypothesis, quantity_name: str, /, 
 
 
 def largest_step(claim: Claim, /, **values: float) -> float:
-    """max {local_lr : every decidable hypothesis holds}, where those are decidable whose quantities are given.
+    """Return the largest local_lr for which every hypothesis holds whose quantities are given.
 
     The largest float for which they hold exactly and for which ``evaluate`` (which rounds) agrees; the exact
     supremum is at most a few roundings above, and if it is not attained, the float is below it.
@@ -113,7 +113,8 @@ def largest_step(claim: Claim, /, **values: float) -> float:
 
 
 def rounds_to(claim: Claim, epsilon: float, /, **values: float) -> int:
-    """min {R : right side at R rounds <= epsilon}, exact to the integer, among the rounds that the claim allows.
+    """Return the least number of rounds with right side <= epsilon, exact to the integer, among those that the claim
+    allows.
 
     Those are the rounds for which every hypothesis holds that is printed about rounds (``rounds >= 2``) and whose
     other quantities are given; no other hypothesis is looked at. A right side that rises with the rounds, first or
@@ -150,7 +151,7 @@ def rounds_to(claim: Claim, epsilon: float, /, **values: float) -> int:
 
 
 def minimize(claim: Claim, quantity_name: str, /, **values: float) -> tuple[float, float]:
-    """(argmin, min) of the right side over the values of one quantity that every decidable hypothesis allows.
+    """Minimise the right side over the values of one quantity that every decidable hypothesis allows: (argmin, min).
 
     Deterministic. Candidates: the closed ends of the allowed intervals; the local minima among samples of each
     interval between 1e-300 and 1e300, 267 a decade and 1001 evenly spaced ones, each refined by Brent's method; for an
@@ -218,7 +219,7 @@ def minimize(claim: Claim, quantity_name: str, /, **values: float) -> tuple[floa
 
 
 def dominant_term(claim: Claim, /, **values: float) -> str:
-    """argmax over the terms of the right side, by name; of equal ones the first printed.
+    """Return the name of the largest term of the right side; of equal ones the first printed.
 
     Raises:
         ValueError: a value is unknown, wrong, missing or not a single number.
@@ -273,7 +274,7 @@ def _complete(what: str, expressions: list[sympy.Expr], asked: str | None, known
 
 
 def _allowed(claim: Claim, name: str, known: Mapping[str, Any]) -> tuple[Allowed, list[str]]:
-    """What all decidable hypotheses allow together, and their names."""
+    """Return the values that all decidable hypotheses allow together, and the names of these hypotheses."""
     decidable = [h for h in claim.hypotheses if _names(_with_choices(claim, h.slack)) <= {name, *known}]
     within = bounds(name, known)
     sets = [required(claim, h, name, **known) for h in decidable]

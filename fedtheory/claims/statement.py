@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import sympy
 
+from ..arguments import check_has
 from ..assumptions import ASSUMPTIONS, kind_of, with_implied
 from ..functionals import Functional
 from ..quantities import QUANTITIES, nearest, symbol
@@ -67,7 +68,7 @@ class Hypothesis:
         return slack_of(self.relation)
 
     def under(self, reading: Mapping[str, str]) -> Hypothesis:
-        """The hypothesis with the relation that it has under a reading (option by ambiguity)."""
+        """Return the hypothesis with the relation that it has under a reading (option by ambiguity)."""
         for name, option in reading.items():
             check_options(name, [option])
         chosen = next((o for o in reading.values() if o in self.alternatives), None)
@@ -101,12 +102,13 @@ class Assumption:
 
     @property
     def meaning(self) -> str:
-        """One line."""
+        """The assumption's meaning, in one line."""
         return ASSUMPTIONS[self.kind].meaning if self.kind in ASSUMPTIONS else kind_of(self.quantity).meaning
 
 
 def numbered(*assumptions: Assumption) -> Callable[..., tuple[Assumption, ...]]:
-    """A paper's assumptions, called with the quantities, or else the kinds, of those that a claim makes.
+    """Return a function that picks a paper's assumptions, by the quantities or else the kinds of those that a claim
+    makes.
 
     >>> made = numbered(Assumption("assumption_1", "smoothness", "Assumption 1"))
     >>> [assumption.source for assumption in made("smoothness")]
@@ -117,7 +119,7 @@ def numbered(*assumptions: Assumption) -> Callable[..., tuple[Assumption, ...]]:
 
 
 def least(*caps: sympy.Expr) -> sympy.Expr:
-    """The smallest of several caps, as printed: sympy is not to compare them."""
+    """Return the smallest of several caps as printed, without sympy's comparing them."""
     return sympy.Min(*caps, evaluate=False)
 
 
@@ -199,24 +201,26 @@ class Claim:
         return self.__dict__["_hash"]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the hash, which another process computes anew: that of texts differs."""
+        """Leave out the hash, which another process computes anew: that of texts differs."""
         return {name: value for name, value in self.__dict__.items() if name != "_hash"}
 
     @property
     def ref(self) -> str:
+        """The claim's name with its edition, ``<id>@<edition>``."""
         return f"{self.id}@{self.edition}"
 
     @property
     def paper(self) -> str:
+        """The name of the claim's paper, with which ``id`` begins."""
         return self.id.split(".")[0]
 
     @property
     def assumed(self) -> frozenset[str]:
-        """The kinds of what it assumes, with those that hold with them."""
+        """The kinds of its assumptions, with those that hold with them."""
         return with_implied(assumption.kind for assumption in self.assumptions)
 
     def assuming(self, *kinds: str) -> Claim:
-        """The same claim with these assumptions more, of kinds that bound no quantity.
+        """Return the claim with further assumptions, of kinds that bound no quantity.
 
         >>> from fedtheory.papers import claim
         >>> "cohort_before_noise" in claim("fast.thm2").assuming("cohort_before_noise").assumed
@@ -227,14 +231,15 @@ class Claim:
 
     @property
     def right_side(self) -> sympy.Expr:
+        """The sum of the terms."""
         return sympy.Add(*(term.expression for term in self.terms))
 
     def term(self, name: str) -> Term:
-        """The term of that name."""
+        """Return the term of that name."""
         return _named(self.terms, name, f"term of {self.ref}")
 
     def hypothesis(self, name: str) -> Hypothesis:
-        """The hypothesis of that name."""
+        """Return the hypothesis of that name."""
         return _named(self.hypotheses, name, f"hypothesis of {self.ref}")
 
     @cached_property
@@ -243,9 +248,11 @@ class Claim:
         return _quantities(self)
 
     def edited(self, edition: str, source: str, **changes: Any) -> Claim:
-        """Another edition of the same statement: pass ``terms`` or ``hypotheses`` as mappings from the names that
-        differ to their new expression or relation (or as tuples, which replace all of them). A new name adds a term;
-        a hypothesis has to be one of this claim's."""
+        """Make another edition of the same statement.
+
+        Pass ``terms`` or ``hypotheses`` as mappings from the names that differ to their new expression or relation, or
+        as tuples, which replace all of them. A new name adds a term; a hypothesis has to be one of this claim's.
+        """
         terms, hypotheses = changes.pop("terms", {}), changes.pop("hypotheses", {})
         if isinstance(terms, Mapping):
             merged = {t.name: t.expression for t in self.terms} | dict(terms)
@@ -257,14 +264,15 @@ class Claim:
         return replace(self, edition=edition, source=source, terms=terms, hypotheses=hypotheses, **changes)
 
     def readings(self) -> Iterator[dict[str, str]]:
-        """Every combination of the ambiguities' options, the literal reading first."""
+        """Yield every combination of the ambiguities' options, the literal reading first."""
         names = [a.name for a in self.ambiguities]
         for options in itertools.product(*(a.options for a in self.ambiguities)):
             yield dict(zip(names, options, strict=True))
 
     def under(self, reading: Mapping[str, str]) -> Claim:
-        """The claim read in one way: with the hypotheses that it has under a reading (option by ambiguity), which is
-        then no longer open; what the reading does not name is left as it is.
+        """Return the claim read in one way (option by ambiguity), with the hypotheses that it has under that reading.
+
+        The reading is then no longer open. Ambiguities that it does not name are left as they are.
 
         Raises:
             ValueError: the claim has no such ambiguity or option; those it has are named.
@@ -284,17 +292,17 @@ class Claim:
         return replace(self, ambiguities=tuple(fixed), hypotheses=tuple(h.under(reading) for h in self.hypotheses))
 
     def beyond_instances(self, reading: Mapping[str, str]) -> str:
-        """The option of a reading under which no single instance decides anything, or ""."""
+        """Return the option of a reading under which no single instance decides anything, or ""."""
         options = (reading.get(a.name, "") for a in self.ambiguities if reading.get(a.name) in a.beyond)
         return next(options, "")
 
     def evaluate(self, /, reading: Any = None, **values: float) -> Bound:
-        """Right side, terms and slack of every hypothesis at the given values (scalars or arrays that broadcast), read
-        literally or as ``reading`` says (option by ambiguity).
+        """Evaluate the right side, its terms and the slack of every hypothesis at the given values.
 
-        What only hypotheses use may be left out: they are then undecided (slack ``None``), and ``Bound.undecided`` says
-        for lack of what. What the claim does not use is named in ``Bound.unused``. Step sizes that it links may be
-        given either way.
+        Values are scalars or arrays that broadcast. The claim is read literally or as ``reading`` says (option by
+        ambiguity). What only hypotheses use may be left out: they are then undecided (slack ``None``), and
+        ``Bound.undecided`` says for lack of what. What the claim does not use is named in ``Bound.unused``. Step sizes
+        that it links may be given either way.
 
         Raises:
             ValueError: a quantity is missing, unknown, not finite or not allowed; or there is no such reading.
@@ -311,50 +319,55 @@ class Claim:
         return evaluate(self.under(reading) if reading else self, values)
 
     def at(self, setting: Setting, rounds: object = None, **overrides: float) -> Bound:
-        """The claim with every quantity taken from ``setting``, with its provenance; ``overrides`` replace some: by
-        numbers, or by the federation's ``Constant``s, which have a provenance of their own."""
+        """Evaluate the claim with every quantity taken from ``setting``, with its provenance.
+
+        ``overrides`` replace some: by numbers, or by the federation's ``Constant``s, which have a provenance of their
+        own.
+        """
         from .evaluation import at_setting
 
+        check_has("setting", setting, ("federation", "algorithm", "participation"), "a Setting")
         return at_setting(self, setting, rounds, overrides)
 
     def required(self, hypothesis: str | Hypothesis, quantity_name: str, /, **values: float) -> Allowed:
-        """The values of one quantity for which a hypothesis holds, with all others given: see ``solve.required``."""
+        """Return the values of one quantity for which a hypothesis holds, with all others given: see
+        ``solve.required``."""
         from .solve import required
 
         return required(self, hypothesis, quantity_name, **values)
 
     def largest_step(self, /, **values: float) -> float:
-        """The largest local_lr that all decidable hypotheses allow: see ``solve.largest_step``."""
+        """Return the largest local_lr that all decidable hypotheses allow: see ``solve.largest_step``."""
         from .solve import largest_step
 
         return largest_step(self, **values)
 
     def rounds_to(self, epsilon: float, /, **values: float) -> int:
-        """The least rounds for which the right side is at most ``epsilon``: see ``solve.rounds_to``."""
+        """Return the least rounds for which the right side is at most ``epsilon``: see ``solve.rounds_to``."""
         from .solve import rounds_to
 
         return rounds_to(self, epsilon, **values)
 
     def minimize(self, quantity_name: str, /, **values: float) -> tuple[float, float]:
-        """(argmin, min) of the right side over one quantity's allowed values: see ``solve.minimize``."""
+        """Return (argmin, min) of the right side over one quantity's allowed values: see ``solve.minimize``."""
         from .solve import minimize
 
         return minimize(self, quantity_name, **values)
 
     def dominant_term(self, /, **values: float) -> str:
-        """The name of the largest term: see ``solve.dominant_term``."""
+        """Return the name of the largest term: see ``solve.dominant_term``."""
         from .solve import dominant_term
 
         return dominant_term(self, **values)
 
     def asymptotics(self, others: Iterable[Claim] = ()) -> Asymptotics:
-        """Each term's leading order as the rounds grow, and the floor: see ``asymptotics.asymptotics``."""
+        """Compute each term's leading order as the rounds grow, and the floor: see ``asymptotics.asymptotics``."""
         from .asymptotics import asymptotics
 
         return asymptotics(self, others)
 
     def latex(self, vocabulary: bool = False) -> str:
-        """The bound as LaTeX, in the paper's letters or in the names of the vocabulary."""
+        """Write the bound in LaTeX, in the paper's letters or in the names of the vocabulary."""
         from .typeset import claim_latex
 
         return claim_latex(self, vocabulary)
@@ -375,7 +388,7 @@ def _quantities(claim: Claim) -> tuple[str, ...]:
 
 
 def slack_of(relation: sympy.core.relational.Relational) -> sympy.Expr:
-    """Larger side minus smaller side of ``a <= b`` or ``a >= b``."""
+    """Return larger side minus smaller side of ``a <= b`` or ``a >= b``."""
     if isinstance(relation, sympy.Le):
         return relation.rhs - relation.lhs
     if isinstance(relation, sympy.Ge):
@@ -388,3 +401,54 @@ def _named(items: tuple[_Named, ...], name: str, kind: str) -> _Named:
         if item.name == name:
             return item
     raise ValueError(f"no {kind} is named {name!r}: known are {', '.join(item.name for item in items)}")
+
+
+OF_RUNS = ("run", "round")
+"""Scopes of the functionals that are defined on an algorithm's runs."""
+
+
+def algorithm_of(claim: Claim, paper_algorithm: str = "") -> str | None:
+    """Return the algorithm that a claim is about.
+
+    It is the one that the claim names, else its functional's or its paper's, else the one whose own quantities it uses.
+    ``None`` where that is not one, or where a quantity is used that this algorithm does not have.
+
+    >>> from fedtheory.papers import claim
+    >>> algorithm_of(claim("fast.thm2")), algorithm_of(claim("safari.thm5")), algorithm_of(claim("fast.eq28"))
+    ('fast', 'safari', None)
+    >>> algorithm_of(claim("fast.eq28"), "fast"), algorithm_of(claim("fast.thm2"), "safari")
+    ('fast', None)
+    """
+    if claim.algorithm:
+        return claim.algorithm
+    knowing = [set(QUANTITIES[name].algorithms) for name in claim.quantities if QUANTITIES[name].algorithms]
+    named = {claim.functional.algorithm, paper_algorithm} - {""}
+    possible = named or (set.intersection(*knowing) if knowing else set())
+    if len(possible) != 1 or not all(possible <= algorithms for algorithms in knowing):
+        return None
+    return next(iter(possible))
+
+
+def leaves_objective_open(claim: Claim) -> bool:
+    """Whether a claim about a round of weighted updates is about any mean of the clients' functions, not their plain
+    mean.
+
+    It is if it uses no error that the plain mean has.
+
+    >>> from fedtheory.papers import claim
+    >>> [leaves_objective_open(claim(f"fedau.lemma{name}")) for name in ("B_3_3", "B_5_1")]
+    [True, False]
+    """
+    return claim.functional.scope == "round" and "weight_error" not in claim.quantities
+
+
+def may_speak_of(claim: Claim, algorithm: str) -> bool:
+    """Whether a claim can be about an algorithm's runs: nothing in it belongs to others alone.
+
+    >>> from fedtheory.papers import claim
+    >>> [may_speak_of(claim("fast.thm2"), name) for name in ("fast", "safari")]
+    [True, False]
+    """
+    own = {claim.algorithm, claim.functional.algorithm} - {""}
+    knowing = [QUANTITIES[name].algorithms for name in claim.quantities]
+    return own <= {algorithm} and all(algorithm in algorithms for algorithms in knowing if algorithms)

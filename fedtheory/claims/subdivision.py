@@ -1,9 +1,9 @@
-"""Where an expression with exponentials, logarithms or roots of sums is >= 0: by subdivision.
+"""Subdivision: where an expression with exponentials, logarithms or roots of sums is >= 0.
 
-The floats within a quantity's bounds (for an integer quantity, the whole numbers up to 2^1023) are cut into blocks.
-Where intervals show that the expression has one sign on a whole block, that is settled; else the block is cut in two,
-down to neighbours, whose own signs are decided. So exactly those floats are found at which the expression is >= 0;
-nothing is assumed of how it rises or falls.
+The floats within a quantity's bounds are cut into blocks; for an integer quantity, the whole numbers up to 2^1023 are.
+Where intervals show that the expression has one sign on a whole block, that is settled. Else the block is cut in two,
+down to neighbours, whose own signs are decided. So exactly those floats are found at which the expression is >= 0.
+Nothing is assumed of how it rises or falls.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ Piece = tuple[Fraction, Fraction, bool]
 
 
 def pieces(slack: sympy.Expr, x: sympy.Symbol, values: Mapping[str, Fraction], within: tuple) -> Iterator[Piece]:
-    """Pieces in increasing order that together cover every float (or whole number) within bounds (low, high,
-    low_closed, high_closed), each with whether slack >= 0 on it. What divides by zero follows the rule of
-    ``fedtheory.claims.arithmetic``.
+    """Yield pieces that cover every float (or whole number) within bounds, each with whether slack >= 0 on it.
+
+    They come in increasing order; bounds are (low, high, low_closed, high_closed). What divides by zero follows the
+    rule of ``fedtheory.claims.arithmetic``.
 
     Raises:
         ValueError: a sign cannot be told from 0, or none is seen to last on any block.
@@ -56,8 +57,9 @@ def pieces(slack: sympy.Expr, x: sympy.Symbol, values: Mapping[str, Fraction], w
 def allowed_intervals(
     slack: sympy.Expr, x: sympy.Symbol, values: Mapping[str, Fraction], within: tuple
 ) -> tuple[tuple, ...]:
-    """The same as intervals (low, high, low_closed, high_closed): an end that is none of the bounds is the nearest
-    float (or whole number) inside.
+    """Return where slack >= 0 as intervals (low, high, low_closed, high_closed).
+
+    An end that is none of the bounds is the nearest float (or whole number) inside.
 
     >>> x = sympy.Symbol("x", positive=True)
     >>> within = (Fraction(0), Fraction(9), False, True)
@@ -98,7 +100,7 @@ class _Sign:
                 raise ValueError(f"{part} is no number")
 
     def _shortened(self, part: sympy.Expr) -> sympy.Expr:
-        """With a letter for each part that has no x in it."""
+        """Put a letter for each part that has no x in it."""
         if part == self.x or part.is_Rational:
             return part
         if self.x not in part.free_symbols:
@@ -118,7 +120,7 @@ class _Sign:
         return self._known[bits]
 
     def on(self, low: Fraction, high: Fraction, bits: int) -> bool | None:
-        """Its one sign from low to high; ``None`` if none is seen."""
+        """Return the one sign from low to high; ``None`` if none is seen."""
         self.evaluations += 1
         if self.evaluations > MOST_EVALUATIONS:
             raise ValueError(f"no lasting sign is seen from {float(low):g} to {float(high):g}")
@@ -128,7 +130,7 @@ class _Sign:
         return (value.bounded or None) if self.never_negative else value.sign
 
     def at(self, x: Fraction) -> bool:
-        """At a point, whatever it takes."""
+        """Decide the sign at a point, with as much precision as it takes."""
         bits = self.bits
         while bits < MOST_PRECISION:
             told = self.on(x, x, bits)
@@ -142,7 +144,7 @@ class _Sign:
         return (self.never_negative and value.is_finite()) or self._exactly(x)
 
     def _exactly(self, x: Fraction) -> bool:
-        """Where logarithms and roots of numbers cancel; ``False`` where it is undefined."""
+        """Decide the sign where logarithms and roots of numbers cancel; ``False`` where the expression is undefined."""
         numbers = {symbol(name): _rational(number) for name, number in self.values.items()} | {self.x: _rational(x)}
         value = sympy.expand_log(self.slack.xreplace(numbers), factor=True)
         if value.has(sympy.zoo, sympy.nan) or value.is_real is False:

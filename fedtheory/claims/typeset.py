@@ -25,7 +25,7 @@ class _Printer(LatexPrinter):
 
 
 def expression_latex(expression: sympy.Basic, letters: Mapping[str, str]) -> str:
-    """An expression in a paper's letters; a quantity for which it has none by its name in the vocabulary.
+    """Write an expression in a paper's letters; a quantity without one is written by its name in the vocabulary.
 
     >>> step, curvature = (sympy.Symbol(QUANTITIES[name].name) for name in ("local_lr", "strong_convexity"))
     >>> expression_latex(1 - step * curvature, {"local_lr": r"\\eta", "strong_convexity": r"\\mu"})
@@ -40,7 +40,7 @@ def expression_latex(expression: sympy.Basic, letters: Mapping[str, str]) -> str
 
 
 def claim_latex(claim: Claim, vocabulary: bool = False) -> str:
-    """functional <= term + term - ..., in the printed order."""
+    """Write functional <= term + term - ..., in the printed order."""
     letters = {} if vocabulary else claim.letters
     first, *others = (expression_latex(term.expression, letters) for term in claim.terms)
     signed = (f" {term}" if term.startswith("-") else f" + {term}" for term in others)
@@ -48,8 +48,9 @@ def claim_latex(claim: Claim, vocabulary: bool = False) -> str:
 
 
 def mathtext(latex: str) -> str:
-    """LaTeX as matplotlib's own reader knows it: braces around a fraction's parts, no sizes of delimiters,
-    another name for "at most".
+    """Rewrite LaTeX for matplotlib's own reader.
+
+    It wants braces around a fraction's parts, no sizes of delimiters, and another name for "at most".
 
     >>> mathtext(r"\\Big\\|x\\Big\\| \\le y")
     '\\\\|x\\\\| \\\\leq y'

@@ -1,4 +1,4 @@
-"""Whether what makes up a claim is what it has to be; errors say which part, and what is allowed."""
+"""Checks of the parts of a claim; errors say which part is wrong, and what is allowed."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def check_algorithm(claim: Claim) -> None:
 
 
 def expressed(bound: Mapping[str, Any], choices: Iterable[str]) -> dict[str, sympy.Expr]:
-    """What quantities are bound to, as sympy expressions.
+    """Turn the values that quantities are bound to into sympy expressions.
 
     Raises:
         ValueError: a quantity is unknown, chosen by the claim or a step size, or a value is none that it can have.
@@ -120,7 +120,10 @@ def expressed(bound: Mapping[str, Any], choices: Iterable[str]) -> dict[str, sym
 
 
 def relations_of(name: str, value: sympy.Expr) -> Iterator[tuple[str, Any]]:
-    """(name, relation) that together say that a quantity has this value, but for what the vocabulary says of it."""
+    """Yield the (name, relation) pairs that together say that a quantity has this value.
+
+    Relations that the vocabulary implies are left out.
+    """
     known, own = quantity(name), symbol(name)
     for suffix, end, relation in (("at_most", known.upper, own <= value), ("at_least", known.lower, own >= value)):
         if not (value.is_number and float(value) == end) and relation != sympy.true:

@@ -17,14 +17,14 @@ _NOTHING = -(2.0**60)
 """The exponent of 0, below that of every other number."""
 
 _FAR = 1100
-"""Beyond so many binary digits apart, the smaller summand is lost."""
+"""Distance in binary digits beyond which the smaller summand is lost."""
 
 _LOG_2 = math.log(2)
 
 
 @dataclass(frozen=True)
 class Wide:
-    """m 2^e, with |m| in [1/2, 1), or 0, infinite or not a number.
+    """Numbers m 2^e, with |m| in [1/2, 1), or 0, infinite or not a number.
 
     >>> tiny = Wide.of(1e-200)
     >>> float((tiny * tiny).to_float()), float((tiny * tiny / (tiny * Wide.of(2e-200))).to_float())
@@ -36,18 +36,18 @@ class Wide:
 
     @classmethod
     def of(cls, value: Any, exponent: Any = 0.0) -> Wide:
-        """value 2^exponent."""
+        """Make value 2^exponent."""
         mantissa, shift = np.frexp(np.asarray(value, dtype=float))
         return cls(mantissa, np.where(mantissa == 0, _NOTHING, shift + exponent))
 
     @classmethod
     def rational(cls, number: sympy.Rational) -> Wide:
-        """A constant of an expression."""
+        """Make a constant of an expression."""
         shift = int(number.p).bit_length() - int(number.q).bit_length()
         return cls.of(float(number / sympy.Integer(2) ** shift), float(shift))
 
     def to_float(self) -> np.ndarray:
-        """The nearest float, 0 or infinity where there is none of its size."""
+        """Return the nearest float, 0 or infinity where there is none of its size."""
         return np.ldexp(self.mantissa, np.clip(self.exponent, -5000, 5000).astype(np.int64))
 
     def __add__(self, other: Wide) -> Wide:
@@ -75,7 +75,7 @@ class Wide:
         return result
 
     def to_power(self, exponent: Wide) -> Wide:
-        """The power: numpy's where it is an ordinary number, else by its logarithm."""
+        """Compute the power: by numpy where it is an ordinary number, else by its logarithm."""
         base, times = self.to_float(), exponent.to_float()
         plain = np.power(base, times)
         ordinary = (np.abs(plain) > 1e-300) & (np.abs(plain) < 1e300) & (np.abs(base) > 1e-300) & (base < 1e300)
@@ -88,24 +88,29 @@ class Wide:
         return Wide(np.where(known, near.mantissa, far.mantissa), np.where(known, near.exponent, far.exponent))
 
     def exp(self) -> Wide:
+        """Return the exponential, elementwise; its size may exceed the range of floats."""
         argument = self.to_float()
         doublings = np.where(np.abs(argument) > 700, np.rint(argument / _LOG_2), 0.0)
         doublings = np.where(np.isfinite(doublings), doublings, 0.0)
         return Wide.of(np.exp(argument - doublings * _LOG_2), doublings)
 
     def log(self) -> Wide:
+        """Return the natural logarithm, elementwise."""
         return Wide.of(np.log(self.mantissa) + self.exponent * _LOG_2)
 
     def ceil(self) -> Wide:
+        """Round up to whole numbers, elementwise; the number has to be within the range of floats."""
         return Wide.of(np.ceil(self.to_float()))
 
     def __abs__(self) -> Wide:
         return Wide(np.abs(self.mantissa), self.exponent)
 
     def min(self, other: Wide) -> Wide:
+        """Return the minimum, elementwise."""
         return self._chosen(other, (self + -other).mantissa <= 0)
 
     def max(self, other: Wide) -> Wide:
+        """Return the maximum, elementwise."""
         return self._chosen(other, (self + -other).mantissa >= 0)
 
     def _chosen(self, other: Wide, mine: np.ndarray) -> Wide:

@@ -1,4 +1,4 @@
-"""What the commands share: the application, and options that several take."""
+"""The application, and options that several commands take."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ class Commands(TyperGroup):
     """A group whose help says the whole first sentence of each command, of ``GROUPS`` one after another."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands, a group after another, with the whole first sentence of each."""
         known = self.list_commands(ctx)
         groups = {title: [name for name in names if name in known] for title, names in GROUPS.items()}
         if not any(groups.values()):  # those of a command, such as data
@@ -41,7 +42,7 @@ class Commands(TyperGroup):
 
 
 def _sentence(help: str) -> str:
-    """The first sentence of a help text.
+    """Return the first sentence of a help text.
 
     >>> _sentence("Show it: all of it. More.")
     'Show it: all of it.'

@@ -92,11 +92,12 @@ def experiments(
 
 def _write_pages() -> Iterator[Path]:
     """Write the page of every table that results stand beside, and the curves of every file with results."""
+    from ..experiments.published import read_current
     from ..experiments.results import experiment_files, published
     from ..experiments.schema import read_experiment
     from ..experiments.table_pages import figure_name
     from ..experiments.table_pages import pages as all_pages
-    from ..files import read_json, write_beside
+    from ..files import write_beside
     from ..report.style import save
     from ..report.training import plot_curves
 
@@ -104,10 +105,10 @@ def _write_pages() -> Iterator[Path]:
         write_beside(path, text.encode())
         yield path
     for path in experiment_files():
-        if published(path).exists():
+        experiment = read_experiment(path)
+        if (content := read_current(path, experiment)) is not None:
             target = published(path).parent / figure_name(path)
-            experiment = read_experiment(path)
-            curves = plot_curves(read_json(published(path)), experiment.grid_labels, by=experiment.first_label)
+            curves = plot_curves(content, experiment.grid_labels, by=experiment.first_label)
             save(curves, target)
             yield target
 
@@ -129,6 +130,14 @@ def run(
     device: Annotated[
         str | None, typer.Option(help="Where runs are computed: cpu, cuda, cuda:1, auto; by default as a file says.")
     ] = None,
+    threads: Annotated[int | None, typer.Option(help="Of each run; by default as a file says, else 1.")] = None,
+    memory_limit: Annotated[
+        int | None,
+        typer.Option(help="Bytes that a run may hold besides its data; another split may change its last bits."),
+    ] = None,
+    mixed: Annotated[
+        bool, typer.Option("--mixed", help="Go on with, and publish together, what other machines or versions began.")
+    ] = False,
     missing: Annotated[bool, typer.Option("--missing", help="Leave out runs that tables/ours has already.")] = False,
     figures: Annotated[Path, typer.Option(help="Where figures are drawn, their numbers beside them.")] = Path(
         "figures"
@@ -137,26 +146,29 @@ def run(
     json: Json = False,
 ) -> None:
     """Run experiment files, or go on with them, and draw figure files. Exit status 1 if something failed; the others
-    are run all the same.
+    are run all the same. 2 if nothing was run.
 
     Example: fedtheory run experiments/fast/figures/thm1.toml
     """
     from ..experiments.commands import RunOptions, run_files
     from ..experiments.results import experiment_files, short
     from ..files import TEMPORARY, remove_leftovers
+    from .statuses import INTERRUPTED, NO, NO_ANSWER, TERMINATED, Terminated, printable
 
     if bool(files) == (all or all_figures):
         raise ValueError("files: allowed are experiment files and figure files, or --all, or --all-figures")
-    options = RunOptions(store, budget, workers, scheduler, track, publish, only, missing, device)
+    options = RunOptions(
+        store, budget, workers, scheduler, track, publish, only, missing, device, threads, memory_limit, mixed
+    )
     drawn, others = _split([_at_hand(path) for path in files or []], all_figures)
     failed = _draw(drawn, figures, "svg" if svg else "png")
     try:
         report = run_files(experiment_files() if all else others, options)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Terminated) as stop:
         for folder in {path.parent for path in store.rglob(TEMPORARY)}:  # of workers that were ended while they wrote
             remove_leftovers(folder)
         print(f"fedtheory: interrupted; the same command goes on from the checkpoints in {store}", file=sys.stderr)
-        raise typer.Exit(130) from None
+        raise typer.Exit(TERMINATED if isinstance(stop, Terminated) else INTERRUPTED) from None
     if json and (report.contents or not drawn):
         print_json(report.contents)
     else:
@@ -164,9 +176,9 @@ def run(
             print(content["file"])
             print_table([short(row) for row in content["settings"]])
     for line in report.lines:
-        print(f"fedtheory: {line}", file=sys.stderr)
+        print(f"fedtheory: {printable(line)}", file=sys.stderr)
     if report.failed or failed:
-        raise typer.Exit(1)
+        raise typer.Exit(NO if report.contents or drawn else NO_ANSWER)
 
 
 def _at_hand(path: Path) -> Path:

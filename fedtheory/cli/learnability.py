@@ -1,4 +1,4 @@
-"""What can be learned: capacity, relatedness and the theorems' bounds on real data."""
+"""Command on learnability: capacity, relatedness and the theorems' bounds on real data."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def learnability(
 
 
 def _shown(content: dict[str, Any]) -> dict[str, Any]:
-    """In words and a few digits."""
+    """Write the content in words and a few digits."""
 
     def number(name: str) -> str:
         at = content[name]

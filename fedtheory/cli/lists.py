@@ -1,4 +1,4 @@
-"""Commands that list what there is."""
+"""Commands that list what the package has: statements, parts, data."""
 
 from __future__ import annotations
 

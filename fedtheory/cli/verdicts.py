@@ -37,16 +37,22 @@ def replay(
 
     from ..evidence.replay import ReplayError
     from ..evidence.replay import replay as judge_again
-    from ..files import read_json
+    from ..files import Damaged, read_json
     from ..papers import added, load
     from .certificates import is_certificate, replay_certificate
 
     try:
         with added(load(theorem)) if theorem else nullcontext():
-            data = read_json(_instance_file(instance))
-            if is_certificate(data):
-                return replay_certificate(data, json)
-            judgement = judge_again(data)
+            file = _instance_file(instance)
+            data = read_json(file)
+            try:
+                if is_certificate(data):
+                    return replay_certificate(data, json)
+                judgement = judge_again(data)
+            except ReplayError:
+                raise
+            except ValueError as error:
+                raise Damaged(file, str(error)) from error
             both = _proved_too(judgement)
     except ReplayError as error:
         print(f"fedtheory: replay failed: {error}", file=sys.stderr)
@@ -338,6 +344,9 @@ def verify(
     ] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Do not use results kept from earlier runs.")] = False,
     accept: Annotated[bool, typer.Option(help="Take what was found as the published scorecard.")] = False,
+    device: Annotated[
+        str, typer.Option(help="Where claims are measured on real data: cpu, cuda, cuda:1, auto; the evidence says it.")
+    ] = "cpu",
     json: Json = False,
 ) -> None:
     """Judge every claim: units, consistency, proof, exact errors and search, real data. Results are kept under the
@@ -350,6 +359,7 @@ def verify(
     from ..evidence import assess, claim_summaries, scorecard
     from ..evidence.result_cache import Cache
     from ..evidence.verdict_rule import PROVED_AND_REFUTED
+    from ..federations.devices import find_device
     from ..files import check_target, read_json
     from ..papers import claim, index
     from ..papers.proofs import prove as prove_claim
@@ -357,12 +367,16 @@ def verify(
     from ..proof.step_certificates import chain_data
     from ..report import drawing
 
-    check_target(report / "scorecard.json"), check_target(figures / "any")
+    check_target(report / "scorecard.json"), check_target(figures / "any"), find_device(device)
     cache = None if fresh else Cache(report / "cache")
     depth, drawings = assess.FULL if full else assess.QUICK, drawing.figures_of_claims(figures)
     with Progress() as progress:
         verdicts = assess.assess_all(
-            depth=depth, progress=lambda name, *at: progress("evidence and figures", *at), cache=cache, beside=drawings
+            depth=depth,
+            progress=lambda name, *at: progress("evidence and figures", *at),
+            cache=cache,
+            beside=drawings,
+            device=device,
         )
     drawn = [figures / f"{name}.png" for name in drawings]
     card = scorecard.to_json(verdicts)

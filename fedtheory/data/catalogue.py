@@ -19,7 +19,7 @@ NAMES = tuple(ENTRIES)
 
 
 def entry(name: str) -> Entry:
-    """What the catalogue knows of a data set.
+    """Look up a data set in the catalogue.
 
     Raises:
         ValueError: for an unknown name, with the nearest known one.
@@ -42,7 +42,7 @@ def available(name: str) -> bool:
 
 
 def load(name: str, **options: Any) -> Dataset:
-    """The data set called ``name``; the options are those of its loader, the function of that name.
+    """Load the data set called ``name``; the options are those of its loader, the function of that name.
 
     Images come as uint8, channels first: call ``.vectors()`` for rows of grey values in [0, 1], and ``.normalised()``
     before a convex problem is made of them.

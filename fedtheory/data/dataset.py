@@ -126,7 +126,7 @@ class Dataset:
 
     @property
     def kind(self) -> str:
-        """What the features are: "images", "text" or "vectors"."""
+        """The kind of the features: "images", "text" or "vectors"."""
         return "text" if self.vocabulary else "images" if self.features.ndim == 4 else "vectors"
 
     def vectors(self) -> Dataset:

@@ -1,4 +1,4 @@
-"""What the catalogue knows of a data set: its sizes, its files, and where they can be downloaded."""
+"""Entries of the catalogue: a data set's sizes, its files, and where they can be downloaded."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ class Download:
 
     @property
     def name(self) -> str:
+        """The file's name, the last part of the address."""
         return self.url.rsplit("/", 1)[1]
 
     @property
     def status(self) -> str:
-        """What is known of the checksum, in words."""
+        """The state of the checksum, in words."""
         if not self.checksum:
             return "unverified: no published checksum found"
         kind = self.checksum.split(":")[0].upper().replace("SHA", "SHA-")
@@ -79,8 +80,10 @@ class Entry:
         return folders(self.name, self.inner, self.bare)
 
     def found(self, layouts: Sequence[Sequence[str]] | None = None) -> tuple[Path, tuple[str, ...]] | None:
-        """The first folder that holds all files of one of these layouts (all of the data set's, if not given), and
-        that layout; None if there is none."""
+        """Find the first folder that holds all files of one of these layouts, and that layout; None if there is none.
+
+        Layouts are all of the data set's, if not given.
+        """
         for folder in self.places():
             for layout in self.layouts if layouts is None else layouts:
                 if all(file(folder, name, self.packed) or (folder / name).is_dir() for name in layout):
@@ -88,7 +91,7 @@ class Entry:
         return None
 
     def located(self, layouts: Sequence[Sequence[str]] | None = None) -> tuple[Path, tuple[str, ...]]:
-        """The same, or an error that names the places.
+        """Return what ``found`` does, or raise an error that names the places.
 
         Raises:
             FileNotFoundError: if no folder holds the files.

@@ -1,4 +1,5 @@
-"""Gets data sets: ``fedtheory data fetch NAME``, and ``python -m fedtheory.data.fetch``, which ``make data`` runs.
+"""Download of data sets: ``fedtheory data fetch NAME``, and ``python -m fedtheory.data.fetch``, which ``make data``
+runs.
 
 A data set is looked for, then taken from the system's package, then downloaded. A download that was cut short is
 resumed, nothing is moved into place before all checksums fit, and what does not fit is removed.
@@ -21,7 +22,7 @@ from .entry import Entry
 from .folders import own_folder
 
 Progress = Callable[[str, int, int], None]
-"""Called with what is downloaded, the bytes there are, and the bytes there will be (0 where that is not known)."""
+"""Function of what is downloaded, the bytes there are, and the bytes there will be (0 where that is not known)."""
 
 _TIMEOUT = 300  # seconds for one command
 _SILENCE = (30, 60)  # seconds to wait for a connection, and for the next bytes

@@ -1,4 +1,4 @@
-"""Where the files of data sets are looked for, and where downloads and parsed arrays go."""
+"""Folders of data sets: those that are searched, and those for downloads and parsed arrays."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ SYSTEM_FOLDER = Path("/usr/share/datasets")  # where Debian's packages dataset-*
 
 
 def cache_folder() -> Path:
-    """``$XDG_CACHE_HOME/fedtheory``, or below the home folder."""
+    """Return ``$XDG_CACHE_HOME/fedtheory``, or the folder below the home folder."""
     cache = os.environ.get("XDG_CACHE_HOME")
     return (Path(cache) if cache else Path.home() / ".cache") / "fedtheory"
 
 
 def own_folder(name: str) -> Path:
-    """Where a download of this data set goes: below ``FEDTHEORY_DATA``, or in the user's cache."""
+    """Return the folder for a download of this data set: below ``FEDTHEORY_DATA``, or in the user's cache."""
     named = os.environ.get(FOLDER_VARIABLE)
     return (Path(named) if named else cache_folder()) / name
 
 
 def folders(name: str, inner: Iterable[str] = (), bare: bool = True) -> list[Path]:
-    """The folders looked in, in this order: FEDTHEORY_DATA and its subfolder ``name``, the system's, the user's cache;
-    of each also the folders ``inner``, which the official archive makes.
+    """List the folders that are searched, in their order.
+
+    They are FEDTHEORY_DATA and its subfolder ``name``, the system's and the user's cache. Each is followed by its
+    folders ``inner``, which the official archive makes.
 
     Args:
         name: of the data set.
@@ -41,6 +43,6 @@ def folders(name: str, inner: Iterable[str] = (), bare: bool = True) -> list[Pat
 
 
 def file(folder: Path, name: str, packed: bool = True) -> Path | None:
-    """The file of this name, or if ``packed`` may be with ``.gz`` appended; None if it is not there."""
+    """Return the file of this name, or if ``packed`` perhaps with ``.gz`` appended; None if it is not there."""
     names = (name, f"{name}.gz") if packed else (name,)
     return next((folder / each for each in names if (folder / each).is_file()), None)

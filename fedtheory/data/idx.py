@@ -9,10 +9,17 @@ from __future__ import annotations
 
 import gzip
 import math
-import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+
+from ..files import Damaged, largest, open_regular, parsing, read_counted
+
+MOST = 2**30
+"""Bytes that an array may have: the largest published one has 0.55 x 10^9."""
+_LOOKED_BEYOND = 2**16
+"""Bytes read behind the array to say how many there are."""
 
 _TYPES: dict[int, np.dtype] = {
     0x08: np.dtype(">u1"),
@@ -35,9 +42,8 @@ def read_idx(path: str | Path, ndim: int | None = None, dtype: np.dtype | type |
         The entries in native byte order, writeable, in the shape that the file declares.
 
     Raises:
-        ValueError: if the file is anything but one well-formed IDX array of that kind; it names the file, what is
-            wrong and what is allowed.
-        OSError: if the file cannot be opened.
+        FileNotFoundError: if there is no such file.
+        Damaged: if it is anything but one well-formed IDX array of that kind, or states more than ``MOST`` bytes.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -47,46 +53,47 @@ def read_idx(path: str | Path, ndim: int | None = None, dtype: np.dtype | type |
     [7, 9]
     """
     path = Path(path)
-    content = _content(path)
-    entry, shape = _header(path, content)
+    with open_regular(path) as file:
+        if path.suffix != ".gz":
+            return _read(path, file, ndim, dtype)
+        with parsing(path, "no valid gzip stream", "; allowed is a complete, undamaged one"), gzip.open(file) as stream:
+            return _read(path, stream, ndim, dtype)
+
+
+def _read(path: Path, stream: Any, ndim: int | None, dtype: Any) -> np.ndarray:
+    """The array of an IDX stream, unpacked; what its header states is looked at before the rest is read."""
+    head = stream.read(4)
+    entry, shape = _header(path, head + (stream.read(4 * head[3]) if len(head) == 4 else b""))
     if ndim is not None and len(shape) != ndim:
-        raise ValueError(f"{path}: the array has {len(shape)} dimensions; allowed here is {ndim}")
+        raise Damaged(path, f"the array has {len(shape)} dimensions; allowed here is {ndim}")
     if dtype is not None and entry.newbyteorder("=") != np.dtype(dtype):
-        raise ValueError(f"{path}: entries are of type {entry.name}; allowed here is {np.dtype(dtype).name}")
-    start = 4 + 4 * len(shape)
-    needed, present = math.prod(shape) * entry.itemsize, len(content) - start
-    if present != needed:
-        fault = f"{needed - present} are missing" if present < needed else f"{present - needed} trail behind"
-        raise ValueError(f"{path}: shape {shape} of {entry.name} allows exactly {needed} bytes of data, {fault}")
-    return np.frombuffer(content, entry, offset=start).reshape(shape).astype(entry.newbyteorder("="))
-
-
-def _content(path: Path) -> bytes:
-    if path.suffix != ".gz":
-        return path.read_bytes()
-    try:
-        with gzip.open(path) as stream:
-            return stream.read()
-    except EOFError as error:
-        raise ValueError(f"{path}: the gzip stream is cut short; allowed is a complete one") from error
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise ValueError(f"{path}: no valid gzip stream ({error}); allowed is a complete, undamaged one") from error
+        raise Damaged(path, f"entries are of type {entry.name}; allowed here is {np.dtype(dtype).name}")
+    needed = math.prod(shape) * entry.itemsize
+    if needed > max(largest(), MOST):
+        raise Damaged(path, f"shape {shape} of {entry.name} allows exactly {needed} bytes of data; allowed are {MOST}")
+    content = read_counted(path, stream, needed + _LOOKED_BEYOND)
+    if len(content) != needed:
+        missing, more = needed - len(content), len(content) - needed
+        fault = f"{missing} are missing" if missing > 0 else f"{more} trail behind"
+        raise Damaged(path, f"shape {shape} of {entry.name} allows exactly {needed} bytes of data, {fault}")
+    return np.frombuffer(content, entry).reshape(shape).astype(entry.newbyteorder("="))
 
 
 def _header(path: Path, content: bytes) -> tuple[np.dtype, tuple[int, ...]]:
     if len(content) < 4:
-        raise ValueError(f"{path}: {len(content)} bytes long; allowed is a header of at least 4")
+        raise Damaged(path, f"{len(content)} bytes long; allowed is a header of at least 4")
     if content[:2] != b"\0\0":
-        raise ValueError(f"{path}: begins with bytes 0x{content[:2].hex()}; allowed is 0x0000")
+        raise Damaged(path, f"begins with bytes 0x{content[:2].hex()}; allowed is 0x0000")
     code, dimensions = content[2], content[3]
     if code not in _TYPES:
         allowed = ", ".join(f"0x{known:02x} ({kind.name})" for known, kind in _TYPES.items())
-        raise ValueError(f"{path}: type code 0x{code:02x}; allowed is one of {allowed}")
+        raise Damaged(path, f"type code 0x{code:02x}; allowed is one of {allowed}")
     if dimensions == 0:
-        raise ValueError(f"{path}: declares 0 dimensions; allowed is at least 1")
+        raise Damaged(path, "declares 0 dimensions; allowed is at least 1")
     if len(content) < 4 + 4 * dimensions:
-        raise ValueError(
-            f"{path}: ends within its header of {4 + 4 * dimensions} bytes; allowed is one size for each of its "
-            f"{dimensions} dimensions"
+        raise Damaged(
+            path,
+            f"ends within its header of {4 + 4 * dimensions} bytes; allowed is one size for each of its "
+            f"{dimensions} dimensions",
         )
     return _TYPES[code], tuple(int(size) for size in np.frombuffer(content, ">u4", dimensions, offset=4))

@@ -1,4 +1,4 @@
-"""What is known of a data set on this machine, without parsing it."""
+"""State of a data set on this machine, without parsing it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from .loaders.common import words_on
 
 
 def status(entry: Entry) -> dict[str, Any]:
-    """Name, classes, samples (training and test, None where options decide), the folder it was found in (None if it was
-    not, or needs no files), the words on which copy that is ("" if nothing is known), one line for the checksum of each
-    download, and the source.
+    """Describe a data set of the catalogue and its files on this machine.
+
+    The entries are the name, the classes, and the samples (training and test, None where options decide). Then follow
+    the folder it was found in (None if it was not, or needs no files), the words on which copy that is ("" if nothing
+    is known), one line for the checksum of each download, and the source.
 
     >>> from fedtheory.data.catalogue import entry
     >>> status(entry("cifar-100"))["checksums"]

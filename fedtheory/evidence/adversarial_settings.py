@@ -1,4 +1,4 @@
-"""Settings on which repairs of a claim are tried, each looked at over many horizons at once."""
+"""Settings on which repairs of a claim are tried, each over many horizons at once."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ HORIZONS = np.unique(np.geomspace(1, 1e8, 33).astype(np.int64))
 """The numbers of rounds at which every setting is looked at."""
 
 ROUNDING, DRIFT = 1e-9, 1e-15
-"""What float64 recursions lose: at most ROUNDING and, by repeated squaring, DRIFT a round, relatively."""
+"""Relative errors of float64 recursions: at most ROUNDING, and by repeated squaring DRIFT a round."""
 
 SHARES = (1.0, 0.1, 0.01, 0.001)
 """Step sizes of the structured settings, over the largest one allowed."""
 
 BEYOND = (2.0, 10.0, 100.0)
-"""Further ones, for how much weaker a step cap may be."""
+"""Further shares of the largest step size, to see how much weaker a step cap may be."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,11 @@ class Rows:
 
     @property
     def right(self) -> np.ndarray:
+        """The right side: the sum of the terms."""
         return reduce(np.add, self.terms.values())
 
     def admissible(self, but: str = "") -> np.ndarray:
-        """Where every hypothesis holds, that named ``but`` aside."""
+        """Mark the horizons at which every hypothesis holds, except the one named ``but``."""
         holds = [slack >= 0 for name, slack in self.slack.items() if name != but]
         return np.isfinite(self.right) & reduce(np.logical_and, holds, np.ones(len(self.left), dtype=bool))
 
@@ -67,20 +68,26 @@ class Rows:
 
     @property
     def falls(self) -> np.ndarray:
+        """Marks of the horizons at which the claim fails for certain, whatever rounding did."""
         return self.surely_left > self.right
 
 
 def speaks_of_the_run(claim: Claim) -> bool:
+    """Whether the claim uses extremes over the run, such as G_1."""
     return bool(set(RUN_QUANTITIES) & set(claim.quantities))
 
 
 def is_cap(hypothesis: Hypothesis) -> bool:
+    """Whether a hypothesis bounds the local step size from above."""
     return isinstance(hypothesis.relation, sympy.Le) and hypothesis.relation.lhs == symbol(STEP)
 
 
 def rows_of(claim: Claim, setting: Setting, horizons: np.ndarray = HORIZONS) -> Rows | None:
-    """The setting, with snapshots as often as the claim asks for, at some horizons; ``None`` if it is none for the
-    claim (a random run where the claim speaks of maxima over it, or no snapshot probability that is allowed)."""
+    """Evaluate the setting at some horizons, with snapshots as often as the claim asks for.
+
+    It is ``None`` if the setting is none for the claim: a random run where the claim speaks of maxima over it, or no
+    snapshot probability that is allowed.
+    """
     runs, algorithm, horizons = speaks_of_the_run(claim), fast_of(setting), horizons[horizons <= longest(claim)]
     if algorithm.adaptive or (runs and not setting.deterministic):
         return None
@@ -128,7 +135,8 @@ def _settled(claim: Claim, setting: Setting) -> Setting | None:
 
 
 def least_pseudogradients(setting: Setting, horizons: np.ndarray) -> dict[str, np.ndarray]:
-    """Like G_1 and G_2, with minima over the first R rounds for each R of ``horizons``, of a deterministic run."""
+    """Compute minima in the place of G_1 and G_2: over the first R rounds of a deterministic run, for each R of
+    ``horizons``."""
     states = trajectory(setting, int(horizons.max()) - 1)
     states = np.column_stack([states, np.ones(len(states))])
     sums = local_maps(setting).gradient_sums()
@@ -143,7 +151,7 @@ def least_pseudogradients(setting: Setting, horizons: np.ndarray) -> dict[str, n
 
 
 def known_settings(claim: Claim, seed: int) -> Iterator[Setting]:
-    """The settings of the published instance and of the search's best points."""
+    """Yield the settings of the published instance and of the search's best points."""
     from .assess import recorded_instance
     from .search import search
 
@@ -159,8 +167,11 @@ def known_settings(claim: Claim, seed: int) -> Iterator[Setting]:
 
 
 def structured_settings(claim: Claim) -> Iterator[Setting]:
-    """Clients with minimisers +-1, one of which takes part in arbitrary rounds, and u, -u, 1, -1 with the client u;
-    with noise, clients that are nearly alike and cohorts of one where runs may be random."""
+    """Make structured settings.
+
+    Clients have minimisers +-1, one of which takes part in arbitrary rounds, or u, -u, 1, -1 with the client u. Where
+    runs may be random, there are clients with noise that are nearly alike, and cohorts of one.
+    """
     options = next((a.options for a in claim.ambiguities if a.name == "snapshots"), ("period", "probability"))
     deterministic = speaks_of_the_run(claim)
     kinds: list[dict[str, Any]] = [{"snapshot_period": 2}, {"snapshot_period": 5}] if "period" in options else []
@@ -193,7 +204,7 @@ def _largest_step(claim: Claim, setting: Setting) -> float:
 
 
 def neighbour(setting: Setting, rng: np.random.Generator, size: float) -> Setting:
-    """Step size, start and snapshot probability, moved by about ``size`` in the logarithm."""
+    """Move step size, start and snapshot probability by about ``size`` in the logarithm."""
     moves = [Fraction(float(np.exp(size * rng.standard_normal()))) for _ in range(3)]
     algorithm = fast_of(setting)
     algorithm = replace(algorithm, local_lr=Fraction(float(algorithm.local_lr * moves[0])))
@@ -208,7 +219,7 @@ def neighbour(setting: Setting, rng: np.random.Generator, size: float) -> Settin
 
 
 def described(rows: Rows, index: int) -> dict[str, Any]:
-    """A setting at one horizon, as plain data."""
+    """Describe a setting at one horizon, as plain data."""
     numbers = {n: float(v[index]) for n, v in sorted(rows.quantities.items()) if n in QUANTITIES}
     return {
         "minimisers": quadratic(rows.setting).centres.tolist(),

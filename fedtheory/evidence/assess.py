@@ -13,6 +13,7 @@ from typing import Any
 from .. import data
 from ..assumptions import strongest
 from ..claims.statement import Claim
+from ..federations.devices import device_name, find_device
 from ..files import read_json
 from ..papers import all_claims, instance_path
 from ..papers import claim as find_claim
@@ -36,7 +37,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Depth:
-    """How much is looked at.
+    """Amount of searching.
 
     Attributes:
         candidates, climbs, steps: of one search.
@@ -56,7 +57,7 @@ FULL = Depth(candidates=20_000, climbs=100, steps=200, seeds=20, refuted_too=Tru
 
 
 def assess(claim: str | Claim) -> Verdict:
-    """All evidence on one claim, or on the one of that name, and its verdict: see ``assess_all``."""
+    """Gather all evidence on one claim, or on the one of that name, and its verdict: see ``assess_all``."""
     return assess_all([find_claim(claim) if isinstance(claim, str) else claim], workers=1)[0]
 
 
@@ -68,22 +69,25 @@ def assess_all(
     cache: Cache | None = None,
     executor: Executor | None = None,
     beside: Mapping[str, Callable[[], Any]] | None = None,
+    device: str = "cpu",
 ) -> list[Verdict]:
-    """All evidence on claims (default: every one), and their verdicts by ``verdict_rule.overall``.
+    """Gather all evidence on claims (default: every one), and their verdicts by ``verdict_rule.overall``.
 
     Editions with the same mathematics share their search and their runs. Published instances are replayed every time;
     all else is taken from ``cache`` where it is there, and put there as soon as it is found.
 
     Args:
         beside: other tasks for the same processes, such as figures that are drawn, by name; not kept.
+        device: where claims are measured on real data. Evidence says where it was.
 
     Raises:
         ReplayError: a published instance does not say what its numbers say.
+        ValueError: there is no such device here.
     """
     statements = all_claims() if statements is None else statements
     instances = {s.ref: recorded_instance(s.ref) for s in statements}
     twins = _twins(statements)
-    kept = _tasks(statements, instances, set(twins.values()), depth)
+    kept = _tasks(statements, instances, set(twins.values()), depth, device)
     known = {name: found for name in kept if cache and (found := cache.get(name)) is not None}
     tasks = {name: task for name, task in kept.items() if name not in known}
     first = {name: tasks.pop(name) for name in [*tasks] if _on_data(name)}
@@ -97,14 +101,14 @@ def assess_all(
     results = known | run_all(tasks, workers, progress, done, executor, together, (__name__,))
     verdicts = []
     for statement in statements:
-        evidence = _evidence(statement, twins[statement.ref], instances[statement.ref], results)
+        evidence = _evidence(statement, twins[statement.ref], instances[statement.ref], results, device)
         word, why = overall(evidence)
         verdicts.append(Verdict(statement.ref, word, why, evidence, instances[statement.ref]))
     return verdicts
 
 
 def _twins(statements: Sequence[Claim]) -> dict[str, str]:
-    """By claim, the first one with the same mathematics."""
+    """Map each claim to the first one with the same mathematics."""
     first: dict[Claim, str] = {}
     return {s.ref: first.setdefault(mathematics(s), s.ref) for s in statements}
 
@@ -115,13 +119,17 @@ def _on_data(name: str) -> str:
 
 
 def _tasks(
-    statements: Sequence[Claim], instances: Mapping[str, Any], twins: set[str], depth: Depth
+    statements: Sequence[Claim], instances: Mapping[str, Any], twins: set[str], depth: Depth, device: str
 ) -> dict[str, Callable[[], Any]]:
-    """What has to be found, the longest pieces first."""
+    """List the tasks of an assessment, the longest first."""
     searched = [s for s in statements if s.ref in twins]
     tasks: dict[str, Callable[[], Any]] = {}
     for plan in reversed(plans()):
-        tasks |= {f"{plan.dataset} {s.ref}": partial(measure, s.ref, plan) for s in searched if measurable(s)}
+        tasks |= {
+            _measuring(plan, s.ref, device): partial(measure, s.ref, plan, device=device)
+            for s in searched
+            if measurable(s)
+        }
     for statement in searched:
         refuted = instances[statement.ref] is not None and instances[statement.ref]["refutes"]
         beyond = any(map(statement.beyond_instances, statement.readings()))  # no lead of a search says that it falls
@@ -134,20 +142,29 @@ def _tasks(
     return tasks
 
 
-def _evidence(statement: Claim, twin: str, instance: dict | None, results: Mapping[str, Any]) -> dict[str, Any]:
+def _measuring(plan: RealData, ref: str, device: str) -> str:
+    """What the task is called in which a claim is measured: there, so that what is kept of one device is not taken for
+    another's."""
+    place = find_device(device)
+    return f"{plan.dataset} {ref}" + f" on {device_name(place)}" * (place.type != "cpu")
+
+
+def _evidence(
+    statement: Claim, twin: str, instance: dict | None, results: Mapping[str, Any], device: str
+) -> dict[str, Any]:
     searches = [result for name, result in results.items() if name.startswith(f"search {twin} ")]
     return {
         "units": results[f"replay {statement.ref}"]["units"],
         "consistency": results[f"consistency {twin}"],
         "proof": results[f"proof {statement.ref}"],
         "exact": {"search": _merged(searches) if searches else None, "instance": _instance_json(instance)},
-        "measured": [results[f"{plan.dataset} {twin}"] for plan in plans() if measurable(statement)],
+        "measured": [results[_measuring(plan, twin, device)] for plan in plans() if measurable(statement)],
         "needs": results[f"replay {statement.ref}"]["needs"],
     }
 
 
 def plans() -> tuple[RealData, ...]:
-    """The real data at hand."""
+    """List the measurements for which real data are at hand."""
     return (DIGITS, FASHION_MNIST) if data.available("fashion-mnist") else (DIGITS,)
 
 
@@ -157,7 +174,7 @@ def measurable(statement: Claim) -> bool:
 
 
 def mathematics(statement: Claim) -> Claim:
-    """The claim without where it is printed: the same for editions that differ in nothing else."""
+    """Return the claim without where it is printed: the same for editions that differ in nothing else."""
     return replace(statement, edition="", source="")
 
 
@@ -167,7 +184,7 @@ def same_mathematics(one: Claim, other: Claim) -> bool:
 
 
 def published_instance(ref: str) -> dict[str, Any] | None:
-    """The refuting instance that comes with the package, replayed; ``None`` if there is none.
+    """Replay the refuting instance that comes with the package; ``None`` if there is none.
 
     Raises:
         ReplayError: the file does not say what its numbers say.
@@ -179,8 +196,9 @@ def published_instance(ref: str) -> dict[str, Any] | None:
 
 
 def published_needs(ref: str) -> dict[str, dict[str, Any]]:
-    """By kind of assumption that the claim does not make: the instance that comes with the package, by which it falls
-    without, at least under some readings, replayed.
+    """Replay the published instances that refute a claim by violating an assumption which it does not make.
+
+    They are keyed by the kind of assumption; each refutes the claim at least under some readings.
 
     Raises:
         ReplayError: a file does not say what its numbers say.
@@ -192,7 +210,11 @@ def published_needs(ref: str) -> dict[str, dict[str, Any]]:
 
 
 def recorded_instance(ref: str, violated: str = "") -> dict[str, Any] | None:
-    """The same as its file has it, not replayed; or that of the instance that violates an assumption of a kind."""
+    """Read the refuting instance that comes with the package, without a replay; ``None`` if there is none.
+
+    Args:
+        violated: a kind of assumption; the instance is then the one that violates it.
+    """
     path = instance_path(ref, violated)
     if path is None or not path.exists():
         return None
@@ -203,7 +225,7 @@ def recorded_instance(ref: str, violated: str = "") -> dict[str, Any] | None:
 
 
 def _replayed(ref: str) -> dict[str, Any]:
-    """What is computed anew every time: units, and the published instances, replayed."""
+    """Compute what is never kept: units, and the published instances, replayed."""
     published_instance(ref)
     needs = [_needs_json(kind, content) for kind, content in published_needs(ref).items()]
     return {"units": _units(find_claim(ref)), "needs": needs}
@@ -214,7 +236,7 @@ def _search(ref: str, depth: Depth, seed: int) -> dict[str, Any]:
 
 
 def search_json(report: SearchReport) -> dict[str, Any]:
-    """A search as plain data."""
+    """Write a search as plain data."""
     return {
         "candidates": report.candidates,
         "admissible": report.admissible,
@@ -294,7 +316,7 @@ def _instance_json(instance: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 def refuting(judged: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
-    """The readings that fall, without the ambiguities on which that does not depend."""
+    """Return the readings that fall, without the ambiguities on which that does not depend."""
     falls = {tuple(each["reading"].items()): each["refutes"] for each in judged}
     names = list(judged[0]["reading"])
     for name in judged[0]["reading"]:

@@ -1,4 +1,4 @@
-"""Where a claim's right side and its hypotheses go as some quantities do."""
+"""Limits of a claim's right side and of its hypotheses as some quantities go to theirs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Q, STEP, ROUNDS = "snapshot_probability", "local_lr", "rounds"
 
 
 def needs_small_steps(claim: Claim) -> str | None:
-    """Why the right side of a claim about runs goes to 0 only with the step size; ``None`` if that is not seen.
+    """Say why the right side of a claim about runs goes to 0 only with the step size; ``None`` if that is not seen.
 
-    Either the claim chooses a step size that vanishes as rounds grow; or some summand of the right side's limit for
+    Either the claim chooses a step size that vanishes as rounds grow. Or some summand of the right side's limit for
     infinitely many rounds increases with the step size, from 0 on, while the others are not negative.
     """
     if not claim.functional.observable or symbol(ROUNDS) not in claim.right_side.free_symbols:
@@ -82,10 +82,10 @@ def _vanishes(choice: sympy.Expr) -> bool:
 
 
 def limiting_slack(hypothesis: Hypothesis, limits: Mapping[str, Any]) -> sympy.Expr | None:
-    """The limit of a hypothesis's slack as some quantities go where ``limits`` says, one after the other, with all
-    others fixed and not 0; ``None`` where it is not found.
+    """Compute the limit of a hypothesis's slack as some quantities go where ``limits`` says, one after the other.
 
-    A value of q at which it is negative is excluded once those quantities are close enough to their limits.
+    All others are fixed and not 0. The limit is ``None`` where it is not found. A value of q at which it is negative is
+    excluded once those quantities are close enough to their limits.
 
     >>> from fedtheory.papers import claim
     >>> limiting_slack(claim("fast.thm2").hypothesis("q_condition"), {"local_lr": 0})

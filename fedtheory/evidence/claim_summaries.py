@@ -1,5 +1,7 @@
-"""What ``fedtheory show`` says of each claim, kept as a file in its paper's folder: building expressions takes longer
-than reading them."""
+"""The summary of each claim for ``fedtheory show``, kept as a file in its paper's folder.
+
+Building expressions takes longer than reading them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..files import write_beside
+from ..files import read_json, write_beside
 from ..papers import claim, papers
 from ..papers.index import sources
 
@@ -19,17 +21,18 @@ if TYPE_CHECKING:
 
 FILE = "shown.json"
 
-_OF_CLAIMS = ("statement", "wellformed", "schedules", "typeset", "algorithm_named")
+_OF_CLAIMS = ("statement", "wellformed", "schedules", "typeset")
 SAYING = (
     *(f"claims/{name}.py" for name in _OF_CLAIMS), "quantities.py", "functionals.py", "units.py", "assumptions.py",
     "evidence/units_check.py", "evidence/claim_summaries.py", "papers/paper.py", "papers/dispatch.py",
 )  # fmt: skip
-"""The code on which depends what is said, besides the paper's own; a test compares what is kept with what it says."""
+"""Source files on which a summary depends besides the paper's own; a test compares what is kept with what it says."""
 
 
 def shown(ref: str) -> dict[str, Any]:
-    """What a claim states: both sides, its hypotheses, its readings, whether its units match; plain data. Read from
-    its paper's folder, or, where the file there is damaged or of other code, said anew.
+    """Summarise a claim as plain data: both sides, its hypotheses, its readings, whether its units match.
+
+    The summary is read from the paper's folder. Where the file there is damaged or of other code, it is made anew.
 
     Raises:
         ValueError: there is no such claim.
@@ -44,7 +47,7 @@ def shown(ref: str) -> dict[str, Any]:
 
 
 def said(statement: Claim) -> dict[str, Any]:
-    """The same of a claim, from its expressions."""
+    """Summarise a claim from its expressions; see ``shown``."""
     from ..papers.dispatch import algorithm_of
     from .units_check import check_units
 
@@ -77,7 +80,7 @@ def refresh() -> None:
 
 
 def code_of(paper: Paper) -> str:
-    """A hash of what decides what is said of a paper's claims."""
+    """Hash everything that decides what is said of a paper's claims."""
     content = hashlib.sha256(f"{sources(paper)} {version('sympy')}".encode())
     package = Path(__file__).parent.parent
     for path in SAYING:
@@ -86,10 +89,10 @@ def code_of(paper: Paper) -> str:
 
 
 def _kept(paper: Paper) -> dict[str, dict[str, Any]]:
-    """By ref, what the folder's file says, if it was made of the paper and by the code as they are now."""
+    """Read the summaries in the folder's file, if they were made of the paper and by the code as they are now."""
     try:
-        kept = json.loads((paper.folder / FILE).read_text(encoding="utf-8")) if paper.folder else {}
-    except (OSError, ValueError, RecursionError):
+        kept = read_json(paper.folder / FILE) if paper.folder else {}
+    except (FileNotFoundError, ValueError):
         return {}
-    right = isinstance(kept, dict) and isinstance(kept.get("claims"), dict) and kept.get("sources") == code_of(paper)
+    right = isinstance(kept.get("claims"), dict) and kept.get("sources") == code_of(paper)
     return kept["claims"] if right else {}

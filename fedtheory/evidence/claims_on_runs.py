@@ -1,4 +1,4 @@
-"""What claims say of runs whose constants are only estimated, such as a network's, beside what happened."""
+"""Statements of claims on runs whose constants are only estimated, such as a network's, beside the outcome."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class OnRun:
 
 
 def on_run(claims: Iterable[str], setting: Setting, run: Run, constants: Constants, **given: Any) -> list[OnRun]:
-    """Each claim's hypotheses and both of its sides after the run's rounds.
+    """Evaluate each claim's hypotheses and both of its sides after the run's rounds.
 
     Constants enter with the ends of their intervals that are safe to plug into a theorem; run quantities (G_1 to
     G_3) as the run's own maxima, where ``peaks`` watched them. Estimates are of the points that were seen, and theorems

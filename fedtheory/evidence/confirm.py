@@ -21,15 +21,15 @@ DIGITS = (1, 2, 3, 4, 6, 9, 12, 16)
 
 
 NEAR = 0.9
-"""Of a find's ratio: a point that keeps so much of it, or exceeds its bound by ``MARGIN``, is taken before others with
-more digits are looked at."""
+"""Share of a find's ratio with which an exact point is good enough, as is one that exceeds its bound by ``MARGIN``:
+points with more digits are then not looked at."""
 
 
 def refuting_point(statement: Claim, found: Found) -> Judgement | None:
-    """What a search found, with the shortest numbers under which the claim falls under every reading, judged;
-    ``None`` if none do, or if no exact point is near it.
+    """Shorten the numbers of a search's find as far as the claim still falls under every reading, and judge it.
 
-    The claim need not be a registered one. Constants are those of the rounded federation or function.
+    It is ``None`` if no such point refutes the claim, or if no exact point is near the find. The claim need not be a
+    registered one. Constants are those of the rounded federation or function.
     """
     return confirmed(statement, found)[0]
 
@@ -37,8 +37,10 @@ def refuting_point(statement: Claim, found: Found) -> Judgement | None:
 def confirmed(
     statement: Claim, found: Found, space: Space | None = None, numbers: Sequence[int] = DIGITS
 ) -> tuple[Judgement | None, str]:
-    """The same, of a find in ``space`` with so many digits, and where there is none the reason: why the point with the
-    most digits is none, or does not refute."""
+    """Shorten a find in ``space`` to numbers with so many digits, and judge the shortest that refutes the claim.
+
+    Where there is none, the reason says why the point with the most digits is none, or does not refute.
+    """
     why, tried, best, enough = "no exact point is near it", 0, None, min(MARGIN, NEAR * found.ratio)
     for digits, point in _points(space or subject_of(statement).space(statement), found, numbers):
         try:

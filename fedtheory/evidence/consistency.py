@@ -1,4 +1,4 @@
-"""What a claim's hypotheses do to its conclusion: contradictions, and conditions that exclude convergence.
+"""Consistency of a claim's hypotheses with its conclusion: contradictions, and conditions that exclude convergence.
 
 Every finding carries data from which it can be checked again. ``q_map`` shows how much room a claim leaves for the
 snapshot probability.
@@ -27,16 +27,18 @@ from ..rationals import exact_number
 from .bound_limits import STEP, Q, limiting_slack, needs_small_steps
 
 FADING = ("peak_full_pseudogradient", "peak_cohort_pseudogradient")
-"""Run quantities that would be 0 at the optimum with all clients in snapshot rounds, were they not maxima over the
-run. That of arbitrary cohorts is not among them: their gradients do not cancel."""
+"""Run quantities that would be 0 at the optimum with all clients in snapshot rounds, were they not maxima over the run.
+
+The one of arbitrary cohorts is not among them: their gradients do not cancel.
+"""
 
 SLIVER = 0.01
-"""Less room than this for the snapshot probability is a sliver."""
+"""Room for the snapshot probability below which it is a sliver."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that a claim's hypotheses do.
+    """One consequence of a claim's hypotheses.
 
     Attributes:
         name: ``contradictory``, ``undecided``, ``excludes_convergence``, ``asks_for_every_round_at_the_optimum``,
@@ -51,7 +53,7 @@ class Finding:
 
 
 def check_consistency(claim: Claim) -> tuple[Finding, ...]:
-    """What is wrong with a claim's hypotheses, taken together and with its conclusion; () where nothing is seen.
+    """Find faults of a claim's hypotheses, taken together and with its conclusion; () where there are none.
 
     - ``contradictory``: no values meet all of them, with the proof of ``compatibility``; ``undecided``: unknown.
     - ``excludes_convergence``: the bound goes to 0 only if the step size does, and then a hypothesis asks q -> 1.
@@ -124,7 +126,8 @@ def _only_one(slack: sympy.Expr) -> bool:
 
 
 def least_probabilities(hypothesis: Hypothesis) -> dict[str, Any]:
-    """Numbers to a limit: the least q allowed at the step sizes 1/100, ..., 1/10^6, all other quantities being 1."""
+    """Compute the least q allowed at the step sizes 1/100, ..., 1/10^6, all other quantities being 1: numbers to a
+    limit."""
     used = {s.name for s in hypothesis.slack.free_symbols} - {STEP, Q}
     others = {name: 1 for name in QUANTITIES if name in used}
     rows = []
@@ -222,13 +225,15 @@ def _split_proofs(expression: sympy.Expr, at: sympy.Expr) -> tuple[Certificate, 
 # Maps -----------------------------------------------------------------------------------------------------------------
 
 KINDS = ("ruled out", "none", "sliver", "interval", "everything")
-"""What a claim leaves for the snapshot probability: a hypothesis without it fails; no value; less than ``SLIVER`` of
-room; more; all of [0, 1]."""
+"""Kinds of points, by the room that a claim leaves for the snapshot probability.
+
+In order: a hypothesis without it fails; no value is allowed; less than ``SLIVER`` of room; more; all of [0, 1].
+"""
 
 
 @dataclass(frozen=True)
 class Map:
-    """What a claim's hypotheses allow for the snapshot probability over a grid of two other quantities.
+    """Snapshot probabilities that a claim's hypotheses allow, over a grid of two other quantities.
 
     Attributes:
         claim: its ref.
@@ -249,12 +254,12 @@ class Map:
 
     @property
     def shares(self) -> dict[str, float]:
-        """By kind, the share of the grid's points."""
+        """The share of the grid's points of each kind."""
         return {kind: float(np.mean(self.kinds == i)) for i, kind in enumerate(KINDS)}
 
 
 def q_map(claim: Claim, x: tuple[str, ArrayLike], y: tuple[str, ArrayLike], fixed: Mapping[str, float]) -> Map:
-    """The set of q that all hypotheses allow together, exactly, at every point of a grid.
+    """Compute the set of q that all hypotheses allow together, exactly, at every point of a grid.
 
     Args:
         x, y: (name, values) of two quantities. fixed: the values of all others that the hypotheses use.
@@ -305,7 +310,7 @@ Solver = Callable[[Hypothesis, Mapping[str, Fraction]], Allowed]
 
 
 def _solver(claim: Claim) -> Solver:
-    """What a hypothesis allows for q, solved once for all points that agree in the quantities it uses."""
+    """Make a solver of hypotheses for q, which solves once for all points that agree in the quantities it uses."""
     used = {h: sorted({s.name for s in h.slack.free_symbols} - {Q}) for h in claim.hypotheses}
     known: dict[tuple, Allowed] = {}
 
@@ -322,7 +327,7 @@ def _solver(claim: Claim) -> Solver:
 def _allowed(
     claim: Claim, hypotheses: Sequence[Hypothesis], values: Mapping[str, Fraction], solve: Solver
 ) -> Allowed | None:
-    """What the hypotheses on q allow together; ``None`` where one of the others fails, or the values cannot be."""
+    """Return what the hypotheses on q allow together; ``None`` where another one fails, or the values cannot be."""
     try:
         check_values({name: float(value) for name, value in values.items()})
     except ValueError:

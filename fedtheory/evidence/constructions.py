@@ -1,4 +1,4 @@
-"""Counterexamples by construction."""
+"""Counterexamples by construction, from all papers."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from .judge import Judgement, judge
 
 
 def constructions() -> dict[str, Callable[[Claim], Point]]:
-    """Every paper's, by the ref of the claim that falls: under all of its readings, or under some."""
+    """Return every paper's makers of counterexamples, by the ref of the claim that falls under all of its readings or
+    some."""
     return {ref: build for paper in papers().values() for ref, build in paper.counterexamples.items()}
 
 
 def families() -> dict[str, Family]:
-    """Every paper's, by the ref of the claim."""
+    """Return every paper's families of counterexamples, by the ref of the claim."""
     return {ref: family for paper in papers().values() for ref, family in paper.families.items()}
 
 
 def construct(statement: Claim | str) -> Judgement | None:
-    """The instance by which a paper refutes its claim, judged; ``None`` where it knows none, or where the claim is
-    another one of the same ref.
+    """Judge the instance by which a paper refutes its claim.
+
+    It is ``None`` where the paper knows none, or where the claim is another one of the same ref.
 
     >>> construct("flics.lemma6").refutes, construct("fast.thm2")
     (True, None)

@@ -1,5 +1,7 @@
-"""How many statements have which verdict: what the papers print, and our own editions, apart; and which of the printed
-ones are proved under readings that are not the literal one."""
+"""Numbers of statements by verdict: those that the papers print, and our own editions, apart.
+
+Printed statements that are proved under a reading which is not the literal one are listed too.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..claims.editions import is_printed
+from ..claims.comparison import is_printed
 from ..claims.statement import Claim
 from .verdict_rule import PROVED_AND_REFUTED
 
@@ -15,7 +17,7 @@ VERDICTS = (
     "proved", "steps decided", "holds", "untested", "unproved", "needs", "refuted", "vacuous", PROVED_AND_REFUTED,
     "not applicable", "not checked",
 )  # fmt: skip
-"""What a verdict can be, the most favourable first; see docs/scorecard.md."""
+"""The possible verdicts, the most favourable first; see docs/scorecard.md."""
 
 DECIDED = ("proved", "steps decided")
 """The verdicts of a statement whose proof may cover some readings only."""
@@ -35,13 +37,13 @@ class Count:
     not_literally: tuple[str, ...]
 
     def of(self, paper: str) -> tuple[int, int]:
-        """How many of one paper: printed ones, our own."""
+        """Count the statements of one paper: printed ones, our own."""
         printed, own = (sum(ref.startswith(f"{paper}.") for ref in refs) for refs in (self.printed, self.own))
         return printed, own
 
 
 def counted(claims: Iterable[Claim], rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Count]:
-    """By verdict, the claims that have it, from a scorecard's rows by ref; a claim without a row is ``not checked``.
+    """Sort claims by verdict, from a scorecard's rows by ref; a claim without a row is ``not checked``.
 
     >>> from fedtheory.papers import claim
     >>> counted([claim("fast.thm2@sharp")], {"fast.thm2@sharp": {"verdict": "proved", "readings": {}}})["proved"].own
@@ -61,7 +63,7 @@ def counted(claims: Iterable[Claim], rows: Mapping[str, Mapping[str, Any]]) -> d
 
 
 def read_literally(claim: Claim, row: Mapping[str, Any] | None) -> bool:
-    """Whether what a row's proof covers, if it is complete, has the claim's literal reading in it.
+    """Whether a row's proof covers the claim's literal reading, if it is complete.
 
     >>> from fedtheory.papers import claim
     >>> row = {"verdict": "proved", "readings": {"q-condition": ["product"]}}
@@ -75,7 +77,7 @@ def read_literally(claim: Claim, row: Mapping[str, Any] | None) -> bool:
 
 
 def text(claims: Iterable[Claim], rows: Mapping[str, Mapping[str, Any]]) -> str:
-    """The counts as Markdown: how many there are, and a table of the verdicts."""
+    """Write the counts as Markdown: how many there are, and a table of the verdicts."""
     counts = counted(claims, rows)
     printed, own = sum(len(c.printed) for c in counts.values()), sum(len(c.own) for c in counts.values())
     return "\n".join(

@@ -1,4 +1,4 @@
-"""What the checks have to say about a claim, one row a finding: the common ground of ``errata`` and ``referee``."""
+"""Findings of all checks about a claim, one row each: the common ground of ``errata`` and ``referee``."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import sympy
 
 from ..assumptions import ASSUMPTIONS
-from ..claims.comparison import Difference, compare, part_of
-from ..claims.editions import PRINTED, is_printed
+from ..claims.comparison import PRINTED, Difference, compare, is_printed, part_of
 from ..claims.statement import Claim
 from ..claims.typeset import expression_latex
 from ..papers import all_claims, editions, papers
@@ -45,19 +44,22 @@ class Row:
     shown: str = ""
 
     def data(self) -> dict[str, str]:
+        """Return the row as plain data, without an empty ``shown``."""
         return {name: value for name, value in asdict(self).items() if value or name != "shown"}
 
 
 UNDECIDED = " This is neither proved nor refuted."
 CLAIMED = "it is claimed that "
-"""How the sentence on a step ends that is not decided, and how one on a step begins."""
+"""Opening of a sentence on a step. ``UNDECIDED`` ends one on a step that is not decided."""
 
 
 def errata(
     paper: str, cache: Cache | None = None, progress: Callable[[int, int], None] | None = None
 ) -> tuple[Row, ...]:
-    """Every finding about what a paper prints, without any search: units, contradictions, gaps of proofs, rates,
-    differences between editions, the published instances, replayed, and its tables.
+    """List every finding about what a paper prints, without any search.
+
+    Findings come from units, contradictions, gaps of proofs, rates, differences between editions, the published
+    instances, replayed, and the paper's tables.
 
     Args:
         cache: findings about statements are taken from it where they are there, and put there.
@@ -82,8 +84,8 @@ NO_CLAIM = "no claim"
 
 
 def step_rows(paper: str, known: Iterable[Row]) -> Iterator[Row]:
-    """The printed steps of a paper's proofs that do not hold and of which nothing is said yet: those that the proofs
-    of today do without."""
+    """Report the printed steps that do not hold and that no finding mentions yet: those that the proofs of today do
+    without."""
     from ..papers.proofs import library
     from ..proof.step_certificates import own_steps
 
@@ -100,7 +102,7 @@ def step_rows(paper: str, known: Iterable[Row]) -> Iterator[Row]:
 
 
 def kept_findings(claim: Claim, cache: Cache | None) -> list[Row]:
-    """``findings``, which depend on the code and on the files of all papers, and are kept by both."""
+    """Return ``findings``, which depend on the code and on the files of all papers, and are kept by both."""
     if cache is None:
         return list(findings(claim))
     key = f"errata {claim.ref} {papers_fingerprint()}"
@@ -113,7 +115,7 @@ def kept_findings(claim: Claim, cache: Cache | None) -> list[Row]:
 
 
 def papers_fingerprint() -> str:
-    """A hash of the files of all papers: statements, proofs, certificates, instances."""
+    """Hash the files of all papers: statements, proofs, certificates, instances."""
     content = hashlib.sha256()
     for name, paper in papers().items():
         for path in sorted(paper.folder.rglob("*")) if paper.folder else ():
@@ -123,7 +125,7 @@ def papers_fingerprint() -> str:
 
 
 def table_rows(paper: str) -> Iterator[Row]:
-    """What the paper's printed tables do not bear out, and how many checks of them found nothing."""
+    """Check the paper's printed tables: a row for each entry that is not borne out, and one that counts the checks."""
     from ..experiments.curves import findings as curve_findings
     from ..experiments.table_checks import check
 
@@ -141,7 +143,7 @@ def table_rows(paper: str) -> Iterator[Row]:
 
 
 def merged(rows: Iterable[Row]) -> tuple[Row, ...]:
-    """Rows that differ in nothing but the claim as one, which names all the claims.
+    """Merge rows that differ in nothing but the claim into one, which names all the claims.
 
     >>> merged([Row("a@main", "(1)", "wrong", "proof"), Row("b@main", "(1)", "wrong", "proof")])[0].claim
     'a@main, b@main'
@@ -153,7 +155,7 @@ def merged(rows: Iterable[Row]) -> tuple[Row, ...]:
 
 
 def findings(claim: Claim) -> Iterator[Row]:
-    """The findings about one built-in claim, the gravest first."""
+    """Yield the findings about one built-in claim, the gravest first."""
     yield from instance_rows(claim)
     yield from needs_rows(claim)
     yield from unit_rows(claim)
@@ -164,8 +166,10 @@ def findings(claim: Claim) -> Iterator[Row]:
 
 
 def instance_rows(claim: Claim) -> Iterator[Row]:
-    """The published instance, replayed; where it refutes some readings only, a row for each of the options that decide
-    it, whatever the others are."""
+    """Report the published instance, replayed.
+
+    Where it refutes some readings only, there is a row for each of the options that decide it, whatever the others are.
+    """
     instance = published_instance(claim.ref)
     if instance and instance["refutes"]:
         yield Row(claim.ref, "statement", refutation_text(instance), "instance", _under_all(instance))
@@ -192,7 +196,7 @@ def _sides(judged: dict[str, Any]) -> str:
 
 
 def needs_rows(claim: Claim) -> Iterator[Row]:
-    """What a claim falls without and does not state: the published instances, replayed."""
+    """Report the assumptions that a claim needs and does not state, by its published instances, replayed."""
     for kind, instance in published_needs(claim.ref).items():
         judged, under = _falling(instance)
         shown = f"needs `{kind}`, which is not stated{under}: {_sides(judged)} without it"
@@ -200,7 +204,7 @@ def needs_rows(claim: Claim) -> Iterator[Row]:
 
 
 def needs_text(kind: str, instance: dict[str, Any]) -> str:
-    """An instance that violates an assumption, in one sentence."""
+    """Describe an instance that violates an assumption, in one sentence."""
     judged, under = _falling(instance)
     return (
         f"needs {kind}, which is not stated ({ASSUMPTIONS[kind].meaning}){under}: left {judged['left']} > right "
@@ -217,7 +221,7 @@ def _falling(instance: dict[str, Any]) -> tuple[dict[str, Any], str]:
 
 
 def refutation_text(instance: dict[str, Any]) -> str:
-    """An instance in one sentence."""
+    """Describe an instance in one sentence."""
     readings = len(instance["readings"])
     under = f" under all {readings} readings" if readings > 1 else ""
     return (
@@ -227,27 +231,30 @@ def refutation_text(instance: dict[str, Any]) -> str:
 
 
 def unit_rows(claim: Claim) -> Iterator[Row]:
-    """Places that change under F -> cF or x -> cx."""
+    """Report places that change under F -> cF or x -> cx."""
     for finding in check_units(claim):
         yield Row(claim.ref, finding.where, f"units do not match: {finding.what}", "units")
 
 
 def consistency_rows(claim: Claim) -> Iterator[Row]:
-    """Hypotheses that contradict each other, or the conclusion."""
+    """Report hypotheses that contradict each other, or the conclusion."""
     for finding in check_consistency(claim):
         yield Row(claim.ref, finding.name, finding.what, "consistency")
 
 
 def proof_rows(claim: Claim) -> Iterator[Row]:
-    """Printed steps of the proof that do not hold, with what closes them. Of the steps that compare what was derived
-    with the claim's own terms, the first that fails."""
+    """Report printed steps of the proof that do not hold, with what closes them.
+
+    Of the steps that compare what was derived with the claim's own terms, it is the first that fails.
+    """
     from ..papers.proofs import prove
 
     return open_rows(claim, prove(claim).decisions)
 
 
 def open_rows(claim: Claim, decisions: Iterable[Decision]) -> Iterator[Row]:
-    """The same of steps that are decided."""
+    """Report the printed steps that are not closed, among decided ones; of comparisons with the claim only the
+    first."""
     failing = [d for d in decisions if not d.closed and d.step.printed]
     compared = [d for d in failing if d.step.name.startswith("claim.")]
     for decision in failing:
@@ -256,7 +263,7 @@ def open_rows(claim: Claim, decisions: Iterable[Decision]) -> Iterator[Row]:
 
 
 def open_row(ref: str, decision: Decision) -> Row:
-    """One of them."""
+    """Report one step that is not closed."""
     from ..papers.proofs import sentence
 
     what = sentence(decision).removeprefix(f"{decision.step.equation}: ")
@@ -264,14 +271,14 @@ def open_row(ref: str, decision: Decision) -> Row:
 
 
 def rate_rows(claim: Claim) -> Iterator[Row]:
-    """Printed rates that do not follow from the terms they summarise."""
+    """Report printed rates that do not follow from the terms they summarise."""
     if claim.rates:
         for text in claim.asymptotics(all_claims()).unmatched:
             yield Row(claim.ref, "rate", text, "rate")
 
 
 def edition_rows(claim: Claim) -> Iterator[Row]:
-    """How the main text and another printed edition differ."""
+    """Report the differences between the main text and another printed edition."""
     main = editions(claim.id)[0]
     if claim.edition != main.edition:
         for difference in compare(main, claim):
@@ -282,7 +289,7 @@ def edition_rows(claim: Claim) -> Iterator[Row]:
 
 
 def _in_latex(claim: Claim, difference: Difference) -> str:
-    """What stands in a claim where it differs from another one."""
+    """Write the part of a claim in which it differs from another one."""
     part = part_of(claim, difference)
     if isinstance(part, sympy.Basic):
         return f"${expression_latex(part, claim.letters)}$"

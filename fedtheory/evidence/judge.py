@@ -1,4 +1,4 @@
-"""Does an instance refute a claim? Decided in rational and ball arithmetic, reading by reading."""
+"""Judgement of an instance against a claim: in rational and ball arithmetic, reading by reading."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from .. import __version__
 from ..assumptions import reason
 from ..claims.balls import (
     Number,
+    Undecided,
     ball,
     decimal,
     evaluate_in_balls,
@@ -23,7 +24,6 @@ from ..claims.balls import (
     working_precision,
 )
 from ..claims.statement import Claim, slack_of
-from ..claims.undecided import Undecided
 from ..papers import claim
 from ..papers.dispatch import subject_of
 from ..quantities import QUANTITIES, RUN_QUANTITIES, SERVER_RUN_QUANTITIES, symbol
@@ -33,15 +33,16 @@ from ..subjects.file_entries import entry, shown
 from ..subjects.protocol import Box, Examined, Instance, Reading, Sides, finite, known
 
 SCHEMA = 2
-"""Of instances' files. Those of schema 1 do not say how anything was checked."""
+"""Version of the format of instances' files. Files of version 1 do not say how anything was checked."""
 
 EXACTLY, IN_BALLS = "computed exactly", "computed, in balls"
 ENCLOSED = "computed, for every value in an enclosure of the run's own"
 
 
 def parse(data: Mapping[str, Any], statement: Claim | None = None) -> Instance:
-    """An instance from plain data: of the claim that the data name, or of ``statement``, whose ref they must name. All
-    numbers are integers or strings of rationals ("1/100"); they are parsed, never evaluated.
+    """Read an instance from plain data: of the claim that the data name, or of ``statement``, whose ref they must name.
+
+    All numbers are integers or strings of rationals ("1/100"); they are parsed, never evaluated.
 
     Raises:
         ValueError: an entry is missing, of the wrong kind or out of bounds; it is named.
@@ -85,21 +86,21 @@ class ReadingJudgement:
 
     @property
     def slack(self) -> dict[str, Slack]:
-        """By hypothesis or assumption; see ``checks``."""
+        """Slack of each hypothesis or assumption; see ``checks``."""
         return {name: check.slack for name, check in self.checks.items()}
 
     @property
     def failing(self) -> list[str]:
-        """Hypotheses that are not shown to hold."""
+        """The hypotheses that are not shown to hold."""
         return [name for name, slack in self.slack.items() if slack is None]
 
     @property
     def refutes(self) -> bool:
-        """Every hypothesis holds and left > right, both proven."""
+        """Whether every hypothesis holds and left > right, both proven."""
         return not self.failing and bool(self.left > self.right)
 
     def to_json(self, literal: ReadingJudgement | None = None) -> dict[str, Any]:
-        """Plain data; how things were checked only where it differs from the literal reading."""
+        """Return plain data; how things were checked only where it differs from the literal reading."""
         differs = {
             name: check.how
             for name, check in self.checks.items()
@@ -135,13 +136,19 @@ class Judgement:
 
     @property
     def refutes(self) -> bool:
-        """Whether the claim falls under EVERY reading (charity). Only such a judgement makes a verdict ``refuted``;
-        one that falls under some readings is still an instance worth a file, which says ``"refutes": false``."""
+        """Whether the claim falls under EVERY reading (charity).
+
+        Only such a judgement makes a verdict ``refuted``. One that falls under some readings is still an instance worth
+        a file, which says ``"refutes": false``.
+        """
         return all(reading.refutes for reading in self.readings)
 
     def to_json(self) -> dict[str, Any]:
-        """The instance's file: what it is, every printed hypothesis with its slack and how it was checked, the readings
-        tried."""
+        """Return the content of the instance's file.
+
+        It has what the instance is, every printed hypothesis with its slack and how it was checked, and the readings
+        tried.
+        """
         statement, literal = self.statement, self.readings[0]
         literal_json = literal.to_json()
         bearer = self.instance.point.bearer
@@ -182,11 +189,10 @@ def _shown(chosen: Any) -> str:
 
 
 def judge(instance: Instance, follow: bool = True, statement: Claim | None = None) -> Judgement:
-    """The instance under every reading of its claim, or of ``statement`` instead: someone's own claim, or a changed
-    copy of one.
+    """Judge the instance under every reading of its claim.
 
-    Unless ``follow``, deterministic runs are enclosed without following them round by round: quicker, and proves no
-    more.
+    With ``statement`` it is judged against that instead: someone's own claim, or a changed copy of one. Unless
+    ``follow``, deterministic runs are enclosed without following them round by round: quicker, and proves no more.
 
     Raises:
         ValueError: it is no instance of the claim, or the claim uses what such an instance does not have.
@@ -210,7 +216,7 @@ def judge(instance: Instance, follow: bool = True, statement: Claim | None = Non
 
 
 def _assumed(statement: Claim, instance: Instance, examined: Examined) -> dict[str, Checked]:
-    """By assumption: how it was checked. What the point does not check is not met."""
+    """Check each assumption. One that the point does not check is not met."""
     point = instance.point
 
     def check(kind: str) -> Checked:

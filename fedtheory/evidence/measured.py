@@ -25,7 +25,7 @@ from ..subjects.quadratic_candidates import EVERYONE, bound_counts
 CONFIDENCE = 0.99
 
 SHOWN = ("snapshot_probability", "client_round_probability", "local_lr", "server_lr")
-"""What is said of the algorithm."""
+"""Quantities of the algorithm that a measurement reports."""
 
 
 COUNTS = ("cohort", "arbitrary_cohort", "local_steps")
@@ -33,7 +33,7 @@ COUNTS = ("cohort", "arbitrary_cohort", "local_steps")
 
 @dataclass(frozen=True)
 class RealData:
-    """How a claim is measured on a data set.
+    """Parameters of a measurement of a claim on a data set.
 
     Attributes:
         dataset, clients, alpha, l2: the federation: a balanced Dirichlet(alpha) split of the labels, and the ridge.
@@ -64,7 +64,7 @@ FASHION_MNIST = RealData("fashion-mnist", 100, 0.3, 0.3, 0.1, 5, 5, 1, 25, 3, pr
 
 @cache
 def federation(plan: RealData) -> Logistic:
-    """The plan's federation; the split depends on the plan alone."""
+    """Make the plan's federation; the split depends on the plan alone."""
     rows = data.load(plan.dataset).normalised()
     return Logistic.split(
         rows, clients=plan.clients, alpha=plan.alpha, l2=plan.l2, seed=0, gradient_noise=plan.gradient_noise
@@ -72,19 +72,23 @@ def federation(plan: RealData) -> Logistic:
 
 
 def measure(
-    ref: str, plan: RealData, seed: int = 0, progress: Callable[[int, int], None] | None = None
+    ref: str,
+    plan: RealData,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+    device: str = "cpu",
 ) -> dict[str, Any]:
     """A claim on real data: both sides after the plan's rounds, and the slack of every hypothesis (the smallest over
-    the replicas).
+    the replicas). What is published is of the CPU, so that is where it runs unless another device is asked for.
 
     Returns:
-        ``outcome``: ``holds`` (the left side's confidence interval reaches below the right side), ``exceeded`` (it
-        does not) or ``not applicable`` (a hypothesis fails on some replica), with the numbers behind it.
+        ``outcome``, with the numbers behind it: ``holds`` (the left side's confidence interval reaches below the right
+            side), ``exceeded`` (it does not) or ``not applicable`` (a hypothesis fails on some replica).
     """
     statement = find_claim(ref)
     setting = setting_on(statement, plan)
     watched = (statement.functional.observable, *["peaks"] * bool({*RUN_QUANTITIES} & {*statement.quantities}))
-    run = _run(plan, setting, watched, seed, progress)
+    run = _run(plan, setting, watched, seed, progress, device)
     bound = bound_on_run(statement, setting, run, plan.rounds)
     average = next(statement.readings()).get("average", AVERAGES[0])
     mean, low, high = (float(v[-1]) for v in run.interval(statement.functional, average, CONFIDENCE))
@@ -92,6 +96,7 @@ def measure(
     holds = "holds" if low <= right else "exceeded"
     return {
         "data": plan.dataset,
+        "device": run.where["device"],
         "clients": plan.clients,
         "rounds": plan.rounds,
         "replicas": plan.replicas,
@@ -111,11 +116,16 @@ _KNOWN: dict[tuple[Any, ...], Run] = {}
 
 
 def _run(
-    plan: RealData, setting: Setting, watched: tuple[str, ...], seed: int, progress: Callable[[int, int], None] | None
+    plan: RealData,
+    setting: Setting,
+    watched: tuple[str, ...],
+    seed: int,
+    progress: Callable[[int, int], None] | None,
+    device: str = "cpu",
 ) -> Run:
     """The run of a setting as the plan has it, made once: editions of a claim may ask for one run."""
     start = None if setting.start is None else np.asarray(setting.start, dtype=float).tobytes()
-    asked = (setting.federation, setting.algorithm, setting.participation, start, plan, watched, seed)
+    asked = (setting.federation, setting.algorithm, setting.participation, start, plan, watched, seed, device)
     if asked not in _KNOWN:
         _KNOWN[asked] = setting.simulate(
             replicas=plan.replicas,
@@ -124,19 +134,23 @@ def _run(
             progress=progress,
             observers=list(watched),
             dtype=plan.precision,
+            device=device,
         )
     return _KNOWN[asked]
 
 
 def bound_on_run(statement: Claim, setting: Setting, run: Run, rounds: int) -> Bound:
-    """The claim with the run quantities that each replica really had."""
+    """Evaluate the claim with the run quantities that each replica really had."""
     overrides: dict[str, Any] = {name: run.peaks[name] for name in RUN_QUANTITIES if name in statement.quantities}
     return statement.at(setting, rounds=rounds, **overrides)
 
 
 def setting_on(statement: Claim, plan: RealData) -> Setting:
-    """A setting on the plan's federation that meets the claim's hypotheses, as far as these can be told beforehand. Its
-    cohorts and local steps are those that the claim binds, else the plan's."""
+    """Make a setting on the plan's federation that meets the claim's hypotheses, as far as these can be told
+    beforehand.
+
+    Its cohorts and local steps are those that the claim binds, else the plan's.
+    """
     space, known = subject_of(statement).space(statement), federation(plan)
     counts = {name: getattr(plan, name) for name in COUNTS} | bound_counts(statement, *COUNTS)
     everyone = {name: known.clients for name, count in counts.items() if count == EVERYONE}

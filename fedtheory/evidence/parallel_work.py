@@ -12,7 +12,7 @@ from multiprocessing import get_all_start_methods, get_context
 from multiprocessing.context import BaseContext
 from typing import Any
 
-from ..process_workers import end_with_parent
+from ..process_workers import check_main_guard, end_with_parent
 
 Tasks = Mapping[str, Callable[[], Any]]
 Finish = Callable[[str, Any], None]
@@ -27,7 +27,7 @@ def run_all(
     together: Mapping[str, str] | None = None,
     imports: tuple[str, ...] = (),
 ) -> dict[str, Any]:
-    """The result of every task, by its name.
+    """Run independent tasks on all cores, and return the result of every one, by its name.
 
     Each worker process runs one task at a time on one thread: on small tensors, threads that wait for one another
     cost more than they bring. Tasks must be picklable (``functools.partial`` of module-level functions) and are
@@ -72,13 +72,17 @@ def run_all(
 
 def _worker(imports: tuple[str, ...]) -> ProcessPoolExecutor:
     """One process, which is told task by task what to do."""
+    check_main_guard("workers")
     return ProcessPoolExecutor(1, mp_context=_context(imports), initializer=_prepare)
 
 
 @functools.cache
 def _context(imports: tuple[str, ...]) -> BaseContext:
-    """How processes start: as forks of one that has imported what all need and does nothing else, where there is such
-    a thing; never as forks of this one, which may have threads."""
+    """Choose the way in which processes start.
+
+    They are forks of one that has imported what all need and does nothing else, where there is such a thing. They are
+    never forks of this one, which may have threads.
+    """
     if "forkserver" not in get_all_start_methods():
         return get_context("spawn")
     context = get_context("forkserver")
@@ -87,7 +91,7 @@ def _context(imports: tuple[str, ...]) -> BaseContext:
 
 
 class Queue:
-    """Tasks that wait, in order.
+    """Queue of tasks that wait, in order.
 
     >>> queue = Queue(["a1", "a2", "b", "c"], {"a1": "a", "a2": "a"})
     >>> queue.next(0), queue.next(1), queue.next(1), queue.next(0), queue.next(0)
@@ -100,7 +104,7 @@ class Queue:
         self.last: dict[int, str] = {}  # by worker, what its last task shares
 
     def next(self, worker: int) -> str | None:
-        """The task that a worker starts now; ``None`` where none is left."""
+        """Take the task that a worker starts now; ``None`` where none is left."""
         if not self.waiting:
             return None
         same = (name for name in self.waiting if name in self.together and self._shared(name) == self.last.get(worker))
@@ -147,7 +151,7 @@ def _drain(executor: Executor, tasks: Tasks, finish: Finish) -> None:
 
 
 def _prepare() -> None:
-    """What a worker does first."""
+    """Prepare a worker."""
     end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # its parent says that the work was interrupted
     import torch

@@ -1,4 +1,4 @@
-"""The referee: anyone's theorems, stated in a Python file or a folder, get the treatment of the built-in ones."""
+"""Referee of anyone's theorems: stated in a Python file or a folder, they get the treatment of the built-in ones."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from ..arguments import check_kind
 from ..claims.statement import Claim
 from ..files import check_target, json_text, write_beside
+from ..markdown import cell
 from ..papers import added, explained, papers
 from ..papers import load as load_paper
 from ..papers.dispatch import algorithm_of, subject_of
@@ -31,12 +34,12 @@ Tell = Callable[[str, int, int], None] | None
 
 
 class RefereeError(ValueError):
-    """A file that states no theorem that can be examined; nothing is decided about it."""
+    """Error where a file states no theorem that can be examined; nothing is decided about it."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What the referee found about a claim.
+    """Findings of the referee about a claim.
 
     Attributes:
         claim: its ref. title: one line.
@@ -62,7 +65,7 @@ class Report:
     chain: dict[str, Any] | None = None
 
     def data(self) -> dict[str, Any]:
-        """The report as plain data."""
+        """Return the report as plain data."""
         return {
             "claim": self.claim,
             "title": self.title,
@@ -76,16 +79,16 @@ class Report:
         }
 
     def markdown(self) -> str:
-        """The report as Markdown."""
+        """Return the report as Markdown."""
         found = self.search
-        lines = [f"# {self.claim}: {self.title}", "", f"**{self.state}**: {STATES[self.state]}", ""]
+        lines = [f"# {cell(self.claim)}: {cell(self.title)}", "", f"**{self.state}**: {STATES[self.state]}", ""]
         lines += [
             f"Searched: {found['searched']}. {found['candidates']} settings, of which {found['admissible']} meet "
             f"every hypothesis; largest left / right {found['largest_ratio']:.6g}.",
             "",
             f"Not searched: {found['left_out']}.",
             "",
-            f"Proof: {self.proof}.",
+            f"Proof: {cell(self.proof)}.",
             "",
         ]
         lines += table(self.rows) if self.rows else ["No finding."]
@@ -122,18 +125,21 @@ class Report:
 
 
 CLIMBS, DRAWN_FOR_A_CLIMB = 12, 30
-"""A search climbs from so many candidates, at most; a short one from fewer."""
+"""Largest number of candidates from which a search climbs, and number of those drawn for each."""
 
 JUDGED = ("schema", "fedtheory", "functional", "chosen", "hypotheses", "left", "right", "ratio", "refutes", "readings")
-"""What an instance's file says besides what the instance is."""
+"""Entries of an instance's file that hold the judgement, and not the instance."""
 
 SUFFIXES = (".md", ".json")
-"""What a report can be written as."""
+"""Formats in which a report can be written."""
 
 
 def save(reports: Sequence[Report], path: str | Path) -> Path:
-    """Write reports, as the path's suffix says: ``.json`` (a list of them) or ``.md``; and beside them each refuting
-    instance in a file that can be replayed. Each file is there whole or not at all."""
+    """Write reports in the format of the path's suffix, ``.json`` (a list of them) or ``.md``.
+
+    Beside them, each refuting instance is written in a file that can be replayed. Each file is there whole or not at
+    all.
+    """
     path = check_target(path, *SUFFIXES)
     texts = {
         ".json": lambda: json_text([report.data() for report in reports], indent=1) + "\n",
@@ -168,12 +174,15 @@ STATES = {
     "untested": "no setting that was looked at meets every hypothesis, so nothing is said for or against it",
     "survived": "nothing was found against it, which is no proof",
 }
-"""What a report's state means."""
+"""Meanings of a report's states."""
 
 
 def status(reports: Iterable[Report]) -> int:
-    """0 if every claim is proved, has its steps decided or survived, 1 if one is refuted (with a proof or without),
-    contradictory or needs what it does not assume, else 2: one is not judged."""
+    """Return the exit status of some reports.
+
+    It is 0 if every claim is proved, has its steps decided or survived. It is 1 if one is refuted (with a proof or
+    without), contradictory or needs what it does not assume. Else it is 2: one is not judged.
+    """
     states = {report.state for report in reports}
     if states & {PROVED_AND_REFUTED, "refuted", "contradictory", "needs"}:
         return 1
@@ -181,18 +190,13 @@ def status(reports: Iterable[Report]) -> int:
 
 
 def table(rows: Sequence[Row]) -> list[str]:
-    """Findings as a Markdown table."""
+    """Write findings as a Markdown table."""
     lines = ["| claim | where | finding | found by |", "| --- | --- | --- | --- |"]
-    return lines + [f"| {row.claim} | {cell(row.where)} | {cell(row.what)} | {row.check} |" for row in rows]
-
-
-def cell(text: str) -> str:
-    """Text that does not break a Markdown table."""
-    return text.replace("|", "\\|").replace("\n", " ")
+    return lines + [f"| {cell(row.claim)} | {cell(row.where)} | {cell(row.what)} | {cell(row.check)} |" for row in rows]
 
 
 def load(path: str | Path) -> Paper:
-    """The paper of a Python file or folder. IT IS EXECUTED: see ``papers.load``.
+    """Load the paper of a Python file or folder. IT IS EXECUTED: see ``papers.load``.
 
     Raises:
         RefereeError: it fails, or states nothing; it is said where.
@@ -221,6 +225,7 @@ def referee(
         RefereeError: it states nothing, another paper has its name, a claim names an algorithm that nobody knows, or
             what the file computes fails; it is said where.
     """
+    check_kind("path", path, (str, PathLike), "a file with a paper in it")
     path = Path(path)
     paper = load(path)
     try:
@@ -263,14 +268,15 @@ def _examined(claim: Claim, path: Path, seed: int, candidates: int, progress: Te
 
 
 def examine(claim: Claim, seed: int = 0, candidates: int = 1500, progress: Tell = None) -> Report:
-    """Everything that can be checked about a claim: its proof, which is tried first, units, contradictory hypotheses, a
-    search for a counterexample that is then confirmed exactly, and how far each constant is from the smallest that
-    survives.
+    """Check everything that can be checked about a claim.
+
+    These are its proof, which is tried first, units, contradictory hypotheses, a search for a counterexample that is
+    then confirmed exactly, and how far each constant is from the smallest that survives.
 
     The search draws so many ``candidates``, and climbs from one in ``DRAWN_FOR_A_CLIMB`` of them, at most ``CLIMBS``.
-    Its proof is a chain from what the derivations of all papers show; where none proves it, what is open is told of the
-    derivations of its own paper, or else of that paper's steps one by one. Its own paper is the one among
-    ``papers()`` that has its name.
+    Its proof is a chain from what the derivations of all papers show. Where none proves it, what is open is told of the
+    derivations of its own paper, or else of that paper's steps one by one. Its own paper is the one among ``papers()``
+    that has its name.
     """
     tell = progress or (lambda label, done, total: None)
     tell(f"{claim.ref}: proof", 0, 1)
@@ -330,7 +336,7 @@ def _attempt(claim: Claim) -> Chain | None:
 
 
 def _proof_text(attempt: Chain | None) -> str:
-    """By what a claim is proved; or how far the derivation comes that was tried first."""
+    """Name the derivation that proves a claim, or say how far the one comes that was tried first."""
     if attempt is None or attempt.derivation is None:
         return "no derivation of any paper is about this left side of this algorithm's runs"
     name, first = attempt.derivation.name, attempt.first_open

@@ -1,4 +1,4 @@
-"""From a lead to an instance with short numbers that refutes a claim under every reading."""
+"""The way from a lead to an instance with short numbers that refutes a claim under every reading."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from itertools import islice
 
 import numpy as np
 
+from ..arguments import check_kind
 from ..claims.statement import Claim
 from ..papers import claim as find_claim
 from ..papers.dispatch import subject_of
@@ -19,24 +20,27 @@ from .search import SearchReport, merged, search, search_beside
 from .worst_case_leads import refuted_from_leads
 
 FEWER = (2, 4, 9)
-"""The same of finds other than the best."""
+"""Significant digits to which the numbers of finds other than the best are rounded."""
 
 TRIED = 5
-"""Points at which a claim falls in floating point that are judged exactly, at most, for each kind of assumption."""
+"""Largest number of points, at which a claim falls in floating point, that are judged exactly for a kind of
+assumption."""
 
 
 def refute(
     statement: Claim | str, seed: int = 0, progress: Callable[[int, int], None] | None = None
 ) -> Judgement | SearchReport:
-    """Search for a counterexample; a judgement that refutes the claim under every reading, or what was searched. Where
-    the search confirms none, the one that the claim's paper constructs is judged, then what a worst case above the
-    bound leads to; and where nothing that meets every usual assumption is found, runs that violate what the claim does
+    """Search for a counterexample; return a judgement that refutes the claim under every reading, or what was searched.
+
+    Where the search confirms none, the one that the claim's paper constructs is judged, then what a worst case above
+    the bound leads to. Where nothing that meets every usual assumption is found, runs that violate what the claim does
     not assume are looked at: the instance says what it violates.
 
     >>> import fedtheory as ft
     >>> ft.refute("fast.thm1@main").refutes  # doctest: +SKIP
     True
     """
+    check_kind("statement", statement, (str, Claim), "a claim, or its name")
     statement = find_claim(statement) if isinstance(statement, str) else statement
     report = search(statement, seed=seed, progress=progress)
     judgement = charitable_instance(statement, seed=seed) if report.lead else None
@@ -55,8 +59,10 @@ def refute(
 
 
 def followed_up(statement: Claim, report: SearchReport, space: Space | None = None) -> tuple[Judgement | None, str]:
-    """The first of the leads of a search, in ``space``, that an exact point confirms, judged; where there is none, why
-    the best one is not confirmed."""
+    """Judge the first of the leads of a search, in ``space``, that an exact point confirms.
+
+    Where there is none, say why the best one is not confirmed.
+    """
     reasons = []
     for place, found in enumerate(report.leads):
         judgement, why = confirmed(statement, found, space, FEWER if place else DIGITS)
@@ -67,8 +73,13 @@ def followed_up(statement: Claim, report: SearchReport, space: Space | None = No
 
 
 def search_further(statement: Claim, report: SearchReport, seed: int = 0) -> tuple[SearchReport, Judgement | None, str]:
-    """Where a search found nothing that an exact point confirms: what it and that of ``Space.beside`` looked at and
-    found, and a judgement that refutes the claim, or why a lead of the latter is not confirmed."""
+    """Search ``Space.beside``, for a claim of which no exact point confirms a find.
+
+    Returns:
+        The report on both searches, a judgement that refutes the claim or ``None``, and, where a lead of the second
+            search
+        is not confirmed, the reason.
+    """
     space = subject_of(statement).space(statement).beside
     if space is None:
         return report, None, ""
@@ -77,10 +88,10 @@ def search_further(statement: Claim, report: SearchReport, seed: int = 0) -> tup
 
 
 def charitable_instance(statement: Claim, seed: int = 0, starts: int = 40, steps: int = 50) -> Judgement | None:
-    """An instance of the family that the claim's space knows, refuting the claim under every reading, with numbers as
-    short as they go; ``None`` if there is no family, or hill climbing from so many ``starts`` did not find one.
+    """Find an instance, of the family that the claim's space knows, which refutes the claim under every reading.
 
-    The score climbed is the number of readings under which the claim falls, then left / right.
+    Its numbers are as short as they go. It is ``None`` if there is no family, or hill climbing from so many ``starts``
+    did not find one. The score climbed is the number of readings under which the claim falls, then left / right.
     """
     space, rng = subject_of(statement).space(statement), np.random.default_rng(seed)
     for _ in range(starts):
@@ -99,9 +110,11 @@ def charitable_instance(statement: Claim, seed: int = 0, starts: int = 40, steps
 def falls_without(
     statement: Claim, kinds: Iterable[str] = tuple(VIOLATIONS), partly: bool = False
 ) -> dict[str, Judgement]:
-    """By kind of assumption, among ``kinds``, that the claim does not make: an instance that violates it and refutes
-    the claim under every reading; ``partly``: where there is none, under as many as are found by looking at one option
-    after another. Kinds for which none is found are left out.
+    """Find instances that refute a claim by violating an assumption which it does not make, one for each kind in
+    ``kinds``.
+
+    An instance refutes the claim under every reading. With ``partly``, where there is none, it does so under as many
+    readings as are found by looking at one option after another. Kinds for which none is found are left out.
 
     >>> from fedtheory.papers import claim
     >>> found = falls_without(claim("fast.eq29"))
@@ -130,7 +143,7 @@ def _violating(statement: Claim, read: Claim, kind: str) -> Iterator[Judgement]:
 
 
 def _falling(judgement: Judgement) -> int:
-    """Under how many readings."""
+    """Count the readings under which the claim falls."""
     return sum(reading.refutes for reading in judgement.readings)
 
 
@@ -150,7 +163,7 @@ def _score(judgement: Judgement) -> tuple[int, float]:
 
 
 def shrunk(judgement: Judgement) -> Judgement:
-    """Shorter numbers, one change at a time, as long as every reading still falls by ``MARGIN``."""
+    """Shorten the numbers of an instance, one change at a time, as long as every reading still falls by ``MARGIN``."""
     current, changed = judgement, True
     while changed:
         changed = False

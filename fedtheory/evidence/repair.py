@@ -1,4 +1,4 @@
-"""What would repair a claim that falls, and how loose one is that does not: the weakest constants that survive.
+"""Repairs of a claim that falls, and looseness of one that does not: the weakest constants that survive.
 
 Each repair puts one constant c into the claim: a factor of a term, of the right side or of a step cap, a floor, a bound
 on the start. At every admissible setting tried, at every horizon, the smallest c follows in closed form; a climb then
@@ -45,16 +45,18 @@ from .search import SEEN
 from .units_check import check_units
 
 DECADES = 2
-"""So many tenths of its step size a setting is followed, and so many tenfold horizons, to see whether the constant that
-it asks for stays bounded."""
+"""Number of tenfold reductions of the step size over which a setting is followed.
+
+Horizons grow a hundredfold with each. They show whether the constant that the setting asks for stays bounded.
+"""
 
 CLIMB = 60
-"""Steps of the climb from the setting that asks for most."""
+"""Number of steps of the climb from the setting that asks for most."""
 
 LEAD = "a lead, not a proof"
 
 UPPER = ("cap", "start")
-"""Repairs whose constant is an upper limit: something falls at it, and nothing was seen to fall below it."""
+"""Repairs whose constant is an upper limit: the claim was seen to fall at it, and nowhere below."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ class Repair:
 
     @property
     def sentence(self) -> str:
-        """The result in one sentence, which says how far it goes."""
+        """Write the result in one sentence, which says how far it goes."""
         units = "" if self.homogeneous else "; its units do not match"
         tried = f"{self.admissible} admissible settings of {self.settings}"
         if not self.admissible:
@@ -111,7 +113,7 @@ class Repair:
 
     @property
     def _asked(self) -> str:
-        """What c would have to be at the worst setting, and from there on."""
+        """Write the constant c that the worst setting asks for, and those on the way to smaller steps."""
         if any(math.isinf(need) for *_, need in self.growth):
             return "infinite, as what it multiplies is 0 there"
         needs = [need for *_, need in self.growth]
@@ -127,8 +129,9 @@ Need = Callable[[Rows], np.ndarray]
 
 
 def repairs(claim: Claim, settings: Sequence[Setting] | None = None, seed: int = 0) -> tuple[Repair, ...]:
-    """The standard repairs of a claim about runs, each with its weakest surviving constant; () for other claims and
-    for those that choose their step size.
+    """Try the standard repairs of a claim about runs; each comes with its weakest surviving constant.
+
+    () for other claims and for those that choose their step size.
 
     Args:
         settings: what to try; by default those of the published instance and of a search, and structured families.
@@ -157,7 +160,7 @@ def repairs(claim: Claim, settings: Sequence[Setting] | None = None, seed: int =
 
 
 def tight_constant(claim: Claim, term: str, settings: Sequence[Setting] | None = None, seed: int = 0) -> Repair:
-    """The smallest factor c of one term, the others kept, with which the claim survives every setting tried:
+    """Compute the smallest factor c of one term, the others kept, with which the claim survives every setting tried:
 
         max over settings and rounds of (left - the other terms) / term,
 

@@ -1,4 +1,4 @@
-"""Recorded instances, judged afresh: does a file say what its numbers say?"""
+"""Replay of recorded instances, judged afresh: a file has to say what its numbers say."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ class ReplayError(ValueError):
 
 def replay(data: dict[str, Any], statement: Claim | None = None) -> Judgement:
     """Judge a recorded instance afresh, of its claim or of ``statement`` instead, and compare everything that the file
-    states: all of what comes of it, or nothing but the instance and what it violates. It may fall under some readings
-    only: its ``refutes`` says whether it falls under all.
+    states.
+
+    A file states all of what comes of it, or nothing but the instance and what it violates. It may fall under some
+    readings only: its ``refutes`` says whether it falls under all.
 
     Raises:
         ReplayError: under every reading a hypothesis fails or the bound is not exceeded (it is said how under the

@@ -1,4 +1,4 @@
-"""Results kept by their content: what was asked, of which claim, by which code."""
+"""Cache of results by their content: what was asked, of which claim, by which code."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from ..files import write_beside
+from ..files import read_file, write_beside
 
 LIBRARIES = ("numpy", "scipy", "sympy", "torch", "python-flint", "z3-solver", "scikit-learn")
-"""A result may depend on these; another version of one asks again."""
+"""Libraries on which a result may depend; another version of one asks again."""
 
 
 @functools.cache
 def code_fingerprint() -> str:
-    """A hash of this package's source and of the versions of the libraries that results depend on."""
+    """Hash this package's source and the versions of the libraries that results depend on."""
     content = hashlib.sha256()
     package = Path(__file__).parent.parent
     for path in sorted(package.rglob("*.py")):
@@ -51,9 +51,10 @@ class Cache:
         self.folder = folder
 
     def get(self, key: str) -> Any | None:
-        """What was stored under the key by this code; ``None`` if nothing was, or if the file cannot be read."""
+        """Return the result that this code stored under the key; ``None`` if there is none, or if the file cannot be
+        read."""
         try:
-            stored = json.loads(self._path(key).read_text(encoding="utf-8"))
+            stored = json.loads(read_file(self._path(key)))
         except (OSError, ValueError, RecursionError):
             return None
         return stored["result"] if isinstance(stored, dict) and stored.get("key") == key else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,11 @@ SCHEMA = 3
 
 
 def to_json(verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """The scorecard as plain data (schema: docs/scorecard.md), its numbers to six digits. Tightness is the published
-    one: what it takes is a solver, and not the evidence."""
-    from ..tightness.scorecard_column import published_column  # needs torch
+    """Return the scorecard as plain data (schema: docs/scorecard.md), its numbers to six digits.
+
+    Tightness is the published one: it depends on a solver, and not on the evidence.
+    """
+    from ..tightness.scorecard_column import published_column  # lazily: it loads the engine
 
     rows = []
     for verdict in verdicts:
@@ -39,7 +41,7 @@ def to_json(verdicts: Sequence[Verdict]) -> dict[str, Any]:
 
 
 def published_rows() -> dict[str, dict[str, Any]]:
-    """The published scorecard's rows by ref.
+    """Return the published scorecard's rows by ref.
 
     >>> published_rows()["fast.thm1@main"]["verdict"]
     'refuted'
@@ -57,7 +59,8 @@ def _rounded(value: Any) -> Any:
 
 
 def differences(scorecard: dict[str, Any], published: dict[str, Any]) -> list[str]:
-    """Where the verdicts differ from the published ones, one line each.
+    """Where the verdicts differ from the published ones, one line each, with the devices on which the two were measured
+    if these are others.
 
     >>> row = {"id": "a.thm1", "edition": "main", "verdict": "holds", "instance": None}
     >>> differences({"rows": [row]}, {"rows": [row | {"verdict": "refuted"}]})
@@ -69,11 +72,19 @@ def differences(scorecard: dict[str, Any], published: dict[str, Any]) -> list[st
         for key in ("verdict", "instance"):
             here, there = (card[ref][key] if ref in card else "absent" for card in (found, known))
             if here != there:
-                lines.append(f"{ref}: {key} is {here}, published is {there}")
+                mine, theirs = (_devices(card.get(ref, {})) for card in (found, known))
+                others = f" (measured on {mine}, published on {theirs})" * bool(mine and theirs and mine != theirs)
+                lines.append(f"{ref}: {key} is {here}, published is {there}{others}")
     return lines
 
 
+def _devices(row: Mapping[str, Any]) -> str:
+    """Where a row's claim was measured, if it was; rows that do not say it are of a CPU."""
+    measured = row.get("evidence", {}).get("measured", [])
+    return ", ".join(dict.fromkeys(each.get("device", "cpu") for each in measured))
+
+
 def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Indented JSON, whole or not at all."""
+    """Write indented JSON, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_beside(path, (json_text(content, indent=1) + "\n").encode())

@@ -18,20 +18,23 @@ from ..subjects.lead import Found, worst
 from ..subjects.protocol import Space
 
 ROUNDING = 1e-6
-"""A ratio above 1 by less is no lead: float64 recursions lose up to R K 2^-52 of a contraction over R rounds of K steps
-so small that 1 - local_lr * curvature rounds to 1, which is 2e-7 at R = 10^8 and K = 10."""
+"""Excess of a ratio over 1 up to which it is no lead.
+
+Float64 recursions lose up to R K 2^-52 of a contraction over R rounds of K steps so small that 1 - local_lr * curvature
+rounds to 1, which is 2e-7 at R = 10^8 and K = 10.
+"""
 
 
 LEADS = 4
-"""Finds besides the best one that are followed up, of as many families as there are."""
+"""Number of finds besides the best one that are followed up, of as many families as there are."""
 
 SEEN = 0.01
-"""A term is seen where it makes up so much of a right side: without it the claim would be another one there."""
+"""Share of a right side from which on a term is seen: without it the claim would be another one there."""
 
 
 @dataclass(frozen=True)
 class SearchReport:
-    """What was searched, and the largest left / right seen.
+    """Extent of a search, and the largest left / right seen.
 
     Attributes:
         candidates: how many points were looked at.
@@ -67,7 +70,7 @@ class SearchReport:
 
     @property
     def lead(self) -> Found | None:
-        """The best one, if it exceeds the bound by more than rounding may."""
+        """The best find, if it exceeds the bound by more than rounding may."""
         return self.best if self.best is not None and self.best.ratio > 1 + ROUNDING else None
 
 
@@ -79,7 +82,8 @@ def search(
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> SearchReport:
-    """Some structured candidates, random ones, then hill climbing from the ``climbs`` best ones.
+    """Search for a counterexample: structured candidates, random ones, then hill climbing from the ``climbs`` best
+    ones.
 
     What is drawn depends on what the claim speaks of (``subjects``): runs and single rounds of small quadratic
     federations, whose left sides are exact (moment recursions) with horizons up to 10^8 rounds; quadratic functions at
@@ -101,16 +105,17 @@ def search(
 
 
 BESIDE = (120, 3, 12)
-"""So many candidates, climbs and steps of each are looked at where a claim is searched as well."""
+"""Numbers of candidates, of climbs, and of steps of each climb, where a claim is searched in ``Space.beside`` as
+well."""
 
 
 def search_beside(space: Space, statement: Claim, seed: int = 0) -> SearchReport:
-    """A shorter search of ``Space.beside``, by draws of its own."""
+    """Search ``Space.beside`` shortly, by draws of its own."""
     return search_in(space, statement, *BESIDE, seed=seed)
 
 
 def merged(one: SearchReport, other: SearchReport) -> SearchReport:
-    """What both looked at and found."""
+    """Merge two reports into one on both searches."""
     shares = {name: max(share, other.shares.get(name, 0.0)) for name, share in one.shares.items()}
     best, late = (worst(filter(None, pair)) for pair in ((one.best, other.best), (one.best_late, other.best_late)))
     searched, left_out = f"{one.searched}; {other.searched}", f"{one.left_out}; {other.left_out}"
@@ -136,7 +141,7 @@ def search_in(
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> SearchReport:
-    """The search of one space; see ``search``."""
+    """Search one space; see ``search``."""
     rng = np.random.default_rng(seed)
     tracker = _Tracker(statement, space, candidates + 2 * climbs * steps, progress)
     pool = islice(chain(space.structured(), (space.draw(rng) for _ in range(candidates))), candidates)
@@ -173,8 +178,10 @@ def search_in(
 
 
 def ranked(space: Space, finds: Iterable[Found]) -> Iterator[Found]:
-    """Finds by their ratios, the largest first; of those that exceed the bound by what is certain of their left sides,
-    which is looked at as they come: one that falls behind waits for its turn.
+    """Sort finds by their ratios, the largest first.
+
+    Those that exceed the bound are ranked by what is certain of their left sides, which is looked at as they come: one
+    that falls behind waits for its turn.
 
     >>> from dataclasses import replace
     >>> class Doubting(Space):
@@ -197,7 +204,7 @@ def ranked(space: Space, finds: Iterable[Found]) -> Iterator[Found]:
 
 
 def _confirmed(space: Space, finds: Iterable[Found]) -> Iterator[Found]:
-    """Of the finds, in their order, those that are certain to exceed the bound by more than rounding may."""
+    """Keep the finds, in their order, that are certain to exceed the bound by more than rounding may."""
     return (found for found in map(space.certain, finds) if found.ratio > 1 + ROUNDING)
 
 
@@ -214,6 +221,7 @@ def _diverse(finds: Sequence[Found], count: int) -> list[Found]:
 
 
 def names_in(term: Term) -> set[str]:
+    """Return the names of the quantities in a term."""
     return {used.name for used in term.expression.free_symbols}
 
 

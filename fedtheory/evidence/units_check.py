@@ -22,7 +22,7 @@ from ..quantities import DIMENSIONLESS, QUANTITIES, Units
 
 
 class UnitsError(ValueError):
-    """An expression whose parts do not have the same units."""
+    """Error where the parts of an expression do not have the same units."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Finding:
 
 
 def units_of(expression: sympy.Expr) -> Units:
-    """The units of an expression over the vocabulary's symbols.
+    """Return the units of an expression over the vocabulary's symbols.
 
     Raises:
         UnitsError: a sum, minimum, exponent or exponential mixes units.
@@ -62,8 +62,9 @@ def units_of(expression: sympy.Expr) -> Units:
 
 
 def check_units(claim: Claim) -> tuple[Finding, ...]:
-    """Every place of ``claim`` that is not homogeneous; empty for a homogeneous claim. Printed rates are not looked
-    at: the constants that an O(.) hides may have units.
+    """List every place of ``claim`` that is not homogeneous; empty for a homogeneous claim.
+
+    Printed rates are not looked at: the constants that an O(.) hides may have units.
 
     >>> from fedtheory.papers import claim
     >>> [finding.where for finding in check_units(claim("fast.thm2@main"))]
@@ -117,13 +118,12 @@ def _expect(expression: sympy.Expr, units: Units) -> None:
 
 
 def scaling_defect(claim: Claim, seed: int = 0, points: int = 60) -> dict[str, float]:
-    """The units check by numbers: how far each term, choice and hypothesis moves under random changes of units.
+    """Check units by numbers: how far does each term, choice and hypothesis move under random changes of units?
 
-    At random points, every quantity is multiplied by c^a s^b, (a, b) its powers of F and x; a homogeneous term is
-    then multiplied by the power that the left side's units say (a choice: its quantity's), and both sides of a
-    homogeneous relation by the same factor. Returned is, by name, the largest relative difference over the points
-    (several, so that every branch of a minimum is met). A second route to ``check_units``, which shares no code with
-    it.
+    At random points, every quantity is multiplied by c^a s^b, (a, b) its powers of F and x. A homogeneous term is then
+    multiplied by the power that the left side's units say (a choice: its quantity's), and both sides of a homogeneous
+    relation by the same factor. Returned is, by name, the largest relative difference over the points (several, so that
+    every branch of a minimum is met). A second route to ``check_units``, which shares no code with it.
     """
     draw = random.Random(seed)
     defects: dict[str, float] = {}

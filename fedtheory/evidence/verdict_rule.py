@@ -1,4 +1,4 @@
-"""The rule that turns evidence into one word."""
+"""Rule that turns evidence into one word."""
 
 from __future__ import annotations
 
@@ -15,21 +15,31 @@ if TYPE_CHECKING:
 
 
 PROVED_AND_REFUTED = "proved and refuted"
-"""What a claim is called of which there are a complete proof and an exact instance against it: an error of this
-program, or of a file that is examined, of which both are shown."""
+"""Verdict on a claim that has a complete proof and an exact instance against it.
+
+That is an error of this program, or of a file that is examined; both are shown.
+"""
 
 
 def overall(evidence: dict[str, Any]) -> tuple[str, str]:
-    """The verdict and one sentence of why, from a row's evidence (docs/scorecard.md).
+    """Decide the verdict from a row's evidence, and say why in one sentence (docs/scorecard.md).
 
-    An instance against what a complete proof shows is told with the proof (``proved and refuted``): one of the two is
-    wrong. Else a replayed refutation beats everything. A lead that no instance confirms (a ratio above 1 in the search,
-    a bound exceeded on data) leaves the claim ``not checked``, even with a proof: one of the two has to be wrong. Then
-    come contradictory hypotheses (``vacuous``), an instance that violates what the claim does not assume, by which it
-    falls under every reading (``needs``; a proof that takes an assumption which is not stated, without such an
-    instance, leaves the claim ``unproved``: one by which it falls under some readings is told), a search that met no
-    admissible setting (``untested``, even with a proof), a complete proof (``proved`` where nothing in it is declared
-    by hand, else ``steps decided``), a proof with an open step (``unproved``), and a survived search (``holds``).
+    The first that applies decides:
+
+    - ``proved and refuted``: an instance stands against what a complete proof shows. One of the two is wrong; both are
+      told.
+    - ``refuted``: an instance refutes the claim, replayed.
+    - ``not checked``: there is a lead that no instance confirms, even if there is a proof. A lead is a ratio above 1 in
+      the search, or a bound exceeded on data; it or the proof has to be wrong.
+    - ``vacuous``: the hypotheses contradict each other.
+    - ``needs``: an instance violates what the claim does not assume, and the claim falls by it under every reading. One
+      by which it falls under some readings is told only.
+    - ``unproved``: a proof takes an assumption which is not stated, and there is no such instance.
+    - ``untested``: a search met no admissible setting, even if there is a proof.
+    - ``proved``, or ``steps decided``: a proof is complete; the former where nothing in it is declared by hand.
+    - ``unproved``: a proof has an open step.
+    - ``holds``: the claim survived a search.
+    - ``not checked``: no search covers it.
     """
     proof, instance, found = evidence["proof"], evidence["exact"]["instance"], evidence["exact"]["search"]
     proved = proof is not None and proof["outcome"] == "proved"
@@ -79,8 +89,11 @@ def _against(evidence: Mapping[str, Any]) -> str:
 
 
 def complete_proof(judgement: Judgement) -> Chain | None:
-    """The complete proof of a claim, under a reading under which an instance refutes it; ``None`` if there is none, as
-    there should be. It is made anew, unless a published one is open."""
+    """Return the complete proof of a claim, under a reading under which an instance refutes it; ``None`` if there is
+    none.
+
+    There should be none. It is made anew, unless a published one is open.
+    """
     from ..papers.proofs import proof_of
     from ..papers.saved_certificates import published_outcome
 
@@ -90,7 +103,7 @@ def complete_proof(judgement: Judgement) -> Chain | None:
 
 
 def proved_and_refuted(proof: str, against: str) -> str:
-    """The sentence on a claim of which there are both."""
+    """Write the sentence on a claim that has both a complete proof and an instance against it."""
     return (
         f"There is a complete proof of it ({proof}), and an exact instance against it ({against}): one of the two is "
         "wrong, which is an error of this program or of what it was given."
@@ -98,17 +111,17 @@ def proved_and_refuted(proof: str, against: str) -> str:
 
 
 def covered(word: str, evidence: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The options under which a claim is proved, of each ambiguity of which its proof does not cover all."""
+    """Return the options under which a claim is proved, for each ambiguity that its proof does not cover in full."""
     return evidence["proof"]["readings"] if word in (PROVED, STEPS_DECIDED, "needs") and evidence.get("proof") else {}
 
 
 def _word(proof: Mapping[str, Any]) -> str:
-    """What a claim is called of whose proof every step is decided."""
+    """Return the verdict on a claim whose proof has every step decided."""
     return STEPS_DECIDED if proof["joints"] == DECLARED else PROVED
 
 
 def with_readings(row: dict[str, Any]) -> str:
-    """A row's verdict, with the readings that its proof covers where there are others.
+    """Write a row's verdict, with the readings that its proof covers where there are others.
 
     >>> with_readings({"verdict": "proved", "evidence": {"proof": {"readings": {"root": ["root of 30"]}}}})
     'proved (root: root of 30)'
@@ -126,7 +139,8 @@ def _refuted(instance: dict[str, Any]) -> str:
 
 
 def needed(word: str, evidence: dict[str, Any]) -> tuple[str, ...]:
-    """The kinds of assumption that a claim needs and does not make: those of its proof, else those of the instances."""
+    """Return the kinds of assumption that a claim needs and does not make: those of its proof, else those of the
+    instances."""
     if word != "needs":
         return ()
     fallen = [i["assumption"] for i in evidence["needs"] if not i.get("only_under")]

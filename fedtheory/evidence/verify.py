@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import check_has
 from ..claims.statement import Claim
 from ..moments.evaluators import Question
 from ..moments.evaluators import left as left_side
@@ -22,9 +23,11 @@ from .verdict import Verdict
 
 
 def verify(claim: str | Claim, setting: Setting | None = None, rounds: int = 10_000, **stated: Any) -> Verdict:
-    """The verdict on a claim (or on the one of that name): on one quadratic ``setting`` after 1 to ``rounds`` rounds,
-    where ``stated`` are quantities that no setting has; or, without a setting, in general (units, proof, recorded
-    instance, search, real data; see ``assess.assess``).
+    """Give the verdict on a claim (or on the one of that name).
+
+    With a quadratic ``setting``, it is on that after 1 to ``rounds`` rounds, where ``stated`` are quantities that no
+    setting has. Without a setting, it is general: units, proof, recorded instance, search, real data; see
+    ``assess.assess``.
 
     >>> import fedtheory as ft
     >>> fed = ft.federations.Quadratic.common_hessian(offsets=[1, -1])
@@ -32,6 +35,9 @@ def verify(claim: str | Claim, setting: Setting | None = None, rounds: int = 10_
     >>> ft.verify("fast.thm1@main", ft.Setting(fed, algorithm, ft.participation.Fixed([0]), start=1)).verdict
     'holds'
     """
+    check_has("claim", claim, ("partition",) if isinstance(claim, str) else ("ref", "at"), "a claim, or its name")
+    if setting is not None:
+        check_has("setting", setting, ("federation", "algorithm", "participation"), "a Setting")
     if setting is None:
         return assess(claim)
     statement = find_claim(claim) if isinstance(claim, str) else claim

@@ -1,4 +1,4 @@
-"""From a worst case above a claim's bound to an instance: what holds on quadratics only falls beyond them.
+"""The way from a worst case above a claim's bound to an instance: what holds on quadratics only falls beyond them.
 
 A semidefinite program says at which quantities a bound is exceeded, not by which simple functions. Where it is, a
 search starts there, from quadratics whose participants pull one way and from gradients with one kink at the optimum:
@@ -25,28 +25,32 @@ from .judge import Judgement, judge
 from .search import search_in
 
 SETTINGS = tuple({"clients": M, "local_steps": K} for M, K in ((4, 2), (4, 5), (100, 2), (100, 5), (4, 12)))
-"""At what a lead is looked for, beside the defaults."""
+"""Settings at which a lead is looked for, beside the defaults."""
 
 FLAT = {"clients": 1000, "local_steps": 12, "strong_convexity": Fraction(1, 100), "local_lr": Fraction(1, 100)}
-"""And where noise alone makes clients differ: what it lets them drift grows the most with local steps where curvature
-is small and steps are short."""
+"""A setting in which noise alone makes clients differ.
+
+The drift that noise allows grows the most with local steps where curvature is small and steps are short.
+"""
 
 SETTLED = 10**6
-"""Rounds after which errors have settled, where the claim is of any number."""
+"""Number of rounds after which errors have settled, for a claim on any number of them."""
 
 SEARCHED = (4, 25)
-"""Climbs and steps of each in a search from a lead's starts."""
+"""Numbers of climbs and of steps of each, in a search from a lead's starts."""
 
 SIZES = (1.0, 0.5, 0.2)
-"""Of the step size at the caps: nearer to 0 the noise averages out, and what is left is the drift."""
+"""Shares of the step size at the caps. Nearer to 0 the noise averages out, and only the drift is left."""
 
 LONGER = 8
-"""Times the lead's local steps, as often shorter, where noise drifts: kinks at one place need more of them than what a
-worst case does."""
+"""Factor by which local steps are more numerous than the lead's, and as much shorter, where noise drifts.
+
+Kinks at one place need more of them than a worst case does.
+"""
 
 
 def leads(statement: Claim) -> list[Tightness]:
-    """Where a worst case exceeds the claim's bound, the most exceeded first."""
+    """List the settings at which a worst case exceeds the claim's bound, the most exceeded first."""
     if of_gradients(statement) or of_one_round(statement):
         return []  # one round, or a few at the caps: far from where errors settle
     found: list[Tightness] = []
@@ -88,8 +92,10 @@ def _compared(statement: Claim, asked: Mapping[str, Any]) -> Tightness | None:
 
 
 def of_quadratics(statement: Claim, lead: Tightness) -> Judgement | None:
-    """The quadratics on a line, at the lead's quantities, whose participants all pull one way: judged, if they refute
-    the claim."""
+    """Judge the quadratics on a line, at the lead's quantities, whose participants all pull one way.
+
+    They are returned if they refute the claim.
+    """
     given = {n: v for n, v in (lead.values or {}).items() if n in own_quantities(statement) - {*statement.choices}}
     try:
         compared = comparison(statement, given)
@@ -105,8 +111,8 @@ def of_quadratics(statement: Claim, lead: Tightness) -> Judgement | None:
 
 
 def starts(statement: Claim, lead: Tightness) -> Iterator[KinkedCandidate]:
-    """Candidates at the lead's quantities, at the optimum, with a kink there; none where the claim's space has no such
-    runs."""
+    """Yield candidates at the lead's quantities, at the optimum, with a kink there; none if the claim's space has no
+    such runs."""
     values, wanted = lead.values or {}, getattr(subject_of(statement).space(statement), "demands", None)
     if wanted is None or not searched(wanted):
         return
@@ -153,7 +159,7 @@ class _From:
 
 
 def refuted_from_leads(statement: Claim, seed: int = 0) -> Judgement | None:
-    """An instance that refutes the claim under every reading, found from a lead; ``None`` if there is none.
+    """Find an instance, from a lead, that refutes the claim under every reading; ``None`` if there is none.
 
     >>> from fedtheory.papers import claim
     >>> refuted_from_leads(claim("fast.thm1@sharp")) is None  # nothing is sought of squared gradients

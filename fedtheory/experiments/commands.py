@@ -12,8 +12,9 @@ from typing import Any
 
 from ..files import json_text, locked, write_beside
 from ..quantities import nearest
+from ..seals import sealed
 from . import schema
-from .published import new_runs, read_kept
+from .published import check_alike, new_runs, read_kept
 from .results import digest, gathered, published, runs_of
 from .sweeps import MakeExecutor, Outcome, dask, perform_all, process_pool, search
 from .tracking import Tracker, tracker
@@ -22,7 +23,7 @@ from .work_units import Unit, finished, seconds, units_of
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How files are run.
+    """Options of running files.
 
     Attributes:
         store: where runs are kept.
@@ -35,6 +36,10 @@ class RunOptions:
         only: a pattern that settings' names have to match, as ``FedAvg*``.
         missing: whether runs are left out that are kept beside the file already.
         device: where runs are computed; by default as the file says.
+        threads: of each run, likewise.
+        memory_limit: bytes that each run may hold besides its data.
+        mixed: whether runs are gone on with, and published together, that something else has made: other versions,
+            threads, processors, devices, paths or splits.
     """
 
     store: Path
@@ -46,9 +51,12 @@ class RunOptions:
     only: str = "*"
     missing: bool = False
     device: str | None = None
+    threads: int | None = None
+    memory_limit: int | None = None
+    mixed: bool = False
 
     def executors(self) -> MakeExecutor | None:
-        """What runs the units; ``None`` for this process.
+        """Return the executor of the units; ``None`` for this process.
 
         Raises:
             ValueError: both workers and a scheduler, a number below 0, or a scheduler that does not answer.
@@ -62,7 +70,7 @@ class RunOptions:
 
 @dataclass
 class Report:
-    """What became of files.
+    """Report on the run of files.
 
     Attributes:
         contents: the results of each file, those of all its units that are done.
@@ -124,8 +132,9 @@ def _run_file(
 ) -> bool:
     begun = digest(path)
     experiment = schema.read_experiment(path)
-    if options.device is not None:
-        experiment = experiment.on_device(options.device)
+    experiment = experiment.run_by(
+        device=options.device, threads=options.threads, memory_limit=options.memory_limit, mixed=options.mixed or None
+    )
     searched = None
     done = watch.record if watch else lambda unit, result: None
     if experiment.checked.search:
@@ -148,7 +157,7 @@ def _run_file(
                     f"{path} was changed while it was run: nothing of it is published; the same command "
                     "goes on with what it says now"
                 )
-            _publish(path, experiment, outcome, searched, options.store, report)
+            _publish(path, experiment, outcome, searched, options, report)
     return True
 
 
@@ -179,10 +188,11 @@ def _publish(
     experiment: schema.Experiment,
     outcome: Outcome,
     searched: list[dict[str, Any]] | None,
-    store: Path,
+    options: RunOptions,
     report: Report,
 ) -> None:
     """Keep the results of all units that the store has, with those of the same file that are kept already."""
+    store = options.store
     found = outcome if searched is not None else _kept(units_of(experiment, experiment.points(), store))
     _tell(path, found, report)
     target = published(path)
@@ -202,7 +212,9 @@ def _publish(
                 "together, as each stage goes on from the one before"
             )
             return
-        write_beside(target, (json_text(content) + "\n").encode())
+        if not options.mixed:
+            check_alike(content, target)
+        write_beside(target, (json_text(sealed(content)) + "\n").encode())
 
 
 def _replaced(path: Path, kept: Mapping[str, Any]) -> str:
@@ -213,7 +225,7 @@ def _replaced(path: Path, kept: Mapping[str, Any]) -> str:
 
 
 def _kept(units: Iterable[Unit]) -> Outcome:
-    """What a store has of units: one that is damaged, or another experiment's, hides no other."""
+    """Return what a store has of units: one that is damaged, or another experiment's, hides no other."""
     outcome = Outcome()
     for unit in units:
         try:
@@ -233,9 +245,10 @@ def _tell(path: Path, outcome: Outcome, report: Report) -> None:
 
 
 def _of(path: Path, text: str) -> str:
-    """What is said of a file, which it names."""
+    """Name the file in a text about it, unless it does already."""
     return text if str(path) in text else f"{path}: {text}"
 
 
 def unique(texts: Iterable[str]) -> list[str]:
+    """Drop repeated texts and keep the order."""
     return list(dict.fromkeys(texts))

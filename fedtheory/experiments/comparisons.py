@@ -1,4 +1,4 @@
-"""What a text says of its tables, as comparisons of cells: each is data, and is computed from the printed numbers."""
+"""Comparisons of cells that a text makes of its tables: each is data, and is computed from the printed numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Wanted = dict[str, str | Listed[str]]
 
 @dataclass(frozen=True)
 class Outcome:
-    """One comparison.
+    """Outcome of one comparison.
 
     Attributes:
         holds: whether the printed numbers agree with what is said.
@@ -34,7 +34,7 @@ class Outcome:
 
 
 class Comparison(Strict):
-    """A reading of a claim.
+    """Comparison of cells: a reading of a claim.
 
     Attributes:
         reading: how the claim is read here; empty if there is one way only.
@@ -50,15 +50,16 @@ class Comparison(Strict):
 
     @abstractmethod
     def outcomes(self, printed: Sequence[Table]) -> Iterator[Outcome]:
-        """Each comparison that it makes."""
+        """Yield each comparison that the reading makes."""
 
     def chosen(self, printed: Sequence[Table], wanted: Mapping[str, str | Sequence[str]]) -> tuple[Cell, ...]:
+        """Return the cells of this edition and these tables that match ``wanted``."""
         mine = [table for table in printed if table.edition == self.edition]
         return tuple(cell for cell in cells(mine, self.tables, **self.cells) if cell.matches(wanted))
 
 
 class Paired(Comparison):
-    """Cells compared with cells: those that agree in all labels but the ones named.
+    """Comparison of cells with cells: those that agree in all labels but the ones named.
 
     Attributes:
         of, than: the labels of either side.
@@ -91,7 +92,10 @@ class Paired(Comparison):
 
 
 class Higher(Paired):
-    """Each cell is above its partners (with ``ties``, not below; with ``mostly``, more than half are)."""
+    """Comparison that says that each cell is above its partners.
+
+    With ``ties`` it is not below; with ``mostly``, more than half are above.
+    """
 
     kind: Literal["higher"]
     ties: bool = False
@@ -111,8 +115,10 @@ class Higher(Paired):
 
 
 class Within(Paired):
-    """The difference of each cell and its partner, rounded to ``digits``, lies in [least, most]; with ``relative``, its
-    percentage of the cell."""
+    """Comparison that says that differences of cells and partners, rounded to ``digits``, lie in [least, most].
+
+    With ``relative``, they are percentages of the cell.
+    """
 
     kind: Literal["within"]
     least: float = -math.inf
@@ -129,7 +135,8 @@ class Within(Paired):
 
 
 class Same(Paired):
-    """Each cell and its partner are the same number, up to the rounding of what is printed."""
+    """Comparison that says that each cell and its partner are the same number, up to the rounding of what is
+    printed."""
 
     kind: Literal["same"]
 
@@ -139,7 +146,8 @@ class Same(Paired):
 
 
 class Derived(Paired):
-    """Each cell of ``result`` is the difference of a cell of ``of`` and one of ``than``, up to rounding.
+    """Comparison that says that each cell of ``result`` is the difference of cells of ``of`` and ``than``, up to
+    rounding.
 
     Attributes:
         result, result_tables: where the differences stand.
@@ -162,7 +170,7 @@ class Derived(Paired):
 
 
 class Relative(Paired):
-    """The change printed beside each cell is 100 (cell / partner - 1), up to rounding."""
+    """Comparison that says that the change printed beside each cell is 100 (cell / partner - 1), up to rounding."""
 
     kind: Literal["relative"]
 
@@ -178,8 +186,10 @@ class Relative(Paired):
 
 
 class Alike(Paired):
-    """Each cell and its partner do not differ: Welch's test of two means, at the level ``level`` after Bonferroni's
-    correction, from the printed deviations over ``evaluations`` runs."""
+    """Comparison that says that each cell and its partner do not differ, by Welch's test of two means.
+
+    The level is ``level`` after Bonferroni's correction; deviations are the printed ones over ``evaluations`` runs.
+    """
 
     kind: Literal["alike"]
     level: float = Field(default=0.05, gt=0, lt=1)
@@ -193,7 +203,7 @@ class Alike(Paired):
 
 
 class Limit(Comparison):
-    """Each cell lies in [least, most]."""
+    """Comparison that says that each cell lies in [least, most]."""
 
     kind: Literal["limit"]
     least: float = -math.inf
@@ -205,7 +215,7 @@ class Limit(Comparison):
 
 
 class Ordered(Comparison):
-    """Along the values of a label, the numbers rise (or fall), with all other labels the same.
+    """Comparison that says that numbers rise (or fall) along the values of a label, with all other labels the same.
 
     Attributes:
         along: the label.
@@ -230,7 +240,8 @@ class Ordered(Comparison):
 
 
 class Gaps(Paired):
-    """The differences of cells and partners rise (or fall) along the values of a label, with all others the same.
+    """Comparison that says that differences of cells and partners rise (or fall) along a label, with all others the
+    same.
 
     Attributes:
         along: the label.
@@ -264,13 +275,13 @@ AnyComparison = Annotated[
 
 
 def value(cell: Cell) -> Decimal:
-    """The printed number of a cell that has one."""
+    """Return the printed number of a cell that has one."""
     assert cell.value is not None
     return cell.value
 
 
 def beside(cell: Cell, other: Cell) -> str:
-    """Two cells in words: what they share, then what each has of its own."""
+    """Write two cells in words: what they share, then what each has of its own."""
     shared = {k: v for k, v in cell.labels.items() if other.labels.get(k) == v and k != "measure"}
     hidden = {**cell.table.labels} if cell.table is other.table else {}
     common = ", ".join(f"{k} {v}" for k, v in shared.items() if k not in hidden)

@@ -1,4 +1,4 @@
-"""What the plain content of one setting stands for: the setting, what is watched of it, and its statistics.
+"""Construction of one setting from plain content: the setting, its observers, and its statistics.
 
 A file's content is checked when it is read (`schema`); here nothing is needed that a simulation does not need.
 """
@@ -33,15 +33,16 @@ def setting(content: Mapping[str, Any]) -> Setting:
 
 
 def observers(content: Mapping[str, Any]) -> list[Any]:
-    """What is watched."""
+    """Make the observers of a setting."""
     return [make("observer", each) for each in content["run"]["observers"]]
 
 
 def statistics(
     content: Mapping[str, Any], rounds: Any, rows: Mapping[str, Any]
 ) -> Iterator[tuple[str, list[float], list[float]]]:
-    """Of each statistic its name, its values in all replicas, and their deviations over evaluations (NaN for others
-    than means of several).
+    """Yield each statistic's name, its values in all replicas, and their deviations over evaluations.
+
+    Deviations are NaN for others than means of several.
 
     Raises:
         ValueError: a row that was not observed, or fewer evaluations than asked for.

@@ -20,17 +20,18 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
+from ..files import open_regular, parsing, read_counted
 from .comparisons import value
 from .printed_tables import Cell, cells, folder, half_unit, tables
 from .reading import Listed, Strict, read_toml
 from .table_checks import Finding
 
 MEAN_NOISE, SHOWN = 1e-4, 12
-"""In per cent: what float32 and the means of evaluation batches add to a mean; so many cells are written out."""
+"""Error of a mean by float32 and by means of evaluation batches, in per cent; the most cells that are written out."""
 
 
 class Word(Strict):
-    """What a part of a file's name says.
+    """Meaning of a part of a file's name.
 
     Attributes:
         group: of the pattern.
@@ -118,12 +119,13 @@ class Curve:
     digest: str
 
     def statistic(self) -> str:
+        """Write mean and deviation as the tables print them."""
         return f"{self.mean:.2f}±{self.deviation:.1f}"
 
 
 @dataclass
 class Compared:
-    """What the curves say of the printed numbers.
+    """Comparison of the curves with the printed numbers.
 
     Attributes:
         agree: how many cells are the statistic of a curve of their labels.
@@ -142,13 +144,13 @@ class Compared:
 
 
 def read_rule(paper: str, root: Path | None = None) -> Curves | None:
-    """How a paper's published curves are read; ``None`` if there are none."""
+    """Read the rule by which a paper's published curves are read; ``None`` if there are none."""
     path = (root or folder()) / paper / "curves.toml"
     return read_toml(path, Curves) if path.exists() else None
 
 
 def archive_path(rule: Curves) -> Path:
-    """Where the archive is.
+    """Find the archive.
 
     Raises:
         FileNotFoundError: it is not in ``FEDTHEORY_DATA``.
@@ -166,22 +168,20 @@ def read_curves(rule: Curves, path: Path) -> Iterator[Curve]:
     Raises:
         ValueError: it is no archive, or a file in it no table of steps and values.
     """
-    try:
-        with tarfile.open(path) as archive:
-            for member in archive:
-                labels = rule.labels(member.name.removeprefix("./")) if member.isfile() else None
-                content = archive.extractfile(member) if labels is not None else None
-                if labels is not None and content is not None:
-                    yield from _curve(rule, member.name.removeprefix("./"), labels, content.read())
-    except tarfile.TarError as error:
-        raise ValueError(f"{path}: not an archive of curves ({error})") from None
+    with parsing(path, "not an archive of curves"), open_regular(path) as file, tarfile.open(fileobj=file) as archive:
+        for member in archive:
+            name = member.name.removeprefix("./")
+            labels = rule.labels(name) if member.isfile() else None
+            content = archive.extractfile(member) if labels is not None else None
+            if labels is not None and content is not None:
+                yield from _curve(rule, name, labels, read_counted(f"{path}: {name}", content))
 
 
 def _curve(rule: Curves, name: str, labels: Mapping[str, str], content: bytes) -> Iterator[Curve]:
-    rows = list(csv.DictReader(io.StringIO(content.decode("utf-8").lstrip())))
     try:
+        rows = list(csv.DictReader(io.StringIO(content.decode("utf-8").lstrip())))
         points = [(int(float(row["Step"])), rule.scale * float(row["Value"])) for row in rows]
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError, csv.Error):
         raise ValueError(f"{name}: allowed is a table with the columns Step and Value") from None
     starts = [place for place, (step, _) in enumerate(points) if place == 0 or step < points[place - 1][0]]
     for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(points)], strict=True), 1):
@@ -243,11 +243,11 @@ def copies(curves: Sequence[Curve]) -> list[list[Curve]]:
 
 
 def to_json(paper: str, compared: Compared, path: Path) -> dict[str, Any]:
-    """What was computed, with the archive that it was computed from."""
+    """Return the comparison as plain content, with the archive that it was computed from."""
     return {
         "paper": paper,
         "archive": path.name,
-        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+        "sha256": _digest(path),
         "command": f"fedtheory curves --paper {paper} --into experiments/{paper}/curves.json",
         "agree": compared.agree,
         "missing": [_address(cell) for cell in compared.missing],
@@ -255,6 +255,11 @@ def to_json(paper: str, compared: Compared, path: Path) -> dict[str, Any]:
         "several": [_beside(cell, mine) for cell, mine in compared.several],
         "twice": [[_numbers(curve) for curve in group] for group in compared.twice],
     }
+
+
+def _digest(path: Path) -> str:
+    with open_regular(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
 def _address(cell: Cell) -> dict[str, Any]:
@@ -310,7 +315,7 @@ def _copies(kept: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _choices(kept: Mapping[str, Any]) -> Iterator[Finding]:
-    """Where several runs of one setting are published: which of them was printed."""
+    """Yield the finding on which of several published runs of a setting was printed."""
     several = kept["several"]
     if several:
         highest = sum(_printed(each) >= max(c["mean"] for c in each["curves"]) - 0.006 for each in several)
@@ -327,7 +332,7 @@ def _choices(kept: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def at_least(count: int, chances: Sequence[float]) -> float:
-    """The probability that at least so many of independent events happen.
+    """Compute the probability that at least ``count`` of independent events happen.
 
     >>> at_least(1, [0.5, 0.5])
     0.75

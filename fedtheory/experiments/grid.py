@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import copy
 import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+MOST = 10_000
+"""Settings that a file may have."""
 ASIDE = ("grid", "called", "variants", "search", "likeness")
-"""Of a file's keys those that no setting has."""
+"""Keys of a file that no setting has."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class ExperimentFile:
         """Every variant, with every combination of the grid.
 
         Raises:
-            ValueError: a dotted key that does not lead into a table of the file.
+            ValueError: a dotted key that does not lead into a table of the file, or more than ``MOST`` settings.
 
         >>> file = ExperimentFile("a.toml", {"algorithm": {"local_lr": 1}, "grid": {"algorithm.local_lr": [1, 2]}})
         >>> [(point.name, point.content["algorithm"]) for point in file.points()]
@@ -51,6 +54,9 @@ class ExperimentFile:
         """
         variants = self.content.get("variants") or [{"name": "", "set": {}}]
         grid = self.content.get("grid", {})
+        many = len(variants) * math.prod(map(len, grid.values()))
+        if many > MOST:
+            raise ValueError(f"{self.name}: grid and variants make {many} settings: allowed are at most {MOST}")
         found = []
         for variant, *chosen in itertools.product(variants, *(self._texts_and_values(key) for key in grid)):
             named = {self.label(key): text for key, (text, _) in zip(grid, chosen, strict=True)}
@@ -62,7 +68,7 @@ class ExperimentFile:
         return found
 
     def label(self, key: str) -> str:
-        """What a key of the grid is called: by the file, or its last word."""
+        """Return the label of a key of the grid: as the file calls it, or its last word."""
         return str(self.content.get("called", {}).get(key, {}).get("label", key.rpartition(".")[2]))
 
     def _texts_and_values(self, key: str) -> list[tuple[str, Any]]:
@@ -71,7 +77,7 @@ class ExperimentFile:
 
 
 def with_values(content: Mapping[str, Any], values: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """The content with these values at these dotted keys, and without what is of several settings.
+    """Return the content with these values at these dotted keys, and without the keys of several settings.
 
     Raises:
         ValueError: a key that does not lead into a table of the file, or a value where a table has to stand.

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..files import read_json
+from ..markdown import cell
 from .printed_tables import folder, tables
-from .results import experiment_files, published
+from .published import read_kept
+from .results import digest, experiment_files
 from .schema import Experiment, read_experiment
 from .table_checks import check
 
@@ -22,7 +23,7 @@ that are kept here of the same file; `--missing` leaves out those that are. Tabl
 
 
 def overview(root: Path | None = None) -> str:
-    """The list, as Markdown."""
+    """Write the list, as Markdown."""
     root = root or folder()
     papers = sorted(path.name for path in root.iterdir() if any(path.glob("*.toml")))
     return "\n".join([HEAD, *(line for paper in papers for line in _paper(paper, root))]) + "\n"
@@ -55,7 +56,7 @@ def _tables(paper: str, root: Path) -> Iterator[str]:
         yield "| --- | --- | --- | --- |"
         for table in printed:
             edition = "" if table.edition == "main" else f" ({table.edition})"
-            yield f"| {table.number}{edition} | {table.place} | {table.caption} | {len(table.cells)} |"
+            yield f"| {table.number}{edition} | {cell(table.place)} | {cell(table.caption)} | {len(table.cells)} |"
         found = check(paper, root)
         wrong = sum(finding.verdict != "agrees" for finding in found)
         yield ""
@@ -69,7 +70,7 @@ def _row(path: Path, experiment: Experiment) -> str:
     settings = (
         f"search of {' + '.join(str(len(each.values)) for each in stages)}" if stages else len(experiment.points())
     )
-    run, seconds, commit, data = _run(path)
+    run, seconds, commit, data = _run(path, experiment)
     likeness = ", ".join(experiment.checked.reproduces) or "-"
     cells = [
         f"`{path.stem}`",
@@ -82,22 +83,23 @@ def _row(path: Path, experiment: Experiment) -> str:
         commit,
         data,
     ]
-    return "| " + " | ".join(map(str, cells)) + " |"
+    return "| " + " | ".join(map(cell, cells)) + " |"
 
 
-def _run(path: Path) -> tuple[str, str, str, str]:
-    """What was run, the time taken, commits and data."""
-    kept = published(path)
-    if not kept.exists():
+def _run(path: Path, experiment: Experiment) -> tuple[str, str, str, str]:
+    """Return what was run, the time taken, commits and data."""
+    got: dict[str, Any] | None = read_kept(path, experiment)
+    if got is None:
         return "no", "-", "-", "-"
-    got: dict[str, Any] = read_json(kept)
+    if got["sha256"] != digest(path):
+        return "no (what is kept is of another version of the file)", "-", "-", "-"
     units = sum(len(row["seeds"]) for row in got["settings"])
     data = "; ".join(got["data"]) or "made up"
     return f"{units} runs", duration(got["seconds"]), ", ".join(got["commits"]), data
 
 
 def duration(seconds: float) -> str:
-    """Seconds in words.
+    """Write seconds in words.
 
     >>> duration(59.6), duration(600), duration(9000)
     ('60 s', '10 min', '2.5 h')
@@ -108,10 +110,10 @@ def duration(seconds: float) -> str:
 
 
 def _chosen(path: Path, experiment: Experiment) -> Iterator[str]:
-    """What the paper leaves out, and why it was chosen so."""
+    """Yield lines on what the paper leaves out, and why it was chosen so."""
     if experiment.checked.chosen:
         yield f"`{path.stem}`, what the paper leaves open:"
         yield ""
         for key, reason in experiment.checked.chosen.items():
-            yield f"- {key}: {reason}"
+            yield f"- {cell(key)}: {cell(reason)}"
         yield ""

@@ -15,11 +15,11 @@ from .reading import Strict, explained
 from .setting_parts import annotated, call, kinds, nested_family, numbers
 
 MAKERS: dict[type[BaseModel], Callable[..., Any]] = {}
-"""What each model of a part is the arguments of."""
+"""Callables whose arguments the models of parts hold."""
 
 
 def built(part: BaseModel) -> Any:
-    """What a checked part stands for."""
+    """Build the object that a checked part describes."""
     return call(MAKERS[type(part)], part.model_dump(exclude_unset=True, exclude={"kind"}))
 
 

@@ -17,7 +17,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from .reading import Listed, Strict, read_toml
+from .reading import Component, Listed, Strict, read_toml
 
 NUMBER = re.compile(
     r"(?P<bold>\*\*)?(?P<value>-?\d+(\.\d+)?)(?(bold)\*\*)(±(?P<spread>\d+(\.\d+)?))?( \((?P<change>[+-]?\d+\.?\d*)\))?"
@@ -28,7 +28,7 @@ DASH = "-"
 
 
 class Measure(Strict):
-    """What the numbers of a kind are.
+    """Kind of numbers in a table.
 
     Attributes:
         kind: of number; ``text`` is not read as one.
@@ -70,9 +70,9 @@ class Table(Strict):
             same labels.
     """
 
-    paper: str
-    edition: str = "main"
-    number: str
+    paper: Component
+    edition: Component = "main"
+    number: Component
     place: str
     caption: str
     notes: Listed[str] = ()
@@ -101,6 +101,7 @@ class Table(Strict):
 
     @property
     def name(self) -> str:
+        """The name of the table: the paper, the number, and the edition."""
         return f"{self.paper} Table {self.number}" + ("" if self.edition == "main" else f" ({self.edition})")
 
     @cached_property
@@ -169,6 +170,7 @@ class Cell:
 
     @property
     def measure(self) -> Measure:
+        """The kind of number that the cell has."""
         return self.table.measures[self.labels["measure"]]
 
     def matches(self, wanted: Mapping[str, str | Sequence[str]]) -> bool:
@@ -180,7 +182,7 @@ class Cell:
 
     @property
     def where(self) -> str:
-        """Its labels in words, without those that the whole table has."""
+        """The cell's labels in words, without those that the whole table has."""
         return ", ".join(f"{k} {v}" for k, v in self.labels.items() if k not in self.table.labels and k != "measure")
 
 
@@ -194,7 +196,7 @@ def half_unit(number: Decimal) -> Decimal:
 
 
 def folder() -> Path:
-    """Where experiment files and tables lie: in an installed package, or else in ``experiments`` beside the sources.
+    """Return the folder of experiment files and tables: in an installed package, or beside the sources.
 
     Raises:
         FileNotFoundError: they are in neither.

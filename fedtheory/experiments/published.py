@@ -1,4 +1,4 @@
-"""What is published beside an experiment file: read, checked, and compared with runs that are made again."""
+"""Published results beside an experiment file: read, checked, and compared with runs that are made again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from ..files import json_text, read_json
+from ..files import Damaged, json_text, read_json
+from ..provenance import OF_MACHINE, UNKNOWN, differences
+from ..seals import SEAL, check_seal
 from .reading import Listed, Strict, explained
 from .results import WITHIN, digest, listed, published, run_row, runs_of
 from .schema import Experiment
@@ -25,7 +27,7 @@ Number = Annotated[float, BeforeValidator(_number)]
 
 
 class Numbers(Strict):
-    """A statistic of a setting."""
+    """Numbers of a statistic of a setting."""
 
     mean: Number
     deviation: Number
@@ -52,13 +54,15 @@ def _flat(groups: Iterable[Any]) -> list[float]:
 
 
 class Row(Strict):
-    """A setting."""
+    """Row of a setting."""
 
     name: str
     labels: dict[str, str]
     seeds: Listed[int] = Field(min_length=1)
     seconds: float
     commits: Listed[str]
+    made_by: dict[str, str] = Field(default_factory=dict)
+    segments: Listed[str] = ()
     statistics: dict[str, Numbers]
     curves: dict[str, Listed[Any]]
     diverged: Listed[Annotated[str, Field(pattern=r"^seed \d+: ")]] = ()
@@ -71,6 +75,8 @@ class Row(Strict):
         for name, numbers in self.statistics.items():
             if {len(numbers.values), len(numbers.deviations or numbers.values)} != {seeds}:
                 raise ValueError(f"statistics.{name}: allowed is an entry for each of {seeds} seeds")
+        if len(self.segments) not in (0, seeds):
+            raise ValueError(f"segments: allowed is an entry for each of {seeds} seeds")
         rounds = len(self.curves.get("rounds", ()))
         for name, curve in self.curves.items():
             whole = all(isinstance(each, list) and len(each) == rounds for each in curve) and len(curve) == seeds
@@ -82,7 +88,7 @@ class Row(Strict):
 
 
 class Kept(Strict):
-    """The file."""
+    """Content of the file of published results."""
 
     file: str
     sha256: str
@@ -92,6 +98,7 @@ class Kept(Strict):
     units: dict[str, str]
     settings: Listed[Row]
     search: Any = None
+    seal: str
 
     @model_validator(mode="after")
     def _check(self) -> Kept:
@@ -102,7 +109,7 @@ class Kept(Strict):
 
 
 def read_kept(path: Path, experiment: Experiment) -> dict[str, Any] | None:
-    """What is published of an experiment file, checked; ``None`` if nothing is.
+    """Read and check the published results of an experiment file; ``None`` if there are none.
 
     Raises:
         ValueError: it is damaged, or is of this very file but has runs or statistics that the file does not ask for.
@@ -112,19 +119,68 @@ def read_kept(path: Path, experiment: Experiment) -> dict[str, Any] | None:
         return None
     content = read_json(target)
     try:
+        check_seal(content, str(target))
         Kept.model_validate(content)
         if content["sha256"] == digest(path) and "search" not in content:
             _check_asked(content, experiment)
     except ValidationError as error:
-        raise ValueError(damaged(explained(error, str(target), Kept))) from None
+        raise Damaged(target, damaged(explained(error, str(target), Kept))) from None
     except ValueError as error:
-        raise ValueError(damaged(f"{target}: {error}")) from None
-    return content
+        text = str(error)
+        raise Damaged(target, damaged(text if str(target) in text else f"{target}: {text}")) from None
+    return {key: value for key, value in content.items() if key != SEAL}
+
+
+def read_current(path: Path, experiment: Experiment) -> dict[str, Any] | None:
+    """What is published of what an experiment file says now, checked; ``None`` if nothing is. This is what pages and
+    figures show.
+
+    Raises:
+        ValueError: as ``read_kept``.
+    """
+    content = read_kept(path, experiment)
+    return content if content is not None and content["sha256"] == digest(path) else None
+
+
+def check_alike(content: Mapping[str, Any], target: Path) -> None:
+    """Refuse results that are not all made by the same: versions, threads, processor and device of the whole file, and
+    of one setting's runs all else that is recorded.
+
+    Raises:
+        ValueError: they are not; what differs is named.
+    """
+    records = {row["name"]: row.get("made_by", {}) for row in content["settings"]}
+    first = next(iter(records), "")
+    for name, record in records.items():
+        if what := _mixture(name, record) or _elsewhere(first, name, records):
+            raise ValueError(
+                f"{target} stays as it is, its runs would be made by different things: {what}. Allowed "
+                "are runs of the same, or --mixed, which is recorded"
+            )
+
+
+def _mixture(name: str, record: Mapping[str, str]) -> str:
+    """In words, in what the runs of one setting differ."""
+    mixed = {entry: value for entry, value in record.items() if " | " in value}
+    if mixed and all(UNKNOWN in value for value in record.values()):
+        return f"of some runs of {name!r} it is not recorded"
+    told = "; ".join(f"{entry} = {value}" for entry, value in mixed.items())
+    return f"runs of {name!r} have {told}" if mixed else ""
+
+
+def _elsewhere(first: str, name: str, records: Mapping[str, Mapping[str, str]]) -> str:
+    """In words, in what two settings' machines differ."""
+    there, here = records[first], records[name]
+    if bool(there) != bool(here):
+        return f"of {name if there else first!r} it is not recorded"
+    other = differences(there, here, OF_MACHINE)
+    return f"{first!r} there, {name!r} here: {'; '.join(other)}" if other else ""
 
 
 def damaged(text: str) -> str:
+    """Say that published results are damaged, and what is allowed."""
     return (
-        f"{text}\nthe results that are published there are damaged: allowed is the file as --publish wrote it, or none"
+        f"{text}; the results that are published there are damaged: allowed is the file as --publish wrote it, or none"
     )
 
 
@@ -142,7 +198,7 @@ def _check_asked(content: Mapping[str, Any], experiment: Experiment) -> None:
 
 
 def new_runs(kept: Mapping[str, Any], results: Iterable[Mapping[str, Any]], where: tuple[Path, Path]) -> list[Any]:
-    """The results that are not published yet.
+    """Return the results that are not published yet.
 
     Args:
         where: the published file, and the store of the results.
@@ -168,7 +224,7 @@ def new_runs(kept: Mapping[str, Any], results: Iterable[Mapping[str, Any]], wher
 
 
 def _differences(row: Mapping[str, Any], run: Mapping[str, Any]) -> list[str]:
-    """In words, what one run gave otherwise than its setting's published row says."""
+    """Say in words where one run differs from its setting's published row."""
     (seed,) = run["seeds"]
     place, found = row["seeds"].index(seed), []
     for name, numbers in run["statistics"].items():

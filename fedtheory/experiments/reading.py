@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from ..files import read_file
+from ..files import Damaged, plain_toml, read_file
 from ..quantities import nearest
 
 Step = str | int
@@ -30,11 +29,24 @@ Listed = Annotated[tuple[T, ...], Field(strict=False)]
 """A list of a file, kept as a tuple; its entries are as strict as ever."""
 
 
+def _component(name: str) -> str:
+    if not re.fullmatch(r"([A-Za-z0-9_][A-Za-z0-9_.+-]{0,99})?", name):
+        raise ValueError(
+            "allowed is a name of letters, digits and _ . + - that does not begin with . + or -, since "
+            "files are named by it"
+        )
+    return name
+
+
+Component = Annotated[str, AfterValidator(_component)]
+"""A name by which files or folders are named: one component of a path, which leads nowhere else."""
+
+
 def read_toml(path: str | Path, model: type[M]) -> M:
     """The content of a TOML file as a model.
 
     Raises:
-        ValueError: the file is no TOML, has a key that the model does not know (the nearest is named), lacks one, or
+        Damaged: the file is no TOML, has a key that the model does not know (the nearest is named), lacks one, or
             has a value of another type or range; every such place on a line of its own.
         FileNotFoundError: there is no such file.
     """
@@ -42,7 +54,7 @@ def read_toml(path: str | Path, model: type[M]) -> M:
 
 
 def parse_toml(content: bytes, name: str, model: type[M]) -> M:
-    """The same of a file's bytes; ``name`` is what errors call it.
+    """Parse and check a file's bytes, as ``read_toml`` does a file; ``name`` is what errors call it.
 
     >>> class Run(Strict):
     ...     rounds: int
@@ -53,19 +65,17 @@ def parse_toml(content: bytes, name: str, model: type[M]) -> M:
     ValueError: a.toml: rounds is missing
     a.toml, line 2: round is unknown; did you mean 'rounds'?
     """
-    try:
-        text = content.decode("utf-8")
-        data = tomllib.loads(text)
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ValueError(f"{name}: not a TOML file ({error})") from None
+    data = plain_toml(content, name)
     try:
         return model.model_validate(data)
+    except RecursionError:
+        raise Damaged(name, "tables stand in each other without end: allowed are fewer") from None
     except ValidationError as error:
-        raise ValueError(explained(error, name, model, line_numbers(text))) from None
+        raise Damaged(name, explained(error, name, model, line_numbers(content.decode()))) from None
 
 
 def explained(error: ValidationError, name: str, model: Any, lines: Mapping[Place, int] | None = None) -> str:
-    """What is wrong, a line for each place: its key, what is allowed, the nearest name."""
+    """Explain an error with a line for each place: its key, what is allowed, the nearest name."""
     said = [_sentence(each, name, lines or {}, model) for each in _causes(error.errors())]
     return "\n".join(dict.fromkeys(said))
 
@@ -147,7 +157,7 @@ def _models(annotation: Any) -> Iterator[Any]:
 
 
 def spelled(place: Place) -> str:
-    """A place as it is written: entries of lists by number, from 0.
+    """Write a place as errors do: entries of lists by number, from 0.
 
     >>> spelled(("rows", 2, "kind"))
     'rows[2].kind'
@@ -164,8 +174,9 @@ _INLINE = re.compile(r"""[{,]\s*([A-Za-z0-9_-]+)\s*=""")
 
 
 def line_numbers(text: str) -> dict[Place, int]:
-    """Where the keys of a TOML text stand, by path; lines count from 1. Keys of inline tables that stand on one line
-    with their own key are found too.
+    """Find the lines of the keys of a TOML text, by path; lines count from 1.
+
+    Keys of inline tables that stand on one line with their own key are found too.
 
     >>> line_numbers('a = 1\\n[[b]]\\nc = {d = 2}\\n[[b]]')
     {('a',): 1, ('b',): 2, ('b', 0): 2, ('b', 0, 'c'): 3, ('b', 0, 'c', 'd'): 3, ('b', 1): 4}

@@ -1,7 +1,7 @@
-"""What an experiment gave, as one JSON file: every number with its seeds, commit, data and time.
+"""Results of an experiment, as one JSON file: every number with its seeds, commit, data and time.
 
-Settings keep of each seed the values of every statistic, the deviations within its runs, and its curves, so that rows
-of different seeds are put together to what one row of all would be.
+Settings keep of each seed the values of every statistic, the deviations within its runs, and its curves. So rows of
+different seeds are put together to what one row of all would be.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from statistics import fmean, stdev
 from typing import Any
 
 from ..files import read_file
+from ..provenance import UNKNOWN, together
 from . import schema
 from .printed_tables import folder
 
 CONFIGURATION = ("checks.toml", "curves.toml")
-"""Files beside experiments that are none."""
+"""Files beside experiments that are not experiment files."""
 SHOWN = 60
-"""So many points of a curve are kept."""
+"""The most points of a curve that are kept."""
 WITHIN = "deviation within a run"
 
 
@@ -30,7 +31,7 @@ def experiment_files(root: Path | None = None) -> list[Path]:
 
 
 def published(path: Path) -> Path:
-    """Where the results of an experiment file are kept.
+    """Return the path of the kept results of an experiment file.
 
     >>> published(Path("experiments/fast/table2.toml")).as_posix()
     'experiments/fast/tables/ours/table2.json'
@@ -39,7 +40,7 @@ def published(path: Path) -> Path:
 
 
 def digest(path: Path) -> str:
-    """By which the results of a file are known to be of what it says now."""
+    """Compute the hash by which results are known to be of the file as it is now."""
     return hashlib.sha256(read_file(path)).hexdigest()
 
 
@@ -83,7 +84,7 @@ def _in_order(experiment: schema.Experiment, settings: list[dict[str, Any]]) -> 
 
 
 def commits_of(result: Mapping[str, Any]) -> list[str]:
-    """Those on which a run was made; of earlier results only that is known on which it ended."""
+    """List the commits on which a run was made; of earlier results only that is known on which it ended."""
     return sorted(result["commits"] if "commits" in result else [result["commit"]])
 
 
@@ -99,6 +100,8 @@ def run_row(result: Mapping[str, Any]) -> dict[str, Any]:
         "seeds": [result["seed"]],
         "seconds": round(float(result["seconds"]), 3),
         "commits": commits_of(result),
+        "made_by": together(result["made_by"]),
+        "segments": [result["segments"]],
         "statistics": numbers,
         "curves": thinned([result]),
     } | ({"diverged": [f"seed {result['seed']}: {result['diverged']}"]} if result["diverged"] else {})
@@ -130,6 +133,8 @@ def joined(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "seeds": [seed for seed, *_ in runs],
         "seconds": round(sum(float(row["seconds"]) for row in rows), 3),
         "commits": sorted({commit for row in rows for commit in row["commits"]}),
+        "made_by": together([rows[k].get("made_by", {}) for k in dict.fromkeys(k for _, k, _ in runs)]),
+        "segments": by_seed([row.get("segments", [UNKNOWN] * len(row["seeds"])) for row in rows]),
         "statistics": {
             name: _together([row["statistics"][name] for row in rows], by_seed) for name in first["statistics"]
         },
@@ -141,7 +146,7 @@ def joined(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _seed_of(text: str) -> int:
-    """Of whose seed a text says that it diverged.
+    """Return the seed whose run diverged, according to a text.
 
     >>> _seed_of("seed 12: 1 of 1 runs diverged")
     12
@@ -173,7 +178,8 @@ def listed(entry: Any) -> list[float]:
 
 
 def thinned(results: list[Mapping[str, Any]]) -> dict[str, Any]:
-    """At most ``SHOWN`` of the recorded rounds, and of each watched row a list for each seed, means over replicas."""
+    """Keep at most ``SHOWN`` of the recorded rounds, and of each watched row a list for each seed, means over
+    replicas."""
     rounds = results[0]["rounds"]
     kept = sorted({round(k * (len(rounds) - 1) / (SHOWN - 1)) for k in range(SHOWN)}) if len(rounds) > SHOWN else None
     chosen = range(len(rounds)) if kept is None else kept
@@ -192,7 +198,7 @@ def runs_of(content: Mapping[str, Any]) -> set[tuple[str, int]]:
 
 
 def summary(values: Sequence[list[float]], inside: Sequence[list[float]]) -> dict[str, Any]:
-    """Mean and deviation over all runs of a statistic, and what they are of.
+    """Compute mean and deviation of a statistic over all runs, and say what they are of.
 
     Args:
         values: of each seed, those of its replicas.

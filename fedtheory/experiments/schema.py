@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,11 +24,11 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError, create_model, model_validator
 
-from ..files import read_file
+from ..files import Damaged, plain_toml, read_file
 from ..quantities import nearest
 from .grid import ExperimentFile, Point, with_values
 from .part_models import part, union
-from .reading import Listed, Strict, explained, parse_toml
+from .reading import Component, Listed, Strict, explained, parse_toml
 
 Scalar = bool | int | float | str
 
@@ -46,6 +45,9 @@ class RunPlan(Strict):
         dtype: of models.
         checkpoint_every: rounds between checkpoints.
         device: ``cpu``, ``cuda``, or ``auto``: CUDA where there is one.
+        threads: of torch and of compiled loops, on a CPU.
+        memory_limit: bytes that a run may hold besides its data; by default the same on every machine.
+        mixed: whether runs that something else has begun are gone on with; it is recorded.
         seeded: dotted keys of the file that take the seed as their value too: of a partition, say.
     """
 
@@ -57,6 +59,9 @@ class RunPlan(Strict):
     dtype: Literal["float32", "float64"] | None = None
     checkpoint_every: int | None = Field(default=None, ge=1)
     device: str = "cpu"
+    threads: int = Field(default=1, ge=1)
+    memory_limit: int | None = Field(default=None, ge=1)
+    mixed: bool = False
     seeded: Listed[str] = ()
 
     @model_validator(mode="after")
@@ -107,7 +112,7 @@ class Variant(Strict):
 
 
 class Called(Strict):
-    """What a key of the grid, and its values, are called in settings' names and labels.
+    """Names of a key of the grid, and of its values, in settings' names and labels.
 
     Attributes:
         label: instead of the key's last word.
@@ -173,9 +178,9 @@ class Search(Strict):
 
 
 class ExperimentBase(Strict):
-    """What a file has besides its three parts."""
+    """Entries of a file besides its three parts."""
 
-    paper: str = ""
+    paper: Component = ""
     title: str
     reproduces: Listed[str] = ()
     likeness: Listed[Likeness] = ()
@@ -238,6 +243,7 @@ class Experiment(ExperimentFile):
 
     @property
     def plan(self) -> RunPlan:
+        """The plan of the runs."""
         return self.checked.run  # type: ignore[no-any-return]
 
     def points(self) -> list[Point]:
@@ -258,9 +264,13 @@ class Experiment(ExperimentFile):
         """The label that a printed table's cells are found by first; "" if none stands beside."""
         return next((likeness.by[0] for likeness in self.checked.likeness if likeness.by), "")
 
-    def on_device(self, device: str) -> Experiment:
-        """The same, to be run on another device."""
-        run = {**self.content["run"], "device": device}
+    def run_by(self, **how: Any) -> Experiment:
+        """Return this experiment, to be run otherwise: on another ``device``, by other ``threads``, ...
+
+        What is ``None`` stays.
+        """
+        given = {key: value for key, value in how.items() if value is not None}
+        run = {**self.content["run"], **given}
         return replace(self, content={**self.content, "run": run})
 
     def at(self, name: str, labels: Mapping[str, str], values: Mapping[str, Any]) -> Point:
@@ -288,10 +298,15 @@ def read_experiment(path: str | Path) -> Experiment:
         ValueError: see ``reading.read_toml``; or a setting of its grid that is refused.
         FileNotFoundError: there is no such file.
     """
+    if not str(path).isprintable():  # results name it
+        raise ValueError(f"{str(path)!r}: allowed is a name in UTF-8 that can be printed")
     content = read_file(path)
     checked = parse_toml(content, str(path), model())
-    experiment = Experiment(str(path), tomllib.loads(content.decode()), checked)
-    names = [point.name for point in experiment.points()]
+    experiment = Experiment(str(path), plain_toml(content, str(path)), checked)
+    try:
+        names = [point.name for point in experiment.points()]
+    except ValueError as error:
+        raise Damaged(path, str(error)) from None
     if len(set(names)) < len(names):
-        raise ValueError(f"{path}: two settings are called alike: allowed are different names and values")
+        raise Damaged(path, "two settings are called alike: allowed are different names and values")
     return experiment

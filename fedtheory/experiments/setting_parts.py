@@ -11,8 +11,11 @@ from __future__ import annotations
 import builtins
 import functools
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, get_args, get_type_hints
+
+from ..quantities import nearest
 
 Kinds = Mapping[str, Callable[..., Any]]
 
@@ -122,11 +125,13 @@ FAMILIES: dict[str, Callable[[], Kinds]] = {
     "model": _models, "dataset": _datasets, "augmentation": _augmentations, "solver": _solvers,
     "observer": _observers, "availability": _availabilities,
 }  # fmt: skip
+LONGEST = 10**6
+"""Integers that a table in a file may stand for."""
 NESTED = {
     "Participation": "process", "Module": "model", "FlatModel": "model", "Partition": "partition",
     "Scheme": "partition", "Dataset": "dataset", "Augmentation": "augmentation",
 }  # fmt: skip
-"""By the class that an argument is annotated with, the family that stands there in a file."""
+"""Families that stand in a file for an argument, by the class that the argument is annotated with."""
 
 
 @functools.cache
@@ -162,14 +167,21 @@ def logistic(
 
 
 def make(family: str, content: Any) -> Any:
-    """What a part of this family stands for: its kind called with its arguments, of which the parts are made first; a
-    name alone is a kind without arguments.
+    """Make a part of this family: call its kind with its arguments, of which the parts are made first.
+
+    A name alone is a kind without arguments.
+
+    Raises:
+        ValueError: there is no such kind, or none is named.
 
     >>> make("process", {"kind": "Uniform", "cohort": 2}).cohort
     2
     """
     given = {"kind": content} if isinstance(content, str) else dict(content)
-    return call(kinds(family)[given.pop("kind")], given)
+    kind, known = given.pop("kind", None), kinds(family)
+    if kind not in known:
+        raise ValueError(f"{family} of kind {kind!r} is unknown; {nearest(str(kind), known)}")
+    return call(known[kind], given)
 
 
 def call(kind: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
@@ -179,7 +191,7 @@ def call(kind: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
 
 
 def annotated(kind: Callable[..., Any]) -> dict[str, Any]:
-    """What each argument of a kind is annotated with."""
+    """Return the annotation of each argument of a kind."""
     function = kind.__init__ if inspect.isclass(kind) else kind
     return get_type_hints(function, None, _Names(getattr(function, "__globals__", {})))
 
@@ -203,7 +215,7 @@ def _argument(annotation: Any, value: Any) -> Any:
 
 
 class _Names(dict[str, Any]):
-    """What annotations speak of; what a module imports for type checkers alone is anything, but for processes."""
+    """Names in annotations; a name that a module imports for type checkers alone is anything, but for processes."""
 
     def __missing__(self, name: str) -> Any:
         if name == "Participation":
@@ -217,7 +229,7 @@ def numbers(value: Any) -> Any:
     """A list of integers; in a file a table may stand for a long one.
 
     Raises:
-        ValueError: a table with other keys, or counts below 1.
+        ValueError: a table with other keys, or counts below 1 or of more than ``LONGEST`` in all.
 
     >>> numbers({"first": 3}), numbers({"groups": 2, "clients": 3})
     ([0, 1, 2], [0, 0, 0, 1, 1, 1])
@@ -231,6 +243,8 @@ def numbers(value: Any) -> Any:
             f"{dict(value)}: allowed is a list of integers, {{ first = n }} for 0 to n - 1, or "
             "{ groups = g, clients = c } for each of 0 to g - 1 c times, of integers >= 1"
         )
+    if math.prod(value.values()) > LONGEST:
+        raise ValueError(f"{dict(value)}: allowed are at most {LONGEST} integers, as many as there are clients")
     if "first" in value:
         return list(range(value["first"]))
     return [group for group in range(value["groups"]) for _ in range(value["clients"])]

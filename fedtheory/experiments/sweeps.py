@@ -1,4 +1,4 @@
-"""Many units, over any executor: what fails is told and the others go on, a lost worker loses nothing."""
+"""Runs of many units, over any executor: a unit that fails stops no other, and a lost worker loses nothing."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from ..extras import needed
-from ..process_workers import end_with_parent
+from ..process_workers import check_main_guard, end_with_parent
+from ..rationals import checked_count
 from . import schema
 from .work_units import OutOfTime, Unit, estimate, perform, units_of
 
 RETRIES = 5
-"""So many times workers may be lost before a unit counts as failed."""
+"""The number of times that workers may be lost before a unit counts as failed."""
 LOST = ("BrokenProcessPool", "KilledWorker", "CancelledError", "FutureCancelledError", "FutureLostError")
 """Names of the errors that say that a worker was lost, not that its work failed."""
 
@@ -27,7 +28,7 @@ MakeExecutor = Callable[[], Executor]
 
 @dataclass
 class Outcome:
-    """What became of units.
+    """Outcome of units.
 
     Attributes:
         results: by unit.
@@ -40,6 +41,7 @@ class Outcome:
     waiting: list[Unit] = field(default_factory=list)
 
     def add(self, other: Outcome) -> None:
+        """Add the outcome of other units."""
         self.results |= other.results
         self.failed |= other.failed
         self.waiting += other.waiting
@@ -206,9 +208,8 @@ def process_pool(workers: int) -> MakeExecutor:
     Raises:
         ValueError: a number below 1.
     """
-    if workers < 1:
-        raise ValueError(f"workers = {workers}: allowed is an integer >= 1")
-
+    checked_count("workers", workers)
+    check_main_guard("workers")
     return lambda: _Pool(workers)
 
 

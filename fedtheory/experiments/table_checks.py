@@ -15,12 +15,12 @@ from .printed_tables import Cell, Table, cells, folder, half_unit, tables
 from .reading import Listed, Strict, read_toml
 
 SHOWN = 4
-"""So many of the cells behind a finding are written out."""
+"""The most cells behind a finding that are written out."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found.
+    """Finding of a check.
 
     Attributes:
         tables: the tables it is about.
@@ -37,6 +37,7 @@ class Finding:
     verdict: str
 
     def data(self) -> dict[str, str]:
+        """Return the fields as a dictionary."""
         return asdict(self)
 
 
@@ -117,7 +118,7 @@ class Twice(Strict):
 
 
 class Checks(Strict):
-    """What is checked of a paper's tables besides that cells of the same labels agree."""
+    """Checks of a paper's tables besides that cells of the same labels agree."""
 
     statements: Listed[Statement] = ()
     same: Listed[Twice] = ()
@@ -153,7 +154,7 @@ def check(paper: str, root: Path | None = None) -> tuple[Finding, ...]:
 
 
 def judge(statement: Statement, printed: Sequence[Table]) -> Finding:
-    """What the printed numbers have to say of a statement.
+    """Judge a statement by the printed numbers.
 
     Raises:
         ValueError: a reading that compares nothing.
@@ -268,14 +269,14 @@ def _companions(cell: Cell, other: Cell) -> str:
 
 
 def _others(cell: Cell) -> dict[str, str]:
-    """What is printed of the same setting by other measures."""
+    """Return the printed numbers of the same setting by other measures."""
     setting = {**cell.labels, "measure": ""}
     same = [each for each in cell.table.cells if each is not cell and {**each.labels, "measure": ""} == setting]
     return {each.labels["measure"]: each.text for each in same if each.value is not None}
 
 
 def poisson_tail(count: int, mean: float) -> float:
-    """P(N >= count) for N ~ Poisson(mean).
+    """Compute P(N >= count) for N ~ Poisson(mean).
 
     >>> round(poisson_tail(1, 0.5), 4)
     0.3935
@@ -286,7 +287,7 @@ def poisson_tail(count: int, mean: float) -> float:
 
 
 def improbable(rule: Binomial, printed: Sequence[Table]) -> Iterator[Finding]:
-    """Shares that are too far from their probability; and whether all of them together are.
+    """Find shares that are too far from their probability, and whether all of them together are.
 
     The exact two-sided binomial test of the count that is nearest to what is expected, among those that round to the
     printed share.

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..files import read_json
+from ..markdown import cell, code
 from .printed_tables import Table, folder, tables
-from .results import experiment_files, published
+from .published import read_current
+from .results import experiment_files
 from .schema import Experiment, Likeness, read_experiment
 from .theirs_and_ours import SURE, Beside, Ranked, beside, ranked
 
@@ -23,12 +24,20 @@ Part = tuple[Path, Experiment, Mapping[str, Any], list[Likeness]]
 
 
 def pages(root: Path | None = None) -> dict[Path, str]:
-    """The pages by the path where each belongs: of all tables that results stand beside."""
+    """The pages by the path where each belongs: of all tables that results stand beside.
+
+    Raises:
+        ValueError: results that are damaged.
+    """
     root = root or folder()
     found = {}
     for paper in sorted(path.name for path in root.iterdir() if path.is_dir()):
-        files = [path for path in experiment_files(root) if path.parent.name == paper and published(path).exists()]
-        read = [(path, read_experiment(path), read_json(published(path))) for path in files]
+        files = [(path, read_experiment(path)) for path in experiment_files(root) if path.parent.name == paper]
+        read = [
+            (path, experiment, content)
+            for path, experiment in files
+            if (content := read_current(path, experiment)) is not None
+        ]
         for table in tables(paper, root):
             parts: list[Part] = [
                 (path, experiment, content, matching)
@@ -41,12 +50,13 @@ def pages(root: Path | None = None) -> dict[Path, str]:
 
 
 def page_name(table: Table) -> str:
+    """Name the page of a table."""
     edition = "" if table.edition == "main" else f"{table.edition}."
     return f"{edition}table{table.number}.md"
 
 
 def figure_name(path: Path) -> str:
-    """Where the curves of an experiment file are drawn, beside its results.
+    """Name the figure of an experiment file's curves, which lies beside its results.
 
     >>> figure_name(Path("fast/table2.toml"))
     'table2.png'
@@ -59,7 +69,7 @@ def _matching(experiment: Experiment, table: Table) -> list[Likeness]:
 
 
 def _page(table: Table, parts: Sequence[Part]) -> str:
-    lines = [f"# {table.name}", "", f"{table.caption} ({table.place}).", "", HEAD, ""]
+    lines = [f"# {cell(table.name)}", "", f"{cell(table.caption)} ({cell(table.place)}).", "", HEAD, ""]
     for path, experiment, content, matching in parts:
         lines += _head(path, experiment, content)
         rows = [(each, beside(experiment, content, each, table)) for each in matching]
@@ -72,52 +82,48 @@ def _page(table: Table, parts: Sequence[Part]) -> str:
 
 
 def _head(path: Path, experiment: Experiment, content: Mapping[str, Any]) -> Iterator[str]:
-    yield f"## {experiment.checked.title}"
+    yield f"## {cell(experiment.checked.title)}"
     yield ""
     run = sum(len(row["seeds"]) for row in content["settings"])
     asked = len(experiment.points()) * len(experiment.plan.seeds)
-    yield f"- file: `{content['file']}` (sha256 {content['sha256'][:12]}); {experiment.plan.rounds} rounds"
+    yield f"- file: {code(content['file'])} (sha256 {content['sha256'][:12]}); {experiment.plan.rounds} rounds"
     yield f"- runs: {run} of the file's {asked}; {content['seconds'] / 60:.0f} minutes in all"
-    yield f"- commits: {', '.join(content['commits'])}"
-    yield f"- data: {'; '.join(content['data']) or 'made up'}"
+    yield f"- commits: {cell(', '.join(content['commits']))}"
+    yield f"- data: {cell('; '.join(content['data']) or 'made up')}"
     for key, reason in experiment.checked.chosen.items():
-        yield f"- {key}: {reason}"
+        yield f"- {cell(key)}: {cell(reason)}"
     yield ""
 
 
 def _cells(likeness: Likeness, rows: Sequence[Beside]) -> Iterator[str]:
     unit = {row.cell.measure.unit for row in rows}
-    yield f"{', '.join(sorted({row.cell.labels['measure'] for row in rows}))} in {', '.join(sorted(unit))}:"
+    measures = {row.cell.labels["measure"] for row in rows}
+    yield f"{cell(', '.join(sorted(measures)))} in {cell(', '.join(sorted(unit)))}:"
     yield ""
-    yield f"| {' | '.join(likeness.by)} | theirs | ours | difference | seeds | seconds | commit |"
+    yield f"| {' | '.join(map(cell, likeness.by))} | theirs | ours | difference | seeds | seconds | commit |"
     yield "| --- " * (len(likeness.by) + 6) + "|"
     for row in rows:
         labels = [row.labels.get(label, "") for label in likeness.by]
         if not row.values:
-            yield "| " + " | ".join([*labels, row.cell.text, "not run", "", "", "", ""]) + " |"
+            yield "| " + " | ".join(map(cell, [*labels, row.cell.text, "not run", "", "", "", ""])) + " |"
             continue
         difference = "" if row.cell.value is None else f"{row.mean - float(row.cell.value):+.2f}"
         seeds = ", ".join(map(str, row.values))
-        yield (
-            "| "
-            + " | ".join(
-                [
-                    *labels,
-                    row.cell.text,
-                    number(row.mean, row.deviation),
-                    difference,
-                    seeds,
-                    f"{row.seconds:.0f}",
-                    ", ".join(row.commits),
-                ]
-            )
-            + " |"
-        )
+        cells = [
+            *labels,
+            row.cell.text,
+            number(row.mean, row.deviation),
+            difference,
+            seeds,
+            f"{row.seconds:.0f}",
+            ", ".join(row.commits),
+        ]
+        yield "| " + " | ".join(map(cell, cells)) + " |"
     yield ""
 
 
 def number(mean: float, deviation: float) -> str:
-    """As tables print it.
+    """Write mean and deviation as tables print them.
 
     >>> number(71.4, 1.26), number(71.4, float("nan"))
     ('71.40 ± 1.26', '71.40')
@@ -142,8 +148,8 @@ def _order(pairs: Sequence[Ranked]) -> Iterator[str]:
             "| "
             + " | ".join(
                 [
-                    _name(pair.one.labels),
-                    _name(pair.other.labels),
+                    cell(_name(pair.one.labels)),
+                    cell(_name(pair.other.labels)),
                     f"{pair.printed:+}",
                     f"{pair.ours:+.2f}",
                     f"± {pair.interval:.2f}" if math.isfinite(pair.interval) else "-",
@@ -158,7 +164,7 @@ def _order(pairs: Sequence[Ranked]) -> Iterator[str]:
 
 
 def share(confidence: float) -> str:
-    """In per cent, cut where it is nearly sure.
+    """Write a confidence in per cent, cut where it is nearly sure.
 
     >>> share(0.99999), share(0.5), share(1e-6)
     ('> 99.9%', '50.0%', '< 0.1%')

@@ -18,7 +18,7 @@ from .printed_tables import Cell, Table
 from .schema import Experiment, Likeness
 
 SURE = 0.95
-"""With this confidence a sign is called as printed, or reversed."""
+"""The confidence at which a sign is called as printed, or reversed."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,12 @@ class Beside:
 
     @property
     def mean(self) -> float:
+        """The mean of our values; NaN if there are none."""
         return fmean(self.values.values()) if self.values else math.nan
 
     @property
     def deviation(self) -> float:
+        """The standard deviation of our values; NaN if there are fewer than two."""
         return stdev(self.values.values()) if len(self.values) > 1 else math.nan
 
 
@@ -71,7 +73,7 @@ class Ranked:
 
     @property
     def verdict(self) -> str:
-        """``as printed``, ``reversed`` or ``open``."""
+        """The verdict: ``as printed``, ``reversed`` or ``open``."""
         if self.confidence >= SURE:
             return "as printed"
         return "reversed" if self.confidence <= 1 - SURE else "open"
@@ -154,7 +156,7 @@ def _ranked(one: Beside, other: Beside) -> Ranked:
 
 
 def paired(differences: Sequence[float], sign: int) -> tuple[float, float, float]:
-    """Mean, half its 95% interval, and the confidence that its sign is ``sign``.
+    """Return the mean, half its 95% interval, and the confidence that its sign is ``sign``.
 
     With n differences, mean d and deviation s the confidence is P(T <= sign d sqrt(n) / s), T Student's with n - 1
     degrees of freedom.

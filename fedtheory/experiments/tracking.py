@@ -13,17 +13,17 @@ from .work_units import Unit
 
 
 class Tracker(Protocol):
-    """Takes finished runs. One's own has these two methods."""
+    """Tracker of finished runs. Trackers of one's own have these two methods."""
 
     def record(self, unit: Unit, result: Mapping[str, Any]) -> None:
-        """A unit that is done: its observed rows by round, and its statistics."""
+        """Record a unit that is done: its observed rows by round, and its statistics."""
 
     def close(self) -> None:
-        """No more come."""
+        """Close the tracker: no more runs come."""
 
 
 def steps(result: Mapping[str, Any]) -> Iterator[tuple[int, dict[str, float]]]:
-    """Round after round, the mean over replicas of every observed row.
+    """Yield, round after round, the mean over replicas of every observed row.
 
     >>> list(steps({"rounds": [0, 5], "rows": {"gap": [[4.0, 1.0], [2.0, 1.0]]}}))
     [(0, {'gap': 3.0}), (5, {'gap': 1.0})]
@@ -34,7 +34,7 @@ def steps(result: Mapping[str, Any]) -> Iterator[tuple[int, dict[str, float]]]:
 
 
 def settings_of(unit: Unit) -> dict[str, str]:
-    """What a run is of, flat, for a tracker's table of parameters."""
+    """Flatten a unit's setting, for a tracker's table of parameters."""
     flat = {"experiment": unit.experiment, "setting": unit.point, "seed": str(unit.seed)}
     for part in ("federation", "algorithm", "participation"):
         flat |= {f"{part}.{key}": str(value) for key, value in unit.content[part].items()}
@@ -42,13 +42,14 @@ def settings_of(unit: Unit) -> dict[str, str]:
 
 
 class TensorBoard:
-    """Event files in a folder, one subfolder a run."""
+    """Tracker that writes event files in a folder, one subfolder a run."""
 
     def __init__(self, target: str) -> None:
         self.make = needed("torch.utils.tensorboard").SummaryWriter
         self.target = target or "runs"
 
     def record(self, unit: Unit, result: Mapping[str, Any]) -> None:
+        """Write the setting and the values of a run."""
         writer = self.make(f"{self.target}/{_plain(unit.name)}")
         writer.add_text("setting", "\n".join(f"{key} = {value}  " for key, value in settings_of(unit).items()))
         for round, values in steps(result):
@@ -57,11 +58,12 @@ class TensorBoard:
         writer.close()
 
     def close(self) -> None:
+        """Do nothing: each run's writer is closed already."""
         return None
 
 
 class MLflow:
-    """Runs at a tracking address; a folder or a server."""
+    """Tracker of runs at an MLflow tracking address; a folder or a server."""
 
     def __init__(self, target: str) -> None:
         self.mlflow = needed("mlflow")
@@ -69,6 +71,7 @@ class MLflow:
             self.mlflow.set_tracking_uri(target)
 
     def record(self, unit: Unit, result: Mapping[str, Any]) -> None:
+        """Log the setting and the values of a run."""
         self.mlflow.set_experiment(unit.experiment)
         with self.mlflow.start_run(run_name=f"{unit.point}, seed {unit.seed}"):
             self.mlflow.log_params(settings_of(unit))
@@ -76,22 +79,25 @@ class MLflow:
                 self.mlflow.log_metrics(values, step=round)
 
     def close(self) -> None:
+        """Do nothing: each run is ended already."""
         return None
 
 
 class WeightsAndBiases:
-    """Runs of a project."""
+    """Tracker of runs of a Weights & Biases project."""
 
     def __init__(self, target: str) -> None:
         self.wandb, self.project = needed("wandb"), target or "fedtheory"
 
     def record(self, unit: Unit, result: Mapping[str, Any]) -> None:
+        """Log the setting and the values of a run."""
         run = self.wandb.init(project=self.project, name=unit.name, config=settings_of(unit), reinit=True)
         for round, values in steps(result):
             run.log(values, step=round)
         run.finish()
 
     def close(self) -> None:
+        """Do nothing: each run is finished already."""
         return None
 
 

@@ -6,34 +6,35 @@ at the same time: whoever comes second waits, and then reads.
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
-import functools
 import hashlib
 import json
 import math
 import re
-import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..files import json_text, read_json, write_beside
+from ..files import check_no_links, json_text, locked, read_json, write_beside
+from ..provenance import commit
+from ..seals import SEAL, check_seal, sealed
 from .construction import observers, setting, statistics
 from .grid import ExperimentFile, Point, with_values
 
+if TYPE_CHECKING:
+    from ..simulation.run import Run
+
 CHECKPOINTS = 20
-"""So many in a run, unless the file says how often."""
+"""The number of checkpoints of a run, unless the file says how often."""
 CLOCK = 5.0
-"""Seconds between notes of the time that a unit has taken."""
+"""The seconds between notes of the time that a unit has taken."""
 
 
 class OutOfTime(Exception):
-    """The budget is spent; the unit's checkpoints stay."""
+    """Error of a spent budget; the unit's checkpoints stay."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,17 +59,19 @@ class Unit:
 
     @property
     def name(self) -> str:
+        """The name of the unit: experiment, setting and seed."""
         return f"{self.experiment}, {self.point}, seed {self.seed}"
 
     @property
     def result_path(self) -> Path:
+        """The path of the unit's result."""
         return Path(self.folder) / "result.json"
 
 
 def units_of(experiment: ExperimentFile, points: list[Point], store: Path) -> list[Unit]:
     """All units of these settings of a file, seed after seed, so that every setting has its first seed early."""
     name = experiment.name
-    home = store / (experiment.content.get("paper") or "own") / folder_name(Path(name).stem)
+    home = store / folder_name(experiment.content.get("paper") or "own") / folder_name(Path(name).stem)
     return [
         Unit(
             name,
@@ -90,15 +93,15 @@ def seeded(content: Mapping[str, Any], seed: int, name: str) -> Mapping[str, Any
 
 
 def folder_name(name: str) -> str:
-    """A name that a file system takes; different names stay different.
+    """A name that a file system takes, one component of a path; different names stay different.
 
-    >>> folder_name("q=1|2, local_lr=0.1")
-    'q=1_2,local_lr=0.1-6dc10ce1'
+    >>> folder_name("q=1|2, local_lr=0.1"), folder_name("..")
+    ('q=1_2,local_lr=0.1-6dc10ce1', '-5ec1f7e7')
     """
-    plain = re.sub(r"[^A-Za-z0-9=.,_+-]", "", name.replace("|", "_"))
-    if plain == name and len(name) <= 100:
+    plain = re.sub(r"[^A-Za-z0-9=.,_+-]", "", name.replace("|", "_")).lstrip(".")
+    if plain == name and 0 < len(name) <= 100:
         return name
-    return f"{plain[:90]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return f"{plain[:90]}-{hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:8]}"
 
 
 def perform(unit: Unit, deadline: float = math.inf) -> dict[str, Any]:
@@ -113,9 +116,10 @@ def perform(unit: Unit, deadline: float = math.inf) -> dict[str, Any]:
         OutOfTime: the deadline passed first.
     """
     folder = Path(unit.folder)
+    check_no_links(folder, 4)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with locked(folder / "lock"):
+        with locked(folder / "lock", make=True):
             return finished(unit) or _run(unit, folder, deadline)
     except FileNotFoundError:
         raise
@@ -126,14 +130,15 @@ def perform(unit: Unit, deadline: float = math.inf) -> dict[str, Any]:
 
 
 def finished(unit: Unit) -> dict[str, Any] | None:
-    """The result of a unit that is done; ``None`` if it is not.
+    """The result of a unit that is done; ``None`` if it is not. Its numbers are those of its segments.
 
     Raises:
-        ValueError: the folder holds the result of another experiment.
+        ValueError: the folder holds the result of another experiment, or one that was changed, or that its segments do
+            not bear out.
     """
     if not unit.result_path.exists():
         return None
-    result = read_json(unit.result_path)
+    result = _unchanged(unit.result_path, "it is made anew from its segments")
     asked, there = asked_for(unit.content), dict(result.get("asked", {}))
     statistics = there.pop("statistics", None)
     if statistics != asked.pop("statistics") and there == asked:
@@ -144,14 +149,60 @@ def finished(unit: Unit) -> dict[str, Any] | None:
             f"{unit.name}: {unit.folder} holds the result of another experiment ({other}); allowed is the same one, or "
             "another --store"
         )
-    return result
+    return _borne_out(unit, result)
+
+
+def _unchanged(path: Path, then: str) -> dict[str, Any]:
+    """A sealed JSON file; ``ValueError`` if it was changed, which says what comes if it is removed."""
+    content = read_json(path)
+    try:
+        check_seal(content, str(path))
+    except ValueError as error:
+        raise ValueError(f"{error}; allowed is the file as it was written, or none: then {then}") from None
+    return {key: value for key, value in content.items() if key != SEAL}
+
+
+def _borne_out(unit: Unit, result: dict[str, Any]) -> dict[str, Any]:
+    """A result with the numbers that its segments have; ``ValueError`` if they have others."""
+    from ..simulation.stored import read_stored
+
+    stored, plan = read_stored(Path(unit.folder)), unit.content["run"]
+    found = json.loads(json_text(_numbers(unit, stored.run)))
+    asked = {"seed": unit.seed, "rounds": plan["rounds"], "setting": result.get("fingerprint")}
+    other = [name for name, value in asked.items() if stored.label.get(name) != value]
+    other += [name for name, value in found.items() if json_text(result.get(name)) != json_text(value)]
+    other += ["segments"] * (result.get("segments") != stored.seal)
+    other += ["replicas"] * (stored.run.replicas != plan.get("replicas", 1))
+    if other:
+        raise ValueError(
+            f"{unit.name}: {unit.result_path} and the segments beside it do not agree "
+            f"({', '.join(other)}): allowed are both as they were written, or no result"
+        )
+    return {**result, **found, "made_by": list(stored.made_by)}
+
+
+def _numbers(unit: Unit, run: Run) -> dict[str, Any]:
+    """What a result says of a run's rows."""
+    taken = {
+        name: {"values": values, "deviations": spreads}
+        for name, values, spreads in statistics(unit.content, run.rounds, run.rows)
+    }
+    return {
+        "statistics": taken,
+        "diverged": run.divergence,
+        "rounds": run.rounds.tolist(),
+        "rows": curves(unit.content, run.rows),
+    }
 
 
 def asked_for(content: Mapping[str, Any]) -> dict[str, Any]:
-    """What decides a unit's numbers: the content without titles, reasons, seeds of others, and what costs time only."""
+    """Return the content that decides a unit's numbers.
+
+    It lacks titles, reasons, seeds of others, and what costs time only.
+    """
     words = ("title", "paper", "reproduces", "likeness", "chosen", "labels")
     asked = {key: value for key, value in content.items() if key not in words}
-    aside = ("seeds", "checkpoint_every", "device")
+    aside = ("seeds", "checkpoint_every", "device", "threads", "memory_limit", "mixed")
     asked["run"] = {key: value for key, value in asked["run"].items() if key not in aside}
     return json.loads(json_text(asked))  # type: ignore[no-any-return]
 
@@ -166,8 +217,12 @@ def _difference(there: Any, here: Any) -> str:
 def _run(unit: Unit, folder: Path, deadline: float) -> dict[str, Any]:
     if time.time() > deadline:
         raise OutOfTime("not begun")
+    from ..loops.threads import fixed
+    from ..simulation.stored import read_stored
+
     made, plan = setting(unit.content), unit.content["run"]
     clock = Clock(folder / "time.json", deadline)
+    threads = plan.get("threads") or 1
     run = made.simulate(
         replicas=plan.get("replicas", 1),
         rounds=plan["rounds"],
@@ -179,27 +234,29 @@ def _run(unit: Unit, folder: Path, deadline: float) -> dict[str, Any]:
         device=plan.get("device", "cpu"),
         checkpoint_every=plan.get("checkpoint_every") or max(1, plan["rounds"] // CHECKPOINTS),
         dtype=plan.get("dtype"),
+        threads=threads,
+        memory_limit=plan.get("memory_limit"),
+        mixed=bool(plan.get("mixed")),
     )
-    taken = {
-        name: {"values": values, "deviations": spreads}
-        for name, values, spreads in statistics(unit.content, run.rounds, run.rows)
-    }
+    with fixed(threads):
+        fingerprint = made.fingerprint()
+    stored = read_stored(folder)
     result = {
         "experiment": unit.experiment,
         "point": unit.point,
         "labels": dict(unit.labels),
         "seed": unit.seed,
         "asked": asked_for(unit.content),
-        "statistics": taken,
-        "diverged": run.divergence,
-        "rounds": run.rounds.tolist(),
-        "rows": curves(unit.content, run.rows),
+        **_numbers(unit, run),
         "seconds": round(clock.note(), 3),
+        "where": run.where,
         "commits": clock.commits,
         "data": data_copy(made.federation),
-        "fingerprint": made.fingerprint(),
+        "fingerprint": fingerprint,
+        "segments": stored.seal,
+        "made_by": list(stored.made_by),
     }
-    write_beside(folder / "result.json", json_text(result).encode())
+    write_beside(folder / "result.json", json_text(sealed(result)).encode())
     return json.loads(json_text(result))  # type: ignore[no-any-return]
 
 
@@ -209,7 +266,7 @@ def curves(content: Mapping[str, Any], rows: Mapping[str, np.ndarray]) -> dict[s
 
 
 class Clock:
-    """Notes how long a unit has run, in all its attempts, and on which commits, and stops it at the deadline.
+    """Clock of how long a unit has run, in all its attempts, and on which commits; it stops the unit at the deadline.
 
     Args:
         path: where the time is kept.
@@ -218,7 +275,7 @@ class Clock:
 
     def __init__(self, path: Path, deadline: float = math.inf) -> None:
         self.path, self.deadline = path, deadline
-        known = read_json(path) if path.exists() else {}
+        known = _unchanged(path, "time is counted anew") if path.exists() else {}
         self.before = known.get("seconds", 0.0)
         self.commits: list[str] = list(dict.fromkeys([*known.get("commits", []), commit()]))
         self.begun = self.noted = time.monotonic()
@@ -235,37 +292,12 @@ class Clock:
         """Write the seconds so far, and return them."""
         self.noted = time.monotonic()
         seconds = self.before + self.noted - self.begun
-        write_beside(self.path, json_text({"seconds": seconds, "commits": self.commits}).encode())
+        write_beside(self.path, json_text(sealed({"seconds": seconds, "commits": self.commits})).encode())
         return float(seconds)
 
 
-@contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold a lock that the operating system frees when the process ends, however it ends."""
-    with open(path, "wb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-@functools.cache
-def commit() -> str:
-    """The commit of the code that runs, with ``+`` if files differ from it; the version where there is no git."""
-    from importlib.metadata import version
-
-    def git(*words: str) -> str:
-        here = Path(__file__).parent
-        run = subprocess.run(["git", "-C", str(here), *words], capture_output=True, text=True, timeout=20, check=True)
-        return run.stdout.strip()
-
-    try:
-        changed = git("status", "--porcelain", "--untracked-files=no", "--", "..")
-        return git("rev-parse", "--short=12", "HEAD") + "+" * bool(changed)
-    except (OSError, subprocess.SubprocessError):
-        return f"version {version('fedtheory')}"
-
-
 def data_copy(federation: Any) -> str:
-    """Which copy of which data a federation is of; empty for one that is made up."""
+    """Name the data of a federation and which copy they are; empty for data that are made up."""
     dataset = getattr(federation, "dataset", None)
     if dataset is None:
         return ""
@@ -292,9 +324,12 @@ def estimate(unit: Unit) -> float | None:
     clock = Path(unit.folder) / "time.json"
     if not segments or not clock.exists():
         return None
-    done = int(segments[-1].stem.rpartition("-")[2])
+    try:  # what is damaged is said when the unit runs
+        done, taken = int(segments[-1].stem.rpartition("-")[2]), float(read_json(clock)["seconds"])
+    except (ValueError, KeyError, TypeError):
+        return None
     rounds = int(unit.content["run"]["rounds"])
-    return float(read_json(clock)["seconds"]) * max(0, rounds - done) / max(1, done)
+    return taken * max(0, rounds - done) / max(1, done)
 
 
 def seconds(text: str) -> float:

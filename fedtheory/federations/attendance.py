@@ -1,4 +1,4 @@
-"""Who takes part in some rounds, listed."""
+"""Lists of the clients that take part in some rounds."""
 
 from __future__ import annotations
 
@@ -13,9 +13,14 @@ if TYPE_CHECKING:
 
 
 def listed(mask: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, np.ndarray]:
-    """Where ``mask`` (rounds, replicas, clients) is true: the rounds, the clients and the replicas, sorted by them; how
-    many places clients before each have in each round, (rounds, clients + 1); and how many each client has, (rounds,
-    clients), in main memory. A device is waited for once, until the mask is there."""
+    """List the places where ``mask`` (rounds, replicas, clients) is true.
+
+    A device is waited for once, until the mask is there.
+
+    Returns:
+        the rounds, the clients and the replicas, sorted in this order; how many places clients before each have in each
+        round, (rounds, clients + 1); and how many each client has, (rounds, clients), in main memory.
+    """
     from ..loops.participant_lists import list_pairs
 
     known = mask.cpu().contiguous().numpy()
@@ -28,7 +33,7 @@ def listed(mask: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, np.ndarray]:
 
 
 def places(counts: Tensor) -> Tensor:
-    """Where ``counts`` in main memory, contiguous, are above 0, flat.
+    """Return the flat indices at which ``counts``, contiguous in main memory, are above 0.
 
     >>> places(torch.tensor([[0, 1], [2, 0]], dtype=torch.int8))
     tensor([1, 2])

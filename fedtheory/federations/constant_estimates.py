@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..extras import torch
+from ..rationals import checked_count
 from .constants import ESTIMATE, Constant, Constants
 from .curvature import Curvatures, curvatures
 from .federation import ExactFederation, Pairs
@@ -30,25 +31,25 @@ def estimated_constants(
     seed: int = 0,
     clients: Sequence[int] | None = None,
 ) -> Constants:
-    r"""What ``federation``'s constants are at ``points`` x_0, x_1, ...; only its gradients and losses are used.
+    r"""Estimate ``federation``'s constants at ``points`` x_0, x_1, ... from its gradients and losses alone.
 
-    - smoothness: max over clients and points of the largest \|eigenvalue\| of the Hessian of F_i; and
-      strong_convexity: the smallest one, left out unless it is positive. By Lanczos iteration on differences of
-      gradients (`curvature.curvatures`).
+    - smoothness: max over clients and points of the largest \|eigenvalue\| of the Hessian of F_i.
+    - strong_convexity: the smallest eigenvalue, left out unless it is positive. Both are found by Lanczos iteration on
+      differences of gradients (`curvature.curvatures`).
     - gradient_noise: max over clients and points of \sqrt{E|g - grad F_i|^2}, from ``draws`` stochastic gradients each;
       server_noise likewise, for federations that have it.
     - gradient_bound: max over clients and points of \sqrt{E|g|^2}, from the same draws.
     - dissimilarity: max over clients and points of |grad F_i - grad F|.
-    - initial_gap: F(x_0) - min over points of F; where no loss is below a known number, as none of a network's is below
-      0, its interval reaches up to F(x_0) minus that number. With strong convexity mu its interval reaches up to
-      F(x_0) - max over points of (F - |grad F|^2 / (2 mu)), and initial_distance is |x_0 - x| at the best point x,
-      give or take |grad F(x)| / mu.
+    - initial_gap: F(x_0) - min over points of F. If no loss is below a known number (0 for a network), its interval
+      reaches up to F(x_0) minus that number. With strong convexity mu its interval reaches up to F(x_0) - max over
+      points of (F - |grad F|^2 / (2 mu)).
+    - initial_distance: with strong convexity, |x_0 - x| at the best point x, give or take |grad F(x)| / mu.
 
-    Every constant is an estimate with an interval. Smoothness, strong convexity, noise and dissimilarity: the interval
-    holds the value *at these points* with the confidence asked for (each by itself; that of the noise is
-    Student's, so approximate). Theorems ask for suprema over all x, of which a value at some points is a lower
-    bound (an upper one for strong convexity). Initial gap and distance: the interval holds the true one if strong
-    convexity is nowhere below the lower end of its own interval.
+    Every constant is an estimate with an interval. For smoothness, strong convexity, noise and dissimilarity the
+    interval holds the value *at these points* with the confidence asked for. Each interval holds by itself; that of the
+    noise is Student's, so approximate. Theorems ask for suprema over all x, of which a value at some points is a lower
+    bound (an upper one for strong convexity). For the initial gap and distance, the interval holds the true one if
+    strong convexity is nowhere below the lower end of its own interval.
 
     Args:
         points: (n, D), the start first; on the federation's device and of its precision.
@@ -105,8 +106,7 @@ def _check(
     if not points.isfinite().all():
         raise ValueError("points has entries that are not finite: allowed are finite numbers")
     for name, value, least in (("steps", steps, 1), ("draws", draws, 2)):
-        if value < least or value != int(value):
-            raise ValueError(f"{name} = {value}: allowed is an integer >= {least}")
+        checked_count(name, value, least)
     if not 0 < confidence < 1:
         raise ValueError(f"confidence = {confidence}: allowed is between 0 and 1")
     if not clients or clients[0] < 0 or clients[-1] >= federation.clients:

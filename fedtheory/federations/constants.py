@@ -55,6 +55,7 @@ class Constants(Mapping[str, Constant]):
         return len(self.entries)
 
     def values_only(self) -> dict[str, float]:
+        """Return the constants' values by name."""
         return {name: constant.value for name, constant in self.entries.items()}
 
     def cautious(self) -> dict[str, float]:

@@ -47,14 +47,14 @@ def curvatures(
     seed: int,
     clients: Sequence[int] | None = None,
 ) -> Curvatures:
-    r"""Lanczos iteration on products with the Hessians of F_i at x (D,), for all clients, or these, at once.
+    r"""Bound the spectra of the Hessians of F_i at x (D,) by Lanczos iteration, for all clients, or these, at once.
 
     A product is (grad F_i(x + h v) - grad F_i(x - h v)) / (2 h), of error O(h^2): exact for quadratic objectives but
     for rounding.
 
-    With a random start on the sphere, a spectrum in [a, b] and k steps, the largest Rayleigh quotient falls below
-    b - e (b - a) with a probability of at most P(|u_1| < 1 / cosh((2k - 1) artanh \sqrt e)), where u_1 is a coordinate
-    of a uniform point of the sphere in R^D, so that u_1^2 is Beta(1/2, (D-1)/2). The same holds at the other end.
+    Take a random start on the sphere, a spectrum in [a, b] and k steps. The largest Rayleigh quotient falls below
+    b - e (b - a) with a probability of at most P(|u_1| < 1 / cosh((2k - 1) artanh \sqrt e)). Here u_1 is a coordinate
+    of a uniform point of the sphere in R^D, so that u_1^2 is Beta(1/2, (D-1)/2). The bound holds at the other end too.
     Proof: scale the spectrum to t_j in [0, 1], t_1 = 1. If the quotient falls so low, then
     sum_j (t_j - (1-e)) q(t_j)^2 u_j^2 < 0 for every polynomial q of degree k - 1. Take that q for which
     \sqrt{1 - s} q = sin((2k-1) phi) at s = t/(1-e) = cos^2 phi. Where t <= 1 - e, (1-e-t) q^2 <= 1 - e; and

@@ -1,11 +1,13 @@
-"""Where a federation computes, and in which precision."""
+"""Devices and floating-point precisions of computations."""
 
 from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol, TypeVar
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
 
 class Placeable(Protocol):
+    """Protocol of objects whose tensors can be put on a device, in a precision."""
+
     def _place(self, device: torch.device, dtype: torch.dtype) -> None:
         """Put its tensors there."""
 
@@ -28,7 +32,7 @@ DTYPES = ("float32", "float64")
 
 
 def find_device(device: str | torch.device = "auto") -> torch.device:
-    """The device called so: "auto" is CUDA where there is one, else the CPU.
+    """Return the device of this name: "auto" is CUDA where there is one, else the CPU.
 
     Raises:
         ValueError: there is no such device here; what there is is named.
@@ -47,7 +51,7 @@ def find_device(device: str | torch.device = "auto") -> torch.device:
 
 
 def device_name(device: torch.device) -> str:
-    """What a run's record calls the device.
+    """Name the device for a run's record.
 
     >>> device_name(torch.device("cpu"))
     'cpu'
@@ -55,8 +59,44 @@ def device_name(device: torch.device) -> str:
     return "cpu" if device.type == "cpu" else f"{device.type}: {torch.cuda.get_device_name(device)}"
 
 
+@contextmanager
+def same_bits(device: torch.device) -> Iterator[None]:
+    """A context in which what is computed on a CUDA device has the precision that it is asked for, and the same bits
+    again in another run: without TensorFloat-32, by torch's deterministic algorithms, where there are some (torch warns
+    of others), and by those of cuDNN, not chosen by a clock. On a CPU nothing changes.
+    """
+    if device.type != "cuda":
+        yield
+        return
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when the first product is made
+    before = [getattr(place, name) for place, name, _ in _exact()]
+    always, warned = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    try:
+        for place, name, value in _exact():
+            setattr(place, name, value)
+        torch.use_deterministic_algorithms(True, warn_only=warned or not always)
+        yield
+    finally:
+        for (place, name, _), value in zip(_exact(), before, strict=True):
+            setattr(place, name, value)
+        torch.use_deterministic_algorithms(always, warn_only=warned)
+
+
+def _exact() -> list[tuple[Any, str, object]]:
+    """Of torch's settings for CUDA: where, which, and what leaves nothing to chance."""
+    cudnn, products = torch.backends.cudnn, torch.backends.cuda.matmul
+    if hasattr(cudnn, "conv"):  # since torch 2.9, which refuses to mix these with those before
+        whole: list[tuple[Any, str, object]] = [
+            (place, "fp32_precision", "ieee") for place in (cudnn.conv, cudnn.rnn, products)
+        ]
+    else:
+        whole = [(cudnn, "allow_tf32", False), (products, "allow_tf32", False)]
+    kept = (torch.utils.deterministic, "fill_uninitialized_memory", False)
+    return [*whole, (cudnn, "benchmark", False), (cudnn, "deterministic", True), kept]
+
+
 def fetched(values: Sequence[Tensor]) -> list[np.ndarray]:
-    """Tensors of numbers that float64 has exactly, in main memory: a device is waited for once.
+    """Fetch tensors of numbers that float64 has exactly into main memory; a device is waited for once.
 
     >>> fetched([torch.ones(2), torch.zeros(1, 1)])
     [array([1., 1.], dtype=float32), array([[0.]], dtype=float32)]
@@ -110,7 +150,7 @@ def find_dtype(dtype: str | torch.dtype | None, default: torch.dtype) -> torch.d
 
 
 def placed(federation: P, device: torch.device | str, dtype: torch.dtype | str) -> P:
-    """A copy with its tensors on that device, in that precision.
+    """Return a copy with its tensors on that device, in that precision.
 
     Raises:
         ValueError: there is no such device here, or it is another precision than float32 and float64.

@@ -6,13 +6,13 @@ from __future__ import annotations
 import numpy as np
 
 BITS = 400
-"""Of the solution behind its largest entry's leading one: far more than a float has."""
+"""Binary digits of the solution below the leading one of its largest entry: far more than a float has."""
 STEPS = 12
-"""Of refinement: each gains as many digits as the matrix is well conditioned for, of 16."""
+"""The most steps of refinement. Each gains the digits, of 16, that the conditioning of the matrix leaves."""
 
 
 def integers(array: np.ndarray) -> tuple[np.ndarray, int]:
-    """Integers n (dtype object) and e with array = n 2^e.
+    """Return integers n (dtype object) and e with array = n 2^e.
 
     >>> n, e = integers(np.array([0.75, -2.0]))
     >>> [float(each) * 2.0**e for each in n]
@@ -26,9 +26,11 @@ def integers(array: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def nearest_minimiser(matrices: np.ndarray, centres: np.ndarray, points: np.ndarray | None = None) -> np.ndarray | None:
-    """The floats nearest to the solution x of (sum_i H_i) x = sum_i H_i c_i, for ``matrices`` H (M, D, D), symmetric
-    with a positive definite sum, and ``centres`` c (M, D), or those nearest to p - x for each of the ``points`` p
-    (P, D); ``None`` where that is not certain after some refinement.
+    """Return the floats nearest to the solution x of (sum_i H_i) x = sum_i H_i c_i.
+
+    ``matrices`` are the H (M, D, D), symmetric with a positive definite sum, and ``centres`` the c (M, D). With
+    ``points`` p (P, D), return the floats nearest to p - x for each of them. Returns ``None`` if some refinement does
+    not make the result certain.
 
     With A the sum and r the exact residual at an approximation y, |x - y| <= |r| / (least eigenvalue of A). So y is
     moved by approximate solutions of A d = r until both ends of that interval round to the same floats.
@@ -69,7 +71,7 @@ def _times_power(value: float, exponent: int) -> int:
 
 
 def _ceiling(value: float, exponent: int) -> int:
-    """At least value 2^exponent, and 0 for 0."""
+    """Return an integer that is at least value 2^exponent, and 0 for 0."""
     return _times_power(2 * value, exponent) + 1 if value else 0
 
 

@@ -17,7 +17,7 @@ def positive_definite(matrix: np.ndarray) -> bool:
 
 
 def solve_exactly(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """The solution of a regular linear system in Fractions, by elimination (simulations must not need python-flint)."""
+    """Solve a regular linear system in Fractions, by elimination (simulations must not need python-flint)."""
     rows = np.column_stack([matrix, right])
     size = len(right)
     for i in range(size):

@@ -1,4 +1,4 @@
-"""What every federation offers, and the bookkeeping of who computes in a round."""
+"""The interface of federations, and the bookkeeping of the clients that compute in a round."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Pairs:
 
     @classmethod
     def of(cls, mask: Tensor, replica_ids: Tensor, seed: int, round: int) -> Pairs:
-        """The pairs where ``mask`` (replicas, clients) is true.
+        """Return the pairs where ``mask`` (replicas, clients) is true.
 
         >>> pairs = Pairs.of(torch.tensor([[True, False], [True, True]]), torch.arange(2), seed=0, round=0)
         >>> pairs.client.tolist(), pairs.replica.tolist(), pairs.offsets.tolist()
@@ -61,13 +61,15 @@ class Pairs:
 
     @classmethod
     def of_rounds(cls, mask: Tensor, replica_ids: Tensor, seed: int, first: int) -> list[Pairs]:
-        """Those of several rounds from the ``first`` on, for ``mask`` (rounds, replicas, clients), with keys drawn at
-        once."""
+        """Return the pairs of several rounds from the ``first`` on, for ``mask`` (rounds, replicas, clients).
+
+        Their keys are drawn at once.
+        """
         round, client, replica, offsets, sizes = listed(mask)
         ids = replica_ids.index_select(0, replica)
         if len(mask) == 1:
             return [cls(client, replica, ids, offsets[0], seed, first, 0, {"sizes": sizes[0]})]
-        whole = cls(client, replica, ids, offsets[0], seed, cast(int, round + first))
+        whole = cls(client, replica, ids, offsets[0], seed, cast(int, round + first), 0, {"sizes of rounds": sizes})
         ends = sizes.sum(1).cumsum().tolist()
         lengths = np.diff([0, *ends]).tolist()
         parts = zip(*(each.split(lengths) for each in (client, replica, ids)), [0, *ends[:-1]], strict=True)
@@ -77,22 +79,60 @@ class Pairs:
         ]
 
     def at_step(self, step: int) -> Pairs:
+        """Return these pairs at another local step."""
         return replace(self, step=step)
 
     def once(self, name: str, make: Callable[[], T]) -> T:
-        """What ``make`` returns, made once for all steps of these pairs."""
+        """Call ``make`` once for all steps of these pairs, and return its result."""
         if name not in self._known:
             self._known[name] = make()
         return cast(T, self._known[name])
 
     def drawn(self, name: str, make: Callable[[Pairs], Tensor]) -> Tensor:
-        """Of what ``make`` returns for all pairs that are drawn with these, (..., P), their own; made once."""
+        """Return these pairs' columns of ``make``'s tensor, (..., P), made once for all pairs that are drawn
+        together."""
         whole, start = self.drawn_with
         found = whole.once(name, lambda: make(whole))
         return found if whole is self else found[..., start : start + len(self)]
 
+    def ahead(self, name: str, make: Callable[[Pairs], T], most: int) -> T:
+        """What ``make`` returns of these pairs, which it returns pair after pair: for these and those that were drawn
+        with them and come next, so many at most, at once."""
+        whole, start = self.drawn_with
+        stop = start + len(self)
+        begin, end = whole._known.get(f"{name}, where", (0, -1))
+        if not begin <= start <= stop <= end:
+            begin, end = start, max(stop, min(start + most, len(whole)))
+            whole._known[name] = make(whole if end - begin == len(whole) else whole._between(begin, end))
+            whole._known[f"{name}, where"] = begin, end
+        found = whole._known[name]
+        return cast(T, found if stop - start == end - begin else found[start - begin : stop - begin])
+
+    def _between(self, start: int, stop: int) -> Pairs:
+        """Those numbered so, of whichever rounds: what is drawn for them, and no more, can be asked of them."""
+        chosen, round = slice(start, stop), cast(Any, self.round)
+        return replace(
+            self,
+            client=self.client[chosen],
+            replica=self.replica[chosen],
+            _whole=(self, start),
+            replica_id=self.replica_id[chosen],
+            _known={},
+            round=cast(int, round[chosen] if isinstance(round, Tensor) else round),
+        )
+
+    @property
+    def known_client(self) -> np.ndarray:
+        """``client`` in main memory, for which no device is waited for."""
+        whole, start = self.drawn_with
+        return whole.once("known client", whole._clients_by_sizes)[start : start + len(self)]
+
+    def _clients_by_sizes(self) -> np.ndarray:
+        sizes = self._known["sizes of rounds"] if "sizes of rounds" in self._known else self.sizes[None]
+        return np.tile(np.arange(sizes.shape[1]), len(sizes)).repeat(sizes.flatten())
+
     def known(self, name: str) -> Tensor | None:
-        """What was ``drawn`` before under this name for these pairs, if it was."""
+        """Return the tensor that was ``drawn`` before under this name for these pairs, if it was."""
         whole, _ = self.drawn_with
         return None if name not in whole._known else self.drawn(name, lambda all: cast(Tensor, all._known[name]))
 
@@ -103,16 +143,16 @@ class Pairs:
 
     @property
     def sizes(self) -> np.ndarray:
-        """How many pairs each client has, (clients,) int64, in main memory."""
+        """The number of pairs of each client, (clients,) int64, in main memory."""
         return self.once("sizes", lambda: self.offsets.diff().cpu().numpy())
 
     @property
     def place(self) -> Tensor:
-        """replica * clients + client, (P,): where each pair's number stands in (replicas, clients), flat."""
+        """The flat place of each pair's number in (replicas, clients): replica * clients + client, (P,)."""
         return self.drawn("place", lambda all: all.replica * (len(all.offsets) - 1) + all.client)
 
     def part(self, start: int, stop: int) -> Pairs:
-        """Those numbered ``start`` to ``stop - 1``.
+        """Return the pairs numbered ``start`` to ``stop - 1``.
 
         >>> pairs = Pairs.of(torch.tensor([[True, False], [True, True]]), torch.arange(2), seed=0, round=0)
         >>> pairs.part(1, 3).replica.tolist(), pairs.part(1, 3).offsets.tolist()
@@ -138,8 +178,11 @@ class Pairs:
 
 
 class Footprint(NamedTuple):
-    """Bytes: ``federation`` however many pairs train, ``pair`` for each pair that trains at a time, ``replica`` for
-    each replica; and how many pairs are trained ``together`` at most, since more would be slower."""
+    """Memory in bytes.
+
+    ``federation`` counts however many pairs train, ``pair`` for each pair that trains at a time, ``replica`` for each
+    replica. At most ``together`` pairs are trained at a time, since more would be slower.
+    """
 
     base: int
     pair: int
@@ -148,7 +191,7 @@ class Footprint(NamedTuple):
 
 
 class Federation(ABC):
-    """Clients i = 1..M with local objectives F_i on R^D and the global objective F = (1/M) sum_i F_i.
+    """Federation of clients i = 1..M with local objectives F_i on R^D and the global objective F = (1/M) sum_i F_i.
 
     Parameters are flat: a batch of them has shape (P, D) when it goes with ``Pairs`` and (replicas, D) otherwise.
     This is all that local training, aggregation and the engine need; ``ConvexFederation`` knows more.
@@ -167,16 +210,18 @@ class Federation(ABC):
 
     @abstractmethod
     def loss(self, x: Tensor, pairs: Pairs) -> Tensor:
-        """F_i(x) for each pair, shape (P,), in units of F."""
+        """Compute F_i(x) for each pair, shape (P,), in units of F."""
 
     @abstractmethod
     def gradient(self, x: Tensor, pairs: Pairs) -> Tensor:
-        """A stochastic gradient of F_i at x for each pair, shape (P, D), in units of F / x: unbiased, drawn afresh for
-        every (replica, client, round, step)."""
+        """Draw a stochastic gradient of F_i at x for each pair, shape (P, D), in units of F / x.
+
+        It is unbiased, and drawn afresh for every (replica, client, round, step).
+        """
 
     @abstractmethod
     def to(self, device: torch.device | str = "cpu", dtype: torch.dtype | str = "float64") -> Federation:
-        """The same federation with its tensors on another device or in another precision ("float32", "float64").
+        """Return this federation with its tensors on another device or in another precision ("float32", "float64").
 
         Raises:
             ValueError: there is no such device here, or it is another precision.
@@ -193,45 +238,55 @@ class Federation(ABC):
         return False
 
     def initial(self, seed: int, replica_ids: Tensor) -> Tensor:
-        """x_0 of each replica where none is given, (replicas, D), on the CPU: 0, unless the federation ``starts``."""
+        """Return x_0 of each replica where none is given, (replicas, D), on the CPU: 0, unless the federation
+        ``starts``."""
         return torch.zeros(len(replica_ids), self.dimension, dtype=self.dtype)
 
     def local_update(self, start: Tensor, pairs: Pairs, training: LocalTraining, state: State) -> tuple[Tensor, State]:
-        """Local training of every pair from ``start`` (P, D): the models after it, and what the solver remembers then,
-        of ``state`` before. What is given stays unchanged. It may be called for parts of a round's pairs."""
+        """Train every pair locally from ``start`` (P, D), and return the models and the solver's next state.
+
+        The arguments stay unchanged. The method may be called for parts of a round's pairs.
+        """
         return local_steps(self, start, pairs, training, state)
 
     def local_change(self, start: Tensor, pairs: Pairs, training: LocalTraining, state: State) -> tuple[Tensor, State]:
-        """What ``local_update`` adds to ``start``, up to rounding, (P, D), and what the solver remembers then. This is
-        what the engine asks for."""
+        """Compute the change of ``start`` by ``local_update``, up to rounding, (P, D), and the solver's new state.
+
+        The engine calls this method.
+        """
         x, state = self.local_update(start, pairs, training, state)
         return x - start, state
 
     def choose(self, training: LocalTraining, x: Tensor) -> Federation:
-        """The same federation for runs of this kind of training, with all that is chosen by measured speed decided;
-        ``x`` is a replica's, (1, D). Choices change results by rounding only."""
+        """The same federation for runs of this kind of training, with all decided that changes results by rounding
+        only; ``x`` is a replica's, (1, D)."""
         return self
 
     @property
     def choices(self) -> dict[str, str]:
-        """What ``choose`` has decided: a run that is taken up again goes on with the same."""
+        """What ``choose`` has decided, and what else of this kind a run's bits depend on: it is recorded with the run,
+        and one that is taken up again goes on with the same."""
         return {}
 
     def with_choices(self, choices: Mapping[str, str]) -> Federation:
-        """The same federation with these decisions."""
+        """Return this federation with these choices."""
         return self
 
     def working(self) -> AbstractContextManager[object]:
-        """A context that a run is in, for what has to be set up and put away."""
+        """Return the context of a run, which sets up what the run needs and puts it away."""
         return nullcontext()
 
     def footprint(self, training: LocalTraining, x: Tensor, limit: int) -> Footprint:
-        """What a round holds besides models and updates, as far as it is known; ``x`` is a replica's, (1, D)."""
+        """Return the memory of a round besides models and updates, as far as it is known.
+
+        ``x`` is a replica's model, (1, D).
+        """
         return Footprint(0, 4 * x.nbytes, 0)
 
     def server_gradient(self, x: Tensor, replica_ids: Tensor, seed: int, round: int) -> Tensor:
-        """A stochastic gradient of F from the server's own data, shape (replicas, D): unbiased, drawn afresh for every
-        (replica, round).
+        """Draw a stochastic gradient of F from the server's own data, shape (replicas, D).
+
+        It is unbiased, and drawn afresh for every (replica, round).
 
         Raises:
             ValueError: the server has no data here.
@@ -239,8 +294,9 @@ class Federation(ABC):
         raise ValueError(f"{type(self).__name__} has no server_gradient: allowed is a federation whose server has data")
 
     def training_accuracy(self, x: Tensor) -> Tensor:
-        """The share of a client's training points that x classifies right, averaged over the clients as F is:
-        (replicas,) float64 in [0, 1].
+        """Compute the share of a client's training points that x classifies right, averaged over the clients as F is.
+
+        The result is (replicas,) float64 in [0, 1].
 
         Raises:
             ValueError: nothing is classified here. A federation that classifies overrides this.
@@ -250,22 +306,28 @@ class Federation(ABC):
         )
 
     def constants(self, region: Region | None = None) -> Constants:
-        """What is known of smoothness, strong_convexity, dissimilarity, dissimilarity_at_optimum and gradient_noise,
-        and of server_noise where there is any, on all of R^D or on ``region``; each with whether it is exact, a bound
-        in the safe direction, or an estimate."""
+        """Return the known constants, on all of R^D or on ``region``.
+
+        They are smoothness, strong_convexity, dissimilarity, dissimilarity_at_optimum and gradient_noise, and
+        server_noise where there is any. Each says whether it is exact, a bound in the safe direction, or an
+        estimate.
+        """
         return Constants({})
 
     def exact_constants(self) -> dict[str, Fraction]:
-        """Those of ``constants`` on all of R^D that are known as Fractions."""
+        """Return the ``constants`` on all of R^D that are known as Fractions."""
         return {}
 
     def exact_squared_constants(self) -> dict[str, Fraction]:
-        """The squares of those of ``constants`` on all of R^D whose squares are known as Fractions."""
+        """Return the squares of the ``constants`` on all of R^D whose squares are known as Fractions."""
         return {}
 
     def identity(self, server: bool = False) -> bytes:
-        """What tells this federation from others: the clients' gradients at three random points, and the levels of its
-        noise, with ``server`` the server's too."""
+        """Return bytes that tell this federation from others.
+
+        They are the clients' gradients at three random points, and the levels of its noise; with ``server``, also those
+        of the server's.
+        """
         everyone = Pairs.of(torch.ones(1, self.clients, dtype=torch.bool), torch.zeros(1).long(), 0, 0)
         points = normals(words(0, Axis.GRADIENT_NOISE, torch.arange(3)), self.dimension)
         gradient = getattr(self, "exact_gradient", self.gradient)
@@ -285,15 +347,15 @@ class ExactFederation(Federation):
 
     @abstractmethod
     def exact_gradient(self, x: Tensor, pairs: Pairs) -> Tensor:
-        """The gradient of F_i at x for each pair, shape (P, D), in units of F / x."""
+        """Compute the gradient of F_i at x for each pair, shape (P, D), in units of F / x."""
 
     @abstractmethod
     def global_loss(self, x: Tensor) -> Tensor:
-        """F(x), shape (replicas,)."""
+        """Compute F(x), shape (replicas,)."""
 
     @abstractmethod
     def global_gradient(self, x: Tensor) -> Tensor:
-        """The gradient of F, shape (replicas, D)."""
+        """Compute the gradient of F, shape (replicas, D)."""
 
     def gradient_from(self, exact: Tensor, x: Tensor, pairs: Pairs) -> Tensor:
         """``gradient`` at x, where the exact one is known already."""
@@ -327,7 +389,7 @@ class ConvexFederation(ExactFederation):
     @property
     @abstractmethod
     def optimal_value(self) -> float:
-        """F(x*)."""
+        """The least value F(x*)."""
 
     @abstractmethod
     def constants(self, region: Region | None = None) -> Constants:
@@ -347,7 +409,7 @@ class ConvexFederation(ExactFederation):
     _optimum_there: Tensor | None = None
 
     def gap(self, x: Tensor) -> Tensor:
-        """F(x) - F(x*), (replicas,)."""
+        """Compute F(x) - F(x*), (replicas,)."""
         return self.global_loss(x) - self.optimal_value
 
     def gradient(self, x: Tensor, pairs: Pairs) -> Tensor:
@@ -357,21 +419,22 @@ class ConvexFederation(ExactFederation):
         return self.with_noise(exact, pairs, x)
 
     def with_noise(self, gradient: Tensor, pairs: Pairs, x: Tensor) -> Tensor:
-        """A stochastic gradient at x from the exact one, (P, D)."""
+        """Return a stochastic gradient at x from the exact one, (P, D)."""
         if self.gradient_noise == 0:
             return gradient
         return gradient + self.felt(self.draw_noise(pairs, gradient.dtype), x)
 
     def felt(self, noise: Tensor, x: Tensor) -> Tensor:
-        """What of the noise there is at x."""
+        """Return the part of the noise that acts at x."""
         return noise * (x > 0) if self.noise == ONE_SIDED else noise
 
     def draw_noise(self, pairs: Pairs, dtype: torch.dtype | None = None) -> Tensor:
-        """The additive noise of ``gradient``, shape (P, D); where it depends on x, where there is most."""
+        """Draw the additive noise of ``gradient``, shape (P, D); where it depends on x, as it is where there is
+        most."""
         return self.noise_of(refined(self.noise_keys(pairs), pairs.step), dtype or torch.float64)
 
     def noise_keys(self, pairs: Pairs) -> Tensor:
-        """What the noise of a round's steps is drawn from, (P,), to be refined by the step."""
+        """Return the keys, (P,), from which the noise of a round's steps is drawn once each step has refined them."""
 
         def draw(pairs: Pairs) -> Tensor:
             client = torch.zeros_like(pairs.client) if self.noise == COMMON else pairs.client
@@ -389,7 +452,7 @@ class ConvexFederation(ExactFederation):
         return pairs.drawn(f"noise of steps {pairs.step} to {pairs.step + steps}", draw)
 
     def noise_of(self, keys: Tensor, dtype: torch.dtype) -> Tensor:
-        """The noise drawn from refined keys, ``keys.shape + (D,)``."""
+        """Draw the noise from refined keys, ``keys.shape + (D,)``."""
         return self._noise(keys, self.gradient_noise, dtype)
 
     def server_gradient(self, x: Tensor, replica_ids: Tensor, seed: int, round: int) -> Tensor:
@@ -420,7 +483,7 @@ class ConvexFederation(ExactFederation):
 
     @property
     def _rise(self) -> int:
-        """How many times its level skewed noise rises; 0 where the noise is another."""
+        """The factor by which skewed noise rises above its level; 0 where the noise is another."""
         rise = rise_of(self.noise) or 1
         return rise if rise > 1 else 0
 

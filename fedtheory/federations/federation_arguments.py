@@ -1,4 +1,4 @@
-"""What convex federations are given: numbers, diagonals, weights, and the laws of their noise by name."""
+"""Checks of the arguments of convex federations: numbers, diagonals, weights, and the laws of their noise by name."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ SKEWED = re.compile(r"two-point ([2-9]|[1-9][0-9]{1,2})")
 
 
 def rise_of(noise: str) -> int | None:
-    """How many times its level two-point noise rises: 1 for fair signs; a for "two-point a", a = 2, ..., 999, which is
-    a with probability 1/(1 + a^2) and else -1/a, times the level: of mean 0 and variance 1. ``None`` for other laws.
+    """Return how many times its level two-point noise rises, or ``None`` for other laws.
+
+    It is 1 for fair signs. "two-point a", a = 2, ..., 999, is a with probability 1/(1 + a^2) and else -1/a, times the
+    level: of mean 0 and variance 1.
 
     >>> rise_of("two-point"), rise_of("two-point 13"), rise_of("gaussian")
     (1, 13, None)
@@ -28,7 +30,7 @@ def rise_of(noise: str) -> int | None:
 
 
 def numbers(name: str, values: object) -> np.ndarray:
-    """Floats where all values are, or are integers that floats are; else Fractions.
+    """Convert to floats where all values are, or are integers that floats are; else to Fractions.
 
     Raises:
         ValueError: there are none, or one is no finite number.
@@ -39,7 +41,7 @@ def numbers(name: str, values: object) -> np.ndarray:
 
 
 def full_matrices(hessians: np.ndarray) -> np.ndarray:
-    """(M, D, D) from (M, D) diagonals; anything else unchanged."""
+    """Expand (M, D) diagonals to (M, D, D); leave anything else unchanged."""
     if hessians.ndim != 2:
         return hessians
     zero = np.array([Fraction(0)]) if hessians.dtype == object else np.zeros(1)
@@ -50,7 +52,7 @@ def full_matrices(hessians: np.ndarray) -> np.ndarray:
 
 
 def checked_weights(values: Sequence, clients: int) -> tuple[Fraction, ...]:
-    """phi >= 0 in Fractions.
+    """Check the weights phi >= 0 and return them in Fractions.
 
     Raises:
         ValueError: they are not as many as clients, one is below 0, or their sum is not 1.
@@ -64,7 +66,7 @@ def checked_weights(values: Sequence, clients: int) -> tuple[Fraction, ...]:
 
 
 def check_convex(hessians: np.ndarray, mean: np.ndarray) -> None:
-    """Of Hessians in floats, (M, D, D), and that of F, (D, D).
+    """Check the clients' Hessians in floats, (M, D, D), and the Hessian of F, (D, D).
 
     Raises:
         ValueError: one of them has an eigenvalue below 0, or that of F is singular, up to rounding.
@@ -82,7 +84,7 @@ def check_convex(hessians: np.ndarray, mean: np.ndarray) -> None:
 
 
 def check_noise(gradient_noise: float, noise: str, server_noise: float = 0.0) -> None:
-    """Refuse what is no noise."""
+    """Raise ``ValueError`` unless the arguments describe a law of noise."""
     for name, level in {"gradient_noise": gradient_noise, "server_noise": server_noise}.items():
         if not 0 <= level < float("inf"):
             raise ValueError(f"{name} = {level}: allowed is a finite number >= 0")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..quantities import check_values
+from ..rationals import checked_count
 from .quadratic import Quadratic
 
 
@@ -19,7 +20,7 @@ def random_quadratic(
     noise: str = "two-point",
     seed: int = 0,
 ) -> Quadratic:
-    """A common-Hessian federation that has exactly the constants asked for.
+    """Draw a common-Hessian federation that has exactly the constants asked for.
 
     The Hessian is diagonal with eigenvalues spaced evenly in the logarithm from ``strong_convexity`` to
     ``smoothness``, both attained; the clients' gradients at x* = 0 are Gaussian, centred, and scaled so that the
@@ -43,8 +44,7 @@ def random_quadratic(
             "gradient_noise": gradient_noise,
         }
     )
-    if dimension < 1:
-        raise ValueError(f"dimension = {dimension}: allowed is an integer >= 1")
+    checked_count("dimension", dimension)
     if dimension == 1 and strong_convexity != smoothness:
         raise ValueError(
             f"strong_convexity = {strong_convexity}: in one dimension allowed is smoothness = {smoothness}"

@@ -30,44 +30,47 @@ BLOCK = 2**21
 
 
 class Part(ABC):
-    """Products of some rows, made by themselves: so their steps can be, before those of others."""
+    """Products of some rows, made by themselves, so that their steps can be made before those of others."""
 
     @abstractmethod
     def product(self, rows: Tensor) -> Tensor:
-        """H_i v in these rows."""
+        """Return H_i v in these rows."""
 
     @abstractmethod
     def stepped(self, rows: Tensor, size: float) -> Tensor:
-        """v - size H_i v in these rows."""
+        """Return v - size H_i v in these rows."""
 
 
 class Products(ABC):
-    """H_i v for every pair."""
+    """Products H_i v for every pair."""
 
     @abstractmethod
     def to(self, device: torch.device | str, dtype: torch.dtype) -> Products:
-        """The same on another device or in another precision."""
+        """Return these products on another device or in another precision."""
 
     def times(self, v: Tensor, pairs: Pairs) -> Tensor:
-        """H_i v of each pair's client i, for v (P, D)."""
+        """Return H_i v of each pair's client i, for v (P, D)."""
         rows = self.rows(v, pairs)
         return self.back(joined([part.product(rows[at]) for at, part in self.parts(pairs)], rows), pairs)
 
     def rows(self, v: Tensor, pairs: Pairs, dim: int = 0) -> Tensor:
-        """The rows in which products are made, for v with an axis of the pairs, ``dim``."""
+        """Arrange v, with an axis of the pairs, ``dim``, in the rows in which products are made."""
         return v
 
     def back(self, rows: Tensor, pairs: Pairs) -> Tensor:
-        """Numbers of the pairs, from those in rows."""
+        """Return the numbers of the pairs from those in rows."""
         return rows
 
     @abstractmethod
     def parts(self, pairs: Pairs) -> Iterator[tuple[slice, Part]]:
-        """All rows, in parts, one after the other."""
+        """Yield all rows, in parts, one after the other."""
 
     def moved(self, sizes: tuple[float, ...], proximal: float) -> Products:
-        """Products by -E_i H_i, with -E_i g what SGD with steps of these ``sizes`` adds to x where the gradient at x is
-        g: E = sum_k size_k prod_{j > k} (I - size_j (H_i + proximal I)). The last one asked for is kept."""
+        """Return products by -E_i H_i, which give the change of x by SGD with steps of these ``sizes``.
+
+        Where the gradient at x is g, SGD adds -E_i g to x, with E = sum_k size_k prod_{j > k} (I - size_j (H_i +
+        proximal I)). The last result is kept.
+        """
         if self._moved is None or self._moved[0] != (sizes, proximal):
             self._moved = (sizes, proximal), self._moved_by(sizes, proximal)
         return self._moved[1]
@@ -79,12 +82,12 @@ class Products(ABC):
 
 
 def joined(parts: list[Tensor], rows: Tensor) -> Tensor:
-    """All rows from those of the parts; those given where there are none."""
+    """Join the rows of the parts; without parts, return those given."""
     return rows if not parts else parts[0] if len(parts) == 1 else torch.cat(parts)
 
 
 class Entrywise(Part):
-    """By diagonals, ``entries`` (rows, D) or (D,)."""
+    """Products with diagonal matrices, ``entries`` (rows, D) or (D,)."""
 
     def __init__(self, entries: Tensor) -> None:
         self.entries = entries
@@ -110,7 +113,7 @@ class Diagonal(Products):
 
     @property
     def diagonals(self) -> Tensor:
-        """(M, D), or (1, D) of all clients."""
+        """The diagonals, (M, D), or (1, D) of all clients."""
         return self.entries.view(-1, self.entries.shape[-1])
 
     def moved(self, sizes: tuple[float, ...], proximal: float) -> Diagonal:
@@ -134,7 +137,7 @@ class CommonDiagonal(Diagonal):
 
 
 class Alike(Part):
-    """By one matrix, (D, D)."""
+    """Products with one matrix, (D, D), for all rows."""
 
     def __init__(self, matrix: Tensor) -> None:
         self.matrix = matrix
@@ -147,7 +150,7 @@ class Alike(Part):
 
 
 class Batched(Part):
-    """By a matrix for each tile: layers of them, (tiles, D, D) each."""
+    """Products with a matrix for each tile, given in layers, (tiles, D, D) each."""
 
     def __init__(self, layers: list[Tensor]) -> None:
         self.layers = layers
@@ -222,7 +225,7 @@ class Dense(_Full):
             start = stop
 
     def _batched(self, layers: Sequence[Tensor | slice]) -> Batched:
-        """Of these clients."""
+        """Return the products with the matrices of these clients."""
         matrices = self.matrices
         return Batched([matrices[own] if isinstance(own, slice) else matrices.index_select(0, own) for own in layers])
 
@@ -233,11 +236,13 @@ class Dense(_Full):
 
 
 class Tiles(NamedTuple):
-    """Where pairs go: so many clients make a block, in which layer l has a tile of every client with more than
-    l * ``TILE`` pairs.
+    """The rows of pairs in tiles of ``TILE`` rows, a client each.
 
-    ``slot`` (P,) is each pair's row, ``pair`` (rows,) each row's pair: empty rows repeat one, and nobody looks at what
-    comes of it. ``blocks`` has the clients of each layer's tiles, as a range where nearly all of it are wanted: reading
+    Blocks have a fixed number of clients. In a block, layer l has a tile of every client with more than l * ``TILE``
+    pairs.
+
+    ``slot`` (P,) is each pair's row, ``pair`` (rows,) each row's pair. Empty rows repeat a pair, and their results are
+    not used. ``blocks`` has the clients of each layer's tiles, as a range where nearly all of it are wanted: reading
     matrices in order costs less than picking them out.
     """
 
@@ -247,7 +252,7 @@ class Tiles(NamedTuple):
 
     @classmethod
     def of(cls, pairs: Pairs, together: int) -> Tiles:
-        """With ``together`` clients that take part in a block."""
+        """Place the pairs, with ``together`` participating clients in a block."""
         from ..loops.participant_lists import place_in_tiles
 
         sizes, device = pairs.sizes, pairs.client.device

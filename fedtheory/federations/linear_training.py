@@ -30,12 +30,14 @@ CACHE = 2**21
 in a processor's cache."""
 
 MORE = 8
-"""So many times more with dense Hessians: of many pairs a client, parts with few clients would make small products."""
+"""Factor of the cache with dense Hessians: of many pairs a client, parts with few clients would make small products."""
 
 
 def linear_footprint(fed: Quadratic, training: LocalTraining, x: Tensor) -> Footprint:
-    """Of a pair: points, and the noise of all its steps with what it is drawn from. Dense Hessians have empty rows in
-    tiles, and what a matrix times x - c takes."""
+    """Return the memory of a round: of a pair, its points, and the noise of all its steps with the keys of it.
+
+    Dense Hessians also have empty rows in tiles, and what a matrix times x - c takes.
+    """
     noisy = 0 if fed.deterministic else training.steps
     pair = (8 + 4 * noisy) * x.nbytes + noisy * 64
     full = fed.products.matrices.nbytes if isinstance(fed.products, Common | Dense) else 0
@@ -45,7 +47,7 @@ def linear_footprint(fed: Quadratic, training: LocalTraining, x: Tensor) -> Foot
 
 
 def linear_change(fed: Quadratic, start: Tensor, pairs: Pairs, training: LocalTraining) -> Tensor:
-    """y_K of every pair that starts at ``start`` (P, D), with the draws of the steps ``pairs.step``, ..."""
+    """Compute y_K of every pair that starts at ``start`` (P, D), with the draws of the steps ``pairs.step``, ..."""
     if coordinates_apart(fed) and in_memory(start):
         assert isinstance(fed.products, Diagonal)
         return _entrywise(fed, fed.products, start, pairs, training)
@@ -66,7 +68,7 @@ def coordinates_apart(fed: Quadratic) -> bool:
 
 
 def _entrywise(fed: Quadratic, products: Diagonal, start: Tensor, pairs: Pairs, training: LocalTraining) -> Tensor:
-    """The same with diagonal Hessians and noise that does not depend on x."""
+    """Compute the change with diagonal Hessians and noise that does not depend on x."""
     from ..loops.diagonal_sgd import entrywise_change, entrywise_product
 
     diagonals, centres = closed_form(fed, products, training), fed.centred
@@ -78,14 +80,14 @@ def _entrywise(fed: Quadratic, products: Diagonal, start: Tensor, pairs: Pairs, 
 
 
 def closed_form(fed: Quadratic, products: Diagonal, training: LocalTraining) -> Tensor | None:
-    """By what x - c is multiplied for y_K, (M, D) or (1, D), where all steps are made at once."""
+    """Return the factors that turn x - c into y_K - c, (M, D) or (1, D), if all steps are made at once."""
     if not fed.deterministic or training.steps == 1 or isinstance(training.lr, tuple):
         return None
     return products.moved(training.sizes, training.proximal).diagonals
 
 
 def drawn_noise(fed: Quadratic, pairs: Pairs, training: LocalTraining, dtype: torch.dtype) -> Tensor | Signs | None:
-    """The noise of all steps, or how it is drawn."""
+    """Draw the noise of all steps, or return how it is drawn."""
     from ..loops.diagonal_sgd import Signs
 
     if fed.deterministic:

@@ -17,8 +17,11 @@ PLAIN_SGD = SGD()
 
 @dataclass(frozen=True)
 class LocalTraining:
-    """``steps`` steps of size ``lr`` (or one size for each) by a solver, pulled back to where they started by
-    ``proximal``: proximal (x_k - x_0) is added to the gradient, before the solver sees it."""
+    """Local training by ``steps`` steps of size ``lr`` (or one size for each) of a solver.
+
+    ``proximal`` pulls the steps back to their start: proximal (x_k - x_0) is added to the gradient, before the solver
+    sees it.
+    """
 
     steps: int
     lr: float | tuple[float, ...]
@@ -31,15 +34,18 @@ class LocalTraining:
         return self.lr if isinstance(self.lr, tuple) else (self.lr,) * self.steps
 
     def pulled(self, x: Tensor, start: Tensor, gradient: Tensor) -> Tensor:
-        """What the solver gets, for a gradient at x of a client that started at ``start``."""
+        """Add the proximal term to a gradient at x of a client that started at ``start``; the sum goes to the
+        solver."""
         return gradient + self.proximal * (x - start) if self.proximal > 0 else gradient
 
 
 def local_steps(
     fed: Federation, start: Tensor, pairs: Pairs, training: LocalTraining, state: State
 ) -> tuple[Tensor, State]:
-    """The models of all pairs after local training from ``start``, (P, D), and what the solver remembers then.
-    Draws are those of the steps ``pairs.step``, ``pairs.step`` + 1, ..."""
+    """Train all pairs locally from ``start``, and return the models, (P, D), and the solver's state.
+
+    Draws are those of the steps ``pairs.step``, ``pairs.step`` + 1, ...
+    """
     x = start
     for step, size in enumerate(training.sizes):
         gradient = training.pulled(x, start, fed.gradient(x, pairs.at_step(pairs.step + step)))

@@ -119,8 +119,9 @@ class Logistic(ConvexFederation):
         noise: str = "two-point",
         server_noise: float = 0.0,
     ) -> Logistic:
-        """The rows of ``dataset`` split by ``data.dirichlet(labels, clients, alpha, seed)``: each client gets
-        floor(N / clients) of them, its labels distributed as Dirichlet(alpha) draws.
+        """Split the rows of ``dataset`` by ``data.dirichlet(labels, clients, alpha, seed)``.
+
+        Each client gets floor(N / clients) of them, its labels distributed as Dirichlet(alpha) draws.
 
         Features are taken as they are: pass ``dataset.normalised()`` for a problem that is O(1)-smooth.
 
@@ -160,7 +161,7 @@ class Logistic(ConvexFederation):
         return result
 
     def gradient_on(self, x: Tensor, rows: slice) -> Tensor:
-        """The gradient at x (B, D) of the client that holds these rows."""
+        """Compute the gradient at x (B, D) of the client that holds these rows."""
         mean = self._pull_back(self._residuals(x, rows), rows) / (rows.stop - rows.start)
         return mean.add_(x, alpha=self.l2)
 
@@ -188,7 +189,7 @@ class Logistic(ConvexFederation):
         return result
 
     def training_accuracy(self, x: Tensor) -> Tensor:
-        """(1/M) sum_i (1/n_i) #{s : the largest of the scores w_c . a_s is that of y_s}, (replicas,) float64.
+        """Compute (1/M) sum_i (1/n_i) #{s : the largest of the scores w_c . a_s is that of y_s}, (replicas,) float64.
 
         Of equal scores the first class counts as the largest, so W = 0 puts every row in class 0. A row whose scores
         overflow is classified wrong. Rows are counted in whole numbers: the accuracy depends on nothing but them,
@@ -290,15 +291,18 @@ class Logistic(ConvexFederation):
         return self._known.optimum
 
     def present(self, pairs: Pairs) -> Iterator[tuple[slice, slice]]:
-        """For each client that takes part: its span of pairs and its rows."""
+        """Yield the span of pairs and the span of rows of each client that takes part."""
         ends = pairs.sizes.cumsum().tolist()
         for i, (start, stop) in enumerate(pairwise([0, *ends])):
             if stop > start:
                 yield slice(start, stop), slice(self._starts[i], self._starts[i + 1])
 
     def stacked(self, pairs: Pairs) -> Stacked | None:
-        """All pairs in one batched product, where all clients hold equally many rows, the scores, padded to the largest
-        count, are few, and the rows too unless all of them are wanted, which need no copy."""
+        """Put all pairs into one batched product; ``None`` where that does not pay.
+
+        It pays where all clients hold equally many rows, and the scores, padded to the largest count, are few. The rows
+        have to be few too, unless all of them are wanted, which needs no copy.
+        """
         sizes = pairs.sizes
         present = int((sizes > 0).sum())
         scores = present * int(sizes.max()) * self._starts[1] * self.classes

@@ -176,7 +176,7 @@ class LogisticConstants:
 
     @cached_property
     def _rest_sizes(self) -> Tensor:
-        """The same for the mean over the clients j != i."""
+        """The ``_sizes`` for the mean over the clients j != i."""
         return torch.minimum(self._rest_mean(self._sizes), self._rest_curvatures.sqrt())
 
     def _rest_mean(self, values: Tensor) -> Tensor:

@@ -38,7 +38,7 @@ class Stacked(NamedTuple):
 
     @classmethod
     def of(cls, pairs: Pairs, rows: Tensor, labels: Tensor, classes: int, l2: float) -> Stacked:
-        """Those clients of all, ``rows`` (M, n, p), that take part."""
+        """Select the rows of the clients that take part, from ``rows`` (M, n, p) of all clients."""
         present = pairs.sizes.nonzero()[0]
         client, slot = pairs.client, torch.arange(len(pairs), device=pairs.client.device)
         slot = slot - pairs.offsets.index_select(0, client)
@@ -57,7 +57,7 @@ class Stacked(NamedTuple):
         return points
 
     def taken(self, points: Tensor) -> Tensor:
-        """Those of the pairs."""
+        """Select the points of the pairs."""
         return points[self.client, self.slot]
 
     def gradient(self, points: Tensor) -> Tensor:

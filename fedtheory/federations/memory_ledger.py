@@ -1,4 +1,4 @@
-"""How much memory a computation takes at most: its tensors' bytes, counted while it runs once."""
+"""Peak memory of a computation: its tensors' bytes, counted while it runs once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 
 class Ledger(TorchDispatchMode):
-    """Counts the bytes of the tensors that are made while it is on, and that are still there.
+    """Ledger of the bytes of the tensors that are made while it is on, and that are still there.
 
     Attributes:
         now, peak: bytes of storages, each counted once however many tensors view it.
@@ -29,13 +29,13 @@ class Ledger(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         for tensor in _tensors((*args, *kwargs.values()) if kwargs else args):
-            self._enter(tensor, counted=False)
+            self.enter(tensor, counted=False)
         made = func(*args, **(kwargs or {}))
         for tensor in _tensors((made,)):
-            self._enter(tensor, counted=True)
+            self.enter(tensor, counted=True)
         return made
 
-    def _enter(self, tensor: Tensor, counted: bool) -> None:
+    def enter(self, tensor: Tensor, counted: bool) -> None:
         """Take note of a tensor's storage; what was there before the ledger was opened does not count."""
         storage = tensor.untyped_storage()
         number = storage._cdata
@@ -51,7 +51,7 @@ class Ledger(TorchDispatchMode):
 
 
 def _tensors(values: Iterable[Any]) -> Iterator[Tensor]:
-    """Those among what an operation of torch takes or returns: numbers, tensors, lists of them."""
+    """Yield the tensors among the arguments or results of an operation of torch: numbers, tensors, lists of them."""
     for value in values:
         if isinstance(value, Tensor):
             yield value
@@ -60,8 +60,9 @@ def _tensors(values: Iterable[Any]) -> Iterator[Tensor]:
 
 
 def peak_bytes(compute: Callable[[], Any]) -> int:
-    """The most bytes of tensors that are there at once while ``compute`` runs, those of its result included. What a
-    library's own kernels take besides is not seen.
+    """Measure the most bytes of tensors that are there at once while ``compute`` runs, those of its result included.
+
+    Memory that a library's own kernels take besides is not seen.
 
     >>> import torch
     >>> peak_bytes(lambda: (torch.ones(1000) + 1).sum())

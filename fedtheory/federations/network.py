@@ -14,26 +14,29 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..arguments import check_kind
 from ..data import Dataset, Partition
 from ..data.partition import Scheme
 from ..data.partition.split import targets
 from ..neural.augmentation import Augmentation
 from ..neural.batches import Samples, Visits
 from ..neural.flat import FlatModel, cross_entropy
-from ..neural.gradients import PATHS, fastest, gradients
+from ..neural.gradients import CHOSEN, PATHS, choose_path, gradients
 from ..neural.grouped import refusal
 from ..neural.local_solver import State
 from ..neural.local_update import local_update
+from ..neural.model_evaluation import per_sample
 from ..neural.packed import PRECISIONS
 from ..neural.training_workers import Workers
-from ..randomness import Axis, words
+from ..randomness import Axis, in_memory, words
+from ..rationals import checked_count
 from .devices import find_device, find_dtype
 from .federation import Footprint, Pairs
 from .local_training import LocalTraining
+from .memory_ledger import peak_bytes
 from .network_data import check_partition, samples_of, server_rows
-from .network_evaluation import Evaluated, kept
-from .network_footprint import check_one, measured_footprint
-from .visits import Minibatches
+from .network_evaluation import Evaluated, kept, some, weighted_gradient
+from .visits import AHEAD, Minibatches
 
 
 class Network(Evaluated):
@@ -58,7 +61,8 @@ class Network(Evaluated):
         batch_size: B, the points of a minibatch; ``None``: all of the client's, and then there is no noise.
         sampling: "independent", "shuffled" or "one pass" (see ``Minibatches``).
         augmentation: of images in training, see ``neural.augmentation``.
-        path: how gradients of several pairs are computed: "auto", or one of ``neural.gradients.PATHS``.
+        path: how gradients of several pairs are computed: "auto" (by a rule of layers, sizes and device), "timed" (what
+            a trial finds fastest, which another process may find otherwise), or one of ``neural.gradients.PATHS``.
         precision: "float32", or "bfloat16" for the layers that autocast takes.
         server_points: how many points the server holds for gradients of its own (SAFARI): drawn once, uniformly and
             without replacement, from all clients' points, of which it has copies. ``None``: the server has no data.
@@ -101,16 +105,18 @@ class Network(Evaluated):
         accuracy_points: int | None = None,
         workers: int = 0,
     ) -> None:
-        for name, value, allowed in (("path", path, ("auto", *PATHS)), ("precision", precision, PRECISIONS)):
+        check_kind("model", model, (nn.Module, FlatModel), "a torch module, such as torch.nn.Linear(64, 10)")
+        check_kind("dataset", dataset, Dataset, 'a data set, such as data.load("digits")')
+        check_kind("partition", partition, (Partition, Scheme), "a partition, such as data.Uniform(clients=3)")
+        for name, value, allowed in (("path", path, (*CHOSEN, *PATHS)), ("precision", precision, PRECISIONS)):
             if value not in allowed:
                 raise ValueError(f"{name} = {value!r}: allowed is one of {', '.join(allowed)}")
         if augmentation is not None and dataset.kind != "images":
             raise ValueError(f"augmentation of {dataset.kind}: allowed is that of images")
-        if workers < 0 or workers != int(workers):
-            raise ValueError(f"workers = {workers}: allowed is an integer >= 0")
+        workers = checked_count("workers", workers, 0)
         self.model = model if isinstance(model, FlatModel) else FlatModel(model)
         if path == "grouped" and (why := refusal(self.model)) is not None:
-            raise ValueError(f"path = 'grouped': {why}; allowed is auto, loop or vmap")
+            raise ValueError(f"path = 'grouped': {why}; allowed is auto, timed, loop or vmap")
         self.workers = workers
         self._working: Workers | None = None
         self.dimension = self.model.dimension
@@ -126,8 +132,8 @@ class Network(Evaluated):
             ("accuracy_points", accuracy_points),
             ("batch_size", batch_size),
         ):
-            if count is not None and (count < 1 or count != int(count)):
-                raise ValueError(f"{name} = {count}: allowed is an integer >= 1, or None")
+            if count is not None:
+                checked_count(name, count, allowed="an integer >= 1, or None")
         self.accuracy_points, self.server_points = accuracy_points, server_points
         rows = [torch.from_numpy(np.asarray(part)) for part in self.partition.train]
         if server_points is not None:
@@ -145,7 +151,7 @@ class Network(Evaluated):
         self._footprints: dict[Any, tuple[int, Footprint]] = {}  # by way of training, of all copies
 
     def _check_model(self) -> int:
-        """How many classes the model tells apart; ``ValueError`` if it does not take the data."""
+        """Return how many classes the model tells apart; raise ``ValueError`` if it does not take the data."""
         few = samples_of(self.dataset, self._rows[:2], self.dtype, self.augmentation is not None)
         classes = self.model.check(few.of(torch.arange(len(few))[None])[0], few.labels)
         if classes < self.dataset.classes:
@@ -233,28 +239,31 @@ class Network(Evaluated):
         return done.models, {name: _widened(value, state[name]) for name, value in done.state.items()}
 
     def choose(self, training: LocalTraining, x: Tensor) -> Network:
-        """With the path that is fastest for batches of this size, by a trial on a few clients."""
-        if self.path != "auto" or (self.batch_size is None and self.unbiased):
+        """With a path for batches of this size: by the rule, or "timed" on a few clients."""
+        if self.path not in CHOSEN or (self.batch_size is None and self.unbiased):
             return self
         if self.model.statistics:  # what batches change is followed pair by pair
             return self.with_choices({"path": "loop"})
         who = self.of_holder(int(self.sizes.argmax()), torch.zeros(8, dtype=torch.int64, device=x.device), 0, 0)
         batches = self.visits(who, 0, 1).batches(self.samples, 0, self.augmentation)
-        return self.with_choices({"path": fastest(self.model, x.expand(8, -1), batches, self.precision)})
+        return self.with_choices({"path": choose_path(self.model, x.expand(8, -1), batches, self.precision, self.path)})
 
     @property
     def choices(self) -> dict[str, str]:
-        return {"path": self.path}
+        exact = self.batch_size is None and self.unbiased
+        shared = {} if self.path == "loop" or exact else {"workers": str(self.workers)}
+        return {"path": "exact" if exact else self.path, **shared, "evaluated_at_once": str(self.at_once)}
 
     def with_choices(self, choices: Mapping[str, str]) -> Network:
+        if self.path not in CHOSEN or choices.get("path") not in PATHS:
+            return self
         chosen = copy.copy(self)
-        found = choices.get("path", self.path)
-        chosen.path = found if found in PATHS else self.path
+        chosen.path = choices["path"]
         return chosen
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """With the worker processes, if there are to be any."""
+        """Run the worker processes meanwhile, if there are to be any."""
         if self.workers == 0 or self._device.type != "cpu":
             yield
             return
@@ -265,8 +274,10 @@ class Network(Evaluated):
                 self._working = None
 
     def footprint(self, training: LocalTraining, x: Tensor, limit: int) -> Footprint:
-        """Measured on two steps of one client and of two, once for each way of training; draws and evaluation are
-        counted."""
+        """Measure the memory on two steps of one client and of two, once for each way of training.
+
+        Draws and evaluation are counted.
+        """
         way = replace(training, lr=0.0), self.path, self.workers, x.dtype, x.device
         if way not in self._footprints:
             self._footprints[way] = measured_footprint(self, training, x, limit)
@@ -275,8 +286,10 @@ class Network(Evaluated):
         return found
 
     def server_gradient(self, x: Tensor, replica_ids: Tensor, seed: int, round: int) -> Tensor:
-        """The gradient of the mean loss over a minibatch of the server's own points, (replicas, D): unbiased for the
-        loss on those points. The server draws as one more client, with the number after the last one's.
+        """Compute the gradient of the mean loss over a minibatch of the server's own points, (replicas, D).
+
+        It is unbiased for the loss on those points. The server draws as one more client, with the number after the last
+        one's.
 
         Raises:
             ValueError: the server holds no points.
@@ -291,7 +304,7 @@ class Network(Evaluated):
         return gradients(self.model, x, batches, self.path, self.precision)[1]
 
     def of_holder(self, holder: int, replica_ids: Tensor, seed: int, round: int) -> Pairs:
-        """Pairs of one client, or of the server, whose number is the one after the last client's."""
+        """Return pairs of one client, or of the server, whose number is the one after the last client's."""
         count, holders = len(replica_ids), len(self._starts) - 1
         client = torch.full_like(replica_ids, holder)
         replica = torch.arange(count, device=replica_ids.device)
@@ -301,8 +314,8 @@ class Network(Evaluated):
         return Pairs(client, replica, replica_ids, offsets, seed, round, _known={"sizes": sizes})
 
     def visits(self, pairs: Pairs, first: int, steps: int) -> Visits:
-        """Which of ``samples`` each pair uses in the steps ``first`` to ``first + steps - 1``, and the keys of what is
-        drawn besides."""
+        """Return the ``samples`` that each pair uses in the steps ``first`` to ``first + steps - 1``, and the keys of
+        other draws."""
         return self._drawn(pairs, self._batches, first, steps)
 
     def _drawn(self, pairs: Pairs, batches: Minibatches, first: int, steps: int) -> Visits:
@@ -339,3 +352,53 @@ def _widened(value: Tensor, like: Tensor) -> Tensor:
     wide = like.clone()
     wide[:, : value.shape[1]] = value
     return wide
+
+
+_POINT = 40  # bytes of a point in an evaluation: its loss, whether it is right, its holder, and copies of these
+_DRAW = 96  # bytes of a point of a batch while it is drawn
+_KERNELS = 1.25  # what libraries take besides tensors, relative to these
+_TRIAL_STEPS = 2
+
+
+def measured_footprint(net: Network, training: LocalTraining, x: Tensor, limit: int) -> tuple[int, Footprint]:
+    """Measure the bytes that one client's local training takes, and the footprint.
+
+    The footprint follows from runs of one and of two clients and an evaluation.
+
+    Raises:
+        ValueError: as ``check_one``.
+    """
+    trial = replace(training, steps=min(training.steps, _TRIAL_STEPS), lr=0.0)
+    largest = int(net.sizes.argmax())
+
+    def train(pairs: int) -> int:
+        # Replicas of one client, since their number is not bounded by that of the clients.
+        who = net.of_holder(largest, torch.zeros(pairs, dtype=torch.int64, device=x.device), 0, 0)
+        start = x.expand(pairs, -1).contiguous()
+        return peak_bytes(lambda: net.local_update(start, _as_clients(net, who), trial, trial.solver.start(start)))
+
+    train(1)  # what is set up once counts in no measurement
+    one = train(1)
+    check_one(one, limit)
+    pair = max(train(2) - one, x.nbytes)
+    few = some(net.samples, slice(0, min(net.at_once, len(net.samples))))
+    weights = torch.ones(len(few), dtype=torch.float64, device=x.device)
+    evaluated = max(
+        peak_bytes(lambda: per_sample(net.model, x, few, net.at_once)),
+        peak_bytes(lambda: weighted_gradient(net.model, x, few, weights, net.at_once)),
+    )
+    drawn = _DRAW * (training.steps * (net.batch_size or 1) + int(net.sizes.max()))
+    ahead = 0 if in_memory(x) else _DRAW * AHEAD
+    base = int(_KERNELS * (max(one - pair, 0) * max(1, net.workers) + evaluated)) + ahead
+    return one, Footprint(base, int(_KERNELS * (pair + x.nbytes)) + drawn, _POINT * len(net.samples))
+
+
+def check_one(one: int, limit: int) -> None:
+    """Raise ``ValueError`` if one client's training needs more than ``limit``."""
+    if one > limit:
+        raise ValueError(f"memory_limit = {limit}: the training of one client needs {one} bytes; allowed is more")
+
+
+def _as_clients(net: Network, pairs: Pairs) -> Pairs:
+    """Return the pairs without the server's place."""
+    return replace(pairs, offsets=pairs.offsets[: net.clients + 1])

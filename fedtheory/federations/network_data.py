@@ -11,12 +11,14 @@ from ..data.partition.split import targets
 from ..neural.batches import Samples
 
 KEPT_AS_BYTES = 2**30
-"""Images that would take more than this in single precision are kept as bytes."""
+"""The most bytes of images in single precision. Larger ones are kept as bytes."""
 
 
 def samples_of(dataset: Dataset, rows: Tensor, dtype: torch.dtype, augmented: bool) -> Samples:
-    """Those points of a data set, ready for a network of this precision; images still without their normalisation where
-    they are to be ``augmented``, which comes first."""
+    """Return these rows of a data set as points for a network of this precision.
+
+    Images that are to be ``augmented`` are not yet normalised, since augmentation comes first.
+    """
     features = torch.from_numpy(np.ascontiguousarray(dataset.features[rows.numpy()]))
     labels = torch.from_numpy(targets(dataset))[rows]
     if dataset.kind == "text":

@@ -1,4 +1,4 @@
-"""What a network says of its points in evaluation: exact losses and gradients, and accuracies."""
+"""Exact losses and gradients of a network, and its accuracies, in evaluation mode."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from ..neural.flat import FlatModel
 from ..neural.model_evaluation import per_sample, points_at_once
 from .federation import ExactFederation, Pairs
 from .network_data import samples_of, test_rows
-from .network_losses import holders_means, some, weighted_gradient
 from .visits import Minibatches
 
 CUDA_BATCH = 1000
@@ -27,9 +26,11 @@ T = TypeVar("T")
 
 
 class kept(Generic[T]):
-    """A property computed once for a device and precision, and shared by all copies of a network there. It is kept
-    beside the network: one that held its own copies would be freed by a search for cycles only, and its points are
-    large."""
+    """Property that is computed once for a device and precision, and shared by all copies of a network there.
+
+    It is kept beside the network: one that held its own copies would be freed by a search for cycles only, and its
+    points are large.
+    """
 
     def __init__(self, compute: Callable[[Any], T]) -> None:
         self.compute, self.name = compute, compute.__name__
@@ -142,7 +143,7 @@ class Evaluated(ExactFederation):
 
     @kept
     def _weights(self) -> Tensor:
-        """Of each point in F."""
+        """The weight of each point in F."""
         sizes = self.sizes
         return (1.0 / (self.clients * sizes.to(torch.float64))).repeat_interleave(sizes)
 
@@ -167,7 +168,7 @@ class Evaluated(ExactFederation):
         return holders_means(right & losses.isfinite(), holder, sizes).mean(1)
 
     def _present(self, pairs: Pairs) -> Iterator[tuple[slice, Samples]]:
-        """For each holder that takes part: its span of pairs and its points."""
+        """Yield the span of pairs and the points of each holder that takes part."""
         for i, (start, stop) in enumerate(pairwise(pairs.offsets.tolist())):
             if stop > start:
                 yield slice(start, stop), some(self.samples, slice(self._starts[i], self._starts[i + 1]))
@@ -179,3 +180,38 @@ class Evaluated(ExactFederation):
             raise ValueError(f"pairs are of {len(pairs.offsets) - 1} clients: allowed is {self.clients}")
         if x.dtype != self._precision or x.device.type != self._device.type:
             raise ValueError(f"x is {x.dtype} on {x.device}: allowed is {self._precision} on {self._device}; see `to`")
+
+
+def some(samples: Samples, rows: slice) -> Samples:
+    """Return the samples in these rows, as views."""
+    return Samples(samples.features[rows], samples.labels[rows], samples.mean, samples.std)
+
+
+def weighted_gradient(model: FlatModel, x: Tensor, samples: Samples, weights: Tensor, batch: int) -> Tensor:
+    """Compute the gradient of sum_s w_s l_s(x) at each of x (n, D), for weights (N,): (n, D); 0 in running statistics.
+
+    ``batch`` samples at a time are held in memory.
+    """
+    found = torch.zeros_like(x)
+    with torch.enable_grad(), model.training(False):
+        for row, point in enumerate(x.detach()):
+            for first in range(0, len(samples), batch):
+                index = torch.arange(first, min(first + batch, len(samples)), device=weights.device)
+                tensors = model.unflattened(point.clone())
+                leaves = [tensors[name].requires_grad_() for name in model.trainable]
+                losses = model.losses(model.scores(tensors, samples.of(index[None])[0]), samples.labels[index])
+                loss = (losses * weights[index].to(losses)).sum()
+                slopes = torch.autograd.grad(loss, leaves, materialize_grads=True)
+                found[row, : model.trained] += torch.cat([slope.flatten() for slope in slopes])
+    return found
+
+
+def holders_means(values: Tensor, holder: Tensor, sizes: Tensor) -> Tensor:
+    """The mean over each holder's samples of values (n, N): (n, holders) float64; NaN for one without samples.
+
+    True and false are counted in whole numbers, so that the mean depends on nothing but the count.
+    """
+    exact = values.long() if values.dtype == torch.bool else values.double()
+    total = torch.zeros(len(values), len(sizes), dtype=exact.dtype, device=values.device)
+    total.index_add_(1, holder, exact)
+    return total.double() / sizes.to(torch.float64)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PiecewiseLinear:
-    """A continuous function g on the line: g(0) = ``at_zero``, with ``slopes[j]`` from breakpoint j - 1 to j.
+    """Continuous piecewise linear function g: g(0) = ``at_zero``, with ``slopes[j]`` from breakpoint j - 1 to j.
 
     Args:
         slopes: one more than breakpoints. breakpoints: ascending. at_zero: g(0).
@@ -65,11 +65,12 @@ class PiecewiseLinear:
 
     @cached_property
     def base(self) -> Fraction:
+        """The intercept of the first piece."""
         return self.at_zero - sum((d * max(-t, Fraction(0)) for t, d in self.hinges), Fraction(0))
 
     @cached_property
     def intercepts(self) -> tuple[Fraction, ...]:
-        """On piece j, g(x) = intercepts[j] + slopes[j] x."""
+        """The pieces' values at 0 if continued: on piece j, g(x) = intercepts[j] + slopes[j] x."""
         found = [self.base]
         for t, d in self.hinges:
             found.append(found[-1] - d * t)
@@ -92,7 +93,7 @@ class PiecewiseLinear:
         return self._primitive(Fraction(0))
 
     def plus(self, other: PiecewiseLinear, weight: Fraction = Fraction(1)) -> PiecewiseLinear:
-        """g + ``weight`` times another one."""
+        """Return g + ``weight`` times another function."""
         places = sorted({*self.breakpoints, *other.breakpoints})
 
         def slope(of: PiecewiseLinear, piece: int) -> Fraction:
@@ -109,7 +110,7 @@ class PiecewiseLinear:
         return max(self(x) ** 2 for x in self.breakpoints or (Fraction(0),))
 
     def minimiser(self) -> Fraction | None:
-        """Where the integral of g is least; ``None`` where it has no minimum or several."""
+        """Return the point at which the integral of g is least; ``None`` where it has no minimum or several."""
         ends = (self.breakpoints[0], self.breakpoints[-1]) if self.breakpoints else (Fraction(0),) * 2
         left = -self.slopes[0] if self.slopes[0] != 0 else self(ends[0])  # the sign of g far out
         right = self.slopes[-1] if self.slopes[-1] != 0 else self(ends[1])
@@ -129,13 +130,13 @@ class PiecewiseLinear:
         return best[0] if len(best) == 1 else None
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the function as plain data."""
         lists = {name: [str(v) for v in getattr(self, name)] for name in ("slopes", "breakpoints")}
         return {**lists, "at_zero": str(self.at_zero)}
 
 
 class NoMinimum(ValueError):
-    """F has no minimiser, or several."""
+    """Error of a federation whose F has no minimiser, or several."""
 
 
 class _Tensors(NamedTuple):
@@ -150,9 +151,10 @@ class _Tensors(NamedTuple):
 
 
 class Piecewise(ConvexFederation):
-    """F_i(x) = sum_j of the integral of g_ij from 0 to x_j, with piecewise linear functions g_ij: Hessians are diagonal
-    and constant between kinks. Clients are copies of a few kinds. Convex where all slopes are >= 0; smaller ones are
-    allowed (F then may have several stationary points, but one minimiser).
+    """Federation of F_i(x) = sum_j of the integral of g_ij from 0 to x_j, with piecewise linear functions g_ij.
+
+    Hessians are diagonal and constant between kinks. Clients are copies of a few kinds. F is convex where all slopes
+    are >= 0. Smaller ones are allowed (F then may have several stationary points, but one minimiser).
 
     Numbers are kept as Fractions; floats are the dyadic numbers that they are.
 
@@ -201,17 +203,17 @@ class Piecewise(ConvexFederation):
 
     @cached_property
     def kind_of_client(self) -> np.ndarray:
-        """(clients,), the row of each client."""
+        """The row of each client, (clients,)."""
         return np.repeat(np.arange(len(self.gradients)), self.multiplicities)
 
     @cached_property
     def shares(self) -> tuple[Fraction, ...]:
-        """By kind, its share of the clients."""
+        """The share of each kind of client among the clients."""
         return tuple(Fraction(count, self.clients) for count in self.multiplicities)
 
     @cached_property
     def mean_gradient(self) -> tuple[PiecewiseLinear, ...]:
-        """By coordinate, that of F."""
+        """The gradient of F, by coordinate."""
         total = [PiecewiseLinear([0])] * self.dimension
         for share, row in zip(self.shares, self.gradients, strict=True):
             total = [mean.plus(g, share) for mean, g in zip(total, row, strict=True)]
@@ -227,7 +229,7 @@ class Piecewise(ConvexFederation):
         return torch.as_tensor(self.exact_optimum.astype(float))
 
     def exact_gap(self, x: Sequence[Fraction]) -> Fraction:
-        """F(x) - F(x*)."""
+        """Return F(x) - F(x*)."""
         ends = zip(self.mean_gradient, x, self.exact_optimum, strict=True)
         return sum((mean.integral(a) - mean.integral(b) for mean, a, b in ends), Fraction(0))
 

@@ -29,7 +29,7 @@ Array = Sequence | np.ndarray
 
 
 class Quadratic(Placed, ConvexFederation):
-    """F_i(x) = (x - c_i)^T H_i (x - c_i) / 2, with H_i symmetric positive semidefinite.
+    """Quadratic federation of F_i(x) = (x - c_i)^T H_i (x - c_i) / 2, with H_i symmetric positive semidefinite.
 
     So grad F_i(x) = H_i (x - c_i) and F has the minimiser x* = (sum_i H_i)^{-1} sum_i H_i c_i. The dissimilarity is
     finite over all of R^D exactly when all H_i are equal (the common-Hessian family).
@@ -96,13 +96,15 @@ class Quadratic(Placed, ConvexFederation):
         server_noise: float | str | Fraction = 0.0,
         objective_weight: Sequence | None = None,
     ) -> Quadratic:
-        """The family with one Hessian for all clients.
+        """Make a federation with one Hessian for all clients.
 
         Args:
             offsets: the clients' minimisers, (clients, D) or, for D = 1, (clients,).
             hessian: a number h (standing for h times the identity), a diagonal (D,) or a matrix (D, D).
         """
         centres = exact_array("offsets", offsets)
+        if centres.ndim not in (1, 2):
+            raise ValueError(f"offsets has shape {centres.shape}: allowed is (clients,) or (clients, D)")
         centres = centres[:, None] if centres.ndim == 1 else centres
         hessian = numbers("hessian", hessian)
         if hessian.ndim == 0:
@@ -119,8 +121,10 @@ class Quadratic(Placed, ConvexFederation):
         noise: str = "two-point",
         server_noise: float | str | Fraction = 0.0,
     ) -> Quadratic:
-        """F_i(x) = x^T H_i x / 2 + g_i^T x, with H_i symmetric of any sign, and no constant: what speaks of one round
-        needs no minimum. Where the mean Hessian is not positive definite, what asks for the optimum is refused.
+        """Make a federation of F_i(x) = x^T H_i x / 2 + g_i^T x, with H_i symmetric of any sign, and no constant.
+
+        What speaks of one round needs no minimum. Where the mean Hessian is not positive definite, what asks for the
+        optimum is refused.
 
         Args:
             curvatures: H, (clients, D) for diagonals, or (clients, D, D), in units of F/x^2.
@@ -195,7 +199,7 @@ class Quadratic(Placed, ConvexFederation):
 
     @cached_property
     def _given_products(self) -> Products:
-        """Those of the Hessians in float64 on the CPU, where it is seen what they have in common."""
+        """Products with the Hessians in float64 on the CPU, where it is seen what they have in common."""
         return products(torch.as_tensor(self.hessians))
 
     def to(self, device: torch.device | str = "cpu", dtype: torch.dtype | str = "float64") -> Quadratic:
@@ -249,7 +253,7 @@ class Quadratic(Placed, ConvexFederation):
 
     @property
     def mean_hessian(self) -> np.ndarray:
-        """The same in floats; of equal weights the mean of ``hessians``."""
+        """The Hessian of F in floats; for equal weights, the mean of ``hessians``."""
         return self.hessians.mean(0) if self.objective_weight is None else self.exact_hessian.astype(float)
 
     @cached_property
@@ -316,6 +320,7 @@ class Quadratic(Placed, ConvexFederation):
 
     @cached_property
     def has_common_hessian(self) -> bool:
+        """Whether all clients have the same Hessian."""
         return bool((self._given == self._given[0]).all())
 
     @cached_property

@@ -1,5 +1,7 @@
-"""A quadratic federation's numbers as tensors, where the simulation computes: made when it first does, since exact
-moments ask for none of them."""
+"""Tensors of a quadratic federation's numbers, where the simulation computes.
+
+They are made when it first computes, since exact moments ask for none of them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Placed:
-    """What ``Quadratic`` computes with, from what it knows."""
+    """Tensors that ``Quadratic`` computes with, made from its exact numbers."""
 
     if TYPE_CHECKING:  # the federation's
         tilted: bool
@@ -58,7 +60,7 @@ class Placed:
 
     @cached_property
     def products(self) -> Products:
-        """Those of the Hessians."""
+        """Products with the clients' Hessians."""
         device, dtype = self._placed
         return self._given_products.to(device, find_dtype(dtype, torch.float64))
 

@@ -15,12 +15,13 @@ from .piecewise import Piecewise, PiecewiseLinear
 from .quadratic import Quadratic
 
 LARGEST_FACTOR = 2**20
-"""Larger factors are not looked at."""
+"""The largest factor that is tried."""
 
 
 def least_squared_offset(fed: Quadratic | Piecewise, squared_factor: Fraction) -> Fraction | None:
-    """The least G^2 for this B^2, in units of (F/x)^2: the supremum over x of
-    sum_i p_i |grad F_i(x)|^2 - B^2 |grad F(x)|^2. ``None`` where it is infinite.
+    """Compute the least G^2 for this B^2, in units of (F/x)^2; ``None`` where it is infinite.
+
+    It is the supremum over x of sum_i p_i |grad F_i(x)|^2 - B^2 |grad F(x)|^2.
 
     >>> fed = Quadratic([[1], [3]], [[1], [0]])  # gradients x - 1 and 3 x; of F, 2 x - 1/2
     >>> least_squared_offset(fed, Fraction(5, 4)), least_squared_offset(fed, Fraction(2))
@@ -70,9 +71,11 @@ def _of_quadratic(fed: Quadratic, squared_factor: Fraction) -> Fraction | None:
 
 
 def supremum(form: np.ndarray, linear: np.ndarray, constant: Fraction) -> Fraction | None:
-    """sup over x of x^T form x + 2 linear^T x + constant, form symmetric, all in Fractions; ``None`` where it is
-    infinite: unless -form is positive semidefinite and linear in its range. By elimination, l^T (-form)^+ l is a sum of
-    squares over pivots."""
+    """Compute sup over x of x^T form x + 2 linear^T x + constant, form symmetric, all in Fractions.
+
+    It is infinite (``None``) unless -form is positive semidefinite and linear in its range. By elimination, l^T
+    (-form)^+ l is a sum of squares over pivots.
+    """
     rows, value = np.column_stack([-form, linear]), constant
     for i in range(len(form)):
         pivot = rows[i, i]

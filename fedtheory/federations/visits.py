@@ -1,4 +1,4 @@
-"""Which of its points a client uses in each step of a visit; drawn by (seed, replica, client, round, step)."""
+"""Minibatches of a client's points in each step of a visit, drawn by (seed, replica, client, round, step)."""
 
 from __future__ import annotations
 
@@ -12,26 +12,31 @@ from ..extras import torch
 from ..neural.augmentation import augmentation_keys
 from ..neural.batches import Visits
 from ..neural.dropout import dropout_keys
-from ..randomness import Axis, refined, uniforms, words
+from ..randomness import Axis, in_memory, refined, uniforms, words
+from ..rationals import checked_count
 from .federation import Pairs
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+AHEAD = 2**18
+"""Numbers of points that are drawn at once on a device, for the pairs of the rounds to come: what a round of few pairs
+costs there is operations that are launched, however many numbers each makes. In main memory a round's stay in the
+cache."""
 SAMPLINGS = ("independent", "shuffled", "one pass")
 
 
 @dataclass(frozen=True, eq=False)
 class Minibatches:
-    """How clients take batches of B points from the ones they hold.
+    """Rule by which clients take batches of B points from the ones they hold.
 
     - "independent": each point of each batch is drawn uniformly from the client's n points, independently of all
       others. A batch's gradient is then unbiased given all that was before, as theorems assume.
     - "shuffled": a visit goes through the client's points in random order, and through them again in another random
       order when it has used them all; a batch takes the next B.
-    - "one pass": as "shuffled", but the visit ends when every point was used once: after ceil(n / B) steps, the last
-      one on what is left, or after the steps that the algorithm asks for if these are fewer. So a pass over PyTorch's
-      ``DataLoader(shuffle=True)`` goes.
+    - "one pass": as "shuffled", but the visit ends when every point was used once, after ceil(n / B) steps, the last
+      one on what is left. It ends earlier if the algorithm asks for fewer steps. A pass over PyTorch's
+      ``DataLoader(shuffle=True)`` does likewise.
 
     Attributes:
         sizes: (holders,) int64, the points of each holder, >= 1; the clients, and perhaps the server after them.
@@ -49,26 +54,41 @@ class Minibatches:
         return self.sizes.cpu().numpy()
 
     def to(self, device: torch.device) -> Minibatches:
-        """The same with its sizes on another device."""
+        """Return this rule with its sizes on another device."""
         moved = Minibatches(self.sizes.to(device), self.batch_size, self.sampling)
         moved.__dict__["known_sizes"] = self.known_sizes
         return moved
 
     def __post_init__(self) -> None:
-        if self.batch_size < 1 or self.batch_size != int(self.batch_size):
-            raise ValueError(f"batch_size = {self.batch_size}: allowed is an integer >= 1, or None for all points")
+        checked_count("batch_size", self.batch_size, allowed="an integer >= 1, or None for all points")
         if self.sampling not in SAMPLINGS:
             raise ValueError(f"sampling = {self.sampling!r}: allowed is one of {', '.join(SAMPLINGS)}")
 
     def of(self, pairs: Pairs, first: int, steps: int, dropout: bool, augmented: bool) -> Visits:
-        """What every pair uses in the steps ``first`` to ``first + steps - 1``: numbers of points among all holders',
-        and the keys of what is drawn besides.
+        """Draw the points of every pair in the steps ``first`` to ``first + steps - 1``.
+
+        Returns their numbers among all holders' points, and the keys of other draws.
 
         >>> pairs = Pairs.of(torch.ones(1, 2, dtype=torch.bool), torch.zeros(1).long(), seed=0, round=0)
         >>> visits = Minibatches(torch.tensor([3, 2]), 2, "one pass").of(pairs, 0, 2, dropout=False, augmented=False)
         >>> sorted(visits.index[1, 0].tolist()), visits.weights[:, 1].tolist()
         ([3, 4], [[1.0, 0.0], [0.0, 0.0]])
         """
+
+        def drawn(some: Pairs) -> Visits:
+            return self._drawn(some, first, steps, dropout, augmented)
+
+        if in_memory(pairs.client):
+            return drawn(pairs)
+        each = (
+            steps * self.batch_size
+            if self.sampling == "independent"
+            else max(steps * self.batch_size, int(self.known_sizes.max()))
+        )
+        name = f"visits, {self.batch_size} {self.sampling}, {first} and {steps}, {dropout}, {augmented}"
+        return pairs.ahead(name, drawn, AHEAD // each)
+
+    def _drawn(self, pairs: Pairs, first: int, steps: int, dropout: bool, augmented: bool) -> Visits:
         step = torch.arange(first, first + steps, device=pairs.client.device)
         if self.sampling == "independent":
             own, counting = self._independent(pairs, step), None
@@ -76,7 +96,7 @@ class Minibatches:
             own, counting = self._in_order(pairs, first, steps)
         starts = self.sizes.cumsum(0) - self.sizes
         index = starts[pairs.client][:, None, None] + own
-        coordinates = pairs.seed, pairs.replica_id[:, None], pairs.client[:, None], pairs.round, step
+        coordinates = *_before_step(pairs), step
         return Visits(
             index,
             None if counting is None else torch.from_numpy(counting).to(index.device, torch.float32),
@@ -87,7 +107,8 @@ class Minibatches:
 
     def _independent(self, pairs: Pairs, step: Tensor) -> Tensor:
         """Points of each pair, counted from 0 for each holder, (P, K, B)."""
-        bits = words(pairs.seed, Axis.BATCH, pairs.replica_id[:, None], pairs.client[:, None], pairs.round, step)
+        seed, *others = _before_step(pairs)
+        bits = words(seed, Axis.BATCH, *others, step)
         slots = torch.arange(self.batch_size, device=bits.device)
         sizes = self.sizes[pairs.client][:, None, None]
         return torch.minimum((uniforms(refined(bits[..., None], slots)) * sizes).long(), sizes - 1)
@@ -96,7 +117,7 @@ class Minibatches:
         """Likewise of orders, and where visits end which points count. How many orders are drawn is known in main
         memory, so that no device is waited for."""
         B, sizes = self.batch_size, self.sizes[pairs.client]
-        known = self.known_sizes[: len(pairs.sizes)].repeat(pairs.sizes)  # pairs are sorted by client
+        known = self.known_sizes[pairs.known_client]
         position = torch.arange(first * B, (first + steps) * B, device=sizes.device).view(1, steps, B)
         lap, place = position // sizes[:, None, None], position % sizes[:, None, None]
         counting, drawn = None, ((first + steps) * B - 1) // known - first * B // known + 1
@@ -107,11 +128,19 @@ class Minibatches:
         pair = torch.arange(len(pairs), device=sizes.device).repeat_interleave(laps, output_size=int(drawn.sum()))
         before = laps.cumsum(0) - laps
         number = begin[pair] + torch.arange(len(pair), device=sizes.device) - before[pair]
-        bits = words(pairs.seed, Axis.BATCH, pairs.replica_id[pair], pairs.client[pair], pairs.round, number)
+        seed, *others = _before_step(pairs)
+        of_pair = (each.flatten()[pair] if isinstance(each, Tensor) else each for each in others)
+        bits = words(seed, Axis.BATCH, *of_pair, number)
         shuffled, offsets = _orders(bits, sizes[pair], int((known * drawn).sum()))
         segment = before[:, None, None] + lap - begin[:, None, None]
         own = shuffled[offsets[segment] + place]
         return own, counting
+
+
+def _before_step(pairs: Pairs) -> tuple[int, Tensor, Tensor, int | Tensor]:
+    """Seed, replica, client and round, as they broadcast with steps; of several rounds each pair has its own."""
+    round = pairs.round[:, None] if isinstance(pairs.round, Tensor) else pairs.round
+    return pairs.seed, pairs.replica_id[:, None], pairs.client[:, None], round
 
 
 def _orders(bits: Tensor, sizes: Tensor, total: int) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""The participation process of Theorem 1: those take part who have seen x_2 least."""
+"""Participation process of Theorem 1, in which the clients that have seen x_2 least take part."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from .impossibility import TwoPoints
 from .tails import check_probability
 
 MOST_DRAWS = 2**28
-"""Samples that one state may draw."""
+"""The most samples that one state may draw."""
 
 
 class Hidden(NamedTuple):
-    """How many samples at x_2 each client has, (replicas, clients), and who takes part, of the same shape."""
+    """Counts of samples at x_2 of each client, (replicas, clients), and the clients that take part, of the same
+    shape."""
 
     rare: Tensor
     counts: Tensor
@@ -30,7 +31,8 @@ class Hidden(NamedTuple):
 
 @dataclass(frozen=True)
 class FewestRare(Participation):
-    """The ``cohort`` clients with the fewest samples at x_2 take part, in every round; ties go to the lower number.
+    """Participation of the ``cohort`` clients with the fewest samples at x_2, in every round; ties go to the lower
+    number.
 
     Each client has ``samples_per_client`` samples, each at x_2 with probability ``rare_mass``, drawn before round 0 and
     kept. Samples that are chosen one by one are clients with one sample each: see ``of_samples``.
@@ -63,7 +65,7 @@ class FewestRare(Participation):
 
     @classmethod
     def of_clients(cls, problem: TwoPoints) -> FewestRare:
-        """Whole clients are chosen; to be run on ``problem.clients``."""
+        """Return the process that chooses whole clients, to be run on ``problem.clients``."""
         return cls(problem.participants, problem.samples_per_client, problem.rare_mass)
 
     def check(self, clients: int) -> None:
@@ -96,7 +98,7 @@ class FewestRare(Participation):
         )
 
     def marginal(self, clients: int, round: int) -> Inclusion:
-        """E[N_i], by an exact sum over how many clients have each number of samples at x_2, and E[N_i N_j].
+        """Compute E[N_i] and E[N_i N_j], by an exact sum over how many clients have each number of samples at x_2.
 
         Raises:
             ValueError: more than 12 clients, whose joint law is enumerated.

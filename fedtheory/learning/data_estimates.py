@@ -1,8 +1,8 @@
-"""From labelled data, clients that stay away and a server's sample: capacity, relatedness, and what the theorems say.
+"""Estimates from labelled data, absent clients and a server's sample: capacity, relatedness, and the theorems' bounds.
 
-The class is finite and taken as given, so that the bounds speak of a choice among its hypotheses by fresh samples:
-logistic regressions fitted on halves of the data (the server's sample, each client that takes
-part, those clients together, everything that is available, all data). Risks are measured on the other halves.
+The class is finite and taken as given, so that the bounds speak of a choice among its hypotheses by fresh samples. Its
+hypotheses are logistic regressions fitted on halves of the data: the server's sample, each client that takes part,
+those clients together, everything that is available, all data. Risks are measured on the other halves.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Learnability:
-    """What `learnability` finds. Risks are zero-one risks on held-out rows.
+    """Result of `learnability`. Risks are zero-one risks on held-out rows.
 
     Attributes:
         omega: the capacity. client_share: lambda_1 = n_S/(n_S + n_T).
@@ -196,7 +196,7 @@ def _fit(data: Dataset, rows: np.ndarray) -> Any:
 
 
 def _errors(data: Dataset, fitted: dict[str, Any], held: np.ndarray) -> dict[str, Any]:
-    """Which hypothesis errs on which held-out row."""
+    """Return which hypothesis errs on which held-out row."""
     features, labels = data.features[held], data.labels[held]
     rows = [np.full(len(held), m) if isinstance(m, int) else m.predict(features) for m in fitted.values()]
     return {"names": list(fitted), "matrix": np.array([r != labels for r in rows])}

@@ -16,7 +16,7 @@ from ..rationals import exact_array
 from .tails import check_probability
 
 MOST_POINTS = 16
-"""Points of which all labellings are written down."""
+"""The most points of which all labellings are written down."""
 
 
 def check_law(name: str, values: object) -> np.ndarray:
@@ -68,7 +68,7 @@ class FiniteClass:
 
     @classmethod
     def thresholds(cls, points: int) -> FiniteClass:
-        """1[x >= t], t = 0..points.
+        """Return the class of the hypotheses 1[x >= t], t = 0..points.
 
         >>> FiniteClass.thresholds(2).labels.tolist()
         [[1, 1], [0, 1], [0, 0]]
@@ -77,7 +77,7 @@ class FiniteClass:
 
     @classmethod
     def all(cls, points: int) -> FiniteClass:
-        """Every labelling.
+        """Return the class of every labelling.
 
         Raises:
             ValueError: more points than ``MOST_POINTS``, whose labellings are too many to be written down.
@@ -98,7 +98,7 @@ class FiniteClass:
 
     @property
     def points(self) -> int:
-        """k."""
+        """The number of points, k."""
         return int(self.labels.shape[1])
 
     @cached_property
@@ -144,11 +144,11 @@ class Law:
 
     @classmethod
     def labelled(cls, masses: Sequence[Any], target: Sequence[int]) -> Law:
-        """Points with these masses, labelled by a function."""
+        """Return the law of points with these masses, labelled by a function."""
         return cls([[m if y == label else 0 for y in (0, 1)] for m, label in zip(masses, target, strict=True)])
 
     def mixed(self, other: Law, share: Any) -> Law:
-        """share * self + (1 - share) * other: Q of D and P.
+        """Return share * self + (1 - share) * other: Q of D and P.
 
         >>> Law([[1, 0]]).mixed(Law([[0, 1]]), "1/4").joint.tolist()
         [[Fraction(1, 4), Fraction(3, 4)]]
@@ -159,14 +159,14 @@ class Law:
         return Law(weight * self.joint + (1 - weight) * other.joint)
 
     def risks(self, hypotheses: FiniteClass) -> np.ndarray:
-        """(H,), P(h(x) != y)."""
+        """Return the risks P(h(x) != y), (H,)."""
         if hypotheses.points != len(self.joint):
             raise ValueError(f"a class on {hypotheses.points} points: allowed is one on {len(self.joint)}")
         rows = range(len(self.joint))
         return np.array([sum(self.joint[x, 1 - h[x]] for x in rows) for h in hypotheses.labels], dtype=object)
 
     def excesses(self, hypotheses: FiniteClass) -> np.ndarray:
-        """(H,), the risks less the least one."""
+        """Return the risks less the least one, (H,)."""
         risks = self.risks(hypotheses)
         return risks - min(risks)
 
@@ -176,7 +176,7 @@ class Law:
         return min(range(len(risks)), key=lambda i: risks[i])
 
     def disagreements(self, hypotheses: FiniteClass, other: int) -> np.ndarray:
-        """(H,), P(h(x) != h_other(x))."""
+        """Return P(h(x) != h_other(x)), (H,)."""
         masses, labels = self.joint.sum(1), hypotheses.labels
         differ = labels != labels[other]
         return np.array([sum(masses[x] for x in np.flatnonzero(row)) + Fraction(0) for row in differ], dtype=object)

@@ -16,7 +16,7 @@ from ..participation.probabilities import check_count
 from .tails import LARGEST_EXACT, binomial_tail, check_probability, log_tail
 
 CLAIMED_PROBABILITY = Fraction(1, 20)
-"""What Theorem 1 claims."""
+"""The probability that Theorem 1 claims."""
 
 LEARNERS = ("deterministic", "any")
 """A learner that returns one hypothesis for one data set; or one that may draw lots."""
@@ -71,22 +71,22 @@ class TwoPoints:
 
     @property
     def capacity(self) -> Fraction:
-        """omega = m/M."""
+        """The capacity omega = m/M."""
         return Fraction(self.participants, self.clients)
 
     @property
     def samples(self) -> int:
-        """N = M n."""
+        """The number of samples N = M n."""
         return self.clients * self.samples_per_client
 
     @property
     def spare(self) -> int:
-        """k = (M - m) n, how many samples are left out."""
+        """The number of samples that are left out, k = (M - m) n."""
         return (self.clients - self.participants) * self.samples_per_client
 
     @property
     def claimed_error(self) -> Fraction:
-        """(1 - omega)/8."""
+        """The error (1 - omega)/8 that Theorem 1 claims."""
         return (1 - self.capacity) / 8
 
     def hidden(self) -> Fraction:
@@ -98,7 +98,7 @@ class TwoPoints:
         return 1 - binomial_tail(self.samples, self.rare_mass, self.spare)
 
     def log_shown(self) -> float:
-        """log P[x_2 comes up more than k times], for any number of samples.
+        """Compute log P[x_2 comes up more than k times], for any number of samples.
 
         >>> round(math.exp(TwoPoints(10**6, 10**6 - 1, 10**6).log_shown()), 12)
         0.0
@@ -117,13 +117,13 @@ class TwoPoints:
         return binomial_tail(self.clients, clean, self.participants - 1)
 
     def log_shown_by_clients(self) -> float:
-        """log P[fewer than m of the M clients have no x_2], for any number of samples."""
+        """Compute log P[fewer than m of the M clients have no x_2], for any number of samples."""
         p = float(self.rare_mass)
         log_clean = self.samples_per_client * math.log1p(-p) if p < 1 else -math.inf
         return log_tail(self.clients, -math.expm1(log_clean), self.clients - self.participants)
 
     def failure(self, learner: str = "deterministic") -> Fraction:
-        """The least over learners of the largest over the two targets of P[error >= p].
+        """Compute the least over learners of the largest over the two targets of P[error >= p].
 
         A deterministic learner returns the same hypothesis whenever x_2 is hidden, since it sees x_1 with one label
         m n times; under one target it errs each time. One that draws lots errs half of the time under one of them.
@@ -138,8 +138,10 @@ class TwoPoints:
 
 
 def certain_failure(clients: int, participants: int) -> Fraction:
-    """The error that is certain for a deterministic learner, if clients differ: those that stay away have x_2 alone,
-    the others x_1 alone. It is the share 1 - omega of the clients that stay away.
+    """Return the error that is certain for a deterministic learner, if clients differ.
+
+    Clients that stay away have x_2 alone, the others x_1 alone. The error is the share 1 - omega of the clients that
+    stay away.
 
     >>> certain_failure(4, 1)
     Fraction(3, 4)
@@ -148,7 +150,7 @@ def certain_failure(clients: int, participants: int) -> Fraction:
 
 
 def shown_at_most(spare: int, share: Any = Fraction(1, 2)) -> Fraction:
-    """A bound on P[x_2 comes up more than k times] where p = share (1 - omega), for every N, by Cantelli's inequality:
+    """Bound P[x_2 comes up more than k times] where p = share (1 - omega), for every N, by Cantelli's inequality:
 
         share k/(share k + (k + 1 - share k)^2).
 
@@ -162,13 +164,15 @@ def shown_at_most(spare: int, share: Any = Fraction(1, 2)) -> Fraction:
 
 
 def reachable_error(omega: Any, classes: int, samples: int, confidence: Any) -> float:
-    """What every learner that fits its data stays below, whatever m n of the N samples it is given:
+    """Return an error that every learner that fits its data stays below, whatever m n of the N samples it is given.
+
+    With probability at least 1 - delta it is below
 
         1 - omega + sqrt(log(|H|/delta)/(2 N)),
 
-    with probability at least 1 - delta, for a class of ``classes`` hypotheses, one of which is the target. At most
-    (1 - omega) N samples are missing, so that a hypothesis that fits the others errs on so many; Hoeffding's inequality
-    for each hypothesis. So no process leaves more error than 1 - omega in the limit, and ``certain_failure`` is sharp.
+    for a class of ``classes`` hypotheses, one of which is the target. At most (1 - omega) N samples are missing, so
+    that a hypothesis that fits the others errs on so many. Hoeffding's inequality holds for each hypothesis. So no
+    process leaves more error than 1 - omega in the limit, and ``certain_failure`` is sharp.
 
     >>> reachable_error(0.75, 2, 10**12, 0.01) < 0.251
     True

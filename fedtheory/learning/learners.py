@@ -16,21 +16,23 @@ from .adversary import FewestRare
 from .impossibility import TwoPoints
 
 POINTS = np.array([[0.0], [1.0]])
-"""x_1 and x_2."""
+"""The points x_1 and x_2."""
 
 TARGETS = np.array([[0, 0], [0, 1]])
 """The labels that f_1 and f_2 give them."""
 
 
 class Learner(Protocol):
-    """Called with samples (N, 1), their labels (N,) and a generator; returns the labels (2,) that its hypothesis gives
-    x_1 and x_2. The class is {f_1, f_2}."""
+    """Function of samples (N, 1), their labels (N,) and a generator.
+
+    It returns the labels (2,) that its hypothesis gives x_1 and x_2. The class is {f_1, f_2}.
+    """
 
     def __call__(self, points: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray: ...
 
 
 def empirical_risk_minimiser(points: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The target with the fewest errors; f_1 where both have as many.
+    """Return the target with the fewest errors; f_1 where both have as many.
 
     >>> empirical_risk_minimiser(POINTS[[0, 1]], np.array([0, 1]), np.random.default_rng(0)).tolist()
     [0, 1]
@@ -40,13 +42,13 @@ def empirical_risk_minimiser(points: np.ndarray, labels: np.ndarray, rng: np.ran
 
 
 def random_minimiser(points: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The same, by lot where both have as many."""
+    """Return the target with the fewest errors; by lot where both have as many."""
     errors = (TARGETS[:, points[:, 0].astype(int)] != labels).sum(1)
     return TARGETS[rng.choice(np.flatnonzero(errors == errors.min()))]
 
 
 def majority(points: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """At each point the more frequent label there; 0 where it was not seen.
+    """Predict the more frequent label at each point; 0 where the point was not seen.
 
     >>> majority(POINTS[[0, 0, 1]], np.array([0, 0, 1]), np.random.default_rng(0)).tolist()
     [0, 1]
@@ -76,12 +78,12 @@ def from_sklearn(make: Callable[[], Any]) -> Learner:
 LEARNERS: dict[str, Learner] = {
     "empirical risk": empirical_risk_minimiser, "random ties": random_minimiser, "majority": majority,
 }  # fmt: skip
-"""By name."""
+"""Learners by name."""
 
 
 @dataclass(frozen=True)
 class Failures:
-    """How often a learner erred on x_2 (error p) under each target, and how often x_2 was hidden, in so many runs."""
+    """Counts of runs in which a learner erred on x_2 (error p) under each target, and in which x_2 was hidden."""
 
     runs: int
     hidden: int

@@ -15,11 +15,11 @@ from .finite_domains import FiniteClass, Law
 from .tails import check_probability
 
 LARGEST_ENUMERATED = 500_000
-"""Tables of counts that are enumerated; beyond, ``sampled_law``."""
+"""The most tables of counts that are enumerated; beyond, there is ``sampled_law``."""
 
 TIES = ("worst", "best", "first")
-"""Which of several minimisers is returned: the one with the largest, or the least, excess risk under P; or the first in
-the class's order."""
+"""Rules for several minimisers: the one with the largest, or the least, excess risk under P; or the first in the
+class."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,11 @@ class ExcessLaw:
     runs: int = 0
 
     def mean(self) -> Any:
-        """E[excess risk]."""
+        """Return E[excess risk]."""
         return sum(v * p for v, p in zip(self.values, self.probabilities, strict=True))
 
     def above(self, bound: Any) -> Any:
-        """P[excess risk > bound]."""
+        """Return P[excess risk > bound]."""
         return sum((p for v, p in zip(self.values, self.probabilities, strict=True) if v > bound), Fraction(0))
 
     def quantile(self, confidence: Any) -> Fraction:
@@ -71,8 +71,9 @@ Source = tuple[Law, int]
 def excess_law(
     target: Law, hypotheses: FiniteClass, sources: Sequence[Source], ties: str = "worst", server: int | None = None
 ) -> ExcessLaw:
-    """The exact law of e_P(h^), h^ a hypothesis with the fewest errors on all samples, by enumerating how often each
-    (x, y) comes up in each source.
+    """Compute the exact law of e_P(h^), with h^ a hypothesis with the fewest errors on all samples.
+
+    It enumerates how often each (x, y) comes up in each source.
 
     Args:
         target: P. sources: [(Q, n)] for samples from a mixture, [(P, n_T), (D, n_S)] for a server's and the clients'.
@@ -115,7 +116,7 @@ def excess_shown(
 
 
 def law_of(weights: Mapping[Fraction, int], scale: int) -> ExcessLaw:
-    """The law of which each value has the probability weight/scale."""
+    """Return the law of which each value has the probability weight/scale."""
     values = tuple(sorted(weights))
     return ExcessLaw(values, tuple(Fraction(weights[v], scale) for v in values))
 
@@ -123,8 +124,9 @@ def law_of(weights: Mapping[Fraction, int], scale: int) -> ExcessLaw:
 def counted_tables(
     hypotheses: FiniteClass, sources: Sequence[Source]
 ) -> tuple[int, Iterator[tuple[list[np.ndarray], int]]]:
-    """For every table of counts: the errors of each hypothesis on each source's samples, and the probability, a whole
-    number over a scale, which comes first.
+    """Enumerate the tables of counts: the errors of each hypothesis on each source's samples, and the probability.
+
+    The probability is a whole number over a scale. The scale is returned first.
 
     Raises:
         ValueError: no source, another domain, more tables than ``LARGEST_ENUMERATED``.
@@ -138,7 +140,7 @@ def counted_tables(
 
 
 def number_of_tables(sources: Sequence[Source]) -> int:
-    """In how many ways the samples of the sources can be distributed on the (x, y) that come up.
+    """Count the ways in which the samples of the sources can be distributed on the (x, y) that come up.
 
     >>> number_of_tables([(Law([["1/2", "1/2"]]), 3), (Law([["0", "1"]]), 9)])
     4
@@ -148,7 +150,7 @@ def number_of_tables(sources: Sequence[Source]) -> int:
 
 
 def check_ties(ties: str) -> None:
-    """Refuse what is none of ``TIES``."""
+    """Raise ``ValueError`` unless ``ties`` is one of ``TIES``."""
     if ties not in TIES:
         raise ValueError(f"ties = {ties!r}: allowed is {', '.join(TIES)}")
 
@@ -173,7 +175,7 @@ def pooled(sources: Sequence[Source]) -> Law:
 
 
 def chosen_minimiser(errors: np.ndarray, excess: np.ndarray, ties: str) -> int:
-    """The number of the hypothesis that is returned."""
+    """Return the number of the hypothesis that the learner returns."""
     least = np.flatnonzero(errors == errors.min())
     if ties == "first":
         return int(least[0])
@@ -188,7 +190,7 @@ def atoms_of(law: Law, hypotheses: FiniteClass) -> tuple[list[Fraction], np.ndar
 
 
 def counted(table: tuple[list[Fraction], np.ndarray], n: int, scale: int) -> Iterator[tuple[np.ndarray, int]]:
-    """(errors of each hypothesis, probability times scale^n) of every table of counts of n samples."""
+    """Yield (errors of each hypothesis, probability times scale^n) of every table of counts of n samples."""
     weights, errs = [int(p * scale) for p in table[0]], table[1]
 
     def go(atom: int, left: int) -> Iterator[tuple[np.ndarray, int]]:
@@ -205,7 +207,7 @@ def counted(table: tuple[list[Fraction], np.ndarray], n: int, scale: int) -> Ite
 
 
 def joint_tables(parts: list[list[tuple[np.ndarray, Any]]]) -> Iterator[tuple[list[np.ndarray], Any]]:
-    """Tables of counts of every source together, of which each source's have so much weight: the weights multiply."""
+    """Yield the tables of counts of every source together; the weights of the sources' tables multiply."""
     if not parts:
         yield [], 1
         return
@@ -217,7 +219,7 @@ def joint_tables(parts: list[list[tuple[np.ndarray, Any]]]) -> Iterator[tuple[li
 def sampled_law(
     target: Law, hypotheses: FiniteClass, sources: Sequence[Source], runs: int, seed: int = 0, ties: str = "worst"
 ) -> ExcessLaw:
-    """The same by sampling, with an ``interval``.
+    """Estimate the law of the excess risk by sampling, with an ``interval``.
 
     >>> P, H = Law([["3/4", "1/4"]]), FiniteClass([[0], [1]])
     >>> low, high = sampled_law(P, H, [(P, 1)], runs=20_000).interval()

@@ -18,15 +18,17 @@ from ..rationals import exact_array, exact_number
 
 @dataclass(frozen=True)
 class Smallest:
-    """The smallest constant, and the number of the hypothesis at which it is needed (that which violates the
-    condition, where no constant is enough and it is infinite)."""
+    """The smallest constant, and the number of the hypothesis at which it is needed.
+
+    Where no constant is enough it is infinite, and the hypothesis is one that violates the condition.
+    """
 
     value: Fraction | float
     at: int
 
 
 def check_exponent(name: str, value: Any, upper: float = math.inf) -> Fraction:
-    """``value`` as a Fraction in [0, upper].
+    """Return ``value`` as a Fraction in [0, upper].
 
     >>> check_exponent("beta", -1)
     Traceback (most recent call last):

@@ -37,7 +37,7 @@ def _log_inverse(confidence: Any) -> float:
 
 
 def finite_complexity(classes: int, samples: int, confidence: Any) -> float:
-    """a = log(|H|/delta)/n.
+    """Compute a = log(|H|/delta)/n.
 
     >>> round(finite_complexity(10, 100, 0.1), 4)
     0.0461
@@ -68,14 +68,16 @@ def largest_solution(slope: float, exponent: float, constant: float) -> float:
 
 
 def pooled_excess(noise: float, exponent: float, a: float) -> float:
-    """What the excess risk of an empirical risk minimiser of a finite class stays below with probability 1 - delta:
+    """Bound the excess risk of an empirical risk minimiser of a finite class, with probability 1 - delta.
+
+    It is below the largest e with
 
         e <= sqrt(2 noise a e^exponent) + a/3, a = log(|H|/delta)/n.
 
-    X = 1[h* errs] - 1[h errs] <= 1 has E X^2 = P(h != h*) <= noise e(h)^exponent. As (e^u - u - 1)/u^2 increases,
-    log E e^(s (X - E X)) <= E X^2 (e^s - s - 1), which is Bernstein's inequality without centring: the mean of X
-    exceeds its expectation by sqrt(2 E X^2 a) + a/3 with probability at most delta/|H|, also for samples that are
-    independent and not alike. A minimiser's mean of X is >= 0. So e <= (8 noise a)^(1/(2-exponent)) + 2a/3.
+    Let X = 1[h* errs] - 1[h errs] <= 1. Then E X^2 = P(h != h*) <= noise e(h)^exponent. As (e^u - u - 1)/u^2 increases,
+    log E e^(s (X - E X)) <= E X^2 (e^s - s - 1), which is Bernstein's inequality without centring. So the mean of X
+    exceeds its expectation by sqrt(2 E X^2 a) + a/3 with probability at most delta/|H|. This holds also for samples
+    that are independent and not alike. A minimiser's mean of X is >= 0. So e <= (8 noise a)^(1/(2-exponent)) + 2a/3.
 
     >>> 0.4 < pooled_excess(1.0, 0.0, 0.1) < math.sqrt(0.8) + 0.2 / 3
     True
@@ -97,8 +99,10 @@ def transferred_excess(alpha: float, beta: float, of_q: float) -> float:
 def theorem_2(
     alpha: float, beta: float, noise: float, exponent: float, classes: int, samples: int, confidence: Any
 ) -> float:
-    """Theorem 2 of SAFARI with every constant, for a finite class: what e_P of the minimiser of the pooled empirical
-    risk stays below with probability 1 - confidence.
+    """Bound e_P of the minimiser of the pooled empirical risk: Theorem 2 of SAFARI with every constant, for a finite
+    class.
+
+    The bound holds with probability 1 - confidence.
 
     >>> theorem_2(1, 1, 1, 1, 2, 10**6, 0.1) < theorem_2(1, 0.5, 1, 1, 2, 10**6, 0.1)
     True
@@ -147,13 +151,16 @@ def vc_complexity(dimension: int, samples: int, confidence: Any) -> float:
 
 
 def pooled_excess_vc(noise: float, exponent: float, complexity: float) -> float:
-    """What the excess risk of an empirical risk minimiser stays below with probability 1 - delta, L = ``complexity``:
+    """Bound the excess risk of an empirical risk minimiser with probability 1 - delta, by L = ``complexity``.
+
+    It is below the largest e with
 
         e <= sqrt(32 noise L e^exponent) + 16 L, and so e <= (128 noise L)^(1/(2-exponent)) + 32 L.
 
-    With n samples more, of the same laws and exchanged with the first by lot, the probability P(A) of a set A of
-    samples and its frequency P^(A) differ by at most 4 sqrt(P(A) L), or 4 sqrt(P^(A) L) in the other direction, for all
-    A = {h errs, h* does not} and B = {h* errs, h does not} at once. Samples are independent and need not be alike.
+    Take n samples more, of the same laws and exchanged with the first by lot. For a set A of samples let P(A) be its
+    probability and P^(A) its frequency. They differ by at most 4 sqrt(P(A) L), or 4 sqrt(P^(A) L) in the other
+    direction. This holds for all A = {h errs, h* does not} and B = {h* errs, h does not} at once. Samples are
+    independent and need not be alike.
 
     >>> 0.4 < pooled_excess_vc(1.0, 0.0, 0.005) < math.sqrt(128 * 0.005) + 32 * 0.005
     True
@@ -188,8 +195,9 @@ def theorem_3_vc(best_of_q: float, noise: float, exponent: float, complexity: fl
 
 
 def mixture_alpha(client_share: Any) -> float:
-    """An alpha for which Q = lambda_1 D + lambda_2 P and P are always (alpha, 1)-positively related where one target
-    labels both without error: max(1, lambda_1/lambda_2), lambda_1 the clients' share.
+    """Return an alpha for which Q = lambda_1 D + lambda_2 P and P are always (alpha, 1)-positively related.
+
+    It holds where one target labels both without error, and is max(1, lambda_1/lambda_2), lambda_1 the clients' share.
 
     There e_Q = lambda_1 e_D + lambda_2 e_P, so that e_P <= e_Q/lambda_2 and e_P - e_Q <= (lambda_1/lambda_2) e_Q, with
     equality where e_D = 0; and e_Q - e_P <= e_Q. With n_S and n_T samples it is max(1, n_S/n_T): Theorem 2's rate

@@ -12,14 +12,14 @@ from ..participation.probabilities import check_count
 from ..rationals import exact_number
 
 LARGEST_EXACT = 5000
-"""Trials up to which tails are computed in Fractions."""
+"""The most trials for which tails are computed in Fractions."""
 
 _CHUNK = 4096
 _MOST_TERMS = 10**8
 
 
 def binomial_tail(trials: int, probability: Any, above: int) -> Fraction:
-    """P[X > above] of X with ``trials`` independent trials, exactly.
+    """Compute P[X > above] of X with ``trials`` independent trials, exactly.
 
     Raises:
         ValueError: a probability outside [0, 1], fewer than 0 trials, or more than ``LARGEST_EXACT``; ``log_tail``
@@ -38,7 +38,7 @@ def binomial_tail(trials: int, probability: Any, above: int) -> Fraction:
 
 
 def log_tail(trials: int, probability: Any, above: int) -> float:
-    """log P[X > above], by a sum of the law's terms from the largest on; -inf where the tail is empty.
+    """Compute log P[X > above], by a sum of the law's terms from the largest on; -inf where the tail is empty.
 
     The first term is Loader's saddle-point form, whose relative error is that of a deviance, about 1e-15; the others
     follow from ratios of consecutive terms. Below the mean it is log(1 - P[X <= above]).
@@ -65,7 +65,7 @@ def log_tail(trials: int, probability: Any, above: int) -> float:
 
 
 def check_probability(name: str, value: Any) -> Fraction:
-    """``value`` as a Fraction in [0, 1].
+    """Return ``value`` as a Fraction in [0, 1].
 
     >>> check_probability("delta", 2)
     Traceback (most recent call last):
@@ -94,7 +94,7 @@ def _summed(trials: int, p: Fraction, first: int, step: int) -> float:
 
 
 def log_term(trials: int, p: Fraction, k: int) -> float:
-    """log P[X = k] for 0 < p < 1, in Loader's form.
+    """Compute log P[X = k] for 0 < p < 1, in Loader's form.
 
     >>> round(math.exp(log_term(4, Fraction(1, 2), 2)), 12)
     0.375

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ..rationals import checked_count
 from .relatedness import smallest_alpha_on_path
 
 TOLERANCE = 1e-9
-"""By how much probabilities given as floats may miss the sum 1."""
+"""Tolerance of the sum of probabilities given as floats about 1."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class OnLine:
 
     @classmethod
     def uniform(cls, low: float, high: float, target: float) -> OnLine:
-        """U[low, high], labelled 1 from ``target`` on.
+        """Return the law U[low, high], labelled 1 from ``target`` on.
 
         >>> OnLine.uniform(0, 2, target=0.5).masses.tolist()
         [0.25, 0.75]
@@ -66,7 +67,7 @@ class OnLine:
         return cls(edges, masses, [float((a + b) / 2 > target) for a, b in pieces])
 
     def mixed(self, other: OnLine, share: float) -> OnLine:
-        """share * self + (1 - share) * other.
+        """Return share * self + (1 - share) * other.
 
         >>> OnLine.uniform(0, 1, 0.5).mixed(OnLine.uniform(0, 2, 0.5), 0.5).masses.tolist()
         [0.375, 0.375, 0.25]
@@ -134,7 +135,7 @@ def smallest_alpha_for_thresholds(p: OnLine, q: OnLine, beta: float) -> float:
 
 
 def smallest_alpha_for_intervals(p: OnLine, q: OnLine, beta: float) -> float:
-    """The same over hypotheses 1[u <= x < v], u <= v.
+    """Compute the smallest alpha over hypotheses 1[u <= x < v], u <= v.
 
     R(u, v) - R(u, u) = G(v) - G(u) with a piecewise linear G, so over u and v in two pieces the risks are linear; at a
     given e_Q the gap is largest on an edge of that cell, and edges are straight lines in (e_P, e_Q).
@@ -169,15 +170,16 @@ def smallest_alpha_for_intervals(p: OnLine, q: OnLine, beta: float) -> float:
 
 
 def random_geometries(count: int, pieces: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Excess risks of thresholds at the corners, (count, pieces + 1) under P and Q, of random realizable problems: the
-    target is a corner, masses are Dirichlet, some pieces empty under one of the two.
+    """Draw excess risks of thresholds at the corners, (count, pieces + 1) under P and Q, of random realizable problems.
+
+    The target is a corner, masses are Dirichlet, some pieces empty under one of the two.
 
     >>> of_p, of_q = random_geometries(5, 4)
     >>> of_p.shape, bool((of_p.min(1) == 0).all())
     ((5, 5), True)
     """
-    if not (count >= 1 and pieces >= 1):
-        raise ValueError(f"count, pieces = {count}, {pieces}: allowed are integers >= 1")
+    for name, value in (("count", count), ("pieces", pieces)):
+        checked_count(name, value)
     rng = np.random.default_rng(seed)
     target = rng.integers(0, pieces + 1, count)
     out = []

@@ -1,4 +1,7 @@
-"""A plain step of parameters that are kept in single precision and, for products, in half precision too: compiled."""
+"""Plain step of parameters in single precision with a copy in half precision, compiled.
+
+It replaces the torch lines ``x.add_(gradient, alpha=size)`` and ``halves.copy_(x)`` by one pass over memory.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,10 @@ Array = np.ndarray[Any, Any]
 
 @compiled
 def move(x: Array, halves: Array, gradient: Array, size: np.float32) -> None:
-    """x += size * gradient, all (D,), and ``halves`` the nearest numbers to it; ``halves`` and ``gradient`` are bits
-    of half precision, as ``lanes`` has them."""
+    """Do x += size * gradient, all (D,), and round the result to ``halves``.
+
+    ``halves`` and ``gradient`` are bits of half precision, as ``lanes`` has them.
+    """
     whole = len(x) // LANES * LANES
     for i in range(0, whole, LANES):
         v = fma(size, load(gradient, i), load(x, i))

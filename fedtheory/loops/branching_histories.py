@@ -1,5 +1,8 @@
-"""Runs whose histories branch, followed over the sums of answers by a compiled loop: see
-``papers.flics.exact.branching_runs``."""
+"""Runs whose histories branch, followed over the sums of answers, compiled: see ``papers.flics.exact.branching_runs``.
+
+With ``f = further[a]``, the loop replaces, for every round t and answer a, the numpy line ``chance[t + 1, f:] +=
+(share[t, :, a] * chance[t]).sum(0)[: sums - f]`` and its like for moments and intervals.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ def advance(
     low: Array,
     high: Array,
 ) -> None:
-    """Fill the rounds after round 0 of what is known of the runs before a round with some sums of answers.
+    """Fill in the moments of runs before each round after round 0, given the sums of answers.
 
     Args:
         share: (rounds, states, answers, sums), the probability of who is there and of the answers, given the sums.

@@ -1,8 +1,8 @@
-"""Loops over numbers, compiled to machine code.
+"""Compiler of loops over numbers to machine code.
 
-For what would take many passes over memory as operations on whole arrays. Compiled loops run on the CPU, on numpy's
-arrays; elsewhere tensors are worked on by torch. A loop is compiled when it is first called with arguments of some
-types, which takes about a second, and kept on disk: beside its source, or in the user's cache where that cannot be
+It serves loops that would take many passes over memory as operations on whole arrays. Compiled loops run on the CPU, on
+numpy's arrays; elsewhere torch works on tensors. A loop is compiled when it is first called with arguments of some
+types, which takes about a second. It is kept on disk beside its source, or in the user's cache where that cannot be
 written, or nowhere if neither can.
 """
 
@@ -21,20 +21,25 @@ Loop = TypeVar("Loop", bound=Callable[..., object])
 
 
 SHARED = ("compiler.py", "draws.py", "elementary.py", "lanes.py", "scatter.py", "diagonal_sgd.py")
-"""What becomes part of loops in other files."""
+"""Files whose loops become part of loops in other files."""
 
 
 @cache
 def _stamp() -> str:
-    """Of these files: what is kept on disk is found by a loop's name and its own file, and else would not be made anew
-    when only these have changed."""
+    """Hash the shared files.
+
+    A compiled loop on disk is found by its name and its own file. Without this stamp it would not be made anew when
+    only the shared files have changed.
+    """
     sources = ((Path(__file__).parent / name).read_bytes() for name in SHARED)
     return hashlib.sha256(b"".join(sources)).hexdigest()[:8]
 
 
 def compiled(loop: Loop) -> Loop:
-    """``loop`` as machine code; other threads may run meanwhile. Operations on floats are done as they are written:
-    none are left out, joined or put in another order, so that results are the same bits wherever they are computed.
+    """Compile ``loop`` to machine code; other threads may run meanwhile.
+
+    Operations on floats are done as they are written. None are left out, joined or put in another order, so that
+    results are the same bits wherever they are computed.
     """
     loop.__qualname__ += "_" + _stamp()
     make = partial(njit, nogil=True, error_model="numpy")

@@ -1,4 +1,7 @@
-"""A network's first block, compiled: 3 x 3 convolution of few channels, max-pool of 2 x 2 pixels, ReLU.
+"""First block of a network, compiled: 3 x 3 convolution of few channels, max-pool of 2 x 2 pixels, ReLU.
+
+It replaces the torch line ``relu(max_pool2d(conv2d(x, weight, bias), 2))`` of ``torch.nn.functional``, and its gradient
+by weight and bias.
 
 Each pooled pixel comes from 4 x 4 pixels of the image, whose convolution at four places need not be kept: the largest
 of the four, and which it was, are enough for the gradient by the weights. Sixteen channels of the output are computed
@@ -37,8 +40,11 @@ NOWHERE = np.float32(4)
 def forwards(
     images: Array, weight: Array, bias: Array, y: Array, which: Array, kink: bool, first: int, last: int
 ) -> None:
-    """The pooled outputs y, and which of the four pixels was the largest; with ``kink`` ReLU follows, and 4 stands
-    where it gives 0: as ``max_pool.forwards`` has it. Of the images from ``first`` to before ``last``."""
+    """Fill the pooled outputs y, and which of the four pixels was the largest, as ``max_pool.forwards`` does.
+
+    With ``kink`` ReLU follows, and 4 stands where it gives 0. The images are those from ``first`` to before
+    ``last``.
+    """
     height, width, outputs = y.shape[1:]
     channels = images.shape[1]
     none = zeros()
@@ -71,8 +77,10 @@ def forwards(
 
 @compiled
 def backwards(images: Array, slope: Array, which: Array, weight: Array, bias: Array, first: int, last: int) -> None:
-    """The gradient at the pooled outputs to those by the weights and biases, of each image by itself: weight (B,
-    channels, 9, outputs) and bias (B, outputs)."""
+    """Turn the gradient at the pooled outputs into those by the weights and biases, of each image by itself.
+
+    They are weight (B, channels, 9, outputs) and bias (B, outputs).
+    """
     height, width, outputs = slope.shape[1:]
     channels = images.shape[1]
     none = zeros()

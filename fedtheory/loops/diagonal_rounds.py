@@ -1,7 +1,10 @@
 """Rounds of local SGD with diagonal Hessians, one after another, compiled.
 
-The numbers are those of `loops.diagonal_sgd` and `loops.scatter`, in the same order, so that iterates are the
-same bits as of rounds one by one.
+They replace, for every round, the torch line ``x = x + rate * torch.zeros_like(x).index_add_(0, replica, weights[:,
+None] * change)``, where ``change`` is that of `loops.diagonal_sgd`.
+
+The numbers are those of `loops.diagonal_sgd` and `loops.scatter`, in the same order, so that iterates are the same bits
+as of rounds one by one.
 """
 
 from __future__ import annotations
@@ -36,7 +39,11 @@ def make(
     gradient: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """``ends``: the pairs of round t are those from ``ends[t]`` to before the next; ``rate`` is the server's."""
+    """Make the rounds from x (replicas, D) on, and put the iterates after each into ``out`` (rounds, replicas, D).
+
+    The pairs of round t are those from ``ends[t]`` to before the next; ``rate`` is the server's. The arguments from
+    ``entries`` to ``gradient`` are those of `diagonal_sgd.steps_of_some`.
+    """
     together = rows.shape[1]
     changes = np.empty_like(rows[0])
     change = changes.reshape(-1)
@@ -79,8 +86,10 @@ def make_at_once(
     centres: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """The same where what a client adds is its ``entries`` times x - c: of those with ``counts`` (rounds, replicas,
-    clients) above 0, whose ``weights`` follow each other."""
+    """Make the rounds as ``make`` does, where a client's change is its ``entries`` times x - c.
+
+    The clients are those with ``counts`` (rounds, replicas, clients) above 0; their ``weights`` follow each other.
+    """
     n = 0
     for t in range(len(out)):
         total = out[t]

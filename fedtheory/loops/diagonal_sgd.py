@@ -1,4 +1,8 @@
-"""Local SGD with diagonal Hessians as compiled loops: a coordinate of a pair is worked on by itself."""
+"""Local SGD with diagonal Hessians, compiled: a coordinate of a pair is worked on by itself.
+
+With h = ``entries[client]`` and g = ``h * (start - centres[client])``, the loop replaces, for every step, the torch
+line ``y = y - size * (h * y + proximal * y + g + noise)``. It begins with y = 0.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from .compiler import compiled, fma
 from .draws import signed
 
 AT_ONCE = 1024
-"""Coordinates, or those of one pair, that take their steps together, in a cache."""
+"""Coordinates that take their steps together, in a cache; or those of one pair, if they are more."""
 
 BITS = {np.dtype(np.float32): np.uint32, np.dtype(np.float64): np.uint64}
 _NO_KEYS = np.empty((0, 0), np.uint64)
@@ -27,7 +31,7 @@ class Signs(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """What the steps of some pairs take besides where they start and what clients have; see ``steps_of_some``."""
+    """Arguments of the steps of some pairs besides their starts and the clients' numbers; see ``steps_of_some``."""
 
     keys: np.ndarray
     scale: Any
@@ -49,7 +53,8 @@ def entrywise_change(
     sizes: Sequence[float],
     proximal: float,
 ) -> Tensor:
-    """y_K of `linear_training`, (P, D), of pairs that start at ``start`` (P, D), of these clients (P,).
+    """Compute the changes y_K of `linear_training`, (P, D), for pairs of these clients (P,) that start at ``start`` (P,
+    D).
 
     Args:
         entries: the Hessians' diagonals, (M, D), or (1, D) of all clients.
@@ -74,7 +79,7 @@ def entrywise_change(
 def prepared(
     pairs: int, like: Tensor, noise: Tensor | Signs | None, sizes: Sequence[float], proximal: float
 ) -> Prepared:
-    """What the steps of so many pairs take, of the precision and dimension of ``like``."""
+    """Prepare the steps of so many pairs, in the precision and dimension of ``like``."""
     kind, dimension = like.numpy().dtype, like.shape[1]
     together = max(1, min(pairs, AT_ONCE // dimension))
     rows = np.empty((3, together, dimension), kind)
@@ -94,7 +99,7 @@ def prepared(
 
 
 def entrywise_product(start: Tensor, client: Tensor, entries: Tensor, centres: Tensor) -> Tensor:
-    """(start - c_i) times the entries of client i, (P, D); arguments as in ``entrywise_change``."""
+    """Compute (start - c_i) times the entries of client i, (P, D); arguments as in ``entrywise_change``."""
     result = torch.empty_like(start, memory_format=torch.contiguous_format)
     _product(start.numpy(), client.numpy(), entries.numpy(), centres.numpy(), result.numpy())
     return result
@@ -175,7 +180,8 @@ def steps_of_some(
     gradient: np.ndarray,
     change: np.ndarray,
 ) -> None:
-    """The same for the pairs from ``first`` on; each starts at the row of ``start`` that is its ``place``."""
+    """Make the steps of ``count`` pairs from ``first`` on; each starts at the row of ``start`` that is its
+    ``place``."""
     dimension = rows.shape[2]
     for p in range(count):
         i, at = client[first + p], place[first + p]

@@ -1,4 +1,8 @@
-"""The draws of randomness.py as compiled loops: the same hash, and what is made of its bits."""
+"""Draws of randomness.py, compiled: the same hash, and the numbers that are made of its bits.
+
+They replace torch's operations on whole tensors, which do the same elsewhere: ``randomness._mix`` for the hash, signs
+by a table of bytes, and ``sqrt(-2 * log(u)) * cos(angle)`` for normal numbers.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +17,12 @@ U, F, I = np.uint64, np.float32, np.int32
 GOLDEN = U(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = U(0xBF58476D1CE4E5B9), U(0x94D049BB133111EB)
 AT_ONCE = 2048
-"""Numbers that are made of words at a time, in a cache."""
+"""The most numbers that are made of words at a time, in a cache."""
 
 
 @compiled
 def mix(x: np.uint64) -> np.uint64:
-    """The finalizer of the hash."""
+    """Return the finalizer of the hash."""
     x = (x ^ (x >> U(30))) * _FIRST
     x = (x ^ (x >> U(27))) * _SECOND
     return x ^ (x >> U(31))
@@ -26,14 +30,14 @@ def mix(x: np.uint64) -> np.uint64:
 
 @compiled
 def mix_all(x: np.ndarray) -> None:
-    """x = mix(x + golden) for each of the uint64 ``x`` (n,)."""
+    """Do x = mix(x + golden) for each of the uint64 ``x`` (n,)."""
     for i in range(len(x)):
         x[i] = mix(x[i] + GOLDEN)
 
 
 @compiled
 def derive(keys: np.ndarray, out: np.ndarray) -> None:
-    """Words number 1, 2, ... of each of the ``keys`` (n,), to ``out`` (n, count); all uint64."""
+    """Put the words number 1, 2, ... of each of the ``keys`` (n,) into ``out`` (n, count); all uint64."""
     for i in range(len(keys)):
         for j in range(out.shape[1]):
             out[i, j] = mix(keys[i] + U(j + 1) * GOLDEN)
@@ -41,8 +45,10 @@ def derive(keys: np.ndarray, out: np.ndarray) -> None:
 
 @compiled
 def signs_single(keys: np.ndarray, scale: np.uint32, out: np.ndarray) -> None:
-    """The float32 whose bits are ``scale`` with the signs that the bits of derived words give, lowest first: + for 1,
-    as uint32 to ``out`` (n, dimension)."""
+    """Put ``scale`` with random signs into ``out`` (n, dimension), as the bits of float32, uint32.
+
+    The signs are the bits of derived words, lowest first: + for 1.
+    """
     dimension = out.shape[1]
     for i in range(len(keys)):
         word = U(0)
@@ -56,7 +62,7 @@ def signs_single(keys: np.ndarray, scale: np.uint32, out: np.ndarray) -> None:
 
 @compiled
 def signs_double(keys: np.ndarray, scale: np.uint64, out: np.ndarray) -> None:
-    """The same for float64, as uint64."""
+    """Put ``scale`` with random signs into ``out``, as ``signs_single`` does, as the bits of float64, uint64."""
     dimension = out.shape[1]
     for i in range(len(keys)):
         for block in range((dimension + 63) // 64):
@@ -68,7 +74,7 @@ def signs_double(keys: np.ndarray, scale: np.uint64, out: np.ndarray) -> None:
 
 @compiled
 def signed(keys: np.ndarray, scale: Any, out: np.ndarray) -> None:
-    """The one of both that makes what ``out`` holds."""
+    """Call ``signs_single`` or ``signs_double``, by the size of the numbers of ``out``."""
     if out.itemsize == 4:
         signs_single(keys, scale, out)
     else:
@@ -83,7 +89,7 @@ def _turned(quarter: Any, cosine: Any, sine: Any) -> Any:
 
 
 def normals(keys: np.ndarray, scale: float, out: np.ndarray) -> None:
-    """``randomness.normals`` of the ``keys`` (n,) uint64, to ``out`` (n, dimension), float32 or float64."""
+    """Put ``randomness.normals`` of the ``keys`` (n,) uint64 into ``out`` (n, dimension), float32 or float64."""
     half = -(-out.shape[1] // 2)
     together = max(1, min(len(keys), AT_ONCE // max(1, half)))
     found = np.empty((2, together, half), out.dtype)
@@ -162,7 +168,8 @@ def _normals_double(
 
 @compiled
 def _box_muller_double(radii: np.ndarray, turns: np.ndarray, scale: float) -> None:
-    """In place: cosines take the place of what gives radii, sines that of angles."""
+    """Turn uniform numbers into normal ones in place: cosines take the place of what gives radii, sines that of
+    angles."""
     for i in range(len(radii)):
         radius = np.sqrt(-2.0 * log_double(radii[i]))
         quarter = np.int64(4.0 * turns[i] + 0.5)

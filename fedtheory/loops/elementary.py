@@ -1,5 +1,7 @@
 """Logarithm, sine and cosine for compiled loops: without branches, so that they are computed for many numbers at once.
 
+They replace ``np.log``, ``np.sin`` and ``np.cos``.
+
     log(2^e (1 + f)) = e log 2 + f - s (f - z R(z)),    s = f / (2 + f), z = s^2,
 
 since log(1 + f) = 2 artanh(s) = 2 s + s z R(z) and f - 2 s = f s, with sqrt(1/2) <= 1 + f < sqrt(2);
@@ -7,7 +9,7 @@ since log(1 + f) = 2 artanh(s) = 2 s + s z R(z) and f - 2 s = f s, with sqrt(1/2
     sin a = a + a z S(z),    cos a = 1 - z / 2 + z^2 C(z),    z = a^2, |a| <= pi / 4.
 
 R, S and C are polynomials that are right at Chebyshev's nodes. Results are within 1.5 units in the last place (a test
-compares them with more digits); those of one number are the same bits whatever it is computed with.
+compares them with more digits). Those of one number are the same bits whatever it is computed with.
 """
 
 from __future__ import annotations

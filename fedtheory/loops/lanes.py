@@ -1,13 +1,15 @@
-"""Sixteen floats at once, in compiled loops.
+"""Operations on sixteen floats at once, for compiled loops.
 
 A processor multiplies and adds many numbers by one instruction, if they lie side by side and their sums are kept apart.
-Compilers do not arrange sums so by themselves, since it changes how they are rounded; these operations, for loops that
-``loops.compiler.compiled`` takes, say it: sixteen sums of every sixteenth number each, every product and sum rounded
-once (``fma``), and the sixteen added up in pairs, in the same order wherever they are compiled.
+Compilers do not arrange sums so by themselves, since it changes how they are rounded. These operations, for loops that
+``loops.compiler.compiled`` takes, say it. There are sixteen sums of every sixteenth number each, and every product and
+sum is rounded once (``fma``). The sixteen are added up in pairs, in the same order wherever they are compiled.
 
-Arrays are of float32 (or, where it is said, of bytes, or of int16, the bits of numbers of half precision, bfloat16),
-contiguous, and indices count their numbers from the beginning, whatever their shape; nothing checks that there are
-sixteen.
+Each operation replaces a numpy line on ``a[i : i + 16]``: ``fma`` stands for ``a * b + c``, ``where_larger`` for
+``np.where(a > b, yes, no)``, ``total`` for ``a.sum()``.
+
+Arrays are contiguous and of float32, or, where it is said, of bytes, or of int16, the bits of numbers of half precision
+(bfloat16). Indices count their numbers from the beginning, whatever their shape; nothing checks that there are sixteen.
 """
 
 from __future__ import annotations
@@ -53,13 +55,13 @@ class _InRegister(models.PrimitiveModel):  # type: ignore[misc]
 
 @_operation
 def zeros(typing: Any) -> Any:
-    """Sixteen zeros."""
+    """Make sixteen zeros."""
     return SIXTEEN(), lambda context, builder, signature, given: ir.Constant(_VECTOR, [0.0] * LANES)
 
 
 @_operation
 def load(typing: Any, array: Any, index: Any) -> Any:
-    """The sixteen numbers of ``array`` from ``index`` on; of bytes, and of numbers of half precision, as floats."""
+    """Load sixteen numbers of ``array`` from ``index`` on; bytes and numbers of half precision become floats."""
 
     def written(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         if array.dtype == types.float32:
@@ -76,8 +78,10 @@ def load(typing: Any, array: Any, index: Any) -> Any:
 
 @_operation
 def store(typing: Any, array: Any, index: Any, value: Any) -> Any:
-    """Put sixteen numbers into ``array`` from ``index`` on; into one of half precision the nearest ones there, of two
-    as near that whose last bit is 0."""
+    """Put sixteen numbers into ``array`` from ``index`` on.
+
+    In half precision they become the nearest numbers there; of two as near, the one whose last bit is 0.
+    """
 
     def written(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         if array.dtype == types.float32:
@@ -92,7 +96,7 @@ def store(typing: Any, array: Any, index: Any, value: Any) -> Any:
 
 @_operation
 def fma(typing: Any, a: Any, b: Any, c: Any) -> Any:
-    """a * b + c, rounded once; a may be one number."""
+    """Compute a * b + c, rounded once; a may be one number."""
 
     def written(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         first = given[0] if signature.args[0] == SIXTEEN else _sixteen_times(builder, given[0])
@@ -105,13 +109,13 @@ def fma(typing: Any, a: Any, b: Any, c: Any) -> Any:
 
 @_operation
 def sixteen(typing: Any, value: Any) -> Any:
-    """The same number sixteen times."""
+    """Repeat a number sixteen times."""
     return SIXTEEN(types.float32), lambda context, builder, signature, given: _sixteen_times(builder, given[0])
 
 
 @_operation
 def where_larger(typing: Any, a: Any, b: Any, yes: Any, no: Any) -> Any:
-    """``yes`` where a > b or a is NaN, else ``no``."""
+    """Choose ``yes`` where a > b or a is NaN, else ``no``."""
 
     def written(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         a, b, yes, no = given
@@ -123,7 +127,7 @@ def where_larger(typing: Any, a: Any, b: Any, yes: Any, no: Any) -> Any:
 
 @_operation
 def where_equal(typing: Any, a: Any, b: Any, yes: Any, no: Any) -> Any:
-    """``yes`` where a = b, else ``no``."""
+    """Choose ``yes`` where a = b, else ``no``."""
 
     def written(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         a, b, yes, no = given
@@ -146,7 +150,7 @@ def store_bytes(typing: Any, array: Any, index: Any, value: Any) -> Any:
 
 @_operation
 def total(typing: Any, value: Any) -> Any:
-    """The sum of the sixteen: of pairs eight apart first, then four, two, one."""
+    """Sum the sixteen: pairs eight apart first, then four, two, one."""
 
     def written(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         left, size = given[0], LANES
@@ -161,7 +165,7 @@ def total(typing: Any, value: Any) -> Any:
 
 @_operation
 def fetch(typing: Any, array: Any, index: Any) -> Any:
-    """Have the memory of ``array`` from ``index`` on brought near, for later."""
+    """Fetch the memory of ``array`` from ``index`` on into the cache, for later."""
 
     def written(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         place = builder.bitcast(_number(context, builder, signature, given), cgutils.voidptr_t)

@@ -1,4 +1,7 @@
-"""Errors over as many as 10^6 rounds, each the least of some lines at the error before, compiled."""
+"""Errors over as many as 10^6 rounds, each the least of some lines at the error before, compiled.
+
+The loop replaces, for every round of kind k, the numpy line ``error = (slopes[k] * error + heights[k]).min()``.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ Array = np.ndarray[Any, Any]
 
 @compiled
 def least_of_lines(slopes: Array, heights: Array, start: float, asked: Array, last: Array) -> tuple[Array, Array]:
-    """The errors after ``asked`` rounds, which ascend, and of each kind of round the error before its last one.
+    """Return the errors after ``asked`` rounds, which ascend, and for each kind of round the error before its last one.
 
     Args:
         slopes, heights: (kinds, lines): a round of kind k leads from e to the least of slope e + height. Rounds 0, I,

@@ -1,4 +1,12 @@
-"""Local steps of runs in floats, compiled: see ``runs``."""
+"""Moments of local steps and of rounds, in floats, compiled: see ``papers.li2020.runs``.
+
+They replace numpy lines for every step or round. With ``eta = steps[:, k, None, None]`` and
+``keep = 1 - eta * curvatures``, those of ``train`` are
+
+    a[k + 1] = keep * a[k]
+    b[k + 1] = keep * b[k] + eta * pull
+    v[k + 1] = keep**2 * v[k] + eta**2 * variance
+"""
 
 from __future__ import annotations
 
@@ -13,8 +21,9 @@ Array = np.ndarray[Any, Any]
 
 @compiled
 def train(steps: Array, curvatures: Array, pull: Array, variance: Array, a: Array, b: Array, v: Array) -> None:
-    """Fill what a client's model is before each local step, and after the last one: a x + b and noise of variance v,
-    x the round's start.
+    """Fill in the moments of a client's model before each local step, and after the last one.
+
+    With x the round's start, the model is a x + b and noise of variance v.
 
     Args:
         steps: (rounds, E), their sizes. curvatures, pull, variance: (N, D), h, h c and that of a stochastic gradient.
@@ -35,7 +44,7 @@ def train(steps: Array, curvatures: Array, pull: Array, variance: Array, a: Arra
 
 @compiled
 def follow(both: Array, alike: Array, moved: Array, noise: Array, spread: float, mean: Array, square: Array) -> None:
-    """Fill E x and E x^2 of the server's model after round 0, from before it.
+    """Fill in E x and E x^2 of the server's model after each round, from those before round 0.
 
     Args:
         both, alike: (3, rounds, D), by what E x^2, E x and 1 are multiplied in the mean of clients' models' squares,
@@ -57,7 +66,7 @@ def follow(both: Array, alike: Array, moved: Array, noise: Array, spread: float,
 def gradients(
     a: Array, b: Array, v: Array, minimisers: Array, curvatures: Array, mean: Array, square: Array, seen: Array
 ) -> None:
-    """Fill the expected square of the gradient that each client meets in each local step, by coordinates.
+    """Fill in the expected square of the gradient that each client meets in each local step, by coordinates.
 
     Args:
         a, b, v: as ``train`` makes them. minimisers, curvatures: (N, D).

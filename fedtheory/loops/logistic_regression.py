@@ -1,5 +1,9 @@
 """Multinomial logistic regression, compiled: the scores of a batch, softmax, and plain steps, pair after pair.
 
+It replaces, for every step, the torch lines ``errors = softmax(samples @ weight.T + bias, 1) - one_hot(labels)`` and
+``weight -= size / B * errors.T @ samples``, likewise for ``bias``. In evaluation it replaces ``cross_entropy(samples @
+weight.T + bias, labels, reduction="none")``.
+
 Scores are sums of sixteen partial sums (``lanes``), of four samples by five classes at a time: as many as stay in a
 processor's registers. Where samples or classes do not fill these, the last one is computed again, to the same bits.
 While a batch is worked on, the samples of the next one are fetched: most of the time goes by waiting for them.
@@ -35,7 +39,8 @@ THIRD, FOURTH, FIFTH, SIXTH, SEVENTH = (np.float32(1 / math.factorial(n)) for n 
 
 @compiled
 def unfit(index: Array, labels: Array, classes: int) -> int:
-    """0, or 1 if ``index`` (P, K, B) names a sample that is not there, 2 if the label of one it names is no class."""
+    """Return 1 if ``index`` (P, K, B) names a sample that is not there, 2 if a label it leads to is no class, else
+    0."""
     for i in index.flat:
         if i < 0 or i >= len(labels):
             return 1
@@ -58,12 +63,12 @@ def train(
     first: int,
     last: int,
 ) -> None:
-    """The pairs from ``first`` to before ``last`` make all their steps, on x (P, D) in place.
+    """Make all steps of the pairs from ``first`` to before ``last``, on x (P, D) in place.
 
-    ``place`` is where weight and bias begin in a model, and the number of classes; ``features`` (N, p) are floats or
-    bytes a, of which (a / largest - mean) / std is meant, ``scaling`` = (largest, mean, std) with mean and std (p,), or
-    empty for a / largest; ``numbers`` are the same array where it can be
-    used as it lies, and otherwise an empty one; index (P, K, B), sizes (K,), losses (P, K).
+    ``place`` is where weight and bias begin in a model, and the number of classes. ``features`` (N, p) are floats or
+    bytes a, which stand for (a / largest - mean) / std. ``scaling`` is (largest, mean, std) with mean and std (p,), or
+    empty for a / largest. ``numbers`` are the array of features where it can be used as it lies, and otherwise an empty
+    one. The others are index (P, K, B), sizes (K,) and losses (P, K).
     """
     (at_weight, at_bias, classes), p = place, features.shape[1]
     width = (p + LANES - 1) // LANES * LANES
@@ -92,9 +97,12 @@ def train(
 def evaluate(
     weight: Array, bias: Array, features: Array, labels: Array, losses: Array, correct: Array, first: int, last: int
 ) -> None:
-    """Losses and whether the label has the largest score, (models, N), of the samples from ``first`` to before
-    ``last``: features (N, p) of floats or bytes, weight (models, classes, width) with zeros from p on, and width the
-    next multiple of sixteen; bias (models, classes)."""
+    """Compute losses and whether the label has the largest score, (models, N), for the samples ``first`` to ``last`` -
+    1.
+
+    ``features`` (N, p) are floats or bytes. ``weight`` is (models, classes, width) with zeros from p on, and width the
+    next multiple of sixteen; ``bias`` is (models, classes).
+    """
     models, classes, width = weight.shape
     p, own = features.shape[1], np.empty(MANY, np.int64)
     scores = np.zeros((classes, MANY), np.float32)
@@ -141,7 +149,8 @@ def _judge(scores: Array, labels: Array, losses: Array, correct: Array) -> None:
 
 @compiled
 def placed(features: Array, numbers: Array, scaling: Scaling, chosen: Array, rows: Array) -> Array:
-    """Where the chosen samples begin in ``numbers``, or in ``rows``, into which they are put."""
+    """Return where the chosen samples begin in ``numbers``, or put them into ``rows`` and return where they begin
+    there."""
     if len(numbers) > 0:
         return chosen * numbers.shape[1]
     largest, mean, std = scaling
@@ -158,7 +167,7 @@ def placed(features: Array, numbers: Array, scaling: Scaling, chosen: Array, row
 def scores_of(
     source: Array, at: Array, weight: Array, bias: Array, scores: Array, features: Array, coming: Array
 ) -> None:
-    """scores[b, c] = sum_j weight[c, j] sample_b[j] + bias[c], while the samples ``coming`` are fetched."""
+    """Compute scores[b, c] = sum_j weight[c, j] sample_b[j] + bias[c], while the samples ``coming`` are fetched."""
     (classes, width), batch, p = weight.shape, len(at), features.shape[1]
     for b in range(0, batch, 4):
         b1, b2, b3 = min(b + 1, batch - 1), min(b + 2, batch - 1), min(b + 3, batch - 1)
@@ -210,8 +219,11 @@ def _errors(scores: Array, labels: Array) -> float:
 
 @compiled
 def shared_errors(scores: Array, labels: Array, shares: Array) -> float:
-    """Softmax minus one at the label, in the place of the scores, and the sum of the losses: each times its sample's
-    share, if there are any. -1, and nothing else, where a label is no class."""
+    """Turn scores into softmax minus one at the label, in place, and return the sum of the losses.
+
+    Each is times its sample's share, if there are any. The result is -1, and nothing else is done, where a label is no
+    class.
+    """
     loss = 0.0
     for label in labels:
         if label < 0 or label >= scores.shape[1]:
@@ -234,7 +246,7 @@ def shared_errors(scores: Array, labels: Array, shares: Array) -> float:
 
 @compiled
 def exponentials(values: Array) -> None:
-    """exp(v) in the place of each v <= 0, to 2e-7 of it, and 0 below -87; NaN stays.
+    """Put exp(v) in the place of each v <= 0, to 2e-7 of it, and 0 below -87; NaN stays.
 
     That is 2^-k exp(r) of v = r - k log(2) with |r| <= log(2) / 2, by exp's series up to r^7.
     """
@@ -264,7 +276,7 @@ def _highest(row: Array) -> float:
 
 @compiled
 def _five_rows(c: int, classes: int, width: int) -> Any:
-    """Where five rows begin, from the c-th on; the last one again where there are fewer."""
+    """Return where five rows begin, from the c-th on; the last one again where there are fewer."""
     last = classes - 1
     return (
         c * width,

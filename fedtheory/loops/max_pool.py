@@ -1,8 +1,11 @@
-"""Max-pools of 2 x 2 pixels, compiled: of images in the order (images, height, width, channels).
+"""Max-pools of 2 x 2 pixels, compiled, of images in the order (images, height, width, channels).
+
+They replace the torch line ``max_pool2d(x, 2)`` of ``torch.nn.functional``, the ``relu`` that follows it, and their
+gradients.
 
 Which pixel of a window was the largest is kept in a byte, 0 to 3 in the order of rows and columns; 4 says that none
-gets a gradient. As PyTorch has it the first of several largest ones counts, and the last NaN if there is one. A ReLU
-that follows is done on the way, and its gradient too.
+gets a gradient. As in PyTorch the first of several largest ones counts, and the last NaN if there is one. A ReLU that
+follows is done on the way, and its gradient too.
 
 Numbers of half precision (bfloat16) come as the whole numbers that their bits are, int16. Signs taken apart, these are
 in the same order.
@@ -24,8 +27,10 @@ MAGNITUDE, INFINITE = np.int16(0x7FFF), np.int16(0x7F80)
 
 @compiled
 def forwards(x: Array, y: Array, which: Array, kink: bool, first: int, last: int) -> None:
-    """Pool the images x (B, H, W, C) from ``first`` to before ``last`` into y (B, H // 2, W // 2, C), and say which
-    pixels were the largest; with ``kink`` ReLU follows."""
+    """Pool the images x (B, H, W, C) from ``first`` to before ``last`` into y (B, H // 2, W // 2, C).
+
+    ``which`` then says which pixels were the largest. With ``kink`` ReLU follows.
+    """
     height, width, channels = y.shape[1:]
     for b in range(first, last):
         for i in range(height):
@@ -52,7 +57,7 @@ def forwards(x: Array, y: Array, which: Array, kink: bool, first: int, last: int
 
 @compiled
 def forwards_in_halves(x: Array, y: Array, which: Array, kink: bool, first: int, last: int) -> None:
-    """``forwards`` of numbers of half precision."""
+    """Pool as ``forwards`` does, for numbers of half precision."""
     height, width, channels = y.shape[1:]
     for b in range(first, last):
         for i in range(height):
@@ -87,8 +92,10 @@ def _ordered(bits: np.int16) -> np.int16:
 
 @compiled
 def backwards(slope: Array, which: Array, into: Array, first: int, last: int) -> None:
-    """Put the gradient at a pool's output, (B, H // 2, W // 2, C), where the largest pixels of its input were, and
-    zeros elsewhere in ``into`` (B, H, W, C)."""
+    """Put the gradient at a pool's output, (B, H // 2, W // 2, C), where the largest pixels of its input were.
+
+    ``into`` (B, H, W, C) gets zeros elsewhere.
+    """
     height, width, channels = slope.shape[1:]
     nothing = slope.dtype.type(0)
     for b in range(first, last):

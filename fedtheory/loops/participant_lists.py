@@ -1,4 +1,9 @@
-"""Who takes part, listed by compiled loops."""
+"""Lists of participants, compiled.
+
+``list_pairs`` replaces the torch line ``mask.permute(0, 2, 1).nonzero()``, ``find_places`` the line
+``counts.flatten().nonzero()``. With a pair's rank among its client's, ``place_in_tiles`` replaces ``slot = first[rank
+// tile, client] * tile + rank % tile``.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +16,10 @@ from .compiler import compiled
 def list_pairs(
     mask: np.ndarray, round: np.ndarray, client: np.ndarray, replica: np.ndarray, offsets: np.ndarray
 ) -> None:
-    """Where ``mask`` (rounds, replicas, clients) is true, sorted by round, client and replica; ``offsets`` (rounds,
-    clients + 1), zeros before, says how many of a round have a client before each."""
+    """List the places where ``mask`` (rounds, replicas, clients) is true, sorted by round, client and replica.
+
+    ``offsets`` (rounds, clients + 1), zeros before, then says how many of a round have a client before each.
+    """
     rounds, replicas, clients = mask.shape
     following = np.empty(clients, np.int64)
     start = 0
@@ -34,7 +41,11 @@ def list_pairs(
 
 @compiled
 def find_places(counts: np.ndarray, place: np.ndarray) -> int:
-    """Where the flat ``counts`` are above 0, to the beginning of ``place``, of the same length; how many there are."""
+    """Put the places where the flat ``counts`` are above 0 at the beginning of ``place``, and return how many there
+    are.
+
+    ``place`` is as long as ``counts``.
+    """
     found = 0
     for i in range(len(counts)):
         place[found] = i
@@ -44,8 +55,11 @@ def find_places(counts: np.ndarray, place: np.ndarray) -> int:
 
 @compiled
 def place_in_tiles(sizes: np.ndarray, first: np.ndarray, tile: int, slot: np.ndarray, pair: np.ndarray) -> None:
-    """The row of each pair, and the pair of each row, where client i has ``sizes[i]`` pairs, one after the other, and
-    its rows of layer l are those of the tile number ``first[l, i]``."""
+    """Find the row of each pair, and the pair of each row.
+
+    Client i has ``sizes[i]`` pairs, one after the other, and its rows of layer l are those of the tile number
+    ``first[l, i]``.
+    """
     n = 0
     for i in range(len(sizes)):
         for rank in range(sizes[i]):

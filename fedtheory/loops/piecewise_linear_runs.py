@@ -1,4 +1,8 @@
-"""Deterministic runs with piecewise linear gradients in floats, compiled: see ``kinked_runs.follow``."""
+"""Deterministic runs with piecewise linear gradients in floats, compiled: see ``kinked_runs.follow``.
+
+The loop replaces, for every local step, the numpy lines ``piece = np.searchsorted(breakpoints, y)`` and ``y =
+kept[piece] * y - drift[piece]``.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ ENDED, TURNED, LEFT = 0, 1, 2
 
 @compiled
 def piece_of(breakpoints: Array, first: int, last: int, y: float) -> int:
-    """How many of the breakpoints from ``first`` to before ``last``, which ascend, are below y."""
+    """Count the breakpoints from ``first`` to before ``last``, which ascend, that are below y."""
     piece = 0
     while first + piece < last and breakpoints[first + piece] < y:
         piece += 1

@@ -1,4 +1,8 @@
-"""What is kept of observed values, as compiled loops over the replicas."""
+"""Statistics of observed values over the rounds, compiled: loops over the replicas.
+
+They replace the torch lines ``x.isfinite().all(1)``, ``sums + before``, ``torch.minimum(least, value)``,
+``torch.maximum(most, value)`` and ``torch.where(finite | (diverged >= 0), diverged, round)``.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from .compiler import compiled
 
 @compiled
 def find_finite(x: np.ndarray, finite: np.ndarray) -> None:
-    """Whether all numbers of a row of ``x`` (replicas, D) are finite."""
+    """Find the rows of ``x`` (replicas, D) whose numbers are all finite."""
     for r in range(len(x)):
         infinite = 0
         for d in range(x.shape[1]):
@@ -27,8 +31,11 @@ def follow(
     found: np.ndarray,
     finite: np.ndarray,
 ) -> None:
-    """The sums with the values ``before``, the least and the most with the new ``value``, to ``found`` (3, replicas);
-    ``finite`` stays true where the sum with the new value is finite. NaN is never forgotten."""
+    """Put the new sums, least and most values into ``found`` (3, replicas).
+
+    The sums are those with the values ``before``; the least and the most are those with the new ``value``. ``finite``
+    stays true where the sum with the new value is finite. NaN is never forgotten.
+    """
     for r in range(len(value)):
         v, low, high, total = value[r], least[r], most[r], sums[r] + before[r]
         found[0, r] = total
@@ -48,8 +55,10 @@ def follow_rounds(
     recorded: np.ndarray,
     rows: np.ndarray,
 ) -> None:
-    """The same of several rounds, ``values`` and ``finite`` (rounds, replicas), in place; and what is known after those
-    that are ``recorded``, sorted, to ``rows`` (recorded, 4, replicas)."""
+    """Follow the statistics over several rounds, ``values`` and ``finite`` (rounds, replicas), in place.
+
+    After each round that is ``recorded``, sorted, the present statistics go into ``rows`` (recorded, 4, replicas).
+    """
     found = np.empty((3, len(current)))
     row = 0
     for t in range(len(values)):
@@ -63,8 +72,10 @@ def follow_rounds(
 
 @compiled
 def find_diverged(finite: np.ndarray, round: int, diverged: np.ndarray) -> None:
-    """The round in which a replica is first seen not to be ``finite`` (rounds, replicas), of this one and those that
-    follow it, in place; -1 until then."""
+    """Find the round in which a replica is first seen not to be ``finite`` (rounds, replicas).
+
+    The first of the rounds is ``round``. ``diverged`` changes in place; it is -1 until then.
+    """
     for t in range(len(finite)):
         for r in range(finite.shape[1]):
             if diverged[r] < 0 and not finite[t, r]:

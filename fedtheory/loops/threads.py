@@ -1,17 +1,20 @@
-"""Work shared out among threads, for loops that let other threads run."""
+"""Work shared out among threads, for loops that let other threads run; and how many threads torch's own work takes."""
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
 
 
 def shared_out(work: Callable[[int, int], object], count: int, threads: int, least: int = 1) -> None:
-    """Have ``work(first, last)`` done for spans that make up ``range(count)``: by this thread, and by others if there
-    are to be several ``threads`` and at least ``least`` for each.
+    """Do ``work(first, last)`` for spans that make up ``range(count)``, in several threads.
+
+    This thread works, and others do if there are to be several ``threads`` and at least ``least`` for each.
 
     >>> found = [0] * 10
     >>> def squares(first, last):
@@ -37,3 +40,43 @@ def shared_out(work: Callable[[int, int], object], count: int, threads: int, lea
 def _pool(process: int, threads: int) -> ThreadPoolExecutor:
     """Threads of this process: those of the one that it was copied from are not in it."""
     return ThreadPoolExecutor(threads, thread_name_prefix="fedtheory")
+
+
+MOST = 1024
+"""Threads that a run may have."""
+_LOCK = threading.Lock()
+_HELD: list[int] = []
+"""The number of threads of everything that is fixed now, and before it the number that there was before."""
+
+
+@contextlib.contextmanager
+def fixed(threads: int) -> Iterator[None]:
+    """Let torch, and what is shared out by its number of threads, have so many: how a product of matrices is split
+    among threads decides its last bits. The number belongs to the process, so all that is fixed at a time has the same.
+
+    Raises:
+        ValueError: another run of this process has another number now, or more than ``MOST``.
+
+    >>> import torch
+    >>> with fixed(1):
+    ...     torch.get_num_threads()
+    1
+    """
+    import torch
+
+    if threads > MOST:
+        raise ValueError(f"threads = {threads}: allowed is an integer from 1 to {MOST}")
+    with _LOCK:
+        if len(_HELD) > 1 and _HELD[-1] != threads:
+            raise ValueError(f"threads = {threads}: another run of this process has {_HELD[-1]} now: allowed is that")
+        if not _HELD:
+            _HELD.append(torch.get_num_threads())
+        _HELD.append(threads)
+        torch.set_num_threads(threads)  # of this thread, too
+    try:
+        yield
+    finally:
+        with _LOCK:
+            _HELD.pop()
+            if len(_HELD) == 1:
+                torch.set_num_threads(_HELD.pop())

@@ -1,4 +1,7 @@
-"""Uniform cohorts, drawn by compiled loops."""
+"""Draws of uniform cohorts, compiled.
+
+With the hashed words of a round, the loop replaces the torch line ``words.topk(cohort, largest=False).indices``.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,20 @@ from .draws import GOLDEN, U, mix
 
 LOWEST, HIGHEST = np.int64(-(2**63)), np.int64(2**63 - 1)
 BY_RANK = 12
-"""So many guesses come from ranks, which halve an interval's words faster than its middle as long as they are spread
-evenly; later ones are the middle, which needs no luck."""
+"""The number of guesses that come from ranks; later ones are the middle of the interval, which needs no luck.
+
+Ranks halve an interval's words faster than its middle as long as they are spread evenly.
+"""
 
 
 @compiled
 def draw_cohorts(words: np.ndarray, rounds: np.ndarray, cohort: int, counts: np.ndarray) -> None:
-    """Who takes part in some rounds: the ``cohort`` clients of whom these words are the smallest, read as int64: the
-    hash of each of ``words`` (replicas, clients) and of each of the ``rounds`` (R,), uint64, of which the finalizer is
-    taken already. To ``counts`` (R, replicas, clients), int8; the cohort is smaller than the number of clients."""
+    """Draw the cohorts of some rounds into ``counts`` (R, replicas, clients), int8.
+
+    A cohort has the ``cohort`` clients whose words are the smallest, read as int64. A client's word is the hash of its
+    ``words`` (replicas, clients) and of each of the ``rounds`` (R,), uint64, of which the finalizer is taken already.
+    The cohort is smaller than the number of clients.
+    """
     replicas, clients = words.shape
     own = np.empty(clients, np.int64)
     for t in range(len(rounds)):
@@ -31,8 +39,11 @@ def draw_cohorts(words: np.ndarray, rounds: np.ndarray, cohort: int, counts: np.
 
 @compiled
 def rank(words: np.ndarray, count: int) -> np.int64:
-    """A number that ``count`` of the different int64 ``words`` are below: as many as are below guesses are counted,
-    which takes less than sorting, since no branch depends on words. ``count`` is at least 1 and less than there are."""
+    """Return a number that ``count`` of the different int64 ``words`` are below.
+
+    Those below guesses are counted, which takes less than sorting, since no branch depends on words. ``count`` is at
+    least 1 and less than there are.
+    """
     low, high = LOWEST, HIGHEST
     below, above = 0, len(words)
     guesses = 0

@@ -1,4 +1,4 @@
-"""Exact moments: rounds as linear maps, what they lead to, and what a setting says of quantities and functionals.
+"""Exact moments of runs: rounds as linear maps, their stationary laws, and evaluators of quantities and functionals.
 Members load on first use."""
 
 from importlib import import_module

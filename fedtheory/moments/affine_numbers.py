@@ -1,5 +1,5 @@
-"""Numbers that are affine in a state and in noise, with exact coefficients: what is computed with them shows whether
-it is affine too.
+"""Numbers that are affine in a state and in noise, with exact coefficients. Computing with them shows whether a step is
+affine.
 
 An array of them has the face of a tensor as far as affine operations go: +, -, * and / by numbers, sum, mean,
 indexing, ``torch.where`` by who takes part. Each of these is carried out on the coefficients, so where a computation
@@ -26,48 +26,52 @@ UNKNOWN = frozenset({
     "flip", "cumsum", "diff", "gather", "index_select", "repeat", "tile", "expand", "numpy", "dot", "mm", "mv", "bmm",
     "tensordot", "split", "chunk", "movedim", "swapaxes", "narrow", "lerp", "addcmul", "concat", "concatenate",
 })  # fmt: skip
-"""What may be affine and is not followed all the same."""
+"""Operations of tensors that are not followed, although their results may be affine."""
 
 METHODS = ("sum", "mean", "clone", "unsqueeze", "squeeze")
 """Functions of torch that are methods too."""
 
 SMALL = 2**20
-"""A float whose denominator is at most this is taken for the fraction that it is; another one was rounded."""
+"""Largest denominator with which a float is taken for the fraction that it is; another float was rounded."""
 
 
 class NotLinear(NotClosed, Refused):
-    """An operation that does not keep a round affine in the state, or that is not followed; it is named."""
+    """Error of an operation that does not keep a round affine in the state, or that is not followed; it is named."""
 
     @classmethod
     def in_(cls, operation: str) -> NotLinear:
+        """Return the error that names the operation that is not linear, or not followed."""
         said = "not followed" if operation in UNKNOWN else "not linear in the state"
         return cls(f"is {said} at `{operation}`: moments do not close; followed are {FOLLOWED}")
 
 
 @dataclass
 class Space:
-    """Of which numbers affine forms are: the state's, of which the last is 1, then the noises' as they come; and the
-    first operation that was refused."""
+    """The numbers that affine forms depend on, and the first operation that was refused.
+
+    The first ``state`` columns stand for the state's entries, the last of which is 1. The columns of the noises follow,
+    in the order in which they come.
+    """
 
     state: int
     columns: int
     refused: NotLinear | None = None
 
     def constant(self, values: Any) -> Affine:
-        """Numbers that depend on nothing, of the shape of ``values``."""
+        """Return numbers that depend on nothing, of the shape of ``values``."""
         exact = np.asarray(values, dtype=object)
         forms = np.full((*exact.shape, self.columns), Fraction(0), dtype=object)
         forms[..., self.state - 1] = exact
         return Affine(self, forms)
 
     def entries(self, part: slice, shape: tuple[int, ...]) -> Affine:
-        """Those of the state in ``part``, of this shape."""
+        """Return the entries of the state in ``part``, in this shape."""
         forms = np.full((part.stop - part.start, self.columns), Fraction(0), dtype=object)
         forms[range(len(forms)), range(part.start, part.stop)] = Fraction(1)
         return Affine(self, forms.reshape(*shape, self.columns))
 
     def noise(self, size: int) -> slice:
-        """The columns of so many numbers that come new."""
+        """Add ``size`` columns for new noise, and return their place."""
         self.columns += size
         return slice(self.columns - size, self.columns)
 
@@ -86,16 +90,20 @@ class Affine:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The shape of the numbers, as of a tensor."""
         return self.forms.shape[:-1]
 
     @property
     def ndim(self) -> int:
+        """The number of axes."""
         return self.forms.ndim - 1
 
     def dim(self) -> int:
+        """Return the number of axes, as a tensor's method does."""
         return self.ndim
 
     def size(self, dim: int | None = None) -> Any:
+        """Return the shape, or the length of the axis ``dim``."""
         return self.shape if dim is None else self.shape[dim]
 
     def __len__(self) -> int:
@@ -114,6 +122,7 @@ class Affine:
         return f"Affine of shape {self.shape}"
 
     def clone(self) -> Affine:
+        """Return a copy."""
         return Affine(self.space, self.forms.copy())
 
     def __getitem__(self, key: Any) -> Affine:
@@ -124,18 +133,22 @@ class Affine:
         return Affine(self.space, self.forms[(*keys, *rest, slice(None))])
 
     def unsqueeze(self, dim: int) -> Affine:
+        """Insert an axis of length 1 before the axis ``dim``."""
         return Affine(self.space, np.expand_dims(self.forms, dim if dim >= 0 else dim - 1))
 
     def squeeze(self, dim: int) -> Affine:
+        """Remove the axis ``dim``, whose length is 1."""
         return Affine(self.space, np.squeeze(self.forms, dim if dim >= 0 else dim - 1))
 
     def sum(self, dim: Any = None, keepdim: bool = False) -> Affine:
+        """Sum over all axes, or over those in ``dim``."""
         if dim is None:
             return Affine(self.space, self.forms.reshape(-1, self.forms.shape[-1]).sum(0))
         dims = tuple(d if d >= 0 else d - 1 for d in (dim if isinstance(dim, tuple | list) else (dim,)))
         return Affine(self.space, self.forms.sum(axis=dims, keepdims=keepdim))
 
     def mean(self, dim: Any = None, keepdim: bool = False) -> Affine:
+        """Average over all axes, or over those in ``dim``."""
         total = self.sum(dim, keepdim)
         many = np.prod(self.shape, dtype=int) // max(1, np.prod(total.shape, dtype=int))
         return total * Fraction(1, int(many))
@@ -196,7 +209,7 @@ class Affine:
 
     @property
     def numbers(self) -> np.ndarray:
-        """Their values, (*shape,), where they are fixed."""
+        """The constant parts, (*shape,): the values, if they depend on neither the state nor the noise."""
         return self.forms[..., self.space.state - 1]
 
     def _compared(self, other: Any, how: str, compare: Callable[[Any, Any], Any]) -> Affine:

@@ -22,20 +22,19 @@ from ..federations.quadratic import Quadratic
 from ..functionals import AVERAGES, Functional, check_average
 from .centred import Forms, forms_of, squares, whole
 from .expected_errors import accumulated, enclosed_functional, observable, packed_start, whole_rounds
-from .linear_rounds import mean_map
+from .linear_rounds import mean_map, symmetric_moment_map, unpacked
 from .round_maps import quadratic
-from .symmetric import symmetric_moment_map, unpacked
 from .timeline import layout_for, observed, operators, timeline
 
 if TYPE_CHECKING:
     from ..setting import Setting
 
 MOST_ROUNDS = 10**6
-"""So many rounds are followed one by one."""
+"""The most rounds that are followed one by one."""
 
 
 def form_of(fed: Quadratic, observable: str) -> np.ndarray:
-    """A with y^T A y the observable at x* + y, (D, D) in Fractions.
+    """Return the matrix A of the observable y^T A y at x* + y, (D, D) in Fractions.
 
     Raises:
         ValueError: it is none of ``squared_distance``, ``squared_gradient`` and ``gap``.
@@ -52,8 +51,9 @@ def _one_of(forms: dict[str, np.ndarray], observable: str) -> np.ndarray:
 def of_run(
     setting: Setting, functional: Functional, rounds: Any, exact: bool = False, average: str = AVERAGES[0]
 ) -> np.ndarray:
-    """The functional's value with R = each of ``rounds``, in Fractions if ``exact``; infinite where it leaves the
-    floating-point range.
+    """Compute the functional's value with R = each of ``rounds``, in Fractions if ``exact``.
+
+    It is infinite where it leaves the floating-point range.
 
     The last iterate and plain averages of an observable cost the logarithm of the horizon, and are in floats what
     ``expected_errors.enclosed_functional`` says; averages of iterates, weighted averages and best rounds are followed
@@ -81,7 +81,7 @@ def of_run(
 def run_in_floats(
     setting: Setting, functional: Functional, rounds: Any, average: str = AVERAGES[0], exact: bool = False
 ) -> np.ndarray:
-    """As ``of_run``, quickly and without any accuracy: for searches.
+    """Compute the values of ``of_run`` quickly in floats, without proven accuracy, for searches.
 
     Raises:
         ValueError: as ``of_run``.
@@ -116,8 +116,9 @@ def _by_powers(
 def second_moments(
     setting: Setting, rounds: int, exact: bool = False, forms: Forms | None = None
 ) -> Iterator[np.ndarray]:
-    """Z_0, Z_1, ..., Z_R with R = ``rounds``, each (*blocks, states of the participants, size, size), of the ``forms``,
-    by default whole.
+    """Yield Z_0, Z_1, ..., Z_R with R = ``rounds``, each (*blocks, states of the participants, size, size).
+
+    They are those of the ``forms``, by default whole.
 
     Raises:
         ValueError: as ``exact_errors``, or more than ``MOST_ROUNDS``.

@@ -11,8 +11,7 @@ import numpy as np
 from flint import arb_mat
 
 from ..algorithms.algorithm import Kind, OwnRound, ServerRound
-from ..claims.balls import Ball, ball, ball_matrix
-from ..claims.undecided import Undecided
+from ..claims.balls import Ball, Undecided, ball, ball_matrix
 from ..setting import Setting
 from .averages import form_of
 from .linear_rounds import LinearRound, second_moment_map
@@ -20,14 +19,15 @@ from .round_maps import drawn, layout_of, observable_weights, quadratic, rounds_
 from .weight_draws import phases_of
 
 FOLLOWED_BY_RULE = 5000
-"""So many rounds are followed one by one where step sizes change."""
+"""The most rounds that are followed one by one where step sizes change."""
 
 
 def advanced_by_rule(
     setting: Setting, order: Iterable[int], rounds: int, weight: np.ndarray, state: arb_mat
 ) -> arb_mat:
-    """The state after all rounds, of which each has step sizes of its own; ``order`` has their kinds, 0 or 1, or 2 for
-    a drawn one.
+    """Return the state after all rounds, of which each has step sizes of its own.
+
+    ``order`` has the rounds' kinds, 0 or 1, or 2 for a drawn one.
 
     Raises:
         Undecided: there are too many rounds, participants with a memory, or irrational sizes.
@@ -74,14 +74,14 @@ def _in_balls(kind: Kind) -> Kind:
 
 
 def with_sum(round: LinearRound, weight: np.ndarray) -> arb_mat:
-    """Second moments and the sum of ``weight . moments`` so far, moved on by a round."""
+    """Advance second moments, and the sum of ``weight . moments`` so far, by a round."""
     one = second_moment_map(round)
     column = np.full((len(one), 1), Fraction(0), dtype=object)
     return ball_matrix(np.block([[one, column], [weight[None], np.array([[Fraction(1)]])]]))
 
 
 def weights_of(setting: Setting, only: str) -> dict[str, np.ndarray]:
-    """The row vectors on vec E[z z^T] of the observables."""
+    """Return the row vectors on vec E[z z^T] that give the observables."""
     fed, layout = quadratic(setting), layout_of(setting)
     known = observable_weights(fed, True, layout)
     if not only:

@@ -1,4 +1,4 @@
-"""Who takes part in a round, cohort by cohort, with its probability: for rounds that depend on it in any way."""
+"""The law of a round's participants, cohort by cohort, for rounds that depend on it in any way."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ..participation import Bernoulli, Fixed, Incomplete, Multinomial, Participa
 from .lifting import NotClosed
 
 Law = list[tuple[tuple[int, ...], Fraction]]
-"""How often each client takes part, (clients,), and how probable that is."""
+"""Pairs of how often each client takes part, (clients,), and the probability of that."""
 
 MOST_COHORTS = 256
-"""Cohorts that are told apart."""
+"""The most cohorts that are told apart."""
 
 
 def law_of(process: Participation, clients: int) -> Law:
@@ -42,7 +42,7 @@ def law_of(process: Participation, clients: int) -> Law:
 
 
 def certain(members: tuple[int, ...], clients: int) -> Law:
-    """These take part.
+    """Return the law under which exactly these clients take part.
 
     >>> certain((1,), 2)
     [((0, 1), Fraction(1, 1))]
@@ -51,7 +51,7 @@ def certain(members: tuple[int, ...], clients: int) -> Law:
 
 
 def _cohorts(process: Participation, clients: int) -> tuple[int, Iterator[tuple[tuple[int, ...], Fraction]]]:
-    """How many there are at most, and they."""
+    """Return the most cohorts that there are, and the cohorts with their probabilities."""
     equal = (Fraction(1, clients),) * clients
     match process:
         case Fixed(members=members):

@@ -29,8 +29,9 @@ from .linear_rounds import LinearRound, Noise
 
 @dataclass(frozen=True)
 class OwnLayout:
-    """Where the state's parts are: the model's error, what is remembered, and 1. What begins as the model is kept as an
-    error too.
+    """The places of the parts of the state: the model's error, what is remembered, and 1.
+
+    What begins as the model is kept as an error too.
 
     Attributes:
         dimension, clients: D, M.
@@ -46,22 +47,24 @@ class OwnLayout:
 
     @property
     def size(self) -> int:
+        """The number of entries of the state, with the last 1."""
         return sum(self._widths()) + 1
 
     @property
     def of_model(self) -> slice:
+        """The place of the model's error."""
         return slice(0, self.dimension)
 
     @property
     def of_memory(self) -> dict[str, slice]:
-        """By name."""
+        """The places of what is remembered, by name."""
         ends = np.cumsum(self._widths()).tolist()
         pairs = zip(self.memory, ends[:-1], ends[1:], strict=True)
         return {name: slice(begin, end) for (name, _), begin, end in pairs}
 
     @property
     def of_start(self) -> list[slice]:
-        """What is x_0 - x* before round 0."""
+        """The places of the entries that are x_0 - x* before round 0."""
         return [self.of_model, *(self.of_memory[name] for name, kind in self.memory if kind == MODEL)]
 
 
@@ -160,7 +163,7 @@ def _number(value: Any) -> Fraction:
 
 
 def exactly(value: Any) -> Fraction:
-    """A number of the algorithm in Fractions.
+    """Return a number of the algorithm in Fractions.
 
     Raises:
         NotLinear: it is irrational.
@@ -173,7 +176,7 @@ def exactly(value: Any) -> Fraction:
 def linear_round(
     kind: OwnRound, fed: Quadratic, law: Law, layout: OwnLayout, trainings: Trainings, exact: bool
 ) -> LinearRound:
-    """The round under this law of the cohorts, where ``trainings`` knows how a federation's clients train.
+    """Return the round under this law of the cohorts, where ``trainings`` knows how a federation's clients train.
 
     Raises:
         NotLinear: the step is not affine in the state and the noise, as far as it is followed; it is said where.
@@ -199,7 +202,7 @@ def _diagonal(values: np.ndarray) -> np.ndarray:
 def one_cohort(
     kind: OwnRound, fed: Quadratic, counts: tuple[int, ...], layout: OwnLayout, maps: LocalMapsOf
 ) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
-    """T - I (size, size), and the covariance and L (size, D) of each noise, in Fractions."""
+    """Return T - I (size, size), and the covariance and L (size, D) of each noise, in Fractions."""
     forms, noises = _called(kind, fed, counts, layout, maps)
     again, _ = _called(kind, fed, counts, layout, maps)
     if forms.shape != again.shape or (forms != again).any():
@@ -246,7 +249,8 @@ SCALES = (1e-3, 1.0, 1.0, 1e3)
 """Sizes of the states at which tensors and forms are compared."""
 
 AGREE = 1e-9
-"""Of their differences, as a share of the states: rounding in float64, over as many operations as a round has."""
+"""Tolerance of differences between states, as a share of the states: float64 rounding over the operations of a
+round."""
 
 _CHECKED: set[tuple[Any, ...]] = set()
 
@@ -254,8 +258,11 @@ _CHECKED: set[tuple[Any, ...]] = set()
 def check_on_tensors(
     kind: OwnRound, fed: Quadratic, counts: tuple[int, ...], layout: OwnLayout, trainings: Trainings
 ) -> None:
-    """Raise ``StepError`` unless the step does on tensors what it does on forms, without noise, from places near and
-    far in replicas of one batch. Looked at once for each step and number of clients and dimensions."""
+    """Raise ``StepError`` unless the step does on tensors what it does on forms, without noise.
+
+    It is tried from places near and far in replicas of one batch, once for each step and number of clients and
+    dimensions.
+    """
     key = kind.step, counts, layout
     if key in _CHECKED:
         return

@@ -19,7 +19,7 @@ FACTOR, OFFSET = "dissimilarity_factor", "dissimilarity_offset"
 
 @evaluates(FACTOR)
 def dissimilarity_factor(question: Question) -> Constant:
-    """B, of which a setting has many: unless it is stated, the least whole number for which G is finite.
+    """Return B: as stated, else the least whole number for which G is finite, since a setting has many B.
 
     Raises:
         Unserved: none is known.
@@ -38,7 +38,7 @@ def dissimilarity_factor(question: Question) -> Constant:
 
 @evaluates(OFFSET)
 def dissimilarity_offset(question: Question) -> Constant:
-    """The least G for the B that is stated, or else is ``dissimilarity_factor``.
+    """Return the least G for the B that is stated, or else is ``dissimilarity_factor``.
 
     Raises:
         Unserved: it is infinite, or not known.
@@ -69,7 +69,7 @@ def _offset(fed: Quadratic | Piecewise, factor: Any, question: Question) -> Any:
 
 
 def _dissimilarity(question: Question, name: str) -> float:
-    """What bounds |grad F_i - grad F| everywhere."""
+    """Bound |grad F_i - grad F| everywhere."""
     fed = question.setting.federation
     if not isinstance(fed, ConvexFederation):
         raise Unserved(f"{type(fed).__name__} bounds no gradients over all x; state it")

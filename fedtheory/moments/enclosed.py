@@ -17,31 +17,32 @@ import numpy as np
 from flint import arb, arb_mat, ctx
 
 from ..claims.balls import ball_matrix, working_precision
-from .powers import small_bits
-from .timeline import MOST_VARYING, Schedule, Timeline, Varying
+from .timeline import MOST_VARYING, Schedule, Timeline, Varying, small_bits
 
 DIGITS = 51
 """Binary digits of a value that have to be known."""
 
 LEAST = 2.0**-1074
-"""The smallest float above 0: what is known to it is known well enough."""
+"""The smallest float above 0. A value that is known to within it is known well enough."""
 
 SPARE, MOST_BITS = 64, 2**14
 """Binary digits that are taken besides those that a horizon costs, and the most."""
 
 FEW = 200
-"""So many horizons are reached one after another; more by small and giant steps."""
+"""The most horizons that are reached one after another. More are reached by small and giant steps."""
 
 
 class Imprecise(ValueError):
-    """No enclosure is narrow enough, or it would take too long."""
+    """Error of enclosures that are not narrow enough, or would take too long."""
 
 
 def rounded(
     rounds: np.ndarray, enclose: Callable[[], list[list[arb]]], enough: Sequence[float] = ()
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers >= 0 as floats, and bounds of their distance from what they stand for, as ``enclose`` gives the numbers
-    in balls of the working precision; infinite where they are above the range of floats.
+    """Round numbers >= 0 to floats, and bound their distance from what they stand for.
+
+    ``enclose`` gives the numbers in balls of the working precision. They are infinite where they are above the range of
+    floats.
 
     Args:
         enough: for each of the rounds, a distance that is small enough; by default ``LEAST``.
@@ -70,8 +71,10 @@ def rounded(
 
 
 def _missing(value: arb, least: int) -> int:
-    """So many more digits of a value are needed, at least; 0 or less where it is known to its last digit as a float, or
-    to 2^least."""
+    """Return how many more digits of a value are needed, at least.
+
+    It is 0 or less where the value is known to its last digit as a float, or to 2^least.
+    """
     if not value.is_finite():
         return 1
     radius = value.rad()
@@ -105,17 +108,20 @@ Blocks = list[arb_mat]
 
 
 def blocks_of(array: np.ndarray) -> Blocks:
-    """The matrices (*blocks, n, k), in balls."""
+    """Convert the matrices (*blocks, n, k) to balls."""
     return [ball_matrix(each) for each in array.reshape(-1, *array.shape[-2:])]
 
 
 def times(one: Blocks, other: Blocks) -> Blocks:
+    """Multiply block by block."""
     return [a * b for a, b in zip(one, other, strict=True)]
 
 
 class Powers:
-    """Powers of one operator, squared when they are asked for. What is less than the working precision shows, beside
-    1, is taken for 0 and for an error: products of numbers of all sizes are slow.
+    """Powers of one operator, squared when they are asked for.
+
+    What is less than the working precision shows, beside 1, is taken for 0 and for an error: products of numbers of all
+    sizes are slow.
 
     Args:
         operator: on states (z, a), of which a sums over time and moves nothing: z' = T z, a' = a + w z.
@@ -127,7 +133,7 @@ class Powers:
         self._norms: dict[int, list[float]] = {}
 
     def moved(self, states: Blocks, number: int) -> Blocks:
-        """The states, so many times on."""
+        """Apply the operator so many times to the states."""
         size = states[0].nrows()
         if number <= size // states[0].ncols() and number >> len(self.squares):  # squares would cost more
             for _ in range(number):
@@ -161,7 +167,7 @@ class Powers:
         return all(norm < 0.5 and -math.log2(max(norm, LEAST)) * number > NOTHING for norm in self._norms[bit])
 
     def _norm(self, power: arb_mat) -> float:
-        """That of T on the differences, whose ``constants`` sum to 0: so a column may be taken from those."""
+        """Bound the norm of T on the differences, whose ``constants`` sum to 0: so a column may be taken from those."""
         size = power.nrows() - 1
         common = [power[i, self.constants[0]].mid() for i in range(size)]
         rows = (
@@ -209,7 +215,7 @@ MOST_WORK = 2 * 10**10
 """The most products that powers may take; each is some 20 to 100 ns."""
 
 LARGE, NOTHING = 8, 1200
-"""From so many numbers on a far state is the limit, where less than 2^-1200 is left of what came before."""
+"""The least size of a state that is replaced by its limit far out, where less than 2^-1200 is left of the past."""
 
 
 def _column_of(numbers: list[arb]) -> arb_mat:
@@ -239,7 +245,7 @@ class _Periods:
         self.whole = self.first if self.period == 1 else Powers(whole, constants)
 
     def moved(self, states: Blocks, begin: int, end: int) -> Blocks:
-        """From before the round ``begin`` to before the round ``end``."""
+        """Advance the states from before the round ``begin`` to before the round ``end``."""
         place = begin % self.period
         if place and begin < end:
             ahead = min(end - begin, self.period - place)
@@ -267,7 +273,7 @@ class Advancing:
         return self.parts[0] if len(self.parts) == 1 and self.length is None else None
 
     def moved(self, states: Blocks, begin: int, end: int) -> Blocks:
-        """From before the round ``begin`` to before the round ``end``."""
+        """Advance the states from before the round ``begin`` to before the round ``end``."""
         if self.length is None:
             return self._within(states, begin, end)
         cycles = end // self.length - -(-begin // self.length)
@@ -282,7 +288,7 @@ class Advancing:
         return self._within(self._cycle.moved(states, cycles), 0, end % self.length)
 
     def _placed(self, begin: int, end: int) -> tuple[int, int]:
-        """The same rounds in the first cycle; ``end`` may be its end."""
+        """Return the same rounds in the first cycle; ``end`` may be its end."""
         assert self.length is not None
         return begin % self.length, begin % self.length + end - begin
 
@@ -305,9 +311,11 @@ def observed_in_balls(
     rounds: Sequence[int],
     constants: Sequence[int] = (),
 ) -> list[list[arb]]:
-    """The observables (q, *blocks, n) of the state before each of ``rounds``, summed over blocks, from the state
-    ``start`` (*blocks, n) before round 0: for each observable, one ball for each of the rounds. The entries at
-    ``constants`` have a sum that never changes (see ``Powers``)."""
+    """Follow the observables (q, *blocks, n) of the state before each of ``rounds``, summed over blocks.
+
+    The state begins as ``start`` (*blocks, n) before round 0. Each observable has one ball for each of the rounds. The
+    entries at ``constants`` have a sum that never changes (see ``Powers``).
+    """
     states, wanted = blocks_of(start[..., None]), sorted(set(rounds))
     rows = [ball_matrix(np.stack([row.reshape(len(states), -1)[b] for row in observables])) for b in range(len(states))]
     if isinstance(plan, Varying):

@@ -33,19 +33,19 @@ FLOAT, EXACT, BALL = "float", "exact", "ball"
 
 
 class Unserved(ValueError):
-    """A setting does not have what is asked for."""
+    """Error of a setting that does not have what is asked for."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """What an evaluator is asked.
+    """A question to an evaluator: the setting, the rounds, the reading and the kind of number.
 
     Attributes:
-        setting: of what.
+        setting: the instance that is asked about.
         rounds: R, one number or an array of them; ``None`` where nothing depends on it.
         reading: how the claim's ambiguities are read, where the answer depends on it; else literally.
         numbers: the kind of number of the answer.
-        stated: quantities that are no setting's and that whoever asks states.
+        stated: quantities that no setting determines and that the asker states.
     """
 
     setting: Setting
@@ -56,13 +56,13 @@ class Question:
     _found: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def once(self, compute: Callable[[Question], Any]) -> Any:
-        """``compute(self)``, computed once however many evaluators of this question use it."""
+        """Return ``compute(self)``, computed once however many evaluators of this question use it."""
         if compute not in self._found:
             self._found[compute] = compute(self)
         return self._found[compute]
 
     def number(self, value: Any) -> Any:
-        """A number, or an array of such, in the kind of number that is asked for; in floats as it is given."""
+        """Convert a number, or an array of such, to the kind of number that is asked for; floats stay as given."""
         if self.numbers == FLOAT:
             return value
         if np.ndim(value):
@@ -74,7 +74,7 @@ class Question:
         return ball(Fraction(value))
 
     def root(self, square: Fraction) -> Any:
-        """The square root.
+        """Return the square root, in the kind of number that is asked for.
 
         Raises:
             Unserved: a Fraction is asked for and it is irrational.
@@ -97,15 +97,18 @@ _FUNCTIONALS: dict[str, dict[Condition | None, FunctionalEvaluator]] = {}
 
 
 def evaluates(*names: str, where: Condition | None = None) -> Callable[[QuantityEvaluator], QuantityEvaluator]:
-    """Register a function as the evaluator of these quantities: ``where`` it says so, else wherever no other one does;
-    two for one quantity with one condition are refused."""
+    """Register a function as the evaluator of these quantities.
+
+    It serves ``where`` the condition holds, else wherever no other one does. Two for one quantity with one condition
+    are refused.
+    """
     return lambda evaluator: _register(_QUANTITIES, "quantity", names, where, evaluator)
 
 
 def evaluates_functional(
     *functionals: Functional, where: Condition | None = None
 ) -> Callable[[FunctionalEvaluator], FunctionalEvaluator]:
-    """The same for functionals."""
+    """Register an evaluator for these functionals, as ``evaluates`` does for quantities."""
     names = [functional.name for functional in functionals]
     return lambda evaluator: _register(_FUNCTIONALS, "functional", names, where, evaluator)
 
@@ -121,8 +124,8 @@ def _register(
 
 
 def quantity(name: str, question: Question) -> Constant:
-    """The quantity, with how it is known: as stated; or from its evaluator; or from what the federation and the
-    algorithm say of themselves.
+    """Return a quantity with how it is known: as stated, from its evaluator, or from what the federation and algorithm
+    say.
 
     Raises:
         Unserved: the setting does not have it.
@@ -157,8 +160,10 @@ def quantities(
     stated: Mapping[str, Any] | None = None,
     strict: bool = False,
 ) -> dict[str, Constant]:
-    """The quantities ``needed`` that the setting has, in that order, with how each is known; if none are named, what
-    the federation, the algorithm, the participation process and the start say without computing a run or a round.
+    """Return the quantities ``needed`` that the setting has, in that order, with how each is known.
+
+    If none are named, return what the federation, the algorithm, the participation process and the start say without
+    computing a run or a round.
 
     Quantities of the run are there where they can be told beforehand: for deterministic runs of a quadratic
     federation, as maxima over all of the first max(rounds) rounds. Quantities of one round are those of the round
@@ -185,8 +190,10 @@ def quantities(
 
 
 def left(functional: Functional, question: Question) -> Any:
-    """The functional's value: E of what it names, one number or one for each of the question's rounds. It is computed
-    by the functional's own ``compute``, by its evaluator, or from the quantities of its ``expression``.
+    """Compute the functional's value, the expectation of what it names: one number or one for each of the question's
+    rounds.
+
+    It is computed by the functional's own ``compute``, by its evaluator, or from the quantities of its ``expression``.
 
     Raises:
         Unserved: the setting does not have it.
@@ -218,7 +225,7 @@ def _of_values(expression: sympy.Expr, question: Question) -> Any:
 
 
 def _said(name: str, question: Question) -> Constant | None:
-    """What the federation or the algorithm say."""
+    """Return a constant that the federation or the algorithm states, in the kind of number that is asked for."""
     constant = question.once(_of_itself).get(name)
     if constant is None or question.numbers == FLOAT:
         return constant
@@ -233,7 +240,7 @@ def _said(name: str, question: Question) -> Constant | None:
 
 
 def _of_itself(question: Question) -> dict[str, Constant]:
-    """In floats, what the federation and the algorithm say of themselves."""
+    """Return the constants that the federation and the algorithm state, in floats."""
     said = question.setting.algorithm.quantities()
     own = {name: Constant(value, KNOWN_EXACTLY, "the algorithm") for name, value in said.items()}
     return {**question.setting.federation.constants(), **own}
@@ -247,7 +254,7 @@ def _load() -> None:
 
 
 AT_HAND = ("clients", "server_noise", "arbitrary_cohort", "rounds", "initial_gap", "initial_distance")
-"""Quantities that nothing has to be run for, besides those that the federation and the algorithm say."""
+"""Quantities that need no run, besides those that the federation and the algorithm state."""
 
 MODULES = ("run_evaluators", "objective_evaluators", "dissimilarity_evaluators")
 """The modules of this package whose evaluators are registered; a paper names its own."""

@@ -9,7 +9,7 @@ each coordinate are enough for any number of rounds.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import accumulate, islice, product
 from math import comb, isqrt
@@ -22,7 +22,12 @@ from ..algorithms.algorithm import ClientRound, Kind, ServerRound
 from ..claims.balls import Ball, ball
 from ..federations.federation import ONE_SIDED
 from ..federations.piecewise import Piecewise, PiecewiseLinear
+from ..federations.quadratic import Quadratic
+from ..participation import Fixed
 from .kinked_runs import KinkedErrors, check_plain, counts_of_members, piecewise
+
+if TYPE_CHECKING:
+    from ..setting import Setting
 
 if TYPE_CHECKING:
     from ..setting import Setting
@@ -31,21 +36,21 @@ Law = dict[Fraction, Fraction]
 """Probability by value."""
 
 MOST_STATES = 30_000
-"""Values of a law that are followed, at most."""
+"""The most values of a law that are followed."""
 
 
 class TooMany(ValueError):
-    """An enumeration would take too long."""
+    """Error of an enumeration that would take too long."""
 
 
 @dataclass(frozen=True)
 class Cohorts:
-    """How many clients of each kind are in a round.
+    """The numbers N_k of clients of each kind k in a round's cohort.
 
     Attributes:
-        size: m. first: E N_k. second: E N_k N_l.
-        draws: with replacement, so that a client can be drawn twice.
+        size: m, the clients in a cohort.
         pool: of each kind, how many there are to draw from; all are taken where ``size`` is their number.
+        draws: with replacement, so that a client can be drawn twice.
     """
 
     size: int
@@ -54,12 +59,16 @@ class Cohorts:
 
     @property
     def first(self) -> list[Fraction]:
+        """The means E N_k."""
         total = sum(self.pool)
         return [Fraction(self.size * count, total) for count in self.pool]
 
     @property
     def second(self) -> list[list[Fraction]]:
-        """Of factorial moments: E N_k (N_l - [k = l]) = m (m - 1) p_kl, p_kl the chance that two draws are k and l."""
+        """The moments E N_k N_l, by the factorial ones.
+
+        E N_k (N_l - [k = l]) = m (m - 1) p_kl, where p_kl is the chance that two draws are of the kinds k and l.
+        """
         total, m = sum(self.pool), self.size
         pairs = m * (m - 1)
 
@@ -74,11 +83,11 @@ class Cohorts:
         ]
 
     def repeated(self) -> Fraction:
-        """E of sum over clients of N_i^2, over m: 1 but where a client can be drawn twice."""
+        """E of sum over clients of N_i^2, over m: 1 unless a client can be drawn twice."""
         return 1 + Fraction(self.size - 1, sum(self.pool)) if self.draws else Fraction(1)
 
     def outcomes(self) -> Iterator[tuple[tuple[int, ...], Fraction]]:
-        """(counts, probability) of sets; with replacement there are more than counts say."""
+        """Yield (counts, probability) of the sets; with replacement there are more sets than counts say."""
         total = sum(self.pool)
         for counts in _splits(self.size, self.pool):
             ways = 1
@@ -98,7 +107,7 @@ def _splits(size: int, pool: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
 
 
 def cohorts_of(setting: Setting, kind: ClientRound) -> Cohorts:
-    """Who takes part in a round of this kind."""
+    """Return the law of the cohorts in a round of this kind."""
     check_plain(kind)
     if kind.uniform is not None:
         return Cohorts(kind.uniform.cohort, piecewise(setting).multiplicities, kind.uniform.replacement)
@@ -107,7 +116,7 @@ def cohorts_of(setting: Setting, kind: ClientRound) -> Cohorts:
 
 
 def noise_step(fed: Piecewise, server: bool = False) -> Fraction:
-    """What two-point noise adds to a partial derivative, or takes from it: noise / sqrt(D).
+    """Return noise / sqrt(D), which two-point noise adds to or takes from a partial derivative.
 
     Raises:
         ValueError: it is irrational, or the noise is Gaussian.
@@ -121,8 +130,10 @@ def noise_step(fed: Piecewise, server: bool = False) -> Fraction:
 def trained(
     line: PiecewiseLinear, x: Fraction, lr: Fraction, steps: int, noise: Fraction, one_sided: bool = False
 ) -> Law:
-    """The law of what so many steps down ``line`` make of x, each with noise of either sign, ``one_sided`` at points
-    > 0 only."""
+    """Return the law of x after so many steps down ``line``.
+
+    Each step has noise of either sign, ``one_sided`` at points > 0 only.
+    """
     law = {x: Fraction(1)}
     for _ in range(steps):
         after: Law = {}
@@ -143,21 +154,21 @@ def _check_states(states: int) -> None:
 
 
 def mean_and_variance(law: Law) -> tuple[Fraction, Fraction]:
-    """Of a law."""
+    """Compute the mean and the variance of a law."""
     mean = sum((p * v for v, p in law.items()), Fraction(0))
     return mean, sum((p * (v - mean) ** 2 for v, p in law.items()), Fraction(0))
 
 
 @dataclass(frozen=True)
 class _Round:
-    """What a round of one kind does, coordinate by coordinate."""
+    """One kind of round, coordinate by coordinate."""
 
     fed: Piecewise
     kind: Kind
     cohorts: Cohorts | None
 
     def laws(self, coordinate: int, x: Fraction) -> list[Law]:
-        """By kind of client, where training leads from x; of the server, its step."""
+        """Return the law of where training leads from x, by kind of client; of the server, the law of its step."""
         one_sided = self.fed.noise == ONE_SIDED
         if isinstance(self.kind, ServerRound):
             mean = self.fed.mean_gradient[coordinate]
@@ -203,7 +214,7 @@ def _joint(laws: list[Law]) -> Iterator[tuple[tuple[Fraction, ...], Fraction]]:
 
 
 def _mean_of_draws(laws: list[Law], counts: tuple[int, ...]) -> Law:
-    """Of the mean of independent numbers, so many of each law."""
+    """Return the law of the mean of independent numbers, ``counts`` of each law."""
     total = {Fraction(0): Fraction(1)}
     for law, count in zip(laws, counts, strict=True):
         if len(law) == 1:
@@ -221,7 +232,7 @@ def _mean_of_draws(laws: list[Law], counts: tuple[int, ...]) -> Law:
 
 
 def _kinds(setting: Setting, r: int, order: Sequence[int]) -> list[tuple[Fraction, _Round]]:
-    """What round r can be, with probabilities."""
+    """Return the kinds of round that round r can be, with probabilities."""
     fed, algorithm = piecewise(setting), setting.algorithm
     if order or algorithm.period is not None:
         first = order[r % len(order)] == 0 if order else r % (algorithm.period or 1) == 0
@@ -236,9 +247,10 @@ def _kinds(setting: Setting, r: int, order: Sequence[int]) -> list[tuple[Fractio
 
 
 def enumerated_errors(setting: Setting, rounds: int, last_law: bool = True, order: Sequence[int] = ()) -> KinkedErrors:
-    """E|x_R - x*|^2 and E|grad F(x_R)|^2 after so many rounds, and the sum of the latter before each of them, in
-    Fractions; unless ``last_law``, which enumerates round R - 1 too, without E|grad F(x_R)|^2. ``order`` has the
-    kinds of the first rounds, repeated, where they are given.
+    """Compute E|x_R - x*|^2 and E|grad F(x_R)|^2 after so many rounds, and the sum of the latter before each of them.
+
+    All are in Fractions. Without ``last_law`` the law of x_R is not enumerated, which is faster, and E|grad F(x_R)|^2
+    is left out. ``order`` has the kinds of the first rounds, repeated, where they are given.
 
     Raises:
         TooMany: there are too many states.
@@ -271,7 +283,7 @@ def enumerated_errors(setting: Setting, rounds: int, last_law: bool = True, orde
 
 
 def enumerated_at(setting: Setting, horizons: Sequence[int], order: Sequence[int] = ()) -> KinkedErrors:
-    """The same at each of the ``horizons``, which may be 0, by one enumeration.
+    """Compute the exact errors at each of the ``horizons``, which may be 0, by one enumeration.
 
     Raises:
         TooMany, ValueError: as ``enumerated_errors``.
@@ -329,8 +341,10 @@ def _expected(law: Mapping[Any, Fraction], of: Any) -> Fraction:
 
 
 def affine_map(setting: Setting, kind: Kind, coordinate: int) -> np.ndarray:
-    """(E y^2, E y, 1, sum of E g(y)^2 so far) moved on by a round of this kind, (4, 4), where no gradient has a kink:
-    y is the coordinate of x - x*, g that of grad F. Steps may be Fractions or balls (``claims.balls.Ball``).
+    """Return the map by which a round of this kind advances (E y^2, E y, 1, sum of E g(y)^2 so far), (4, 4).
+
+    It exists where no gradient has a kink: y is the coordinate of x - x*, g that of grad F. Steps may be Fractions or
+    balls (``claims.balls.Ball``).
 
     Training takes a client of kind k from y to a_k y + b_k + noise of variance v_k, and the round averages.
     """
@@ -382,3 +396,45 @@ def _after(steps: int, keep: Any, shift: Any, kept: Any, added: Any, a: Any, b: 
     for _ in range(steps):
         a, b, v = keep * a, keep * b - shift, kept * v + added
     return a, b, v
+
+
+LONGEST = 8
+"""The most rounds that are enumerated."""
+
+
+def is_one_sided(setting: Setting) -> bool:
+    """Whether a quadratic federation's noise depends on the state."""
+    fed = setting.federation
+    return isinstance(fed, Quadratic) and fed.noise == ONE_SIDED and not (fed.deterministic and fed.server_noise == 0)
+
+
+def enumerated(setting: Setting, rounds: np.ndarray, exact: bool) -> tuple[np.ndarray, Any]:
+    """Enumerate the errors at each R, (rounds, 3), and |grad F(x_0)|^2; in Fractions if ``exact``.
+
+    The errors are E|x_R - x*|^2, E|grad F(x_R)|^2 and the sum of the latter over the rounds before.
+
+    Raises:
+        ValueError: clients are not on a line or weigh differently, participants or step sizes change, or rounds are
+            more than ``LONGEST`` or bring too many states; or as ``exchangeable.enumerated_errors``.
+
+    >>> import fedtheory as ft
+    >>> fed = Quadratic.common_hessian([0], gradient_noise=1, noise=ONE_SIDED)
+    >>> algorithm = ft.algorithms.fast(cohort=1, local_lr="1/2", snapshot_probability=0)
+    >>> one = ft.Setting(fed, algorithm, ft.participation.Fixed([0]), start=1)  # 1, then 0 or 1, then 0, 0 or 1
+    >>> enumerated(one, np.array([0, 1, 2]), exact=True)[0][:, 0].tolist()
+    [Fraction(1, 1), Fraction(1, 2), Fraction(1, 4)]
+    """
+    fed = setting.federation
+    assert isinstance(fed, Quadratic)
+    short = fed.dimension == 1 and fed.objective_weight is None and max(rounds) <= LONGEST
+    if not short or setting.algorithm.by_rule or not isinstance(setting.participation, Fixed):
+        raise ValueError(
+            f"noise = {fed.noise!r}: exact errors are known on a line, of clients that weigh alike, of a "
+            f"fixed set, with steps of one size, over at most {LONGEST} rounds"
+        )
+    lines = [[PiecewiseLinear([h[0, 0]], (), g[0])] for h, g in zip(fed.exact_hessians, fed.exact_slopes, strict=True)]
+    same = Piecewise(lines, None, fed.exact_gradient_noise, fed.noise, fed.exact_server_noise)
+    found = enumerated_at(replace(setting, federation=same), np.asarray(rounds).tolist())
+    rows = np.array([found.squared_distance, found.squared_gradient, found.gradient_sum], dtype=object).T
+    first = found.initial_squared_gradient
+    return rows.astype(object if exact else float), first if exact else float(first)

@@ -21,15 +21,13 @@ from flint import arb, ctx
 from ..claims.balls import ball
 from ..functionals import AVERAGES, Functional, check_average
 from ..participation import Recorded
-from .centred import Forms, about_optimum, forms_of
-from .centred_balls import in_balls
+from .centred import Forms, about_optimum, forms_of, in_balls
 from .enclosed import observed_in_balls, rounded
+from .exchangeable import enumerated, is_one_sided
 from .factored_runs import followed, followed_in_balls
 from .joint_law import chain_of
-from .linear_rounds import mean_map
-from .one_sided import enumerated, is_one_sided
+from .linear_rounds import functional, mean_map, packed, symmetric_moment_map
 from .round_maps import initial_state, layout_of, quadratic, spread_over_participation
-from .symmetric import functional, packed, symmetric_moment_map
 from .timeline import Schedule, Timeline, Varying, advance, layout_for, observed, timeline
 
 if TYPE_CHECKING:
@@ -60,7 +58,7 @@ class ExactErrors:
     accuracy: Mapping[str, np.ndarray]
 
     def functional(self, functional: Functional, average: str = "r = 1..R") -> np.ndarray:
-        """The functional's value with R = each of ``rounds`` (which must be >= 1 for an average).
+        """Return the functional's value with R = each of ``rounds`` (which must be >= 1 for an average).
 
         ``average`` says which iterates an average runs over: "r = 1..R" or "r = 0..R-1".
         """
@@ -94,8 +92,10 @@ NUMBERS = ("squared_distance", "squared_gradient", "gradient_sum", "later_gradie
 
 
 def exact_errors(setting: Setting, rounds: Any = None, exact: bool = False) -> ExactErrors:
-    """The exact errors of ``setting`` before each of ``rounds`` (default: 0 to 1000), in Fractions if ``exact``, else
-    in floats with their ``accuracy``, which is one of the last digits, or 2^-1074 of numbers that are less.
+    """Compute the exact errors of ``setting`` before each of ``rounds`` (default: 0 to 1000).
+
+    They are in Fractions if ``exact``, else in floats with their ``accuracy``. It is one of the last digits, or 2^-1074
+    of numbers that are less.
 
     Where an error leaves the range of floats, it is infinite. Fractions' digits grow with every round. Floats are
     enclosed in balls; probabilities of participation and irrational steps that are known in floats only are taken as
@@ -138,8 +138,10 @@ def _made(rounds: np.ndarray, numbers: Any, initial: Any, accuracy: Mapping[str,
 
 
 def errors_in_floats(setting: Setting, rounds: Any = None) -> ExactErrors:
-    """As ``exact_errors``, quickly and without any accuracy: errors by rounding grow with the rounds, and numbers may
-    be below 0. For searches, whose finds are judged exactly.
+    """Compute the errors of ``exact_errors`` quickly in floats, without proven accuracy.
+
+    Rounding errors grow with the rounds, and numbers may be below 0. This serves searches, whose finds are judged
+    exactly.
 
     Raises:
         ValueError: as ``exact_errors``.
@@ -163,7 +165,7 @@ def _in_fractions(setting: Setting, rounds: np.ndarray) -> tuple[np.ndarray, Any
 
 
 def _enclosed(setting: Setting, rounds: list[int]) -> list[list[arb]]:
-    """The same in balls of the working precision."""
+    """Return the errors in balls of the working precision."""
     (distance, gradient), total, later = _followed_in_balls(setting, rounds, NUMBERS[:2], NUMBERS[1])
     return [distance, gradient, total, later]
 
@@ -171,8 +173,10 @@ def _enclosed(setting: Setting, rounds: list[int]) -> list[list[arb]]:
 def enclosed_functional(
     setting: Setting, functional: Functional, rounds: Any, average: str = AVERAGES[0], enough: Sequence[float] = ()
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A functional's values with R = each of ``rounds``, of the last iterate's observable or its plain mean, in floats;
-    and their accuracy, as ``exact_errors`` has them, or for each of the rounds one that is said to be ``enough``.
+    """Compute a functional's values with R = each of ``rounds``, in floats, and their accuracy.
+
+    The functional is of the last iterate's observable or its plain mean. The accuracy is that of ``exact_errors``, or
+    for each of the rounds one that is said to be ``enough``.
 
     Raises:
         ValueError: as ``exact_errors``; R = 0 where there is nothing to average.
@@ -276,7 +280,7 @@ def _both(squares: dict[str, np.ndarray]) -> np.ndarray:
 
 
 def expected_models(setting: Setting, rounds: Any = None, exact: bool = False) -> np.ndarray:
-    """E x_r before each of ``rounds`` (default: 0 to 1000), (len(rounds), D), in Fractions if ``exact``.
+    """Compute E x_r before each of ``rounds`` (default: 0 to 1000), (len(rounds), D), in Fractions if ``exact``.
 
     Raises:
         ValueError: as ``exact_errors``.
@@ -300,7 +304,7 @@ LONGEST, LONGEST_IN_FLOATS = 2**1024 - 1, 2**63 - 1
 
 
 def whole_rounds(setting: Setting, rounds: Any, most: int = LONGEST_IN_FLOATS) -> np.ndarray:
-    """``rounds`` as int64, (n,); as Python's integers (dtype object) where one is more than 2^63 - 1.
+    """Convert ``rounds`` to int64, (n,), or to Python's integers (dtype object) where one is more than 2^63 - 1.
 
     Raises:
         ValueError: they are not whole numbers from 0 to ``most``, or the participants' record does not cover them.
@@ -329,15 +333,19 @@ def _whole(number: Any) -> int:
 
 
 def initial_moments(setting: Setting, exact: bool = False) -> np.ndarray:
-    """vec(z_0 z_0^T) with z_0 = (x_0 - x*, 0 for what is remembered, 1); for participants with a memory, times the
-    probability of each of their states."""
+    """Return vec(z_0 z_0^T) with z_0 = (x_0 - x*, 0 for what is remembered, 1).
+
+    For participants with a memory it is times the probability of each of their states.
+    """
     state = initial_state(setting, exact)
     return spread_over_participation(setting, np.outer(state, state).ravel())
 
 
 def packed_start(setting: Setting, forms: Forms) -> np.ndarray:
-    """The second moments of the state before round 0, as ``symmetric`` packs them: (*blocks, n); for participants with
-    a memory, times the probability of each of their states."""
+    """Return the second moments of the state before round 0, as ``symmetric`` packs them: (*blocks, n).
+
+    For participants with a memory they are times the probability of each of their states.
+    """
     exact = forms.dtype == object
     layout = layout_for(setting, forms)
     error = about_optimum(quadratic(setting), setting.exact_start[None], exact)[0]
@@ -350,7 +358,8 @@ def packed_start(setting: Setting, forms: Forms) -> np.ndarray:
 
 
 def observable(setting: Setting, forms: Forms, form: np.ndarray) -> np.ndarray:
-    """The row on what ``packed_start`` describes that stands for E y^T A y, summed over blocks; A (*blocks, d, d)."""
+    """Return the row on the state of ``packed_start`` that gives E y^T A y, summed over blocks; A is (*blocks, d,
+    d)."""
     layout = layout_for(setting, forms)
     padded = np.zeros((*forms.blocks, layout.size, layout.size), dtype=int).astype(forms.dtype)
     padded[..., layout.of_model, layout.of_model] = form
@@ -359,7 +368,7 @@ def observable(setting: Setting, forms: Forms, form: np.ndarray) -> np.ndarray:
 
 
 def accumulated(plan: Timeline | Varying, weight: np.ndarray) -> Timeline | Varying:
-    """The timeline with one more coordinate: the sum of ``weight . state`` over the rounds passed."""
+    """Extend the timeline by one more coordinate: the sum of ``weight . state`` over the rounds passed."""
     if isinstance(plan, Varying):
         of_round = plan.of_round
         return Varying(lambda round: _extended(of_round(round), weight))
@@ -367,7 +376,7 @@ def accumulated(plan: Timeline | Varying, weight: np.ndarray) -> Timeline | Vary
 
 
 def accumulating(plan: Schedule, weight: np.ndarray) -> Schedule:
-    """The same of one schedule."""
+    """Extend the operators of one schedule by the weighted sum over rounds."""
     return Schedule(_extended(plan.first, weight), _extended(plan.rest, weight), plan.period)
 
 

@@ -18,16 +18,15 @@ from flint import arb, arb_mat
 from ..claims.balls import ball, ball_matrix
 from .centred import Forms
 from .joint_law import LARGEST, LARGEST_IN_BALLS, chain_of
-from .linear_rounds import LinearRound
+from .linear_rounds import LinearRound, unpacked
 from .round_maps import layout_of, rounds_of_kind
-from .symmetric import unpacked
 from .timeline import is_steady
 
 if TYPE_CHECKING:
     from ..setting import Setting
 
 MOST_WORK = 10**12
-"""Operations that are spent on a run whose operator would be too large."""
+"""The most operations that are spent on a run whose operator would be too large."""
 _SPEED, _ROUND = (
     2e10,
     1e-5,
@@ -36,7 +35,7 @@ _SPEED, _ROUND = (
 
 @dataclass(frozen=True)
 class Factors:
-    """Z' = Z + sum_c L_c Z R_c^T + N.
+    """Factors of a round's map of second moments: Z' = Z + sum_c L_c Z R_c^T + N.
 
     Attributes:
         left: (s c, s), the L_c row by row. right: (c s, s), the R_c^T below one another. noise: (s, s).
@@ -48,7 +47,7 @@ class Factors:
 
     @classmethod
     def of(cls, kinds: list[tuple[float, LinearRound]]) -> Factors:
-        """Of a mixture of rounds: their probabilities, and they."""
+        """Return the factors of a mixture of rounds, given as pairs of a probability and a round."""
         left = np.concatenate([q * round.factors()[0] for q, round in kinds])
         right = np.concatenate([round.factors()[1] for _, round in kinds])
         noise = np.sum([q * round.added_noise() for q, round in kinds], axis=0)
@@ -57,11 +56,11 @@ class Factors:
 
     @property
     def work(self) -> int:
-        """Operations of a round."""
+        """The number of operations of a round."""
         return 4 * self.left.size * len(self.noise)
 
     def after(self, moments: np.ndarray) -> np.ndarray:
-        """Z', symmetric."""
+        """Return Z' after a round from Z, symmetric."""
         moved = (self.left @ moments).reshape(len(moments), -1) @ self.right
         moved = moments + moved + self.noise
         return (moved + moved.T) / 2
@@ -70,8 +69,10 @@ class Factors:
 def followed(
     setting: Setting, forms: Forms, start: np.ndarray, weights: np.ndarray, rounds: np.ndarray
 ) -> np.ndarray | None:
-    """The forms ``weights`` (q, d, d) of the model's error before the rounds 0, ..., max(rounds), (q, that many), in
-    floats, from the packed E z_0 z_0^T = ``start``; ``None`` where operators take less time, or rounds differ.
+    """Compute the forms ``weights`` (q, d, d) of the model's error before the rounds 0, ..., max(rounds), in floats.
+
+    They are (q, that many), from the packed E z_0 z_0^T = ``start``. Returns ``None`` where operators take less time,
+    or rounds differ.
 
     Raises:
         ValueError: as ``rounds_of_kind``.
@@ -99,15 +100,17 @@ def followed(
 
 
 SECONDS = 60
-"""What following a run in balls may take."""
+"""The most seconds that following a run in balls may take."""
 _PRODUCT, _ENTRY = 5e-8, 3e-5  # seconds a product takes, and an entry of an operator that is made: rough
 
 
 def followed_in_balls(
     setting: Setting, forms: Forms, start: np.ndarray, weights: np.ndarray, rounds: list[int], summed: int
 ) -> list[list[arb]] | None:
-    """The forms ``weights`` (q, d, d) of the model's error before each of the rounds, and the sum of one of them over
-    the rounds before, in balls; ``None`` where operators take less time, or rounds differ.
+    """Compute the forms ``weights`` (q, d, d) of the model's error before each of the rounds, in balls.
+
+    Also computes the sum of one of them over the rounds before. Returns ``None`` where operators take less time, or
+    rounds differ.
 
     Raises:
         ValueError: as ``rounds_of_kind``.
@@ -141,7 +144,7 @@ def followed_in_balls(
 
 
 class _FactorsInBalls:
-    """As ``Factors``, of one round."""
+    """Factors of one round, as ``Factors``, in balls."""
 
     def __init__(self, round: LinearRound) -> None:
         left, right = round.factors()

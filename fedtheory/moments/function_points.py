@@ -15,7 +15,7 @@ Vector = tuple[Fraction, ...]
 
 @dataclass(frozen=True)
 class Points:
-    """g(u) = sum_j curvatures_j u_j^2 / 2 + slope_j u_j, and three points.
+    """A quadratic function g(u) = sum_j curvatures_j u_j^2 / 2 + slope_j u_j, and three points.
 
     Args:
         curvatures: (D,), of any sign, in units of F/x^2. slope: (D,), in units of F/x.
@@ -55,13 +55,13 @@ class Points:
         return min(self.curvatures)
 
     def value(self, point: Vector) -> Fraction:
-        """g at a point."""
+        """Return g at a point."""
         return sum(
             (h * u * u / 2 + b * u for h, b, u in zip(self.curvatures, self.slope, point, strict=True)), Fraction(0)
         )
 
     def left(self, functional: Functional) -> Fraction:
-        """The value of a functional of scope "function".
+        """Return the value of a functional of scope "function".
 
         Raises:
             ValueError: the functional is of another kind.
@@ -72,15 +72,20 @@ class Points:
         return self.value(end) - self.value(start) - linear
 
     def squares(self, functional: Functional) -> dict[str, Fraction]:
-        """displacement^2 (|y - x|^2 for Lemma 1, |y - z|^2 for Lemma 2) and perturbation^2 (the distance from x to
-        the point that the step leads to: 0 for Lemma 1, |z - x|^2 for Lemma 2)."""
+        """Return displacement^2 and perturbation^2.
+
+        The displacement is |y - x| for Lemma 1 and |y - z| for Lemma 2. The perturbation is the distance from x to the
+        point that the step leads to: 0 for Lemma 1, |z - x| for Lemma 2.
+        """
         start, end = self._ends(functional)
         perturbed = Fraction(0) if functional == LINEARIZATION_ERROR else _squared_distance(self.z, self.x)
         return {"displacement": _squared_distance(start, end), "perturbation": perturbed}
 
     def quantities(self, functional: Functional) -> dict[str, float]:
-        """The quantities that a claim about ``functional`` needs, in floats; ``strong_convexity`` only where g is
-        strongly convex."""
+        """Return the quantities that a claim about ``functional`` needs, in floats.
+
+        ``strong_convexity`` is there only where g is strongly convex.
+        """
         known = {name: float(np.sqrt(float(square))) for name, square in self.squares(functional).items()}
         known["smoothness"] = float(self.smoothness)
         return known | ({"strong_convexity": float(self.strong_convexity)} if self.strong_convexity > 0 else {})

@@ -41,23 +41,25 @@ class Chain:
     transitions: np.ndarray
 
     def draws(self, clients: int) -> list[Draws]:
-        """Those of each state."""
+        """Return the draws of the participants in each state of the chain."""
         return [draws_of_set(members, clients) for members in self.sets]
 
     def operator(self, of_state: Sequence[np.ndarray]) -> np.ndarray:
-        """The operator on (Z_s)_s from those of a round in each state, (*blocks, states * size, states * size)."""
+        """Return the operator on (Z_s)_s from those of a round in each state, (*blocks, states * size, states *
+        size)."""
         if len(of_state) == 1:
             return of_state[0]
         transitions = self.transitions.astype(of_state[0].dtype)
         return np.block([[p * of for p, of in zip(column, of_state, strict=True)] for column in transitions.T])
 
     def spread(self, start: np.ndarray) -> np.ndarray:
-        """What the chain makes of a start that does not depend on it, (*blocks, states * size)."""
+        """Spread a start that does not depend on the chain over the chain's initial states, (*blocks, states *
+        size)."""
         each = self.initial.astype(start.dtype)[:, None] * start[..., None, :]
         return each.reshape(*start.shape[:-1], -1)
 
     def summed(self, weight: np.ndarray) -> np.ndarray:
-        """The row vector on (Z_s)_s that stands for ``weight`` on their sum."""
+        """Return the row vector on (Z_s)_s that stands for ``weight`` on their sum."""
         return np.concatenate([weight] * len(self.sets), axis=-1)
 
 
@@ -75,7 +77,7 @@ class _Client:
 
 
 def chain_of(process: Participation, clients: int) -> Chain:
-    """The chain of a process whose rounds depend on each other; ``ALONE`` where they do not.
+    """Return the chain of a process whose rounds depend on each other; ``ALONE`` where they do not.
 
     Raises:
         ValueError: the process has more than ``LARGEST`` states, or none that are known.
@@ -109,8 +111,10 @@ def check_size(numbers: int, what: str, how: str, exact: bool = False, in_balls:
 
 
 def check_entries(coordinates: int, numbers: int, what: str, exact: bool = False) -> None:
-    """Raise ``ValueError`` if recursions of coordinates that evolve alone, each of so many ``numbers``, would have
-    operators with more entries in all than one of ``LARGEST``, or ``LARGEST_EXACT``, numbers."""
+    """Raise ``ValueError`` if recursions of coordinates that evolve alone, each of so many ``numbers``, are too large.
+
+    Their operators may have as many entries in all as one of ``LARGEST``, or ``LARGEST_EXACT``, numbers.
+    """
     largest = (LARGEST_EXACT if exact else LARGEST) ** 2
     if coordinates * numbers**2 > largest:
         raise ValueError(

@@ -1,9 +1,9 @@
 """Deterministic runs on federations with piecewise linear gradients, to any horizon.
 
-Coordinates move on their own. Within one pattern of pieces (which piece of which gradient each local step sees) a cycle
-of rounds is an affine map x -> x^ + alpha (x - x^), and where no step overshoots (local_lr * slope <= 1) every map of a
-step is nondecreasing, so a pattern holds on an interval. Hence a run whose pattern is that of x^ keeps it for ever, on
-its way to x^: the rest of the run is a geometric series. Until then it is followed cycle by cycle.
+Coordinates move on their own. A pattern of pieces says which piece of which gradient each local step sees. Within one
+pattern a cycle of rounds is an affine map x -> x^ + alpha (x - x^). Where no step overshoots (local_lr * slope <= 1)
+every map of a step is nondecreasing, so a pattern holds on an interval. Hence a run whose pattern is that of x^ keeps
+it for ever, on its way to x^, and the rest of the run is a geometric series. Until then it is followed cycle by cycle.
 
 Numbers are floats, or balls (python-flint), in which every comparison is proven or left open.
 """
@@ -29,21 +29,25 @@ if TYPE_CHECKING:
     from ..setting import Setting
 
 LONGEST = 3000
-"""Cycles that are followed one by one, at most."""
+"""The most cycles that are followed one by one."""
 
 BEYOND = 2**62
-"""No run is followed round by round so far."""
+"""Horizon beyond every round to which a run is followed round by round."""
 
 
 def piecewise(setting: Setting) -> Piecewise:
-    """The setting's federation; ``ValueError`` unless its gradients are piecewise linear."""
+    """Return the setting's federation; raise ``ValueError`` unless its gradients are piecewise linear."""
     if not isinstance(setting.federation, Piecewise):
         raise ValueError(f"federation is {type(setting.federation).__name__}: allowed is Piecewise")
     return setting.federation
 
 
 def counts_of_members(setting: Setting) -> list[int]:
-    """By kind of client, how many of the fixed participants are of it."""
+    """Count the fixed participants of each kind of client.
+
+    Raises:
+        ValueError: the participation is not ``Fixed``.
+    """
     fed = piecewise(setting)
     if not isinstance(setting.participation, Fixed):
         raise ValueError(f"participation is {type(setting.participation).__name__}: allowed is Fixed")
@@ -62,7 +66,7 @@ class Line:
         self.in_floats = number is float
 
     def piece(self, y: Any) -> int | None:
-        """The piece that y lies on; ``None`` where a ball does not tell."""
+        """Return the piece that y lies on; ``None`` where a ball does not tell."""
         if self.in_floats:
             return bisect_left(self.breakpoints, y)
         for place, t in enumerate(self.breakpoints):
@@ -73,6 +77,7 @@ class Line:
         return len(self.breakpoints)
 
     def on(self, piece: int | None, y: Any) -> Any:
+        """Evaluate the function at ``y``, on the given piece if it is known."""
         if piece is not None:
             return self.intercepts[piece] + self.slopes[piece] * y
         value = self.intercepts[0] + self.slopes[0] * y
@@ -86,13 +91,19 @@ class Line:
 
 @dataclass(frozen=True)
 class Motion:
-    """One kind of round, along one coordinate: x becomes the sum of ``weight`` times what ``steps`` gradient steps of
-    size ``lr`` down ``line`` make of it."""
+    """Move of one coordinate in one kind of round.
+
+    x becomes the sum of ``weight`` times what ``steps`` gradient steps of size ``lr`` down ``line`` make of it.
+    """
 
     parts: tuple[tuple[Any, Line, Any, int], ...]
 
     def moved(self, x: Any) -> tuple[Any, Any, Any, tuple[int, ...] | None]:
-        """Where a round leads from x, less x, 1 - the derivative, and the pattern; no derivative without a pattern."""
+        """Follow one round from x.
+
+        Returns:
+            the end; the end less x; 1 - the derivative; and the pattern. Without a pattern there is no derivative.
+        """
         end = move = share = x * 0
         pattern: list[int] | None = []
         for weight, line, lr, steps in self.parts:
@@ -119,7 +130,7 @@ class Motion:
 
 
 def motion(setting: Setting, kind: Kind, coordinate: int, number: Any) -> Motion:
-    """A round of this kind with everyone, or with the fixed participants.
+    """Return the move of a round of this kind with everyone, or with the fixed participants.
 
     Raises:
         ValueError: its cohort is drawn, or it is more than SGD and a mean.
@@ -158,14 +169,14 @@ def alike(setting: Setting) -> bool:
 
 
 def cycle_of_kinds(setting: Setting) -> list[int]:
-    """Which kind of round comes, over a cycle of a deterministic setting."""
+    """Return the index of each round's kind over a cycle of a deterministic setting."""
     algorithm = setting.algorithm
     return [0] + [1] * (algorithm.period - 1) if algorithm.period else [0 if algorithm.share == 1 else 1]
 
 
 @dataclass(frozen=True)
 class Passed:
-    """After R rounds: x_R, and the sum over r < R of F's squared partial derivative at x_r."""
+    """State after R rounds: x_R, and the sum over r < R of F's squared partial derivative at x_r."""
 
     x: Any
     squares: Any
@@ -184,13 +195,15 @@ class _Cycle:
 
 
 def follow(cycle: Sequence[Motion], mean: Line, x: Any, horizons: Sequence[int]) -> list[Passed]:
-    """A coordinate at each of the ascending ``horizons`` up to where it can be followed; not finite where a run leaves
-    the range of floats."""
+    """Follow a coordinate to each of the ascending ``horizons``, as far as it can be followed.
+
+    Values are not finite where a run leaves the range of floats.
+    """
     return (_followed_in_floats if mean.in_floats else followed_by_cycles)(cycle, mean, x, horizons)
 
 
 def followed_by_cycles(cycle: Sequence[Motion], mean: Line, x: Any, horizons: Sequence[int]) -> list[Passed]:
-    """The same in numbers of any kind."""
+    """Follow a coordinate cycle by cycle, in numbers of any kind (see ``follow``)."""
     found: list[Passed] = []
     squares, r, before = x * 0, 0, None
     monotone = all(motion.monotone for motion in cycle)
@@ -264,12 +277,12 @@ def _followed_in_floats(cycle: Sequence[Motion], mean: Line, x: float, horizons:
 
 
 def _ends(sizes: Iterable[int]) -> np.ndarray:
-    """Where pieces of these sizes begin, one after another, and where the last one ends."""
+    """Return where pieces of these sizes begin, one after another, and where the last one ends."""
     return np.array([0, *accumulate(sizes)])
 
 
 def _lost(horizons: Sequence[int]) -> list[Passed]:
-    """What is said of horizons after which a run has left the range of floats."""
+    """Return the values at horizons after which a run has left the range of floats."""
     return [Passed(math.inf, math.inf)] * len(horizons)
 
 
@@ -296,7 +309,7 @@ def _limit(cycle: Sequence[Motion], mean: Line, x: Any, passed: _Cycle) -> _Cycl
 
 
 def _later(cycle: Sequence[Motion], mean: Line, passed: _Cycle, limit: _Cycle, squares: Any, rounds: int) -> Passed:
-    """So many rounds after ``passed`` began, by geometric series."""
+    """Return the state ``rounds`` rounds after ``passed`` began, by geometric series."""
     n, rest = divmod(rounds, len(cycle))
     share, off = passed.share, -passed.move / passed.share
     left, left_twice = _power(share, n), _power(share * (2 - share), n)
@@ -326,8 +339,11 @@ def _square(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class KinkedErrors:
-    """|x_R - x*|^2, |grad F(x_R)|^2 and the sum over r < R of |grad F(x_r)|^2, for each R of ``rounds``; and
-    |grad F(x_0)|^2."""
+    """Errors of a run: |x_R - x*|^2, |grad F(x_R)|^2 and the sum over r < R of |grad F(x_r)|^2, for each R of
+    ``rounds``.
+
+    Also |grad F(x_0)|^2.
+    """
 
     rounds: list[int]
     squared_distance: list[Any]
@@ -336,7 +352,7 @@ class KinkedErrors:
     initial_squared_gradient: Any
 
     def functional(self, functional: Functional, average: str) -> list[Any]:
-        """The functional's value with R = each of ``rounds``; ``average`` as in ``ExactErrors.functional``."""
+        """Return the functional's value with R = each of ``rounds``; ``average`` as in ``ExactErrors.functional``."""
         if not functional.average:
             return getattr(self, functional.observable)
         ends = zip(self.rounds, self.squared_gradient, self.gradient_sum, strict=True)
@@ -347,8 +363,10 @@ class KinkedErrors:
 def deterministic_errors(
     setting: Setting, horizons: Sequence[int], number: Any = float, order: Sequence[int] = ()
 ) -> KinkedErrors:
-    """The errors of a deterministic run at the ascending ``horizons``, as far as it can be followed; ``number`` makes
-    floats or balls of Fractions. ``order`` has the kinds of the first rounds, repeated, where they are given.
+    """Compute the errors of a deterministic run at the ascending ``horizons``, as far as it can be followed.
+
+    ``number`` makes floats or balls of Fractions. ``order`` has the kinds of the first rounds, repeated, where they are
+    given.
 
     Raises:
         ValueError: the federation is not piecewise linear, or the run is random.

@@ -1,20 +1,21 @@
 """Rounds of the algorithms' parts as linear maps of the lifted state (see ``linear_rounds``).
 
-With delta_i = -(I - A_i) y + b_i + n_i (see ``rounds``), e = 1 if somebody takes part, or if the aggregation steps in
-empty rounds too, and 0 otherwise, and 1_i = 1 if client i does, an aggregation and a server do
+Let delta_i = -(I - A_i) y + b_i + n_i (see ``rounds``). Let 1_i = 1 if client i takes part, else 0. Let e = 1 if
+somebody takes part, or if the aggregation steps in empty rounds too, else 0. An aggregation and a server do
 
     Delta = (1/M) sum_j y_j + sum_i u_i c_i (delta_i - y_i),    y_i' = y_i + 1_i (delta_i - y_i),
-    y' = y + e (a Delta + b v),                                 v' = v + e (c Delta + d v),
+    y' = y + e (a Delta + b v),                                 v' = v + e (c Delta + d v).
 
-where the remembered updates y_i (FedVarp, MIFA) and the server's memory v (momentum) are there only if the algorithm
-has them; otherwise they are 0. The aggregations differ in the family of the u_i and in the fixed numbers c_i, the
-servers in a, b, c, d:
+The remembered updates y_i (FedVarp, MIFA) and the server's memory v (momentum) are there only if the algorithm has
+them. Otherwise they are 0. The aggregations differ in the family of the u_i and in the fixed numbers c_i, the servers
+in a, b, c, d:
 
     plain: a = global_lr;    momentum: a = global_lr, b = global_lr momentum, c = 1, d = momentum - 1;
     amplified: a = c = 1, and in the last round of a period a = global_lr, b = global_lr - 1, d = -1.
 
-A selection with fixed rates, where everybody is available and answers independently, is ``Constant`` under
-``Bernoulli``: the probabilities r_j / a_j, the weights M p_j / s^_j."""
+Take a selection with fixed rates, where everybody is available and answers independently. It is ``Constant`` under
+``Bernoulli``: the probabilities r_j / a_j, the weights M p_j / s^_j.
+"""
 
 from __future__ import annotations
 
@@ -50,12 +51,12 @@ if TYPE_CHECKING:
 
 
 class NotClosed(ValueError):
-    """First and second moments of the state do not determine those of the next one."""
+    """Error of a round whose state's first and second moments do not determine those of the next one."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the state's parts are: the model's error, the server's memory, the remembered updates, and 1.
+    """The places of the parts of the state: the model's error, the server's memory, the remembered updates, and 1.
 
     Attributes:
         dimension: D.
@@ -69,35 +70,39 @@ class Layout:
 
     @property
     def size(self) -> int:
+        """The number of entries of the state, with the last 1."""
         return self.dimension * (1 + self.server + len(self.remembered)) + 1
 
     @property
     def of_model(self) -> slice:
+        """The place of the model's error."""
         return slice(0, self.dimension)
 
     @property
     def of_start(self) -> list[slice]:
-        """What is x_0 - x* before round 0."""
+        """The places of the entries that are x_0 - x* before round 0."""
         return [self.of_model]
 
     @property
     def of_server(self) -> slice:
+        """The place of the server's memory, empty if it has none."""
         return slice(self.dimension, self.dimension * (1 + self.server))
 
     def of_update(self, client: int) -> slice:
+        """Return the place of a client's remembered update."""
         place = 1 + self.server + self.remembered.index(client)
         return slice(place * self.dimension, (place + 1) * self.dimension)
 
 
 class Weighing(NamedTuple):
-    """w_i = u_i c_i: the family of u, and c, (clients,) Fractions."""
+    """Weights w_i = u_i c_i: the family of u, and c, (clients,) Fractions."""
 
     family: str
     coefficients: list[Fraction]
 
 
 def weighing(aggregation: Aggregation, clients: int) -> Weighing:
-    """The weights of a round's updates.
+    """Return the weights of a round's updates.
 
     Raises:
         NotClosed: the weights depend on earlier rounds in a way that no linear recursion follows.
@@ -132,14 +137,14 @@ def weighing(aggregation: Aggregation, clients: int) -> Weighing:
 
 @dataclass(frozen=True)
 class Amplifying:
-    """What the server ``Amplified`` does in one round: its period's last one, or another."""
+    """The step of the server ``Amplified`` in one round: its period's last one, or another."""
 
     global_lr: Fraction
     last: bool
 
 
 class ServerStep(NamedTuple):
-    """y' = y + e (a Delta + b v), v' = v + e (c Delta + d v): a, b, c, d, Fractions."""
+    """Numbers a, b, c, d of a server's step y' = y + e (a Delta + b v), v' = v + e (c Delta + d v), in Fractions."""
 
     update_to_model: Fraction
     memory_to_model: Fraction = Fraction(0)
@@ -148,11 +153,11 @@ class ServerStep(NamedTuple):
 
 
 GATHERING = ServerStep(Fraction(1), update_to_memory=Fraction(1))
-"""All rounds of a period but its last one: v is the way gone in it."""
+"""The server's step in all rounds of a period but its last one: v is the way gone in it."""
 
 
 def server_step(server: Server | Amplifying) -> ServerStep:
-    """The numbers of a server's step.
+    """Return the numbers of a server's step.
 
     Raises:
         NotClosed: the server's step is not linear in its state, or differs between rounds.
@@ -176,7 +181,7 @@ def server_step(server: Server | Amplifying) -> ServerStep:
 
 
 def client_round(kind: ClientRound, layout: Layout, local: LocalMaps, draws: Draws) -> LinearRound:
-    """A round in which ``weight_draws`` says who trains, in the arithmetic of ``local``.
+    """Return a round in which ``weight_draws`` says who trains, in the arithmetic of ``local``.
 
     Its random numbers are e, then the u_i of the clients that ever take part, then their 1_i if they are others.
     """
@@ -184,7 +189,8 @@ def client_round(kind: ClientRound, layout: Layout, local: LocalMaps, draws: Dra
 
 
 def server_round(layout: Layout, local: LocalMaps) -> LinearRound:
-    """A round of the server's own, as of a single client with certain participation; all that is remembered stays."""
+    """Return a round of the server's own, as of a single client with certain participation; all that is remembered
+    stays."""
     kind = local.maps.dtype
     increment = _zeros(kind, 1, *local.blocks, layout.size, layout.size)
     increment[0, ..., layout.of_model, :] = _update(layout, local, 0)
@@ -256,7 +262,7 @@ class _Builder:
         return _unit(self.dtype, self.layout, part)
 
     def _to_server(self, weight: Fraction) -> np.ndarray:
-        """Where an update of this weight goes, (size, D)."""
+        """Return the map of an update of this weight to the state, (size, D)."""
         step = self._step
         load = self._number(step.update_to_model * weight) * self._part(self.layout.of_model)
         if step.update_to_memory != 0:
@@ -264,7 +270,7 @@ class _Builder:
         return load
 
     def _if_anybody(self) -> np.ndarray:
-        """What happens whenever the server steps, (size, size)."""
+        """Return the increment that comes whenever the server steps, (size, size)."""
         layout, step = self.layout, self._step
         increment = _zeros(self.dtype, layout.size, layout.size)
         if self.remembers and layout.remembered:

@@ -18,10 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from math import isqrt
 
 import numpy as np
 
-from ..claims.balls import Ball, ball, matrix_product
+from ..claims.balls import Ball, ball, ball_matrix, holds_balls, matrix_product
 
 
 @dataclass(frozen=True)
@@ -60,19 +62,19 @@ class LinearRound:
 
     @property
     def size(self) -> int:
-        """How many numbers the state has, with the last 1."""
+        """The number of entries of the state, with the last 1."""
         return self.increments.shape[-1]
 
     def mean_increment(self) -> np.ndarray:
-        """P = sum_a E[u_a] P_a, (*blocks, size, size)."""
+        """Compute P = sum_a E[u_a] P_a, (*blocks, size, size)."""
         return combined(self.first, self.increments)
 
     def in_balls(self) -> LinearRound:
-        """The same with increments in balls of the working precision."""
+        """Convert the increments to balls of the working precision."""
         return replace(self, increments=np.vectorize(lambda each: Ball(ball(each)), otypes=[object])(self.increments))
 
     def factors(self) -> tuple[np.ndarray, np.ndarray]:
-        """L_c and R_c with E z' z'^T = Z + sum_c L_c Z R_c^T + noise, each (number, *blocks, size, size)."""
+        """Return L_c and R_c with E z' z'^T = Z + sum_c L_c Z R_c^T + noise, each (number, *blocks, size, size)."""
         mean, identity = self.mean_increment(), np.eye(self.size, dtype=int).astype(self.increments.dtype)
         identity = np.broadcast_to(identity, mean.shape)
         partners = combined(self.second, self.increments)
@@ -80,7 +82,10 @@ class LinearRound:
         return left, np.concatenate([identity[None], mean[None], partners])
 
     def square_increment(self) -> np.ndarray:
-        """vec(Z) -> vec(E z' z'^T - Z), (size^2, size^2), row-major; the last entry of vec(Z) is 1. Without blocks."""
+        """Compute the map vec(Z) -> vec(E z' z'^T - Z), (size^2, size^2), row-major, without blocks.
+
+        The last entry of vec(Z) is 1.
+        """
         left, right = self.factors()
         # The sum of the Kronecker products of left and right.
         size, count = self.size, len(left)
@@ -90,7 +95,7 @@ class LinearRound:
         return operator
 
     def added_noise(self) -> np.ndarray:
-        """sum_ab E[u_a u_b] sum_s L_sa N_s L_sb^T, (*blocks, size, size)."""
+        """Compute sum_ab E[u_a u_b] sum_s L_sa N_s L_sb^T, (*blocks, size, size)."""
         added = np.zeros(self.increments.shape[1:], dtype=int).astype(self.increments.dtype)
         for noise in self.noises:
             second = self.second[np.ix_(noise.factors, noise.factors)]
@@ -99,14 +104,14 @@ class LinearRound:
         return added
 
     def about(self, point: np.ndarray) -> LinearRound:
-        """The same round for the state minus ``point``, (size - 1,), the last entry still 1."""
+        """Express the round for the state minus ``point``, (size - 1,), with the last entry still 1."""
         moved = self.increments.copy()
         moved[:, :, -1] = moved[:, :, -1] + self.increments[:, :, :-1] @ point
         return replace(self, increments=moved)
 
 
 def combined(weights: np.ndarray, arrays: np.ndarray) -> np.ndarray:
-    """sum_b w_..b A_b of the arrays (b, ...): ``np.tensordot(weights, arrays, axes=1)``, with fewer calls.
+    """Compute sum_b w_..b A_b of the arrays (b, ...): ``np.tensordot(weights, arrays, axes=1)``, with fewer calls.
 
     >>> combined(np.array([[1, 1], [0, 2]]), np.array([[3, 4], [5, 6]])).tolist()
     [[8, 10], [10, 12]]
@@ -117,11 +122,115 @@ def combined(weights: np.ndarray, arrays: np.ndarray) -> np.ndarray:
 
 
 def mean_map(round: LinearRound) -> np.ndarray:
-    """E z -> E z' of one round, (*blocks, size, size); the last row is exactly (0, ..., 0, 1)."""
+    """Return the map E z -> E z' of one round, (*blocks, size, size); the last row is exactly (0, ..., 0, 1)."""
     return np.eye(round.size, dtype=int).astype(round.increments.dtype) + round.mean_increment()
 
 
 def second_moment_map(round: LinearRound) -> np.ndarray:
-    """vec(Z) -> vec(Z') of one round, Z = E z z^T, (size^2, size^2), row-major; the last row is exactly
-    (0, ..., 0, 1)."""
+    """Return the map vec(Z) -> vec(Z') of one round, Z = E z z^T, (size^2, size^2), row-major.
+
+    The last row is exactly (0, ..., 0, 1).
+    """
     return np.eye(round.size**2, dtype=int).astype(round.increments.dtype) + round.square_increment()
+
+
+@cache
+def triangle(size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows and columns of the entries with i <= j, in their order, each (n,)."""
+    return np.triu_indices(size)
+
+
+SMALL = 8
+"""The largest state, in floats, whose operator is packed from the one on all entries, which takes fewer calls."""
+
+
+def packed(matrix: np.ndarray) -> np.ndarray:
+    """Pack (..., s, s) into its entries (i, j) with i <= j, (..., n).
+
+    >>> packed(np.array([[1, 2], [2, 3]])).tolist()
+    [1, 2, 3]
+    """
+    rows, columns = triangle(matrix.shape[-1])
+    return matrix[..., rows, columns]
+
+
+def unpacked(vector: np.ndarray) -> np.ndarray:
+    """Unpack (..., n) into symmetric matrices (..., s, s).
+
+    >>> unpacked(np.array([1, 2, 3])).tolist()
+    [[1, 2], [2, 3]]
+    """
+    size = isqrt(2 * vector.shape[-1])  # s^2 <= 2 n < (s + 1)^2
+    rows, columns = triangle(size)
+    matrix = np.empty((*vector.shape[:-1], size, size), dtype=vector.dtype)
+    matrix[..., rows, columns], matrix[..., columns, rows] = vector, vector
+    return matrix
+
+
+def functional(form: np.ndarray) -> np.ndarray:
+    """Return w (..., n) with w . packed(Z) = sum_ij A_ij Z_ij for the form A (..., s, s) and every symmetric Z.
+
+    >>> functional(np.array([[1, 2], [2, 3]])).tolist()
+    [1, 4, 3]
+    """
+    rows, columns = triangle(form.shape[-1])
+    both = packed(form) + packed(form.swapaxes(-1, -2))
+    both[..., rows == columns] = packed(form)[..., rows == columns]
+    return both
+
+
+def symmetric_moment_map(round: LinearRound) -> np.ndarray:
+    """Return the map packed(Z) -> packed(Z') of one round, Z = E z z^T, (*blocks, n, n).
+
+    The last row is exactly (0, ..., 0, 1).
+    """
+    increment = symmetric_increment(round)
+    return np.eye(increment.shape[-1], dtype=int).astype(increment.dtype) + increment
+
+
+def symmetric_increment(round: LinearRound) -> np.ndarray:
+    """Return the map packed(Z) -> packed(E z' z'^T - Z), (*blocks, n, n).
+
+    With the factors L_c, R_c of the round, the row (i, j) is that of sum_kl sum_c L_c,ik R_c,jl Z_kl, where Z_kl and
+    Z_lk are one number.
+    """
+    size = round.size
+    rows, columns = triangle(size)
+    apart = rows != columns
+    if size <= SMALL and round.increments.ndim == 3 and round.increments.dtype != object:
+        entries = round.square_increment().reshape(size, size, size, size)[rows, columns]
+        folded = entries[:, rows, columns]
+        folded[:, apart] += entries[:, columns[apart], rows[apart]]
+        return folded
+    left, right = (np.moveaxis(each, 0, -3) for each in round.factors())  # (*blocks, factors, s, s)
+    if holds_balls(round.increments):
+        pairs = zip(left.reshape(-1, *left.shape[-3:]), right.reshape(-1, *left.shape[-3:]), strict=True)
+        operator = np.array([_folded_in_balls(*pair) for pair in pairs], dtype=object)
+        operator = operator.reshape(*left.shape[:-3], *operator.shape[1:])
+        operator[..., -1] = operator[..., -1] + packed(round.added_noise())
+        return operator
+    of_row = []
+    for i in range(size):
+        later = right[..., i:, :].reshape(*right.shape[:-2], -1)  # (*blocks, factors, (j, l))
+        entries = (left[..., i, :].swapaxes(-1, -2) @ later).reshape(*left.shape[:-3], size, size - i, size)
+        entries = entries.swapaxes(-3, -2)  # (*blocks, j, k, l)
+        folded = entries[..., rows, columns]
+        folded[..., apart] = folded[..., apart] + entries[..., columns[apart], rows[apart]]
+        of_row.append(folded)
+    operator = np.concatenate(of_row, axis=-2)
+    operator[..., -1] = operator[..., -1] + packed(round.added_noise())
+    return operator
+
+
+def _folded_in_balls(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Fold the operator without noise, from the factors (factors, s, s) of one block, by one product of matrices of
+    balls."""
+    size = left.shape[-1]
+    rows, columns = triangle(size)
+    one, other = (ball_matrix(each.reshape(len(each), -1)) for each in (left, right))
+    entries = np.array((one.transpose() * other).entries(), dtype=object).reshape([size] * 4)  # i, k, j, l
+    folded = entries.transpose(0, 2, 1, 3)[rows, columns]
+    both = folded[:, rows, columns]
+    apart = rows != columns
+    both[:, apart] = both[:, apart] + folded[:, columns[apart], rows[apart]]
+    return np.frompyfunc(Ball, 1, 1)(both)

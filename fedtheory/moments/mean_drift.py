@@ -1,4 +1,4 @@
-"""How far the mean of noisy runs must drift: proven lower bounds of E|x_R - x*|^2 on gradients with kinks.
+"""Proven lower bounds of E|x_R - x*|^2 on gradients with kinks, by the drift of the mean of noisy runs.
 
 Take one coordinate, and every client's slopes nondecreasing (a gradient that is convex), lr * slope <= 1. A step
 y -> y - lr (g(y) + noise) is then nondecreasing and concave in y. So are the expectation m_k(x) of what training makes
@@ -32,17 +32,18 @@ FINE = 300
 """Points of the grid in one step of the noise."""
 
 WIDE = 6
-"""How far below x* the grid goes, in steps of the noise times the root of the local steps."""
+"""Distance of the grid's lower end below x*, in steps of the noise times the root of the local steps."""
 
 BITS = 16
-"""Of a grid's unit, kept in the values of m."""
+"""Binary digits below a grid's unit that are kept in the values of m."""
 
 MOST_POINTS, MOST_TURNS = 400_000, 20_000
 
 
 def drift_floor(setting: Setting, horizons: Sequence[int], exact: bool = False) -> list[Fraction]:
-    """A lower bound of E|x_R - x*|^2 at each of the ascending ``horizons``, by the drift of the mean; proven if
-    ``exact``, which needs short numbers. 0 where nothing is shown.
+    """Bound E|x_R - x*|^2 from below at each of the ascending ``horizons``, by the drift of the mean.
+
+    It is proven if ``exact``, which needs short numbers. 0 stands where nothing is shown.
 
     Raises:
         TooMany: the grid, or its numbers, would be too long.
@@ -71,7 +72,7 @@ def drift_floor(setting: Setting, horizons: Sequence[int], exact: bool = False) 
 
 
 def mirrored(line: PiecewiseLinear) -> PiecewiseLinear:
-    """-g(-x)."""
+    """Return -g(-x)."""
     return PiecewiseLinear(line.slopes[::-1], [-t for t in line.breakpoints[::-1]], -line.at_zero)
 
 

@@ -13,26 +13,29 @@ from ..claims.balls import Ball, ball, interval
 from .evaluators import BALL, EXACT, FLOAT
 
 CONVERT: dict[str, Callable[[Any], Any]] = {FLOAT: float, EXACT: Fraction, BALL: ball}
-"""From a Fraction to a number of the kind."""
+"""Conversions of a Fraction to a number of each kind."""
 
 INFINITE: dict[str, Any] = {FLOAT: math.inf, EXACT: math.inf, BALL: arb("inf")}
 
 
 def smaller(one: Any, other: Any) -> Any:
-    """The smaller of two numbers of one kind."""
+    """Return the smaller of two numbers of one kind."""
     return one.min(other) if isinstance(one, arb) else min(one, other)
 
 
 def larger(one: Any, other: Any) -> Any:
-    """The larger of two numbers of one kind; of a ``Ball`` and a Fraction a ``Ball``."""
+    """Return the larger of two numbers of one kind; of a ``Ball`` and a Fraction a ``Ball``."""
     if isinstance(one, Ball) or isinstance(other, Ball):
         return Ball(ball(one).max(ball(other)))
     return one.max(other) if isinstance(one, arb) else max(one, other)
 
 
 def power(base: Any, exponent: int) -> Any:
-    """A power of a number >= 0. A ball that reaches 0 has no logarithm, by which balls take powers: its power is
-    between 0 and that of its upper end."""
+    """Return a power of a number >= 0.
+
+    A ball that reaches 0 has no logarithm, by which balls take powers: its power is between 0 and that of its upper
+    end.
+    """
     if isinstance(base, arb) and not base > 0 and exponent > 0:
         return interval(Fraction(0), base.abs_upper() ** exponent)
     try:
@@ -42,12 +45,12 @@ def power(base: Any, exponent: int) -> Any:
 
 
 def geometric(base: Any, number: int) -> Any:
-    """1 + base + ... + base^(number - 1), for base >= 0."""
+    """Compute 1 + base + ... + base^(number - 1), for base >= 0."""
     return base * 0 + number if base == 1 else (1 - power(base, number)) / (1 - base)
 
 
 def root(value: Any) -> Any:
-    """The square root; of a Fraction whose root is not rational, and of a ball, a ball."""
+    """Return the square root; of a Fraction whose root is not rational, and of a ball, a ball."""
     if isinstance(value, arb):
         return value.sqrt()
     if not isinstance(value, Fraction):

@@ -1,5 +1,7 @@
-"""Evaluators of what is about the objective: how much heterogeneity costs, its weights and noises, gradients along a
-run; and of the gaps and averages that runs end with."""
+"""Evaluators of quantities about the objective: the cost of heterogeneity, weights and noises, gradients along a run.
+
+Also of the gaps and averages that runs end with.
+"""
 
 from __future__ import annotations
 
@@ -31,12 +33,12 @@ from .evaluators import FLOAT, Question, Unserved, evaluates, evaluates_function
 from .round_maps import layout_of, local_gradients, quadratic
 
 FOLLOWED = 10**5
-"""So many rounds are followed for the largest gradient."""
+"""The most rounds that are followed for the largest gradient."""
 
 
 @evaluates("heterogeneity_gap")
 def heterogeneity_gap(question: Question) -> Constant:
-    """Gamma = F* - sum_i p_i F_i*: >= 0, and 0 exactly where the clients have a common minimiser.
+    """Compute Gamma = F* - sum_i p_i F_i*: >= 0, and 0 exactly where the clients have a common minimiser.
 
     Raises:
         Unserved: the federation is not quadratic, or a client has no least value or several minimisers.
@@ -52,8 +54,9 @@ def heterogeneity_gap(question: Question) -> Constant:
 
 
 def gap_of_heterogeneity(fed: Quadratic) -> Fraction:
-    """sum_i p_i (x* - c_i)^T H_i (x* - c_i) / 2, with grad F_i(c_i) = 0: F_i(x*) - F_i*, whatever constants the F_i
-    have.
+    """Compute sum_i p_i (x* - c_i)^T H_i (x* - c_i) / 2, with grad F_i(c_i) = 0.
+
+    The summands are p_i (F_i(x*) - F_i*), whatever constants the F_i have.
 
     Raises:
         ValueError: F has no unique minimiser, or a client no least value.
@@ -72,7 +75,7 @@ def gap_of_heterogeneity(fed: Quadratic) -> Fraction:
 
 @evaluates("weighted_noise")
 def weighted_noise(question: Question) -> Constant:
-    """sum_i p_i^2 sigma_i^2; clients of a federation have noise of one level.
+    """Compute sum_i p_i^2 sigma_i^2; clients of a federation have noise of one level.
 
     Raises:
         Unserved: the noise is not known, or in floats only.
@@ -92,8 +95,10 @@ def weighted_noise(question: Question) -> Constant:
 
 @evaluates("gradient_bound")
 def gradient_bound(question: Question) -> Constant:
-    """The root of the largest E|stochastic gradient|^2 over all clients, had all trained in every round, the first
-    max(rounds) rounds and the local steps.
+    """Compute the root of the largest E|stochastic gradient|^2 over all clients, max(rounds) rounds and the local
+    steps.
+
+    All clients count as training in every round.
 
     Raises:
         Unserved: the rounds are not given or more than ``FOLLOWED``, some are the server's, the federation is not
@@ -113,8 +118,9 @@ def gradient_bound(question: Question) -> Constant:
 
 
 def largest_squared_gradient(setting: Setting, rounds: int, exact: bool = False) -> Any:
-    """max over clients i, rounds r < ``rounds`` and local steps k of E|grad F_i(x_{i,k}) + noise|^2, infinite where it
-    leaves the floating-point range.
+    """Compute the largest E|grad F_i(x_{i,k}) + noise|^2 over clients i, rounds r < ``rounds`` and local steps k.
+
+    It is infinite where it leaves the floating-point range.
 
     Raises:
         ValueError: rounds of the server's own, or as ``exact_errors``.

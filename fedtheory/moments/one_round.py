@@ -36,8 +36,7 @@ from ..functionals import (
 )
 from ..participation import LargestNoise
 from ..schedule import one_number
-from .identical_clients import averaged_noise
-from .noise_chosen_cohorts import chosen_noise
+from .identical_clients import averaged_noise, chosen_noise
 from .round_maps import has_common_noise, quadratic
 from .timeline import phase_settings
 
@@ -58,7 +57,7 @@ class OneRound:
     known: Mapping[str, float | Fraction]
 
     def left(self, functional: Functional) -> float | Fraction:
-        """The value of a functional of scope "round", or of E|x_1 - x*|^2.
+        """Return the value of a functional of scope "round", or of E|x_1 - x*|^2.
 
         Raises:
             ValueError: the functional is of another kind.
@@ -68,14 +67,17 @@ class OneRound:
         return self.lefts[functional.name]
 
     def quantities(self) -> dict[str, float | Fraction]:
-        """The values of ``ROUND_QUANTITIES``, where the algorithm draws no cohort of its own without that cohort's; and
-        those of ``CLIENT_ROUND_QUANTITIES``, where some rounds are the server's. In Fractions ``gradient_norm`` is
-        there only where it is rational; ``left(SQUARED_GRADIENT)`` is its square."""
+        """Return the values of ``ROUND_QUANTITIES`` and, where some rounds are the server's, of
+        ``CLIENT_ROUND_QUANTITIES``.
+
+        Those of the algorithm's own cohort are left out where it draws none. In Fractions ``gradient_norm`` is there
+        only where it is rational; ``left(SQUARED_GRADIENT)`` is its square.
+        """
         return dict(self.known)
 
 
 def one_round(setting: Setting, exact: bool = False) -> OneRound:
-    """The round from x_0 = ``setting.start``, in expectation over its noise, its kind and its cohort.
+    """Compute the round from x_0 = ``setting.start``, in expectation over its noise, its kind and its cohort.
 
     Its kind: the algorithm's first one with its probability; round 0 of a periodic schedule is one. What speaks of one
     kind of round only (``cohort_pseudogradient``, ``arbitrary_pseudogradient``, ``arbitrary_excess``,
@@ -136,8 +138,11 @@ def one_round(setting: Setting, exact: bool = False) -> OneRound:
 
 
 class _Moves(NamedTuple):
-    """Who moves in a round of one kind: the means of their pseudogradients, the covariances of where they arrive, their
-    weights, and whether their noise is the same."""
+    """Clients that move in a round of one kind.
+
+    They are given by the means of their pseudogradients, the covariances of where they arrive, their weights, and
+    whether their noise is the same.
+    """
 
     vectors: np.ndarray
     noise: np.ndarray
@@ -160,7 +165,10 @@ def _moves(setting: Setting, kind: Kind, paths: _LocalPaths, exact: bool) -> _Mo
 
 
 def _weights(setting: Setting, kind: ClientRound, exact: bool) -> Weights:
-    """Those of a round of this kind; of one client, where it stands for those whom the noise chooses."""
+    """Return the moments of the aggregation weights in this kind of round.
+
+    If the noise chooses the cohort, one client stands for it and carries all the weight.
+    """
     if isinstance(setting.participation, LargestNoise) and kind.uniform is None:
         return Weights.equal(1)
     fed = quadratic(setting)
@@ -198,7 +206,7 @@ def _of_arbitrary_rounds(setting: Setting, paths: _LocalPaths, exact: bool) -> _
 
 
 def _weights_of_clients(setting: Setting, exact: bool) -> dict[str, Weights]:
-    """By cohort: that of all clients, and those of the rounds in which clients train."""
+    """Return the weights by cohort: those of all clients, and those of the rounds in which clients train."""
     fed = quadratic(setting)
     everyone = _of_one(fed, Fraction(1, fed.clients)) if fed.identical else Weights.equal(fed.clients)
     found = {"full": everyone}

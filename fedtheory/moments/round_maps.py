@@ -35,11 +35,10 @@ from ..schedule import one_number
 from .centred import Forms, identity_like, product, squares, whole
 from .cohorts import Law, certain, law_of
 from .custom_rounds import LocalMapsOf, OwnLayout, linear_round
-from .identical_clients import averaged_noise
+from .identical_clients import as_one_client, averaged_noise, chosen_noise
 from .joint_law import chain_of
 from .lifting import Amplifying, Layout, NotClosed, client_round, server_round
 from .linear_rounds import LinearRound
-from .noise_chosen_cohorts import as_one_client, chosen_noise
 from .weight_draws import PRESENT, Draws, FloatsOnly, answering, draws_of, draws_of_set, phases_of
 
 if TYPE_CHECKING:
@@ -48,8 +47,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LocalMaps:
-    """What each client does to the server's model in a round, in lifted coordinates (y, 1) with y = x - x*; by
-    coordinates that evolve alone (see ``centred``) with an axis of blocks after that of the clients, and D = 1.
+    """Maps of each client's local training in a round, in lifted coordinates (y, 1) with y = x - x*.
+
+    By coordinates that evolve alone (see ``centred``), an axis of blocks follows that of the clients, and D = 1.
 
     Attributes:
         maps: (M, *blocks, D + 1, D + 1), [[A_i, b_i], [0, 1]].
@@ -69,15 +69,16 @@ class LocalMaps:
 
     @property
     def blocks(self) -> tuple[int, ...]:
+        """The shape of the axes of blocks, empty for the whole federation."""
         return self.maps.shape[1:-2]
 
     def gradient_sums(self) -> np.ndarray:
-        """``gradients``."""
+        """Return ``gradients``."""
         return self.gradients
 
 
 def local_maps(setting: Setting, exact: bool = False) -> LocalMaps:
-    """The clients' maps in rounds in which they train, in Fractions if ``exact``.
+    """Return the clients' maps in rounds in which they train, in Fractions if ``exact``.
 
     Raises:
         ValueError: the federation is not quadratic, or the algorithm's kinds of round train in different ways.
@@ -89,14 +90,14 @@ def local_maps(setting: Setting, exact: bool = False) -> LocalMaps:
 
 
 def quadratic(setting: Setting) -> Quadratic:
-    """The setting's federation; ``ValueError`` unless it is quadratic."""
+    """Return the setting's federation; raise ``ValueError`` unless it is quadratic."""
     if not isinstance(setting.federation, Quadratic):
         raise ValueError(f"exact moments need a Quadratic federation, not {type(setting.federation).__name__}")
     return setting.federation
 
 
 def training_maps(fed: Quadratic, kind: ClientRound, exact: bool = False, forms: Forms | None = None) -> LocalMaps:
-    """The clients' maps in a round of this kind, by default of the whole federation.
+    """Return the clients' maps in a round of this kind, by default of the whole federation.
 
     Raises:
         ValueError: its step size changes with the round, or is irrational where Fractions are asked for; or clients do
@@ -114,7 +115,9 @@ def training_maps(fed: Quadratic, kind: ClientRound, exact: bool = False, forms:
 
 
 def step_sizes(kind: ClientRound, exact: bool, as_known: bool = False) -> list[Any]:
-    """The sizes of a round's local steps. Where Fractions are asked for, floats are refused, or taken ``as_known``.
+    """Return the sizes of a round's local steps.
+
+    Where Fractions are asked for, floats are refused, or taken ``as_known``.
 
     Raises:
         ValueError: as ``training_maps``.
@@ -130,9 +133,11 @@ def step_sizes(kind: ClientRound, exact: bool, as_known: bool = False) -> list[A
 
 
 def _varying_maps(forms: Forms, sizes: list[Any], proximal: Fraction) -> LocalMaps:
-    """As ``_maps``, with a size of its own for each step. With S_k = I - eta_k (H + rho I), by steps
+    """Return the local maps as ``_maps`` does, with a size of its own for each step.
 
-    I - B_{k+1} = (I - B_k) + eta_k (H B_k - rho (I - B_k)),  N_{k+1} = S_k N_k S_k + eta_k^2 sigma^2/D I.
+    With S_k = I - eta_k (H + rho I), step by step
+
+        I - B_{k+1} = (I - B_k) + eta_k (H B_k - rho (I - B_k)),  N_{k+1} = S_k N_k S_k + eta_k^2 sigma^2/D I.
     """
     hessians, number = forms.hessians, _numbers_of(forms)
     identity = identity_like(hessians)
@@ -147,7 +152,7 @@ def _varying_maps(forms: Forms, sizes: list[Any], proximal: Fraction) -> LocalMa
 
 
 def _numbers_of(forms: Forms) -> Any:
-    """From a Fraction to a number of the forms' kind."""
+    """Return the conversion of a Fraction to a number of the forms' kind."""
     return (lambda value: value) if forms.dtype == object else float
 
 
@@ -175,7 +180,7 @@ def has_common_noise(fed: Quadratic) -> bool:
 
 
 def server_map(fed: Quadratic, kind: ServerRound, exact: bool = False, forms: Forms | None = None) -> LocalMaps:
-    """The server's map in a round of its own, as of a single client that minimises F in one step."""
+    """Return the server's map in a round of its own, as of a single client that minimises F in one step."""
     forms = forms or whole(fed, exact)
     one = replace(forms, hessians=forms.hessian[None], minimisers=0 * forms.minimisers[:1])
     size = one_number("server_lr", kind.server_lr)
@@ -201,8 +206,11 @@ def _maps(forms: Forms, noise: Fraction, lr: Fraction, steps: int, proximal: Fra
 
 
 def local_gradients(fed: Quadratic, kind: ClientRound, exact: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """E|stochastic gradient|^2 of each client and local step as a form of the state before the round: (M K, (D + 1)^2),
-    the forms on vec E[(y, 1) (y, 1)^T], and (M K,), what noise adds."""
+    """Return E|stochastic gradient|^2 of each client and local step as a form of the state before the round.
+
+    Returns:
+        the forms on vec E[(y, 1) (y, 1)^T], (M K, (D + 1)^2), and what noise adds, (M K,).
+    """
     number = object if exact else float
     hessians, shifted = fed.exact_hessians.astype(number), (fed.exact_centres - fed.exact_optimum).astype(number)
     identity = np.eye(fed.dimension, dtype=int).astype(number)
@@ -223,7 +231,7 @@ def local_gradients(fed: Quadratic, kind: ClientRound, exact: bool = False) -> t
 
 
 def layout_of(setting: Setting) -> Layout | OwnLayout:
-    """What the state of the algorithm holds."""
+    """Return the layout of the algorithm's state."""
     for own in setting.algorithm.kinds:
         if isinstance(own, OwnRound):
             return OwnLayout(setting.federation.dimension, setting.federation.clients, own.memory)
@@ -239,7 +247,8 @@ def layout_of(setting: Setting) -> Layout | OwnLayout:
 
 
 def _draws(setting: Setting, kind: ClientRound, exact: bool) -> list[Draws]:
-    """Who takes part in a round of this kind, for each state of participants with a memory, or once."""
+    """Return the draws of the participants in a round of this kind: one for each state of participants with a memory,
+    or one."""
     process, clients = setting.participation, setting.federation.clients
     match kind.selection:
         case None:
@@ -264,7 +273,8 @@ def rounds_of_kind(
     layout: Layout | OwnLayout | None = None,
     forms: Forms | None = None,
 ) -> list[LinearRound]:
-    """What a round of this kind does to the state, for each state of participants with a memory, or once.
+    """Return a round of this kind as linear maps of the state: one for each state of participants with a memory, or
+    one.
 
     Args:
         layout, forms: of what the state is, by default of the whole one; by coordinates, the layout is that of one.
@@ -280,9 +290,12 @@ def rounds_of_kind(
 
 
 def drawn(setting: Setting, kind: Kind, exact: bool, as_known: bool = False) -> list[Draws] | list[Law]:
-    """Who takes part in a round of this kind, for each state of participants with a memory, or once; in rounds of the
-    server's own it does not matter, and for a step of one's own the cohorts are told apart. Where Fractions are asked
-    for and the process knows floats only, they are refused, or given ``as_known``."""
+    """Return the law of the participants in a round of this kind: one for each state of participants with a memory, or
+    one.
+
+    In rounds of the server's own the participants do not matter. For a step of one's own the cohorts are told apart. If
+    Fractions are asked for and the process knows floats only, they are refused, or floats are given if ``as_known``.
+    """
     if as_known:
         try:
             return drawn(setting, kind, exact)
@@ -316,7 +329,7 @@ def rounds_with(
     layout: Any,
     forms: Forms | None = None,
 ) -> list[LinearRound]:
-    """The rounds of this kind for each of these draws."""
+    """Return the rounds of this kind for each of these draws."""
     if isinstance(kind, OwnRound):
         has_common_noise(fed)  # refuses what is not followed
         found = [linear_round(kind, fed, law, layout, _trainings, exact) for law in draws]
@@ -335,7 +348,7 @@ def rounds_with(
 
 
 def kind_of_round(setting: Setting, kind: Kind, exact: bool = False) -> LinearRound:
-    """What a round of this kind does to the state, whatever happened before.
+    """Return a round of this kind as one linear map of the state, independent of what happened before.
 
     Raises:
         ValueError: as ``rounds_of_kind``, or participants with a memory.
@@ -348,8 +361,11 @@ def kind_of_round(setting: Setting, kind: Kind, exact: bool = False) -> LinearRo
 def observable_weights(
     fed: Quadratic, exact: bool = False, layout: Layout | OwnLayout | None = None
 ) -> dict[str, np.ndarray]:
-    """Row vectors w with w . vec(Z) = E|x - x*|^2 and = E|grad F(x)|^2, each (size^2,), for participants without a
-    memory; by default for an algorithm that remembers nothing, of size D + 1."""
+    """Return row vectors w with w . vec(Z) = E|x - x*|^2 and = E|grad F(x)|^2, each (size^2,).
+
+    They are for participants without a memory, and by default for an algorithm that remembers nothing, of size D +
+    1.
+    """
     layout, forms = layout or Layout(fed.dimension), squares(fed.exact_hessian if exact else fed.mean_hessian)
     weights = {}
     for name in ("squared_distance", "squared_gradient"):
@@ -360,7 +376,7 @@ def observable_weights(
 
 
 def initial_state(setting: Setting, exact: bool = False) -> np.ndarray:
-    """z_0 = (x_0 - x*, 0, ..., 0, 1), (size,)."""
+    """Return z_0 = (x_0 - x*, 0, ..., 0, 1), (size,)."""
     layout = layout_of(setting)
     state = np.full(layout.size, Fraction(0), dtype=object)
     for part in layout.of_start:
@@ -370,6 +386,8 @@ def initial_state(setting: Setting, exact: bool = False) -> np.ndarray:
 
 
 def spread_over_participation(setting: Setting, state: np.ndarray) -> np.ndarray:
-    """The recursion's start from that of the algorithm: the same in every state of participants with a memory, times
-    its probability."""
+    """Spread the algorithm's start over the states of participants with a memory, each times its probability.
+
+    It is the same in every state of participants with a memory, times its probability.
+    """
     return chain_of(setting.participation, setting.federation.clients).spread(state)

@@ -1,5 +1,5 @@
-"""What a setting says of its participants, its start, one round and a run: evaluators for quadratic federations, and
-for the start of any convex one."""
+"""Evaluators of participants, start, one round and a run: for quadratic federations; the start also for any convex
+one."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def _of_run(functional: Functional, question: Question) -> Any:
 
 
 _FEW = 64
-"""Of so many horizons, errors are kept with a setting, which several claims and readings may be asked about."""
+"""The most horizons whose errors are kept with a setting, since several claims and readings may ask for them."""
 
 
 def _errors(question: Question) -> ExactErrors | ValueError:

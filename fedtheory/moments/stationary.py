@@ -1,17 +1,17 @@
-"""Where a run settles: the stationary moments of an algorithm on a quadratic federation, and its best mixture.
+"""Stationary moments of an algorithm on a quadratic federation, where a run settles, and its best mixture of rounds.
 
-Let s be the state without its last 1 (the model's error x - x* and what is remembered, see ``linear_rounds``), and let
-a round be s' = s + P s + c + noise with random P and c. If the rounds are independent, and what they do to squares
-contracts, then the law of s tends to one with the mean m and the covariance C that solve
+Let s be the state without its last 1 (the model's error x - x* and what is remembered, see ``linear_rounds``). Let a
+round be s' = s + P s + c + noise with random P and c. If the rounds are independent, and what they do to squares
+contracts, then the law of s tends to a limit. Its mean m and its covariance C solve
 
     -E[P] m = E[c],
     C - E[(I + P) C (I + P)^T] = E[(P m + c)(P m + c)^T] + E[noise noise^T].
 
-Participants with a memory have a chain of states t with the stationary law pi_t (see ``joint_law``); then the unknowns
+Participants with a memory have a chain of states t with the stationary law pi_t (see ``joint_law``). Then the unknowns
 are those of each state, m_t = E[s 1(t)] and C_t = E[(s - m)(s - m)^T 1(t)], and m and C are their sums. All systems are
 set up from P, not from I + P: where steps are small, the difference would lose its digits.
 
-The mean is where the algorithm is on average in the end, its biased optimum x* + m: it is x* only where local training
+The mean is where the algorithm is on average in the end, its biased optimum x* + m. It is x* only where local training
 and the participants' weights leave no bias.
 """
 
@@ -36,19 +36,19 @@ if TYPE_CHECKING:
     from ..setting import Setting
 
 ROUNDING = 1e-13
-"""Relative to the largest one: eigenvalues of small matrices are known to some 1e-15."""
+"""Relative error of eigenvalues of small matrices, some 1e-15 of the largest one."""
 
 SCANNED = np.linspace(0, 1, 41)
 """The shares of a scan, ascending."""
 
 
 class NotContracting(ValueError):
-    """There is no stationary law: squares do not contract."""
+    """Error of a setting without a stationary law, since squares do not contract."""
 
 
 @dataclass(frozen=True)
 class FixedPoint:
-    """Where the expected model settles, in floats or in Fractions.
+    """The limit of the expected model, in floats or in Fractions.
 
     Attributes:
         point: (D,), lim E x_r, the biased optimum.
@@ -85,7 +85,7 @@ class Stationary:
 
 
 def fixed_point(setting: Setting, exact: bool = False) -> FixedPoint:
-    """The limit of E x_r from any start, in Fractions if ``exact``. It may exist where squares diverge.
+    """Compute the limit of E x_r from any start, in Fractions if ``exact``. It may exist where squares diverge.
 
     Raises:
         ValueError: as ``stationary``, with means in the place of squares.
@@ -105,7 +105,7 @@ def fixed_point(setting: Setting, exact: bool = False) -> FixedPoint:
 
 
 def stationary(setting: Setting, exact: bool = False) -> Stationary:
-    """The moments to which the run of ``setting`` tends from any start, in Fractions if ``exact``.
+    """Compute the moments to which the run of ``setting`` tends from any start, in Fractions if ``exact``.
 
     Raises:
         ValueError: the federation is not quadratic; moments do not close under the algorithm; the kinds of round
@@ -135,7 +135,7 @@ def stationary(setting: Setting, exact: bool = False) -> Stationary:
 
 @dataclass(frozen=True)
 class _Mixture:
-    """The same mixture of kinds of round for ever.
+    """Mixture of kinds of round, the same for ever.
 
     Attributes:
         kinds: for each kind of round its probability, and the rounds in each of the chain's states.
@@ -167,7 +167,7 @@ class _Mixture:
 
     @property
     def size(self) -> int:
-        """How many numbers s has."""
+        """The number of entries of s."""
         return self.layout.size - 1
 
     @property
@@ -224,8 +224,10 @@ class _Mixture:
 
 
 def _spectral_radius(contraction: np.ndarray, what: str) -> float:
-    """That of I - contraction. Of squares it maps positive semidefinite matrices to such ones, so its spectral radius
-    is one of its eigenvalues, the largest real one; of means any eigenvalue may be the largest.
+    """Compute the spectral radius of I - contraction.
+
+    Of squares it maps positive semidefinite matrices to such ones, so its spectral radius is one of its eigenvalues,
+    the largest real one. Of means any eigenvalue may be the largest.
 
     Raises:
         NotContracting: it is not below 1.
@@ -258,8 +260,9 @@ class BestProbability:
 
 
 def best_probability(setting: Setting, rounds: float) -> BestProbability:
-    """argmin over q in [0, 1] of the exact E|x_R - x*|^2, q the probability of the algorithm's first kind of round
-    (``safari``: client rounds; ``fast``: snapshots), all else as in ``setting``.
+    """Find the probability q of the first kind of round that makes the exact E|x_R - x*|^2 least, over q in [0, 1].
+
+    The first kind is client rounds in ``safari``, snapshots in ``fast``. All else is as in ``setting``.
 
     A scan of ``SCANNED``, then a bounded minimisation between the neighbours of its best share. The error of a
     diverging mixture is infinite. Of equal errors the smallest share is taken.

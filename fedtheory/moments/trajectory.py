@@ -12,6 +12,7 @@ import numpy as np
 from ..algorithms import Fast
 from ..participation import Fixed, Phases
 from ..quantities import LEAST_QUANTITIES, RUN_QUANTITIES
+from ..rationals import checked_count
 from .linear_rounds import mean_map
 from .round_maps import initial_state, local_maps, quadratic
 from .timeline import advance, timeline
@@ -24,14 +25,14 @@ PEAK_STAGES = 60
 
 
 def fast_of(setting: Setting) -> Fast:
-    """The setting's algorithm; ``ValueError`` unless it is ``fast``."""
+    """Return the setting's algorithm; raise ``ValueError`` unless it is ``fast``."""
     if not isinstance(setting.algorithm, Fast):
         raise ValueError(f"algorithm = {setting.algorithm}: run quantities are known for Fast only")
     return setting.algorithm
 
 
 def trajectory(setting: Setting, rounds: int) -> np.ndarray:
-    """x_r - x* for r = 0..rounds of a deterministic setting, (rounds + 1, D).
+    """Return x_r - x* for r = 0..rounds of a deterministic setting, (rounds + 1, D).
 
     Raises:
         ValueError: the setting is random.
@@ -51,19 +52,17 @@ def _states(setting: Setting, rounds: np.ndarray) -> np.ndarray:
 
 
 def peaks(setting: Setting, rounds: int, shifted: bool = False) -> dict[str, float]:
-    """The run quantities over the rounds 0..rounds-1 of a deterministic run; 0 where no round is of the kind.
+    """Compute the run quantities over the rounds 0..rounds-1 of a deterministic run; 0 where no round is of the kind.
 
     ``shifted`` reads the sums of local gradients as k = 1..K instead of k = 0..K-1: one local step later.
     """
-    if rounds < 1:
-        raise ValueError(f"rounds = {rounds}: allowed is an integer >= 1")
+    checked_count("rounds", rounds)
     return {name: float(v[-1]) for name, v in _running_peaks(setting, np.arange(rounds), shifted).items()}
 
 
 def least(setting: Setting, rounds: int) -> dict[str, float]:
-    """The least values over the rounds 0..rounds-1 of a deterministic run, as ``peaks``."""
-    if rounds < 1:
-        raise ValueError(f"rounds = {rounds}: allowed is an integer >= 1")
+    """Compute the least values over the rounds 0..rounds-1 of a deterministic run, as ``peaks`` does the largest."""
+    checked_count("rounds", rounds)
     every = np.arange(rounds)
     vectors, snapshot = _pseudogradients(setting, every, False), _are_snapshots(setting, every)
     found = {}
@@ -74,8 +73,10 @@ def least(setting: Setting, rounds: int) -> dict[str, float]:
 
 
 def peaks_at(setting: Setting, horizons: np.ndarray, shifted: bool = False) -> dict[str, np.ndarray]:
-    """The run quantities over the first R rounds, for each R of ``horizons``: maxima over a sample of the rounds
-    (every one up to 64, then ever fewer), from below. For searching; a proof follows every round."""
+    """Compute the run quantities over the first R rounds from below, for each R of ``horizons``, for searching.
+
+    They are maxima over a sample of the rounds (every one up to 64, then ever fewer). A proof follows every round.
+    """
     stages = np.unique(np.geomspace(1, horizons.max(), 120).astype(np.int64))
     period = fast_of(setting).snapshot_period or 1
     sample = np.unique(np.concatenate([np.arange(64), *(stages + shift for shift in range(min(period, 12)))]))
@@ -87,8 +88,10 @@ def peaks_at(setting: Setting, horizons: np.ndarray, shifted: bool = False) -> d
 def ranges_of_run(
     setting: Setting, horizons: np.ndarray, names: AbstractSet[str], shifted: bool = False
 ) -> Mapping[str, tuple[Any, Any]] | None:
-    """What the run quantities of these ``names`` lie between, where one is among them; ``None`` where one is not known:
-    maxima over random runs as in ``peak_ranges``, least values over those alone that are deterministic."""
+    """Return intervals that contain the run quantities of these ``names``, or ``None`` where one is not known.
+
+    Maxima over random runs are enclosed as in ``peak_ranges``. Least values are known for deterministic runs only.
+    """
     alike, least = setting.deterministic, names & {*LEAST_QUANTITIES}
     known: list[Mapping[str, tuple[Any, Any]] | None]
     known = [running_peak_ranges(setting, horizons, shifted) if alike else peak_ranges(setting, shifted)]
@@ -102,12 +105,13 @@ def ranges_of_run(
 def running_peak_ranges(
     setting: Setting, horizons: np.ndarray, shifted: bool = False
 ) -> dict[str, tuple[np.ndarray, np.ndarray]] | None:
-    """What each run quantity of a deterministic run lies between, for each R of ``horizons``: equal numbers on a line.
-    ``None`` outside the case covered: diagonal Hessians with eta H <= I, participants that never change.
+    """Enclose each run quantity of a deterministic run, for each R of ``horizons``; on a line, both ends are equal.
+
+    Returns ``None`` outside the case covered: diagonal Hessians with eta H <= I, participants that never change.
 
     With C the map of one snapshot period, the state at a place s of the period goes through its values C^j y_s + ...
-    towards a limit, each coordinate on its own and in one direction, since 0 <= C <= I. So does a sum of local
-    gradients, and between two periods j of a sample each coordinate's square is at most the larger one of theirs.
+    towards a limit. Each coordinate does so on its own and in one direction, since 0 <= C <= I. So does a sum of local
+    gradients. Hence between two periods j of a sample each coordinate's square is at most the larger one of theirs.
     """
     rounds = _sampled(setting, horizons)
     if rounds is None:
@@ -124,9 +128,11 @@ def running_peak_ranges(
 def running_least_ranges(
     setting: Setting, horizons: np.ndarray, shifted: bool = False
 ) -> dict[str, tuple[np.ndarray, np.ndarray]] | None:
-    """What the least values over the rounds of either kind lie between, as ``running_peak_ranges``; 0 where no round is
-    of the kind. Between two periods of a sample a coordinate's square is at least the smaller one of theirs, or 0 where
-    the coordinate changes its sign."""
+    """Enclose the least values over the rounds of either kind, as ``running_peak_ranges`` does for the largest.
+
+    They are 0 where no round is of the kind. Between two periods of a sample a coordinate's square is at least the
+    smaller one of theirs, or 0 where the coordinate changes its sign.
+    """
     rounds = _sampled(setting, horizons)
     if rounds is None:
         return None
@@ -160,12 +166,14 @@ def _sampled(setting: Setting, horizons: np.ndarray) -> np.ndarray | None:
 
 
 def peak_ranges(setting: Setting, shifted: bool = False) -> dict[str, tuple[float, float]] | None:
-    """What the run quantities lie between in every run of two rounds or more, where uniform cohorts are random;
-    ``None`` outside the case covered: one dimension, one curvature h, no noise, periodic snapshots, a fixed set.
+    """Enclose the run quantities in every run of two rounds or more, where uniform cohorts are random.
 
-    A round moves x a share a = 1 - (1 - eta h)^K of the way to its cohort's mean minimiser, so x stays in the hull of
-    its start and of the means that a cohort can have, and the sum of its local gradients is (a / eta) (x - mean). Round
-    0 is a snapshot at x_0, round 1 arbitrary at a share a of the way to some uniform cohort's mean.
+    Returns ``None`` outside the case covered: one dimension, one curvature h, no noise, periodic snapshots, a fixed
+    set.
+
+    A round moves x a share a = 1 - (1 - eta h)^K of the way to its cohort's mean minimiser. So x stays in the hull of
+    its start and of the means that a cohort can have. The sum of a round's local gradients is (a / eta) (x - mean).
+    Round 0 is a snapshot at x_0, round 1 arbitrary at a share a of the way to some uniform cohort's mean.
     """
     fed, algorithm, process = quadratic(setting), fast_of(setting), setting.participation
     if not isinstance(process, Fixed) or algorithm.replacement or (algorithm.snapshot_period or 1) < 2:
@@ -203,7 +211,7 @@ def _running_peaks(setting: Setting, rounds: np.ndarray, shifted: bool) -> dict[
 
 
 def _are_snapshots(setting: Setting, rounds: np.ndarray) -> np.ndarray:
-    """Which of the rounds of a deterministic run are snapshots, in the shape of ``rounds``."""
+    """Return the mask of the rounds of a deterministic run that are snapshots, in the shape of ``rounds``."""
     algorithm = fast_of(setting)
     if algorithm.periodic:
         return rounds % (algorithm.snapshot_period or 1) == 0

@@ -44,7 +44,7 @@ COUNT, SHARE, PRESENT = FAMILIES = ("count", "share", "present")
 
 
 class FloatsOnly(ValueError):
-    """Fractions are asked for, and a process knows its probabilities in floats only."""
+    """Error of a process that knows its probabilities in floats only, where Fractions are asked for."""
 
 
 class Draws(ABC):
@@ -52,23 +52,23 @@ class Draws(ABC):
 
     @abstractmethod
     def first(self, family: str) -> np.ndarray:
-        """E[u_i], (clients,)."""
+        """Return E[u_i], (clients,)."""
 
     @abstractmethod
     def second(self, one: str, other: str) -> np.ndarray:
-        """E[u_i v_j], (clients, clients), u of the family ``one`` and v of the family ``other``."""
+        """Return E[u_i v_j], (clients, clients), with u of the family ``one`` and v of the family ``other``."""
 
     def somebody(self) -> object:
-        """The probability that anybody takes part."""
+        """Return the probability that anybody takes part."""
         return 1
 
 
 class AtMostOnce(Draws):
-    """Nobody is drawn twice; a subclass gives the J_k."""
+    """Draws in which nobody is drawn twice; a subclass gives the J_k."""
 
     @abstractmethod
     def joint(self, power: int) -> np.ndarray:
-        """J_k with k = ``power``, (clients, clients)."""
+        """Return J_k with k = ``power``, (clients, clients)."""
 
     def first(self, family: str) -> np.ndarray:
         return np.diagonal(self.joint(int(family == SHARE)))
@@ -79,7 +79,7 @@ class AtMostOnce(Draws):
 
 @dataclass(frozen=True)
 class OneSize(AtMostOnce):
-    """As many participants in every round: J_k = J_0 / cohort^k."""
+    """Cohorts of the same size in every round: J_k = J_0 / cohort^k."""
 
     pairs: np.ndarray
     cohort: int
@@ -185,7 +185,7 @@ class WithReplacement(Draws):
 
 @dataclass(frozen=True)
 class Embedded(Draws):
-    """``inner``'s clients are those ``present`` of more clients; the others are never drawn."""
+    """Draws of ``inner``, whose clients are the ``present`` ones of more clients; the others are never drawn."""
 
     inner: Draws
     present: Sequence[int]
@@ -208,7 +208,7 @@ class Embedded(Draws):
 
 
 def draws_of_set(members: Sequence[int], clients: int) -> Draws:
-    """``members`` take part, for certain; there may be none. Fractions.
+    """Return the draws in which ``members`` take part for certain, in Fractions; there may be none.
 
     >>> draws_of_set([0, 2], 3).first("share").tolist()
     [Fraction(1, 2), Fraction(0, 1), Fraction(1, 2)]
@@ -218,7 +218,7 @@ def draws_of_set(members: Sequence[int], clients: int) -> Draws:
 
 
 def draws_of(process: Participation, clients: int, exact: bool = False) -> Draws:
-    """The moments of a round of ``process``, the same in every round; in Fractions if ``exact``.
+    """Compute the moments of a round of ``process``, the same in every round; in Fractions if ``exact``.
 
     Raises:
         ValueError: the rounds' moments are not the same or not independent of the past; Fractions are asked for and
@@ -239,7 +239,7 @@ def draws_of(process: Participation, clients: int, exact: bool = False) -> Draws
 
 @lru_cache(maxsize=1024)
 def _plain_draws(process: Uniform | Fixed, clients: int, exact: bool) -> Draws:
-    """Those that nearly every setting asks for, kept."""
+    """Return the draws that nearly every setting asks for; they are kept."""
     found = _draws_by_law(process, clients, exact)
     if isinstance(found, OneSize):
         found.pairs.flags.writeable = False
@@ -274,8 +274,11 @@ def _draws_by_law(process: Participation, clients: int, exact: bool) -> Draws:
 
 
 def answering(selection: NaiveSelection, process: Participation, clients: int, exact: bool = False) -> Draws:
-    """The moments of who takes part where the server takes r_j = min(p_j k, a_j) of the a_j clients of group j that
-    ``process`` makes available: uniformly chosen within a group, independently between groups.
+    """Return the moments of the participants where the server takes r_j = min(p_j k, a_j) of the a_j clients of group
+    j.
+
+    ``process`` makes the a_j clients available. The server chooses uniformly within a group, independently between
+    groups.
 
     Raises:
         ValueError: the budget k changes; the process is not one under which the available clients of each group are
@@ -343,7 +346,7 @@ class Changes(NamedTuple):
     cyclic: bool
 
     def place(self, round: int) -> int:
-        """Which process brings the participants of a round."""
+        """Return the index of the process that brings the participants of a round."""
         left = round % sum(self.lengths) if self.cyclic else round
         for place, length in enumerate(self.lengths[:-1]):
             if left < length:
@@ -353,7 +356,7 @@ class Changes(NamedTuple):
 
 
 def phases_of(process: Participation) -> Changes | None:
-    """The phases of a process whose rounds differ in law; ``None`` where they do not.
+    """Return the phases of a process whose rounds differ in law; ``None`` where they do not.
 
     A record that ends has a last phase without end; that it ends is for the caller to see.
     """

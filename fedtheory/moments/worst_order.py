@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Members = tuple[int, ...]
 
 DIRECTIONS = 24
-"""In which states of a beam are extreme; and as many at random, in more than two dimensions."""
+"""Directions in which a beam keeps the extreme states. In more than two dimensions, as many random ones are added."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Order:
     value: float
 
     def process(self) -> Phases:
-        """These rounds, and the last set for ever.
+        """Return the participation process of these rounds, with the last set for ever.
 
         >>> Order(((0,), (0,), (1,)), 2, 1.0).process()
         Phases(sets=((0,), (1,)), lengths=(4, 2), cyclic=False)
@@ -56,8 +56,10 @@ class Order:
         return Phases([members for members, _ in runs], [length for _, length in runs])
 
     def cycle(self, most: int = 8) -> Phases | None:
-        """The shortest pattern of at most so many stages that the last ``3 * most`` of them repeat, so that the last
-        stage is the pattern's last; ``None`` where they repeat none or stay with one set."""
+        """Return the shortest pattern of at most so many stages that the last ``3 * most`` of them repeat.
+
+        The last stage is then the pattern's last. Returns ``None`` where they repeat none or stay with one set.
+        """
         tail = self.sets[-3 * most :]
         for period in range(2, most + 1):
             if len(tail) == 3 * most and all(tail[i] == tail[i - period] for i in range(period, len(tail))):
@@ -71,7 +73,8 @@ class Order:
 def worst_orders(
     setting: Setting, sets: Sequence[Members], stages: int, stay: int, form: np.ndarray, summed: bool = False
 ) -> list[Order]:
-    """Orders of so many stages that make the form of the last mean large, or its sum over stages; the largest first.
+    """Find orders of so many stages that make the form of the last mean large, or its sum over stages; the largest
+    first.
 
     Args:
         sets: who may take part in arbitrary rounds, all of one size.

@@ -23,8 +23,8 @@ FEDAU_MEANS = {
 """The channels' means by which FedAU's authors normalise."""
 
 
-def augmentation_keys(seed: int, replica: Tensor, client: Tensor, round: int, step: Tensor | int) -> Tensor:
-    """The keys of one step's augmentation, int64, in the common shape of the coordinates.
+def augmentation_keys(seed: int, replica: Tensor, client: Tensor, round: int | Tensor, step: Tensor | int) -> Tensor:
+    """Return the keys of one step's augmentation, int64, in the common shape of the coordinates.
 
     >>> import torch
     >>> augmentation_keys(0, torch.arange(3), torch.arange(3), round=5, step=0).shape
@@ -34,25 +34,32 @@ def augmentation_keys(seed: int, replica: Tensor, client: Tensor, round: int, st
 
 
 class Change:
-    """One kind of change. A subclass says with ``draws`` how many uniform numbers an image takes, and with ``apply``
-    what becomes of images (N, channels, height, width) for draws (N, draws) in (0, 1)."""
+    """Base of the changes of images.
+
+    A subclass says with ``draws`` how many uniform numbers an image takes. Its ``apply`` changes images (N, channels,
+    height, width) by draws (N, draws) in (0, 1).
+    """
 
     draws: int
 
     def apply(self, images: Tensor, draws: Tensor) -> Tensor:
+        """Change the images (N, channels, height, width) by the numbers ``draws`` (N, draws), uniform in (0, 1)."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class Crop(Change):
-    """The image is framed with ``padding`` pixels of colour ``fill`` (one number, or one a channel), of which a part of
-    its old size is cut out anywhere."""
+    """Random crop: a part of the old size is cut out anywhere of the image framed with ``padding`` pixels.
+
+    The frame has the colour ``fill``, one number, or one a channel.
+    """
 
     padding: int = 4
     fill: float | Sequence[float] = 0.0
     draws = 2
 
     def apply(self, images: Tensor, draws: Tensor) -> Tensor:
+        """Cut a window out of each padded image."""
         height, width = images.shape[-2:]
         pad, fill = self.padding, torch.as_tensor(self.fill, dtype=images.dtype, device=images.device).view(1, -1, 1, 1)
         framed = torch.nn.functional.pad(images - fill, (pad, pad, pad, pad)) + fill
@@ -66,25 +73,29 @@ class Crop(Change):
 
 @dataclass(frozen=True)
 class Flip(Change):
-    """Left and right are swapped, with ``probability``."""
+    """Random flip: left and right are swapped, with ``probability``."""
 
     probability: float = 0.5
     draws = 1
 
     def apply(self, images: Tensor, draws: Tensor) -> Tensor:
+        """Mirror some of the images."""
         return torch.where(_column(draws < self.probability), images.flip(-1), images)
 
 
 @dataclass(frozen=True)
 class Sharpness(Change):
-    """With ``probability``, factor * image + (1 - factor) * blurred, cut to [0, 1]; the blur weighs a pixel by 5/13 and
-    its eight neighbours by 1/13, and leaves the border as it is."""
+    """Random sharpening: with ``probability``, factor * image + (1 - factor) * blurred, cut to [0, 1].
+
+    The blur weighs a pixel by 5/13 and its eight neighbours by 1/13, and leaves the border as it is.
+    """
 
     factor: float = 2.0
     probability: float = 0.5
     draws = 1
 
     def apply(self, images: Tensor, draws: Tensor) -> Tensor:
+        """Sharpen some of the images."""
         inner = sum(
             images[..., 1 + i : images.shape[-2] - 1 + i, 1 + j : images.shape[-1] - 1 + j] * (5 if i == j == 0 else 1)
             for i in (-1, 0, 1)
@@ -98,14 +109,17 @@ class Sharpness(Change):
 
 @dataclass(frozen=True)
 class Jitter(Change):
-    """Brightness is multiplied by a number uniform in 1 +- ``brightness``, cut to [0, 1], then the hue is turned by a
-    part of the circle uniform in +- ``hue``."""
+    """Random colours: brightness is multiplied by a number uniform in 1 +- ``brightness``, cut to [0, 1].
+
+    Then the hue is turned by a part of the circle uniform in +- ``hue``.
+    """
 
     brightness: float = 0.05
     hue: float = 0.05
     draws = 2
 
     def apply(self, images: Tensor, draws: Tensor) -> Tensor:
+        """Change brightness and hue."""
         change = (2 * draws - 1).to(images.dtype)
         bright = (images * _column(1 + self.brightness * change[:, :1])).clamp(0, 1)
         return turned(bright, self.hue * change[:, 1])
@@ -113,13 +127,14 @@ class Jitter(Change):
 
 @dataclass(frozen=True)
 class Posterize(Change):
-    """With ``probability``, only the first ``bits`` of the eight of a grey value are kept."""
+    """Random coarsening: with ``probability``, only the first ``bits`` of the eight of a grey value are kept."""
 
     bits: int = 2
     probability: float = 0.5
     draws = 1
 
     def apply(self, images: Tensor, draws: Tensor) -> Tensor:
+        """Coarsen the grey values of some of the images."""
         step = 2 ** (8 - self.bits)
         coarse = (_levels(images) // step * step).to(images.dtype) / 255
         return torch.where(_column(draws < self.probability), coarse, images)
@@ -127,14 +142,18 @@ class Posterize(Change):
 
 @dataclass(frozen=True)
 class Equalize(Change):
-    """With ``probability``, every channel's grey values are mapped so that their histogram becomes flat, by the rule of
-    the Python Imaging Library: value v becomes (step // 2 + how many pixels are below v) // step, with step the 255th
-    part of all pixels but those of the largest value; nothing changes where that is 0."""
+    """Random equalisation: with ``probability``, every channel's grey values are mapped so that their histogram becomes
+    flat.
+
+    The rule is that of the Python Imaging Library: value v becomes (step // 2 + how many pixels are below v) // step.
+    Here step is the 255th part of all pixels but those of the largest value; nothing changes where it is 0.
+    """
 
     probability: float = 0.5
     draws = 1
 
     def apply(self, images: Tensor, draws: Tensor) -> Tensor:
+        """Equalise some of the images."""
         levels = _levels(images).flatten(2)
         counts = torch.zeros(*levels.shape[:2], 256, dtype=torch.int64, device=images.device)
         counts.scatter_add_(2, levels, torch.ones_like(levels))
@@ -149,8 +168,9 @@ class Equalize(Change):
 
 @dataclass(frozen=True)
 class Augmentation:
-    """Changes one after the other, each image's drawn on its own, or with ``per="batch"`` one draw for all images of a
-    batch (what transforms of a whole batch at once do).
+    """Changes that are applied one after the other, each image's drawn on its own.
+
+    With ``per="batch"`` there is one draw for all images of a batch, as transforms of a whole batch at once have it.
 
     >>> images = torch.rand(2, 3, 1, 8, 8)
     >>> Augmentation((Crop(2), Flip()))(images, augmentation_keys(0, torch.arange(2), torch.arange(2), 0, 0)).shape
@@ -204,7 +224,7 @@ def fedau(dataset: str, per: str = "image", fill: float | Sequence[float] | None
 
 
 def turned(images: Tensor, shift: Tensor) -> Tensor:
-    """Images (N, 3, height, width) with their hue turned by ``shift`` (N,) parts of the circle."""
+    """Turn the hue of images (N, 3, height, width) by ``shift`` (N,) parts of the circle."""
     red, green, blue = images.unbind(1)
     value, least = images.amax(1), images.amin(1)
     chroma = value - least

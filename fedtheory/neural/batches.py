@@ -59,6 +59,7 @@ class Samples:
         return len(self.labels)
 
     def to(self, device: torch.device | str) -> Samples:
+        """Return the samples on another device."""
         return replace(self, features=self.features.to(device), labels=self.labels.to(device))
 
     def of(
@@ -68,8 +69,11 @@ class Samples:
         keys: Tensor | None = None,
         place: Place | None = None,
     ) -> Tensor:
-        """Features (P, B, ...) of the samples with numbers ``index`` (P, B), ready for a network; augmented by the
-        draws of ``keys`` (P,). They may be put into ``place``, which saves fetching fresh memory."""
+        """Return the features (P, B, ...) of the samples with numbers ``index`` (P, B), ready for a network.
+
+        They are augmented by the draws of ``keys`` (P,). They may be put into ``place``, which saves fetching fresh
+        memory.
+        """
         place = Place(None, None) if place is None else place
         chosen = torch.index_select(self.features, 0, index.flatten(), out=place.chosen)
         images = _in_unit(chosen, place.images).view(*index.shape, *self.features.shape[1:])
@@ -80,12 +84,12 @@ class Samples:
         return self._normalised(images, fresh=True)
 
     def between(self, begin: int, end: int) -> Tensor:
-        """Features (end - begin, ...) of samples that lie in a row, ready for a network."""
+        """Return the features (end - begin, ...) of samples that lie in a row, ready for a network."""
         return self._normalised(_in_unit(self.features[begin:end]), fresh=self.features.dtype == torch.uint8)
 
     @cached_property
     def _mean_and_std(self) -> tuple[Tensor, Tensor]:
-        """Of the channels, (channels, 1, 1), on the samples' device."""
+        """Means and deviations of the channels, (channels, 1, 1), on the samples' device."""
         mean, std = (torch.tensor(each, device=self.labels.device).view(-1, 1, 1) for each in (self.mean, self.std))
         return mean, std
 
@@ -106,7 +110,7 @@ def _in_unit(images: Tensor, place: Tensor | None = None) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Visits:
-    """What P pairs train on in one round, for K steps with batches of B samples.
+    """The samples on which P pairs train in one round, for K steps with batches of B samples.
 
     Attributes:
         index: (P, K, B) int64, numbers of samples.
@@ -138,10 +142,11 @@ class Visits:
 
     @property
     def steps(self) -> int:
+        """The number of steps, K."""
         return self.index.shape[1]
 
     def __getitem__(self, chosen: slice) -> Visits:
-        """Those of some of the pairs."""
+        """Return the visits of some of the pairs."""
         weights, dropout, augmented = (
             None if each is None else each[chosen] for each in (self.weights, self.dropout_keys, self.augmentation_keys)
         )
@@ -150,20 +155,29 @@ class Visits:
 
     @cached_property
     def counts(self) -> np.ndarray | None:
-        """``counting``, for which the device is asked where it is not known; None where all samples count alike."""
+        """The mask ``counting``, for which the device is asked where it is not known; None where all samples count
+        alike."""
         return where_positive(self.weights) if self.counting is None else self.counting
 
+    def labels(self, samples: Samples) -> Tensor:
+        """Those of all batches, (P, K, B), looked up once; a step's are in a row in memory."""
+        known: tuple[Samples, Tensor] | None = self.__dict__.get("_labels")
+        if known is None or known[0] is not samples:
+            known = samples, samples.labels[self.index.transpose(0, 1).contiguous()].transpose(0, 1)
+            self.__dict__["_labels"] = known  # beside the fields, which do not change
+        return known[1]
+
     def place(self, samples: Samples) -> Place:
-        """Memory for the features of one step."""
+        """Allocate memory for the features of one step."""
         chosen = samples.features.new_empty(len(self) * self.index.shape[2], *samples.features.shape[1:])
         return Place(chosen, torch.empty_like(chosen, dtype=torch.float32) if chosen.dtype == torch.uint8 else None)
 
     def batches(
         self, samples: Samples, step: int, augmentation: Augmentation | None = None, place: Place | None = None
     ) -> Batches:
-        """Every pair's batch of one step; ``place`` is what ``Samples.of`` takes."""
+        """Return every pair's batch of one step; ``place`` is that of ``Samples.of``."""
         at = [None if each is None else each[:, step] for each in (self.augmentation_keys, self.dropout_keys)]
         weights = None if self.weights is None else self.weights[:, step]
         counting = None if self.counts is None else self.counts[:, step]
-        index = self.index[:, step]
-        return Batches(samples.of(index, augmentation, at[0], place), samples.labels[index], at[1], weights, counting)
+        features = samples.of(self.index[:, step], augmentation, at[0], place)
+        return Batches(features, self.labels(samples)[:, step], at[1], weights, counting)

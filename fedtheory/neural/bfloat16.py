@@ -1,5 +1,7 @@
-"""Plain steps in bfloat16 on a CPU, of networks whose gradients are written out: parameters stay in single precision,
-and have a copy in half precision that moves with them, in one pass."""
+"""Plain steps in bfloat16 on a CPU, of networks whose gradients are written out.
+
+Parameters stay in single precision, and have a copy in half precision that moves with them, in one pass.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ class Copied:
         self._gradient = torch.empty_like(self._halves)
 
     def move(self, slopes: list[Tensor], size: float) -> None:
-        """x - size * slopes, the gradient by each trained parameter in half precision, and its copy."""
+        """Move x by -size * slopes, the gradient by each trained parameter in half precision, and its copy."""
         from ..loops import bfloat16_steps as loops
 
         torch.cat([each.flatten() for each in slopes], out=self._gradient)

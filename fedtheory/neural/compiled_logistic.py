@@ -17,7 +17,10 @@ from .flat import FlatModel
 from .grouped import logistic
 
 MULTIPLICATIONS_A_THREAD, PAIRS_A_THREAD = 2**24, 1
-"""A thread is not woken for less: of evaluation, a third of a millisecond, since it may have to wait for its core."""
+"""The least work for which a thread is woken.
+
+The bound for evaluation is a third of a millisecond, since a thread may have to wait for its core.
+"""
 
 
 def covers(
@@ -33,8 +36,9 @@ def covers(
 def train(
     model: FlatModel, start: Tensor, samples: Samples, index: Tensor, sizes: list[float]
 ) -> tuple[Tensor, Tensor]:
-    """Models (P, D) after a step of each of the sizes (K,) from start (P, D), on the mean loss of the samples ``index``
-    (P, K, B) each; and these losses before the steps, (P, K).
+    """Make a step of each of the sizes (K,) from start (P, D), on the mean loss of the samples ``index`` (P, K, B).
+
+    Returns the models (P, D), and the losses before the steps, (P, K).
 
     Raises:
         ValueError: a number that is no sample's, or a label that the model has no score for.
@@ -54,7 +58,8 @@ def train(
 
 
 def per_sample(model: FlatModel, x: Tensor, samples: Samples) -> tuple[Tensor, Tensor]:
-    """Each sample's loss, (replicas, N) float64, and whether its label has the largest score, (replicas, N) bool."""
+    """Compute each sample's loss, (replicas, N) float64, and whether its label has the largest score, (replicas, N)
+    bool."""
     from ..loops import logistic_regression as loops
 
     classes, labels = _classes(model), samples.labels.numpy()
@@ -79,8 +84,10 @@ def per_sample(model: FlatModel, x: Tensor, samples: Samples) -> tuple[Tensor, T
 
 
 def folded(samples: Samples, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
-    """W (..., classes, p) and b (..., classes) of the same scores on features as they are kept:
-    W ((u / 255 - mean) / std) + b for bytes u."""
+    """Return W (..., classes, p) and b (..., classes) that give the same scores on features as they are kept.
+
+    For bytes u the scores are W ((u / 255 - mean) / std) + b.
+    """
     scale = 255.0 if samples.features.dtype == torch.uint8 else 1.0
     if scale == 1.0 and not samples.std:
         return weight, bias
@@ -94,7 +101,7 @@ def folded(samples: Samples, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tens
 
 
 def _place(model: FlatModel) -> tuple[int, int]:
-    """Where weight and bias begin in a flat model."""
+    """Return where weight and bias begin in a flat model."""
     prefix, begins, at = logistic(model), {}, 0
     for name, shape in model.shapes.items():
         begins[name] = at
@@ -107,7 +114,7 @@ def _classes(model: FlatModel) -> int:
 
 
 def _as_arrays(samples: Samples) -> tuple[np.ndarray, np.ndarray, tuple[np.float32, np.ndarray, np.ndarray]]:
-    """What ``loops.logistic_regression.train`` takes of the features: (features, numbers, scaling)."""
+    """Return the arguments of ``loops.logistic_regression.train`` for the features: (features, numbers, scaling)."""
     from ..loops.logistic_regression import LANES
 
     features = samples.features.flatten(1).numpy()

@@ -10,8 +10,8 @@ from ..randomness import Axis, refined, sixteenths, words
 _LEVELS = 2**16
 
 
-def dropout_keys(seed: int, replica: Tensor, client: Tensor, round: int, step: Tensor | int) -> Tensor:
-    """The keys of the masks of one step, int64, in the common shape of the coordinates.
+def dropout_keys(seed: int, replica: Tensor, client: Tensor, round: int | Tensor, step: Tensor | int) -> Tensor:
+    """Return the keys of the masks of one step, int64, in the common shape of the coordinates.
 
     >>> dropout_keys(0, torch.arange(3), torch.arange(3), round=5, step=0).shape
     torch.Size([3])
@@ -20,7 +20,7 @@ def dropout_keys(seed: int, replica: Tensor, client: Tensor, round: int, step: T
 
 
 class KeyedDropout(nn.Module):
-    """Multiplies by ``factors``, and by nothing while they are None.
+    """Dropout layer that multiplies by ``factors``, and by nothing while they are None.
 
     Each of its numbers, or with ``whole_channels`` each channel of it, is dropped with ``probability`` (rounded to a
     multiple of 2^-16), and what stays is divided by the probability of staying.
@@ -43,7 +43,7 @@ class KeyedDropout(nn.Module):
         return x if self.factors is None else x * self.factors
 
     def draw(self, keys: Tensor, layer: int, samples: int, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
-        """Factors for every key, (P, samples, *shape): what a sample gets does not depend on how many there are."""
+        """Draw factors for every key, (P, samples, *shape): a sample's do not depend on how many samples there are."""
         if self.whole_channels:
             shape = (shape[0], *(1 for _ in shape[1:]))
         units = 1
@@ -56,7 +56,7 @@ class KeyedDropout(nn.Module):
 
 
 def with_keyed_dropout(module: nn.Module) -> nn.Module:
-    """``module`` with every dropout layer in it replaced, in place.
+    """Replace every dropout layer in ``module``, in place, and return it.
 
     Raises:
         ValueError: for a recurrent layer with dropout inside, whose masks nobody can give.

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from .pooling import as_array, of_four, over_images
 
 CHANNELS = 4
-"""Of images with more, oneDNN's convolutions are faster."""
+"""The most channels of images. With more, oneDNN's convolutions are faster."""
 
 
 def covers(layer: nn.Conv2d, pool: nn.MaxPool2d, x: Tensor, weight: Tensor) -> bool:
@@ -28,9 +28,12 @@ def covers(layer: nn.Conv2d, pool: nn.MaxPool2d, x: Tensor, weight: Tensor) -> b
 def forwards(
     layer: nn.Conv2d, x: Tensor, weight: Tensor, bias: Tensor | None, kink: bool
 ) -> tuple[Tensor, Callable[[Tensor], dict[str, Tensor]]]:
-    """The pooled convolution of x, with ``kink`` after ReLU, (B, outputs, H', W') with channels last; and what takes
-    the gradient at it to those by the weights and biases, each image's summed by itself, and then over images. In half
-    precision x and weights are rounded to it before, and what comes out; the largest pixel is that before rounding."""
+    """Compute the pooled convolution of x, with ``kink`` after ReLU, (B, outputs, H', W') with channels last.
+
+    Also returns the function from the gradient at the result to those by the weights and biases. Each image's is summed
+    by itself, and then over images. In half precision x and weights are rounded to it before, and the result is
+    rounded; the largest pixel is that before rounding.
+    """
     from ..loops import convolution as loops
 
     rows, columns = (int(each) for each in layer.padding)

@@ -23,7 +23,7 @@ _NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 
 
 def cross_entropy(scores: Tensor, labels: Tensor) -> Tensor:
-    """-log softmax(scores)[label], of each sample, (N,)."""
+    """Compute -log softmax(scores)[label] of each sample, (N,)."""
     return nn.functional.cross_entropy(scores, labels, reduction="none")
 
 
@@ -87,6 +87,7 @@ class FlatModel:
 
     @property
     def has_dropout(self) -> bool:
+        """Whether some layer drops anything."""
         return any(each.dropped for each in self._dropout)
 
     @property
@@ -96,7 +97,8 @@ class FlatModel:
         return any(isinstance(each, _NORMS) for each in self.module.modules())
 
     def initial(self, seed: int) -> Tensor:
-        """Where training starts, (D,) float32 (or the module's own dtype): a function of the seed alone.
+        """Return the model at which training starts, (D,) float32 (or the module's own dtype): a function of the seed
+        alone.
 
         Raises:
             ValueError: if a layer with parameters has no ``reset_parameters``.
@@ -110,7 +112,7 @@ class FlatModel:
         return torch.cat([values[name].detach().flatten() for name in self.shapes])
 
     def unflattened(self, x: Tensor, names: Sequence[str] | None = None) -> dict[str, Tensor]:
-        """The named tensors in x (..., D), as views of it, (..., *shape): all, or those that x holds."""
+        """View x (..., D) as the named tensors, (..., *shape): all, or those that x holds."""
         shapes = self.shapes if names is None else {name: self.shapes[name] for name in names}
         pieces = x.split([prod(shape) for shape in shapes.values()], dim=-1) if shapes else ()
         named = zip(shapes.items(), pieces, strict=True)
@@ -124,14 +126,15 @@ class FlatModel:
         return state | {name: values[names[id(each)]].clone() for name, each in every if names[id(each)] in values}
 
     def scores(self, tensors: dict[str, Tensor], features: Tensor, factors: tuple[Tensor, ...] | None = None) -> Tensor:
-        """Class scores (B, classes) with parameters by name; in training with the dropout layers' ``factors``."""
+        """Compute class scores (B, classes) with parameters by name; in training with the dropout layers'
+        ``factors``."""
         counters = {name: torch.zeros((), dtype=torch.int64) for name in self._counters}
         shared = {name: tensors[first] for name, first in self._aliases.items() if first in tensors}
         with self._dropping(factors):
             return functional_call(self.module, tensors | shared | counters, (features,), tie_weights=False)
 
     def factors(self, keys: Tensor | None, features: Tensor) -> tuple[Tensor, ...]:
-        """What each dropout layer multiplies by, (P, B, ...), for features (P, B, ...); () without dropout."""
+        """Draw the factors of each dropout layer, (P, B, ...), for features (P, B, ...); () without dropout."""
         if not self.has_dropout:
             return ()
         if keys is None:
@@ -152,7 +155,7 @@ class FlatModel:
         keys: Tensor | None = None,
         weights: Tensor | None = None,
     ) -> Tensor:
-        """The loss of each pair's batch: x (P, D), features (P, B, ...), labels (P, B) to (P,).
+        """Compute the loss of each pair's batch: x (P, D), features (P, B, ...), labels (P, B) to (P,).
 
         With ``keys`` (P,) as in training (dropout, the batch's own moments in batch norm), without as in evaluation.
         ``weights`` (P, B) weigh the samples: sum_b w_b l_b / sum_b w_b.
@@ -169,7 +172,8 @@ class FlatModel:
 
     @contextmanager
     def training(self, on: bool = True) -> Iterator[None]:
-        """Within, layers behave as in training: batch norm normalises by the batch's own moments, unless it is kept."""
+        """Put the layers in training mode meanwhile: batch norm normalises by the batch's own moments, unless it is
+        kept."""
         self.module.train(on)
         for layer in self.module.modules():
             if isinstance(layer, _NORMS) and self.buffers == "keep":
@@ -180,7 +184,8 @@ class FlatModel:
             self.module.eval()
 
     def check(self, features: Tensor, labels: Tensor) -> int:
-        """Try the network on a few samples, features (B, ...) and labels (B,); how many classes it tells apart.
+        """Try the network on a few samples, features (B, ...) and labels (B,), and return how many classes it tells
+        apart.
 
         Raises:
             ValueError: features do not fit, scores are not (B, classes), a label has no score, or the module draws
@@ -279,7 +284,7 @@ class FlatModel:
 
 
 def mean_loss(losses: Tensor, weights: Tensor | None) -> Tensor:
-    """sum_b w_b l_b / sum_b w_b over the last axis, the plain mean without weights."""
+    """Compute sum_b w_b l_b / sum_b w_b over the last axis, the plain mean without weights."""
     return losses.mean(-1) if weights is None else (losses * weights).sum(-1) / weights.sum(-1)
 
 

@@ -2,7 +2,7 @@
 
 Three paths compute the same numbers: "loop" takes one pair after the other, "vmap" all pairs at once by ``torch.func``,
 "grouped" all pairs at once by layers written for many sets of weights. Which one is fastest depends on the network, on
-the shapes and on the device, so "auto" times them once and remembers.
+the shapes and on the device: "auto" follows a rule (paths.py), "timed" times them once and remembers.
 """
 
 from __future__ import annotations
@@ -21,19 +21,24 @@ from .flat import FlatModel, mean_loss
 from .grouped import grouped_gradients, refusal
 from .manual_backward import covers, loss_and_slopes
 from .packed import Batches, one_loss, reduced
+from .paths import rule
 
 TRIAL_PAIRS = 8
 TRIALS = 2
 FILLED_TO = 16
-"""Batches that are cut to what is used keep a multiple of so many samples, since a library of convolutions prepares
-itself anew for every size."""
+"""Number of samples of which batches keep a multiple when they are cut to the samples in use.
+
+A library of convolutions prepares itself anew for every size.
+"""
 _FASTEST: dict[tuple[object, ...], str] = {}
+CHOSEN = ("auto", "timed")
+"""In place of a path: by the rule, or by the clock."""
 
 
 def gradients(
     model: FlatModel, x: Tensor, batches: Batches, path: str = "auto", precision: str = "float32"
 ) -> tuple[Tensor, Tensor]:
-    """Losses (P,) and their gradients (P, D) at x (P, D), in training.
+    """Compute losses (P,) and their gradients (P, D) at x (P, D), in training mode.
 
     At the coordinates of running statistics, from ``model.trained`` on, the "gradient" is what the forward pass takes
     off them: x - gradient is their next value, whatever the step size.
@@ -47,19 +52,19 @@ def gradients(
     >>> losses.shape, found.shape
     (torch.Size([4]), torch.Size([4, 8]))
     """
-    if path not in ("auto", *PATHS):
-        raise ValueError(f"path = {path!r}: allowed is one of auto, {', '.join(PATHS)}")
-    if path not in ("auto", "loop") and model.mixes_samples and _filled_up(batches):
+    if path not in (*CHOSEN, *PATHS):
+        raise ValueError(f"path = {path!r}: allowed is one of {', '.join((*CHOSEN, *PATHS))}")
+    if path not in (*CHOSEN, "loop") and model.mixes_samples and _filled_up(batches):
         raise ValueError(
             f"path = {path!r}, for batches of different sizes: allowed is 'loop', since batch norm would "
             "see what fills them up"
         )
-    name = fastest(model, x, batches, precision) if path == "auto" else path
+    name = choose_path(model, x, batches, precision, path) if path in CHOSEN else path
     return PATHS[name](model, x, batches, precision)
 
 
 def one_by_one(model: FlatModel, x: Tensor, batches: Batches, precision: str = "float32") -> tuple[Tensor, Tensor]:
-    """The path "loop"."""
+    """Compute gradients by the path "loop"."""
     factors = model.factors(batches.keys, batches.features)
     losses, found = x.new_empty(len(x)), torch.empty_like(x)
     with model.training():
@@ -83,7 +88,10 @@ def one_gradient(
     factors: tuple[Tensor, ...],
     precision: str,
 ) -> tuple[Tensor, list[Tensor]]:
-    """The loss of one pair's batch, and its gradient by each trained parameter; ``factors`` are those of all pairs."""
+    """Compute the loss of one pair's batch, and its gradient by each trained parameter.
+
+    ``factors`` are those of all pairs.
+    """
     features, labels, weights = batches.features[pair], batches.labels[pair], None
     factors = tuple(each[pair] for each in factors)
     if batches.weights is not None and batches.counts is not None:
@@ -112,7 +120,7 @@ def _filled_up(batches: Batches) -> bool:
 
 
 def all_at_once(model: FlatModel, x: Tensor, batches: Batches, precision: str = "float32") -> tuple[Tensor, Tensor]:
-    """The path "vmap".
+    """Compute gradients by the path "vmap".
 
     Raises:
         ValueError: for a network with averaged running statistics, which torch.func does not move.
@@ -135,16 +143,26 @@ def all_at_once(model: FlatModel, x: Tensor, batches: Batches, precision: str = 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without the warnings that some layers are taken one pair after the other."""
+    """Silence the warnings that some layers are taken one pair after the other."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="There is a performance drop", category=UserWarning)
         yield
 
 
+def choose_path(model: FlatModel, x: Tensor, batches: Batches, precision: str = "float32", way: str = "auto") -> str:
+    """The path for batches of this shape: by the rule, which gives the same one in every process, or "timed"."""
+    if way == "timed":
+        return fastest(model, x, batches, precision)
+    return rule(model, tuple(batches.features.shape[1:]), x.device.type)
+
+
 def fastest(model: FlatModel, x: Tensor, batches: Batches, precision: str = "float32") -> str:
-    """The path that takes the least time for batches of this shape on this device, by a trial on at most
-    ``TRIAL_PAIRS`` pairs; for models of this description the answer is remembered for as long as the process lives,
-    so that runs in it that are to have the same bits have them, whatever else the machine does."""
+    """Return the path that takes the least time for batches of this shape on this device.
+
+    It is found by a trial on at most ``TRIAL_PAIRS`` pairs. For models of this description the answer is remembered as
+    long as the process lives. So runs in it that are to have the same bits have them, whatever else the machine
+    does.
+    """
     if model.mixes_samples and batches.weights is not None:  # other batches than these may be filled up
         return "loop"
     shapes = (

@@ -29,7 +29,7 @@ _LOGISTIC: WeakKeyDictionary[FlatModel, str | None] = WeakKeyDictionary()
 
 
 def refusal(model: FlatModel) -> str | None:
-    """Why there is no grouped path for this network; None where there is one."""
+    """Say why there is no grouped path for this network; None where there is one."""
     if model not in _REFUSALS:
         _REFUSALS[model] = _refusal(model)
     return _REFUSALS[model]
@@ -52,7 +52,7 @@ def _refusal(model: FlatModel) -> str | None:
 
 
 def _unusual(layer: nn.Module) -> str | None:
-    """What a layer of a known type has that is not known here."""
+    """Say what a layer of a known type has that is not known here."""
     if isinstance(layer, nn.Conv2d) and (layer.padding_mode != "zeros" or isinstance(layer.padding, str)):
         return f"a convolution has padding {layer.padding!r} of mode {layer.padding_mode!r}, not a number of zeros"
     if isinstance(layer, nn.Flatten) and (layer.start_dim, layer.end_dim) != (1, -1):
@@ -69,7 +69,7 @@ def _unusual(layer: nn.Module) -> str | None:
 def grouped_gradients(
     model: FlatModel, x: Tensor, batches: Batches, precision: str = "float32"
 ) -> tuple[Tensor, Tensor]:
-    """Losses (P,) and gradients (P, D), all pairs in one pass.
+    """Compute losses (P,) and gradients (P, D), all pairs in one pass.
 
     Raises:
         ValueError: for a layer that is not known here.
@@ -80,8 +80,17 @@ def grouped_gradients(
     return losses, torch.cat([each.flatten(1) for each in (*slopes, *taken)], dim=1)
 
 
+def grouped_scores(model: FlatModel, x: Tensor, features: Tensor) -> Tensor:
+    """The scores (P, B, classes) of each of x (P, D) for the same features (B, ...), without dropout.
+
+    Raises:
+        ValueError: for a layer that is not known here.
+    """
+    return _Pass(model, leaves_of(model, x), ())(features.expand(len(x), *features.shape))
+
+
 def leaves_of(model: FlatModel, x: Tensor) -> dict[str, Tensor]:
-    """A tensor (P, ...) of its own for every parameter and statistic."""
+    """Return a tensor (P, ...) of its own for every parameter and statistic."""
     reason = refusal(model)
     if reason is not None:
         raise ValueError(f"path = 'grouped' does not exist for this network: {reason}; allowed is 'loop' or 'vmap'")
@@ -91,7 +100,7 @@ def leaves_of(model: FlatModel, x: Tensor) -> dict[str, Tensor]:
 def leaf_gradients(
     model: FlatModel, leaves: dict[str, Tensor], batches: Batches, precision: str
 ) -> tuple[Tensor, list[Tensor], dict[str, Tensor]]:
-    """Losses (P,), the gradient of every parameter, and the next running statistics."""
+    """Compute losses (P,), the gradient of every parameter, and the next running statistics."""
     dense = logistic(model)
     if dense is not None and batches.weights is None and precision == "float32":
         features, labels = batches.features.flatten(2), batches.labels[:, None]
@@ -131,8 +140,11 @@ def _logistic(model: FlatModel) -> str | None:
 def logistic_errors(
     weight: Tensor, bias: Tensor, features: Tensor, labels: Tensor, ones: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Each sample's loss, (P, 1, B), and softmax - one at the label, (P, classes, B): of weight (P, classes, p), bias
-    (P, classes, 1), features (P, B, p), labels (P, 1, B); ``ones`` are as many as the labels."""
+    """Compute each sample's loss, (P, 1, B), and softmax - one at the label, (P, classes, B).
+
+    The arguments are weight (P, classes, p), bias (P, classes, 1), features (P, B, p) and labels (P, 1, B); ``ones``
+    are as many as the labels.
+    """
     logs = functional.log_softmax(torch.bmm(weight, features.transpose(1, 2)).add_(bias), 1)
     losses = -logs.gather(1, labels)
     return losses, logs.exp_().scatter_add_(1, labels, -ones)

@@ -1,4 +1,4 @@
-"""What a client does with its gradients: local SGD and local Adam, on (P, D) parameters of P pairs."""
+"""Local solvers of clients: SGD and Adam, on (P, D) parameters of P pairs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 State = dict[str, "Tensor"]
-"""What a solver remembers between steps: tensors whose first axis is that of the pairs."""
+"""State of a solver between steps: tensors whose first axis is that of the pairs."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,11 @@ class SGD:
             raise ValueError("nesterov without momentum: allowed is momentum > 0")
 
     def start(self, x: Tensor) -> State:
-        """What is remembered before the first step from x (P, D)."""
+        """Return the solver's state before the first step from x (P, D)."""
         return {"momentum": torch.zeros_like(x)} if self.momentum > 0 else {}
 
     def step(self, x: Tensor, gradient: Tensor, lr: float, state: State) -> tuple[Tensor, State]:
-        """The next x and memory."""
+        """Return the next x and memory."""
         gradient = _regularised(x, gradient, self.weight_decay, self.clip_norm)
         if self.momentum > 0:
             velocity = self.momentum * state["momentum"] + gradient
@@ -56,8 +56,10 @@ class SGD:
 
 @dataclass(frozen=True)
 class Adam:
-    """x - lr * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon), with m and v the running means of g and g^2
-    (Kingma & Ba, "Adam: a method for stochastic optimization", 2015); t counts the steps that m and v have seen.
+    """Adam: x - lr * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon).
+
+    m and v are the running means of g and g^2 (Kingma & Ba, "Adam: a method for stochastic optimization", 2015); t
+    counts the steps that m and v have seen.
 
     Clipping and weight decay come first, as in ``SGD``. With ``keep`` a client's m, v and t go on in its next round, as
     FAST's authors' code has it on Fashion-MNIST; otherwise they start from 0 in every round.
@@ -78,11 +80,11 @@ class Adam:
         _check_regularisation(self.weight_decay, self.clip_norm)
 
     def start(self, x: Tensor) -> State:
-        """What is remembered before the first step from x (P, D)."""
+        """Return the solver's state before the first step from x (P, D)."""
         return {"mean": torch.zeros_like(x), "square": torch.zeros_like(x), "steps": x.new_zeros(len(x), 1)}
 
     def step(self, x: Tensor, gradient: Tensor, lr: float, state: State) -> tuple[Tensor, State]:
-        """The next x and memory."""
+        """Return the next x and memory."""
         gradient = _regularised(x, gradient, self.weight_decay, self.clip_norm)
         steps = state["steps"] + 1
         mean = torch.lerp(state["mean"], gradient, 1 - self.beta1)

@@ -13,15 +13,18 @@ from . import compiled_logistic as compiled_logistic
 from .augmentation import Augmentation
 from .batches import Place, Samples, Visits
 from .flat import FlatModel
-from .gradients import fastest, gradients, one_gradient
+from .gradients import CHOSEN, choose_path, gradients, one_gradient
 from .grouped import leaf_gradients, leaves_of, logistic, logistic_errors
 from .local_solver import SGD, Solver, State
 from .packed import Batches
 
 
 class Trained(NamedTuple):
-    """Models (P, D) after local training, what the solver remembers, and the loss of each batch before its step,
-    (P, K), 0 where a pair made no step."""
+    """Result of local training.
+
+    It has the models (P, D), the solver's state, and the loss of each batch before its step, (P, K), 0 where a pair
+    made no step.
+    """
 
     models: Tensor
     state: State
@@ -29,7 +32,7 @@ class Trained(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What local training is, but for where it starts and what it sees."""
+    """Local training apart from its start and its data."""
 
     model: FlatModel
     sizes: list[float]
@@ -44,7 +47,7 @@ class Task(NamedTuple):
         return self.solver == SGD() and self.proximal == 0
 
     def step(self, x: Tensor, start: Tensor, gradient: Tensor, size: float, state: State) -> tuple[Tensor, State]:
-        """The next x (P, D) and what the solver remembers."""
+        """Return the next x (P, D) and the solver's state."""
         trained = self.model.trained
         slopes = gradient[:, :trained]
         if self.proximal > 0:
@@ -69,7 +72,7 @@ def local_update(
     path: str = "auto",
     precision: str = "float32",
 ) -> Trained:
-    """Local training of P pairs from ``start`` (P, D), with steps of size ``lr`` (or one size for each step).
+    """Train P pairs locally from ``start`` (P, D), with steps of size ``lr`` (or one size for each step).
 
     ``proximal`` mu adds mu (x - start) to the gradient, before the solver sees it. ``state`` is what the solver
     remembers of each pair from earlier rounds; None starts anew. ``path`` and ``precision`` are those of ``gradients``.
@@ -91,9 +94,9 @@ def local_update(
     if len(visits) == 0 or not sizes:
         losses = start.new_zeros(len(visits), len(sizes))
         return Trained(start, task.solver.start(start[:, : model.trained]) if state is None else state, losses)
-    if path == "auto":
+    if path in CHOSEN:
         few = slice(0, 8)
-        path = fastest(model, start[few], visits[few].batches(samples, 0, augmentation), precision)
+        path = choose_path(model, start[few], visits[few].batches(samples, 0, augmentation), precision, path)
     if path == "loop":
         return _pair_after_pair(task, start, samples, visits, state)
     if path == "grouped" and task.is_plain and visits.weights is None and not model.statistics:
@@ -137,7 +140,7 @@ def _by_leaves(task: Task, start: Tensor, samples: Samples, visits: Visits) -> T
 
 def _logistic_visits(task: Task, weight: Tensor, bias: Tensor, samples: Samples, visits: Visits) -> Tensor:
     """Plain steps of logistic regression, on weight (P, classes, p) and bias (P, classes, 1) in place; the losses."""
-    labels, place, keys = samples.labels[visits.index], visits.place(samples), visits.augmentation_keys
+    labels, place, keys = visits.labels(samples), visits.place(samples), visits.augmentation_keys
     batch = labels.shape[2]
     ones, losses = weight.new_ones(len(visits), 1, batch), []
     for step, size in enumerate(task.sizes):

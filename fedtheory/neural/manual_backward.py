@@ -25,8 +25,10 @@ from .packed import laid_out
 from .rewriting import in_a_row
 
 Back = Callable[[Tensor, bool], Tensor]
-"""The gradient at a layer's output to that at its input, which is needed or not; what it says of the layer's parameters
-it leaves with the run."""
+"""Function from the gradient at a layer's output to that at its input, which is needed or not.
+
+It leaves the gradient by the layer's parameters with the run.
+"""
 
 Forward = Callable[["_Run", nn.Module, Tensor], tuple[Tensor, Back]]
 
@@ -43,7 +45,7 @@ def covers(model: FlatModel, x: Tensor, precision: str) -> bool:
 
 
 def refusal(model: FlatModel) -> str | None:
-    """Why this network's gradients are left to PyTorch's graph on a CPU; None where they are written out.
+    """Say why this network's gradients are left to PyTorch's graph on a CPU; None where they are written out.
 
     >>> refusal(FlatModel(nn.Linear(3, 2))) is None
     True
@@ -95,9 +97,12 @@ def loss_and_slopes(
     factors: tuple[Tensor, ...],
     precision: str = "float32",
 ) -> tuple[Tensor, list[Tensor]]:
-    """The loss of one pair's batch and its gradient by each trained parameter: features (B, ...), labels and weights
-    (B,), dropout's factors (B, ...). In bfloat16 dense layers and convolutions are, and what follows them, as under
-    PyTorch's autocast; losses are not. Gradients have the parameters' type: these may be in bfloat16 already."""
+    """Compute the loss of one pair's batch and its gradient by each trained parameter.
+
+    The arguments are features (B, ...), labels and weights (B,), and dropout's factors (B, ...). In bfloat16 dense
+    layers and convolutions, and what follows them, are computed as under PyTorch's autocast; losses are not. Gradients
+    have the parameters' type, which may be bfloat16 already.
+    """
     own = next(iter(tensors.values())).dtype
     with torch.no_grad():
         given = {name: each.bfloat16() for name, each in tensors.items()} if precision == "bfloat16" else tensors
@@ -113,7 +118,7 @@ def loss_and_slopes(
 
 
 def _in_one_pass(scores: Tensor, labels: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Of cross-entropy the mean loss and its gradient by the scores, whose place it takes; by a compiled loop."""
+    """Compute the mean cross-entropy and its gradient by the scores, in their place, by a compiled loop."""
     from ..loops import logistic_regression as loops
 
     shares = scores.new_full((len(labels),), 1 / len(labels)) if weights is None else (weights / weights.sum()).float()
@@ -140,8 +145,10 @@ def _loss_and_slope(model: FlatModel, scores: Tensor, labels: Tensor, weights: T
 
 
 def scores(model: FlatModel, tensors: dict[str, Tensor], features: Tensor) -> Tensor:
-    """What ``FlatModel.scores`` gives in evaluation, to the bit, for networks that are written out: pools, and the ReLU
-    after them, are compiled, all else is done as PyTorch's layers do it."""
+    """Compute ``FlatModel.scores`` in evaluation, to the bit, for networks that are written out.
+
+    Pools, and the ReLU after them, are compiled. All else is done as PyTorch's layers do it.
+    """
     with torch.no_grad():
         return _Run(model, tensors, (), as_layers=True).forwards(features)
 
@@ -175,7 +182,7 @@ class _Run:
             slope = back(slope, len(self.backs) > 0)
 
     def of(self, name: str) -> Tensor | None:
-        """This layer's parameter."""
+        """Return a parameter of this layer."""
         return self.tensors.get(self.prefix + name)
 
     def keep(self, prefix: str, **slopes: Tensor) -> None:
@@ -246,7 +253,7 @@ def _convolution_and_pool(
 
 
 def _max_pool(run: _Run, layer: nn.MaxPool2d, x: Tensor, *, kink: bool) -> tuple[Tensor, Back]:
-    """With ``kink``, and ReLU."""
+    """Pool x, and with ``kink`` apply ReLU."""
     if pooling.covers(layer, x):
         y, back = pooling.pooled(x, kink)
         return y, lambda slope, wanted: back(slope) if wanted else slope

@@ -11,17 +11,19 @@ from torch import Tensor
 from torch.nn import functional
 
 LEAST = 2**20
-"""Multiplications from which on oneDNN is asked: below, its call costs more than it saves."""
+"""The least number of multiplications for which oneDNN is asked: below, its call costs more than it saves."""
 
 LEAST_IN_HALVES = 2**18
-"""Multiplications from which on products in bfloat16, which are oneDNN's too, are faster than in single precision and
-then rounded."""
+"""The least number of multiplications for which oneDNN computes in bfloat16.
+
+From there on it is faster than in single precision with rounding afterwards.
+"""
 
 _ONEDNN = getattr(torch.ops.mkldnn, "_linear_pointwise", None) if torch.backends.mkldnn.is_available() else None
 
 
 def product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """x W^T + b of x (n, inputs) and W (outputs, inputs), without a gradient.
+    """Compute x W^T + b of x (n, inputs) and W (outputs, inputs), without a gradient.
 
     >>> product(torch.ones(2, 3), torch.ones(1, 3))
     tensor([[3.],

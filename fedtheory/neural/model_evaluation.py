@@ -8,11 +8,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ..randomness import in_memory
 from . import compiled_logistic as compiled_logistic
 from . import manual_backward
 from .batches import Samples
 from .flat import FlatModel, cross_entropy
-from .grouped import logistic
+from .grouped import grouped_scores, logistic, refusal
 from .matrix_products import product
 from .packed import laid_out, reduced
 
@@ -20,11 +21,12 @@ from .packed import laid_out, reduced
 def evaluate(
     model: FlatModel, x: Tensor, samples: Samples, batch: int | None = None, precision: str = "float32"
 ) -> tuple[Tensor, Tensor]:
-    """Mean loss and accuracy of each of x (replicas, D) on all samples, both (replicas,) float64.
+    """Compute mean loss and accuracy of each of x (replicas, D) on all samples, both (replicas,) float64.
 
-    ``batch`` samples go through a network at a time, without dropout; batch norm uses its running statistics. The
-    answer depends on ``batch`` only by rounding. None takes 64 where there are recurrent layers and 100 where there are
-    convolutions, whose intermediate results then stay in the cache, and 2,000 elsewhere.
+    ``batch`` samples go through a network at a time, on a device those of several models if there are fewer of them,
+    without dropout; batch norm uses its running statistics. The answer depends on ``batch`` only by rounding. None
+    takes 64 where there are recurrent layers and 100 where there are convolutions, whose intermediate results then stay
+    in the cache, and 2,000 elsewhere.
 
     Raises:
         ValueError: without samples, or for a batch below 1.
@@ -43,12 +45,19 @@ def evaluate(
 def per_sample(
     model: FlatModel, x: Tensor, samples: Samples, batch: int | None = None, precision: str = "float32"
 ) -> tuple[Tensor, Tensor]:
-    """Each sample's loss, (replicas, N) float64, and whether its label has the largest score, (replicas, N) bool."""
+    """Compute each sample's loss, (replicas, N) float64, and whether its label has the largest score, (replicas, N)
+    bool."""
     if compiled_logistic.covers(model, x, samples, None, precision):
         return compiled_logistic.per_sample(model, x, samples)
     losses = torch.empty(len(x), len(samples), dtype=torch.float64, device=x.device)
     correct = torch.empty(len(x), len(samples), dtype=torch.bool, device=x.device)
     size = points_at_once(model) if batch is None else batch
+    together = size // len(samples)
+    if together > 1 and len(x) > 1 and not in_memory(x) and refusal(model) is None:
+        for rows in torch.arange(len(x)).split(together):
+            some = slice(int(rows[0]), int(rows[-1]) + 1)
+            losses[some], correct[some] = _of_several(model, x[some].detach(), samples, precision)
+        return losses, correct
     models = [model.unflattened(row) for row in x.detach()]
     place = _place(model, samples, size)
     compiled = precision == "float32" and manual_backward.covers(model, x, precision)
@@ -61,6 +70,15 @@ def per_sample(
                 losses[row, piece] = _losses(model, scores, labels)
                 correct[row, piece] = scores.argmax(1) == labels
     return losses, correct
+
+
+def _of_several(model: FlatModel, x: Tensor, samples: Samples, precision: str) -> tuple[Tensor, Tensor]:
+    """The same of some models on all samples in one pass, as on a device where few samples are less than an operation
+    costs."""
+    with torch.no_grad(), model.training(False), reduced(x.device, precision):
+        scores = grouped_scores(model, x, samples.between(0, len(samples))).to(x.dtype)
+        losses = model.losses(scores.flatten(0, 1), samples.labels.repeat(len(x))).view(scores.shape[:2])
+    return losses.double(), scores.argmax(2) == samples.labels
 
 
 def _scores(
@@ -102,7 +120,7 @@ def _losses(model: FlatModel, scores: Tensor, labels: Tensor) -> Tensor:
 
 
 def points_at_once(model: FlatModel) -> int:
-    """How many samples are evaluated at once on a CPU."""
+    """Return the number of samples that are evaluated at once on a CPU."""
     layers = list(model.module.modules())
     if any(isinstance(each, nn.RNNBase) for each in layers):
         return 64

@@ -37,6 +37,7 @@ class Layers(nn.Sequential):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
+        """Draw the parameters of all layers afresh, by the initialiser where there is one."""
         weighted = [each for each in self.modules() if callable(getattr(each, "reset_parameters", None))][1:]
         for layer in weighted:
             layer.reset_parameters()  # type: ignore[operator]
@@ -222,7 +223,7 @@ def resnet18_group_norm(classes: int = 100, groups: int = 2, stem: str = "cifar"
 
 
 def parameters(module: nn.Module) -> int:
-    """How many parameters ``module`` has."""
+    """Count the parameters of ``module``."""
     return sum(each.numel() for each in module.parameters())
 
 

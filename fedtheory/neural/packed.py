@@ -39,7 +39,8 @@ class Batches:
 
     @cached_property
     def counts(self) -> np.ndarray | None:
-        """``counting``, for which the device is asked where it is not known; None where all samples count alike."""
+        """The mask ``counting``, for which the device is asked where it is not known; None where all samples count
+        alike."""
         return where_positive(self.weights) if self.counting is None else self.counting
 
     def __getitem__(self, chosen: slice) -> Batches:
@@ -50,7 +51,7 @@ class Batches:
 
 
 def where_positive(weights: Tensor | None) -> np.ndarray | None:
-    """Where weights are above 0, in main memory; a device is waited for."""
+    """Return the mask of weights above 0, in main memory; a device is waited for."""
     return None if weights is None else (weights > 0).cpu().numpy()
 
 
@@ -63,22 +64,24 @@ def one_loss(
     factors: tuple[Tensor, ...],
     precision: str,
 ) -> Tensor:
-    """The loss of one pair's batch, a scalar that gradients can be taken of."""
+    """Compute the loss of one pair's batch, a scalar that gradients can be taken of."""
     with reduced(features.device, precision):
         scores = model.scores(tensors, laid_out(features), factors)
     return mean_loss(model.losses(scores.to(next(iter(tensors.values())).dtype), labels), weights)
 
 
 def laid_out(features: Tensor) -> Tensor:
-    """The same features; images (B, channels, height, width) in the order of memory in which convolutions are fastest:
-    on a CPU that is channels last."""
+    """Return the features in the order of memory in which convolutions are fastest.
+
+    For images (B, channels, height, width) on a CPU that is channels last.
+    """
     if features.dim() == 4 and not features.is_cuda:
         return features.to(memory_format=torch.channels_last)
     return features
 
 
 def reduced(device: torch.device, precision: str) -> AbstractContextManager[object]:
-    """Within, products of matrices and convolutions are computed in ``precision``."""
+    """Compute products of matrices and convolutions in ``precision`` meanwhile."""
     if precision not in PRECISIONS:
         raise ValueError(f"precision = {precision!r}: allowed is one of {', '.join(PRECISIONS)}")
     return torch.autocast(device.type, torch.bfloat16) if precision == "bfloat16" else nullcontext()

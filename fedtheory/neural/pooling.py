@@ -13,7 +13,7 @@ from ..loops.threads import shared_out
 
 TYPES = (torch.float32, torch.float64, torch.bfloat16)
 NUMBERS_A_THREAD = 2**18
-"""A thread is not woken for less."""
+"""The least numbers for which a thread is woken."""
 
 
 def covers(layer: nn.MaxPool2d, x: Tensor) -> bool:
@@ -29,8 +29,10 @@ def of_four(layer: nn.MaxPool2d) -> bool:
 
 
 def pooled(x: Tensor, kink: bool) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-    """The pool of x (B, C, H, W), with ``kink`` after ReLU, (B, C, H // 2, W // 2); and what takes the gradient at it
-    to the one at x."""
+    """Pool x (B, C, H, W) to (B, C, H // 2, W // 2), with ``kink`` followed by ReLU.
+
+    Also returns the function from the gradient at the pool to the one at x.
+    """
     from ..loops import max_pool as loops
 
     batch, channels, height, width = x.shape
@@ -55,12 +57,12 @@ def _as_array(images: Tensor) -> np.ndarray:
 
 
 def as_array(tensor: Tensor) -> np.ndarray:
-    """The same memory, for compiled loops: numbers of half precision as their bits, int16."""
+    """View the tensor's memory as an array for compiled loops: numbers of half precision as their bits, int16."""
     return (tensor.view(torch.int16) if tensor.dtype == torch.bfloat16 else tensor).numpy()
 
 
 def over_images(loop: Callable[..., object], numbers: int, *given: Any) -> None:
-    """Images are shared out among threads: what becomes of one depends on nothing else."""
+    """Share the images of a loop out among threads: an image's result depends on nothing else."""
     images = len(given[0])
     least = -(-NUMBERS_A_THREAD * images // numbers)
     shared_out(lambda first, last: loop(*given, first, last), images, torch.get_num_threads(), least)

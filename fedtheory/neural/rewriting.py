@@ -1,4 +1,4 @@
-"""The same function in an order that is cheaper to compute."""
+"""Rewriting of networks: functions in an order that is cheaper to compute."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ def in_a_row(module: nn.Module) -> TypeGuard[nn.Sequential]:
 
 
 def watched(module: nn.Module) -> bool:
-    """Whether something besides its class's ``forward`` is done when a module is called: hooks, such as those of weight
-    normalisation, or a ``forward`` of its own."""
+    """Whether calling a module does more than its class's ``forward``.
+
+    Hooks do, such as those of weight normalisation, or a ``forward`` of its own.
+    """
     hooks = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
     return any(getattr(module, name, None) for name in hooks) or "forward" in vars(module)
 
 
 def pooled_first(module: nn.Module) -> nn.Module:
-    """``module`` with every ReLU that a max-pool follows put after it, in place, wherever layers stand in a row.
+    """Move every ReLU that a max-pool follows behind it, in place, wherever layers stand in a row.
+
     Layers that are watched, or a pool that says where its maxima were, stay where they are.
 
     max and ReLU are both monotone, hence max_i relu(x_i) = relu(max_i x_i), and their gradients agree too: where the

@@ -20,6 +20,8 @@ import torch
 import torch.multiprocessing as processes
 from torch import Tensor
 
+from ..process_workers import check_main_guard
+from ..rationals import checked_count
 from .batches import Samples, Visits
 from .flat import FlatModel
 from .local_solver import SGD, Solver, State
@@ -27,11 +29,11 @@ from .local_update import Trained, local_update
 
 _TRIM_THRESHOLD, _MMAP_MAX = -1, -4  # of mallopt(3)
 RESTARTS = 1
-"""How often a worker that was killed is replaced while it is on one task."""
+"""The number of times that a killed worker is replaced while it is on one task."""
 
 
 class WorkerError(RuntimeError):
-    """A worker failed, or was killed more often than ``RESTARTS``."""
+    """Error of a worker that failed, or was killed more often than ``RESTARTS``."""
 
 
 class Workers:
@@ -45,8 +47,8 @@ class Workers:
     """
 
     def __init__(self, model: FlatModel, samples: Samples, count: int = 2) -> None:
-        if count < 1:
-            raise ValueError(f"count = {count}: allowed is an integer >= 1")
+        checked_count("count", count)
+        check_main_guard("workers")
         if samples.labels.device.type != "cpu":
             raise ValueError(
                 f"samples are on {samples.labels.device}: allowed is the CPU, whose cores workers share out"
@@ -88,8 +90,10 @@ class Workers:
         state: State | None = None,
         **options: Any,
     ) -> Trained:
-        """As the function ``local_update``, which gives the same numbers where it has one thread
-        (``torch.set_num_threads(1)``); products by several threads may be rounded otherwise.
+        """Train locally as the function ``local_update``, in the worker processes.
+
+        The numbers are those of the function where it has one thread (``torch.set_num_threads(1)``). Products by
+        several threads may be rounded otherwise.
 
         Raises:
             ValueError: as there.

@@ -1,4 +1,4 @@
-"""What the papers state, as data: a folder a paper, a file a theorem; and the registry of all papers.
+"""The papers' statements as data, one folder a paper and one file a theorem; and the registry of all papers.
 
 A paper is found as a folder here that defines ``PAPER``, under the entry points ``fedtheory.papers`` of an installed
 package, or in a file or folder elsewhere (``load``). One that cannot be imported keeps no other from being used: see
@@ -8,6 +8,8 @@ package, or in a file or folder elsewhere (``load``). One that cannot be importe
 from .own_papers import added as added
 from .own_papers import check_own_names as check_own_names
 from .own_papers import load as load
+from .paper import Paper as Paper
+from .paper import PaperError as PaperError
 from .registry import GROUP as GROUP
 from .registry import all_claims as all_claims
 from .registry import built_in as built_in

@@ -1,4 +1,7 @@
-"""Whose runs a claim speaks of, and what draws, reads and makes examples of them, as the papers say it."""
+"""Dispatch of a claim to the subject of its functional, as the papers say it.
+
+A subject draws, reads and makes examples of the runs, or other things, that the claim speaks of.
+"""
 
 from __future__ import annotations
 
@@ -17,27 +20,32 @@ if TYPE_CHECKING:
     from ..subjects.protocol import Point, Space, Subject
 
 PLAIN = "fast"
-"""On whose settings a claim is searched that speaks of runs and rounds and of nothing that is one algorithm's own: FAST
-has rounds with everyone, with uniform cohorts and with any others."""
+"""Algorithm on whose settings a claim about runs or rounds is searched that has nothing of one algorithm alone.
+
+FAST has rounds with everyone, with uniform cohorts and with any others.
+"""
 
 
 def algorithm_of(claim: Claim) -> str | None:
-    """The algorithm that a claim is about, by its paper's where its quantities do not tell: see
-    ``claims.algorithm_named``.
+    """Return the algorithm that a claim is about, by its paper's where its quantities do not tell.
+
+    See ``claims.statement.algorithm_of``.
 
     >>> from fedtheory.papers import claim
     >>> algorithm_of(claim("fast.eq28"))
     'fast'
     """
-    from ..claims.algorithm_named import algorithm_of as told_by
+    from ..claims.statement import algorithm_of as told_by
 
     known = papers().get(claim.paper)
     return told_by(claim, known.algorithm if known else "")
 
 
 def subject_of(claim: Claim) -> Subject:
-    """What the claim's functional is of; of runs and rounds, those of the claim's algorithm (or ``PLAIN``), as its own
-    paper draws and reads them, else another one.
+    """Return the subject of the claim's functional.
+
+    For runs and rounds, it is the subject of the claim's algorithm (or of ``PLAIN``): that of the claim's own paper,
+    else of another one.
 
     Raises:
         ValueError: nobody says how there are examples of them, or the claim names an algorithm that nobody knows.
@@ -46,7 +54,7 @@ def subject_of(claim: Claim) -> Subject:
     >>> [subject_of(claim(id)).name for id in ("fast.rem2.a", "fast.thm1", "safari.thm4", "flics.thm1")]
     ['values', 'fast', 'safari', 'selection']
     """
-    from ..claims.algorithm_named import OF_RUNS
+    from ..claims.statement import OF_RUNS
 
     if claim.functional.scope not in OF_RUNS:
         if claim.algorithm and claim.algorithm not in algorithms():
@@ -68,7 +76,8 @@ def _by_scope() -> dict[str, Subject]:
 
 
 def algorithms() -> dict[str, list[Paper]]:
-    """The papers of each algorithm that a claim may name: those whose claims are about it, or that draw its runs.
+    """Return the papers of each algorithm that a claim may name: those whose claims are about it, or that draw its
+    runs.
 
     >>> list(algorithms())
     ['fast', 'safari', 'fedau', 'flics', 'local_sgd', 'fedavg_decaying']
@@ -84,9 +93,11 @@ def _unknown(claim: Claim, algorithm: str, does: str) -> ValueError:
 
 
 def searched(claim: Claim, space: Space | None = None) -> tuple[str, str]:
-    """What a search for a counterexample draws, in one of the claim's spaces, and what it leaves out, in words; where a
-    claim of runs does not say whose, on whose it is searched, and how to say it."""
-    from ..claims.algorithm_named import OF_RUNS
+    """Describe what a search for a counterexample draws, in one of the claim's spaces, and what it leaves out.
+
+    Where a claim about runs does not say whose, the words name those on which it is searched, and the way to say it.
+    """
+    from ..claims.statement import OF_RUNS
 
     space = space or subject_of(claim).space(claim)
     unsaid = claim.functional.scope in OF_RUNS and algorithm_of(claim) is None
@@ -98,7 +109,7 @@ def searched(claim: Claim, space: Space | None = None) -> tuple[str, str]:
 
 
 def from_setting(claim: Claim, setting: Setting, rounds: int, **given: Any) -> Point:
-    """The exact point of a setting, for a claim; ``given`` are values of quantities that no setting has.
+    """Make the exact point of a setting, for a claim; ``given`` are values of quantities that no setting has.
 
     Raises:
         ValueError: a setting makes no point of what the claim speaks of; it is said why.
@@ -111,13 +122,14 @@ def from_setting(claim: Claim, setting: Setting, rounds: int, **given: Any) -> P
 
 
 def contradiction(claim: Claim) -> str:
-    """Why nothing that the claim is about meets its hypotheses, where its subject knows that; "" where it does not."""
+    """Say why nothing that the claim is about meets its hypotheses, where its subject knows that; "" where it does
+    not."""
     own = getattr(subject_of(claim), "contradiction", None)
     found = None if own is None else own(claim)
     return found[0] if found else ""
 
 
 def findings(claim: Claim) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """(name, sentence, evidence) of what the claim's subject has to say on its hypotheses."""
+    """Yield (name, sentence, evidence) for each finding of the claim's subject on its hypotheses."""
     own = getattr(subject_of(claim), "findings", None)
     return iter(()) if own is None else own(claim)

@@ -1,5 +1,7 @@
-"""The lists of all claims and of all algorithms, kept as a file in each paper's folder, so that they can be shown
-without building every expression, and without loading what draws runs."""
+"""Lists of all claims and of all algorithms, kept as a file in each paper's folder.
+
+So they can be shown without building every expression, and without loading what draws runs.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from ..files import write_beside
+from ..files import read_json, write_beside
 from .registry import papers
 from .paper import Paper
 
@@ -17,7 +19,7 @@ FILE = "index.json"
 
 
 def listing() -> list[dict[str, str]]:
-    """``claim``, ``title`` and ``source`` of every claim: see ``listed``.
+    """List ``claim``, ``title`` and ``source`` of every claim: see ``listed``.
 
     >>> listing()[0]["claim"]
     'fast.lemma1@main'
@@ -26,7 +28,7 @@ def listing() -> list[dict[str, str]]:
 
 
 def algorithms() -> dict[str, list[Paper]]:
-    """The papers of each algorithm, as ``dispatch.algorithms`` gives them.
+    """Return the papers of each algorithm, as ``dispatch.algorithms`` gives them.
 
     >>> list(algorithms())
     ['fast', 'safari', 'fedau', 'flics', 'local_sgd', 'fedavg_decaying']
@@ -35,8 +37,10 @@ def algorithms() -> dict[str, list[Paper]]:
 
 
 def by_algorithm(drawn: Callable[[Paper], Iterable[str]]) -> dict[str, list[Paper]]:
-    """The papers of each algorithm that a claim may name: those whose claims are about it, or that draw its runs, which
-    ``drawn`` tells of a paper."""
+    """Return the papers of each algorithm that a claim may name.
+
+    Their claims are about it, or they draw its runs, which ``drawn`` tells of a paper.
+    """
     found: dict[str, list[Paper]] = {}
     for paper in papers().values():
         for name in dict.fromkeys((paper.algorithm, *drawn(paper)) if paper.algorithm else drawn(paper)):
@@ -45,21 +49,22 @@ def by_algorithm(drawn: Callable[[Paper], Iterable[str]]) -> dict[str, list[Pape
 
 
 def listed(paper: Paper, folder: Path | None) -> list[dict[str, str]]:
-    """One paper's rows: from the folder's file, or, where that is damaged or the paper has changed, from its claims."""
+    """List one paper's rows: from the folder's file, or, where that is damaged or the paper has changed, from its
+    claims."""
     kept = _kept(paper, folder)
     return kept["claims"] if "claims" in kept else built(paper)
 
 
 def drawn(paper: Paper, folder: Path | None) -> list[str]:
-    """The algorithms whose runs a paper draws: from the folder's file, as ``listed``, or from its subjects."""
+    """List the algorithms whose runs a paper draws: from the folder's file, as ``listed``, or from its subjects."""
     kept = _kept(paper, folder)
     return kept["draws"] if "draws" in kept else list(paper.subjects)
 
 
 def _kept(paper: Paper, folder: Path | None) -> dict[str, Any]:
-    """What a folder's file holds, if it was made of the paper as it is now."""
+    """Read a folder's file, if it was made of the paper as it is now."""
     try:
-        kept = json.loads((folder / FILE).read_text(encoding="utf-8")) if folder else {}
+        kept = read_json(folder / FILE) if folder else {}
     except (FileNotFoundError, ValueError):
         kept = {}
     return kept if kept.get("sources") == sources(paper) else {}
@@ -75,12 +80,12 @@ def refresh() -> None:
 
 
 def built(paper: Paper) -> list[dict[str, str]]:
-    """The rows of a paper's claims."""
+    """Build the rows of a paper's claims."""
     return [{"claim": c.ref, "title": c.title, "source": c.source} for c in paper.claims]
 
 
 def sources(paper: Paper) -> str | None:
-    """A hash of the code that makes the paper's statements, and of that which draws its runs."""
+    """Hash the code that makes the paper's statements, and that which draws its runs."""
     if paper.folder is None:
         return None
     content = hashlib.sha256()

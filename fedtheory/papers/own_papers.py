@@ -20,7 +20,7 @@ from .registry import ADDED, explained, papers
 
 @contextmanager
 def added(paper: Paper) -> Iterator[None]:
-    """With one paper more among ``papers()``, the last, such as a user's own.
+    """Add one paper, such as a user's own, to ``papers()`` for the length of a ``with`` block; it is the last.
 
     Raises:
         PaperError: another one has its name, or it redefines what another one has: see ``redefined``.
@@ -90,7 +90,7 @@ def load(path: str | Path) -> Paper:
 
 
 def _own_subjects(names: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """By name, the runs of the algorithms that a file makes of steps of its own."""
+    """Return, by name, the runs of the algorithms that a file makes of steps of its own."""
     if "fedtheory.algorithms.custom_algorithm" not in sys.modules:  # nobody has made one
         return {}
     from ..algorithms.custom_algorithm import Own
@@ -106,7 +106,7 @@ def _own_subjects(names: Mapping[str, Any], path: Path) -> dict[str, Any]:
 
 def _paper_of(claim: object, steps: tuple, path: Path) -> Paper:
     from ..claims.statement import Claim
-    from ..claims.algorithm_named import algorithm_of
+    from ..claims.statement import algorithm_of
     from ..proof.steps import Step
 
     if not isinstance(claim, Claim):

@@ -1,4 +1,4 @@
-"""A paper as one object: what it states, how it proves it, in which letters, and of whose runs."""
+"""Papers as objects: their statements, their proofs, their letters, and the runs that they are about."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 
 
 class PaperError(ValueError):
-    """A paper that cannot be used; it is said where and why."""
+    """Error where a paper cannot be used; the message says where and why."""
 
 
 class Example(NamedTuple):
-    """How a setting of a paper's algorithm looks, at which a claim can be evaluated.
+    """An example of a setting of a paper's algorithm, at which a claim can be evaluated.
 
     Attributes:
-        setting, rounds: of what, and for how long.
+        setting: the setting.
+        rounds: the number of rounds.
         stated: values of quantities that no setting has.
     """
 
@@ -92,28 +93,31 @@ def _part(module: str, attribute: str, empty: object, finish: Callable[[Paper, A
 
 @dataclass(frozen=True, eq=False)
 class Paper:
-    """What one paper says. The last seven are read on first use where they are not given, from the sub-modules
+    """A paper: its statements and proofs, its letters, and its algorithm's examples.
+
+    The last seven attributes are read on first use where they are not given, from sub-modules of ``home``:
     ``statements`` (``CLAIMS``), ``proofs`` (``STEPS``, ``DERIVATIONS``), ``counterexamples`` (``COUNTEREXAMPLES``,
-    ``FAMILIES``) and ``subjects`` (``SUBJECTS``, ``example``) of ``home``; one that is not there is empty.
+    ``FAMILIES``) and ``subjects`` (``SUBJECTS``, ``example``). One that is not there is empty.
 
     Attributes:
-        name: with which the ids of its claims begin.
-        title: as printed.
+        name: the name with which the ids of its claims begin.
+        title: the title as printed.
         letters: LaTeX by the name of a quantity.
-        algorithm: whose runs and rounds its claims are about, unless their quantities tell.
-        prose: what short names in what its steps say stand for, by the short name.
+        algorithm: the algorithm whose runs and rounds its claims are about, unless their quantities tell.
+        prose: meanings of the short names in what its steps say, by short name.
         shorthands: a sentence for each other letter of its steps.
         order: papers are listed by it, then by name.
         home: the package of its sub-modules.
-        evaluators: of these, those that register evaluators of its quantities and functionals (``moments.evaluators``).
-        scopes: by scope of functionals, how examples of what these are of are drawn and read.
+        evaluators: those sub-modules that register evaluators of its quantities and functionals
+            (``moments.evaluators``).
+        scopes: subjects by the scope of functionals, for other things than an algorithm's runs.
         claims: every edition of every statement, in the paper's order.
-        steps: of its proofs, in the paper's order.
+        steps: the steps of its proofs, in the paper's order.
         derivations: what the steps show.
-        counterexamples: by a claim's ref, what makes its counterexample; it is called with the claim.
+        counterexamples: by a claim's ref, the function that makes its counterexample; it is called with the claim.
         families: by a claim's ref, counterexamples along which no constant of its O(.) will do.
-        subjects: by algorithm, how examples of its runs are drawn and read.
-        example: called with a claim, a setting at which it can be evaluated.
+        subjects: by algorithm, the subject that draws and reads examples of its runs.
+        example: a function of a claim, which returns a setting at which it can be evaluated.
     """
 
     name: str
@@ -145,7 +149,7 @@ class Paper:
         return Path(str(sys.modules[self.home].__file__)).parent if self.home else None
 
     def with_subjects(self, more: Mapping[str, Subject]) -> Paper:
-        """The paper, which now also draws these algorithms' runs; what it draws itself goes first."""
+        """Add these algorithms' runs to those that the paper draws; what it draws itself goes first."""
         self.__dict__["subjects"] = {**more, **self.subjects}
         return self
 

@@ -1,4 +1,4 @@
-"""What is proved of the papers' claims: all papers' steps and derivations together, since one uses another's lemmas."""
+"""Proofs of the papers' claims: all papers' steps and derivations together, since one uses another's lemmas."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def library() -> Library:
-    """The steps and derivations of all papers.
+    """Return the steps and derivations of all papers.
 
     >>> library().decided("lemma2").outcome
     'proved'
@@ -35,13 +35,16 @@ def library() -> Library:
 
 
 def library_with(paper: Paper) -> Library:
-    """The same with those of one paper more, such as a user's own; its steps may rest on the others'."""
+    """Return the library of all papers' proofs with those of one paper more, such as a user's own.
+
+    Its steps may rest on the others'.
+    """
     check_own_names(paper)
     return _library((*(known for known in papers().values() if known is not paper), paper))
 
 
 def prove(claim: Claim, paper: Paper | None = None) -> Chain:
-    """The chain that proves a claim, of ``paper`` where that is not among ``papers()``: see ``chains.prove``.
+    """Return the chain that proves a claim, of ``paper`` where that is not among ``papers()``: see ``chains.prove``.
 
     >>> from fedtheory.papers import claim
     >>> prove(claim("fast.lemma2")).outcome
@@ -51,13 +54,13 @@ def prove(claim: Claim, paper: Paper | None = None) -> Chain:
 
 
 def proof_of(claim: Claim, paper: Paper | None = None) -> Chain | None:
-    """The chain that proves a claim, or ``None``: see ``chains.proof_of``."""
+    """Return the chain that proves a claim, or ``None``: see ``chains.proof_of``."""
     return chains.proof_of(claim, _library_for(claim, paper))
 
 
 @cache
 def chain(ref: str) -> Chain:
-    """The chain of the claim named ``<id>`` or ``<id>@<edition>``.
+    """Return the chain of the claim named ``<id>`` or ``<id>@<edition>``.
 
     >>> chain("fast.eq28").outcome, chain("flics.lemma6").outcome
     ('proved', 'gap')
@@ -66,7 +69,7 @@ def chain(ref: str) -> Chain:
 
 
 def sentence(decision: Decision, paper: Paper | None = None) -> str:
-    """An open step in words, in the letters of ``paper`` or of its own: see ``text.sentence``."""
+    """Describe an open step in words, in the letters of ``paper`` or of its own: see ``text.sentence``."""
     step = decision.step
     words = paper or papers().get(step.paper) or Paper(step.paper, "")
     used = library_with(paper) if paper else library()
@@ -103,8 +106,9 @@ def _excluded(claim: Claim) -> str:
 
 
 def _rounds(all_papers: tuple[Paper, ...], claim: Claim, algorithm: str) -> Rounds:
-    """What the rounds of a claim's algorithm are, by the subject whose examples a search would draw: the word of a
-    paper of this package is taken, that of another one where its examples bear it out.
+    """Return the rounds of a claim's algorithm, as the subject says whose examples a search would draw.
+
+    The word of a paper of this package is taken, that of another one where its examples bear it out.
 
     Raises:
         ValueError: there is none, and nothing else says what the rounds are; or examples are of other rounds.
@@ -121,7 +125,7 @@ def _rounds(all_papers: tuple[Paper, ...], claim: Claim, algorithm: str) -> Roun
 
 
 EXAMPLES = 20
-"""So many candidates of a search are looked at, of an algorithm of one's own."""
+"""Number of candidates of a search that are looked at, for an algorithm of one's own."""
 
 
 def _check_examples(claim: Claim, algorithm: str, subject: Subject, rounds: Rounds) -> None:

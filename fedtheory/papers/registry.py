@@ -13,6 +13,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..arguments import check_kind
 from ..quantities import nearest
 from .paper import Paper, PaperError
 
@@ -20,14 +21,14 @@ if TYPE_CHECKING:
     from ..claims.statement import Claim
 
 GROUP = "fedtheory.papers"
-"""The entry points of other packages that name a ``Paper``."""
+"""Name of the entry points by which other packages name a ``Paper``."""
 
 ADDED: dict[str, Paper] = {}
 """Papers that are there for a while, such as a user's own: see ``added``."""
 
 
 def papers() -> dict[str, Paper]:
-    """All papers that can be imported, by name.
+    """Return all papers that can be imported, by name.
 
     >>> list(papers())[:4]
     ['fast', 'safari', 'fedau', 'flics']
@@ -36,7 +37,7 @@ def papers() -> dict[str, Paper]:
 
 
 def built_in() -> dict[str, Paper]:
-    """Those that come with this package: its folders here.
+    """Return the papers that come with this package: its folders here.
 
     >>> "fast" in built_in()
     True
@@ -53,7 +54,7 @@ def load_evaluators() -> None:
 
 
 def paper(name: str) -> Paper:
-    """The paper of that name.
+    """Return the paper of that name.
 
     >>> paper("fats")
     Traceback (most recent call last):
@@ -68,7 +69,7 @@ def paper(name: str) -> Paper:
 
 
 def failures() -> dict[str, str]:
-    """The papers that cannot be used, or whose statements cannot, and why.
+    """Return the papers that cannot be used, or whose statements cannot, with the reasons.
 
     >>> failures()
     {}
@@ -77,7 +78,7 @@ def failures() -> dict[str, str]:
 
 
 def editions(id: str) -> tuple[Claim, ...]:
-    """All editions of a statement.
+    """Return all editions of a statement.
 
     >>> [claim.edition for claim in editions("fast.thm2")]
     ['main', 'appendix', 'room', 'corrected', 'sharp', 'sharper', 'averaged', 'wide', 'periodic']
@@ -95,7 +96,7 @@ def editions(id: str) -> tuple[Claim, ...]:
 
 
 def claim(ref: str) -> Claim:
-    """The claim named ``<id>`` (its edition ``main``) or ``<id>@<edition>``.
+    """Return the claim named ``<id>`` (its edition ``main``) or ``<id>@<edition>``.
 
     >>> claim("fast.thm1").source
     'FAST, section 4.2, Theorem 1, (2)'
@@ -103,6 +104,7 @@ def claim(ref: str) -> Claim:
     Traceback (most recent call last):
     ValueError: unknown edition 'appendx' of fast.thm2: did you mean 'appendix'?
     """
+    check_kind("ref", ref, str, "text, such as 'fast.thm2@appendix'")
     id, _, edition = ref.partition("@")
     known = {claim.edition: claim for claim in editions(id)}
     if (edition or "main") not in known:
@@ -111,15 +113,17 @@ def claim(ref: str) -> Claim:
 
 
 def all_claims() -> tuple[Claim, ...]:
-    """Every edition of every statement, paper by paper; with a warning for each paper that cannot be used."""
+    """Return every edition of every statement, paper by paper; warn of each paper that cannot be used."""
     for name, why in failures().items():
         warnings.warn(f"paper {name!r} is left out: {why}", stacklevel=2)
     return tuple(claim for one in papers().values() for claim in _stated(one)[0])
 
 
 def instance_path(ref: str, violated: str = "") -> Path | None:
-    """Where the published instance of a claim lies, if there is one, or the one that violates an assumption of this
-    kind; ``None`` for a paper without a folder."""
+    """Return the path of a claim's published instance, or of the one that violates an assumption of this kind.
+
+    There may be no such file. The path is ``None`` for a paper without a folder.
+    """
     folder = papers()[name].folder if (name := ref.partition(".")[0]) in papers() else None
     return folder and (
         folder / "needs" / f"{ref}.{violated}.json" if violated else folder / "instances" / f"{ref}.json"
@@ -127,7 +131,7 @@ def instance_path(ref: str, violated: str = "") -> Path | None:
 
 
 def explained(error: BaseException, path: Path | None = None) -> str:
-    """An error with the file and line that it comes from: the last of ``path``, if given."""
+    """Describe an error with the file and line that it comes from: the last of ``path``, if given."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if path is None or f.filename == str(path)]
     file: str | Path | None = path
     line: int | None = None

@@ -1,4 +1,4 @@
-"""The proofs as files in the papers' folders, verified anew without a search (see ``proof.step_certificates``).
+"""Proofs as files in the papers' folders, verified anew without a search (see ``proof.step_certificates``).
 
 ``certificates/steps.json`` has the decisions of all steps of a paper, once; ``certificates/<ref>.json`` those that tie
 a claim to them.
@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from ..claims.algorithm_named import algorithm_of
-from ..files import write_beside
+from ..claims.statement import algorithm_of
+from ..files import read_json, read_text, write_beside
 from ..proof.step_certificates import Shelf, chain_data, decision_data, own_steps, steps_data, verified_all
 from ..proof.chains import Chain
 from ..proof.verdict_word import DECLARED, joints, missing_rule
@@ -25,11 +25,11 @@ from .proofs import library, prove
 STEPS = "steps.json"
 
 Folders = Mapping[str, Path]
-"""Where a paper's certificates lie, by its name."""
+"""Folder of certificates of each paper, by its name."""
 
 
 def folders() -> Folders:
-    """Those that come with the papers."""
+    """Return the folders of certificates that come with the papers."""
     return {name: paper.folder / "certificates" for name, paper in papers().items() if paper.folder}
 
 
@@ -54,23 +54,23 @@ def publish(into: Folders | None = None) -> list[Path]:
 
 
 def published() -> tuple[str, ...]:
-    """The refs of the claims that have a file."""
+    """Return the refs of the claims that have a file."""
     return tuple(sorted(p.stem for folder in folders().values() for p in folder.glob("*.json") if p.name != STEPS))
 
 
 def published_outcome(ref: str) -> str:
-    """What the file of a claim says of its proof's steps; "" where there is none.
+    """Read the outcome of the proof's steps from a claim's file of certificates; "" where there is none.
 
     >>> published_outcome("fast.lemma2@main"), published_outcome("fast.thm1@main"), published_outcome("mine.thm1@main")
     ('proved', 'gap', '')
     """
     folder = folders().get(ref.partition(".")[0])
     file = folder / f"{ref}.json" if folder else None
-    return json.loads(file.read_text())["outcome"] if file and file.exists() else ""
+    return read_json(file)["outcome"] if file and file.exists() else ""
 
 
 def reverify(ref: str, places: Folders | None = None) -> Chain:
-    """The chain of a claim's file, its certificates and counterexamples checked against the steps and the claim of now.
+    """Check the chain of a claim's file: its certificates and counterexamples, against the steps and the claim of now.
 
     Raises:
         ValueError: a file is no chain, evidence does not show what the file says, or an outcome differs.
@@ -80,7 +80,7 @@ def reverify(ref: str, places: Folders | None = None) -> Chain:
     """
     places = folders() if places is None else places
     claim = claim_of(ref)
-    text = (places[claim.paper] / f"{ref}.json").read_text()
+    text = read_text(places[claim.paper] / f"{ref}.json")
     named, name, outcome, steps = fields(parse_text(text), "claim", "derivation", "outcome", "steps")
     if named != ref:
         raise ValueError(f"claim = {named!r}: allowed is {ref!r} in {ref}.json")
@@ -97,13 +97,15 @@ def reverify(ref: str, places: Folders | None = None) -> Chain:
 
 
 def steps_decided() -> list[dict[str, str]]:
-    """The claims whose steps are decided, by their files, while how these are joined is declared, each with what the
-    kernel lacks to compose its proof."""
+    """Return the claims whose steps are decided, by their files, while it is declared how these are joined.
+
+    Each comes with what the kernel lacks to compose its proof.
+    """
     rows = []
     made = [d for d in library().derivations if d.origin is not None]
     for ref in published():
         claim = claim_of(ref)
-        data = parse_text((folders()[claim.paper] / f"{ref}.json").read_text())
+        data = parse_text(read_text(folders()[claim.paper] / f"{ref}.json"))
         derivation = next((d for d in library().fitting(claim) if d.name == data["derivation"]), None)
         if derivation is None or data["outcome"] != "proved":
             continue
@@ -114,9 +116,9 @@ def steps_decided() -> list[dict[str, str]]:
 
 
 def shelf(places: Folders | None = None) -> Shelf:
-    """The published decisions of all papers' steps."""
+    """Return the published decisions of all papers' steps."""
     places = folders() if places is None else places
-    return _shelf(tuple((name, (folder / STEPS).read_text()) for name, folder in places.items()))
+    return _shelf(tuple((name, read_text(folder / STEPS)) for name, folder in places.items()))
 
 
 @lru_cache(maxsize=4)

@@ -1,4 +1,4 @@
-"""What every participation process offers."""
+"""The interface of participation processes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from ..extras import torch
 from ..randomness import Axis
+from ..rationals import checked_count
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Keys:
-    """What a process's draws depend on: the seed, the axis, and the replicas' own numbers, (replicas,) int64."""
+    """Keys of a process's draws: the seed, the axis, and the replicas' own numbers, (replicas,) int64."""
 
     seed: int
     axis: Axis
@@ -42,6 +43,7 @@ class Inclusion:
     second: np.ndarray
 
     def as_floats(self) -> Inclusion:
+        """Convert the moments to floats."""
         return Inclusion(self.first.astype(float), self.second.astype(float))
 
 
@@ -72,7 +74,7 @@ class Participation(ABC):
 
     @abstractmethod
     def check(self, clients: int) -> None:
-        """Raise ``ValueError`` if the process cannot run on so many clients."""
+        """Raise ``ValueError`` if the process cannot run on this number of clients."""
 
     def init(self, keys: Keys) -> Any:
         """The state before round 0. For a process without memory, the keys themselves.
@@ -84,10 +86,10 @@ class Participation(ABC):
 
     @abstractmethod
     def step(self, state: Any, round: int) -> tuple[Tensor, Any]:
-        """The counts N (replicas, clients), int8, of one round, and the next state."""
+        """Draw the counts N (replicas, clients), int8, of one round, and return them with the next state."""
 
     def steps(self, state: Any, first: int, rounds: int) -> tuple[Tensor, Any]:
-        """The counts of so many rounds from the ``first`` on, (rounds, replicas, clients), and the next state."""
+        """Draw the counts of so many rounds from the ``first`` on, (rounds, replicas, clients), and the next state."""
         found = []
         for round in range(first, first + rounds):
             counts, state = self.step(state, round)
@@ -96,14 +98,14 @@ class Participation(ABC):
 
     @abstractmethod
     def inclusion(self, clients: int) -> Inclusion:
-        """The moments of N, the same in every round and independent of the past.
+        """Compute the moments of N, which are the same in every round and independent of the past.
 
         Raises:
             ValueError: they are not the same in every round, or not independent of the past; see `marginal`.
         """
 
     def marginal(self, clients: int, round: int) -> Inclusion:
-        """The moments of N in this round alone, whatever happened in others."""
+        """Compute the moments of N in this round alone, whatever happened in others."""
         return self.inclusion(clients)
 
     def expected(self, clients: int, round: int) -> np.ndarray:
@@ -111,7 +113,7 @@ class Participation(ABC):
         return self.marginal(clients, round).first
 
     def stationary(self, clients: int) -> np.ndarray:
-        """E[N_i], the same in every round, (clients,): also where rounds depend on each other.
+        """Compute E[N_i], the same in every round, (clients,), also where rounds depend on each other.
 
         Raises:
             ValueError: it is not the same in every round; see `expected`.
@@ -129,14 +131,20 @@ class AnySize(Participation):
 
     @property
     def cohort(self) -> int:
+        """The size of a cohort, which such a process does not have.
+
+        Raises:
+            ValueError: always.
+        """
         raise ValueError(
             f"cohort: rounds of {type(self).__name__} differ in size; allowed is a process with rounds of one size"
         )
 
 
 def history(process: Participation, clients: int, rounds: int, replicas: int = 1, seed: int = 0) -> Tensor:
-    """The counts of rounds 0 to ``rounds`` - 1, (rounds, replicas, clients) int8, as in the arbitrary rounds of a
-    simulation with this seed.
+    """Draw the counts of rounds 0 to ``rounds`` - 1, (rounds, replicas, clients) int8.
+
+    They are those of the arbitrary rounds of a simulation with this seed.
 
     Raises:
         ValueError: a number of rounds or replicas below 1, or clients on which the process cannot run.
@@ -146,8 +154,7 @@ def history(process: Participation, clients: int, rounds: int, replicas: int = 1
     [[0, 1, 0], [0, 1, 0]]
     """
     for name, value in {"rounds": rounds, "replicas": replicas}.items():
-        if not value >= 1:
-            raise ValueError(f"{name} = {value}: allowed is an integer >= 1")
+        checked_count(name, value)
     state = process.init(Keys(seed, Axis.ARBITRARY, torch.arange(replicas), clients))
     counts = torch.empty(rounds, replicas, clients, dtype=torch.int8)
     for round in range(rounds):

@@ -27,7 +27,8 @@ class BernoulliState(NamedTuple):
 
 @dataclass(frozen=True)
 class Bernoulli(AnySize):
-    """In every round client i takes part with probability p_i, independently of everything else.
+    """Independent participation: client i takes part with probability p_i in every round, independently of everything
+    else.
 
     E[N_i] = p_i, E[N_i N_j] = p_i p_j for i != j. The number of participants differs between rounds, and is 0 with
     probability prod_i (1 - p_i). Drawn probabilities are those given to within 2^-53.
@@ -51,6 +52,7 @@ class Bernoulli(AnySize):
 
     @property
     def deterministic(self) -> bool:
+        """Whether every probability is 0 or 1."""
         return all(p in (0, 1) for p in self.probabilities)
 
     def check(self, clients: int) -> None:
@@ -67,6 +69,12 @@ class Bernoulli(AnySize):
     def step(self, state: BernoulliState, round: int) -> tuple[Tensor, BernoulliState]:
         return (client_uniforms(state.keys, round) < state.probabilities).to(torch.int8), state
 
+    def steps(self, state: BernoulliState, first: int, rounds: int) -> tuple[Tensor, BernoulliState]:
+        if rounds == 1:
+            return super().steps(state, first, rounds)
+        several = torch.arange(first, first + rounds, device=state.probabilities.device)[:, None, None]
+        return (client_uniforms(state.keys, several) < state.probabilities).to(torch.int8), state
+
     def expected(self, clients: int, round: int) -> np.ndarray:
         self.check(clients)
         return np.array(self.probabilities, dtype=object)
@@ -81,8 +89,8 @@ def on_device(values: Sequence[Fraction], keys: Keys) -> Tensor:
     return torch.tensor([float(v) for v in values], dtype=torch.float64, device=keys.replica_ids.device)
 
 
-def client_uniforms(keys: Keys, *coordinates: int) -> Tensor:
-    """One uniform number for each replica and client, (replicas, clients) float64."""
+def client_uniforms(keys: Keys, *coordinates: int | Tensor) -> Tensor:
+    """One uniform number for each replica and client, (replicas, clients) float64; of rounds (rounds, 1, 1) as many."""
     clients = torch.arange(keys.clients, device=keys.replica_ids.device)
     return uniforms(words(keys.seed, keys.axis, keys.replica_ids[:, None], clients, *coordinates))
 

@@ -14,7 +14,7 @@ NORMALISATIONS = ("expected", "empirical")
 
 
 def class_weights(classes: int, concentration: float = 0.1, seed: int = 0) -> np.ndarray:
-    """How much each class adds to a client's probability: q ~ Dirichlet(concentration, ...), (classes,) float64.
+    """Draw what each class adds to a client's probability: q ~ Dirichlet(concentration, ...), (classes,) float64.
 
     Source: FedAU, appendix C.6.1, with concentration alpha_p = 0.1; one q for all clients of an experiment.
 
@@ -39,7 +39,7 @@ def participation_probabilities(
     above: str = "cap",
     normalisation: str = "expected",
 ) -> np.ndarray:
-    r"""p_n = max(floor, <kappa_n, q> / lambda), (clients,) float64.
+    r"""Compute p_n = max(floor, <kappa_n, q> / lambda), (clients,) float64.
 
     Args:
         class_distributions: kappa, (clients, classes); rows sum to 1.

@@ -1,5 +1,7 @@
-"""How many clients of each group are there, as a finite Markov chain; independent rounds are the special case of equal
-rows."""
+"""Numbers of clients that each group has there, as a finite Markov chain.
+
+Independent rounds are the special case of equal rows.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,11 @@ Law = tuple[Fraction, ...]
 
 
 class GroupChainState(NamedTuple):
-    """What a step needs: the clients' groups (clients,), the counts (states, groups), the cumulated initial law and
-    rows, and the round last drawn with the replicas' states in it, if any."""
+    """Data of a step of the chain.
+
+    They are the clients' groups (clients,), the counts (states, groups), the cumulated initial law and rows, and the
+    round last drawn with the replicas' states in it, if any.
+    """
 
     keys: Keys
     groups: Tensor
@@ -38,7 +43,9 @@ class GroupChainState(NamedTuple):
 
 @dataclass(frozen=True)
 class GroupChain(AnySize):
-    """In a round that is in state z, ``counts[z][k]`` clients of group k are there, chosen uniformly among the group's.
+    """Markov chain of how many clients each group has there.
+
+    In a round that is in state z, ``counts[z][k]`` clients of group k are there, chosen uniformly among the group's.
     The state of round 0 has the law ``initial``, and P(next is z' | now z) = ``transitions[z][z']``.
 
     The chain is *stationary* where ``initial`` P = ``initial``, and *irreducible* where every state is reached from
@@ -87,17 +94,18 @@ class GroupChain(AnySize):
 
     @property
     def rows(self) -> tuple[Law, ...]:
-        """(states, states), P(next is z' | now z)."""
+        """The matrix P(next is z' | now z), (states, states)."""
         assert self.transitions is not None
         return tuple(map(tuple, self.transitions))
 
     @property
     def law(self) -> Law:
-        """(states,), of round 0."""
+        """The law of the state in round 0, (states,)."""
         return tuple(self.initial)
 
     @property
     def deterministic(self) -> bool:
+        """Whether every probability is 0 or 1."""
         return all(p in (0, 1) for row in (self.law, *self.rows) for p in row)
 
     @property
@@ -128,7 +136,7 @@ class GroupChain(AnySize):
         return found
 
     def law_of(self, round: int) -> Law:
-        """(states,), of this round."""
+        """Return the law of the state in a round, (states,)."""
         law = self.law
         for _ in range(0 if self.is_stationary else round):
             law = self._after(law)
@@ -136,6 +144,7 @@ class GroupChain(AnySize):
 
     @property
     def group_sizes(self) -> tuple[int, ...]:
+        """The number of clients of each group."""
         return tuple(np.bincount(self.groups).tolist())
 
     def check(self, clients: int) -> None:
@@ -186,7 +195,7 @@ class GroupChain(AnySize):
     # Moments ----------------------------------------------------------------------------------------------------------
 
     def inclusion(self, clients: int) -> Inclusion:
-        """Exact.
+        """Compute the exact moments of a round.
 
         Raises:
             ValueError: rounds depend on each other, or differ in law; see `marginal`.

@@ -31,9 +31,10 @@ class GroupState(NamedTuple):
 
 
 class GroupAvailability(AnySize):
-    """In every round a random number A_k of the clients of group k, who are chosen uniformly among its size_k clients.
+    """Group-wise availability: in every round a random number A_k of the clients of group k is there.
 
-    The A_k are independent between groups and rounds, with P(A_k = a), a = 0, ..., size_k, as a subclass says. So
+    They are chosen uniformly among its size_k clients. The A_k are independent between groups and rounds, with P(A_k =
+    a), a = 0, ..., size_k, as a subclass says. So
 
         E[N_i] = E[A_k] / size_k,    E[N_i N_j] = E[A_k (A_k - 1)] / (size_k (size_k - 1)) for i != j in group k,
 
@@ -45,23 +46,25 @@ class GroupAvailability(AnySize):
 
     @abstractmethod
     def chances(self, phase: int) -> np.ndarray:
-        """P(A_k = a), (groups, largest size + 1), in the rounds of this phase; rows sum to 1."""
+        """Return P(A_k = a), (groups, largest size + 1), in the rounds of this phase; rows sum to 1."""
 
     def phase(self, round: int) -> int:
-        """Which of the phases, of a law of their own, a round belongs to."""
+        """Return the number of the phase to which a round belongs; each phase has a law of its own."""
         return 0
 
     @property
     def phases(self) -> int:
+        """The number of phases."""
         return 1
 
     @property
     def deterministic(self) -> bool:
+        """Whether the participants are fixed; they never are."""
         return False
 
     @property
     def group_sizes(self) -> np.ndarray:
-        """(groups,) int64."""
+        """The number of clients of each group, (groups,) int64."""
         return np.bincount(self.groups)
 
     def check(self, clients: int) -> None:
@@ -81,7 +84,7 @@ class GroupAvailability(AnySize):
         return GroupState(keys, torch.tensor(self.groups, device=device), cumulated)
 
     def available(self, state: GroupState, round: int) -> Tensor:
-        """A_k, (replicas, groups) int64: how many clients of each group are there."""
+        """Draw A_k, (replicas, groups) int64: how many clients of each group are there."""
         keys, cumulated = state.keys, state.cumulated[self.phase(round)]
         groups = torch.arange(len(cumulated), device=cumulated.device)
         # One coordinate more than the draws that choose the clients.
@@ -96,7 +99,7 @@ class GroupAvailability(AnySize):
         return smallest_of_groups(scores, state.groups, available), state
 
     def inclusion(self, clients: int) -> Inclusion:
-        """Floats, of errors of the order of 1e-15.
+        """Compute the moments in floats, of errors of the order of 1e-15.
 
         Raises:
             ValueError: rounds differ in their law (day and night); see `marginal`.
@@ -126,7 +129,7 @@ class GroupAvailability(AnySize):
 
 @dataclass(frozen=True)
 class UniformGroups(GroupAvailability):
-    """A_k uniform on the whole numbers lowest_k, ..., highest_k.
+    """Group-wise availability with A_k uniform on the whole numbers lowest_k, ..., highest_k.
 
     Source: FLICS, section IV-B, process 1, uniform over an interval; that its integers are meant is our
     reading.
@@ -162,7 +165,9 @@ class UniformGroups(GroupAvailability):
 
 @dataclass(frozen=True)
 class PoissonGroups(GroupAvailability):
-    """A_k Poisson with mean rate_k, but at most the group's size: P(A_k = size_k) = P(Poisson(rate_k) >= size_k).
+    """Group-wise availability with A_k Poisson of mean rate_k, but at most the group's size.
+
+    So P(A_k = size_k) = P(Poisson(rate_k) >= size_k).
 
     The paper's A_k has no cap; a group of known size needs one. E[A_k] falls short of rate_k by what the cap takes.
 
@@ -188,7 +193,7 @@ class PoissonGroups(GroupAvailability):
 
 @dataclass(frozen=True)
 class DayNightGroups(GroupAvailability):
-    """As `PoissonGroups`, with the rates ``day`` and ``night`` in turn.
+    """Availability as in `PoissonGroups`, with the rates ``day`` and ``night`` in turn.
 
     The paper has day in its even rounds t = 2, 4, ... and counts from t = 1. Readings of where a run begins:
 
@@ -217,6 +222,7 @@ class DayNightGroups(GroupAvailability):
 
     @property
     def phases(self) -> int:
+        """The number of phases, 2: day and night."""
         return 2
 
     def phase(self, round: int) -> int:
@@ -227,7 +233,7 @@ class DayNightGroups(GroupAvailability):
 
 
 def smallest_of_groups(scores: Tensor, groups: Tensor, available: Tensor) -> Tensor:
-    """int8 indicator (rows, clients) of the ``available[row, k]`` smallest scores of each group k."""
+    """Return the int8 indicator (rows, clients) of the ``available[row, k]`` smallest scores of each group k."""
     # One sort: the group in the leading bits, then as many of the score's as are left (and the sign bit 0).
     bits = available.shape[1].bit_length()
     within = (scores >> (bits + 1)) & ((1 << (63 - bits)) - 1)
@@ -245,6 +251,11 @@ def _cumulated(chances: np.ndarray) -> np.ndarray:
 
 
 def check_groups(groups: Sequence[int]) -> tuple[int, ...]:
+    """Return the groups as integers.
+
+    Raises:
+        ValueError: they are not 0, 1, ... with clients each.
+    """
     numbers = tuple(check_count(f"groups[{i}]", g, least=0) for i, g in enumerate(groups))
     missing = set(range(max(numbers, default=0) + 1)) - set(numbers)
     if missing:

@@ -59,10 +59,12 @@ class Incomplete(Participation):
 
     @property
     def cohort(self) -> int:
+        """The size of a cohort, that of the process."""
         return self.process.cohort
 
     @property
     def deterministic(self) -> bool:
+        """Whether the process is deterministic."""
         return self.process.deterministic
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..files import read_parquet
+from ..files import Damaged, read_csv, read_parquet
 
 
 @dataclass(frozen=True)
@@ -53,10 +52,8 @@ def read_intervals(path: str | Path, names: Sequence[str] | None = None) -> Tabl
     clash = (table.client[order][1:] == table.client[order][:-1]) & (table.start[order][1:] < table.end[order][:-1])
     for k in np.flatnonzero(clash):
         first, second = sorted((int(order[k]), int(order[k + 1])))
-        raise ValueError(
-            f"{path}, {line(second)}: client {table.names[table.client[second]]!r} is already there then, "
-            f"by {line(first)}: allowed are intervals that do not overlap"
-        )
+        wrong = f"client {table.names[table.client[second]]!r} is already there then, by {line(first)}"
+        raise Damaged(path, f"{wrong}: allowed are intervals that do not overlap", line(second))
     return table
 
 
@@ -74,7 +71,7 @@ def read_usage(path: str | Path) -> Table:
     for i in np.flatnonzero(table.end < table.start).tolist():
         raise _wrong_order(path, rows, line, i, "start <= end")
     for i in np.flatnonzero(np.asarray(table.amount) < 0).tolist():
-        raise ValueError(f"{path}, {line(i)}, column 'bytes': {rows['bytes'][i]}: allowed is a finite number >= 0")
+        raise Damaged(path, f"{rows['bytes'][i]}: allowed is a finite number >= 0", f"{line(i)}, column 'bytes'")
     return table
 
 
@@ -90,38 +87,34 @@ class _Line:
 
 def _wrong_order(path: Path, rows: dict[str, list[str]], line: _Line, i: int, allowed: str) -> ValueError:
     start, end = rows["start"][i], rows["end"][i]
-    return ValueError(f"{path}, {line(i)}: start = {start}, end = {end}: allowed is {allowed}")
+    return Damaged(path, f"start = {start}, end = {end}: allowed is {allowed}", f"{line(i)}")
 
 
 def _rows(path: Path, columns: tuple[str, ...]) -> tuple[dict[str, list[str]], _Line]:
     rows, line = (_parquet if path.suffix == ".parquet" else _csv)(path, columns)
     if not rows[columns[0]]:
-        raise ValueError(f"{path}: no row after the header: allowed is at least one")
+        raise Damaged(path, "no row after the header: allowed is at least one")
     return rows, line
 
 
 def _check_columns(path: Path, found: Sequence[str], columns: tuple[str, ...]) -> None:
     for column in columns:
         if list(found).count(column) != 1:
-            raise ValueError(f"{path}: its columns are {', '.join(found)}: allowed are {', '.join(columns)}, each once")
+            raise Damaged(path, f"its columns are {', '.join(found)}: allowed are {', '.join(columns)}, each once")
 
 
 def _csv(path: Path, columns: tuple[str, ...]) -> tuple[dict[str, list[str]], _Line]:
     rows: dict[str, list[str]] = {column: [] for column in columns}
     numbers: list[int] = []
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file, strict=True)
-            header = [cell.strip() for cell in next(reader, [])]
-            _check_columns(path, header, columns)
-            for cells in reader:
-                if len(cells) != len(header):
-                    raise ValueError(f"{path}, line {reader.line_num} has {len(cells)} cells: allowed is {len(header)}")
-                for column in columns:
-                    rows[column].append(cells[header.index(column)].strip())
-                numbers.append(reader.line_num)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"{path} cannot be read: {error}") from None
+    lines = read_csv(path)
+    _, header = next(lines, (1, []))
+    _check_columns(path, header, columns)
+    for line, cells in lines:
+        if len(cells) != len(header):
+            raise Damaged(path, f"{len(cells)} cells: allowed is {len(header)}", f"line {line}")
+        for column in columns:
+            rows[column].append(cells[header.index(column)])
+        numbers.append(line)
     return rows, _Line("line", numbers)
 
 
@@ -136,14 +129,14 @@ def _table(path: Path, rows: dict[str, list[str]], line: _Line, names: Sequence[
     who, *numeric = rows
     for i, name in enumerate(rows[who]):
         if not name:
-            raise ValueError(f"{path}, {line(i)}, column {who!r} is empty: allowed is a name")
+            raise Damaged(path, "empty: allowed is a name", f"{line(i)}, column {who!r}")
     known = tuple(dict.fromkeys(rows[who])) if names is None else tuple(str(name) for name in names)
     if len(set(known)) != len(known):
         raise ValueError(f"names = {list(known)}: allowed are distinct names")
     number = {name: k for k, name in enumerate(known)}
     for i, name in enumerate(rows[who]):
         if name not in number:
-            raise ValueError(f"{path}, {line(i)}, column {who!r}: {name!r} is no client; allowed are {_some(known)}")
+            raise Damaged(path, f"{name!r} is no client; allowed are {_some(known)}", f"{line(i)}, column {who!r}")
     values = [_numbers(path, rows[column], column, line) for column in numeric]
     return Table(known, np.array([number[name] for name in rows[who]], dtype=np.int64), *values)
 
@@ -160,5 +153,5 @@ def _numbers(path: Path, cells: list[str], column: str, line: _Line) -> np.ndarr
         except ValueError:
             values[i] = math.nan
         if not math.isfinite(values[i]):
-            raise ValueError(f"{path}, {line(i)}, column {column!r}: {cell!r}: allowed is a finite number")
+            raise Damaged(path, f"{cell!r}: allowed is a finite number", f"{line(i)}, column {column!r}")
     return values

@@ -64,7 +64,8 @@ class _WithMemory(AnySize):
 
 
 class MarkovState(NamedTuple):
-    """What a step needs: the clients' constants (clients,), and the round last drawn with who was on, if any."""
+    """Data of a step: the clients' constants (clients,), and the round last drawn with the clients that were on, if
+    any."""
 
     keys: Keys
     stationary: Tensor
@@ -76,7 +77,7 @@ class MarkovState(NamedTuple):
 
 @dataclass(frozen=True)
 class Markov(_WithMemory):
-    """Each client is a stationary two-state Markov chain, independent of the others.
+    """Participation in which each client is a stationary two-state Markov chain, independent of the others.
 
     A client that is off is on in the next round with probability e_i, one that is on goes off with probability
     l_i = e_i (1 - p_i) / p_i. Round 0 is drawn from the stationary law, so that P(on) = p_i in every round, and
@@ -157,11 +158,12 @@ class Markov(_WithMemory):
 
     @property
     def deterministic(self) -> bool:
+        """Whether every probability is 0 or 1."""
         return all(p in (0, 1) for p in self.probabilities)
 
     @property
     def exits(self) -> tuple[Fraction, ...]:
-        """l_i; 1 where p_i = 0."""
+        """The probabilities l_i of leaving participation; 1 where p_i = 0."""
         both = zip(self.probabilities, self.entries, strict=True)
         return tuple(e * (1 - p) / p if p > 0 else Fraction(1) for p, e in both)
 
@@ -174,7 +176,7 @@ class Markov(_WithMemory):
         return np.array([[[1 - e, e], [l, 1 - l]] for e, l in zip(self.entries, self.exits, strict=True)], dtype=object)
 
     def twice(self, clients: int, lag: int) -> np.ndarray:
-        """P(client i takes part in a round and ``lag`` rounds later), (clients,) Fractions."""
+        """Return P(client i takes part in a round and ``lag`` rounds later), (clients,) Fractions."""
         self.check(clients)
         check_count("lag", lag, least=0)
         chains = zip(self.probabilities, self.entries, self.exits, strict=True)
@@ -200,7 +202,7 @@ def _largest_entry(p: Fraction) -> Fraction:
 
 
 def _look_back(state: MarkovState, round: int) -> Tensor:
-    """Who is on in this round, (replicas, clients) bool, from the latest round that forces a state."""
+    """Return who is on in this round, (replicas, clients) bool, from the latest round that forces a state."""
     least, most = torch.minimum(state.entry, state.stay), torch.maximum(state.entry, state.stay)
     reverses = state.entry > state.stay
     on = torch.zeros(len(state.keys.replica_ids), state.keys.clients, dtype=torch.bool, device=least.device)
@@ -228,7 +230,7 @@ class CyclicState(NamedTuple):
 
 @dataclass(frozen=True)
 class Cyclic(_WithMemory):
-    """Each client takes part in a_i consecutive rounds of every cycle, from an offset of its own.
+    """Participation of each client in a_i consecutive rounds of every cycle, from an offset of its own.
 
     The offsets are uniform over the cycle, independent between clients, and drawn once a run: so each round has the
     same law, P(on) = E[a_i] / period, and a client's whole run follows from one cycle.
@@ -264,7 +266,7 @@ class Cyclic(_WithMemory):
 
     @property
     def _lengths(self) -> tuple[tuple[int, Fraction], ...]:
-        """For each client a number of active rounds, and the chance that it is one more."""
+        """Number of active rounds for each client, and the chance that it is one more."""
         exact = [p * self.period for p in self.probabilities]
         if self.rounding == "nearest":
             return tuple((floor(a + Fraction(1, 2)), Fraction(0)) for a in exact)
@@ -276,6 +278,7 @@ class Cyclic(_WithMemory):
 
     @property
     def deterministic(self) -> bool:
+        """Whether every probability of the law is 0 or 1."""
         return all(p in (0, 1) for p in self.law)
 
     def check(self, clients: int) -> None:
@@ -286,7 +289,7 @@ class Cyclic(_WithMemory):
         return sum(least == self.period for least, _ in self._lengths), sum(p > 0 for p in self.law)
 
     def twice(self, clients: int, lag: int) -> np.ndarray:
-        """P(client i takes part in a round and ``lag`` rounds later), (clients,) Fractions."""
+        """Return P(client i takes part in a round and ``lag`` rounds later), (clients,) Fractions."""
         self.check(clients)
         lag = check_count("lag", lag, least=0) % self.period
 

@@ -26,8 +26,10 @@ class MixtureState(NamedTuple):
 
 @dataclass(frozen=True)
 class Mixture(AnySize):
-    """In every round one of several processes brings the participants, drawn with these probabilities, independently of
-    everything else: clients depend on each other through what is the case in a round.
+    """Mixture of processes: in every round one of them brings the participants.
+
+    It is drawn with these probabilities, independently of everything else. Clients depend on each other through the
+    process that is drawn.
 
     Args:
         processes: each with independent rounds of one law.
@@ -57,6 +59,7 @@ class Mixture(AnySize):
 
     @property
     def deterministic(self) -> bool:
+        """Whether there is one process only, a deterministic one."""
         return len(self.processes) == 1 and self.processes[0].deterministic
 
     def check(self, clients: int) -> None:

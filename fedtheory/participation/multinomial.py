@@ -49,6 +49,7 @@ class Multinomial(Participation):
 
     @property
     def deterministic(self) -> bool:
+        """Whether one client has probability 1."""
         return max(self.probabilities) == 1
 
     def check(self, clients: int) -> None:

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LargestNoise(Participation):
-    """The ``count`` clients whose gradient noise in the round's first local step is largest, in the first coordinate,
-    where noise is two-point, of fair signs or skewed (see ``federations.federation_arguments.rise_of``); of equal ones
-    any.
+    """Participation of the ``count`` clients whose gradient noise in the round's first local step is largest.
+
+    The first coordinate counts, where noise is two-point, of fair signs or skewed (see
+    ``federations.federation_arguments.rise_of``). Of equal ones any are taken.
 
     >>> LargestNoise(2).mean_and_square(3)  # +++, ++-: 1; +--: 0; ---: -1, of the mean of the two largest signs
     (Fraction(3, 8), Fraction(5, 8))
@@ -33,10 +34,12 @@ class LargestNoise(Participation):
 
     @property
     def cohort(self) -> int:
+        """The number of chosen clients."""
         return self.count
 
     @property
     def deterministic(self) -> bool:
+        """Whether the participants are fixed; they never are."""
         return False
 
     def check(self, clients: int) -> None:
@@ -51,7 +54,7 @@ class LargestNoise(Participation):
         return counts.scatter_(1, order[:, : self.count], 1), state
 
     def inclusion(self, clients: int) -> Inclusion:
-        """Always raises ``ValueError``: its moments say nothing of a round's updates, whose noise decided it."""
+        """Raise ``ValueError``: the moments say nothing of a round's updates, whose noise decided who takes part."""
         raise ValueError(
             "LargestNoise: who takes part depends on the round's noise; allowed is a process that is independent of it"
         )

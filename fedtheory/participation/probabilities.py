@@ -1,4 +1,4 @@
-"""What the processes of this package accept."""
+"""Checks of the arguments of participation processes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..rationals import exact_number
+from ..rationals import checked_count, exact_number
 
 
 def check_probabilities(name: str, values: Sequence[Any]) -> tuple[Fraction, ...]:
-    """One probability a client, as Fractions.
+    """Return one probability for each client, as Fractions.
 
     Raises:
         ValueError: there is none, or one is no number in [0, 1].
@@ -35,14 +35,14 @@ def check_probabilities(name: str, values: Sequence[Any]) -> tuple[Fraction, ...
 
 
 def check_count(name: str, value: object, least: int = 1) -> int:
-    """``value`` as an int.
+    """Return ``value`` as an int.
 
     Raises:
         ValueError: it is no integer >= ``least``.
     """
-    if not isinstance(value, Integral) or isinstance(value, (bool, np.bool_)) or value < least:
+    if not isinstance(value, Integral) or isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{name} = {value!r}: allowed is an integer >= {least}")
-    return int(value)
+    return checked_count(name, value, least)
 
 
 def check_option(name: str, value: str, allowed: Sequence[str]) -> None:
@@ -58,7 +58,7 @@ def check_clients(name: str, given: int, clients: int) -> None:
 
 
 def check_mask(name: str, values: object) -> np.ndarray:
-    """A copy of ``values`` (rounds, columns) as bool.
+    """Return a copy of ``values`` (rounds, columns) as bool.
 
     Raises:
         ValueError: it is not two-dimensional and non-empty, or an entry is neither 0 nor 1.

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..arguments import check_has
 from ..extras import torch
 from ..randomness import finalized, in_memory, refined, words
 from .base import Inclusion, Keys, Participation
+from .probabilities import check_count
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 LARGEST_COUNT = 127
-"""Counts of draws are int8."""
+"""The largest count of draws, since counts are int8."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +38,11 @@ class Uniform(Participation):
 
     @property
     def deterministic(self) -> bool:
+        """Whether the participants are fixed; they are counted as random."""
         return False
 
     def check(self, clients: int) -> None:
+        check_count("cohort", self.cohort)
         if self.replacement and not 1 <= self.cohort <= LARGEST_COUNT:
             raise ValueError(f"cohort = {self.cohort}: with replacement allowed is 1 to {LARGEST_COUNT}")
         if not self.replacement and not 1 <= self.cohort <= clients:
@@ -77,7 +81,7 @@ class Uniform(Participation):
 
 @dataclass(frozen=True)
 class Fixed(Participation):
-    """The same clients in every round.
+    """Fixed participation: one set of clients takes part in every round.
 
     >>> Fixed([0, 2]).inclusion(3).first.tolist()
     [Fraction(1, 1), Fraction(0, 1), Fraction(1, 1)]
@@ -86,6 +90,7 @@ class Fixed(Participation):
     members: tuple[int, ...]
 
     def __init__(self, members: Sequence[int]) -> None:
+        check_has("members", members, ("__iter__", "__len__"), "a list of clients, such as [0, 1]")
         whole = all(issubclass(kind, (int, np.integer)) and kind is not bool for kind in set(map(type, members)))
         if not whole or len(members) == 0 or len(set(members)) != len(members):
             raise ValueError(f"members = {list(members)}: allowed is a non-empty list of distinct clients")
@@ -93,10 +98,12 @@ class Fixed(Participation):
 
     @property
     def cohort(self) -> int:
+        """The number of clients in the set."""
         return len(self.members)
 
     @property
     def deterministic(self) -> bool:
+        """Whether the participants are fixed; they always are."""
         return True
 
     def check(self, clients: int) -> None:
@@ -149,10 +156,12 @@ class Phases(Participation):
 
     @property
     def cohort(self) -> int:
+        """The number of clients in the first set."""
         return len(self.sets[0])
 
     @property
     def deterministic(self) -> bool:
+        """Whether the participants are fixed; they always are."""
         return True
 
     def phase(self, rounds: np.ndarray) -> np.ndarray:
@@ -171,7 +180,7 @@ class Phases(Participation):
         return Fixed(self.sets[int(self.phase(np.array(round)))]).step(state, round)
 
     def inclusion(self, clients: int) -> Inclusion:
-        """Of one phase alone; with several the moments differ between rounds.
+        """Compute the moments of one phase; with several phases they differ between rounds.
 
         Raises:
             ValueError: there are several phases.
@@ -191,7 +200,8 @@ class Phases(Participation):
 
 
 def smallest(scores: Tensor, count: int) -> Tensor:
-    """int8 indicator (..., columns) of the ``count`` smallest scores of each row; ties go to the lower column."""
+    """Return the int8 indicator (..., columns) of the ``count`` smallest scores of each row; ties go to the lower
+    column."""
     order = torch.argsort(scores, dim=-1, stable=True)[..., :count]
     return torch.zeros_like(scores, dtype=torch.int8).scatter_(-1, order, 1)
 

@@ -1,4 +1,4 @@
-"""Who took part is given: recorded masks, adversaries' schedules, and patterns handed out to clients at random."""
+"""Recorded participation: given masks, adversaries' schedules, and patterns handed out to clients at random."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class _FromRecord(AnySize):
         return f"<{self.mask.shape[0]} rounds x {self.mask.shape[1]}, sha256 {content}>"
 
     def _row(self, round: int) -> int | None:
-        """Which row of the record a round reads; None if nobody takes part any more.
+        """Return the row of the record that a round reads; None if nobody takes part any more.
 
         Raises:
             ValueError: the record has ended and ``after`` is "refuse".
@@ -76,7 +76,8 @@ class _FromRecord(AnySize):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Recorded(_FromRecord):
-    """Client i takes part in round r if ``mask[r, i]``: a trace, or the schedule of an adversary.
+    """Recorded participation: client i takes part in round r if ``mask[r, i]``, as in a trace or an adversary's
+    schedule.
 
     Args:
         mask: (rounds, clients), 0 or 1; see `rounds_of` for intervals from a file.
@@ -143,6 +144,7 @@ class Recorded(_FromRecord):
 
     @property
     def deterministic(self) -> bool:
+        """Whether the participants are fixed; they always are."""
         return True
 
     def check(self, clients: int) -> None:
@@ -160,7 +162,7 @@ class Recorded(_FromRecord):
         return RecordedState(keys, torch.tensor(self.mask, device=device), own)
 
     def inclusion(self, clients: int) -> Inclusion:
-        """Of a record whose rounds are all the same.
+        """Compute the moments of a record whose rounds are all the same.
 
         Raises:
             ValueError: rounds differ; see `marginal`.
@@ -183,7 +185,8 @@ class Recorded(_FromRecord):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class RandomPatterns(_FromRecord):
-    """Each client receives the pattern of a user, drawn once a run uniformly from a pool, and follows it.
+    """Participation by the pattern of a user, which each client receives at random from a pool, once a run, and
+    follows.
 
     Users are drawn with replacement, independently for every client: two clients may follow the same user. (FLICS does
     not say; its 10,000 synthetic clients are more than its 5,342 users.) Rounds depend on each other.
@@ -283,6 +286,7 @@ class RandomPatterns(_FromRecord):
 
     @property
     def deterministic(self) -> bool:
+        """Whether the participants are fixed; they never are."""
         return False
 
     def check(self, clients: int) -> None:
@@ -307,7 +311,7 @@ class RandomPatterns(_FromRecord):
         return RecordedState(keys, torch.tensor(self.mask, device=device), table[pool_of, place])
 
     def inclusion(self, clients: int) -> Inclusion:
-        """Refused: a client follows one pattern in all rounds.
+        """Raise ``ValueError``, since a client follows one pattern in all rounds.
 
         Raises:
             ValueError: always; ``marginal`` has the moments of one round alone.

@@ -42,7 +42,7 @@ def estimated_marginal(
     confidence: float = 0.999,
     most: int = 1,
 ) -> EstimatedInclusion:
-    r"""The moments of one round's counts, from ``samples`` replicas.
+    r"""Estimate the moments of one round's counts, from ``samples`` replicas.
 
     Error bars are Hoeffding's: \sqrt{log(2 / (1 - confidence)) / (2 samples)}, times the range of what is averaged.
     They hold for every sample size and every law, for each entry by itself.

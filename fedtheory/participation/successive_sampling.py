@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 SMALLEST_WEIGHT = 1e-290
-"""``cohort`` clients must weigh at least this (the largest weight being 1): then what underflows is never missed."""
+"""The weight that ``cohort`` clients must have at least (the largest weight being 1), so that underflow is never
+missed."""
 
 
 class WeightedState(NamedTuple):
@@ -47,6 +48,7 @@ class SuccessiveSampling(Participation):
 
     @property
     def deterministic(self) -> bool:
+        """Whether the participants are fixed; they never are."""
         return False
 
     @abstractmethod
@@ -79,11 +81,12 @@ class SuccessiveSampling(Participation):
         return smallest(exponentials(bits) / weights, self.cohort), state
 
     def inclusion(self, clients: int) -> Inclusion:
-        r"""E[N_i] and E[N_i N_j] by quadrature over the clocks' time; errors are of the order of 1e-15.
+        r"""Compute E[N_i] and E[N_i N_j] by quadrature over the clocks' time; errors are of the order of 1e-15.
 
-        With p_k(t) = 1 - exp(-w_k t) and n the cohort,
-        pi_i = \int p_i'(t) P(at most n-1 of the others have rung by t) dt and, for i != j,
-        pi_ij = \int (p_i p_j)'(t) P(at most n-2 of the others have rung by t) dt.
+        Let p_k(t) = 1 - exp(-w_k t), and let n be the cohort. Then
+
+            pi_i = \int p_i'(t) P(at most n-1 of the others have rung by t) dt = E[N_i],
+            pi_ij = \int (p_i p_j)'(t) P(at most n-2 of the others have rung by t) dt = E[N_i N_j] for i != j.
 
         Raises:
             ValueError: as `check`.

@@ -1,4 +1,4 @@
-"""From intervals of time to rounds: masks for `Recorded`, and FLICS's recipe for patterns of light use."""
+"""Conversion of intervals of time to rounds: masks for `Recorded`, and FLICS's recipe for patterns of light use."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ ACTIVE = ("span", "used")
 MEGABYTE = 10**6
 
 MOST_ENTRIES = 2**30
-"""Rounds times clients of a mask; it takes up to 17 bytes an entry while it is made."""
+"""The most entries of a mask, rounds times clients; it takes up to 17 bytes an entry while it is made."""
 
 
 def rounds_of(
     table: Table, width: float, rounds: int | None = None, origin: float | None = None, rule: str = "any"
 ) -> np.ndarray:
-    """Who is available in which round, (rounds, clients) bool.
+    """Convert intervals to the mask of available clients in each round, (rounds, clients) bool.
 
     Round r lasts from origin + r width to origin + (r + 1) width, its end excluded, as the ends of intervals are.
 
@@ -82,7 +82,7 @@ def _slots(
 
 @dataclass(frozen=True)
 class LightUse:
-    """When users are available by FLICS's recipe.
+    """Availability of users by FLICS's recipe.
 
     Attributes:
         names: the users' names.
@@ -98,7 +98,7 @@ class LightUse:
 def light_use(
     table: Table, slot: float = 3600.0, limit: float = 10 * MEGABYTE, traffic: str = "spread", active: str = "span"
 ) -> LightUse:
-    """The slots in which a user uses an app, so that its network is good, but not heavily.
+    """Find the slots in which a user uses an app, so that its network is good, but not heavily.
 
     A user is available in a slot of time if one of its uses meets the slot and its traffic in the slot, over all uses,
     is below ``limit``. Slots start at the table's first start.

@@ -18,8 +18,7 @@ from typing import Any, ClassVar
 import sympy
 
 from ..claims import readings
-from ..claims.algorithm_named import OF_RUNS
-from ..claims.statement import Claim
+from ..claims.statement import OF_RUNS, Claim
 from . import checker
 from .algorithm_match import Rounds, strange
 from .derivations import Derivation

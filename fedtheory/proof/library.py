@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from ..claims.algorithm_named import algorithm_of
-from ..claims.statement import Claim
+from ..claims.statement import Claim, algorithm_of
 from ..quantities import nearest
 from .algorithm_match import Rounds, built_in
 from .derivations import Derivation

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import re
@@ -14,20 +15,22 @@ from typing import Any, Self
 import sympy
 from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx, fmpz_mpoly, fmpz_mpoly_ctx
 
+from .. import numerals
 from . import checker
 from .identity import check_rational, quotient
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-_RATIONAL = re.compile(r"(-?[0-9]{1,2000})(?:/([0-9]{1,2000}))?")
+_RATIONAL = re.compile(r"-?[0-9]+(?:/[0-9]+)?")
+_DIGITS = 2000
 _LARGEST_EXPONENT = 100
 
 
 def to_rational(text: object) -> Fraction:
     """Read a rational number from a text 'p' or 'p/q'; raise ``ValueError`` for anything else."""
-    parts = _RATIONAL.fullmatch(text) if isinstance(text, str) else None
-    if parts is None or (parts[2] is not None and int(parts[2]) == 0):
-        raise ValueError(f"number = {text!r}: allowed is a string 'p' or 'p/q'")
-    return Fraction(int(parts[1])) if parts[2] is None else Fraction(int(parts[1]), int(parts[2]))
+    if isinstance(text, str) and _RATIONAL.fullmatch(text):
+        with contextlib.suppress(ValueError):
+            return numerals.rational(text, _DIGITS)
+    raise ValueError(f"number = {str(text)[:80]!r}: allowed is a string 'p' or 'p/q'")
 
 
 def plain(expression: sympy.Expr) -> sympy.Expr:

@@ -21,7 +21,7 @@ from .symbol_regions import Region
 if TYPE_CHECKING:
     from .composition import Composed
     from .domain import Follows
-    from .needs import Needed
+    from .implies import Needed
 
 KINDS = (
     "identity", "polynomial", "gram", "induction", "analytic", "probabilistic", "lemma", "composed", "definition",

@@ -14,9 +14,8 @@ from typing import Any
 import sympy
 
 from ..assumptions import ASSUMPTIONS
-from ..claims.algorithm_named import algorithm_of
 from ..claims.readings import KINDS_OF_ROUNDS, SNAPSHOTS, UNIFORM_COHORT
-from ..claims.statement import Ambiguity, Claim, Hypothesis, Term
+from ..claims.statement import Ambiguity, Claim, Hypothesis, Term, algorithm_of
 from ..functionals import FINAL_SQUARED_DISTANCE
 from ..quantities import symbol
 from ..worstcase.certificates import Certificate

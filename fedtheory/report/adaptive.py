@@ -15,8 +15,10 @@ ROWS = (("snapshot_probability", "snapshot probability $q_r$"), ("training_accur
 
 @styled()
 def plot_adaptive(runs: Mapping[str, Run]) -> Figure:
-    """Above the snapshot probability q_r, below the training accuracy that it follows, over the rounds: means over the
-    replicas of each run, and pale the range between the least and the largest replica where there are several.
+    """Draw the snapshot probability q_r, above, and the training accuracy that it follows, below, over the rounds.
+
+    Lines are means over the replicas of each run. Pale bands are the range between the least and the largest replica
+    where there are several.
 
     Args:
         runs: of adaptive snapshots, by name, recorded in the same rounds or not.

@@ -1,4 +1,4 @@
-"""What a claim bounds and by what: bound, exact value and what was measured, over rounds or at one place."""
+"""Figures of a claim's bound, its exact left side and measured values, over rounds or at one place."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
+from ..arguments import check_kind
 from ..claims.evaluation import Bound
 from ..claims.statement import Claim
 from ..functionals import Functional
@@ -43,9 +44,9 @@ MEASURED_STYLE: dict[str, Any] = {"color": MEASURED, "ls": DOTTED, "lw": 2.2}
 NO_BREAK = "\u00a0"
 """A space at which no line ends."""
 ROUNDING = 1e-12
-"""An exact value this little above a bound, relatively, may be rounding."""
+"""Relative excess of an exact value over a bound that may be rounding."""
 VISIBLE = 0.02
-"""Of a panel's height: a band that is nowhere so high is hidden by its line."""
+"""The least height of a band, as a share of its panel's. A band that is nowhere so high is hidden by its line."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,9 @@ def plot(
     worst: ArrayLike | None = None,
     below: str | None = None,
 ) -> Figure:
-    """A claim's right side with the exact left side and the replicas' mean and confidence band, where given; or several
-    editions of a statement, printed and repaired, and the exact worst case.
+    """Draw a claim's right side, and, where given, the exact left side and the replicas' mean and confidence band.
+
+    Or draw several editions of a statement, printed and repaired, and the exact worst case.
 
     A bound at several rounds, or at several values of one other quantity, is a line over them, rounds logarithmic and
     values too where none is negative; a bound at one place is a bar beside its terms. Hypotheses that fail or are
@@ -105,7 +107,10 @@ def plot(
     >>> [line.get_label() for line in both.axes[0].lines]
     ['printed (main)', 'repaired (sharp)']
     """
-    rights = _rights([bound] if isinstance(bound, Bound) else list(bound), list(repaired))
+    several: list[Any] = list(bound) if isinstance(bound, Sequence) else [bound]
+    for each in several:
+        check_kind("bound", each, Bound, "what claim(...).at(setting, rounds=...) gives, before exact and run")
+    rights = _rights(several, list(repaired))
     first = rights[0].bound
     statement, across = first.statement, _across(first)
     if run is not None and statement.functional.observable not in run.rows:
@@ -167,7 +172,7 @@ def _check_places(rights: Sequence[Right], across: str | None) -> None:
 
 
 def values_said(bound: Bound, run: Run | None = None, without: Collection[str] = ()) -> str:
-    """The quantities that have one value, ``without`` these, and what was simulated with which seed."""
+    """List the quantities that have one value, ``without`` these, and what was simulated with which seed."""
 
     def text(value: Any) -> str:
         return value.text if isinstance(value, StepRule) else f"{float(value):.4g}"
@@ -386,7 +391,7 @@ def _place(rounds: np.ndarray, at: Any, what: str) -> int:
 
 
 def _notes(rights: Sequence[Right]) -> str:
-    """What is wrong with the hypotheses, in one line; with editions' names where there are several bounds."""
+    """Say what is wrong with the hypotheses, in one line; with editions' names where there are several bounds."""
     said = [(each.bound.statement.edition, _note(each.bound)) for each in rights]
     if len(rights) == 1:
         return textwrap.shorten(said[0][1], 110, placeholder=" ...")

@@ -1,4 +1,4 @@
-"""What each colour means, in every figure and on every page."""
+"""Colours and their meanings, in every figure and on every page."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ case. They are five of the eight colours of Okabe and Ito (2008), which people w
 apart."""
 
 ON_WHITE = {"printed": PRINTED, "repaired": REPAIRED, "exact": EXACT, "measured": MEASURED, "worst": WORST}
-"""By meaning, on a light page."""
+"""Colours by meaning, on a light page."""
 
 ON_BLACK = ON_WHITE | {"exact": "#FFFFFF"}
-"""On a dark page: what is black is white there."""
+"""Colours by meaning, on a dark page, where black becomes white."""
 
 
 def style_sheet() -> str:
-    """The colours as CSS variables, light and dark.
+    """Return the colours as CSS variables, light and dark.
 
     >>> print(style_sheet().splitlines()[1])
     :root { --printed: #D55E00; --repaired: #009E73; --exact: #000000; --measured: #0072B2; --worst: #CC79A7; }

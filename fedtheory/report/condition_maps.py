@@ -1,5 +1,7 @@
-"""Where conditions leave room: the snapshot probabilities that a claim allows, over two quantities; and which
-probability a condition allows at a point, beside where runs settle with it."""
+"""Maps of the snapshot probabilities that a claim's conditions allow, over two quantities.
+
+A second figure shows the probabilities that conditions allow at a point, beside where runs settle with them.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +34,10 @@ TEXTS = {
 
 @styled()
 def plot_maps(*maps: Map, title: str = "") -> Figure:
-    """The kinds of one or two maps, side by side, as colours over their two quantities, 800 pixels wide. Each panel
-    says the least q allowed on its grid and the values of the other quantities, the legend each panel's shares.
+    """Draw the kinds of one or two maps, side by side, as colours over their two quantities, 800 pixels wide.
+
+    Each panel says the least q allowed on its grid and the values of the other quantities, the legend each panel's
+    shares.
 
     An axis is logarithmic where its values are > 0 and closer to evenly spaced in their logarithms than as they are.
 
@@ -102,7 +106,7 @@ def _fixed(found: Map, paper: str) -> list[str]:
 
 
 def percent(share: float) -> str:
-    """A share that is not 0 is not shown as 0 %, nor one that is not 1 as 100 %."""
+    """Write a share in per cent: one that is not 0 is not shown as 0 %, nor one that is not 1 as 100 %."""
     if 0 < share < 0.005:
         return "< 1 %"
     return "> 99 %" if 0.995 <= share < 1 else f"{share:.0%}".replace("%", " %")
@@ -117,7 +121,7 @@ def cell_edges(values: np.ndarray, scale: str) -> np.ndarray:
 
 
 def largest_q(claim: Claim, hypothesis: str, **values: float | np.ndarray) -> np.ndarray:
-    """The right side of a claim's literal condition q <= ... at these values; what it does not use is left out.
+    """Compute the right side of a claim's literal condition q <= ... at these values; what it does not use is left out.
 
     >>> from fedtheory.papers import claim
     >>> values = dict(smoothness=1, local_steps=1, server_lr=0.01, dissimilarity=0)
@@ -141,11 +145,11 @@ def _arrays(values: dict[str, float | np.ndarray]) -> dict[str, np.ndarray]:
 
 @dataclass(frozen=True)
 class Allowed:
-    """Which q conditions allow at each of the points ``x``: a panel of ``plot_allowed``.
+    """Largest q that conditions allow at each of the points ``x``: a panel of ``plot_allowed``.
 
     Attributes:
         title, up: what the panel shows.
-        area: one condition's largest q, for an area: where it is negative the condition, read as a quotient, allows no
+        area: one condition's largest q, for an area. Where it is negative the condition, read as a quotient, allows no
             q, and multiplied out every q.
         printed, derived: largest q by label, for lines.
     """
@@ -160,7 +164,10 @@ class Allowed:
 
 @styled(**LARGE)
 def plot_allowed(left: Allowed, right: Allowed, settles: tuple[str, np.ndarray, np.ndarray]) -> Figure:
-    """Which q two conditions allow at a point x, and where a run with this q settles: ``settles`` is (label, x, q)."""
+    """Draw the q that two conditions allow at a point x, and where a run with this q settles.
+
+    ``settles`` is (label, x, q).
+    """
     figure, both = panels(10, 5, columns=2)
     for axes, shown in zip(both, (left, right), strict=True):
         last = float(np.round(shown.x[-1]))

@@ -1,4 +1,4 @@
-"""How long something takes, against its size: kept results of benchmarks."""
+"""Figures of running time against size, from kept results of benchmarks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MARKERS = ("o", "s", "^", "D")
 
 @styled()
 def plot_cost(measured: Mapping[str, Mapping[str, Sequence[Sequence[float]]]], up: str) -> Figure:
-    """A panel for each kind of size, a line for each way.
+    """Draw a panel for each kind of size, with a line for each way.
 
     Args:
         measured: by what the size is, by the way's name, pairs of a size and its cost.

@@ -1,4 +1,4 @@
-"""Figure files: one TOML file a figure, with its kind and its data; what draws them, and what is written.
+"""Figure files: one TOML file a figure, with its kind and its data; reading, drawing and writing of figures.
 
 paper = "fast"
 title = "Theorem 1 on two clients"       # in lists
@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from pydantic import Field, create_model
 
 from ..experiments.printed_tables import folder
-from ..experiments.reading import Strict, read_toml
+from ..experiments.reading import Component, Strict, read_toml
 from ..files import write_beside
 from ..papers import all_claims
 from .figure_files import figure_files
@@ -34,7 +34,7 @@ FORMATS = ("png", "svg")
 
 
 class FigureFileBase(Strict):
-    """What a file has besides its figure.
+    """The entries of a file besides its figure.
 
     Attributes:
         paper: whose theorems or whose experiments it shows.
@@ -42,7 +42,7 @@ class FigureFileBase(Strict):
         caption: what is to be seen.
     """
 
-    paper: str = ""
+    paper: Component = ""
     title: str = Field(min_length=1)
     caption: str = Field(min_length=1)
 
@@ -68,7 +68,7 @@ class FigureFile:
 
     @property
     def name(self) -> str:
-        """Of what it draws: the paper's and the file's.
+        """The name of the figure: the paper's and the file's.
 
         >>> read_figure(folder() / "fast" / "figures" / "thm1.toml").name
         'fast.thm1'
@@ -77,11 +77,12 @@ class FigureFile:
 
     @property
     def kind(self) -> Kind:
+        """The checked ``[figure]`` table."""
         return self.checked.figure  # type: ignore[no-any-return]
 
     @property
     def command(self) -> str:
-        """What draws it."""
+        """The command line that draws the figure."""
         return f"fedtheory run {shown_path(self.path)}"
 
     def drawn(self) -> Figure:
@@ -98,14 +99,14 @@ class FigureFile:
 
 
 def shown_path(path: Path) -> str:
-    """A path as it is written in captions: from ``experiments`` on if it lies there."""
+    """Write a path as captions do: from ``experiments`` on if it lies there."""
     root = folder().resolve()
     inside = path.resolve()
     return f"experiments/{inside.relative_to(root).as_posix()}" if inside.is_relative_to(root) else path.name
 
 
 def read_figure(path: str | Path) -> FigureFile:
-    """A checked figure file.
+    """Read and check a figure file.
 
     Raises:
         ValueError: see ``experiments.reading.read_toml``: the file, the line, the key and what is allowed.
@@ -115,7 +116,7 @@ def read_figure(path: str | Path) -> FigureFile:
 
 
 def draw(path: str | Path, into: Path | None = None, format: str = "png") -> Figure:
-    """The figure of a file; with ``into`` also written there, its numbers beside it.
+    """Draw the figure of a file; with ``into``, also write it there, its numbers beside it.
 
     Raises:
         ValueError: see ``read_figure`` and ``FigureFile.drawn``; another format.
@@ -141,12 +142,12 @@ def written(path: Path, into: Path, format: str = "png") -> Path:
 
 
 def figures(into: Path, root: Path | None = None) -> dict[str, Callable[[], Path]]:
-    """What draws every figure, by its name."""
+    """Return a function for every figure, by its name, that draws it into a folder."""
     return {read_figure(path).name: functools.partial(written, path, into) for path in figure_files(root)}
 
 
 def figures_of_claims(into: Path) -> dict[str, Callable[[], Path]]:
-    """What draws the figures that are named after a claim.
+    """Return the functions of ``figures`` for the figures that are named after a claim.
 
     >>> "fast.thm1" in figures_of_claims(Path("figures")), "fast.labels" in figures_of_claims(Path("figures"))
     (True, False)

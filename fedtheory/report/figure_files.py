@@ -1,4 +1,4 @@
-"""Which files are figures': asked before every run of experiment files, so nothing that draws is imported here."""
+"""Recognition of figure files. It precedes every run of experiment files, so nothing that draws is imported here."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from ..experiments.printed_tables import folder
 from ..files import read_file
 
 FOLDER = "figures"
-"""Where a paper's figure files lie, below its experiments; and where figures go."""
+"""The folder of a paper's figure files, below its experiments; also the folder of drawn figures."""
 
 
 def figure_files(root: Path | None = None) -> list[Path]:
-    """All figure files, by paper and name."""
+    """List all figure files, by paper and name."""
     return sorted((root or folder()).glob(f"*/{FOLDER}/*.toml"))
 
 

@@ -20,9 +20,9 @@ from matplotlib.patches import StepPatch
 from matplotlib.ticker import FixedFormatter
 
 DIGITS = 6
-"""So many significant digits are written: a thousandth of what is seen."""
+"""Significant digits that are written: a thousandth of what is seen."""
 GENERATED = ("_child", "_container", "_nolegend_")
-"""How matplotlib calls what has no name."""
+"""Beginnings of the names that matplotlib gives to what has no name."""
 
 
 class Row(NamedTuple):
@@ -46,7 +46,7 @@ class Row(NamedTuple):
 
 
 def numbers(figure: Figure) -> list[Row]:
-    """Every number that the figure shows, panel by panel. Cells of an image that are 0 are left out.
+    """Read every number that the figure shows, panel by panel. Cells of an image that are 0 are left out.
 
     >>> import fedtheory as ft
     >>> bound = ft.claim("fast.thm2").evaluate(
@@ -60,7 +60,7 @@ def numbers(figure: Figure) -> list[Row]:
 
 
 def nameless(figure: Figure) -> list[str]:
-    """What shows numbers and has no name, so that ``numbers`` leaves it out."""
+    """List the parts of a figure that show numbers and have no name, so that ``numbers`` leaves them out."""
     found = []
     for axes in figure.axes:
         held = {child for container in axes.containers for child in container.get_children()}
@@ -73,8 +73,10 @@ def nameless(figure: Figure) -> list[str]:
 
 
 def csv_text(rows: list[Row]) -> str:
-    """The rows as CSV, a header first. Of rows at places next to each other that differ in ``x`` alone the first and
-    the last are written: between them a line is level, a map of one colour.
+    """Write the rows as CSV, a header first.
+
+    Rows at places next to each other may differ in ``x`` alone. Of them the first and the last are written: between
+    them a line is level, a map of one colour.
 
     >>> print(csv_text([Row(1, "bound", float(x), value=1 / 3) for x in range(9)]))
     panel,series,x,y,value,low,high
@@ -159,7 +161,7 @@ def _of_bars(axes: Axes, bars: BarContainer, panel: int) -> Iterator[Row]:
 
 
 def _of_intervals(axes: Axes, container: ErrorbarContainer, panel: int) -> Iterator[Row]:
-    """Of values with intervals; lying ones stand at places that may have names."""
+    """Yield the rows of values with intervals; lying ones stand at places that may have names."""
     data, _, bars = container.lines
     ends = bars[0].get_segments() if bars else []
     name = _name(container.get_label()) or _name(data.get_label()) or "interval"
@@ -172,7 +174,7 @@ def _of_intervals(axes: Axes, container: ErrorbarContainer, panel: int) -> Itera
 
 
 def _tick_names(axis: Axis) -> dict[float, str]:
-    """Where an axis has names in place of numbers."""
+    """Return the names of an axis that has names in place of numbers, by place."""
     if not isinstance(axis.get_major_formatter(), FixedFormatter):
         return {}
     texts = [text.get_text().strip().replace("\n", " ") for text in axis.get_ticklabels()]
@@ -196,7 +198,7 @@ def _middles(edges: np.ndarray, scale: str) -> np.ndarray:
 
 
 def _of_band(band: PolyCollection, panel: int, name: str) -> Iterator[Row]:
-    """Of a band between two curves: its outline runs along one of them and back along the other."""
+    """Yield the rows of a band between two curves: its outline runs along one of them and back along the other."""
     for path in band.get_paths():
         outline = np.asarray(path.vertices)
         half = (len(outline) - 3) // 2

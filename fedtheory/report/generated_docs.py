@@ -1,4 +1,4 @@
-"""What is generated of Markdown files, between two markers: docs/findings has the verdicts and findings of a paper."""
+"""Generation of the parts of Markdown files between two markers: docs/findings has a paper's verdicts and findings."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from ..assumptions import ASSUMPTIONS
-from ..claims.editions import is_printed
+from ..claims.comparison import is_printed
 from ..evidence.counts import read_literally
 from ..evidence.findings import CLAIMED, UNDECIDED, Row
-from ..evidence.referee import cell
 from ..evidence.scorecard import published_rows
 from ..evidence.verdict_rule import with_readings
 from ..files import read_file, write_beside
+from ..markdown import cell
 from ..papers import all_claims, papers
 from ..proof.text import in_letters
 from ..proof.verdict_word import KERNEL
@@ -39,7 +39,7 @@ HEAD = ("| claim | where | finding | found by |", "| --- | --- | --- | --- |")
 
 
 def put(path: Path, generated: str) -> None:
-    """Replace what stands between the markers of a file.
+    """Replace the text between the markers of a file.
 
     Raises:
         ValueError: the file has not exactly one marker of each kind, in order.
@@ -53,12 +53,12 @@ def put(path: Path, generated: str) -> None:
 
 
 def generated(paper: str, rows: Sequence[Row]) -> str:
-    """The verdicts, from the published scorecard, and the findings, as Markdown."""
+    """Write the verdicts, from the published scorecard, and the findings, as Markdown."""
     return f"{verdicts(paper)}\n\n{findings(paper, rows)}"
 
 
 def verdicts(paper: str) -> str:
-    """The verdicts of a paper's statements, what is printed and our own apart."""
+    """Write the verdicts of a paper's statements, printed ones and our own apart."""
     card = published_rows()
     claims = [claim for claim in all_claims() if claim.paper == paper and claim.ref in card]
     lines = ["## Verdicts", "", VERDICTS_READ]
@@ -84,7 +84,7 @@ def verdicts(paper: str) -> str:
 
 
 def _largest(evidence: Mapping[str, Any]) -> str:
-    """Of a refuting instance, else of the search."""
+    """Write the largest ratio of a refuting instance, else of the search."""
     instance, found = evidence["exact"]["instance"], evidence["exact"]["search"]
     if instance and (instance["refutes"] or not found):
         return f"{float(instance['ratio']):.3g}, instance".replace("inf,", "infinite,")
@@ -95,7 +95,7 @@ def _largest(evidence: Mapping[str, Any]) -> str:
 
 
 def _proof(row: Mapping[str, Any]) -> str:
-    """How many steps are decided, and how they are joined; or the first that is open."""
+    """Say how many steps are decided, and how they are joined; or name the first that is open."""
     proof = row["evidence"]["proof"]
     if proof is None or (row["verdict"] == "refuted" and proof["outcome"] != "proved"):
         return ""
@@ -109,7 +109,7 @@ def _proof(row: Mapping[str, Any]) -> str:
 
 
 def _remark(evidence: Mapping[str, Any]) -> str:
-    """What else a row says: readings that fall, what it falls without, units."""
+    """Write the rest of a row: readings that fall, what it falls without, units."""
     instance, said = evidence["exact"]["instance"], []
     if instance and instance["refutes"] and instance["readings"] > 1:
         said.append(f"under all {instance['readings']} readings")
@@ -144,7 +144,7 @@ def findings(paper: str, rows: Sequence[Row]) -> str:
 
 
 def _in_words(row: Row, paper: str) -> tuple[str, list[str]]:
-    """What a row says, in the paper's letters, and the kinds of assumption that it names, each by its name alone."""
+    """Write a row in the paper's letters, and list the kinds of assumption that it names, each by its name alone."""
     text = (row.shown or row.what).removesuffix(UNDECIDED).removesuffix(".").removeprefix(CLAIMED)
     if row.check in ("units", "rate", "consistency", "edition") and not row.shown:
         text = re.sub(r"(?<=[\w)])\*(?=[\w(])", " ", in_letters(text, papers()[paper]))

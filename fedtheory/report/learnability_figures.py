@@ -1,5 +1,7 @@
-"""What can be learned: error against capacity, excess risk against a server's data, where a condition holds, and how
-much of each bound is used."""
+"""Figures of learnability: error against capacity, and excess risk against a server's data.
+
+Others show where a condition holds, and how much of each bound is used.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,10 @@ from .style import DASHED, KEY, LARGE, LINES, MIXED, PALE, covered, finish, pane
 
 @styled(**LARGE)
 def plot_capacity(clients: int = 20, samples: Sequence[int] = (1, 10, 1000)) -> Figure:
-    """On the left the error of which Theorem 1 speaks over the capacity, and the errors that hold in its place; on the
-    right how likely the largest is not avoided: samples chosen one by one, and whole clients that are alike.
+    """Draw the errors of and beside Theorem 1 over the capacity, and how likely the largest is.
+
+    The left panel has the error of which Theorem 1 speaks, and the errors that hold in its place. The right one shows
+    how likely the largest is not avoided, for samples chosen one by one and for whole clients that are alike.
 
     >>> figure = plot_capacity(5, (1,))
     >>> [axes.get_xlabel() for axes in figure.axes]
@@ -54,14 +58,14 @@ def plot_capacity(clients: int = 20, samples: Sequence[int] = (1, 10, 1000)) -> 
 
 
 MOST = 5
-"""Problems in one picture."""
+"""The most problems in one picture."""
 
 Problem = tuple[Law, Law, FiniteClass]
 """P, the clients' D, and the class."""
 
 
 def one_server_sample_more(problem: Problem, clients: int, server: Sequence[int]) -> tuple[list[float], list[float]]:
-    """Exact mean excess risks for so many server samples, with ``clients`` client samples and without."""
+    """Compute exact mean excess risks for so many server samples, with ``clients`` client samples and without."""
     P, D, H = problem
     with_clients = [float(excess_law(P, H, [(P, n), (D, clients)]).mean()) for n in server]
     return with_clients, [float(excess_law(P, H, [(P, n)]).mean()) for n in server]
@@ -69,8 +73,10 @@ def one_server_sample_more(problem: Problem, clients: int, server: Sequence[int]
 
 @styled(**LARGE)
 def plot_server_data(problems: Mapping[str, Problem], clients: int = 4, most: int = 8) -> Figure:
-    """Exact mean excess risk of the worst minimiser over the server's samples: with clients' samples, and (dashed)
-    without; the legend gives the smallest alpha for beta = 1 at as many samples of both.
+    """Draw the exact mean excess risk of the worst minimiser over the server's samples.
+
+    Lines are with clients' samples, and (dashed) without. The legend gives the smallest alpha for beta = 1 at as many
+    samples of both.
 
     >>> P = Law.labelled(["1/2", "1/2"], [0, 1])
     >>> figure = plot_server_data({"alike": (P, P, FiniteClass.all(2))}, clients=2, most=3)
@@ -96,8 +102,10 @@ def plot_server_data(problems: Mapping[str, Problem], clients: int = 4, most: in
 def plot_conditions(
     apart: Problem, problem: Problem, most: int = 7, samples: int = 200, confidence: Fraction = Fraction(1, 20)
 ) -> Figure:
-    """On the left where Theorem 3's condition e_P(h_Q*) <= a_T holds on the problem ``apart``, over both numbers of
-    samples; on the right how much of Theorems 2 and 3 is used on the other: the exact quantile over the bound.
+    """Draw where Theorem 3's condition holds, and how much of Theorems 2 and 3 is used.
+
+    The left panel shows where e_P(h_Q*) <= a_T on the problem ``apart``, over both numbers of samples. The right one
+    shows, on the other problem, the exact quantile over the bound.
 
     >>> P = Law.labelled(["1/2", "1/2"], [0, 1])
     >>> D = Law.labelled(["1/2", "1/2"], [1, 0])

@@ -1,4 +1,4 @@
-"""Who takes part: round by round, on average beside the best in hindsight, and how the gap to it closes."""
+"""Figures of participation: round by round, on average beside the best in hindsight, and how the gap to it closes."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ STYLES = dict(zip(("FLICS", "naive", "uniform"), zip(several(3), "os^", (5.0, 4.
 
 @styled()
 def plot_participation(process: Participation, clients: int, rounds: int = 1000, seed: int = 0) -> Figure:
-    """One run of a process: above, who takes part in which round; below, the share of rounds of each client and,
-    where the process knows it, the expected share.
+    """Draw one run of a process: above, who takes part in which round; below, the share of rounds of each client.
+
+    Where the process knows it, the expected share is drawn too.
 
     As in FAST's Figure 2 (100 clients, 1000 rounds) and FedAU's Figure C.6.1 (one client, 400 rounds). The rounds are
     those of replica 0 of a simulation with this seed. A client drawn several times in a round counts several times.
@@ -68,8 +69,10 @@ def _expected(process: Participation, clients: int, rounds: int) -> np.ndarray:
 
 
 def policies(availability: ArrayLike, budget: float, group_weight: ArrayLike) -> dict[str, np.ndarray]:
-    """The rates (rounds, groups) of FLICS-OPT, of asking k p_j or all that are there ("naive"), and of asking everyone
-    who is there alike ("uniform", what FedAvg does in expectation).
+    """Compute the rates (rounds, groups) of FLICS-OPT and of two simpler policies.
+
+    "naive" asks k p_j or all that are there. "uniform" asks everyone who is there alike, which FedAvg does in
+    expectation.
 
     >>> rates = policies([[4, 1]], 2, [0.25, 0.75])
     >>> {name: each.round(12).tolist() for name, each in rates.items()}
@@ -83,8 +86,9 @@ def policies(availability: ArrayLike, budget: float, group_weight: ArrayLike) ->
 
 @styled()
 def plot_long_term(traces: Mapping[str, ArrayLike], budget: float, group_weight: ArrayLike) -> Figure:
-    """A panel a trace: every group's participation, in clients a round, of each policy and of the best in hindsight;
-    in the legend the value sum_j p_j^2 / s_j of each, relative to the best.
+    """Draw every group's participation, in clients a round, under each policy and in the best plan in hindsight.
+
+    Each trace has a panel. The legend has the value sum_j p_j^2 / s_j of each, relative to the best.
 
     Args:
         traces: (rounds, groups) counts of available clients, by name.
@@ -117,9 +121,10 @@ def plot_long_term(traces: Mapping[str, ArrayLike], budget: float, group_weight:
 def plot_gap(
     traces: Mapping[str, Sequence[ArrayLike]], budget: float, group_weight: ArrayLike, rounds: Sequence[int]
 ) -> Figure:
-    """sum_j p_j^2 / s_j of FLICS-OPT after so many rounds, less the best in hindsight for these rounds, relative
-    to the latter: the mean over the traces of a process, a line a process. Both axes are logarithmic, and means below
-    1e-12 are left out: they are rounding.
+    """Draw the gap of FLICS-OPT's sum_j p_j^2 / s_j after so many rounds to the best in hindsight for these rounds.
+
+    It is relative to the latter. A line is the mean over the traces of a process. Both axes are logarithmic, and means
+    below 1e-12 are left out: they are rounding.
 
     Raises:
         ValueError: as ``selection.genie_gap``.

@@ -1,4 +1,4 @@
-"""Who has what: how many samples of each label every client has."""
+"""Figures of partitions: how many samples of each label every client has."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ def plot_partition(
     class_names: Sequence[str] = (),
     title: str = "",
 ) -> Figure:
-    """Above, how many samples each client has; below, how many of each label, as a heat map of labels and clients.
+    """Draw how many samples each client has, above, and how many of each label, below, as a heat map.
+
     Clients that form groups are ordered by group, and lines part the groups.
 
     Args:

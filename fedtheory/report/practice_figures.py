@@ -23,12 +23,12 @@ from .settling import MARKERS
 from .style import DASHED, KEY, captioned, finish, functional_label, in_words, panels, several, styled
 
 TWIN_REPLICAS = 64
-"""So many runs of a twin, where its moments do not close."""
+"""Runs of a twin, where its moments do not close."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One method.
+    """Setting of one method, in practice and as a twin.
 
     Attributes:
         practice: on data, with a `Network`.
@@ -43,7 +43,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Watched:
-    """What is watched of twins.
+    """The watched functional of twins.
 
     Attributes:
         functional: of a run.
@@ -56,7 +56,7 @@ class Watched:
 
 @dataclass(frozen=True)
 class Beside:
-    """What was found of one method.
+    """Results of one method, in theory and in practice.
 
     Attributes:
         rounds: of the twin's curves.
@@ -96,7 +96,7 @@ def twin_of(federation: Any, digits: int = 3, **noise: Any) -> Quadratic:
 def compare(
     claims: Sequence[Claim], pair: Pair, rounds: int, replicas: int, seed: int = 0, watched: Watched | None = None
 ) -> Beside:
-    """One method: bounds and errors of its twin, and its accuracy.
+    """Compute bounds and errors of one method's twin, and the method's accuracy.
 
     Args:
         claims: about one functional.
@@ -118,13 +118,18 @@ def compare(
     error, exact = _error(watched, pair.twin, horizons, seed)
     every = max(1, rounds // 30)
     run = pair.practice.simulate(
-        replicas=replicas, rounds=rounds, seed=seed, record_every=every, observers=[Evaluation(every=every)]
+        replicas=replicas,
+        rounds=rounds,
+        seed=seed,
+        record_every=every,
+        observers=[Evaluation(every=every)],
+        device="cpu",
     )
     return Beside(horizons, bounds, said, error, exact, run.rounds, run.rows["test_accuracy"])
 
 
 def hypotheses(slack: Mapping[str, Any]) -> str:
-    """Which hypotheses hold at the last round, fail, or are undecided.
+    """Say in words which hypotheses hold at the last round, fail, or are undecided.
 
     >>> hypotheses({"step_cap": 0.1, "q_condition": [0.5, -1.0], "run": None})
     'step_cap holds, q_condition fails, run is undecided'
@@ -145,14 +150,15 @@ def _error(watched: Watched, twin: Setting, horizons: np.ndarray, seed: int) -> 
             seed=seed,
             record_every=1,
             observers=[watched.functional.observable],
+            device="cpu",
         )
         mean, _, _ = run.interval(watched.functional, watched.average)
         return mean[np.searchsorted(run.rounds[-len(mean) :], horizons)], False
 
 
 def constants_seen(setting: Setting, rounds: int, seed: int = 0) -> dict[str, float]:
-    """Constants of a setting's federation, estimated at the start, middle and end of one run."""
-    points = iterates(setting, rounds=rounds, seed=seed, every=max(1, rounds // 2))[:, 0]
+    """Estimate the constants of a setting's federation at the start, middle and end of one run."""
+    points = iterates(setting, rounds=rounds, seed=seed, every=max(1, rounds // 2), device="cpu")[:, 0]
     federation: Any = setting.federation
     found = estimated_constants(federation, points, steps=8, draws=16, seed=seed)
     return {name: float(constant.value) for name, constant in found.items()}
@@ -160,7 +166,7 @@ def constants_seen(setting: Setting, rounds: int, seed: int = 0) -> dict[str, fl
 
 @dataclass(frozen=True)
 class Order:
-    """How two rankings of methods agree.
+    """Agreement of two rankings of methods.
 
     Attributes:
         tau: Kendall's, of the twin's last error against the accuracy (1: the lower the error, the higher the accuracy).
@@ -197,7 +203,7 @@ def plot_practice(
     watched: Watched | None = None,
     seed: int = 0,
 ) -> Figure:
-    """Three panels: the twin's errors with bounds dashed; the measured accuracy; one against the other at the end.
+    """Draw three panels: the twin's errors with bounds dashed; the measured accuracy; one against the other at the end.
 
     Args:
         claims: their bounds, the printed one first; the label of a bound is its line style.
@@ -260,7 +266,7 @@ def _draw(left: Axes, middle: Axes, right: Axes, colour: str, marker: str, name:
 
 
 def notes(found: Mapping[str, Beside], constants: Mapping[str, float], replicas: int) -> list[str]:
-    """What is written below: constants, and hypotheses claim by claim, methods that agree together."""
+    """Write the notes below the figure: constants, and hypotheses claim by claim, methods that agree together."""
     listed = ", ".join(f"{in_words(name)} {value:.3g}" for name, value in constants.items())
     lines = [
         f"Estimated on the data along a run of the first method: {listed}. {replicas} paired replicas; bands are "

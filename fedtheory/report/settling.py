@@ -1,4 +1,4 @@
-"""Where runs settle: over the step size, over a probability, and how they get there."""
+"""Figures of where runs settle: over the step size, over a probability, and how they get there."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .colours import REPAIRED
 from .style import BELOW, DASHED, GREYS, KEY, LARGE, LINES, REPAIRED_LINES, covered, finish, panels, several, styled
 
 MARKERS = "osD^vXP"
-"""Of methods beside each other."""
+"""Markers of methods that are drawn beside each other."""
 
 MOST = 5
-"""Numbers of local steps in one picture."""
+"""The most numbers of local steps in one picture."""
 
 
 @styled()
@@ -29,8 +29,9 @@ def plot_algorithms(
     rounds: int = 1000,
     steps: Sequence[float] | np.ndarray = (),
 ) -> Figure:
-    """On the left E|x_r - x*|^2 over the rounds, exact; on the right what it tends to, over the step size, with the
-    part that is bias, |lim E x_r - x*|^2, dashed. A line ends where squares do not contract.
+    """Draw E|x_r - x*|^2 over the rounds, exact, and its limit over the step size.
+
+    The part of the limit that is bias, |lim E x_r - x*|^2, is dashed. A line ends where squares do not contract.
 
     Args:
         compared: by name, what gives the setting of a local step size.
@@ -99,8 +100,10 @@ def plot_floors(
     name: str = "q",
     points: int = 100,
 ) -> Figure:
-    """On the left the exact stationary error E|x - x*|^2 over a share q of rounds, and the floors that statements have
-    in its place; on the right the exact error after some rounds, with the best q.
+    """Draw the exact stationary error over a share q of rounds, and the exact error after some rounds.
+
+    The left panel has E|x - x*|^2 and the floors that statements have in its place. The right one has the error after
+    some rounds, with the best q.
 
     Args:
         settling: by label, what gives the setting of a share.
@@ -142,8 +145,10 @@ def plot_floors(
 
 @styled(**LARGE)
 def plot_inconsistency(local_steps: Sequence[int] = (2, 5, 20), curvatures: Sequence[float] = (1, 10)) -> Figure:
-    """How far E x_t of FedAU's Algorithm 1 settles from the minimiser of h, over the step size (solid), and to first
-    order (dotted): clients with these curvatures and minimisers 0, 1, ..., equal weights p_n omega_n.
+    """Draw the distance of E x_t of FedAU's Algorithm 1 in the limit from the minimiser of h, over the step size.
+
+    It is solid, and dotted to first order. The clients have these curvatures, minimisers 0, 1, ..., and equal weights
+    p_n omega_n.
 
     Raises:
         ValueError: more numbers of steps than colours, or a curvature that is not positive.

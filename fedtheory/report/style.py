@@ -1,4 +1,4 @@
-"""How every figure looks: colours by meaning, one style sheet, and how a figure is finished and saved.
+"""Style of every figure: colours by meaning, one style sheet, and how a figure is finished and saved.
 
 Figures are made without pyplot, under matplotlib's defaults and the sheet, whatever the user's own settings are; those
 are left alone.
@@ -40,15 +40,16 @@ GREYS = (EXACT, "#6b6b6b", "#ababab")
 """Exact values at several places."""
 
 KEY, PALE = "0.3", "0.6"
-"""What a legend shows of lines of several colours; lines to compare with."""
+"""Greys of lines of several colours in a legend, and of lines to compare with."""
 
 LINES: tuple[Any, ...] = ("-", DASHED, DOTTED, MIXED)
 
 
 def several(count: int, scale: Literal["cividis", "viridis"] = "cividis") -> list[str]:
-    """So many colours for things of one kind beside each other, such as methods: of matplotlib's ``cividis``, or of
-    ``viridis``, which has no greys, from dark to light. Both are safe for the colour-blind and keep their order in
-    print. None has a meaning of its own.
+    """Choose ``count`` colours for things of one kind beside each other, such as methods.
+
+    They come from matplotlib's ``cividis``, or from ``viridis``, which has no greys, from dark to light. Both are safe
+    for the colour-blind and keep their order in print. None has a meaning of its own.
 
     >>> several(2)
     ['#243c6e', '#d6c35d']
@@ -74,7 +75,7 @@ SHEET = {
     "lines.linewidth": 1.8,
 }
 LARGE = {"axes.titlesize": 11, "grid.color": "0.92"}
-"""What pictures of several panels differ in."""
+"""Changes of the style sheet for pictures of several panels."""
 
 
 @contextmanager
@@ -85,7 +86,7 @@ def styled(**changes: Any) -> Iterator[None]:
 
 
 def panels(width: float, height: float, columns: int = 1, rows: int = 1, **options: Any) -> tuple[Figure, list[Axes]]:
-    """A figure of so many inches, and its axes, row by row."""
+    """Make a figure of so many inches, and its axes, row by row."""
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, list(np.ravel(figure.subplots(rows, columns, **options)))
 
@@ -93,7 +94,7 @@ def panels(width: float, height: float, columns: int = 1, rows: int = 1, **optio
 def finish(
     axes: Axes, title: str, across: str, up: str, grid: bool = True, legend: bool = True, **options: Any
 ) -> None:
-    """Title, labels, grid, and a legend with these options where something has a label."""
+    """Set title, labels, grid, and a legend with these options where something has a label."""
     axes.set_title(title)
     axes.set_xlabel(across)
     axes.set_ylabel(up)
@@ -153,8 +154,10 @@ def quantity_label(name: str, paper: str) -> str:
 
 
 def covered(curve: np.ndarray, later: Sequence[np.ndarray], share: float = 1 / 3) -> dict[str, Any]:
-    """How a curve is drawn: wide and pale where one that is drawn later runs within a twentieth of it, relatively, over
-    at least such a share of its points, so that both are seen.
+    """Choose the style of a curve: wide and pale where a later curve hides it, so that both are seen.
+
+    A curve is hidden where one that is drawn later runs within a twentieth of it, relatively, over at least ``share``
+    of its points.
 
     >>> covered(np.ones(9), [np.ones(9)]), covered(np.ones(9), [np.full(9, 2.0)])
     ({'lw': 5.0, 'alpha': 0.45}, {})
@@ -165,7 +168,8 @@ def covered(curve: np.ndarray, later: Sequence[np.ndarray], share: float = 1 / 3
 
 
 def scale(values: np.ndarray) -> str:
-    """``log`` where increasing values are > 0 and closer to evenly spaced in their logarithms than as they are."""
+    """Return ``log`` where increasing values are > 0 and closer to evenly spaced in their logarithms than as they
+    are."""
     if values[0] <= 0 or len(values) < 2 or (np.diff(values) <= 0).any():
         return "linear"
 
@@ -180,8 +184,10 @@ DPI, COLOURS = 128, 128
 
 @styled(**{"svg.hashsalt": "fedtheory"})
 def save(figure: Figure, path: Path) -> None:
-    """Write the figure whole or not at all, as PNG or SVG; the same figure gives the same file. A PNG is cut down to so
-    many colours, the same from one drawing to the next."""
+    """Write the figure whole or not at all, as PNG or SVG; the same figure gives the same file.
+
+    A PNG is cut down to a fixed number of colours, the same from one drawing to the next.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     buffer, kind = io.BytesIO(), path.suffix[1:]
     without: dict[str, Any] = {"Date": None} if kind == "svg" else {"Software": None}
@@ -190,7 +196,7 @@ def save(figure: Figure, path: Path) -> None:
 
 
 def smaller(png: io.BytesIO) -> bytes:
-    """The same picture with at most ``COLOURS`` colours."""
+    """Reduce a picture to at most ``COLOURS`` colours."""
     from PIL import Image
 
     buffer = io.BytesIO()
@@ -201,22 +207,24 @@ def smaller(png: io.BytesIO) -> bytes:
 
 
 CHARACTERS = 19
-"""Characters of a caption to an inch."""
+"""The number of characters of a caption to an inch."""
 SMALL, LINE_HEIGHT = 6.5, 0.118
-"""Of captions: the size of letters, in points, and the distance of lines, in inches."""
+"""Size of the letters of captions, in points, and distance of their lines, in inches."""
 CAPTION = "caption"
 WITHIN = "\u200a\n"
-"""Between two lines of one paragraph: a hair space, which is not seen, before the line's end."""
+"""The break between two lines of one paragraph: a hair space, which is not seen, before the line's end."""
 
 
 def caption_of(figure: Figure) -> str:
-    """What stands below a figure; "" if nothing does."""
+    """Return the caption below a figure; "" if there is none."""
     return "\n".join(text.get_text().replace(WITHIN, " ") for text in figure.texts if text.get_gid() == CAPTION)
 
 
 def captioned(figure: Figure, *paragraphs: str) -> Figure:
-    """The figure with these paragraphs below it, in lines that fit; it grows by as much. What it says there already
-    comes before the last one."""
+    """Write these paragraphs below the figure, in lines that fit; the figure grows by as much.
+
+    A caption that it has already comes before the last one.
+    """
     width, height = figure.get_size_inches()
     said: list[str] = []
     for text in [text for text in figure.texts if text.get_gid() == CAPTION]:
@@ -251,7 +259,7 @@ def captioned(figure: Figure, *paragraphs: str) -> Figure:
 
 
 def _share_of(legend: Legend, figure: Figure) -> float:
-    """Of a figure's height, what a legend below its panels needs."""
+    """Return the share of a figure's height that a legend below its panels needs."""
     renderer = FigureCanvasAgg(figure).get_renderer()
     return float((legend.get_window_extent(renderer).height + 0.06 * figure.dpi) / figure.bbox.height)
 

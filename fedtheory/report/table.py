@@ -17,8 +17,9 @@ from .style import finish, panels, styled
 
 @styled()
 def plot_table(cells: Sequence[Beside], title: str) -> Figure:
-    """One line a cell: the printed number with its printed spread, and the mean over our seeds with their standard
-    deviation. What was not run has no number of ours.
+    """Draw one line a cell: the printed number with its printed spread, and the mean over our seeds.
+
+    Our mean has their standard deviation. What was not run has no number of ours.
 
     Args:
         cells: as ``experiments.theirs_and_ours.beside`` gives them.

@@ -1,4 +1,4 @@
-"""How much of their bounds the worst settings use that were met."""
+"""Figure of how much of their bounds the worst known settings use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .colours import EXACT, PRINTED, REPAIRED
 from .style import finish, panels, styled
 
 LEAST = 1e-4
-"""Smaller shares are drawn at the edge."""
+"""The least share that is drawn; smaller ones are drawn at the edge."""
 PRINTED_EDITIONS = ("main", "appendix", "submission")
 
 
@@ -25,8 +25,9 @@ LOOKS: dict[str, dict[str, Any]] = {
 
 @styled()
 def plot_tightness(rows: Sequence[Mapping[str, Any]]) -> Figure:
-    """For every theorem and corollary the largest exact left side over right side that is known among settings that
-    meet all that the statement asks: met by the search, or that of the instance that refutes it.
+    """Draw the largest known exact left side over right side of every theorem and corollary.
+
+    The settings meet all that the statement asks. They were met by the search, or are the instance that refutes it.
 
     Args:
         rows: of the scorecard.

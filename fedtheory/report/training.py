@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 from .style import KEY, LINES, finish, panels, several, styled
 
 COLUMNS = 4
-"""Panels in a row."""
+"""The number of panels in a row."""
 MOST = 8
-"""Lines of a panel that can be told apart; one with more is divided."""
+"""The most lines of a panel that can be told apart; a panel with more is divided."""
 
 Rows = dict[str, Mapping[str, Any]]
 """Settings by what their lines are called."""
@@ -23,7 +23,7 @@ Rows = dict[str, Mapping[str, Any]]
 
 @styled()
 def plot_curves(content: Mapping[str, Any], grid: Sequence[str], of: str = "test_accuracy", by: str = "") -> Figure:
-    """The mean over seeds of what was watched, over the rounds, and between pale edges the least and the largest seed.
+    """Draw the mean over seeds of what was watched, over the rounds; pale edges are the least and the largest seed.
 
     Args:
         content: an experiment's results, as ``experiments.results.gathered`` gives them.

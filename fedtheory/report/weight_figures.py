@@ -1,4 +1,4 @@
-"""How good estimated weights are for each cutoff, exactly, and how far the printed bound is from that."""
+"""Figures of the exact error of estimated weights for each cutoff, and of the printed bound's distance from it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ MARKERS: dict[str, dict[str, Any]] = {
     "Corollary 4": {"marker": "^", "ms": 12, "mfc": "none", "ls": "", "zorder": 3},
     "rule of thumb": {"marker": "s", "ms": 8, "mfc": "none", "ls": "", "zorder": 3},
 }
-"""Of different sizes and mostly hollow: cutoffs that are close to each other are all seen."""
+"""Markers of cutoffs, of different sizes and mostly hollow, so that cutoffs that are close to each other are all
+seen."""
 
 
 MOST = 5
-"""Probabilities in one picture."""
+"""The most probabilities in one picture."""
 
 
 def cutoffs_up_to(rounds: int, points: int = 40) -> np.ndarray:
@@ -31,8 +32,10 @@ def cutoffs_up_to(rounds: int, points: int = 40) -> np.ndarray:
 
 @styled(**LARGE)
 def plot_cutoffs(probabilities: Sequence[float] = (0.02, 0.1, 0.5), rounds: int = 10_000) -> Figure:
-    """On the left the exact average error (1/T) sum_t E[(p omega_t - 1)^2] over the cutoff K, with the best cutoff,
-    that of Corollary 4 and the rule of thumb; on the right the exact error over the bound (B.6.9).
+    """Draw the exact average error (1/T) sum_t E[(p omega_t - 1)^2] over the cutoff K, and its share of the bound.
+
+    The left panel marks the best cutoff, that of Corollary 4 and the rule of thumb. The right one has the exact error
+    over the bound (B.6.9).
 
     Raises:
         ValueError: more probabilities than colours, or one outside (0, 1].

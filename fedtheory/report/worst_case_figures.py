@@ -18,7 +18,7 @@ from .style import covered, finish, functional_label, panels, quantity_label, st
 
 @styled()
 def figure(statement: Claim, found: Mapping[Fraction, Tightness], over: str) -> Figure:
-    """Bound, worst case and the exact error of quadratics after the claim's rounds, in one picture."""
+    """Draw bound, worst case and the exact error of quadratics after the claim's rounds, in one picture."""
     across = np.array([float(each) for each in found])
     bound, worst, exact = (_series(found.values(), name) for name in ("bound", "worst", "attained"))
     drawn, axes = panels(7, 4.5)

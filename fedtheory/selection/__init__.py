@@ -1,4 +1,4 @@
-"""Whom the server asks: the selection problems of FLICS-OPT, solved exactly at scale.
+"""Selection of clients by the server: the problems of FLICS-OPT, solved exactly at scale.
 
 - `var`: the rates of one round, in batches (problem (5)-(6)).
 - `offvar`: the best plan in hindsight (problem (8)), with a certificate; `lower_bound` from any prices.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammainc, gammaln, xlogy
 
-from ..rationals import checked_seed
+from ..rationals import checked_count, checked_seed
 
 
 def _numbers(name: str, values: Sequence[float]) -> np.ndarray:
@@ -22,8 +22,7 @@ def _numbers(name: str, values: Sequence[float]) -> np.ndarray:
 
 
 def _check_rounds(rounds: int) -> None:
-    if rounds < 1:
-        raise ValueError(f"rounds = {rounds}: allowed is a whole number >= 1")
+    checked_count("rounds", rounds, allowed="a whole number >= 1")
 
 
 @dataclass(frozen=True)

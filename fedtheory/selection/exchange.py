@@ -60,7 +60,7 @@ class Plan:
             unused -= self._scratch
 
     def give(self, source: int, taker: int, amount: float) -> float:
-        """Move up to ``amount`` from one group to another, spread over all rounds; what was moved."""
+        """Move up to ``amount`` from one group to another, spread over all rounds, and return what was moved."""
         movable = np.minimum(self.rates[source], self.unused[taker], out=self._scratch)
         capacity = float(movable.sum())
         moved = min(capacity, amount)
@@ -79,7 +79,7 @@ class Plan:
         return moved
 
     def distances(self, groups: Sequence[int], takers: Sequence[int]) -> dict[int, int]:
-        """How many exchanges each group is away from ``takers``; groups that cannot reach them are left out."""
+        """Count the exchanges between each group and ``takers``; groups that cannot reach them are left out."""
         found = dict.fromkeys(takers, 0)
         frontier = list(takers)
         open_room = np.empty_like(self._scratch)

@@ -44,7 +44,7 @@ class FairSolution:
     _rates: np.ndarray
 
     def plan(self) -> np.ndarray:
-        """(rounds, groups), rates that reach the participation."""
+        """Return rates (rounds, groups) that reach the participation."""
         return self._rates.T
 
 

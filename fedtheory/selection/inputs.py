@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 WEIGHT_SUM_TOLERANCE = 1e-9
-"""How far from 1 the weights may sum: they are read from files with a few digits."""
+"""Tolerance of the weights' sum about 1, since they are read from files with a few digits."""
 
 LARGEST_COUNT = 2**53
-"""Up to here every whole number is a float of its own."""
+"""The largest count: up to here every whole number is a float of its own."""
 
 
 def checked_availability(availability: ArrayLike) -> np.ndarray:
@@ -78,7 +78,7 @@ def checked_group_weight(group_weight: ArrayLike, groups: int) -> np.ndarray:
 
 
 def checked_number(name: str, value: object, lower: float = 0.0) -> float:
-    """``value`` as a finite float of at least ``lower``.
+    """Return ``value`` as a finite float of at least ``lower``.
 
     Raises:
         ValueError: otherwise.

@@ -66,7 +66,8 @@ class OffVarSolution:
         return (self.objective - self.lower_bound) / self.objective
 
     def plan(self) -> np.ndarray:
-        """(rounds, groups), rates that reach the totals. Often one plan of many: compare objectives, not plans."""
+        """Return rates (rounds, groups) that reach the totals. Often it is one plan of many: compare objectives, not
+        plans."""
         return self._rates.T
 
 
@@ -150,7 +151,7 @@ def proxy(participation: ArrayLike, group_weight: ArrayLike) -> np.ndarray | flo
 def lower_bound(
     availability: ArrayLike, budget: ArrayLike, group_weight: ArrayLike, price: ArrayLike, r_min: float = 0.0
 ) -> float:
-    """A number that sum_j p_j^2 / s_j is at least, for every plan and every online policy; one pass over the rounds.
+    """Bound sum_j p_j^2 / s_j from below, for every plan and every online policy, in one pass over the rounds.
 
     Args:
         availability, budget, group_weight, r_min: as in `offvar`.

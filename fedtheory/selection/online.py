@@ -42,7 +42,7 @@ _SURELY_WITHIN = 1 - 1e-12
 
 @dataclass(frozen=True)
 class OnlineRun:
-    """What the policy did.
+    """Record of the policy's run along a trace.
 
     Attributes:
         rates: (rounds, groups), r(t).
@@ -58,7 +58,7 @@ class OnlineRun:
     start: float
 
     def estimate(self) -> np.ndarray:
-        """(rounds, groups), s^(t)."""
+        """Return s^(t), (rounds, groups)."""
         sums = _running_sums(self.counted)
         t = np.arange(1, len(sums) + 1)[:, None]
         if self.update == "start_counts":
@@ -187,7 +187,11 @@ def _answers(rates: list[float], a: list[float], rng: np.random.Generator) -> li
 
 
 def water_fill(p: Sequence[float], lag: Sequence[float], a: list[float], k: float) -> tuple[list[float], list[float]]:
-    """What each group wants, p_j rise + lag_j, and its rate clip(wanted, 0, a_j); the rates sum to min(k, sum a).
+    """Compute each group's wanted rate p_j rise + lag_j and its rate clip(wanted, 0, a_j), whose sum is min(k, sum a).
+
+    Bounds are tried as inactive. Then either all groups that want too much or all that want less than nothing get their
+    bound, whichever violate it by more, and the others share what is left. Such a bound stays active (Bitran & Hax,
+    1981).
 
     Bounds are tried as inactive; then either all groups that want too much or all that want less than nothing get their
     bound, whichever violate it by more, and the others share what is left. Such a bound stays active (Bitran & Hax,
@@ -227,7 +231,7 @@ def water_fill(p: Sequence[float], lag: Sequence[float], a: list[float], k: floa
 
 
 def within(rates: list[float], k: float) -> list[float]:
-    """The rates, the largest lowered by as much as their exact sum exceeds k: what was rounded.
+    """Lower the largest rate by as much as the rates' exact sum exceeds k, which is rounding.
 
     >>> within([0.5, 0.25], 0.5), within([0.5, 0.25], 1.0)
     ([0.25, 0.25], [0.5, 0.25])
@@ -257,7 +261,7 @@ class GenieGap:
 
     @property
     def gap(self) -> np.ndarray:
-        """(prefixes,), online - genie."""
+        """The gap online - genie, (prefixes,)."""
         return self.online - self.genie
 
 

@@ -16,8 +16,10 @@ Numbers = Sequence[Number]
 
 
 def var_rates(history: Numbers, availability: Numbers, budget: Number, weight: Numbers) -> tuple[Number, ...]:
-    """Var (FLICS, (5)-(6)): the rates 0 <= r <= availability with sum <= budget that minimise
-    sum_j weight_j^2 / (history_j + r_j), where groups of weight 0 get nothing.
+    """Solve Var (FLICS, (5)-(6)) in the numbers that are given.
+
+    The rates 0 <= r <= availability with sum <= budget minimise sum_j weight_j^2 / (history_j + r_j), where groups of
+    weight 0 get nothing.
 
     r_j = clip(weight_j nu - history_j, 0, availability_j) for the level nu at which the budget is used, or everything.
     The sum is piecewise linear in nu, with breakpoints history_j / weight_j and (history_j + availability_j)/weight_j.
@@ -47,7 +49,7 @@ def var_rates(history: Numbers, availability: Numbers, budget: Number, weight: N
 
 
 def reach(availability: Sequence[Numbers], budget: Numbers, groups: Sequence[int]) -> Number:
-    """The most that these groups can have together, on average over the rounds."""
+    """Return the most that these groups can have together, on average over the rounds."""
     each = (min(k, sum(a[j] for j in groups)) for a, k in zip(availability, budget, strict=True))
     return sum(each) / (len(budget) + 0 * budget[0])
 
@@ -55,7 +57,7 @@ def reach(availability: Sequence[Numbers], budget: Numbers, groups: Sequence[int
 def best_participation(
     availability: Sequence[Numbers], budget: Numbers, weight: Numbers, least: Number
 ) -> tuple[Number, ...]:
-    """OffVar (FLICS, (8)): the s >= least that minimises sum_j weight_j^2 / s_j over what plans can reach.
+    """Solve OffVar (FLICS, (8)): the s >= least that minimises sum_j weight_j^2 / s_j over what plans can reach.
 
     Sets A of groups are limited by sum_A s_j <= reach(A), a polymatroid. Hence the scarcest set, of the lowest level nu
     with sum_A max(least, weight_j nu) = reach(A), takes all it can, and the others share the rest in the same way. All

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..files import read_file, read_parquet, write_beside
+from ..files import Damaged, read_csv, read_parquet, write_beside
 from .inputs import LARGEST_COUNT, checked_group_weight
 
 ROUND = "round"
@@ -53,7 +53,7 @@ def read_availability(path: str | Path) -> Availability:
         _check_numbering(path, table[:, 0])
         names, table = names[1:], table[:, 1:]
     if not names:
-        raise ValueError(f"{path}: allowed is at least one column besides {ROUND!r}")
+        raise Damaged(path, f"allowed is at least one column besides {ROUND!r}")
     return Availability(table.astype(np.int64), tuple(names))
 
 
@@ -66,11 +66,11 @@ def read_budget(path: str | Path, rounds: int) -> np.ndarray:
     path = Path(path)
     names, table = _table(path, whole=False)
     if names not in (["budget"], [ROUND, "budget"]):
-        raise ValueError(f"{path}: its columns are {', '.join(names)}: allowed is budget, or {ROUND},budget")
+        raise Damaged(path, f"its columns are {', '.join(names)}: allowed is budget, or {ROUND},budget")
     if len(names) == 2:
         _check_numbering(path, table[:, 0])
     if len(table) != rounds:
-        raise ValueError(f"{path}: {len(table)} budgets: allowed is one a round of the availability, {rounds}")
+        raise Damaged(path, f"{len(table)} budgets: allowed is one a round of the availability, {rounds}")
     return table[:, -1]
 
 
@@ -86,20 +86,20 @@ def read_group_weight(path: str | Path, groups: Sequence[str]) -> np.ndarray:
     lines = _lines(path)
     _, header = next(lines)
     if header != ["group", "weight"]:
-        raise ValueError(f"{path}: its columns are {', '.join(header)}: allowed is group,weight")
+        raise Damaged(path, f"its columns are {', '.join(header)}: allowed is group,weight")
     for number, (name, cell) in lines:
         if name not in groups:
-            raise ValueError(f"{path}, line {number}, column 'group': {name!r} is none of {', '.join(groups)}")
+            raise Damaged(path, f"{name!r} is none of {', '.join(groups)}", f"line {number}, column 'group'")
         if name in found:
-            raise ValueError(f"{path}, line {number}, column 'group': {name!r} is there twice")
+            raise Damaged(path, f"{name!r} is there twice", f"line {number}, column 'group'")
         found[name] = _number(path, number, "weight", cell, whole=False)
     missing = [name for name in groups if name not in found]
     if missing:
-        raise ValueError(f"{path}: no weight for {', '.join(missing)}")
+        raise Damaged(path, f"no weight for {', '.join(missing)}")
     try:
         return checked_group_weight([found[name] for name in groups], len(groups))
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+        raise Damaged(path, f"{error}") from None
 
 
 def write_plan(path: str | Path, rates: np.ndarray, groups: Sequence[str]) -> None:
@@ -113,22 +113,16 @@ def write_plan(path: str | Path, rates: np.ndarray, groups: Sequence[str]) -> No
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Line numbers and cells; every line is as long as the header."""
-    try:
-        with io.StringIO(read_file(path).decode("utf-8-sig"), newline="") as file:
-            header: list[str] = []
-            reader = csv.reader(file, strict=True)
-            for row in reader:
-                cells = [cell.strip() for cell in row]
-                if not cells:
-                    raise ValueError(f"{path}, line {reader.line_num} is empty")
-                if header and len(cells) != len(header):
-                    raise ValueError(f"{path}, line {reader.line_num} has {len(cells)} cells: allowed is {len(header)}")
-                header = header or cells
-                yield reader.line_num, cells
-            if not header:
-                raise ValueError(f"{path} is empty: allowed is a header and one line a round")
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"{path} cannot be read: {error}") from None
+    header: list[str] = []
+    for line, cells in read_csv(path):
+        if not cells:
+            raise Damaged(path, "empty: allowed is a cell for each group", f"line {line}")
+        if header and len(cells) != len(header):
+            raise Damaged(path, f"{len(cells)} cells: allowed is {len(header)}", f"line {line}")
+        header = header or cells
+        yield line, cells
+    if not header:
+        raise Damaged(path, "is empty: allowed is a header and one line a round")
 
 
 def _table(path: Path, whole: bool) -> tuple[list[str], np.ndarray]:
@@ -151,18 +145,18 @@ def _table(path: Path, whole: bool) -> tuple[list[str], np.ndarray]:
     next(lines)
     rows = [[_number(path, at, n, c, whole) for n, c in zip(names, row, strict=True)] for at, row in lines]
     if not rows:
-        raise ValueError(f"{path}: no line after the header: allowed is one a round")
+        raise Damaged(path, "no line after the header: allowed is one a round")
     return names, np.array(rows)
 
 
 def _check_names(path: Path, names: list[str]) -> None:
     for column, name in enumerate(names, start=1):
         if not name or _is_number(name):
-            raise ValueError(f"{path}, line 1, column {column}: {name!r} is no name; the first line names the columns")
+            raise Damaged(path, f"{name!r} is no name; the first line names the columns", f"line 1, column {column}")
         if name in names[: column - 1]:
-            raise ValueError(f"{path}, line 1, column {column}: {name!r} is there twice")
+            raise Damaged(path, f"{name!r} is there twice", f"line 1, column {column}")
         if name == ROUND and column > 1:
-            raise ValueError(f"{path}, line 1, column {column}: {ROUND!r} is allowed in column 1")
+            raise Damaged(path, f"{ROUND!r} is allowed in column 1", f"line 1, column {column}")
 
 
 def _is_number(text: str) -> bool:
@@ -177,9 +171,9 @@ def _number(path: Path, line: int, column: str, cell: str, whole: bool) -> float
     value = float(cell) if _is_number(cell) else math.nan
     if not (math.isfinite(value) and value >= 0 and not (whole and value != math.floor(value))):
         kind = "a whole number" if whole else "a finite number"
-        raise ValueError(f"{path}, line {line}, column {column!r}: {cell!r}: allowed is {kind} >= 0")
+        raise Damaged(path, f"{cell!r}: allowed is {kind} >= 0", f"line {line}, column {column!r}")
     if whole and value > LARGEST_COUNT:
-        raise ValueError(f"{path}, line {line}, column {column!r}: {cell!r}: allowed is at most {LARGEST_COUNT}")
+        raise Damaged(path, f"{cell!r}: allowed is at most {LARGEST_COUNT}", f"line {line}, column {column!r}")
     return value
 
 
@@ -187,7 +181,7 @@ def _check_numbering(path: Path, numbers: np.ndarray) -> None:
     wrong = np.flatnonzero(numbers != np.arange(1, len(numbers) + 1))
     if len(wrong):
         line = wrong[0] + 2
-        raise ValueError(f"{path}, line {line}, column {ROUND!r}: {numbers[wrong[0]]:g}: rounds are numbered 1, 2, ...")
+        raise Damaged(path, f"{numbers[wrong[0]]:g}: rounds are numbered 1, 2, ...", f"line {line}, column {ROUND!r}")
 
 
 def _parquet(path: Path) -> tuple[list[str], np.ndarray]:
@@ -199,5 +193,5 @@ def _parquet(path: Path) -> tuple[list[str], np.ndarray]:
         values = table[name].to_pylist()
         columns.append([_number(path, row, name, str(value), whole=True) for row, value in enumerate(values, start=2)])
     if not columns or not columns[0]:
-        raise ValueError(f"{path}: no rows: allowed is one a round")
+        raise Damaged(path, "no rows: allowed is one a round")
     return names, np.array(columns).T

@@ -14,13 +14,13 @@ from __future__ import annotations
 import numpy as np
 
 AGREE = 1e-11
-"""Lags agree within this, or within `ROUNDING`: what they differ by enters rates as it is, however long a lag is."""
+"""Absolute tolerance within which lags agree, beside `ROUNDING`: their difference enters rates as it is."""
 
 ROUNDING = 1e-14
-"""Relative: rounding in the sums that lags come from."""
+"""Relative tolerance within which lags agree, for rounding in the sums that they come from."""
 
 RUNS = 8
-"""How often segments are run again before the rest is left to the loop."""
+"""The most times that segments are run again before the rest is left to the loop."""
 
 
 def advance(a: np.ndarray, k: np.ndarray, p: np.ndarray, length: int) -> tuple[np.ndarray, int, np.ndarray]:
@@ -98,7 +98,10 @@ def _run(
 
 
 def rises(p: np.ndarray, lag: np.ndarray, a: np.ndarray, k: np.ndarray) -> np.ndarray:
-    """For each row, the rise with sum_j clip(p_j rise + lag_j, 0, a_j) = k; infinite if all take part.
+    """Solve sum_j clip(p_j rise + lag_j, 0, a_j) = k for the rise in each row; it is infinite if all take part.
+
+    The method is that of `online.water_fill`, for many rows at once: bounds are fixed, those violated by more first,
+    until none is.
 
     As `online.water_fill`, for many rows at once: bounds are fixed, those violated by more first, until none is.
 

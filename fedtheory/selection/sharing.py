@@ -47,7 +47,7 @@ class Share:
     rates: np.ndarray
 
     def support(self, price: np.ndarray) -> float:
-        """sum_t max over r(t) of price . r(t), for prices that do not increase from block to block."""
+        """Compute sum_t max over r(t) of price . r(t), for prices that do not increase from block to block."""
         firsts = [block[0] for block in self.blocks]
         return float(price[firsts] @ np.diff(self.ranks, prepend=0))
 
@@ -139,7 +139,7 @@ def block_level(q: np.ndarray, least: np.ndarray, total: float) -> float:
 
 
 def targets(q: np.ndarray, least: np.ndarray, level: float) -> np.ndarray:
-    """max(least_j, q_j level), and least_j where the weight is 0."""
+    """Return max(least_j, q_j level), and least_j where the weight is 0."""
     return np.maximum(least, q * level) if level < np.inf else least.copy()
 
 

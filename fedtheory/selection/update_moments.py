@@ -94,13 +94,13 @@ class Round:
             raise ValueError(f"number = {self.number}: allowed is None or a whole number >= 1")
 
     def weight(self, j: int, count: int) -> Fraction:
-        """p_j / s^_j when ``count`` >= 1 clients of group j answer."""
+        """Return p_j / s^_j when ``count`` >= 1 clients of group j answer."""
         if self.number is None:
             return self.group_weight[j] / self.estimate[j]
         return self.group_weight[j] * self.number / ((self.number - 1) * self.estimate[j] + count)
 
     def scale(self, total: int) -> Fraction:
-        """h(N) when ``total`` >= 1 clients answer."""
+        """Return h(N) when ``total`` >= 1 clients answer."""
         return Fraction(1, total) if self.divided else Fraction(1)
 
     def moments(self) -> AggregateMoments:
@@ -137,7 +137,8 @@ class Round:
         return sum((value * self.scale(n) ** power for n, value in enumerate(product) if n), Fraction(0))
 
     def enumerated(self) -> AggregateMoments:
-        """The same moments from the definition, over every set of answering clients: for at most about 15 clients.
+        """Compute the ``moments`` from the definition, over every set of answering clients: for at most about 15
+        clients.
 
         >>> r = Round(["1/2", 1], [2, 1], ["1/2", "1/2"], [1, "1/3"], divided=True, number=3)
         >>> a, b = r.moments(), r.enumerated()

@@ -10,7 +10,6 @@ process or thread at a time: who comes second waits, and then finds what the fir
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from ..files import locked, read_json, remove_leftovers, write_beside
+from ..files import Damaged, check_no_links, json_text, locked, read_json, remove_leftovers, write_beside
+from ..provenance import Record, differences, together
+from ..seals import check_seal, sealed
 from .run import Row, Run, row_names
 from .segment import (
     STATE_DICTS,
@@ -38,32 +39,50 @@ if TYPE_CHECKING:
 class Checkpoints:
     """The segments of one chunk of replicas; in memory only when there is no directory."""
 
-    def __init__(self, directory: Path | None, every: int) -> None:
-        self.directory, self.every = directory, every
+    def __init__(self, directory: Path | None, every: int, made_by: list[Record]) -> None:
+        self.directory, self.every, self.made_by = directory, every, made_by
         self.segments: list[Segment] = []  # without what the algorithm remembers, but for one to go on from
         self.pending: list[tuple[int, Row]] = []
 
     @classmethod
     @contextlib.contextmanager
-    def open(cls, directory: str | Path | None, label: dict[str, Any], every: int) -> Iterator[Checkpoints]:
-        """The store in ``directory``/replica-<first>, locked; an existing one must carry the same label.
+    def open(
+        cls, directory: str | Path | None, label: dict[str, Any], every: int, made_by: Record, mixed: bool = False
+    ) -> Iterator[Checkpoints]:
+        """The store in ``directory``/replica-<first>, locked; an existing one must carry the same label, or that of a
+        run of fewer rounds, which is gone on with.
+
+        Args:
+            made_by: what makes the bits of rounds that are still to come; it is that of the rounds which are there.
+            mixed: whether it may be something else. The store then has both records.
 
         Raises:
-            ValueError: the directory holds another run, of which the differing entries are named; or it is damaged.
+            ValueError: the directory holds another run, or one that something else has begun, of which the differing
+                entries are named; or it is damaged.
         """
         if directory is None:
-            yield cls(None, every)
+            yield cls(None, every, [made_by])
             return
         folder = Path(directory) / f"replica-{label['first_replica']:06d}"
+        check_no_links(folder, 1)
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder):
             remove_leftovers(folder)
             tag = folder / "run.json"
             if not tag.exists():
-                write_beside(tag, json.dumps(label, indent=1).encode())
-            _check_label(_read_label(tag), label, directory)
-            store = cls(folder, every)
-            store.segments = _chain(folder)
+                _write_label(tag, label, [made_by])
+            found = read_label(tag)
+            history, last = found.pop("made_by", [{}]), _last_round(found, label)
+            _check_label(found | ({} if last is None else {"rounds": label["rounds"]}), label, directory)
+            segments = read_chain(folder, but=None if last is None else last + 1, forget=True)
+            done = bool(segments) and int(segments[-1]["next_round"]) > label["rounds"]
+            now = history if done else _continued(history if segments else [], made_by, mixed, directory)
+            if last is not None:  # the other order would leave the segment of that round to a longer run
+                (folder / segment_name(last + 1)).unlink(missing_ok=True)
+            if last is not None or now != history:
+                _write_label(tag, label, now)
+            store = cls(folder, every, now)
+            store.segments = segments
             yield store
 
     def restore(self, plan: Plan, state: State) -> int:
@@ -91,7 +110,7 @@ class Checkpoints:
 
     @property
     def spacing(self) -> int | None:
-        """Rounds from one checkpoint to the next; ``None``: none are kept."""
+        """The rounds from one checkpoint to the next; ``None`` if none are kept."""
         return self.every if self.directory is not None else None
 
     def record(self, rows: Iterable[tuple[int, Row]]) -> None:
@@ -99,11 +118,12 @@ class Checkpoints:
         self.pending.extend(rows)
 
     def maybe_save(self, next_round: int, state: State) -> None:
+        """Save the state, if a checkpoint is due before this round."""
         if self.directory is not None and next_round % self.every == 0:
             self._save(next_round, state)
 
     def finish(self, rounds: int, state: State) -> None:
-        """Write what is left, unless a finished run was only loaded."""
+        """Write the rows that are left, unless a finished run was only loaded."""
         if self.pending:
             self._save(rounds + 1, state)
 
@@ -142,7 +162,7 @@ class Checkpoints:
         rounds = np.concatenate([segment["rounds"] for segment in self.segments])
         peaks = {name: value.cpu().numpy() for name, value in state.kept.items()}
         every = {name: watch.every for watch in plan.observers for name in watch.names if watch.every > 1}
-        return Run(rounds, rows, peaks, state.diverged_at.cpu().numpy(), every, plan.where)
+        return Run(rounds, rows, peaks, state.diverged_at.cpu().numpy(), every, together(self.made_by) | plan.where)
 
 
 def _shape_of(state: State, name: str) -> tuple[int, ...]:
@@ -151,11 +171,33 @@ def _shape_of(state: State, name: str) -> tuple[int, ...]:
     return tuple(known.shape[1:])
 
 
-def known_choices(directory: str | Path | None) -> dict[str, str] | None:
-    """What the run that is kept in ``directory`` has chosen by measured speed; ``None`` if there is none."""
+def _last_round(found: dict[str, Any], label: dict[str, Any]) -> int | None:
+    """The last round of a kept run, where it is asked to go on beyond it."""
+    rounds = found.get("rounds")
+    return rounds if isinstance(rounds, int) and 0 < rounds < label["rounds"] else None
+
+
+def known_record(directory: str | Path | None) -> Record | None:
+    """What made the run that is kept in ``directory``, when it was gone on with last; ``None`` if there is none, or
+    nothing of it is computed."""
     tags = [] if directory is None else sorted(Path(directory).glob("replica-*/run.json"))
-    found = _read_label(tags[0]).get("choices") if tags else None
-    return found if isinstance(found, dict) else None
+    if not tags or not any(tag.parent.glob("segment-*.npz") for tag in tags):
+        return None
+    return read_label(tags[0]).get("made_by", [{}])[-1]
+
+
+def _continued(history: list[Record], made_by: Record, mixed: bool, directory: str | Path) -> list[Record]:
+    """The records of a run that is gone on with."""
+    if not history or history[-1] == made_by:
+        return history or [made_by]
+    if not mixed:
+        what = "; ".join(differences(history[-1], made_by)) if history[-1] else "what made it is not recorded"
+        raise ValueError(
+            f"directory = {str(directory)!r} holds a run whose bits something else has made: {what}. "
+            "Allowed is the same, another directory, or mixed=True (--mixed), "
+            "which is recorded"
+        )
+    return [*history, made_by]
 
 
 def _check_label(found: dict[str, Any], label: dict[str, Any], directory: str | Path) -> None:
@@ -164,19 +206,27 @@ def _check_label(found: dict[str, Any], label: dict[str, Any], directory: str | 
         raise ValueError(f"directory = {str(directory)!r} holds another run: {'; '.join(differing)}")
 
 
-def _chain(folder: Path) -> list[Segment]:
-    """The segments of a store from round 0 to the last round that was reached.
+def read_chain(folder: Path, but: int | None = None, forget: bool = False) -> list[Segment]:
+    """The segments of a store from round 0 to the last round that was reached; ``but`` for one.
 
     Where a file system has no locks, processes with different distances between their checkpoints leave segments of
     several ways to the same rounds; one of these ways is taken.
+
+    Args:
+        forget: whether a segment that still has what the algorithm remembers, though two later ones have it, is written
+            once more without: its writer was killed before it could. Whoever asks for it holds the folder's lock.
     """
     segments: dict[int, Segment] = {}
-    for path in sorted(folder.glob("segment-*.npz")):
+    remembering: dict[int, Path] = {}
+    left_out = None if but is None else segment_name(but)
+    for path in sorted(path for path in folder.glob("segment-*.npz") if path.name != left_out):
         segment = read_segment(path)
         first = int(segment["first_round"])
         if first and first not in segments:
             known = " or ".join(map(str, (0, *segments)))
-            raise ValueError(f"{path}: starts at round {first}, allowed is {known}: a segment is missing")
+            raise Damaged(path, f"starts at round {first}, allowed is {known}: a segment is missing")
+        if len(without_memory(segment)) < len(segment):
+            remembering[int(segment["next_round"])] = path
         segments = {after: without_memory(earlier) for after, earlier in segments.items()}
         segments[int(segment["next_round"])] = segment
     chain: list[Segment] = []
@@ -184,11 +234,37 @@ def _chain(folder: Path) -> list[Segment]:
     while at:
         chain.append(segments[at])
         at = int(segments[at]["first_round"])
+    for segment in chain[2:] if forget else ():
+        after = int(segment["next_round"])
+        if after in remembering:
+            with contextlib.suppress(OSError):  # a store that can be read only
+                write_segment(remembering[after], segment)
     return chain[::-1]
 
 
-def _read_label(path: Path) -> dict[str, Any]:
+def _write_label(path: Path, label: dict[str, Any], made_by: list[Record]) -> None:
+    write_beside(path, json_text(sealed({**label, "made_by": made_by}), indent=1).encode())
+
+
+def read_label(path: Path) -> dict[str, Any]:
+    """What a store says of its run; of one without a record of what made it there is no seal either.
+
+    Raises:
+        ValueError: it is damaged.
+    """
     try:
-        return read_json(path)
+        found = read_json(path)
+        if "made_by" not in found and "seal" not in found:
+            return found
+        check_seal(found, "it")
+        history = found.get("made_by")
+        if not isinstance(history, list) or not history or not all(map(_is_record, history)):
+            raise ValueError("made_by: allowed is a list of records")
     except (FileNotFoundError, ValueError) as error:
-        raise ValueError(f"{path}: damaged ({error})") from None
+        raise Damaged(path, f"damaged ({error.wrong if isinstance(error, Damaged) else error})") from None
+    found.pop("seal")
+    return found
+
+
+def _is_record(entry: Any) -> bool:
+    return isinstance(entry, dict) and all(isinstance(value, str) for value in entry.values())

@@ -13,7 +13,7 @@ from ..federations.local_training import LocalTraining
 from ..neural.local_solver import State
 
 PREFIX = "local_"
-"""Of what a local solver keeps of every client, in an algorithm's memory."""
+"""Prefix of the names under which an algorithm's memory has what a local solver keeps of every client."""
 
 
 def train(
@@ -25,10 +25,13 @@ def train(
     at_once: int | None = None,
     summed: bool = False,
 ) -> tuple[Tensor, Memory, Tensor | None]:
-    """What every pair's local training from its replica's x (replicas, D) adds to it, (P, D); what the local solver
-    keeps of every pair then, (P, ...) by name; and, if ``summed``, the sums of the EXACT local gradients at the
-    (noisy) local iterates k = 0..K-1, (P, D), which an ``ExactFederation`` has. ``at_once`` pairs are trained together,
-    by default all."""
+    """Train every pair locally from its replica's x (replicas, D), ``at_once`` pairs together, by default all.
+
+    Returns:
+        the change of each pair's x, (P, D); what the local solver keeps of every pair then, (P, ...) by name; and, if
+        ``summed``, the sums of the EXACT local gradients at the (noisy) local iterates k = 0..K-1, (P, D). These need
+        an ``ExactFederation``.
+    """
     if len(pairs) <= (at_once or len(pairs)) and not summed and not training.solver.keep:
         start = before.index_select(0, pairs.replica)
         return fed.local_change(start, pairs, training, training.solver.start(start))[0], {}, None

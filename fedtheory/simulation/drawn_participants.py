@@ -1,6 +1,6 @@
-"""Who takes part in the next rounds, drawn for several rounds at once: no draw depends on x, but where snapshots adapt.
+"""Draws of the participants of several rounds at once: no draw depends on x, but where snapshots adapt.
 
-What is drawn for a round is the same whichever rounds it is drawn with, so nothing depends on how many there are.
+The draw for a round does not depend on the rounds that are drawn with it, so nothing depends on how many there are.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from .state import Plan, State
 
 DRAWS = 2**18
-"""(replica, client) pairs of which it is drawn at once whether they take part: for so many rounds as there is room."""
+"""The most (replica, client) pairs whose participation is drawn at once: for as many rounds as there is room."""
 
 
 WEIGHTS = "weights"
-"""Under which pairs know the weights of their updates, of rules that go by counts."""
+"""Name under which pairs keep the weights of their updates, for rules that go by counts."""
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """Who takes part in one round.
+    """The participants of one round.
 
     Attributes:
         of_kind: in which replicas the round is of the first kind, and of the second, (2, replicas); ``None`` where
@@ -46,13 +46,16 @@ class Drawn:
     """Of several kinds: the replicas of each."""
 
     def chosen(self, which: tuple[int, ...]) -> Tensor | None:
-        """In which replicas the round is of one of these kinds; ``None``: in all."""
+        """Return the mask of the replicas in which the round is of one of these kinds; ``None`` stands for all
+        replicas."""
         return None if self.of_kind is None or len(which) == len(self.of_kind) else self.of_kind[which[0]]
 
 
 class Participants:
-    """Draws who takes part, in rounds one after the other from the ``first`` on; pairs are left out where they are not
-    to be ``listed``."""
+    """Draws of the participants, in rounds one after the other from the ``first`` on.
+
+    Pairs are left out where they are not to be ``listed``.
+    """
 
     def __init__(self, plan: Plan, ids: Tensor, first: int, listed: bool = True) -> None:
         self.plan, self.ids, self.listed = plan, ids, listed
@@ -61,11 +64,11 @@ class Participants:
         self.ahead: list[Drawn] = []
 
     def step(self, state: State) -> Drawn:
-        """Those of the next round, before which ``state`` is."""
+        """Draw the participants of the next round, from the ``state`` before it."""
         return self.steps(state, lambda ahead: 1)[0]
 
     def steps(self, state: State, number: Callable[[list[Drawn]], int]) -> list[Drawn]:
-        """Those of the next rounds: of those that are drawn, the first ``number``."""
+        """Draw the participants of the next rounds, and return the first ``number`` of those that are drawn."""
         if not self.ahead:
             room = 1 if self.plan.adaptive else DRAWS // (len(self.ids) * self.plan.federation.clients)
             most = max(1, min(room, self.plan.rounds - self.next))
@@ -100,7 +103,7 @@ class Participants:
     def _pairs(
         self, kind: ClientRound, which: tuple[int, ...], of_kind: Tensor | None, counts: Tensor, rounds: range
     ) -> list[Any]:
-        """Of each round, who trains in this way."""
+        """List the pairs that train in this way in each round."""
         if kind.selection is not None or not self.listed:
             return [None] * len(rounds)
         mask = counts > 0
@@ -112,7 +115,7 @@ class Participants:
         return found
 
     def _weights(self, kind: ClientRound, counts: Tensor, pairs: Pairs, first: int) -> Tensor:
-        """Those with which the updates of all pairs are added up, (P,)."""
+        """Return the weights with which the updates of all pairs are added up, (P,)."""
         assert isinstance(kind.aggregation, WeightedSum)
         round = pairs.round - first
         place = pairs.place if len(counts) == 1 else pairs.place + round * counts[0].numel()
@@ -120,7 +123,7 @@ class Participants:
 
 
 def _true(mask: Tensor) -> list[tuple[Tensor, ...]]:
-    """Where each row of ``mask`` (rounds, kinds, replicas) is true."""
+    """Find where each row of ``mask`` (rounds, kinds, replicas) is true."""
     known = mask.cpu().numpy()
     places = torch.from_numpy(known.nonzero()[2]).to(mask.device).split(known.sum(2).flatten().tolist())
     return [places[i : i + mask.shape[1]] for i in range(0, len(places), mask.shape[1])]

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, as_completed
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from .. import __version__
-from .checkpoint import Checkpoints, known_choices
+from ..arguments import check_has, check_kind
+from ..federations.devices import same_bits
+from ..loops.threads import fixed
+from ..process_workers import check_main_guard
+from ..provenance import Record, differences
+from ..rationals import checked_count
+from .checkpoint import Checkpoints, known_record
 from .drawn_participants import Participants
 from .fused_rounds import Several
 from .memory_limits import chunks, settled
@@ -29,7 +34,7 @@ if TYPE_CHECKING:
 
 
 Keep = tuple[str | Path | None, int]
-"""Where checkpoints are kept, and the rounds between them."""
+"""The directory of checkpoints, and the rounds between them."""
 
 
 def simulate(
@@ -43,12 +48,14 @@ def simulate(
     chunk: int | None = None,
     pairs_at_once: int | None = None,
     memory_limit: int | None = None,
+    threads: int = 1,
     device: str | torch.device = "auto",
     dtype: str | torch.dtype | None = None,
     directory: str | Path | None = None,
     checkpoint_every: int | None = None,
     progress: Callable[[int, int], None] | bool | None = None,
     executor: Executor | None = None,
+    mixed: bool = False,
 ) -> Run:
     """Simulate ``replicas`` independent runs of ``rounds`` rounds.
 
@@ -67,21 +74,27 @@ def simulate(
         pairs_at_once: (replica, client) pairs that train together (default: as many as ``memory_limit`` allows, of
             quadratics as many as stay in a processor's cache).
         memory_limit: bytes that the simulation may hold besides the federation's data, with what is recorded; predicted
-            before the run, which is chunked accordingly (default: a quarter of what is free, rounded down to a power
-            of two, at most 4 GiB). Of networks a trial step is measured.
-        directory: where to keep checkpoints; an interrupted run continues from the last one. A second process waits
-            for the first, and then reads.
+            before the run, which is chunked accordingly (default: 4 GiB on every machine, since another split may
+            change last bits; it is refused if less is free than that split needs). Of networks a trial step is
+            measured.
+        threads: of torch and of compiled loops, while the simulation runs: products by several may be rounded
+            otherwise than by one.
+        directory: where to keep checkpoints; an interrupted run continues from the last one, split as it was begun, and
+            a finished one with more ``rounds``. A second process waits for the first, and then reads.
         checkpoint_every: rounds between checkpoints (default: a tenth of the run).
         progress: called with (replica-rounds done, replica-rounds in all); ``True``: a bar with the time that is left.
             With an executor, after each chunk.
         executor: of ``concurrent.futures``, threads, processes or machines, over which the chunks are spread, each with
             a ``memory_limit`` of its own. Bits depend on ``chunk`` alone, which says how much there is to spread.
             Processes are sent the setting, so its parts must be such as can be sent.
+        mixed: whether a run in ``directory`` that something else has begun (versions, threads, processor, device, path,
+            chunk) may be gone on with, and workers may have other versions or processors: ``Run.where`` says it.
 
     Raises:
-        ValueError: a count below 1, a directory that holds another run, an observer of what the setting does not have
-            (adaptive snapshots need a training accuracy), a device that is not there, too low a limit, another dtype
-            than float32 and float64, or a worker whose versions are others than here.
+        ValueError: a count below 1, a directory that holds another run or one that something else has begun, an
+            observer of what the setting does not have (adaptive snapshots need a training accuracy), a device that is
+            not there, too low a limit or too little memory, another dtype than float32 and float64, another number of
+            threads than a run has that goes on beside, or a worker whose versions or processor are others than here.
     """
     counts = {
         "replicas": replicas,
@@ -90,29 +103,47 @@ def simulate(
         "chunk": chunk,
         "pairs_at_once": pairs_at_once,
         "memory_limit": memory_limit,
+        "threads": threads,
         "checkpoint_every": checkpoint_every,
     }
     for name, value in counts.items():
-        if value is not None and (value < 1 or value != int(value)):
-            raise ValueError(f"{name} = {value}: allowed is an integer >= 1")
-    plan = Plan.of(setting, rounds, seed, record_every or max(1, rounds // 100), observers, device, dtype)
-    plan = settled(plan, known_choices(directory))
-    together, pairs = chunks(plan, replicas, memory_limit)
-    size, plan = chunk or together, replace(plan, pairs_at_once=pairs_at_once or pairs)
-    report = ProgressBar() if progress is True else progress or None
-    spans = [(start, min(start + size, replicas)) for start in range(0, replicas, size)]
-    keep = directory, checkpoint_every or max(1, rounds // 10)
+        if value is not None or name in ("replicas", "rounds"):
+            checked_count(name, value)
     if executor is not None:
-        return Run.join(_spread(executor, plan, spans, keep, _shifted(report, 0, replicas * rounds)))
-    parts, left = [], spans[::-1]
-    with plan.federation.working():
-        while left:
-            span = left.pop()
-            try:
-                parts.append(_chunk(plan, span, keep, _shifted(report, span[0] * rounds, replicas * rounds)))
-            except torch.OutOfMemoryError as error:
-                left += _halves(span, directory, error)[::-1]
-    return Run.join(parts)
+        check_has("executor", executor, ("submit", "shutdown"), "an executor, such as ProcessPoolExecutor(2)")
+    if progress is not None:
+        check_has(
+            "progress",
+            progress,
+            ("__bool__",) if isinstance(progress, bool) else ("__call__",),
+            "a function of rounds done and rounds in all, or True",
+        )
+    if directory is not None:
+        check_kind("directory", directory, (str, PathLike), "a path")
+    replicas, rounds = int(replicas), int(rounds)
+    report = ProgressBar() if progress is True else progress or None
+    keep = directory, checkpoint_every or max(1, rounds // 10)
+    with fixed(threads):
+        plan = Plan.of(setting, rounds, seed, record_every or max(1, rounds // 100), observers, device, dtype)
+        plan, known = replace(plan, threads=threads, mixed=mixed), known_record(directory)
+        plan = settled(plan, known)
+        together, pairs = chunks(plan, replicas, memory_limit, known)
+        size = min(chunk or together, replicas)
+        plan = replace(plan, chunk=size, pairs_at_once=pairs_at_once or pairs)
+        spans = [(start, min(start + size, replicas)) for start in range(0, replicas, size)]
+        if executor is not None:
+            return Run.join(_spread(executor, plan, spans, keep, _shifted(report, 0, replicas * rounds)))
+        parts, left = [], [(plan, span) for span in spans[::-1]]
+        with plan.federation.working(), same_bits(plan.device):
+            while left:
+                plan, span = left.pop()
+                try:
+                    parts.append(_chunk(plan, span, keep, _shifted(report, span[0] * rounds, replicas * rounds)))
+                except torch.OutOfMemoryError as error:
+                    halves = _halves(span, directory, error)
+                    plan = replace(plan, chunk=halves[0][1] - halves[0][0])
+                    left += [(plan, half) for half in halves[::-1]]
+        return Run.join(parts)
 
 
 def _halves(
@@ -143,7 +174,9 @@ def _spread(
     executor: Executor, plan: Plan, spans: list[tuple[int, int]], keep: Keep, progress: Callable[[int], None]
 ) -> list[Run]:
     """The chunks, in order, run by the executor; where one fails, those that have not begun are called off."""
-    futures = [executor.submit(_elsewhere, _versions(), plan, span, keep) for span in spans]
+    if isinstance(executor, ProcessPoolExecutor) and _imports_main(executor):
+        check_main_guard("executor")
+    futures = [executor.submit(_elsewhere, plan.made_by, plan, span, keep) for span in spans]
     done = 0
     try:
         for future in as_completed(futures):
@@ -155,24 +188,32 @@ def _spread(
     return [future.result() for future in futures]
 
 
-def _elsewhere(versions: dict[str, str], plan: Plan, span: tuple[int, int], keep: Keep) -> Run:
+def _imports_main(executor: ProcessPoolExecutor) -> bool:
+    """Whether its processes import the script that made it; those that are forked have it."""
+    context = getattr(executor, "_mp_context", None)
+    return context is not None and context.get_start_method() != "fork"
+
+
+def _elsewhere(asker: Record, plan: Plan, span: tuple[int, int], keep: Keep) -> Run:
     """A chunk, in a worker."""
-    own = _versions()
-    differing = [f"{name} {own[name]}, not {version}" for name, version in versions.items() if own[name] != version]
-    if differing:
-        raise ValueError(f"executor: a worker has {'; '.join(differing)}: allowed are the versions of who asks")
-    with plan.federation.working():
-        return _chunk(plan, span, keep, lambda done: None)
-
-
-def _versions() -> dict[str, str]:
-    """What draws and iterates may depend on besides the plan."""
-    return {"torch": torch.__version__, "numpy": np.__version__, "fedtheory": __version__}
+    with fixed(plan.threads):
+        plan.__dict__.pop("made_by", None)  # it is that of another machine
+        if not plan.mixed and (differing := differences(asker, plan.made_by)):
+            raise ValueError(
+                f"executor: a worker has others than who asks: {'; '.join(differing)}. Allowed are the "
+                "same versions, processor and device, or mixed=True, which is recorded"
+            )
+        with plan.federation.working(), same_bits(plan.device):
+            return _chunk(plan, span, keep, lambda done: None)
 
 
 def _store(plan: Plan, ids: Tensor, directory: str | Path | None, every: int) -> AbstractContextManager[Checkpoints]:
-    """Where a chunk is kept. What it must agree with takes a look at all data, and is not asked for in memory."""
-    return Checkpoints.open(directory, {} if directory is None else plan.label(ids), every)
+    """Open the checkpoints of a chunk.
+
+    The label that it must agree with takes a look at all data, and is not asked for in memory.
+    """
+    label = {} if directory is None else plan.label(ids)
+    return Checkpoints.open(directory, label, every, plan.made_by, plan.mixed)
 
 
 def _shifted(progress: Callable[[int, int], None] | None, done: int, total: int) -> Callable[[int], None]:

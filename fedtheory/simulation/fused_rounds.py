@@ -1,5 +1,7 @@
-"""Several rounds in one call, where nothing is asked of them one by one: what a round of few numbers takes is how it is
-begun."""
+"""Several rounds in one call, where nothing is asked of them one by one.
+
+A round of few numbers takes most of its time for the call itself.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +29,12 @@ from .run import Row
 from .state import Plan, State
 
 CACHED = 2**16
-"""Bytes of the iterates of the rounds of one call, with Gaussian noise: so these, and what is computed of them, stay in
-a cache."""
+"""The most bytes of the iterates of one call with Gaussian noise, so that they and what is computed of them stay in a
+cache."""
 AT_ONCE = 8 * CACHED
-"""The same without noise, where a call takes longer than its rounds."""
+"""The most bytes of the iterates of one call without noise, where a call takes longer than its rounds."""
 KEYS = 4 * CACHED
-"""Bytes of what the noise of the rounds of one call is drawn from."""
+"""The most bytes of the keys of the noise of the rounds of one call."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,8 @@ class Several:
 
     @classmethod
     def of(cls, plan: Plan) -> Several | None:
-        """``None`` where a plan has other rounds, or observers who look at more than where runs are."""
+        """Return the rounds of a plan; ``None`` where it has other rounds, or observers who look at more than where
+        runs are."""
         fed = plan.federation
         if type(fed) is not Quadratic or not coordinates_apart(fed) or plan.adaptive or len(plan.trainings) != 1:
             return None
@@ -65,8 +68,10 @@ class Several:
         return cls(plan, fed, fed.products, kind) if plain and seen and here else None
 
     def held(self, replicas: int) -> int:
-        """Bytes, at most, besides what rounds one by one hold: the iterates of the rounds of a call, what observers
-        compute of them, and what noise is drawn from."""
+        """Return the bytes, at most, besides what rounds one by one hold.
+
+        They hold the iterates of the rounds of a call, what observers compute of them, and the keys of the noise.
+        """
         if self.listed:
             return (5 * CACHED + KEYS) * (replicas > 0)
         return 5 * min(AT_ONCE, self.plan.rounds * replicas * self._size)
@@ -78,7 +83,7 @@ class Several:
 
     @cached_property
     def moved(self) -> Tensor | None:
-        """By what x - c is multiplied for a client's update, (M, D) or (1, D), where all its steps are made at once."""
+        """The factors of x - c in a client's update, (M, D) or (1, D), where all its steps are made at once."""
         return closed_form(self.fed, self.products, self.kind.training)
 
     @property
@@ -89,9 +94,14 @@ class Several:
     def advance(
         self, state: State, round: int, participants: Participants, spacing: int | None
     ) -> tuple[int, list[tuple[int, Row]]]:
-        """Move ``state`` on from before this round, but not past where it is kept, which is every ``spacing`` rounds:
-        by how many rounds, and the rows that are recorded on the way. It is as if they had been made one by one, and
-        not yet observed before the next one."""
+        """Advance ``state`` from before this round by as many rounds as one call makes.
+
+        It does not pass where the state is kept, which is every ``spacing`` rounds. The result is as if the rounds had
+        been made one by one, and not yet observed before the next one.
+
+        Returns:
+            how many rounds were made, and the rows that are recorded on the way.
+        """
         plan = self.plan
         most = min(plan.rounds - round, spacing - round % spacing if spacing else plan.rounds)
         drawn = participants.steps(state, lambda ahead: self._fitting(len(state.x), ahead[:most]))
@@ -102,7 +112,7 @@ class Several:
         return len(drawn), state.observe_rounds(plan, round + 1, passed) if len(passed) else []
 
     def _fitting(self, replicas: int, ahead: Sequence[Drawn]) -> int:
-        """How many rounds are made in one call."""
+        """Return how many rounds are made in one call."""
         size = self._size
         if not self.listed:
             return max(1, min(len(ahead), AT_ONCE // (size * replicas)))
@@ -140,7 +150,7 @@ class Several:
         return out
 
     def _made_at_once(self, x: Tensor, rounds: Sequence[Drawn]) -> Tensor:
-        """The same where no noise has to be drawn."""
+        """Make the rounds where no noise has to be drawn."""
         from ..loops.diagonal_rounds import make_at_once
 
         assert self.moved is not None and isinstance(self.kind.aggregation, WeightedSum)
@@ -157,7 +167,7 @@ class Several:
 
 
 def _pairs(drawn: Drawn) -> Pairs:
-    """Who trains."""
+    """Return the pairs that train."""
     (pairs,) = drawn.pairs
     assert pairs is not None
     return pairs

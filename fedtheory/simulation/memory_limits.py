@@ -1,4 +1,4 @@
-"""How much of a simulation is held at once: replicas and pairs are chunked so that a stated limit is kept."""
+"""Memory limits: replicas and pairs are chunked so that a simulation keeps a stated limit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 256 * 2**20
 """Size that what a round needs of its replicas may reach before they are split into chunks."""
 LIMIT = 4 * 2**30
-"""The largest limit, by default, of all that a simulation holds besides the federation's data."""
+"""The limit, by default, of all that a simulation holds besides the federation's data: the same on every machine, since
+how a run is split decides its last bits."""
 
 _MODELS = 8  # of the size of a replica's x: before, after, aggregated, moved, and what their arithmetic needs
 _UPDATES = 4  # of the size of a participant's update: it, what it is compared with, and their weighted copies
@@ -35,14 +36,12 @@ _LISTED = 72  # bytes of a pair that does: who it is, where it stands, its weigh
 _ROWS = 2  # of the size of what is recorded: in the segments, and put together
 
 
-def default_limit(device: torch.device) -> int:
-    """A quarter of the memory that is free where the simulation runs, at most ``LIMIT``; a power of two, so that small
-    differences of what is free change no run's chunks."""
+def free_bytes(device: torch.device) -> int:
+    """What programs may still take where the simulation runs."""
     if device.type == "cuda":
-        free = torch.cuda.mem_get_info(device)[0]
-    else:
-        free = _free()
-    return 1 << (max(1, min(LIMIT, free // 4)).bit_length() - 1)
+        unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return int(torch.cuda.mem_get_info(device)[0] + unused)
+    return _free()
 
 
 def _free() -> int:
@@ -81,6 +80,7 @@ class Needs:
 
     @classmethod
     def of(cls, plan: Plan, limit: int) -> Needs:
+        """Predict the needs of a plan under this limit."""
         fed, clients = plan.federation, plan.federation.clients
         one = State.initial(plan, torch.zeros(1, dtype=torch.int64, device=plan.device))
         cohorts = [own.cohort for own in plan.setting.algorithm.own_cohorts]
@@ -100,7 +100,8 @@ class Needs:
         return cls(need.base, need.pair, replica, recorded, chunk, most, need.together, drawn, ahead, Several.of(plan))
 
     def bytes(self, replicas: int, together: int, pairs: int) -> int:
-        """Of ``replicas``, of which so many advance ``together``, with so many ``pairs`` training at a time."""
+        """Return the bytes for ``replicas``, with ``together`` of them advancing at once and ``pairs`` training at a
+        time."""
         held = self.base + replicas * self.recorded + together * self.replica + pairs * self.pair
         return held + self.drawn_ahead(together)
 
@@ -111,37 +112,77 @@ class Needs:
 
 
 def settled(plan: Plan, known: Mapping[str, str] | None) -> Plan:
-    """The plan with all decided that is chosen by measured speed; as is ``known`` of a run that is taken up again."""
-    fed = plan.federation
-    if known is not None:
-        return replace(plan, federation=fed.with_choices(known))
+    """The plan with all decided that the federation chooses; as is ``known`` of a run that is taken up again."""
+    fed = plan.federation.with_choices(known or {})
     one = plan.setting.starts(plan.seed, torch.zeros(1, dtype=torch.int64)).to(plan.device, plan.dtype)
     for how in _trainings(plan):
         fed = fed.choose(how, one)
     return replace(plan, federation=fed)
 
 
-def chunks(plan: Plan, replicas: int, limit: int | None = None) -> tuple[int, int | None]:
+def chunks(
+    plan: Plan, replicas: int, limit: int | None = None, known: Mapping[str, str] | None = None
+) -> tuple[int, int | None]:
     """How many replicas advance together, and how many (replica, client) pairs train together: all (``None``), or a
-    power of two, which small differences of what was measured do not change.
+    power of two, which small differences of what was measured do not change. What is ``known`` of a run that is taken
+    up again stays.
 
     Raises:
-        ValueError: one pair of one replica, and what is recorded of all, need more than the limit.
+        ValueError: one pair of one replica, and what is recorded of all, need more than the limit; the split by the
+            limit that holds by default, or the known one, needs more than is free.
     """
-    limit = limit or default_limit(plan.device)
-    needs = Needs.of(plan, limit)
+    needs, most = Needs.of(plan, limit or LIMIT), limit or LIMIT
+    if known is not None and {"chunk", "pairs_at_once"} <= known.keys():
+        together, pairs = (_count(name, known[name]) for name in ("chunk", "pairs_at_once"))
+        together = min(together or replicas, replicas)
+        _check_room(plan, needs.bytes(replicas, together, pairs or together * needs.most), limit, (together, pairs))
+        return together, pairs
     least = needs.bytes(replicas, 1, 1)
-    if least > limit:
+    if least > most:
         rows = f", {replicas * needs.recorded} of them for what is recorded of {replicas} replicas"
         raise ValueError(
-            f"memory_limit = {limit}: one replica with one client training at a time needs "
+            f"memory_limit = {most}: one replica with one client training at a time needs "
             f"{least} bytes{rows}; allowed is at least so many"
         )
-    left = limit - needs.bytes(replicas, 0, 1) - needs.drawn_ahead(replicas)
+    left = most - needs.bytes(replicas, 0, 1) - needs.drawn_ahead(replicas)
     together = max(1, min(replicas, CHUNK_BYTES // needs.chunk, left // (2 * needs.replica)))
-    room = (limit - needs.bytes(replicas, together, 0)) // max(1, needs.pair)
+    room = (most - needs.bytes(replicas, together, 0)) // max(1, needs.pair)
     pairs = max(1, min(room, needs.fastest))
-    return together, None if pairs >= together * needs.most else 1 << (int(pairs).bit_length() - 1)
+    if pairs >= together * needs.most:
+        pairs = None
+    else:
+        pairs = 1 << (int(pairs).bit_length() - 1)
+    if limit is None:
+        _check_room(plan, needs.bytes(replicas, together, pairs or together * needs.most), None, None)
+    return together, pairs
+
+
+def _check_room(plan: Plan, held: int, limit: int | None, known: tuple[int, int | None] | None) -> None:
+    """``ValueError`` if a split needs more than the limit, or than is free where none is given."""
+    room = limit or free_bytes(plan.device)
+    if held <= room:
+        return
+    has = f"memory_limit = {limit}" if limit else f"memory_limit = None, of {room} bytes that are free"
+    if known is not None:
+        together, pairs = known
+        raise ValueError(
+            f"{has}: the run goes on as it was begun, {together} replicas and {pairs or 'all'} pairs at "
+            f"a time, which needs {held} bytes; allowed are so many, or another directory"
+        )
+    raise ValueError(
+        f"{has}: a run as it is split on every machine needs {held} bytes; allowed are more, or a "
+        "memory_limit (--memory-limit), by which it is split otherwise, so that its last bits "
+        "may be others"
+    )
+
+
+def _count(name: str, text: str) -> int | None:
+    """A number of a record; ``None``: all."""
+    if text == "all":
+        return None
+    if not (text.isascii() and text.isdigit() and 0 < len(text) <= 18 and int(text) > 0):
+        raise ValueError(f"{name} = {text[:40]!r} in the record of the run: allowed is an integer >= 1, or all")
+    return int(text)
 
 
 def _trainings(plan: Plan) -> list[LocalTraining]:

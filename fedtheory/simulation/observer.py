@@ -1,4 +1,4 @@
-"""What an observer is: it watches a run, with what it needs, at its own spacing."""
+"""Observers: each watches a run at its own spacing, and states what it needs for that."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Training:
-    """What clients did in one round.
+    """The clients' training in one round.
 
     Attributes:
         kind: of round, bound to the process that brings the participants; it is right in ``chosen`` replicas only.
@@ -40,7 +40,7 @@ class Training:
 
 
 class Observer:
-    """Watches a run, in all replicas of a chunk at once. One's own derives from this class.
+    """Observer of a run, in all replicas of a chunk at once. Observers of one's own derive from this class.
 
     Attributes:
         names: of the numbers that it observes before a round; each becomes four rows of the ``Run``.
@@ -63,13 +63,18 @@ class Observer:
         return None
 
     def initial(self, ids: Tensor) -> dict[str, Tensor]:
-        """What is kept from round to round, in checkpoints too, and returned as the run's ``peaks``: by name, one
-        number a replica, (replicas,) float64. A replica in which one is not finite has diverged."""
+        """Return the numbers that are kept from round to round, by name, one a replica, (replicas,) float64.
+
+        They are kept in checkpoints too, and returned as the run's ``peaks``. A replica in which one is not finite has
+        diverged.
+        """
         return {}
 
     def observe(self, plan: Plan, state: State, round: int) -> dict[str, Tensor]:
-        """By name, the value before this round, (replicas,) float64, or (replicas, clients) where it is ``per_client``;
-        infinite where a run has diverged, NaN where there is nothing to observe."""
+        """Return the values before this round by name, (replicas,) float64, or (replicas, clients) if ``per_client``.
+
+        A value is infinite where a run has diverged, and NaN where there is nothing to observe.
+        """
         return {}
 
     def after_training(self, plan: Plan, state: State, round: int, training: Training) -> None:
@@ -78,14 +83,14 @@ class Observer:
 
 
 def exact(observer: str, federation: Federation) -> ExactFederation:
-    """The federation; ``ValueError`` unless it has exact gradients."""
+    """Return the federation; raise ``ValueError`` unless it has exact gradients."""
     if not isinstance(federation, ExactFederation):
         raise ValueError(f"observer {observer} needs an ExactFederation, not {type(federation).__name__}")
     return federation
 
 
 def convex(observer: str, federation: Federation) -> ConvexFederation:
-    """The federation; ``ValueError`` unless it has an optimum and exact gradients."""
+    """Return the federation; raise ``ValueError`` unless it has an optimum and exact gradients."""
     if not isinstance(federation, ConvexFederation):
         raise ValueError(f"observer {observer} needs a ConvexFederation, not {type(federation).__name__}")
     return federation

@@ -1,4 +1,4 @@
-"""What is watched along a run: observers, each with what it needs and what it records."""
+"""Observers of theory: distances, gradients, gaps, accuracies, snapshots and peaks along a run."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from torch import Tensor
 
 from ..algorithms import Fast, Updates
 from ..algorithms.aggregation import WeightedSum
+from ..arguments import check_has, check_kind
 from ..federations.federation import ConvexFederation, ExactFederation, Federation, Pairs
 from ..federations.local_training import LocalTraining
 from ..federations.network_evaluation import Evaluated
 from ..quantities import RUN_QUANTITIES, nearest
+from ..rationals import checked_count
 from .chunked_training import train
 from .observer import Observer, Training, convex, exact
 from .practice_observers import Evaluation, Loss, Traffic, Weights
@@ -46,7 +48,7 @@ class _Square(Observer):
 
 
 class SquaredDistance(_Square):
-    """|x_r - x*|^2."""
+    """Observer of |x_r - x*|^2."""
 
     names = ("squared_distance",)
 
@@ -58,7 +60,7 @@ class SquaredDistance(_Square):
 
 
 class SquaredGradient(_Square):
-    """|grad F(x_r)|^2; it costs a full gradient a round."""
+    """Observer of |grad F(x_r)|^2; it costs a full gradient a round."""
 
     names = ("squared_gradient",)
 
@@ -68,7 +70,7 @@ class SquaredGradient(_Square):
 
 @dataclass(frozen=True)
 class Gap(Observer):
-    """F(x_r) - F*; it costs the loss on all data a round."""
+    """Observer of F(x_r) - F*; it costs the loss on all data a round."""
 
     every: int = 1
     of_points = True
@@ -84,7 +86,7 @@ class Gap(Observer):
 
 @dataclass(frozen=True)
 class TrainingAccuracy(Observer):
-    """The share of training points that x_r classifies right, see ``Federation.training_accuracy``."""
+    """Observer of the share of training points that x_r classifies right, see ``Federation.training_accuracy``."""
 
     every: int = 1
     names = ("training_accuracy",)
@@ -99,7 +101,7 @@ class TrainingAccuracy(Observer):
 
 @dataclass(frozen=True)
 class Snapshots(Observer):
-    """Of adaptive snapshots: the probability q_r, and 1 if round r is a snapshot, else 0."""
+    """Observer of adaptive snapshots: the probability q_r, and 1 if round r is a snapshot, else 0."""
 
     every: int = 1
     names = ("snapshot_probability", "snapshot")
@@ -115,8 +117,10 @@ class Snapshots(Observer):
 
 @dataclass(frozen=True)
 class Peaks(Observer):
-    """G_1 to G_3 of FAST (``RUN_QUANTITIES``): maxima over the rounds so far, 0 where there was no round of the kind.
-    The sums run over the local steps k = 0..K-1. With several local steps this trains all clients in snapshot rounds.
+    """Observer of G_1 to G_3 of FAST (``RUN_QUANTITIES``): maxima over the rounds so far.
+
+    They are 0 where there was no round of the kind. The sums run over the local steps k = 0..K-1. With several local
+    steps this trains all clients in snapshot rounds.
     """
 
     needs_gradients = True
@@ -174,12 +178,15 @@ OBSERVERS: dict[str, type[Observer]] = {
     "traffic": Traffic,
     "weights": Weights,
 }
-"""Those that go by a name."""
+"""Observers that can be given by name."""
 
 
 def usual(federation: Federation, record_every: int) -> list[Observer | str]:
-    """What is watched where nobody says what: squared distance and gradient of convex problems, the accuracy of
-    networks on test points, or on training points where there are no others, in the recorded rounds."""
+    """Return the default observers of a federation.
+
+    Convex problems have squared distance and gradient. Networks have the accuracy on test points, or on training points
+    where there are no others, in the recorded rounds.
+    """
     if isinstance(federation, ConvexFederation):
         return [*OBSERVABLES]
     if isinstance(federation, Evaluated):
@@ -190,19 +197,24 @@ def usual(federation: Federation, record_every: int) -> list[Observer | str]:
 def resolve(
     observers: Iterable[Observer | str] | None, setting: Setting, record_every: int = 1
 ) -> tuple[Observer, ...]:
-    """The observers of a run: names looked up, each once, with those that adaptive snapshots have always; ``None``: the
-    usual ones.
+    """Resolve the observers of a run: names are looked up, each once; ``None`` stands for the usual ones.
+
+    Those that adaptive snapshots always have are added.
 
     Raises:
         ValueError: there are none, a name is unknown, two observe numbers of one name, or the setting lacks what one of
             them needs.
     """
+    if isinstance(observers, str) or not (observers is None or hasattr(observers, "__iter__")):
+        check_kind("observers", observers, list, f"a list of observers, or of the names {', '.join(OBSERVERS)}")
     given = list(usual(setting.federation, record_every) if observers is None else observers)
     unknown = [each for each in given if isinstance(each, str) and each not in OBSERVERS]
     if unknown or not given:
         known = f"; {nearest(unknown[0], OBSERVERS)}" if unknown else ""
         raise ValueError(f"observers = {given}: allowed are observers, or of the names {', '.join(OBSERVERS)}{known}")
     found = [OBSERVERS[each]() if isinstance(each, str) else each for each in given]
+    for each in found:
+        check_has("observers: one", each, ("names", "every", "check"), "an observer, such as Evaluation(), or its name")
     if setting.algorithm.adaptive:
         found += [Snapshots(), TrainingAccuracy()]
     found = list(dict.fromkeys(found))
@@ -211,7 +223,6 @@ def resolve(
     if twice:
         raise ValueError(f"observers = {found}: {', '.join(sorted(twice))} is observed twice, allowed is once")
     for observer in found:
-        if observer.every < 1 or observer.every != int(observer.every):
-            raise ValueError(f"every = {observer.every}: allowed is an integer >= 1")
+        checked_count("every", observer.every)
         observer.check(setting)
     return tuple(found)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Loss(Observer):
-    """F(x_r); it costs the loss on all data."""
+    """Observer of F(x_r); it costs the loss on all data."""
 
     every: int = 1
     names = ("loss",)
@@ -34,9 +34,11 @@ class Loss(Observer):
 
 @dataclass(frozen=True)
 class Evaluation(Observer):
-    """Loss and accuracy of x_r on clients' points, without dropout: ``test_loss`` and ``test_accuracy``, the means over
-    the clients that have such points; ``test_accuracy_worst``, that of the worst client; ``test_accuracy_spread``, the
-    standard deviation over them. A point whose scores are not finite is classified wrong.
+    """Observer of loss and accuracy of x_r on clients' points, without dropout.
+
+    ``test_loss`` and ``test_accuracy`` are the means over the clients that have such points. ``test_accuracy_worst`` is
+    that of the worst client, and ``test_accuracy_spread`` the standard deviation over them. A point whose scores are
+    not finite is classified wrong.
 
     With groups also ``test_accuracy_group_0``, ..., the means over each group's clients, and the worst of these and
     their standard deviation, ``test_accuracy_worst_group`` and ``test_accuracy_group_spread``.
@@ -109,9 +111,12 @@ def _summary(values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 @dataclass(frozen=True)
 class Traffic(Observer):
-    """What was sent before round r: ``bytes_sent``, D numbers of the run's precision to each participant and D back;
-    ``clients_trained``, the participants of all rounds; and ``snapshots_taken``, the rounds of the algorithm's first
-    kind, such as FAST's snapshots. All count from round 0; a client drawn twice in a round counts once."""
+    """Observer of the traffic before round r.
+
+    ``bytes_sent`` counts D numbers of the run's precision to each participant and D back. ``clients_trained`` counts
+    the participants of all rounds. ``snapshots_taken`` counts the rounds of the algorithm's first kind, such as FAST's
+    snapshots. All count from round 0; a client drawn twice in a round counts once.
+    """
 
     every: int = 1
     names = ("bytes_sent", "clients_trained", "snapshots_taken")
@@ -138,7 +143,10 @@ class Traffic(Observer):
 
 @dataclass(frozen=True)
 class Weights(Observer):
-    """omega_i^r, the weight that FedAU gives each client before round r: ``aggregation_weight`` (replicas, clients)."""
+    """Observer of omega_i^r, the weight that FedAU gives each client before round r.
+
+    It is called ``aggregation_weight`` (replicas, clients).
+    """
 
     every: int = 1
     names = per_client = ("aggregation_weight",)

@@ -1,4 +1,4 @@
-"""How far a simulation is, as a line on standard error."""
+"""Progress of a simulation, as a line on standard error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ WIDTH = 30
 
 
 class ProgressBar:
-    """A bar with the share that is done and the time that is left, at the pace so far; called with (done, total).
+    """Progress bar with the share that is done and the time that is left, at the pace so far; called with (done,
+    total).
 
     Nothing is written where the stream is no terminal, and at most ten times a second.
     """
@@ -33,7 +34,7 @@ class ProgressBar:
             self.stream.flush()
 
     def line(self, done: int, total: int, seconds: float) -> str:
-        """What is shown after so many seconds.
+        """Return the line that is shown after so many seconds.
 
         >>> bar = ProgressBar()
         >>> bar.first = 0

@@ -1,4 +1,4 @@
-"""What a simulation returns."""
+"""Recorded runs, the results of simulations."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from ..functionals import Functional, check_average
+from ..provenance import together
+from ..quantities import nearest
 from .run_files import load_run, save_run, to_pandas
 
 OBSERVABLES = ("squared_distance", "squared_gradient")
-"""What is observed unless other observers are given."""
+"""Default observables of convex federations."""
 ADAPTIVE_OBSERVABLES = ("snapshot_probability", "snapshot", "training_accuracy")
-"""What is recorded besides, always, where the snapshot probability follows the training accuracy."""
+"""Observables that are always recorded where the snapshot probability follows the training accuracy."""
 STATISTICS = ("", "_sum", "_min", "_max")
 Row = dict[str, np.ndarray]
 """Every statistic of every observable in one round, (replicas, ...)."""
@@ -24,6 +26,21 @@ Row = dict[str, np.ndarray]
 def row_names(observables: Iterable[str]) -> list[str]:
     """The rows that a run of these observables has."""
     return [name + statistic for name in observables for statistic in STATISTICS]
+
+
+class NoRow(KeyError, ValueError):
+    """A row that a run does not have."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class Rows(dict[str, np.ndarray]):
+    """Rows by name; one that is not there is said to be missing among those that are."""
+
+    def __missing__(self, name: object) -> np.ndarray:
+        test = ", which needs data with a test part" if str(name).startswith("test_") else ""
+        raise NoRow(f"rows: {name!r} was not observed{test}; {nearest(str(name), self)}")
 
 
 @dataclass(frozen=True)
@@ -41,8 +58,11 @@ class Run:
         diverged_at: (replicas,) int64, the first round r at which x_r, an observable, its sum over the rounds up to r
             or a maximum over the rounds before r is no finite number; -1 if none is.
         every: by name, the rounds between two looks of its observer, where they are more than one.
-        where: what it ran on: ``device``, ``dtype`` and the version of ``torch``; and what ran: ``seed``, and the kinds
-            of federation, algorithm and participation as ``setting``.
+        where: what made its bits: versions (``fedtheory``, ``torch``, ``numpy``, ``numba``), ``threads``, ``processor``
+            and its ``vector`` instructions, ``device``, what the federation has chosen (of networks the ``path`` of
+            gradients and the points ``evaluated_at_once``), ``chunk`` and ``pairs_at_once``; where parts of it differ,
+            all values, with " | " between. And what ran: ``dtype``, ``seed``, and the kinds of federation, algorithm
+            and participation as ``setting``.
     """
 
     rounds: np.ndarray
@@ -51,6 +71,10 @@ class Run:
     diverged_at: np.ndarray
     every: dict[str, int] = field(default_factory=dict)
     where: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", Rows(self.rows))
+        object.__setattr__(self, "peaks", Rows(self.peaks))
 
     @classmethod
     def join(cls, parts: Sequence[Run]) -> Run:
@@ -61,7 +85,7 @@ class Run:
             {name: np.concatenate([part.peaks[name] for part in parts]) for name in parts[0].peaks},
             np.concatenate([part.diverged_at for part in parts]),
             parts[0].every,
-            parts[0].where,
+            together([part.where for part in parts]),
         )
 
     def save(self, path: str | Path) -> None:
@@ -93,6 +117,7 @@ class Run:
 
     @property
     def replicas(self) -> int:
+        """The number of replicas."""
         return len(self.diverged_at)
 
     @property

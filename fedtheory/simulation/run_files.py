@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import zipfile
-import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..extras import needed
-from ..files import archived, check_target, write_beside
+from ..files import Damaged, archived, check_target, parse_json, parsing, read_arrays, write_beside
 
 if TYPE_CHECKING:
     from .run import Run
@@ -36,30 +34,21 @@ def save_run(run: Run, path: str | Path) -> None:
 
 
 def load_run(path: str | Path) -> dict[str, Any]:
-    """What ``save_run`` has written, as the fields of a ``Run``; nothing in the file is executed.
+    """Read a file that ``save_run`` has written, as the fields of a ``Run``; nothing in the file is executed.
 
     Raises:
-        ValueError: there is no file, it is damaged, or holds something else.
+        Damaged: there is no file, it is damaged, or holds something else.
     """
-    try:
-        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
-            arrays = dict(file)
-        about = json.loads(arrays.pop("about").tobytes())
+    with parsing(path, "no run can be read from it"):
+        try:
+            arrays = read_arrays(path)
+        except (Damaged, FileNotFoundError) as error:
+            raise ValueError(error.wrong if isinstance(error, Damaged) else "no such file") from None
+        about = parse_json(arrays.pop("about").tobytes(), path)
         fields = {"rounds": arrays.pop("rounds"), "diverged_at": arrays.pop("diverged_at")}
         if about["format"] != FORMAT:
             raise ValueError(f"its format is {about['format']!r}, allowed is {FORMAT!r}")
         every, where = dict(about["every"]), dict(about["where"])
-    except (
-        ValueError,
-        TypeError,
-        KeyError,
-        AttributeError,
-        EOFError,
-        OSError,
-        zipfile.BadZipFile,
-        zlib.error,
-    ) as error:
-        raise ValueError(f"{path}: no run can be read from it ({type(error).__name__}: {error})") from None
     rows = {name.removeprefix("rows."): value for name, value in arrays.items() if name.startswith("rows.")}
     peaks = {name.removeprefix("peaks."): value for name, value in arrays.items() if name.startswith("peaks.")}
     _check_shapes(path, fields, rows, peaks)
@@ -68,14 +57,14 @@ def load_run(path: str | Path) -> dict[str, Any]:
 
 def _check_shapes(path: str | Path, fields: dict[str, np.ndarray], rows: dict[str, Any], peaks: dict[str, Any]) -> None:
     if fields["rounds"].ndim != 1 or fields["diverged_at"].ndim != 1:
-        raise ValueError(f"{path}: no run can be read from it (rounds or diverged_at are no lists)")
+        raise Damaged(path, "no run can be read from it (rounds or diverged_at are no lists)")
     replicas, recorded = len(fields["diverged_at"]), len(fields["rounds"])
     for name, values in rows.items():
         if values.shape[:2] != (replicas, recorded):
-            raise ValueError(f"{path}: row {name} has shape {values.shape}, allowed is ({replicas}, {recorded}, ...)")
+            raise Damaged(path, f"row {name} has shape {values.shape}, allowed is ({replicas}, {recorded}, ...)")
     for name, values in peaks.items():
         if values.shape != (replicas,):
-            raise ValueError(f"{path}: peak {name} has shape {values.shape}, allowed is ({replicas},)")
+            raise Damaged(path, f"peak {name} has shape {values.shape}, allowed is ({replicas},)")
 
 
 def to_pandas(run: Run, by_client: bool = False) -> Any:

@@ -10,14 +10,12 @@ models of all clients; the last segments of a run alone have it.
 from __future__ import annotations
 
 import hashlib
-import zipfile
-import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..files import archived, write_beside
+from ..files import Damaged, archived, parsing, read_arrays, write_beside
 from .run import row_names
 
 if TYPE_CHECKING:
@@ -63,36 +61,24 @@ def read_segment(path: Path) -> Segment:
     """The arrays of a segment, whose seal fits and whose name says where it ends.
 
     Raises:
-        ValueError: the file is damaged in whatever way, was changed, or has another one's name; it is named.
+        Damaged: in whatever way, changed, or with another one's name.
     """
-    try:
-        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as arrays:
-            segment = dict(arrays)
+    with parsing(path, "damaged segment", f"; {_ADVICE}"):
+        try:
+            segment = read_arrays(path)
+        except (Damaged, FileNotFoundError) as error:
+            raise ValueError(error.wrong if isinstance(error, Damaged) else "it is not there any more") from None
         found = segment.pop("seal", None)
+        if found is None or not np.array_equal(found, seal(segment)):
+            raise ValueError(f"it {'has no seal' if found is None else 'was changed after it was sealed'}")
         first, after = int(segment["first_round"]), int(segment["next_round"])
-    except (
-        ValueError,
-        TypeError,
-        KeyError,
-        AttributeError,
-        NotImplementedError,
-        ArithmeticError,
-        EOFError,
-        OSError,
-        zipfile.BadZipFile,
-        zlib.error,
-    ) as error:
-        raise ValueError(f"{path}: damaged segment ({type(error).__name__}: {error}); {_ADVICE}") from None
-    if found is None or not np.array_equal(found, seal(segment)):
-        wrong = "has no seal" if found is None else "was changed after it was sealed"
-        raise ValueError(f"{path}: damaged segment (it {wrong}); {_ADVICE}")
-    if not 0 <= first < after or path.name != segment_name(after):
-        raise ValueError(f"{path}: damaged segment (it says that it goes from round {first} to {after}); {_ADVICE}")
+        if not 0 <= first < after or path.name != segment_name(after):
+            raise ValueError(f"it says that it goes from round {first} to {after}")
     return segment
 
 
 def without_memory(segment: dict[str, Any]) -> dict[str, Any]:
-    """A segment without what the algorithm remembers.
+    """Return a segment without the algorithm's memory.
 
     >>> without_memory({"x": 1, "memory.controls": 2})
     {'x': 1}
@@ -108,12 +94,12 @@ def check_segment(path: Path, segment: Segment, plan: Plan, state: State, last: 
         last: whether the run goes on from it; what the algorithm remembers is not looked at in others.
 
     Raises:
-        ValueError: there is an array too many or too few, of another type or shape; other rounds than those that are
+        Damaged: there is an array too many or too few, of another type or shape; other rounds than those that are
             recorded; or a number that is not finite in a replica that has not diverged by then.
     """
 
     def refuse(what: str) -> None:
-        raise ValueError(f"{path}: damaged segment ({what}); {_ADVICE}")
+        raise Damaged(path, f"damaged segment ({what}); {_ADVICE}")
 
     rounds = _recorded(segment, plan)
     expected = _expected(state, len(rounds))

@@ -1,4 +1,4 @@
-"""What a simulation knows all along, and what changes from round to round."""
+"""The plan of a simulation, which is fixed, and its state, which changes from round to round."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from ..algorithms.custom_algorithm import initial_memory
 from ..federations.devices import device_name, fetched, find_device, find_dtype
 from ..federations.federation import ConvexFederation, ExactFederation, Federation
 from ..participation import Keys
+from ..provenance import Record, machine
 from ..randomness import Axis, in_memory
 from .observer import Observer
 from .observers import resolve
@@ -25,17 +26,22 @@ from .run import STATISTICS, Row, row_names
 if TYPE_CHECKING:
     from ..setting import Setting
 
+AHEAD = 2**14
+"""(replica, round) pairs of which it is drawn at once on a device whether the round is of the first kind."""
 LAYOUT = 4
-"""Of draws and of what a checkpoint keeps: runs of another one cannot go on here. Until 1, which has no number in its
-stores, Gaussian noise was drawn in float64 whatever the precision, and local steps were made one by one; until 2,
-Gaussian noise in float32 and gradients of logistic regression were rounded otherwise; until 3, Gaussian noise was."""
+"""The version of draws and of a checkpoint's content. Runs of another version cannot go on here.
+
+Until 1, which has no number in its stores, Gaussian noise was drawn in float64 whatever the precision, and local steps
+were made one by one. Until 2, Gaussian noise in float32 and gradients of logistic regression were rounded otherwise.
+Until 3, Gaussian noise was rounded otherwise.
+"""
 SINCE = 3
-"""The layout since which runs of federations that are not convex are what they were: they have no Gaussian noise."""
+"""The layout since which runs of federations that are not convex have not changed: they have no Gaussian noise."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What all chunks of one simulation share; the arguments are those of ``simulate``.
+    """The plan that all chunks of one simulation share; its arguments are those of ``simulate``.
 
     Attributes:
         federation: on the simulation's device, in its precision.
@@ -57,6 +63,11 @@ class Plan:
     trainings: tuple[tuple[ClientRound, tuple[int, ...]], ...]
     pairs_at_once: int | None = None
     """How many (replica, client) pairs train together; ``None``: all."""
+    chunk: int | None = None
+    """How many replicas advance together; ``None``: all."""
+    threads: int = 1
+    mixed: bool = False
+    """Whether a run is gone on with that something else has begun."""
 
     @classmethod
     def of(
@@ -69,6 +80,7 @@ class Plan:
         device: str | torch.device = "cpu",
         dtype: str | torch.dtype | None = None,
     ) -> Plan:
+        """Prepare the plan: resolve the observers, place the federation, bind the kinds of round to the process."""
         fed = setting.federation
         place, precision = find_device(device), find_dtype(dtype, fed.dtype)
         kinds = tuple(
@@ -95,10 +107,11 @@ class Plan:
 
     @property
     def adaptive(self) -> bool:
+        """Whether the algorithm adapts its snapshot probability."""
         return self.setting.algorithm.adaptive
 
     def keys(self, axis: Axis, ids: Tensor) -> Keys:
-        """What the draws of these replicas depend on."""
+        """Return the keys of these replicas' draws on an axis."""
         return Keys(self.seed, axis, ids, self.federation.clients)
 
     @cached_property
@@ -126,26 +139,28 @@ class Plan:
 
     @property
     def where(self) -> dict[str, str]:
-        """What the run's record says of what ran, and where."""
+        """The entries of a run's record that say what ran, and where."""
         setting = self.setting
         what = (type(part).__name__ for part in (setting.federation, setting.algorithm, setting.participation))
+        return {"dtype": str(self.dtype).removeprefix("torch."), "seed": str(self.seed), "setting": ", ".join(what)}
+
+    @cached_property
+    def made_by(self) -> Record:
+        """What the bits depend on besides the draws: it is recorded with the run, and has to agree if it is gone on
+        with."""
+        split = {"chunk": self.chunk, "pairs_at_once": self.pairs_at_once}
         return {
-            "device": device_name(self.device),
-            "dtype": str(self.dtype).removeprefix("torch."),
-            "torch": torch.__version__,
-            "seed": str(self.seed),
-            "setting": ", ".join(what),
+            **machine(device_name(self.device), self.threads),
+            **self.federation.choices,
+            **{name: "all" if count is None else str(count) for name, count in split.items()},
         }
 
     def label(self, ids: Tensor) -> dict[str, Any]:
-        """What must agree for a checkpoint to belong to this simulation."""
+        """Return the entries that must agree for a checkpoint to belong to this simulation."""
         return {
             "layout": LAYOUT if isinstance(self.federation, ConvexFederation) else SINCE,
             "setting": self.setting.fingerprint(),
             "dtype": str(self.dtype),
-            "device": self.device.type,
-            "choices": self.federation.choices,
-            "pairs_at_once": self.pairs_at_once,
             "seed": self.seed,
             "rounds": self.rounds,
             "record_every": self.record_every,
@@ -157,7 +172,7 @@ class Plan:
 
 @dataclass
 class State:
-    """All that changes from round to round; plain tensors, so that it can be saved."""
+    """State of a simulation: all that changes from round to round, in plain tensors, so that it can be saved."""
 
     ids: Tensor
     x: Tensor
@@ -178,9 +193,12 @@ class State:
     """Where x was finite when it was last observed, (replicas,) bool."""
     _gradient: tuple[Tensor, Tensor] | None = field(default=None, repr=False)
     """The last x at which the gradient was asked for, and the gradient; nothing changes an x in place."""
+    _first: tuple[int, Tensor] | None = field(default=None, repr=False)
+    """A round, and in which replicas it and those that follow are of the first kind, (rounds, replicas)."""
 
     @classmethod
     def initial(cls, plan: Plan, ids: Tensor) -> State:
+        """Return the state before round 0 of these replicas."""
         zero = torch.zeros(len(ids), dtype=torch.float64, device=ids.device)
         each = torch.zeros(len(ids), plan.federation.clients, dtype=torch.float64, device=ids.device)
         blank = {
@@ -209,18 +227,30 @@ class State:
     def observe(self, plan: Plan, round: int) -> None:
         """Let the observers look at what is known before round r; ``sums`` run over the rounds before this one."""
         self.finite = finite = self._finite()
-        for value in self.kept.values():
-            finite = finite & torch.isfinite(value)
+        finite = _finite_too(finite, list(self.kept.values()))
+        plain: dict[str, Tensor] = {}
         for observer in plan.observers:
             if round % observer.every and round != plan.rounds:
                 continue
             for name, value in observer.observe(plan, self, round).items():
-                finite = self._follow(name, value, finite)
+                if (
+                    not in_memory(value)
+                    and value.dim() == 1
+                    and value.dtype == self.current[name].dtype == torch.float64
+                ):
+                    plain[name] = value
+                else:
+                    finite = self._follow(name, value, finite)
+        if plain:
+            finite = self._follow_together(plain, finite)
         self.diverged_at = self._diverged(finite, round)
 
     def observe_rounds(self, plan: Plan, round: int, points: Tensor) -> list[tuple[int, Row]]:
-        """The same for the ``points`` (rounds, replicas, D) before this round and some that follow it: by observers
-        ``of_points``, in main memory. The rows of those rounds that are recorded."""
+        """Observe several rounds at once, and return the rows of those that are recorded.
+
+        ``points`` (rounds, replicas, D) are the models before this round and some that follow it, in main memory. All
+        observers are such as observe ``of_points``.
+        """
         from ..loops.statistics import find_diverged, follow_rounds
 
         x = points.flatten(0, 1)
@@ -246,7 +276,7 @@ class State:
         return rows
 
     def row(self) -> Row:
-        """What is known of each statistic now."""
+        """Return the present value of each statistic."""
         kinds = (self.current, self.sums, self.least, self.most)
         known = {
             name + statistic: kind[name]
@@ -256,11 +286,11 @@ class State:
         return dict(zip(known, fetched(list(known.values())), strict=True))
 
     def _finite(self) -> Tensor:
-        """Where x is finite, (replicas,)."""
+        """Return the mask of the replicas whose x is finite, (replicas,)."""
         return _where_finite(self.x) if in_memory(self.x) else self.x.abs().amax(1) < torch.inf  # NaN is not
 
     def _follow(self, name: str, value: Tensor, finite: Tensor) -> Tensor:
-        """Where all is finite with this value too, which is kept."""
+        """Keep a value in the statistics, and return the mask of the replicas that are still finite."""
         before, self.current[name] = self.current[name], value
         known = before, self.sums[name], self.least[name], self.most[name]
         if in_memory(value) and value.dim() == 1 and value.dtype == before.dtype == torch.float64:
@@ -276,6 +306,19 @@ class State:
         total = self.sums[name] + value
         fine = total.abs() < torch.inf if total.dim() == 1 else (total.isfinite() | total.isnan()).all(1)
         return finite & fine
+
+    def _follow_together(self, found: dict[str, Tensor], finite: Tensor) -> Tensor:
+        """The same of several numbers a replica on a device, where each operation is launched once for all of them."""
+        names, values = list(found), list(found.values())
+
+        def known(kind: dict[str, Tensor]) -> list[Tensor]:
+            return [kind[name] for name in names]
+
+        self.sums.update(zip(names, torch._foreach_add(known(self.sums), known(self.current)), strict=True))
+        self.least.update(zip(names, torch._foreach_minimum(known(self.least), values), strict=True))
+        self.most.update(zip(names, torch._foreach_maximum(known(self.most), values), strict=True))
+        self.current.update(found)
+        return _finite_too(finite, list(torch._foreach_add(known(self.sums), values)))
 
     def _diverged(self, finite: Tensor, round: int) -> Tensor:
         """``diverged_at``, with this round where it is the first one that is not ``finite``."""
@@ -294,12 +337,30 @@ class State:
         return self._gradient[1]
 
     def is_first(self, plan: Plan, round: int | Tensor) -> Tensor:
-        """In which replicas this round is of the algorithm's first kind; of several rounds, (rounds, 1), in rows."""
-        return plan.setting.algorithm.is_first(plan.keys(Axis.SNAPSHOT, self.ids), round, self.probability)
+        """In which replicas this round is of the algorithm's first kind; of several rounds, (rounds, 1), in rows. On a
+        device it is drawn for rounds to come at once, where it does not depend on how the run goes."""
+        ids, drawn = self.ids, plan.setting.algorithm.is_first
+        if isinstance(round, Tensor) or plan.adaptive or in_memory(ids):
+            return drawn(plan.keys(Axis.SNAPSHOT, ids), round, self.probability)
+        begin, rows = self._first or (0, ids[:0, None])
+        if not begin <= round < begin + len(rows):
+            rounds = torch.arange(round, round + max(1, AHEAD // len(ids)), device=ids.device)
+            begin, rows = round, drawn(plan.keys(Axis.SNAPSHOT, ids), rounds[:, None])
+            self._first = begin, rows
+        return rows[round - begin]
+
+
+def _finite_too(finite: Tensor, values: list[Tensor]) -> Tensor:
+    """Where all of these are finite too, (replicas,)."""
+    if not values or in_memory(finite):
+        for value in values:
+            finite = finite & torch.isfinite(value)
+        return finite
+    return finite & (torch.stack(values).abs().amax(0) < torch.inf)  # NaN is not
 
 
 def _where_finite(x: Tensor) -> Tensor:
-    """Which rows of x, in main memory, are finite."""
+    """Return the mask of the rows of x, in main memory, that are finite."""
     from ..loops.statistics import find_finite
 
     find_finite(x.numpy(), (found := torch.empty(len(x), dtype=torch.bool)).numpy())

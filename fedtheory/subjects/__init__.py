@@ -1,5 +1,7 @@
-"""What functionals are of: values, functions, weights, selections, learning problems, rounds, runs; ``protocol`` says
-what each knows."""
+"""Subjects, on which functionals are defined: values, functions, weights, selections, learning problems, rounds, runs.
+
+``protocol`` says what a subject has to know.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from .protocol import Point, Space, Subject
 
 NEEDED = ("space", "parse")
-"""What every subject does."""
+"""Methods that every subject has."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +33,13 @@ class LazySubject:
     searched: str
 
     def space(self, claim: Claim) -> Space:
+        """Return the space in which the claim is searched."""
         module, _, name = self.searched.partition(":")
         space: Space = getattr(import_module(module), name)(claim)
         return space
 
     def parse(self, data: Mapping[str, Any], claim: Claim) -> Point:
+        """Read a point from plain data, not yet checked."""
         point: Point = import_module(self.points).parse(data, claim)
         return point
 
@@ -47,13 +51,15 @@ _SUBJECTS: dict[str, Subject] = {
         LazySubject("function", f"{__name__}.functions", f"{__name__}.functions:Functions"),
     )
 }
-"""By name, of those that are no algorithm's; a paper names those of its algorithm's runs. A subject may also have
-``from_setting``, where a setting makes a point, ``findings``, what it has to say on a claim's hypotheses, and, of an
-algorithm's runs, ``runs_as``: such an algorithm as the engine runs it, and who takes part."""
+"""Subjects that belong to no algorithm, by name; a paper names those of its algorithm's runs.
+
+A subject may have further methods: ``from_setting``, where a setting makes a point; ``findings``, on a claim's
+hypotheses; and, for an algorithm's runs, ``runs_as``, such an algorithm as the engine runs it and its participants.
+"""
 
 
 def register(subject: Subject) -> None:
-    """Add what functionals of one more kind are of.
+    """Add the subject of one more kind of functionals.
 
     Raises:
         ValueError: it has no name, or not a method that every subject needs; or there is one of that name.
@@ -73,7 +79,7 @@ def register(subject: Subject) -> None:
 
 
 def known() -> tuple[str, ...]:
-    """The names of the subjects that are no algorithm's.
+    """Return the names of the subjects that are no algorithm's.
 
     >>> "values" in known()
     True
@@ -82,10 +88,10 @@ def known() -> tuple[str, ...]:
 
 
 def named(name: str, what: str = "subject", others: Mapping[str, Subject] | None = None) -> Subject:
-    """The subject of that name, of these or of ``others``.
+    """Return the subject of that name, among these or ``others``.
 
     Raises:
-        ValueError: there is none; ``what`` is of it is said.
+        ValueError: there is none; ``what`` says what needs it.
 
     >>> named("values").name
     'values'

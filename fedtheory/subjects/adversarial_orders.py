@@ -1,4 +1,4 @@
-"""Searching runs whose participants an adversary orders: the worst sequence of sets, by dynamic programming.
+"""Search of runs whose participants an adversary orders: the worst sequence of sets, by dynamic programming.
 
 For each federation, algorithm and start that is drawn, the order is found (``moments.worst_order``), not drawn: stages
 of one round, or of as many as the runs take to forget, and, where it settles into a pattern, that pattern for ever.
@@ -27,46 +27,50 @@ from .run_search import Runs
 from .short_numbers import STEP_SHARES
 
 STAGES = (6, 48)
-"""How often an order may change."""
+"""Numbers of stages of an order that are tried: the participants may change from stage to stage."""
 
 FORMS = ("squared_distance", "squared_gradient", "gap")
-"""What the mean's order is the worst for, where a claim bounds it; otherwise the first."""
+"""Observables for which the order can be made the worst; where the claim bounds another one, the first is taken."""
 
 LONGEST_STAGE = 10**6
 
 
 class WorstOrders(Runs):
-    """Runs of ``fast`` on small quadratics with participants in the worst order."""
+    """Space of runs of ``fast`` on small quadratics with participants in the worst order."""
 
     @property
     def searched(self) -> str:
+        """Description of the settings that are searched, in words."""
         return f"participants in the worst order of {span(STAGES)} stages, by dynamic programming on the mean"
 
     left_out = "orders that react to noise"
 
     def structured(self) -> Iterator[Candidate]:
-        """Those of the search without orders, with more than one client."""
+        """Draw the structured candidates of the search without orders that have more than one client, in the worst
+        order."""
         for candidate in structured(self.demands):
             if isinstance(candidate, Candidate) and candidate.family != "one":
                 yield self._adversarial(candidate)
 
     def draw(self, rng: np.random.Generator) -> Candidate:
-        """A random candidate; half of them with random clients, and with steps near the cap, where an order can
-        matter."""
+        """Draw a random candidate.
+
+        Half of them have random clients, and half have steps near the cap, where an order can matter.
+        """
         candidate = draw(rng, self.demands)
         family = "random" if rng.random() < 0.5 else candidate.family
         share = 1 - 10.0 ** -rng.uniform(0.3, 4) if rng.random() < 0.5 else candidate.step_share
         return self._adversarial(replace(candidate, family=family, step_share=share))
 
     def perturb(self, candidate: Candidate, rng: np.random.Generator, size: float) -> Candidate:
-        """A neighbour."""
+        """Return a neighbour."""
         return self._adversarial(perturb(candidate, rng, self.demands, size))
 
     def _adversarial(self, candidate: Candidate) -> Candidate:
         return conforming(replace(candidate, process="fixed", order=0), self.demands)
 
     def assess(self, candidate: Candidate) -> tuple[Found, Found | None] | None:
-        """The candidate in the worst of its orders, at its worst horizon and at its worst late one."""
+        """Evaluate the candidate in the worst of its orders, at its worst horizon and at its worst late one."""
         try:
             setting = settle(self.statement, candidate)
             if setting is None or setting.algorithm.share == 1:
@@ -107,15 +111,18 @@ class WorstOrders(Runs):
         return sorted({period, period * min(LONGEST_STAGE, max(1, ceil(1 / (8 * period * slow))))})
 
     def rounded(self, found: Found, digits: int) -> Iterator[RunPoint]:
-        """The runs with short numbers in the order that was found."""
+        """Yield the runs with short numbers in the order that was found."""
         assert isinstance(found.point.participation, Phases)
         for share in STEP_SHARES:
             yield self._rounded(found, digits, found.point.participation, share)
 
 
 def ordered(runs: Runs) -> WorstOrders | None:
-    """Where a claim about runs is searched in the worst order; ``None`` where it is not: about one round, of chosen
-    steps, of what is known of a fixed set only, of participants of one law, or where no round is arbitrary."""
+    """Return the space in which a claim about runs is searched in the worst order; ``None`` where it is not.
+
+    It is not if the claim is about one round, chosen step sizes, quantities known of a fixed set only, or participants
+    of one law, or if no round is arbitrary.
+    """
     wanted, statement = runs.demands, runs.statement
     known = wanted.one_round or wanted.run_quantities or statement.choices or statement.assumed & LASTING
     drawn = statement.bound.get("snapshot_probability") == 1

@@ -1,4 +1,4 @@
-"""What is an algorithm's own in a point of runs: its parameters in files, and how it runs under a reading."""
+"""Parts of a point of runs that are an algorithm's own: its parameters in files, and its runs under a reading."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..algorithms import Algorithm, Fast, Safari, fast, safari
-from ..claims.balls import Number
+from ..claims.balls import Number, Undecided
 from ..claims.statement import Claim
-from ..claims.undecided import Undecided
 from ..moments.trajectory import fast_of
 from ..participation import Fixed, Participation
 from .enclosures import FIRST, SECOND, STEPS, Way
@@ -22,48 +21,50 @@ if TYPE_CHECKING:
 
 
 def with_steps(make: Callable[..., Any], **parameters: Any) -> Any:
-    """An algorithm whose step sizes may be left to a claim (``None``); none that runs has these."""
+    """Make an algorithm whose step sizes may be left to a claim (``None``), as no algorithm that runs may."""
     special = {n: parameters[n] for n in STEPS if n in parameters and not isinstance(parameters[n], Fraction)}
     return replace(make(**parameters | dict.fromkeys(special, Fraction(1))), **special)
 
 
 def steps_of(algorithm: Algorithm) -> dict[str, Any]:
-    """The step sizes by name."""
+    """Return the step sizes by name."""
     return {name: getattr(algorithm, name) for name in STEPS if hasattr(algorithm, name)}
 
 
 class Part(Protocol):
-    """What a file says of an algorithm, and how it runs under a reading. A paper about another algorithm that runs as a
-    special case of one of these brings a part of its own.
+    """Reader of an algorithm's parameters in files, which also knows how the algorithm runs under a reading.
+
+    A paper about another algorithm that runs as a special case of one of these brings a part of its own.
 
     Attributes:
-        kind: its name in files. algorithm: as which it runs.
+        kind: the algorithm's name in files.
+        algorithm: the class of algorithms as which it runs.
     """
 
     kind: str
     algorithm: Any
 
     def read(self, data: Mapping[str, Any], claim: Claim) -> tuple[Algorithm, tuple[str, ...]]:
-        """The algorithm, and the order of its kinds of round where a file gives one."""
+        """Read the algorithm, and the order of its kinds of round where a file gives one."""
 
     def write(self, algorithm: Any, order: tuple[str, ...]) -> dict[str, Any]:
-        """What ``read`` reads back."""
+        """Write the entries from which ``read`` makes the algorithm again."""
 
     def quantities(self, algorithm: Any) -> dict[str, Number]:
-        """Of the algorithm, besides the local steps and the step sizes."""
+        """Return the algorithm's quantities besides the local steps and the step sizes."""
 
     def check(self, point: RunPoint) -> None:
         """Raise ``ValueError`` unless the point's runs are the algorithm's."""
 
     def way(self, point: RunPoint, claim: Claim, reading: Reading, algorithm: Any) -> Way:
-        """The runs of a reading, with the step sizes of ``algorithm``."""
+        """Return the runs of a reading, with the step sizes of ``algorithm``."""
 
     def small(self, clients: int, count: int, local_steps: int, local_lr: Fraction) -> Iterator[Algorithm]:
-        """Simple algorithms of the kind, on clients x^2/2 of which ``count`` take part."""
+        """Make simple algorithms of the kind, for clients x^2/2 of which ``count`` take part."""
 
 
 class FastPart(Part):
-    """The part of ``fast``: snapshot rounds of uniform cohorts among arbitrary ones."""
+    """Parameters and runs of ``fast``."""
 
     kind, algorithm = "fast", Fast
 
@@ -101,8 +102,11 @@ class FastPart(Part):
         check_counts(cohort=algorithm.cohort, snapshot_period=algorithm.snapshot_period)
 
     def way(self, point: RunPoint, claim: Claim, reading: Reading, algorithm: Fast) -> Way:
-        """A claim about one round speaks of the probability of its kind; where a claim does not say which, snapshots
-        come as the point has them."""
+        """Return the runs of a reading, with the step sizes of ``algorithm``.
+
+        A claim about one round speaks of the probability of its kind. Where a claim does not say which, snapshots come
+        as the point has them.
+        """
         own, q = "period" if algorithm.periodic else "probability", algorithm.snapshot_probability
         by = "probability" if is_about_one_round(claim) else reading.get("snapshots", own)
         if by == "period" and q.numerator != 1:
@@ -131,9 +135,11 @@ BY_PROBABILITY = "probability"
 
 
 class SafariPart(Part):
-    """The part of ``safari``: rounds of the server's own among those of clients. ``order`` has the kinds of the first
-    rounds, repeated: for readings under which exactly a share q of the rounds is the clients', in whatever order. Other
-    readings draw each round's kind."""
+    """Parameters and runs of ``safari``.
+
+    ``order`` has the kinds of the first rounds, which repeat. It serves readings under which exactly a share q of the
+    rounds is the clients', in whatever order. Other readings draw each round's kind.
+    """
 
     kind, algorithm = "safari", Safari
 
@@ -173,7 +179,7 @@ class SafariPart(Part):
         return Way(setting, point.rounds, tuple({CLIENT: FIRST, SERVER: SECOND}[kind] for kind in point.order))
 
     def small(self, clients: int, count: int, local_steps: int, local_lr: Fraction) -> Iterator[Algorithm]:
-        """With the step size of the server that Theorems 4 and 5 tie to the clients'."""
+        """Make algorithms with the server's step size that Theorems 4 and 5 tie to the clients'."""
         tied = {"local_lr": local_lr, "server_lr": local_lr * local_steps / 2}
         for q in (Fraction(1), Fraction(1, 2), max(Fraction(9, 10), 1 - Fraction(1, count * local_steps))):
             yield safari(client_round_probability=q, local_steps=local_steps, **tied)
@@ -184,7 +190,7 @@ def _written_steps(algorithm: Algorithm) -> dict[str, str]:
 
 
 def runs_as(part: Part) -> tuple[Algorithm, Participation]:
-    """An algorithm as the engine runs it, of both kinds where there are two, and who takes part.
+    """Return an algorithm as the engine runs it, with both kinds of round where there are two, and its participants.
 
     >>> runs_as(PARTS["safari"])[0].share
     Fraction(1, 2)
@@ -194,14 +200,14 @@ def runs_as(part: Part) -> tuple[Algorithm, Participation]:
 
 
 class OfPart:
-    """A subject whose runs are a part's."""
+    """Subject whose runs are a part's."""
 
     part: Part
 
     def runs_as(self, claim: Claim) -> tuple[Algorithm, Participation]:
-        """An algorithm such as the claim is about, as the engine runs it, and who takes part."""
+        """Return such an algorithm as the claim is about, as the engine runs it, and its participants."""
         return runs_as(self.part)
 
 
 PARTS: dict[str, Part] = {"fast": FastPart(), "safari": SafariPart()}
-"""By the algorithm's name."""
+"""Parts by the algorithm's name."""

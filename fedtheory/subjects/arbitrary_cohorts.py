@@ -1,4 +1,4 @@
-"""Who takes part in arbitrary rounds, as a file has it."""
+"""Participants in arbitrary rounds, as a file describes them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .file_entries import LARGEST, check_counts, check_kind, entry, indices, sho
 Participants = Fixed | LargestNoise | Phases
 
 MOST_PHASES = 1000
-"""Phases that a file may have."""
+"""Largest number of phases that a file may have."""
 
 
 def written(process: Participation) -> dict[str, Any]:
-    """Plain data; ``read`` reads it back.
+    """Write a process as plain data; ``read`` reads it back.
 
     >>> written(Phases([[0], [1]], [1, 2], cyclic=True))
     {'kind': 'phases', 'sets': [[0], [1]], 'lengths': [1, 2], 'cyclic': True}
@@ -30,7 +30,7 @@ def written(process: Participation) -> dict[str, Any]:
 
 
 def read(participation: Mapping[str, Any]) -> Participants:
-    """The process from plain data, not yet checked against the clients.
+    """Read a process from plain data, not yet checked against the clients.
 
     Raises:
         ValueError: an entry is missing, of the wrong kind or out of bounds.

@@ -1,4 +1,4 @@
-"""How an example meets what a claim assumes. What nobody checks is not met."""
+"""Reasons why an example meets a claim's assumptions. An assumption that nobody checks is not met."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OWN_CONSTANT = "computed: it is the example's own constant"
 
 
 class Checked(NamedTuple):
-    """An assumption or a hypothesis, as an example meets it: the slack, and how it was found."""
+    """Check of an assumption or a hypothesis on an example: the slack, and how it was found."""
 
     slack: Slack
     how: str
@@ -53,14 +53,16 @@ NOISE: Mapping[str, Mapping[str, str]] = {
         UNBIASED_NOISE: _SIDED, UNBIASED_SERVER_NOISE: _SERVER, UNCORRELATED_NOISE: _SIDED, INDEPENDENT_NOISE: _SIDED,
     },
 }  # fmt: skip
-"""By law of the gradient noise, the kinds of assumption that it meets, and why; a law that is not here meets none."""
+"""Kinds of assumption that each law of the gradient noise meets, with reasons; a law that is not here meets none."""
 
 LAWS = {law: frozenset(NOISE[TWO_POINT]) - met.keys() for law, met in NOISE.items() if law != TWO_POINT}
-"""Laws of noise that a file names, and what they violate."""
+"""Laws of noise that a file names, and the assumptions that they violate."""
 
 
 def met_by_noise(law: str) -> Mapping[str, str]:
-    """As ``NOISE``, also of two-point noise that is skewed (see ``federations.federation_arguments.rise_of``).
+    """Return the assumptions that a law of noise meets, with reasons: ``NOISE``, and skewed two-point noise.
+
+    Skewed noise is described at ``federations.federation_arguments.rise_of``.
 
     >>> met_by_noise("two-point 13")["unbiased_noise"][:43], met_by_noise("gaussian")
     ('by construction: noise is a sigma or -sigma', {})

@@ -1,4 +1,4 @@
-"""A run of an algorithm of one's own, as an exact example of a claim: quadratic clients and rational numbers."""
+"""Points of claims about an algorithm of one's own: runs on quadratic clients with rational numbers."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ from ..assumptions import (
     UNCORRELATED_NOISE,
     UNIFORM_COHORTS,
 )
-from ..claims.balls import Number, ball
+from ..claims.balls import Number, Undecided, ball
 from ..claims.statement import Claim
-from ..claims.undecided import Undecided
 from ..federations import Quadratic
 from ..federations.federation import COMMON
 from ..functionals import AVERAGES
@@ -54,7 +53,7 @@ from .short_numbers import constants_of
 from .varying_steps import computed_left
 
 LARGEST_STATE = 32
-"""Numbers that the state may have, the model's error and what is remembered: exact moments have their square."""
+"""Largest number of entries of the state: the model's error and what is remembered. Exact moments have their square."""
 
 
 BY_THE_PROCESS = "by the process: every round is drawn anew, by draws of its own"
@@ -89,6 +88,7 @@ class OwnPoint(Point):
 
     @property
     def algorithm(self) -> Own:
+        """The user's algorithm."""
         assert isinstance(self.setting.algorithm, Own)
         return self.setting.algorithm
 
@@ -105,7 +105,7 @@ class OwnPoint(Point):
             raise ValueError(f"a state of {size} numbers: allowed in an instance are at most {LARGEST_STATE}")
 
     def examined(self, claim: Claim, follow: bool = True) -> Examined:
-        """The runs as the claim speaks of them."""
+        """Return the runs as the claim speaks of them."""
         return _ExaminedOwn(self, claim)
 
     @property
@@ -117,13 +117,13 @@ class OwnPoint(Point):
 
     @property
     def met(self) -> Mapping[str, str]:
-        """What its noise and its participants meet."""
+        """The assumptions that its noise and its participants meet, with reasons."""
         drawn = next((kinds for process, kinds in DRAWN if isinstance(self.setting.participation, process)), ())
         law = quadratic(self.setting).noise
         return {**met_by_noise(law), **CHOSEN_BEFORE, **dict.fromkeys(drawn, BY_THE_PROCESS)}
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; ``parse`` reads it back."""
+        """Return plain data; ``parse`` reads it back."""
         fed = quadratic(self.setting)
         hessians, centres = ([texts(tuple(row)) for row in rows] for rows in (diagonals(fed), fed.exact_centres))
         law = {"noise": COMMON} if fed.noise == COMMON else {}
@@ -155,8 +155,10 @@ class OwnPoint(Point):
         return values | own_values(claim, self.setting, self.rounds)
 
     def true_constants(self, squared: bool = False) -> dict[str, Number]:
-        """The federation's constants; ``squared``: its lengths squared. Without a common Hessian there is no
-        dissimilarity."""
+        """Return the federation's constants, with ``squared`` its lengths squared.
+
+        Without a common Hessian there is no dissimilarity.
+        """
         fed = quadratic(self.setting)
         roots = {n: v if squared else ball(v).sqrt() for n, v in fed.exact_squared_constants().items()}
         return {**fed.exact_constants(), **roots}
@@ -189,7 +191,7 @@ def _read(data: Mapping[str, Any]) -> Participation:
 
 
 def parse(data: Mapping[str, Any], template: Own) -> OwnPoint:
-    """A run of the template's step from plain data, not yet checked."""
+    """Read a run of the template's step from plain data, not yet checked."""
     federation, algorithm, participation = (
         entry(data, key, dict) for key in ("federation", "algorithm", "participation")
     )
@@ -213,14 +215,14 @@ def _number(name: str, text: Any) -> Any:
 
 
 def federation_of(hessians: Any, centres: Any, constants: Mapping[str, Fraction], law: str) -> Quadratic:
-    """With the noises that are stated."""
+    """Make a quadratic federation with the noises that are stated."""
     check_size("clients", len(centres))
     noise, server_noise = (constants.get(name, Fraction(0)) for name in ("gradient_noise", "server_noise"))
     return Quadratic(hessians, centres, noise, law, server_noise)
 
 
 def from_setting(claim: Claim, setting: Setting, rounds: int, template: Own, **given: Fraction) -> OwnPoint:
-    """The point of a setting whose numbers a file can hold; ``given`` are values of ``file_entries.FREE``.
+    """Make the point of a setting whose numbers a file can hold; ``given`` are values of ``file_entries.FREE``.
 
     Raises:
         ValueError: the runs are not the template's, or no file can hold them; it is said which.

@@ -1,5 +1,8 @@
-"""Searching claims about the runs of an algorithm of one's own: small quadratic federations, with exact left sides
-where its rounds are linear in the state; elsewhere simulated, and then nothing is refuted."""
+"""Search of claims about the runs of an algorithm of one's own, on small quadratic federations.
+
+Left sides are exact where its rounds are linear in the state. Elsewhere runs are simulated, and then nothing is
+refuted.
+"""
 
 from __future__ import annotations
 
@@ -38,43 +41,45 @@ from .varying_steps import SEARCHED_BY_RULE, certainly, left_in_floats, longest,
 DIMENSIONS = (1, 1, 2)
 MOST_LOCAL_STEPS = 10
 DECADES = 5
-"""Step sizes reach down to so many tenths of the cap."""
+"""Number of tenths of the cap down to which step sizes reach."""
 
 HORIZONS = np.unique(np.geomspace(1, 1e8, 33).astype(np.int64))
 SIMULATED = np.array([1, 2, 5, 10, 20])
-"""Rounds at which simulated runs are looked at."""
+"""Numbers of rounds at which simulated runs are looked at."""
 
 REPLICAS, REPLICAS_AT_LAST, CONFIDENCE = 24, 4000, 0.999999
-"""Runs of each simulated setting, of the worst one in the end, and the confidence of the lower limits."""
+"""Numbers of runs of each simulated setting, and of the worst one in the end; confidence of the lower limits."""
 
 RESOLUTION = 1e-26
-"""Of a left side, in units of smoothness and squared lengths: less is rounding, which counts as 0."""
+"""Left side, in units of smoothness and squared lengths, below which it is rounding and counts as 0."""
 
 EVERYONE, FIXED, UNIFORM, INDEPENDENT = "everyone", "a fixed set", "uniform cohorts", "independent clients"
 
 CROWD, HALVES = 30, 2**31
-"""Clients of a few settings, for what shows with many alone; and a seed that no draw has."""
+"""Number of clients of a few settings, for what shows with many alone; and a seed that no draw has."""
 
 DIGITS = 3
-"""Of the numbers that are drawn: exact arithmetic on them is quick."""
+"""Significant digits of the numbers that are drawn: exact arithmetic on them is quick."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """Quadratic clients, who of them takes part, and the algorithm's numbers.
+    """Candidate of a search: quadratic clients, their participation, and the algorithm's numbers.
 
     Attributes:
         clients, dimension: M, D.
         seed: from which minimisers (and Hessians, where they are ``mixed``) are drawn; 0 or ``HALVES``: they are 1 and
             -1, by turns or one half after the other.
-        spread: how far the minimisers are apart. conditioning: smallest over largest curvature.
-        smoothness: the largest one. noise: standard deviation of a gradient, in units of smoothness.
+        spread: how far the minimisers are apart.
+        conditioning: smallest over largest curvature.
+        smoothness: the largest one.
+        noise: standard deviation of a gradient, in units of smoothness.
         start: x_0 - x* along the first coordinate.
-        who, cohort: of the names above, and how many.
-        share: of the largest step sizes that the claim allows.
-        numbers: the algorithm's others.
+        who, cohort: kind of participation, one of the names above, and size of the cohort.
+        share: share of the largest step sizes that the claim allows.
+        numbers: the algorithm's other numbers.
         common: whether the clients have one noise.
-        digits: of all numbers, significant ones.
+        digits: significant digits of all numbers.
     """
 
     clients: int
@@ -95,7 +100,7 @@ class Candidate:
 
     @property
     def family(self) -> str:
-        """Climbs start from each."""
+        """The family, from each of which climbs start."""
         return f"{self.who}, {'noise' if self.noise else 'no noise'}"
 
     def federation(self) -> Quadratic:
@@ -112,7 +117,7 @@ class Candidate:
         return Quadratic(hessians, self._short(self.spread * drawn), noise, law)
 
     def participation(self) -> Participation:
-        """Who takes part."""
+        """The participation process."""
         cohort = min(self.cohort, self.clients)
         if self.who == UNIFORM:
             return Uniform(cohort)
@@ -125,7 +130,7 @@ class Candidate:
         return [best + short(self.start if i == 0 else 0, self.digits) for i, best in enumerate(optimum)]
 
     def fixed_numbers(self) -> dict[str, Any]:
-        """``numbers``, short."""
+        """The values of ``numbers``, with few digits."""
 
         def cut(value: Any) -> Any:
             return short(value, self.digits) if isinstance(value, Fraction) and value.denominator > 1 else value
@@ -137,7 +142,7 @@ class Candidate:
 
 
 class OwnRuns(Space):
-    """The settings on which a claim about an algorithm of one's own is searched.
+    """Space of settings on which a claim about an algorithm of one's own is searched.
 
     Raises:
         ValueError: the claim is of no run, or chooses step sizes.
@@ -159,7 +164,7 @@ class OwnRuns(Space):
 
     @property
     def who(self) -> tuple[str, ...]:
-        """Who may take part, as the claim has it."""
+        """The kinds of participation that the claim allows."""
         if self.statement.bound.get("arbitrary_cohort") == symbol("clients"):
             return (EVERYONE,)
         if UNIFORM_COHORTS in self.statement.assumed:
@@ -168,7 +173,7 @@ class OwnRuns(Space):
 
     @cached_property
     def why_simulated(self) -> str:
-        """Where the step is not linear in the state, or "".
+        """The reason why runs are simulated, which is that the step is not linear in the state; "" where it is.
 
         Raises:
             StepError: it is no step.
@@ -183,6 +188,7 @@ class OwnRuns(Space):
 
     @property
     def searched(self) -> str:
+        """Description of the settings that are searched, in words."""
         hessian = "one Hessian" if self.common_hessian else "common and different Hessians"
         runs = runs_of(self.statement, self.algorithm.name)
         common = (
@@ -205,12 +211,14 @@ class OwnRuns(Space):
 
     @cached_property
     def horizons(self) -> np.ndarray:
+        """The numbers of rounds at which a candidate is looked at."""
         if self.why_simulated:
             return SIMULATED
         most = SEARCHED_BY_RULE if self.algorithm.by_rule else longest(self.statement)
         return HORIZONS[most >= HORIZONS]
 
     def structured(self) -> Iterator[Candidate]:
+        """Yield the candidates to look at first."""
         for who, share in product(self.who, (1.0, 1e-2, 1e-4)):
             yield replace(self._plain(CROWD, who), share=share, seed=HALVES, cohort=self._cohort(CROWD // 2))
         for clients, who, share, noise in product((2, 1, 5), self.who, (1.0, 1e-2, 1e-4), (0.0, 1.0, 1e2)):
@@ -236,6 +244,7 @@ class OwnRuns(Space):
         return QUANTITIES[name].units == STEP and not isinstance(self.algorithm.numbers[name], StepRule)
 
     def draw(self, rng: np.random.Generator) -> Candidate:
+        """Draw a random candidate."""
         clients = int(self.statement.bound.get("clients", rng.integers(1, MOST_CLIENTS + 1)))
         numbers = tuple((name, self._drawn(name, rng)) for name, _ in self._given())
         return Candidate(
@@ -278,7 +287,7 @@ class OwnRuns(Space):
         return replace(candidate, **moved)
 
     def setting(self, candidate: Candidate) -> Setting:
-        """The candidate's, with step sizes at its share of the largest that the hypotheses allow."""
+        """Return the candidate's setting, with step sizes at its share of the largest that the hypotheses allow."""
         fed = candidate.federation()
         bound = {name: value for name, value in self.statement.bound.items() if value.is_Rational}
         numbers = candidate.fixed_numbers() | {
@@ -301,7 +310,7 @@ class OwnRuns(Space):
     # Both sides there.
 
     def assess(self, candidate: Candidate) -> tuple[Found, Found | None] | None:
-        """The candidate at its worst horizon, and at its worst late one."""
+        """Evaluate the candidate at its worst horizon, and at its worst late one."""
         setting = self.setting(candidate)
         bound = self.statement.at(setting, rounds=self.horizons)
         admissible = np.ones(self.horizons.shape, dtype=bool)
@@ -333,19 +342,25 @@ class OwnRuns(Space):
         """Mean over runs, and the ends of its confidence interval, at the horizons."""
         functional = self.statement.functional
         run = simulate(
-            setting, replicas=replicas, rounds=int(self.horizons[-1]), record_every=1, observers=[functional.observable]
+            setting,
+            replicas=replicas,
+            rounds=int(self.horizons[-1]),
+            record_every=1,
+            observers=[functional.observable],
+            device="cpu",
         )
         rounds, found = run.rounds_of(functional), run.interval(functional, self.average, confidence)
         places = np.searchsorted(rounds, self.horizons)
         return tuple(values[places] for values in found)
 
     def certain(self, found: Found) -> Found:
+        """Return the find with what is certain of its left side: the lower end of an enclosure, where it has one."""
         return found if self.why_simulated else certainly(found, self.statement.functional, self.average)
 
     # Exact points.
 
     def rounded(self, found: Found, digits: int) -> Iterator[OwnPoint]:
-        """The runs found, with numbers of at most so many digits as were drawn."""
+        """Yield the runs found, with numbers of at most so many digits as were drawn."""
         if self.why_simulated:
             if digits < DIGITS:
                 return
@@ -355,16 +370,12 @@ class OwnRuns(Space):
             rounds = int(short(found.rounds, digits, whole=True))
             yield from_setting(self.statement, setting, rounds, self.algorithm)
 
-    def neighbour(self, point: Point, rng: np.random.Generator) -> Point:
-        """Itself: no family is known."""
-        return point
-
     def on_data(self, federation: Federation, cohort: int, arbitrary_cohort: int, local_steps: int) -> Setting:
-        """None: what the step takes is not known."""
+        """Return ``None``: it is not known what the step takes."""
         raise ValueError(f"{self.algorithm.name}: allowed on real data are runs of fast")
 
     def _judged(self, found: Found) -> str:
-        """What many simulated runs of a find say."""
+        """Say what many simulated runs of a find show."""
         if self._said is None or self._said[0] is not found:
             mean, low, high = self._simulated(found.point, REPLICAS_AT_LAST, CONFIDENCE)
             at = int(np.searchsorted(self.horizons, found.rounds))
@@ -377,7 +388,7 @@ class OwnRuns(Space):
         return self._said[1]
 
     def violating(self, kind: str) -> Iterator[OwnPoint]:
-        """Runs in which all clients' noise is one, if that is asked for."""
+        """Yield runs in which all clients' noise is one, if that is asked for."""
         if kind != UNCORRELATED_NOISE or self.why_simulated:
             return
         for candidate in self.structured():
@@ -388,24 +399,26 @@ class OwnRuns(Space):
 
 
 def _told(error: str) -> str:
-    """Of the message of an operation that is not linear: what and where, in short."""
+    """Shorten the message of an operation that is not linear to its name and place."""
     where, _, rest = error.partition(": algorithm ")
     name, _, what = rest.partition(" ")
     return f"{name} {what.partition(':')[0]} ({where.rpartition('/')[2]})"
 
 
 class OwnSubject:
-    """Runs of an algorithm of one's own."""
+    """Subject of the runs of an algorithm of one's own."""
 
     def __init__(self, algorithm: Own) -> None:
         self.algorithm, self.name = algorithm, algorithm.name
 
     def space(self, claim: Claim) -> OwnRuns:
+        """Return the space in which the claim is searched."""
         return OwnRuns(claim, self.algorithm)
 
     def parse(self, data: Mapping[str, Any], claim: Claim) -> Point:
+        """Read a point from plain data, not yet checked."""
         return parse(data, self.algorithm)
 
     def from_setting(self, claim: Claim, setting: Setting, rounds: int, **given: Fraction) -> OwnPoint:
-        """The exact point of a setting; see ``custom_points.from_setting``."""
+        """Make the exact point of a setting; see ``custom_points.from_setting``."""
         return from_setting(claim, setting, rounds, self.algorithm, **given)

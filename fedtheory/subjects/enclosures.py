@@ -1,8 +1,8 @@
 """Proven enclosures, in balls, of what a claim needs from runs on quadratic clients with fixed participants.
 
 The left side follows from the exact recursion of second moments. So do maxima and minima over rounds of expectations,
-by following it. Where a claim asks something of every round of every run, the run is followed if it is deterministic;
-else an invariant interval holds all runs in one dimension, with one curvature h and without noise: a round of clients
+by following it. Where a claim asks something of every round of every run, the run is followed if it is deterministic.
+Else an invariant interval holds all runs in one dimension, with one curvature h and without noise. A round of clients
 then moves y = x - x* a share a_c = 1 - (1 - eta_c h)^K of the way to the mean minimiser of its cohort, a server's round
 a_s = eta_s h of it to 0.
 """
@@ -20,14 +20,13 @@ from flint import arb
 
 from ..algorithms import Fast, Safari
 from ..algorithms.algorithm import ServerRound
-from ..claims.balls import Ball, ball, ball_matrix, interval
-from ..claims.undecided import Undecided
+from ..claims.balls import Ball, Undecided, ball, ball_matrix, interval
 from ..federations.federation_arguments import COMMON, ONE_SIDED, rise_of
 from ..functionals import Functional
 from ..moments.ball_runs import advanced_by_rule, weights_of
+from ..moments.exchangeable import is_one_sided
 from ..moments.expected_errors import exact_errors, initial_moments
 from ..moments.linear_rounds import mean_map
-from ..moments.one_sided import is_one_sided
 from ..moments.round_maps import kind_of_round, local_maps, observable_weights, quadratic
 from ..moments.trajectory import fast_of
 from ..participation import Fixed, Phases
@@ -38,19 +37,23 @@ from .long_runs import DRAWN, FIRST, SECOND, advanced_moments, column, moment_ma
 from .protocol import Box
 
 FOLLOWED = 10**6
-"""Deterministic runs, and moments, are followed round by round over at most so many rounds; longer runs are enclosed
-like random ones, by an invariant interval."""
+"""Largest number of rounds over which deterministic runs, and moments, are followed round by round.
+
+Longer runs are enclosed like random ones, by an invariant interval.
+"""
 
 GRADIENTS = ("peak_server_gradient", "least_server_gradient")
 PSEUDOGRADIENTS = ("peak_arbitrary_pseudogradient", "least_arbitrary_pseudogradient")
 LEAST = (GRADIENTS[1], PSEUDOGRADIENTS[1])
 PROGRESS = ("least_client_progress", "peak_client_progress")
 EVERY_ROUND = (*PROGRESS, "least_gradient")
-"""What is known of every round of every run."""
+"""Quantities that are known of every round of every run."""
 
 BLUR, MOST_PIECES = 100, 20
-"""The ends of a ball that is much wider than its lower end are blurred, as its radius has 30 binary digits: an interval
-is cut into so many pieces at most."""
+"""Largest ratio of an interval's ends in one piece, and largest number of pieces into which it is cut.
+
+The ends of a ball that is much wider than its lower end are blurred, as its radius has 30 binary digits.
+"""
 
 
 @dataclass(frozen=True)
@@ -69,14 +72,14 @@ class Way:
 
     @property
     def blocks(self) -> list[tuple[int, int]]:
-        """(kind, how often it comes one after another), of the rounds of a cycle."""
+        """The rounds of a cycle as (kind, how often it comes one after another)."""
         period = self.setting.algorithm.period
         if self.order:
             return [(kind, len(list(run))) for kind, run in itertools.groupby(self.order)]
         return [(DRAWN, 1)] if period is None else [(FIRST, 1), (SECOND, period - 1)]
 
     def kinds(self) -> Iterator[int]:
-        """Round by round."""
+        """The kinds of the rounds, one after another."""
         cycle = itertools.cycle(self.blocks)
         each = itertools.chain.from_iterable(itertools.repeat(kind, times) for kind, times in cycle)
         return itertools.islice(each, self.rounds)
@@ -91,17 +94,17 @@ class Way:
 
 
 STEPS = ("local_lr", "server_lr", "global_lr")
-"""What algorithms call their step sizes."""
+"""Names of algorithms' step sizes."""
 
 
 def algorithm_of(setting: Setting) -> Fast | Safari:
-    """The algorithm of a run."""
+    """Return the algorithm of a run."""
     assert isinstance(setting.algorithm, (Fast, Safari))
     return setting.algorithm
 
 
 def members_of(setting: Setting) -> list[int]:
-    """The fixed participants of a run.
+    """Return the fixed participants of a run.
 
     Raises:
         Undecided: they are not fixed.
@@ -112,7 +115,7 @@ def members_of(setting: Setting) -> list[int]:
 
 
 def with_new_steps(algorithm: Any, steps: Mapping[str, Any]) -> Any:
-    """The algorithm with these step sizes: Fractions, balls, or ``None`` for what a claim chooses."""
+    """Return the algorithm with these step sizes: Fractions, balls, or ``None`` for what a claim chooses."""
     return replace(algorithm, **steps)
 
 
@@ -121,7 +124,7 @@ def with_new_steps(algorithm: Any, steps: Mapping[str, Any]) -> Any:
 
 @dataclass(frozen=True)
 class LeftSide:
-    """E of the observables for one reading of the algorithm, enclosed."""
+    """Enclosed expectations of the observables, for one reading of the algorithm."""
 
     final: dict[str, arb]
     sums: dict[str, arb]
@@ -129,7 +132,7 @@ class LeftSide:
     rounds: int
 
     def of(self, functional: Functional, average: str) -> arb:
-        """The functional; ``average`` says which iterates an average runs over."""
+        """Return the functional; ``average`` says which iterates an average runs over."""
         name = functional.observable
         if functional.of_all_rounds or name not in (self.sums if functional.average else self.final):
             raise Undecided(f"{functional.name}: no enclosure of it is known")
@@ -142,7 +145,7 @@ class LeftSide:
 
 
 def left_side(way: Way, only: str = "") -> LeftSide:
-    """The exact expected errors after the rounds, or of them ``only`` this observable, also ``gap``."""
+    """Enclose the exact expected errors after the rounds, or ``only`` the one observable, also ``gap``."""
     if is_one_sided(way.setting):
         return _enumerated(way)
     setting = way.in_balls
@@ -162,7 +165,7 @@ def left_side(way: Way, only: str = "") -> LeftSide:
 
 
 def _enumerated(way: Way) -> LeftSide:
-    """Of a short run whose noise depends on the state."""
+    """Enclose the left side of a short run whose noise depends on the state."""
     if way.order or any(isinstance(getattr(way.setting.algorithm, name, None), Ball) for name in STEPS):
         raise Undecided("noise that depends on the state is followed with rational steps and drawn kinds of round")
     try:
@@ -182,8 +185,9 @@ def _enumerated(way: Way) -> LeftSide:
 
 
 def run_boxes(way: Way, local_index: str, asked: set[str], follow: bool = True, divided: bool = False) -> list[Box]:
-    """Boxes that together hold the run quantities ``asked`` of every run: of snapshots and arbitrary rounds, or where
-    some rounds are the server's; ``divided``: see ``every_round``.
+    """Return boxes that together hold the run quantities ``asked`` of every run.
+
+    The runs have snapshots and arbitrary rounds, or some rounds are the server's; ``divided``: see ``every_round``.
 
     Raises:
         Undecided: no enclosure; it is said why.
@@ -368,10 +372,11 @@ def _extremes(way: Way, shifted: bool) -> dict[str, arb]:
 
 
 def _least_of_every_run(way: Way) -> dict[str, arb]:
-    """Where |grad F(x_r)|^2 and |mean over the participants of sum_k grad F_i(x_{i,k})|^2 are least in every run of
-    identical clients on a line that has rounds of both kinds, however its noise falls, which is bounded: a step of at
-    most 1/h moves y = x - x* to a mean of y and of noise/h with weights >= 0, so |y| stays below
-    Y = max(|y_0|, noise/h), the squares below (h Y)^2 and (K h Y)^2.
+    """Bound the least |grad F(x_r)|^2 and |mean over the participants of sum_k grad F_i(x_{i,k})|^2 in every run.
+
+    The runs are of identical clients on a line, with rounds of both kinds and bounded noise, however it falls. A step
+    of at most 1/h moves y = x - x* to a mean of y and of noise/h with weights >= 0. So |y| stays below Y = max(|y_0|,
+    noise/h), the squares below (h Y)^2 and (K h Y)^2.
 
     Raises:
         Undecided: the runs are not of this kind.
@@ -393,8 +398,10 @@ def _least_of_every_run(way: Way) -> dict[str, arb]:
 
 
 def every_round(way: Way, divided: bool = False) -> list[Box]:
-    """Where G_4/G_3 and the least G_3 are over the rounds of a run: by where it starts (``_on_one_side``), else by what
-    the two are as functions of x (``progress_everywhere``), whatever the run.
+    """Enclose G_4/G_3 and the least G_3 over the rounds of a run.
+
+    Where the start tells, they follow from it (``_on_one_side``). Else they are enclosed as functions of x
+    (``progress_everywhere``), whatever the run.
 
     Args:
         divided: whether what is asked divides by G_3 in every round. A run that nobody follows may come to x*, where
@@ -451,10 +458,13 @@ def progress_everywhere(setting: Setting) -> tuple[Fraction, Fraction] | None:
 
 
 def _on_one_side(way: Way) -> list[Box]:
-    """Where G_4/G_3 = (1 - 2 c/y)/(2 h) and the least G_3 = (h y)^2 are over the rounds of a run, y = x_r - x*, if it
-    starts on c's side of x*; the latter in pieces. With y_0 > 0 and c >= 0, a client round leads to at least min(y, c)
-    and to at least (1 - a_c) y, a server round to (1 - a_s) y; so y_r is at least (1 - a_s)^r min(y_0, c), and at least
-    (1 - max(a_c, a_s))^r y_0. It is at most max(y_0, c), and the ratio increases with y, from what it is in round 0.
+    """Enclose G_4/G_3 = (1 - 2 c/y)/(2 h) and the least G_3 = (h y)^2 over the rounds of a run that starts on c's side
+    of x*.
+
+    Here y = x_r - x*; the least G_3 comes in pieces. With y_0 > 0 and c >= 0, a client round leads to at least min(y,
+    c) and to at least (1 - a_c) y, a server round to (1 - a_s) y. So y_r is at least (1 - a_s)^r min(y_0, c), and at
+    least (1 - max(a_c, a_s))^r y_0. It is at most max(y_0, c), and the ratio increases with y, from its value in round
+    0.
 
     Raises:
         Undecided: the runs are not of this kind.

@@ -1,8 +1,11 @@
-"""Entries of files that anyone may have written: parsed, never evaluated, and checked; what is wrong is refused by its
-name."""
+"""Entries of files that anyone may have written: parsed, never evaluated, and checked.
+
+An entry that is wrong is refused by its name.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import re
 import reprlib
 from collections.abc import Iterable, Mapping
@@ -11,6 +14,7 @@ from typing import Any
 
 from sympy import Le
 
+from .. import numerals
 from ..claims.statement import Claim
 from ..quantities import QUANTITIES, check_values, symbol
 from ..schedule import INDICES, StepSize, step_size
@@ -18,7 +22,7 @@ from ..schedule import INDICES, StepSize, step_size
 Rationals = tuple[Fraction, ...]
 
 CHOSEN = "chosen"
-"""What a file has for a step size or a cutoff that the claim chooses."""
+"""Entry of a file in the place of a step size or a cutoff that the claim chooses."""
 
 
 class _Short(reprlib.Repr):
@@ -31,7 +35,7 @@ _SHORT.maxlevel, _SHORT.maxstring, _SHORT.maxother = 3, 120, 120
 
 
 def shown(value: object) -> str:
-    """A value as an error message shows it: its ``repr``, cut where it is long or deep.
+    """Write a value as an error message shows it: its ``repr``, cut where it is long or deep.
 
     >>> deep = []
     >>> for _ in range(10**5):
@@ -44,7 +48,7 @@ def shown(value: object) -> str:
 
 
 def rational(name: str, value: object) -> Fraction:
-    """A Fraction from "3", "-1/2" or "0.25".
+    """Parse a Fraction from "3", "-1/2" or "0.25".
 
     >>> rational("start", "1/3")
     Fraction(1, 3)
@@ -52,13 +56,14 @@ def rational(name: str, value: object) -> Fraction:
     Traceback (most recent call last):
     ValueError: start = '1e999999999': allowed is a rational such as "3", "-1/2" or "0.25"
     """
-    if not isinstance(value, str) or not re.fullmatch(r"-?[0-9]{1,60}(\.[0-9]{1,60}|/0{0,59}[1-9][0-9]{0,59})?", value):
-        raise ValueError(f'{name} = {shown(value)}: allowed is a rational such as "3", "-1/2" or "0.25"')
-    return Fraction(value)
+    if isinstance(value, str) and re.fullmatch(r"-?[0-9]+([./][0-9]+)?", value):
+        with contextlib.suppress(ValueError):
+            return numerals.rational(value)
+    raise ValueError(f'{name} = {shown(value)}: allowed is a rational such as "3", "-1/2" or "0.25"')
 
 
 def entry(data: Mapping[str, Any], key: str, kind: type) -> Any:
-    """The entry ``key``, which must be of that kind."""
+    """Return the entry ``key``, which must be of that kind."""
     value = data.get(key)
     if not isinstance(value, kind) or isinstance(value, bool):
         raise ValueError(f"{key} = {shown(value)}: allowed is {'an' if kind is int else 'a'} {kind.__name__}")
@@ -66,23 +71,23 @@ def entry(data: Mapping[str, Any], key: str, kind: type) -> Any:
 
 
 def rational_entry(data: Mapping[str, Any], key: str) -> Fraction:
-    """The entry ``key``, a rational."""
+    """Parse the entry ``key``, a rational."""
     return rational(key, entry(data, key, str))
 
 
 def rationals(data: Mapping[str, Any], key: str) -> dict[str, Fraction]:
-    """The entry ``key``, an object of rationals."""
+    """Parse the entry ``key``, an object of rationals."""
     inner = entry(data, key, dict)
     return {name: rational_entry(inner, name) for name in inner}
 
 
 def vector(data: Mapping[str, Any], key: str) -> Rationals:
-    """The entry ``key``, a list of rationals."""
+    """Parse the entry ``key``, a list of rationals."""
     return tuple(rational(key, value) for value in entry(data, key, list))
 
 
 def indices(data: Mapping[str, Any], key: str) -> tuple[int, ...]:
-    """The entry ``key``, a list of at most 1000 whole numbers, none far off 0."""
+    """Return the entry ``key``, a list of at most 1000 whole numbers, none far off 0."""
     values = entry(data, key, list)
     if len(values) > 1000 or not all(type(value) is int and abs(value) < 10**15 for value in values):
         raise ValueError(f"{key} = {shown(values)}: allowed is a list of whole numbers")
@@ -90,7 +95,7 @@ def indices(data: Mapping[str, Any], key: str) -> tuple[int, ...]:
 
 
 def matrix(data: Mapping[str, Any], key: str) -> tuple[Rationals, ...]:
-    """The entry ``key``, a list of lists of rationals."""
+    """Parse the entry ``key``, a list of lists of rationals."""
     rows = entry(data, key, list)
     if not all(isinstance(row, list) for row in rows):
         raise ValueError(f"{key}: allowed is a list of lists")
@@ -106,25 +111,31 @@ def check_kind(data: Mapping[str, Any], kind: str) -> None:
 # What instances state, and how large they may be --------------------------------------------------------------------
 
 FREE = ("young_parameter", "step_constant", "step_shift", "dissimilarity_factor")
-"""Quantities that neither a federation nor an algorithm has, or of which a federation has many: where a claim speaks of
-one, the instance states it."""
+"""Quantities that neither a federation nor an algorithm has, or of which a federation has many.
+
+Where a claim speaks of one, the instance states it.
+"""
 
 LARGEST = {
     "clients": 100, "dimension": 4, "cohort": 10**15, "local_steps": 100, "snapshot_period": 10**15, "rounds": 10**15,
 }  # fmt: skip
-"""What an instance may have: exact arithmetic takes too long beyond."""
+"""Largest numbers that an instance may have: exact arithmetic takes too long beyond."""
 
 MOST_IDENTICAL = 1000
-"""Clients that are all the same, whose rounds are those of one of them: so many are allowed."""
+"""Largest number of clients that are all the same, whose rounds are those of one of them."""
 
 LARGEST_ROUND = 300_000
-"""What one round, which is exact throughout, may have of clients * dimension * local_steps * bits: so many bits its
-longest numbers can reach, where the longest number of the instance has ``bits``."""
+"""Largest clients * dimension * local_steps * bits of one round, which is exact throughout.
+
+``bits`` are those of the instance's longest number; the product bounds the bits of the longest number in the round.
+"""
 
 
 def stated_constants(statement: Claim) -> tuple[str, ...]:
-    """The quantities that an instance of the claim states: those that its assumptions speak of, which its federation
-    must respect, and those in ``FREE`` that it uses.
+    """Return the names of the quantities that an instance of the claim states.
+
+    Its assumptions speak of them, and its federation must respect them; or they are among ``FREE`` and the claim uses
+    them.
 
     >>> from fedtheory.papers import claim
     >>> stated_constants(claim("fast.eq38"))
@@ -195,7 +206,7 @@ def check_chosen(statement: Claim, rule: str = "a rational", **values: object) -
 
 
 def chosen_or_rational(data: Mapping[str, Any], key: str, statement: Claim) -> StepSize | None:
-    """The entry ``key``, a rational or a step size by rule; ``None`` where the file leaves it to the claim."""
+    """Parse the entry ``key``, a rational or a step size by rule; ``None`` where the file leaves it to the claim."""
     text = entry(data, key, str)
     if any(index in text for index in INDICES):
         return step_size(key, text, within_rounds=key == "local_lr")
@@ -203,10 +214,10 @@ def chosen_or_rational(data: Mapping[str, Any], key: str, statement: Claim) -> S
 
 
 def by_vocabulary(values: Mapping[str, Fraction]) -> dict[str, str]:
-    """Values as plain data, in the vocabulary's order."""
+    """Write values as plain data, in the vocabulary's order."""
     return {name: str(values[name]) for name in QUANTITIES if name in values}
 
 
 def texts(values: Rationals) -> list[str]:
-    """Numbers as plain data."""
+    """Write numbers as plain data."""
     return [str(value) for value in values]

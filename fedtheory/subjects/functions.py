@@ -47,7 +47,7 @@ class FunctionPoint(Point):
         check_size("dimension", len(self.points.x))
 
     def examined(self, claim: Claim, follow: bool = True) -> Examined:
-        """The points as the claim speaks of them."""
+        """Return the points as the claim speaks of them."""
         points, functional = self.points, claim.functional
         true = {"smoothness": points.smoothness, "strong_convexity": points.strong_convexity}
         distances = {name: ball(square).sqrt() for name, square in points.squares(functional).items()}
@@ -65,7 +65,7 @@ class FunctionPoint(Point):
 
 
 def parse(data: Mapping[str, Any], claim: Claim) -> FunctionPoint:
-    """Points from plain data, not yet checked."""
+    """Read points from plain data, not yet checked."""
     function, points = entry(data, "function", dict), entry(data, "points", dict)
     check_kind(function, "quadratic")
     vectors = {name: vector(function if name in ("curvatures", "slope") else points, name) for name in VECTORS}
@@ -83,7 +83,7 @@ class FunctionCandidate:
     z: tuple[float, ...]
 
     def points(self) -> Points:
-        """The same in Fractions."""
+        """The function and its points in Fractions."""
         return Points(*(tuple(map(Fraction, v)) for v in (self.curvatures, self.slope, self.x, self.y, self.z)))
 
 
@@ -91,8 +91,11 @@ MOST_DIMENSIONS = 3
 
 
 class Functions(Space):
-    """The functions and points on which a lemma is searched: a few dimensions, curvatures at the ends of their
-    range or inside it, points on an axis, mirrored (y and z on two sides of x) or anywhere."""
+    """Space of functions and points on which a lemma is searched.
+
+    There are a few dimensions, curvatures at the ends of their range or inside it, points on an axis, mirrored (y and z
+    on two sides of x) or anywhere.
+    """
 
     def __init__(self, statement: Claim) -> None:
         self.statement = statement
@@ -102,6 +105,7 @@ class Functions(Space):
 
     @property
     def searched(self) -> str:
+        """Description of the functions that are searched, in words."""
         kind = "convex quadratic" if self.convex else "quadratic"
         return f"{kind} functions in 1 to {MOST_DIMENSIONS} dimensions, at three points"
 
@@ -124,7 +128,8 @@ class Functions(Space):
         return vector * (np.arange(dimension) == rng.integers(dimension)) if kind == 1 else kind * vector
 
     def perturb(self, candidate: FunctionCandidate, rng: np.random.Generator, size: float) -> FunctionCandidate:
-        """A neighbour: numbers move by about ``size`` in the logarithm, points also relative to their distances."""
+        """Return a neighbour: numbers move by about ``size`` in the logarithm, points also relative to their
+        distances."""
         spread = size * max(map(abs, (*candidate.x, *candidate.y, *candidate.z)))
         moves = {
             name: tuple(v + spread * rng.standard_normal() * rng.integers(2) for v in getattr(candidate, name))
@@ -136,7 +141,7 @@ class Functions(Space):
         return replace(candidate, curvatures=curvatures, **moves)
 
     def assess(self, candidate: FunctionCandidate) -> tuple[Found, None] | None:
-        """Both sides at the points."""
+        """Evaluate both sides at the points."""
         points = candidate.points()
         values = points.quantities(self.statement.functional)
         values = {name: value for name, value in values.items() if name in self.statement.quantities}
@@ -144,7 +149,7 @@ class Functions(Space):
         return found_at(self.statement, candidate, points, values, left)
 
     def rounded(self, found: Found, digits: int) -> Iterator[FunctionPoint]:
-        """The points with so many digits; constants are those of the rounded function."""
+        """Yield the points with so many digits; constants are those of the rounded function."""
         near = Points(**{name: tuple(short(v, digits) for v in getattr(found.point, name)) for name in VECTORS})
         true = {"smoothness": near.smoothness, "strong_convexity": near.strong_convexity}
         yield FunctionPoint(near, {n: true[n] for n in stated_constants(self.statement) if n in true})

@@ -11,9 +11,8 @@ import numpy as np
 from flint import arb, arb_mat
 
 from ..algorithms import Algorithm, Fast
-from ..claims.balls import Ball, Number, ball, ball_matrix
+from ..claims.balls import Ball, Number, Undecided, ball, ball_matrix
 from ..claims.statement import Claim
-from ..claims.undecided import Undecided
 from ..federations import Piecewise, PiecewiseLinear
 from ..federations.federation import ONE_SIDED
 from ..federations.relative_dissimilarity import least_whole_factor
@@ -42,17 +41,17 @@ from .run_points import RunPoint
 from .short_numbers import offset_above
 
 MOST_CLIENTS, MOST_KINDS, MOST_PIECES = 100_000, 20, 50
-"""What such an instance may have."""
+"""Largest numbers of clients, of their kinds, and of pieces of a gradient in such an instance."""
 
 ENUMERATED = 6
-"""Rounds of random runs whose laws are enumerated, at most."""
+"""Largest number of rounds of random runs whose laws are enumerated."""
 
 FROM_BELOW = "the left side from below, by the drift of the mean"
 
 
 @dataclass(frozen=True, eq=False)
 class KinkedPoint(RunPoint):
-    """A run on a ``Piecewise`` federation; of each kind, the first clients are the fixed participants."""
+    """Run on a ``Piecewise`` federation; of each kind, the first clients are the fixed participants."""
 
     def _check_federation(self, claim: Claim) -> None:
         fed = piecewise(self.setting)
@@ -80,17 +79,18 @@ class KinkedPoint(RunPoint):
         return piecewise(self.setting).exact_gap(list(self.setting.exact_start))
 
     def true_constants(self, squared: bool = False) -> dict[str, Number]:
-        """The federation's constants; see ``RunPoint.true_constants``."""
+        """Return the federation's constants; see ``RunPoint.true_constants``."""
         fed = piecewise(self.setting)
         constants: dict[str, Number] = dict(fed.exact_constants())
         roots = {n: v if squared else ball(v).sqrt() for n, v in fed.exact_squared_constants().items()}
         return constants | roots | self._true_offset(squared)
 
     def examined(self, claim: Claim, follow: bool = True) -> Examined:
+        """Return the point as the claim speaks of it."""
         return _ExaminedKinks(self, claim)
 
     def shorter(self):
-        """Fewer rounds."""
+        """Yield points with fewer rounds."""
         if self.rounds > 10:
             yield replace(self, rounds=self.rounds // 10)
 
@@ -106,7 +106,8 @@ def kinked_point(
     order: tuple[str, ...],
     part: Part,
 ) -> KinkedPoint:
-    """The runs of these kinds of clients, of which so many of each kind take part whenever the algorithm draws none.
+    """Make the runs of these kinds of clients, of which so many of each kind take part whenever the algorithm draws
+    none.
 
     Raises:
         ValueError: shapes that do not match, or numbers out of bounds.
@@ -122,7 +123,7 @@ def kinked_point(
 
 
 def first_members(multiplicities: Sequence[int], counts: Sequence[int]) -> list[int]:
-    """The first so many clients of each kind.
+    """Return the first so many clients of each kind.
 
     >>> first_members([3, 2], [1, 2])
     [0, 3, 4]
@@ -132,7 +133,7 @@ def first_members(multiplicities: Sequence[int], counts: Sequence[int]) -> list[
 
 
 def parse(data: Mapping[str, Any], claim: Claim, part: Part) -> KinkedPoint:
-    """A run from plain data, not yet checked."""
+    """Read a run from plain data, not yet checked."""
     federation, algorithm, participation = (
         entry(data, key, dict) for key in ("federation", "algorithm", "participation")
     )
@@ -164,7 +165,7 @@ def _line(data: Any) -> PiecewiseLinear:
 
 
 def from_setting(claim: Claim, setting: Setting, rounds: int, part: Part, **given: Fraction) -> KinkedPoint:
-    """The point of a setting; ``given`` are values of ``file_entries.FREE``.
+    """Make the point of a setting; ``given`` are values of ``file_entries.FREE``.
 
     Raises:
         ValueError: the runs are not those of a fixed set without replacement, or a constant is infinite or not given.
@@ -233,7 +234,7 @@ class _ExaminedKinks(Examined):
 
 
 def left_side(way: Way, functional: Functional, average: str) -> tuple[Number, str]:
-    """The functional of the runs, and how it was found where that is not the usual way.
+    """Compute the functional of the runs, and say how it was found where that is not the usual way.
 
     Raises:
         Undecided: the runs can be followed by none of the ways; it is said why.
@@ -265,7 +266,7 @@ def left_side(way: Way, functional: Functional, average: str) -> tuple[Number, s
 
 
 def asks_for_the_last(functional: Functional, average: str) -> bool:
-    """Whether E|grad F(x_R)|^2 enters."""
+    """Whether the functional needs E|grad F(x_R)|^2."""
     return functional.observable == "squared_gradient" and (not functional.average or average == AVERAGES[0])
 
 
@@ -283,7 +284,7 @@ class Coordinate:
     slope: arb
 
     def of(self, end: arb_mat, rounds: int, functional: Functional, average: str) -> arb:
-        """Its part of the functional, from the moments after the rounds."""
+        """Return the coordinate's part of the functional, from the moments after the rounds."""
         if functional.average:
             late = (end[0, 0] - self.start[0, 0]) * self.slope if average == AVERAGES[0] else arb(0)
             return (end[3, 0] + late) / rounds
@@ -291,7 +292,7 @@ class Coordinate:
 
 
 def coordinates(setting: Setting) -> list[tuple[Coordinate, int]]:
-    """The different coordinates of runs without kinks, and how many are like each; steps in balls."""
+    """Return the different coordinates of runs without kinks, and how many are like each; steps are in balls."""
     fed, share = piecewise(setting), setting.algorithm.share
     shifts = setting.exact_start - fed.exact_optimum
     found: list[tuple[Coordinate, int]] = []
@@ -309,7 +310,7 @@ def coordinates(setting: Setting) -> list[tuple[Coordinate, int]]:
 
 
 def _affine(way: Way, functional: Functional, average: str) -> arb:
-    """Without kinks, from two moments of each coordinate."""
+    """Enclose the left side of a run without kinks, from two moments of each coordinate."""
     each = [
         (one.of(advanced(way, one.maps, one.start), way.rounds, functional, average), times)
         for one, times in coordinates(way.in_balls)

@@ -1,7 +1,7 @@
-"""Searching claims about runs beyond small quadratics: gradients with kinks, and crowds of many clients of a few kinds.
+"""Search of claims about runs beyond small quadratics: gradients with kinks, and crowds of clients of a few kinds.
 
 A run with kinks is followed where it is deterministic, to any horizon, else by its law over a round and by the drift of
-its mean; a crowd without kinks by the moments of its coordinates, in balls, over up to 10^15 rounds.
+its mean. A crowd without kinks is followed by the moments of its coordinates, in balls, over up to 10^15 rounds.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..algorithms import Fast, fast
-from ..claims.balls import working_precision
+from ..claims.balls import Undecided, working_precision
 from ..claims.statement import Claim
-from ..claims.undecided import Undecided
 from ..federations import Piecewise, PiecewiseLinear
 from ..functionals import Functional
 from ..moments.kinked_runs import counts_of_members, deterministic_errors, piecewise
@@ -35,7 +34,7 @@ from .quadratic_candidates import Demands, log_uniform
 from .short_numbers import STEP_SHARES, short
 
 SHARE = 0.25
-"""Of the random candidates, where a claim speaks of runs."""
+"""Share of the random candidates that have kinks or are crowds, where a claim speaks of runs."""
 
 LONG_HORIZONS = np.unique(np.round(np.geomspace(1, 1e15, 31)).astype(np.int64))
 """The numbers of rounds at which such candidates are looked at."""
@@ -46,7 +45,7 @@ PRECISION = 192
 """Bits of the balls that a search computes in."""
 
 STATES = 8
-"""Signs of a client in a round whose law is enumerated in a search, at most."""
+"""Largest number of signs of a client in a round whose law is enumerated in a search."""
 
 
 @dataclass(frozen=True)
@@ -107,15 +106,16 @@ class KinkedCandidate:
 
     @property
     def multiplicities(self) -> list[int]:
+        """The numbers of clients of each kind."""
         first = min(self.clients, max(1, round(self.share * self.clients)))
         return [first] if first == self.clients else [first, self.clients - first]
 
     def convex(self) -> KinkedCandidate:
-        """With slopes > 0."""
+        """Return the candidate with slopes > 0."""
         return replace(self, left=max(abs(self.left), 1e-6), right=max(abs(self.right), 1e-6))
 
     def federation(self) -> Piecewise:
-        """The clients; ``ValueError`` where F has no unique minimiser."""
+        """Make the clients; ``ValueError`` where F has no unique minimiser."""
         counts, unit = self.multiplicities, self.smoothness * self.scale
         offsets = [self.offset * unit]
         if len(counts) == 2:
@@ -138,7 +138,7 @@ class KinkedCandidate:
         return PiecewiseLinear(slopes, places, self.level * self.smoothness * self.scale + offset)
 
     def setting(self, local_lr: float = 1.0, probability: float | None = None) -> Setting:
-        """The setting with this step size and this probability of snapshots."""
+        """Make the setting with this step size and this probability of snapshots."""
         fed, offset = self.federation(), [Fraction(0)] * self.dimension
         offset[self.axis % self.dimension] = Fraction(self.start * self.scale)
         start = list(fed.exact_optimum + np.array(offset)) if self.crowd else offset
@@ -149,7 +149,7 @@ class KinkedCandidate:
         return Setting(fed, algorithm, Fixed(first_members(fed.multiplicities, counts)), start=start)
 
     def algorithm(self, clients: int, local_lr: float, probability: float | None = None) -> Fast:
-        """``fast`` with these parameters."""
+        """Make ``fast`` with these parameters."""
         q = self.probability if probability is None else probability
         return fast(
             cohort=min(self.cohort, clients), local_steps=self.local_steps, local_lr=local_lr, snapshot_probability=q
@@ -157,13 +157,15 @@ class KinkedCandidate:
 
 
 def searched(wanted: Demands) -> bool:
-    """Whether a claim can be searched on such runs: it speaks of no maxima over them, of more than one round, and of
-    nothing that a user's file computes."""
+    """Whether a claim can be searched on such runs.
+
+    It speaks of no maxima over them, of more than one round, and of nothing that a user's file computes.
+    """
     return not wanted.own and not wanted.run_quantities and not wanted.one_round and "probability" in wanted.snapshots
 
 
 def in_words(wanted: Demands) -> str:
-    """What is drawn besides small quadratics, as the rest of a sentence."""
+    """Describe what is drawn besides small quadratics, as the rest of a sentence."""
     if not searched(wanted):
         return ""
     steps = wanted.fixed.get("local_steps", MOST_STEPS)
@@ -174,7 +176,11 @@ def in_words(wanted: Demands) -> str:
 
 
 def structured(wanted: Demands) -> Iterator[KinkedCandidate]:
-    """A large crowd from far, over rounds without end, and two halves of a crowd whose local steps drift to a kink."""
+    """Yield the first candidates.
+
+    These are a large crowd from far, over rounds without end, and two halves of a crowd whose local steps drift to a
+    kink.
+    """
     plain = KinkedCandidate(
         clients=MOST_COPIES,
         share=0.5,
@@ -207,7 +213,7 @@ def structured(wanted: Demands) -> Iterator[KinkedCandidate]:
 
 
 def noisy(wanted: Demands) -> Iterator[KinkedCandidate]:
-    """Crowds whose noise averages out and whose mean drifts off a kink, with few local steps and with many."""
+    """Yield crowds whose noise averages out and whose mean drifts off a kink, with few local steps and with many."""
     plain = next(structured(wanted))
     for steps, share, ratio in ((2, 1.0, 0.15), (2, 1.0, 0.05), (10, 0.2, 0.12), (100, 0.04, 0.12)):
         yield replace(
@@ -216,7 +222,7 @@ def noisy(wanted: Demands) -> Iterator[KinkedCandidate]:
 
 
 def draw(rng: np.random.Generator, wanted: Demands) -> KinkedCandidate:
-    """A random candidate: clients, local steps and dimensions by their logarithms."""
+    """Draw a random candidate: clients, local steps and dimensions by their logarithms."""
     crowd = rng.random() < 0.5
     clients, convex = log_uniform(rng, MOST_COPIES), rng.random() < 0.5
     with_noise = rng.random() < (0.5 if crowd else 0.3)
@@ -253,8 +259,11 @@ def draw(rng: np.random.Generator, wanted: Demands) -> KinkedCandidate:
 
 
 def conforming(candidate: KinkedCandidate, wanted: Demands) -> KinkedCandidate:
-    """With noise in one dimension where there are kinks, the counts that a claim binds, and equal cohorts where these
-    are supposed."""
+    """Change a candidate so that it conforms to the claim.
+
+    Noise with kinks needs one dimension. Counts are those that the claim binds, and cohorts are equal where it supposes
+    so.
+    """
     if candidate.noise and not candidate.crowd:
         candidate = replace(candidate, dimension=1, server_noise=0.0)
     counts = candidate.multiplicities
@@ -273,7 +282,7 @@ def conforming(candidate: KinkedCandidate, wanted: Demands) -> KinkedCandidate:
 SHARES = ("left", "right", "share", "step_share", "conditioning", "probability")
 FREELY = ("width", "level", "start", "offset", "noise", "server_noise", "smoothness", "step_constant", "young")
 MOVED = dict.fromkeys(SHARES, 1.0) | dict.fromkeys(FREELY, math.inf)
-"""What a step of a climb moves, and the most that it may become."""
+"""Numbers that a step of a climb moves, each with the largest size that it may reach."""
 
 REDRAWN = (
     "clients",
@@ -290,7 +299,7 @@ REDRAWN = (
 
 
 def perturb(candidate: KinkedCandidate, rng: np.random.Generator, wanted: Demands, size: float) -> KinkedCandidate:
-    """A neighbour."""
+    """Return a neighbour."""
 
     def moved(name: str, most: float) -> float:
         value = getattr(candidate, name) * (float(np.exp(size * rng.standard_normal())) if rng.random() < 0.4 else 1.0)
@@ -309,7 +318,7 @@ def perturb(candidate: KinkedCandidate, rng: np.random.Generator, wanted: Demand
 
 
 def errors_at(setting: Setting, horizons: np.ndarray, functional: Functional, average: str) -> np.ndarray:
-    """The functional at the ascending horizons, in floats; nan where the run cannot be followed so far."""
+    """Compute the functional at the ascending horizons, in floats; nan where the run cannot be followed so far."""
     left = np.full(len(horizons), np.nan)
     kinks = any(g.breakpoints for row in piecewise(setting).gradients for g in row)
     if kinks and setting.deterministic:
@@ -330,7 +339,7 @@ def errors_at(setting: Setting, horizons: np.ndarray, functional: Functional, av
 
 
 def _of_crowd(setting: Setting, horizons: np.ndarray, functional: Functional, average: str) -> np.ndarray:
-    """Without kinks: in balls, by powers of two rounds."""
+    """Compute the left side of a crowd without kinks: in balls, by powers of two rounds."""
     way, left = Way(setting, 1), np.zeros(len(horizons))
     for one, times in coordinates(way.in_balls):
         powers = [one.maps[DRAWN]]
@@ -352,7 +361,7 @@ def _as_float(value: Any) -> float:
 
 
 def extent(setting: Setting) -> np.ndarray:
-    """Points around x*, (n, D): where gradients have their kinks, and the start."""
+    """Return points around x*, (n, D): where gradients have their kinks, and the start."""
     fed, points = piecewise(setting), []
     for row in fed.gradients:
         most = max(len(g.breakpoints) for g in row)
@@ -372,7 +381,7 @@ def extent(setting: Setting) -> np.ndarray:
 
 
 def rounded(claim: Claim, found: Found, digits: int, part: Part, rule: Any) -> Iterator[KinkedPoint]:
-    """The runs with short numbers; ``rule`` makes the parameters of the algorithm besides its steps."""
+    """Yield the runs with short numbers; ``rule`` makes the parameters of the algorithm besides its steps."""
     setting, fed = found.point, piecewise(found.point)
     given = {name: short(found.quantities[name], digits) for name in FREE if name in found.quantities}
     rows = [[_short_line(g, digits) for g in row] for row in fed.gradients]

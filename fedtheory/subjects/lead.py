@@ -1,4 +1,4 @@
-"""What a search finds: a point, both sides there, and how they compare."""
+"""Finds of a search: a point, both sides there, and how they compare."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from ..claims.evaluation import Bound
 
 LATE = 0.1
-"""A horizon is late where the share of the right side that fades with the rounds is below this."""
+"""Share of the right side that fades with the rounds, below which a horizon is late."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,10 @@ class Found:
     fading: float = 1.0
 
     def with_left(self, left: float) -> Found:
-        """The same with a left side of this size, if it is less. The ratio shrinks as the left side; of one that was
-        infinite it is left / right, infinite where the right side is not positive.
+        """Return the find with a left side of this size, if it is less than its own.
+
+        The ratio shrinks as the left side does. Where the left side was infinite, it becomes left / right; that is
+        infinite where the right side is not positive.
 
         >>> found = Found(None, None, {}, rounds=1, left=float("inf"), right=4.0, ratio=float("inf"))
         >>> found.with_left(8.0).ratio, found.with_left(8.0).with_left(6.0).ratio, found.with_left(0.0).ratio
@@ -57,12 +59,12 @@ class Found:
 
 
 def ratio(left: Any, terms: Iterable[Any]) -> np.ndarray:
-    """By how much a left side exceeds a right side, all of whose terms may be negative:
+    """Compute by how much a left side exceeds a right side, all of whose terms may be negative:
 
-        (left^+ + sum of |negative terms|) / (sum of positive terms + left^-),
+        (left^+ + sum of |negative terms|) / (sum of positive terms + left^-).
 
-    so that negative parts change sides; left / right where no part is negative. Above 1 exactly where left > right.
-    0/0 is 0, and anything else over 0 is infinite. Scalars or arrays that broadcast.
+    Negative parts thus change sides; without them it is left / right. It is above 1 exactly where left > right. 0/0 is
+    0, and anything else over 0 is infinite. Scalars or arrays that broadcast.
 
     >>> float(ratio(1.0, [3.0, -1.0])), float(ratio(-2.0, [-1.0])), float(ratio(1.0, [0.0]))
     (0.6666666666666666, 0.5, inf)
@@ -83,11 +85,12 @@ def finds_at(
     left: np.ndarray,
     seen: np.ndarray,
 ) -> Iterator[Found]:
-    """The candidate at the worst of the horizons where it is ``admissible``, and at the worst late one.
+    """Yield the candidate at the worst of the horizons where it is ``admissible``, and at the worst late one.
 
     Args:
-        point: what it stands for at a horizon. bound: the right side at the horizons; of a grid, (points, horizons),
-            the largest. left: the left side there, of which ``seen`` is certain.
+        point: the point that the candidate stands for at a horizon.
+        bound: the right side at the horizons; of a grid, (points, horizons), the largest.
+        left: the left side there, of which ``seen`` is certain.
     """
     terms = [at_each(value.max(axis=0) if np.ndim(value) == 2 else value, horizons) for value in bound.terms.values()]
     right, ratios = np.sum(terms, axis=0), ratio(seen, terms)
@@ -114,10 +117,10 @@ def finds_at(
 
 
 def at_each(value: Any, horizons: np.ndarray) -> np.ndarray:
-    """A number, or numbers that broadcast over the horizons, at each of them."""
+    """Repeat a number, or numbers that broadcast over the horizons, for each of them."""
     return value if np.shape(value) == horizons.shape else np.broadcast_to(value, horizons.shape)
 
 
 def worst(finds: Iterable[Found]) -> Found | None:
-    """The one with the largest ratio."""
+    """Return the find with the largest ratio."""
     return max(finds, key=lambda found: found.ratio, default=None)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from flint import arb_mat
 
-from ..claims.balls import ball, ball_matrix
-from ..claims.undecided import Undecided
+from ..claims.balls import Undecided, ball, ball_matrix
 from ..moments.ball_runs import with_sum
 from ..moments.round_maps import kind_of_round
 from ..participation import Fixed, Phases
@@ -20,23 +19,26 @@ if TYPE_CHECKING:
     from .enclosures import Way
 
 FIRST, SECOND, DRAWN = 0, 1, 2
-"""Which of the algorithm's kinds of round comes: one of both, or a drawn one."""
+"""Kinds of round: one of the algorithm's two, or one that is drawn."""
 
 
 def column(numbers: np.ndarray, last: int) -> arb_mat:
+    """Return a column of balls with the numbers and ``last`` below them."""
     return ball_matrix(np.array([*numbers, Fraction(last)], dtype=object))
 
 
 def moment_maps(setting: Setting, weight: np.ndarray) -> list[arb_mat]:
-    """Second moments and the sum of ``weight . moments`` so far, moved on by a round: of either kind, or a drawn
-    one."""
+    """Return the maps of a round on second moments and on the sum of ``weight . moments`` so far.
+
+    They are those of the two kinds of round, and of a drawn one.
+    """
     maps = [with_sum(kind_of_round(setting, kind, exact=True), weight) for kind in setting.algorithm.kinds]
     q = setting.algorithm.share
     return [*maps, maps[FIRST] * ball(q) + maps[SECOND] * ball(1 - q)]
 
 
 def advanced(way: Way, maps: list[arb_mat], state: arb_mat) -> arb_mat:
-    """The state after all rounds."""
+    """Return the state after all rounds."""
     blocks = way.blocks
     cycle = maps[blocks[0][0]] ** blocks[0][1]
     for kind, times in blocks[1:]:
@@ -50,8 +52,9 @@ def advanced(way: Way, maps: list[arb_mat], state: arb_mat) -> arb_mat:
 
 
 def advanced_moments(way: Way, setting: Setting, weight: np.ndarray, state: arb_mat) -> arb_mat:
-    """Second moments and the sum of ``weight . moments`` after all rounds; ``setting`` is the way's, with steps in
-    balls. In phases the participants of each are fixed.
+    """Return second moments and the sum of ``weight . moments`` after all rounds.
+
+    ``setting`` is the way's, with steps in balls. In phases the participants of each are fixed.
 
     Raises:
         Undecided: a phase ends within a period of the algorithm's kinds of round.

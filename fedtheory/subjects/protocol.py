@@ -1,8 +1,8 @@
-"""What a functional is of: one protocol for everything that is drawn, written to files, computed and judged.
+"""The protocol of subjects: one for everything that is drawn, written to files, computed and judged.
 
 A claim bounds a functional of a *subject*: the values of quantities, a function at some points, estimated weights, a
-selection, a round, a run. A subject knows where to look for examples of it (``Space``), how an exact example is read
-from a file, and such an example (``Point``) knows both sides of the claim. Search, shrink, judge, replay, repair and
+selection, a round, a run. A subject knows where to look for examples of it (``Space``), and how an exact example is
+read from a file. Such an example (``Point``) knows both sides of the claim. Search, shrink, judge, replay, repair and
 assess are one loop each over these; they compare no paper's and no functional's name.
 """
 
@@ -31,19 +31,20 @@ if TYPE_CHECKING:
     from ..setting import Setting
 
 Reading = Mapping[str, str]
-"""Option by ambiguity."""
+"""Reading of a claim: an option for each ambiguity."""
 
 Box = Mapping[str, arb]
 """An interval for each run quantity."""
 
 
 def _no_boxes() -> list[Box]:
+    """Return one box that restricts nothing, for runs without quantities of their own."""
     return [{}]
 
 
 @dataclass(frozen=True)
 class Sides:
-    """What a claim compares at a point, under one reading. Readings that share a part share the object.
+    """Both sides of a claim at a point, under one reading. Readings that share a part share the object.
 
     Attributes:
         left: the functional's value, a Fraction or a ball; or infinite.
@@ -66,14 +67,14 @@ class Examined(Protocol):
     one, and how that was found."""
 
     def sides(self, reading: Reading) -> Sides:
-        """Both sides' parts under a reading.
+        """Return both sides' parts under a reading.
 
         Raises:
             Undecided: under that reading the point decides nothing; it is said why.
         """
 
     def chosen(self) -> Mapping[str, Number]:
-        """The values of what the claim chooses."""
+        """Return the values of what the claim chooses."""
         return {}
 
 
@@ -90,26 +91,29 @@ class Point(Protocol):
 
     @property
     def met(self) -> Mapping[str, str]:
-        """The kinds that it meets, and why, where they are not among ``violated``. One that is neither here nor among
-        ``Examined.checks`` is not checked, so not met."""
+        """The kinds of assumption that it meets, and why, where they are not among ``violated``.
+
+        One that is neither here nor among ``Examined.checks`` is not checked, so not met.
+        """
         return {}
 
     def check(self, claim: Claim) -> None:
         """Raise ``ValueError`` unless this is an example of what the claim speaks of, with numbers in bounds."""
 
     def examined(self, claim: Claim, follow: bool = True) -> Examined:
-        """The point as the claim speaks of it; unless ``follow``, long runs are enclosed without following them."""
+        """Return the point as the claim speaks of it; unless ``follow``, long runs are enclosed without following
+        them."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data, in the order of an instance's file, but for the claim's ref."""
+        """Return plain data, in the order of an instance's file, but for the claim's ref."""
 
     def shorter(self) -> Iterator[Point]:
-        """Neighbours whose numbers take fewer digits."""
+        """Yield neighbours whose numbers take fewer digits."""
         return iter(())
 
 
 class Space(Protocol):
-    """Where a claim is searched.
+    """Space of examples on which a claim is searched.
 
     Attributes:
         repairable: whether the standard repairs of ``evidence.repair`` can be tried on it.
@@ -118,25 +122,27 @@ class Space(Protocol):
 
     @property
     def searched(self) -> str:
-        """What is drawn, in words."""
+        """Description of the examples that are drawn, in words."""
         return ""
 
     @property
     def left_out(self) -> str:
-        """What a claim may speak of and is not drawn, in words."""
+        """Description of the examples that a claim may speak of and that are not drawn, in words."""
         return ""
 
     @property
     def repairable(self) -> bool:
+        """Whether the standard repairs can be tried on it."""
         return False
 
     @property
     def measurable(self) -> bool:
+        """Whether it has ``on_data``."""
         return False
 
     @property
     def beside(self) -> Space | None:
-        """Where a claim is searched as well, by draws of its own, once nothing is found here; ``None``: nowhere."""
+        """A second space, with draws of its own, to search once nothing is found here; ``None`` if there is none."""
         return None
 
     def structured(self) -> Iterator[Any]:
@@ -150,55 +156,67 @@ class Space(Protocol):
         """A neighbour."""
 
     def assess(self, candidate: Any) -> tuple[Found, Found | None] | None:
-        """Both sides in floating point at the candidate's worst horizon and at its worst late one; ``None`` where no
-        horizon meets every hypothesis."""
+        """Evaluate both sides in floating point at the candidate's worst horizon and at its worst late one.
+
+        It is ``None`` where no horizon meets every hypothesis.
+        """
 
     def certain(self, found: Found) -> Found:
         """The find with what is certain of its left side: the lower end of an enclosure, where it has one."""
         return found
 
     def readings(self, found: Found) -> tuple[str, ...]:
-        """Under which readings the find is one."""
+        """Return the readings under which the find is one."""
         return ("",)
 
     def rounded(self, found: Found, digits: int) -> Iterator[Point]:
-        """Exact points near a find, with so many significant digits, the most promising first.
+        """Yield exact points near a find, with so many significant digits, the most promising first.
 
         Raises:
             ValueError: no point can hold it; it is said why.
         """
 
     def family_member(self, rng: np.random.Generator) -> Point | None:
-        """A random point with short numbers of a family by which such claims fall; ``None`` where none is known."""
+        """Draw a point with short numbers, of a family by which such claims fall; ``None`` where none is known."""
         return None
 
     def neighbour(self, point: Point, rng: np.random.Generator) -> Point:
-        """Another member of the family, one number moved."""
+        """Return another member of the family, one number moved; the point itself where there is none."""
+        return point
 
     def violating(self, kind: str) -> Iterator[Point]:
-        """Points at which the claim falls and which violate an assumption of this kind, the most telling first; none
-        where no such points are known."""
+        """Yield points at which the claim falls and which violate an assumption of this kind, the most telling first.
+
+        There are none where no such points are known.
+        """
         return iter(())
 
     def on_data(self, federation: Federation, cohort: int, arbitrary_cohort: int, local_steps: int) -> Setting:
-        """A setting on a federation of real data that meets the hypotheses, as far as these can be told beforehand."""
+        """Make a setting on a federation of real data that meets the hypotheses, as far as these can be told
+        beforehand.
+
+        Raises:
+            ValueError: claims of this kind are not measured on real data.
+        """
+        raise ValueError("real data: allowed are claims about runs that can be measured on them")
 
 
 class Subject(Protocol):
-    """What functionals of one kind are of.
+    """The subject of functionals of one kind.
 
     Attributes:
-        name: what ``Functional.scope`` calls it; for runs and rounds the algorithm.
+        name: its name as ``Functional.scope``; for runs and rounds, the algorithm.
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name as ``Functional.scope``; for runs and rounds, the algorithm."""
 
     def space(self, claim: Claim) -> Space:
-        """Where the claim is searched."""
+        """Return the space in which the claim is searched."""
 
     def parse(self, data: Mapping[str, Any], claim: Claim) -> Point:
-        """A point from plain data, not yet checked.
+        """Read a point from plain data, not yet checked.
 
         Raises:
             ValueError: an entry is missing, of the wrong kind or out of bounds; it is named.
@@ -218,7 +236,7 @@ class Instance:
     point: Point = field(repr=False)
 
     def to_json(self) -> dict[str, Any]:
-        """The instance as plain data; ``parse`` reads it back."""
+        """Return the instance as plain data; ``parse`` reads it back."""
         return {"claim": self.claim, **self.point.to_json()}
 
 
@@ -226,7 +244,9 @@ class Instance:
 
 
 def chosen_step(claim: Claim, name: str, values: Mapping[str, Number]) -> Any:
-    """The step size of this name that the claim chooses; exact where it is rational, a ``StepRule`` where it changes.
+    """Return the step size of this name that the claim chooses.
+
+    It is exact where it is rational, and a ``StepRule`` where it changes.
 
     Raises:
         ValueError: it is not a number > 0.
@@ -243,7 +263,7 @@ def chosen_step(claim: Claim, name: str, values: Mapping[str, Number]) -> Any:
 
 
 def known(expression: sympy.Expr, values: Mapping[str, Number]) -> sympy.Expr:
-    """The expression, of which every quantity has a value."""
+    """Evaluate an expression of which every quantity has a value."""
     unknown = sorted({s.name for s in expression.free_symbols} - set(values))
     if unknown:
         raise ValueError(
@@ -253,14 +273,14 @@ def known(expression: sympy.Expr, values: Mapping[str, Number]) -> sympy.Expr:
 
 
 def runs_of(claim: Claim, algorithm: str) -> str:
-    """Whose runs, or rounds, a search draws, with what the claim binds."""
+    """Name the runs, or rounds, that a search draws, with the values that the claim binds."""
     what = "rounds" if claim.functional.scope == "round" else "runs"
     bound = " and ".join(f"{name} = {value}" for name, value in claim.bound.items())
     return f"{what} of {algorithm}" + (f" with {bound}" if bound else "")
 
 
 def span(values: Iterable[float]) -> str:
-    """The least and the largest of some numbers, in words.
+    """Write the least and the largest of some numbers, in words.
 
     >>> span((1, 1, 2, 5)), span([3])
     ('1 to 5', '3')
@@ -274,8 +294,10 @@ ROOTS = ("dissimilarity", "dissimilarity_at_optimum", "dissimilarity_offset")
 
 
 def assumption_checks(claim: Claim, stated: Mapping[str, Fraction], true: Mapping[str, Any]) -> dict[str, Checked]:
-    """By assumption that bounds a constant: how far the stated constant is on the safe side of the true one (both
-    squared for ``ROOTS``, which are lengths); a slack ``None`` if it is not.
+    """Check the stated constant of each assumption that bounds one.
+
+    The slack is how far the stated constant is on the safe side of the true one; it is ``None`` if it is not. Both are
+    squared for ``ROOTS``, which are lengths.
 
     Raises:
         ValueError: there is no true one.
@@ -302,6 +324,6 @@ def finite(value: Number | float) -> bool:
 
 
 def own_values(claim: Claim, setting: Setting, rounds: int) -> dict[str, Any]:
-    """The claim's quantities of one's own, exact or in balls."""
+    """Return the values of quantities that the user defined, as far as the claim uses them, exact or in balls."""
     own = [name for name in claim.quantities if QUANTITIES[name].compute is not None]
     return {name: quantity(name, Question(setting, rounds, numbers=BALL)).value for name in own}

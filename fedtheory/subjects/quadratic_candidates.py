@@ -1,10 +1,10 @@
-"""The settings that a search for counterexamples looks at: small quadratic federations under ``fast``.
+"""Candidates of a search for counterexamples: small quadratic federations under ``fast``.
 
-A candidate is a handful of numbers; most are drawn from structured families, where theorems of this kind break first:
-minimisers at +-1, a mild client that takes part while extreme ones stay away, one client, identical clients, far
-starts and starts at the optimum, ill-conditioned Hessians, steps far below the cap. Participants are a fixed set,
-uniformly drawn, drawn by index, one set after another in a cycle, or one set first and another for ever. Rounds with a
-random number of participants (each client on its own) are left out: its cohorts have a given size.
+A candidate is a handful of numbers. Most are drawn from structured families, where theorems of this kind break first:
+minimisers at +-1, a mild client that takes part while extreme ones stay away, one client, identical clients, far starts
+and starts at the optimum, ill-conditioned Hessians, steps far below the cap. Participants are a fixed set, uniformly
+drawn, drawn by index, one set after another in a cycle, or one set first and another for ever. Rounds with a random
+number of participants (each client on its own) are left out: its cohorts have a given size.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PROCESSES = ("fixed", "uniform", "beta", "cycle", "switch")
 
 @dataclass(frozen=True)
 class Demands:
-    """What a claim's words ask of the settings that it is searched on.
+    """Demands of a claim's words on the settings that it is searched on.
 
     Attributes:
         run_quantities: it speaks of maxima over the run, which are known for runs without noise and with a fixed set.
@@ -57,7 +57,7 @@ class Demands:
 
 
 def demands(statement: Claim) -> Demands:
-    """The demands of a claim about runs or rounds."""
+    """Return the demands of a claim about runs or rounds."""
     R, m, n = symbols("rounds", "cohort", "arbitrary_cohort")
     options = {ambiguity.name: ambiguity.options for ambiguity in statement.ambiguities}
     relations = [hypothesis.relation for hypothesis in statement.hypotheses]
@@ -78,14 +78,14 @@ def demands(statement: Claim) -> Demands:
 
 
 def bound_counts(statement: Claim, *names: str) -> dict[str, int]:
-    """The numbers that a claim binds these quantities to; a cohort bound to all clients is ``EVERYONE`` here."""
+    """Return the numbers that a claim binds these quantities to; a cohort bound to all clients is ``EVERYONE`` here."""
     counts = {name: statement.bound[name] for name in names if name in statement.bound}
     everyone = {name: EVERYONE for name, value in counts.items() if value == symbol("clients")}
     return {name: int(value) for name, value in counts.items() if value.is_Integer} | everyone
 
 
 def snapshots(wanted: Demands, probability: float) -> dict[str, Any]:
-    """That option of ``fast``: snapshots with this probability, or in every second round where they have to be
+    """Return the option of ``fast`` for snapshots: this probability, or every second round where they have to be
     periodic."""
     return {"snapshot_probability": probability} if "probability" in wanted.snapshots else {"snapshot_period": 2}
 
@@ -137,7 +137,7 @@ class Candidate:
     young: float = 1.0
 
     def centres(self) -> np.ndarray:
-        """(clients, D), before scaling."""
+        """The minimisers, (clients, D), before scaling."""
         direction = np.eye(self.dimension)[self.axis % self.dimension]
         if self.family == "pair":
             return np.outer([1, -1], direction)
@@ -161,7 +161,7 @@ class Candidate:
         return Quadratic(self.smoothness * factors, centres, gradient_noise=noise)
 
     def setting(self, local_lr: float = 1.0, probability: float | None = None) -> Setting:
-        """The setting with this step size and, unless snapshots are periodic, this probability of snapshots."""
+        """Make the setting with this step size and, unless snapshots are periodic, this probability of snapshots."""
         federation = self.federation()
         offset = np.zeros(self.dimension)
         offset[self.start_axis % self.dimension] = self.start * self.scale
@@ -170,7 +170,7 @@ class Candidate:
         return Setting(federation, algorithm, self._participation(federation.clients), start=start)
 
     def algorithm(self, clients: int, local_lr: float, probability: float | None = None) -> Fast:
-        """``fast`` with these parameters."""
+        """Make ``fast`` with these parameters."""
         chosen = self.probability if probability is None else probability
         snapshots: dict[str, Any] = (
             {"snapshot_period": self.period} if self.period else {"snapshot_probability": chosen}
@@ -200,11 +200,15 @@ class Candidate:
 
 
 def structured(wanted: Demands) -> Iterator[Candidate]:
-    """The first candidates: a pair and a quartet with one client in arbitrary rounds, where floors of arbitrary rounds
-    show, a client with noise and, where cohorts may be drawn with replacement, clients with large noise, which one that
-    is drawn twice does not average out; from near (a pair from the side of the absent client, where the present one's
-    gradients are large and the objective is not) and from far, there in other units too; with steps from the cap to a
-    small share of it."""
+    """Yield the first candidates.
+
+    - A pair and a quartet with one client in arbitrary rounds, where floors of arbitrary rounds show.
+    - A client with noise and, where cohorts may be drawn with replacement, clients with large noise, which one that is
+      drawn twice does not average out.
+
+    They start from near (a pair from the side of the absent client, where the present one's gradients are large and the
+    objective is not) and from far, there in other units too. Steps go from the cap to a small share of it.
+    """
     plain = Candidate(
         family="pair",
         seed=0,
@@ -250,7 +254,7 @@ def structured(wanted: Demands) -> Iterator[Candidate]:
 
 
 def draw(rng: np.random.Generator, wanted: Demands) -> Candidate:
-    """A random candidate that conforms to what is wanted."""
+    """Draw a random candidate that conforms to what is wanted."""
     periodic = "period" in wanted.snapshots and (wanted.run_quantities or rng.random() < 1 / len(wanted.snapshots))
     families = FAMILIES if wanted.common_hessian else (*FAMILIES, "mixed", "mixed")
     dimension = int(rng.choice(DIMENSIONS))
@@ -286,7 +290,7 @@ def draw(rng: np.random.Generator, wanted: Demands) -> Candidate:
 
 
 def in_words(wanted: Demands, runs: str, horizons: Iterable[int], chosen: bool) -> str:
-    """What is drawn of these runs, in a sentence's words."""
+    """Describe the runs that are drawn, in a sentence's words."""
     steps = [wanted.fixed["local_steps"]] if "local_steps" in wanted.fixed else (1, MOST_LOCAL_STEPS)
     rounds = "one round" if wanted.one_round else f"{span(horizons)} rounds"
     who = (
@@ -306,22 +310,22 @@ LEFT_OUT = (
     "losses whose gradients are not piecewise linear; more clients, dimensions or local steps; participants of a "
     "random number"
 )
-"""What candidates are not."""
+"""Description of the settings that are no candidates."""
 
 MOST_CLIENTS = 5
 
 EVERYONE = 10**6
-"""A cohort of so many is all clients, however many are drawn."""
+"""Size of a cohort that stands for all clients, however many are drawn."""
 MOST_LOCAL_STEPS = 100
 DIMENSIONS = (1, 1, 2, 3)
-"""What is drawn, as often as it stands here."""
+"""Dimensions to draw from, each as often as it stands here."""
 
 DECADES = 6
 """Step sizes reach down to so many tenths of the cap."""
 
 
 def log_uniform(rng: np.random.Generator, most: int) -> int:
-    """A whole number from 1 to ``most``, its logarithm uniform."""
+    """Draw a whole number from 1 to ``most``, its logarithm uniform."""
     return min(most, int(np.exp(rng.uniform(0, np.log(most + 1)))))
 
 
@@ -331,9 +335,11 @@ def _one_of(rng: np.random.Generator, special: Any, general: Any) -> Any:
 
 
 def conforming(candidate: Candidate, wanted: Demands) -> Candidate:
-    """The candidate without noise and with a fixed set where maxima over the run have to be known, then on a line or
-    with everyone in snapshots; with equal cohorts where these are supposed, and with periodic snapshots where they have
-    to be."""
+    """Change a candidate so that it conforms to what is wanted.
+
+    It has no noise and a fixed set where maxima over the run have to be known; then it is on a line, or everyone is in
+    snapshots. Cohorts are equal where that is supposed, and snapshots periodic where they have to be.
+    """
     candidate = replace(candidate, **wanted.fixed) if wanted.fixed else candidate
     if not candidate.period and "probability" not in wanted.snapshots:
         candidate = replace(candidate, period=2 if candidate.probability else 10)
@@ -348,8 +354,11 @@ def conforming(candidate: Candidate, wanted: Demands) -> Candidate:
 
 
 def perturb(candidate: Candidate, rng: np.random.Generator, wanted: Demands, size: float = 0.3) -> Candidate:
-    """A neighbour: some of the continuous numbers move by about ``size`` in the logarithm, and at times a discrete
-    choice is drawn afresh."""
+    """Return a neighbour.
+
+    Some of the continuous numbers move by about ``size`` in the logarithm, and at times a discrete choice is drawn
+    afresh.
+    """
 
     def moved(value: float, most: float = np.inf) -> float:
         move = np.exp(size * rng.standard_normal()) if rng.random() < 0.5 else 1.0
@@ -376,17 +385,19 @@ def perturb(candidate: Candidate, rng: np.random.Generator, wanted: Demands, siz
 
 DISCRETE = ("family", "seed", "dimension", "axis", "conditioning", "noise", "start", "start_axis", "process", "order",
             "arbitrary_cohort", "stay", "local_steps", "cohort", "probability")  # fmt: skip
-"""What a discrete move draws afresh; for some continuous numbers too, whose special values are worth a jump."""
+"""Numbers that a discrete move draws afresh. Some are continuous: their special values are worth a jump."""
 
 
 DIVERGING_STEP = 4.0
-"""Times 1/smoothness: what a step share of 1 means where a claim caps no step size. Gradient descent diverges there."""
+"""Step size that a share of 1 means where a claim caps none, times smoothness. Gradient descent diverges there."""
 
 
 def settle(statement: Claim, candidate: Candidate) -> Setting | None:
-    """The candidate's setting, with the step size at its share of the cap and, where snapshots are random, the
-    probability of a snapshot between the smallest and the largest one that the hypotheses allow; ``None`` if they
-    allow none."""
+    """Return the candidate's setting, with the step size at its share of the cap; ``None`` if the hypotheses allow
+    none.
+
+    Where snapshots are random, their probability is between the smallest and the largest one that the hypotheses allow.
+    """
     base = candidate.setting()
     with np.errstate(over="ignore", invalid="ignore"):  # of a round with a step that is still to be set
         known = base.quantities(needed=["smoothness", *(n for n in statement.quantities if n not in RUN_QUANTITIES)])
@@ -409,7 +420,7 @@ def settle(statement: Claim, candidate: Candidate) -> Setting | None:
 
 
 def within(statement: Claim, candidate: Candidate, values: Mapping[str, Any]) -> float | None:
-    """The probability at the candidate's share of the way from the smallest to the largest one allowed."""
+    """Return the probability at the candidate's share of the way from the smallest to the largest one allowed."""
     lowest = max(0.0, limit_of(statement, "snapshot_probability", Ge, values) or 0.0) * (1 + 1e-12)
     limit = limit_of(statement, "snapshot_probability", Le, values)
     highest = 1.0 if limit is None else min(1.0, limit)

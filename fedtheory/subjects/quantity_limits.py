@@ -14,8 +14,10 @@ from ..quantities import symbol
 
 
 def limit_of(statement: Claim, name: str, kind: type[Le] | type[Ge], values: Mapping[str, Any]) -> float | None:
-    """The smallest upper (``Le``) or largest lower (``Ge``) limit that the hypotheses set to a quantity, among those
-    that ``values`` decide; ``None`` if there is none."""
+    """Return the smallest upper (``Le``) or largest lower (``Ge``) limit that the hypotheses set to a quantity.
+
+    Only hypotheses count that ``values`` decide; ``None`` if there is none.
+    """
     arrays = {n: np.float64(v) for n, v in values.items()}
     sides = [
         h.relation.rhs for h in statement.hypotheses if isinstance(h.relation, kind) and h.relation.lhs == symbol(name)

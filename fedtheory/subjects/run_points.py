@@ -1,5 +1,5 @@
-"""Points of claims about runs and single rounds of ``fast``, ``safari`` and their like: a setting with rational
-numbers, and rounds."""
+"""Points of claims about runs and single rounds of ``fast``, ``safari`` and their like: rational settings, and
+rounds."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ from ..assumptions import (
     INDEPENDENT_PARTICIPATION,
     STATIONARY_AVAILABILITY,
 )  # fmt: skip
-from ..claims.algorithm_named import may_speak_of
 from ..claims.balls import Ball, Number, ball
 from ..claims.readings import Q_CONDITION, QUOTIENT, THIRD_LAYOUT
-from ..claims.statement import Claim
+from ..claims.statement import Claim, may_speak_of
 from ..federations import Piecewise, Quadratic
 from ..federations.quadratic import Array
 from ..federations.relative_dissimilarity import least_squared_offset
@@ -52,7 +51,7 @@ from .protocol import Examined, Point, Reading, Sides, assumption_checks, chosen
 from .varying_steps import computed_left
 
 LASTING = frozenset({INDEPENDENT_PARTICIPATION, STATIONARY_AVAILABILITY})
-"""What participants that change from phase to phase do not meet."""
+"""Assumptions that participants who change from phase to phase do not meet."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +138,10 @@ class RunPoint(Point):
 
     @property
     def met(self) -> Mapping[str, str]:
-        """What its noise and its participants meet: these are fixed beforehand, or drawn uniformly by the algorithm."""
+        """The assumptions that its noise and its participants meet, with reasons.
+
+        Participants are fixed beforehand, or drawn uniformly by the algorithm.
+        """
         law = getattr(self.setting.federation, "noise", "")
         fixed = SAME_CLIENTS if isinstance(self.setting.participation, Fixed) else {}
         return {**met_by_noise(law), **CHOSEN_BEFORE, **UNIFORM_DRAWS, **fixed}
@@ -181,8 +183,10 @@ class RunPoint(Point):
         return values | own_values(claim, self.setting, self.rounds)
 
     def true_constants(self, squared: bool = False) -> dict[str, Number]:
-        """The federation's constants; ``squared``: its lengths squared, which makes them rational. Without a common
-        Hessian there is no dissimilarity."""
+        """Return the federation's constants; with ``squared`` its lengths squared, which makes them rational.
+
+        Without a common Hessian there is no dissimilarity.
+        """
         fed = quadratic(self.setting)
         constants: dict[str, Number] = dict(fed.exact_constants())
         roots = {n: v if squared else ball(v).sqrt() for n, v in fed.exact_squared_constants().items()}
@@ -196,8 +200,10 @@ class RunPoint(Point):
         return {} if square is None else {"dissimilarity_offset": square if squared else ball(square).sqrt()}
 
     def shorter(self) -> Iterator[RunPoint]:
-        """Fewer rounds; rounder step sizes, starts and minimisers. Minimisers that are equal up to their signs move
-        together, and stay apart from others."""
+        """Yield points with fewer rounds, or with rounder step sizes, starts and minimisers.
+
+        Minimisers that are equal up to their signs move together, and stay apart from others.
+        """
         setting, algorithm = self.setting, algorithm_of(self.setting)
         if self.rounds > 10:
             yield replace(self, rounds=self.rounds // 10)
@@ -220,19 +226,19 @@ class RunPoint(Point):
                     yield self.with_centres(moved)
 
     def with_centres(self, centres: Array) -> RunPoint:
-        """The same with other minimisers."""
+        """Return the point with other minimisers."""
         fed = quadratic(self.setting)
         federation = _federation(diagonals(fed), centres, self.constants, fed.noise)
         return replace(self, setting=replace(self.setting, federation=federation))
 
 
 def diagonals(fed: Quadratic) -> list[Rationals]:
-    """(M, D), of the Hessians."""
+    """Return the diagonals of the Hessians, (M, D)."""
     return [tuple(hessian.diagonal()) for hessian in fed.exact_hessians]
 
 
 def _federation(hessians: Array, centres: Array, constants: Mapping[str, Fraction], law: str) -> Quadratic:
-    """With the noises that are stated."""
+    """Make a quadratic federation with the noises that are stated."""
     noise, server_noise = (constants.get(name, Fraction(0)) for name in ("gradient_noise", "server_noise"))
     return Quadratic(hessians, centres, noise, law, server_noise)
 
@@ -249,7 +255,8 @@ def run_point(
     part: Part | None = None,
     law: str = "two-point",
 ) -> RunPoint:
-    """The runs on quadratic clients with these diagonals and minimisers and noise of this law, from a start (D,);
+    """Make the runs on quadratic clients with these diagonals and minimisers and noise of this law, from a start (D,).
+
     ``who`` takes part whenever the algorithm does not draw clients.
 
     Raises:

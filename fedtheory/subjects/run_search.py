@@ -1,5 +1,4 @@
-"""Searching claims about runs and about single rounds: a candidate's setting, admissible at which horizons, and both
-sides there."""
+"""Search of claims about runs and about single rounds: the settings of candidates, and both sides at their horizons."""
 
 from __future__ import annotations
 
@@ -60,30 +59,34 @@ HORIZONS = np.unique(np.geomspace(1, 1e8, 33).astype(np.int64))
 """The numbers of rounds at which every candidate is looked at."""
 
 CHOICE_HORIZONS = HORIZONS[::-8][::-1]
-"""The same for claims that choose the step size: a setting for each."""
+"""Numbers of rounds for claims that choose the step size, each of which needs a setting of its own."""
 
 ATTEMPTS = 3
-"""Tries to match a probability of snapshots with the step size chosen for it, where each limits the other."""
+"""Number of tries to match a probability of snapshots with the step size chosen for it, where each limits the other."""
 
 COHORT_DRAWS = ("without replacement", "with replacement")
-"""How a uniform cohort can be drawn."""
+"""Ways in which a uniform cohort can be drawn."""
 GRID = 5
-"""Points along the range of a maximum over the run, both ends among them; a hypothesis has to hold at all of them."""
+"""Number of points along the range of a maximum over the run, both ends among them; a hypothesis has to hold at all."""
 
 RESOLUTION = 1e-26
-"""Of a left side, in units of smoothness and the squared distance of start and minimisers from x*: less is rounding
-(of numbers by 2^-53 of that distance, squared), which counts as 0."""
+"""Left side, in units of smoothness and the squared distance of start and minimisers from x*, that counts as 0.
+
+Less is rounding: of numbers by 2^-53 of that distance, squared.
+"""
 CANCELLATION = 1e-15  # of the squared extent of the minimisers: what floats leave of products that cancel
 ONE_ROUND_RESOLUTION = 1e-14
-"""What is rounding after one round, in units of smoothness and the squared distance of the start from x*: some ten
-operations are rounded by 2^-53 each, of that or of the left side itself."""
+"""Rounding after one round, in units of smoothness and the squared distance of the start from x*.
+
+Some ten operations are rounded by 2^-53 each, relative to that or to the left side itself.
+"""
 
 
 class Runs(Space):
-    """The settings on which a claim about runs or single rounds is searched.
+    """Space of settings on which a claim about runs or single rounds is searched.
 
-    Readings: a candidate conforms to one of the options of every ambiguity that concerns its run (snapshots, cohorts);
-    where several describe the same run, the first counts: which iterates are averaged, how a condition is read.
+    Readings: a candidate conforms to one of the options of every ambiguity that concerns its run (snapshots, cohorts).
+    Where several describe the same run, the first counts: which iterates are averaged, how a condition is read.
     """
 
     part: Part = PARTS["fast"]
@@ -100,6 +103,7 @@ class Runs(Space):
 
     @property
     def searched(self) -> str:
+        """Description of the settings that are searched, in words."""
         runs, chosen = runs_of(self.statement, self.part.kind), bool(self.statement.choices)
         return in_words(self.demands, runs, self.horizons.tolist(), chosen) + kinked_search.in_words(self.demands)
 
@@ -109,7 +113,7 @@ class Runs(Space):
         return itertools.chain(structured(self.demands), map(self._conforming, beyond))
 
     def draw(self, rng: np.random.Generator) -> Any:
-        """A random candidate, at times beyond small quadratics."""
+        """Draw a random candidate, at times beyond small quadratics."""
         if kinked_search.searched(self.demands) and rng.random() < kinked_search.SHARE:
             return self._conforming(kinked_search.draw(rng, self.demands))
         return draw(rng, self.demands)
@@ -126,8 +130,8 @@ class Runs(Space):
         return candidate.convex() if convex else candidate
 
     def readings(self, found: Found) -> tuple[str, ...]:
-        """Under which readings of how cohorts are drawn the run is the one found: both, where one client is drawn or
-        none."""
+        """Return the readings of how cohorts are drawn that the found run conforms to: both, where one client is drawn
+        or none."""
         algorithm = fast_of(found.point)
         if self.demands.replacement and (algorithm.cohort == 1 or algorithm.snapshot_probability == 0):
             return COHORT_DRAWS
@@ -135,13 +139,16 @@ class Runs(Space):
 
     @cached_property
     def horizons(self) -> np.ndarray:
+        """The numbers of rounds at which a candidate is looked at."""
         if self.demands.one_round:
             return HORIZONS[:1]
         return followed(CHOICE_HORIZONS if self.statement.choices else HORIZONS, self.statement)
 
     def assess(self, candidate: Any) -> tuple[Found, Found | None] | None:
-        """The candidate at its worst horizon, and at its worst late one (see ``lead.LATE``); ``None`` if no horizon
-        satisfies every hypothesis."""
+        """Evaluate the candidate at its worst horizon, and at its worst late one (see ``lead.LATE``).
+
+        It is ``None`` if no horizon satisfies every hypothesis.
+        """
         try:
             if self.statement.choices:
                 finds = list(self._chosen(candidate))
@@ -254,8 +261,10 @@ class Runs(Space):
         return np.where((seen > 0) & (seen < 1e8 * off), np.maximum(seen - off, 0.0), seen)
 
     def _without_poles(self, bound: Bound, shape: tuple[int, ...]) -> np.ndarray:
-        """Where no denominator of a hypothesis changes sign on the grid: a quotient of numbers linear in each maximum
-        then takes its extremes at the grid's corners."""
+        """Mark where no denominator of a hypothesis changes sign on the grid.
+
+        A quotient of numbers linear in each maximum then takes its extremes at the grid's corners.
+        """
         clear = np.ones(shape, dtype=bool)
         arrays = in_floats.numbers_of(bound.quantities)
         for denominator in self._denominators if any(np.ndim(value) == 2 for value in arrays.values()) else ():
@@ -271,7 +280,7 @@ class Runs(Space):
     # Exact points ----------------------------------------------------------------------------------------------------
 
     def rounded(self, found: Found, digits: int) -> Iterator[RunPoint]:
-        """The runs with short numbers and a fixed set, with a share of the steps where the claim chooses none."""
+        """Yield the runs with short numbers and a fixed set, with a share of the steps where the claim chooses none."""
         if isinstance(found.point.federation, Piecewise):
             yield from kinked_search.rounded(self.statement, found, digits, self.part, self._rounded_rule)
             return
@@ -281,7 +290,7 @@ class Runs(Space):
 
     @property
     def beside(self) -> Space | None:
-        """Where participants are in the worst order."""
+        """The space of runs with participants in the worst order."""
         return import_module(".adversarial_orders", __package__).ordered(self)
 
     def _rounded(self, found: Found, digits: int, members: Participants, share: Fraction) -> RunPoint:
@@ -316,7 +325,7 @@ class Runs(Space):
         return {"replacement": False, "fixed_probability": probability}
 
     def family_member(self, rng: np.random.Generator) -> RunPoint | None:
-        """A quartet: minimisers u, -u, 1, -1; the client u alone takes part in arbitrary rounds."""
+        """Draw a quartet: minimisers u, -u, 1, -1; the client u alone takes part in arbitrary rounds."""
         if self.statement.choices or self.demands.one_round:
             return None
         u = Fraction(int(rng.integers(1, 20)), 20)
@@ -327,11 +336,11 @@ class Runs(Space):
         return run_point([[1]] * 4, [[u], [-u], [1], [-1]], [start], algorithm, Fixed([0]), 10**5, constants)
 
     def violating(self, kind: str) -> Iterator[RunPoint]:
-        """See ``violations.violating``."""
+        """Yield points that violate an assumption; see ``violations.violating``."""
         return violating(self.statement, self.part, kind)
 
     def neighbour(self, point: Point, rng: np.random.Generator) -> RunPoint:
-        """One number moved by a step of its grid."""
+        """Move one number by a step of its grid."""
         assert isinstance(point, RunPoint)
         step, setting = Fraction(int(rng.choice([-2, -1, 1, 2])), 20), point.setting
         kind, centres = rng.integers(3), quadratic(setting).exact_centres
@@ -348,23 +357,25 @@ class Runs(Space):
 
     @property
     def repairable(self) -> bool:
-        """About runs with a step size of the user's choice, and no quantities but those of settings."""
+        """Whether the claim is about runs with a step size of the user's choice, and has no quantities but those of
+        settings."""
         elsewhere = {*ROUND_QUANTITIES, *POINT_QUANTITIES, *FREE} & {*self.statement.quantities}
         return self.statement.functional.scope == "run" and not (self.statement.choices or elsewhere)
 
     @property
     def measurable(self) -> bool:
-        """A theorem about runs with step sizes of the user's choice."""
+        """Whether the claim is a theorem about runs with step sizes of the user's choice."""
         of_runs = self.statement.functional.scope == "run" and not self.statement.choices
         least = {*LEAST_QUANTITIES} & {*self.statement.quantities}
         return of_runs and not least and self.statement.id.split(".")[1].startswith("thm")
 
     def on_data(self, federation: Federation, cohort: int, arbitrary_cohort: int, local_steps: int) -> Setting:
-        """``fast`` with a step size at half the claim's cap and the smallest snapshot probability that the q-condition
-        allows (to a margin of a thousandth of 1 - q); arbitrary rounds follow the index-weighted Beta(1, 10) law.
+        """Make ``fast`` with a step size at half the claim's cap and the smallest snapshot probability that the
+        q-condition allows.
 
-        Where the condition speaks about the run, it is met for the G_1 that the first round has and G_2 = 0; whether it
-        holds on the run is checked afterwards. A claim without a condition on q is measured at q = 1/2.
+        The probability has a margin of a thousandth of 1 - q; arbitrary rounds follow the index-weighted Beta(1, 10)
+        law. Where the condition speaks about the run, it is met for the G_1 that the first round has and G_2 = 0;
+        whether it holds on the run is checked afterwards. A claim without a condition on q is measured at q = 1/2.
 
         Raises:
             ValueError: the claim allows no snapshot probability below 1.
@@ -404,7 +415,7 @@ class Runs(Space):
 
 
 def _holds(bound: Bound, shape: tuple[int, ...], undecided: bool) -> np.ndarray:
-    """Where every hypothesis holds (on the whole of a grid); ``undecided``: what counts where a quantity is unknown."""
+    """Mark where every hypothesis holds (on the whole of a grid); ``undecided`` counts where a quantity is unknown."""
     admissible = np.ones(shape, dtype=bool)
     for slack in bound.slack.values():
         holds = np.asarray(undecided if slack is None else slack >= 0)

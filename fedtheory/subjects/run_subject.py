@@ -35,10 +35,11 @@ from .short_numbers import constants_of
 
 @dataclass(frozen=True)
 class RunSubject(OfPart):
-    """Runs of one algorithm, with fixed participants on quadratic clients.
+    """Subject of the runs of one algorithm, with fixed participants on quadratic clients.
 
     Attributes:
-        part: what is the algorithm's own. space: where a claim is searched.
+        part: what is the algorithm's own.
+        space: the space in which a claim is searched.
     """
 
     name: str
@@ -46,15 +47,16 @@ class RunSubject(OfPart):
     space: Callable[[Claim], Space]
 
     def parse(self, data: Mapping[str, Any], claim: Claim) -> RunPoint:
+        """Read a point from plain data, not yet checked."""
         return parse(data, claim, self.part)
 
     def from_setting(self, claim: Claim, setting: Setting, rounds: int, **given: Fraction) -> RunPoint:
-        """The exact point of a setting; see ``from_setting``."""
+        """Make the exact point of a setting; see ``from_setting``."""
         return from_setting(claim, setting, rounds, self.part, **given)
 
 
 def parse(data: Mapping[str, Any], claim: Claim, part: Part) -> RunPoint:
-    """A run of the part's algorithm from plain data, not yet checked."""
+    """Read a run of the part's algorithm from plain data, not yet checked."""
     federation, algorithm, participation = (
         entry(data, key, dict) for key in ("federation", "algorithm", "participation")
     )
@@ -86,7 +88,7 @@ def parse(data: Mapping[str, Any], claim: Claim, part: Part) -> RunPoint:
 
 
 def from_setting(claim: Claim, setting: Setting, rounds: int, part: Part, **given: Fraction) -> RunPoint:
-    """The point of a setting whose numbers a file can hold; ``given`` are values of ``file_entries.FREE``.
+    """Make the point of a setting whose numbers a file can hold; ``given`` are values of ``file_entries.FREE``.
 
     Raises:
         ValueError: the federation is not quadratic with diagonal Hessians, or the runs are not those of the part's

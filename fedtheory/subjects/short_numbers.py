@@ -18,7 +18,7 @@ STEP_SHARES = tuple(Fraction(share) for share in ("1", "999/1000", "9/10", "1/2"
 
 
 def short(value: float | Fraction, digits: int, rounding: str = ROUND_HALF_EVEN, whole: bool = False) -> Fraction:
-    """The value rounded to so many significant decimal digits.
+    """Round a value to so many significant decimal digits.
 
     >>> short(Fraction(2, 3), 2), short(0.0123, 1), short(98765.0, 3, whole=True)
     (Fraction(67, 100), Fraction(1, 100), Fraction(98800, 1))
@@ -31,8 +31,10 @@ def short(value: float | Fraction, digits: int, rounding: str = ROUND_HALF_EVEN,
 
 
 def fixed_sets(setting: Setting) -> list[Fixed]:
-    """The arbitrary rounds' set, if it is fixed; for other processes, fixed sets of their size: a bound for arbitrary
-    participation has to stand these too."""
+    """Return the arbitrary rounds' set, if it is fixed; for other processes, fixed sets of their size.
+
+    A bound for arbitrary participation has to stand these too.
+    """
     from ..participation import Fixed
 
     if isinstance(setting.participation, Fixed):
@@ -42,7 +44,7 @@ def fixed_sets(setting: Setting) -> list[Fixed]:
 
 
 def constants_of(fed: Quadratic, names: tuple[str, ...], given: Mapping[str, Fraction]) -> dict[str, Fraction]:
-    """The federation's constants of these names; ``given`` ones take precedence.
+    """Return the federation's constants of these names; ``given`` ones take precedence.
 
     Raises:
         ValueError: one is neither given nor the federation's.
@@ -63,7 +65,7 @@ def constants_of(fed: Quadratic, names: tuple[str, ...], given: Mapping[str, Fra
 
 
 def offset_above(fed: Quadratic | Piecewise, factor: Fraction | None) -> Fraction:
-    """The least G for this B (by default the least whole one), or a rational just above it.
+    """Return the least G for this B (by default the least whole one), or a rational just above it.
 
     Raises:
         ValueError: it is infinite.
@@ -79,7 +81,7 @@ def offset_above(fed: Quadratic | Piecewise, factor: Fraction | None) -> Fractio
 
 
 def root_above(square: Fraction) -> Fraction:
-    """The square root where it is rational, else a rational just above it.
+    """Return the square root where it is rational, else a rational just above it.
 
     >>> root_above(Fraction(9, 4)), float(root_above(Fraction(2)))
     (Fraction(3, 2), 1.414213562374)

@@ -60,7 +60,7 @@ class _ExaminedValues(Examined):
 
 @dataclass(frozen=True)
 class SameSides(Examined):
-    """What is the same under every reading."""
+    """Sides that are the same under every reading."""
 
     both: Sides
     checks: Mapping[str, Checked] = field(default_factory=dict)
@@ -70,20 +70,23 @@ class SameSides(Examined):
 
 
 def parse(data: Mapping[str, Any], claim: Claim) -> ValuesPoint:
-    """Values from plain data, not yet checked."""
+    """Read values from plain data, not yet checked."""
     return ValuesPoint(rationals(data, "values"))
 
 
 DECADES, RUN_DECADES = 3, 4
-"""Numbers, and maxima over runs, are drawn from 10 to minus this to 10 to this."""
+"""Decades from which numbers, and maxima over runs, are drawn: from 10 to minus this to 10 to this."""
 
 COUNTS = 6
-"""Whole numbers are drawn from so many, from the least one on."""
+"""Number of whole numbers to draw from, from the least one on."""
 
 
 class Values(Space):
-    """The values of quantities on which a claim about these alone is searched: each over several decades, maxima and
-    other quantities that can be 0 also at 0, step sizes below the caps that the hypotheses set."""
+    """Space of values of quantities on which a claim about these alone is searched.
+
+    Each goes over several decades, maxima and other quantities that can be 0 also at 0, step sizes below the caps that
+    the hypotheses set.
+    """
 
     def __init__(self, statement: Claim) -> None:
         self.statement = statement
@@ -94,6 +97,7 @@ class Values(Space):
 
     @property
     def searched(self) -> str:
+        """Description of the values that are searched, in words."""
         if not self.statement.quantities:
             return "numbers alone: nothing varies"
         return (
@@ -102,11 +106,11 @@ class Values(Space):
         )
 
     def draw(self, rng: np.random.Generator) -> dict[str, float]:
-        """Random values."""
+        """Draw random values."""
         return self._capped({name: _value(QUANTITIES[name], rng) for name in self.statement.quantities}, rng)
 
     def perturb(self, candidate: Mapping[str, float], rng: np.random.Generator, size: float) -> dict[str, float]:
-        """A neighbour: every number that need not be whole moves by about ``size`` in the logarithm."""
+        """Return a neighbour: every number that need not be whole moves by about ``size`` in the logarithm."""
         moved = {
             name: value
             if QUANTITIES[name].integer
@@ -128,8 +132,10 @@ class Values(Space):
         return values
 
     def assess(self, candidate: Mapping[str, float]) -> tuple[Found, None] | None:
-        """Both sides at the values, under the reading with the smallest left side; ``None`` also where a left side
-        divides 0 by 0."""
+        """Evaluate both sides at the values, under the reading with the smallest left side.
+
+        It is ``None`` also where a left side divides 0 by 0.
+        """
         arrays = {name: np.float64(value) for name, value in candidate.items()}
         with np.errstate(divide="ignore", invalid="ignore"):
             left = float(np.min([compiled(expression)(arrays) for expression in self.lefts]))
@@ -137,7 +143,7 @@ class Values(Space):
         return None if np.isnan(left) else found_at(self.statement, candidate, dict(candidate), known, left)
 
     def rounded(self, found: Found, digits: int) -> Iterator[ValuesPoint]:
-        """The values with so many digits; whole numbers stay whole."""
+        """Yield the values with so many digits; whole numbers stay whole."""
         values = {name: short(v, digits, whole=QUANTITIES[name].integer) for name, v in found.point.items()}
         yield ValuesPoint({name: values[name] for name in self.statement.quantities})
 
@@ -157,7 +163,7 @@ def _value(quantity: Quantity, rng: np.random.Generator) -> float:
 def found_at(
     statement: Claim, candidate: object, point: object, values: Mapping[str, float], left: float
 ) -> tuple[Found, None] | None:
-    """The find at these values, where every hypothesis holds."""
+    """Return the find at these values, where every hypothesis holds."""
     bound = statement.evaluate(**values)
     right = float(bound.value)
     if bound.hypotheses_hold is not True or not np.isfinite(right):

@@ -1,4 +1,4 @@
-"""Searching runs whose step sizes change, in floating point."""
+"""Search of runs whose step sizes change, in floating point."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ from .lead import Found
 # Searching, in floating point -----------------------------------------------------------------------------------------
 
 SEARCHED_BY_RULE = 1000
-"""The most rounds that are looked at where all of them differ."""
+"""Largest number of rounds to look at where all of them differ."""
 
 
 def longest(claim: Claim) -> int:
-    """The most rounds over which the search follows runs for a claim."""
+    """Return the most rounds over which the search follows runs for a claim."""
     if any(map(by_rule, claim.choices.values())):
         return SEARCHED_BY_RULE
     return 10**5 if claim.functional.of_all_rounds else 10**15
 
 
 def followed(horizons: np.ndarray, claim: Claim) -> np.ndarray:
-    """The horizons that are not beyond ``longest``."""
+    """Return the horizons that are not beyond ``longest``."""
     return horizons[horizons <= longest(claim)]
 
 
 def numbers_of(quantities: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Those that are numbers, as arrays."""
+    """Return the quantities that are numbers, as arrays."""
     return {n: np.asarray(v, dtype=float) for n, v in quantities.items() if not isinstance(v, StepRule)}
 
 
 def free_of_steps(constant: float) -> dict[str, float]:
-    """What a rule for step sizes leaves free, at a candidate's constant."""
+    """Return the values that a rule for step sizes leaves free, at a candidate's constant."""
     return {"step_constant": constant, "step_shift": 8 * constant}
 
 
 def step_of(claim: Claim, values: Mapping[str, Any]) -> Any:
-    """The local step size that a claim chooses: a float, or a rule."""
+    """Return the local step size that a claim chooses: a float, or a rule."""
     choice = claim.choices["local_lr"]
     if by_rule(choice):
         return rule_of(claim, "local_lr", values)
@@ -65,8 +65,10 @@ def possible(step: Any) -> bool:
 
 
 def left_in_floats(setting: Setting, rounds: np.ndarray, functional: Functional, average: str) -> np.ndarray:
-    """The functional's value at each of ``rounds``, quickly: errors by rounding grow with them; nan where one's own
-    functional asks for what has no enclosure."""
+    """Compute the functional's value at each of ``rounds``, quickly: errors by rounding grow with them.
+
+    It is nan where a functional of one's own asks for what has no enclosure.
+    """
     if functional.compute is not None:
         return _computed_in_floats(setting, rounds, functional, average)
     if functional.of_all_rounds or functional.observable == "gap":
@@ -87,21 +89,21 @@ def _computed_in_floats(setting: Setting, rounds: np.ndarray, functional: Functi
 
 
 LOST = 1e-16
-"""Of a left side in units of ``scale_of``: so much of it, times the rounds, may be what rounding left."""
+"""Rounding of a left side, in units of ``scale_of``: at most this times the rounds."""
 
 NOTHING = 1e-200
-"""A right side that is less fades in floats: other horizons tell more."""
+"""Right side below which it fades in floats: other horizons tell more."""
 
 
 def scale_of(setting: Setting, units: Any) -> float:
-    """``scale`` of the start and the minimisers."""
+    """Return the unit of a left side by ``scale``, from the start and the minimisers."""
     fed = quadratic(setting)
     points = np.vstack([fed.exact_centres - fed.exact_optimum, setting.exact_start - fed.exact_optimum])
     return scale(fed, units, points.astype(float))
 
 
 def scale(fed: Any, units: Any, points: np.ndarray) -> float:
-    """What a left side of these units is measured in: smoothness and the extent of ``points`` around x*, to powers."""
+    """Return the unit of a left side: powers of smoothness and of the extent of ``points`` around x*."""
     extent = float((points**2).sum(1).max()) ** (units.objective + units.parameter / 2)
     return float(fed.constants()["smoothness"].value) ** units.objective * extent
 
@@ -109,8 +111,11 @@ def scale(fed: Any, units: Any, points: np.ndarray) -> float:
 def surely(
     setting: Setting, rounds: np.ndarray, functional: Functional, average: str, seen: np.ndarray, right: np.ndarray
 ) -> np.ndarray:
-    """What is certain of a left side that floats have ``seen``: where it exceeds the right side and may be nothing but
-    rounding, the lower end of its enclosure; 0 where there is none, and where the right side is nothing in floats."""
+    """Return the part of a left side that is certain, where floats have ``seen`` it.
+
+    Where it exceeds the right side but may be nothing but rounding, that is the lower end of its enclosure. It is 0
+    where there is none, and where the right side is nothing in floats.
+    """
     if functional.compute is not None or functional.of_all_rounds or not isinstance(setting.federation, Quadratic):
         return seen
     if not (seen > right).any():
@@ -127,7 +132,7 @@ def surely(
 
 
 def certainly(found: Found, functional: Functional, average: str) -> Found:
-    """A find with the lower end of its left side's enclosure; itself where there are none of the functional."""
+    """Return a find with the lower end of its left side's enclosure; itself where the functional has none."""
     followed_exactly = isinstance(found.point.federation, Quadratic) and not functional.of_all_rounds
     if functional.compute is not None or not followed_exactly:
         return found
@@ -137,8 +142,10 @@ def certainly(found: Found, functional: Functional, average: str) -> Found:
 def lower_ends(
     setting: Setting, rounds: np.ndarray, functional: Functional, average: str, enough: Sequence[float] = ()
 ) -> np.ndarray:
-    """Numbers that the functional's values at each of ``rounds`` are not below, by little or by what is ``enough``; 0
-    where no enclosure is known."""
+    """Bound the functional's values at each of ``rounds`` from below, closely or by what is ``enough``.
+
+    It is 0 where no enclosure is known.
+    """
     try:
         values, accuracy = enclosed_functional(setting, functional, rounds, average, enough)
     except ValueError:
@@ -148,5 +155,5 @@ def lower_ends(
 
 
 def computed_left(setting: Setting, rounds: int, functional: Functional, average: str) -> Any:
-    """The value that a functional of one's own computes, exact or in balls."""
+    """Return the value that a functional of one's own computes, exact or in balls."""
     return left(functional, Question(setting, rounds, {"average": average}, BALL))

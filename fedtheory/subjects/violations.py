@@ -1,5 +1,7 @@
-"""Where runs violate what a claim does not assume: noise that all clients share, cohorts that the noise chooses, and
-noise whose variance depends on the state.
+"""Runs that violate an assumption which the claim does not make.
+
+The violations are noise that all clients share, cohorts that the noise chooses, and noise whose variance depends on the
+state.
 
 Identical clients x^2/2 show it best: nothing but noise keeps them from their minimiser, and how much of it is left
 after averaging is what such assumptions decide.
@@ -44,32 +46,41 @@ VIOLATIONS: Mapping[str, frozenset[str]] = {
     COHORT_BEFORE_NOISE: frozenset({COHORT_BEFORE_NOISE}),
     CONSTANT_NOISE: frozenset({CONSTANT_NOISE}),
 }
-"""What can be violated, and what is violated with it: by common noise, by the cohort of the largest noise, and by noise
-that there is on one side of 0 only."""
+"""Assumptions that can be violated, each with all that are violated with it.
+
+They are violated by common noise, by the cohort of the largest noise, and by noise on one side of 0 only.
+"""
 
 HORIZONS = np.unique(np.geomspace(1, 10**6, 13).astype(np.int64))
 SHORT = np.array([1, 2, 4])
-"""The same of runs whose laws are enumerated, of few clients."""
+"""Numbers of rounds of runs whose laws are enumerated, with few clients."""
 
 CLIENTS, LOCAL_STEPS, COUNTS, FEW = (2, 16), (1, 2), (1, 2, 16), (1, 2)
 CROWDS = (100, 300, 1000)
-"""Identical clients that are tried where a claim does not fall with ``CLIENTS``: of so many, common noise is far from
-its mean's, and the largest of their noises, skewed so that it is rare, is about 0.6 sqrt(M) standard deviations."""
+"""Numbers of identical clients to try where a claim does not fall with ``CLIENTS``.
+
+With so many, common noise is far from its mean's, and the largest of their noises, skewed so that it is rare, is about
+0.6 sqrt(M) standard deviations.
+"""
 STEPS = tuple(Fraction(1, denominator) for denominator in (20, 40, 100, 320, 640))
-"""Times 1/(smoothness * local_steps)."""
+"""Step sizes, times smoothness * local_steps."""
 STARTS = tuple(Fraction(tenths, 10) for tenths in (0, 1, -1, 10, 100))
 STEPS_AWAY = (0, 2, 5, 10)
-"""The same of crowds, in steps of ``local_lr``: how far a mean noise of so many standard deviations moves x."""
+"""Starts of crowds, in steps of ``local_lr``: a mean noise of so many standard deviations moves x as far."""
 GIVEN = (Fraction(1), Fraction(1, 10**6))
-"""Values of ``file_entries.FREE``: the second where clients are alike, so that nothing stands beside what is small."""
+"""Values of ``file_entries.FREE``; the second is for clients that are alike, so that nothing stands beside what is
+small."""
 CLEAR = 2
-"""A ratio that a reader sees at a glance: of settings that reach it, those with the fewest clients come first."""
+"""Ratio that a reader sees at a glance: of settings that reach it, those with the fewest clients come first."""
 
 
 def violating(statement: Claim, part: Part, kind: str) -> Iterator[RunPoint]:
-    """Points of a part's algorithm at which the claim falls in floating point and which violate an assumption of this
-    kind (one of ``VIOLATIONS``), of few clients, then of ``CROWDS``: the most telling for each share of the algorithm's
-    kinds of round, then the second most telling, ... (a reading may leave no runs of one of the shares)."""
+    """Yield points at which the claim falls in floating point and which violate an assumption of this kind.
+
+    The kind is one of ``VIOLATIONS``, the points are runs of a part's algorithm, of few clients, then of ``CROWDS``.
+    The most telling for each share of the algorithm's kinds of round comes first, then the second most telling, ... (a
+    reading may leave no runs of one of the shares).
+    """
     yield from _falling(statement, part, kind, GIVEN[0])
     if kind != CONSTANT_NOISE:
         for value in reversed(GIVEN) if {*FREE} & {*statement.quantities} else GIVEN[:1]:
@@ -80,7 +91,7 @@ def violating(statement: Claim, part: Part, kind: str) -> Iterator[RunPoint]:
 def _falling(
     statement: Claim, part: Part, kind: str, value: Fraction, crowds: Sequence[int] = (0,)
 ) -> Iterator[RunPoint]:
-    """Those of few clients (0) or of ``crowds``, with this value of what an instance states freely."""
+    """Yield points of few clients (0) or of ``crowds``, with this value of what an instance states freely."""
     horizons = SHORT if kind == CONSTANT_NOISE else HORIZONS
     horizons = horizons[:1] if is_about_one_round(statement) else horizons
     given: dict[str, Any] = {name: value for name in FREE if name in statement.quantities}
@@ -112,7 +123,7 @@ def _falling(
 
 @lru_cache(maxsize=16)
 def _settings(part: Any, kind: str, crowd: int) -> tuple[Setting, ...]:
-    """Those of a part and a kind are kept, with their errors: claims about the same runs are many."""
+    """Make the settings of a part and a kind, and keep them with their errors: claims about the same runs are many."""
     return tuple(_crowded(part, kind, crowd) if crowd else _made(part, kind))
 
 

@@ -3,7 +3,8 @@
 Code for a GPU can so be tested where there is none. As on CUDA, an operation whose tensors are on two devices is
 refused (a number without dimensions on the CPU may be combined with anything), and so is ``numpy()`` of a tensor on the
 device. What costs time on a GPU is counted: operations (kernels that are launched), copies between the devices, and
-synchronisations, in which the processor waits for the device.
+synchronisations, in which the processor waits for the device. Its memory is as large as is asked for: a tensor for
+which there is none left is refused, too.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_flatten, tree_map
+
+from ..federations.memory_ledger import Ledger
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda", 0)
 aten = torch.ops.aten
@@ -66,6 +69,7 @@ class _Tensor(Tensor):
             cls, held.size(), strides=held.stride(), storage_offset=held.storage_offset(), dtype=held.dtype, device=CPU
         )
         made.held = held
+        _PRESENT[-1].allocate(held)
         return made
 
     __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
@@ -97,9 +101,23 @@ _PRESENT: list[_Device] = []
 class _Device(TorchFunctionMode):
     """Makes tensors on the device where Python asks for it, and counts."""
 
-    def __init__(self) -> None:
+    def __init__(self, memory: int) -> None:
         super().__init__()
-        self.counts = Counts()
+        self.counts, self.held, self.memory, self.allowed = Counts(), Ledger(), memory, memory
+
+    def allocate(self, x: Tensor) -> None:
+        """Memory for what is held in ``x``, once however many views it has."""
+        self.held.enter(x, counted=True)
+        if self.held.now > self.allowed:
+            raise torch.OutOfMemoryError(
+                f"CUDA out of memory. Tried to allocate {x.nbytes} bytes. GPU 0 has {self.allowed} bytes in all."
+            )
+
+    def allow(self, fraction: float, which: object = None) -> None:
+        self.allowed = int(fraction * self.memory)
+
+    def forget_peak(self, which: object = None) -> None:
+        self.held.peak = self.held.now
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = dict(kwargs or {})
@@ -212,8 +230,8 @@ def _wrapped(func: Any, args: Any, made: Any) -> Any:
 
 
 @contextmanager
-def pretended_device() -> Iterator[Counts]:
-    """Pretend that there is one CUDA device, cuda:0, as long as the context lasts.
+def pretended_device(memory: int = 8 * 2**30) -> Iterator[Counts]:
+    """Pretend that there is one CUDA device, cuda:0, of so many bytes, as long as the context lasts.
 
     Returns:
         What is asked of the device, counted as it is asked.
@@ -223,18 +241,20 @@ def pretended_device() -> Iterator[Counts]:
     ...     print(x.device, (x * x).sum().item(), sum(counts.operations.values()), dict(counts.synchronisations))
     cuda:0 5.0 3 {'_local_scalar_dense': 1}
     """
-    device = _Device()
+    device = _Device(memory)
     _PRESENT.append(device)
     there: dict[str, Any] = {
         "is_available": lambda: True,
         "device_count": lambda: 1,
         "get_device_name": lambda which=None: "pretended",
-        "mem_get_info": lambda which=None: (8 * 2**30, 8 * 2**30),
+        "mem_get_info": lambda which=None: (device.allowed - device.held.now, memory),
         "synchronize": lambda which=None: None,
         "current_device": lambda: 0,
-        "reset_peak_memory_stats": lambda which=None: None,
-        "memory_allocated": lambda which=None: 0,
-        "max_memory_allocated": lambda which=None: 0,
+        "reset_peak_memory_stats": device.forget_peak,
+        "memory_allocated": lambda which=None: device.held.now,
+        "max_memory_allocated": lambda which=None: device.held.peak,
+        "empty_cache": lambda: None,
+        "set_per_process_memory_fraction": device.allow,
     }
     overwrites = torch.__future__.get_overwrite_module_params_on_conversion()
     torch.__future__.set_overwrite_module_params_on_conversion(True)  # parameters change their type when they move

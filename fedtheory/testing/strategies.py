@@ -5,15 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
+try:
+    from hypothesis import strategies as st
+    from hypothesis.extra.numpy import arrays
+except ImportError:
+    raise ImportError("strategies need hypothesis: pip install 'fedtheory[testing]'") from None
+
+from ..algorithms import fedavg
 from ..claims.statement import Claim
 from ..federations import Quadratic
 from ..participation import Fixed, IndexBeta, Participation, Phases, Uniform, Weighted
 from ..quantities import QUANTITIES
+from ..setting import Setting
 from ..weights import ExponentialAverage, FedAU, KnownStatistics, WeightRule
 
 _STEP_SIZES = ("local_lr", "server_lr")
@@ -37,7 +44,12 @@ def participation_arrays(
 
 
 def participation_processes(clients: int) -> st.SearchStrategy[Participation]:
-    """Processes that run on so many clients: `Fixed`, `Phases`, `Uniform`, `Weighted`, `IndexBeta`."""
+    """Processes that run on so many clients: `Fixed`, `Phases`, `Uniform`, `Weighted`, `IndexBeta`.
+
+    >>> from hypothesis import find
+    >>> find(participation_processes(3), lambda process: process.cohort == 2)
+    Uniform(cohort=2, replacement=False)
+    """
     cohorts = st.integers(1, clients)
     weights = st.lists(st.floats(0.01, 100.0), min_size=clients, max_size=clients)
     shapes = st.floats(0.5, 5.0)
@@ -66,6 +78,10 @@ def federations(
 
     Hessians are diagonal with entries in (0, 4], minimisers in [-4, 4], gradient noise in [0, 2], all multiples of
     1/4.
+
+    >>> from hypothesis import find
+    >>> find(federations(clients=2), lambda fed: fed.gradient_noise > 0).exact_centres.tolist()
+    [[Fraction(0, 1)], [Fraction(0, 1)]]
     """
     M = draw(st.integers(1, max_clients)) if clients is None else clients
     D = draw(st.integers(1, max_dimension))
@@ -81,8 +97,50 @@ def federations(
     return Quadratic(table(positive, M), table(quarters, M), noise)
 
 
+@st.composite
+def run_settings(draw: st.DrawFn, *, max_clients: int = 3) -> Setting:
+    """FedAvg on a quadratic federation under a process: settings that run, and of which exact errors are known.
+
+    Step sizes are k / (8 L), k = 1 to 8, for the largest curvature L; one to three local steps; starts in [-4, 4].
+
+    >>> from hypothesis import find
+    >>> found = find(run_settings(), lambda setting: setting.federation.clients == 2)
+    >>> found.algorithm.round.local_steps, float(found.exact([1]).squared_distance[0]) >= 0
+    (1, True)
+    """
+    federation = draw(federations(max_clients=max_clients))
+    steepest = Fraction(4)  # no Hessian of `federations` has a larger entry
+    share, steps = draw(st.integers(1, 8)), draw(st.integers(1, 3))
+    algorithm = fedavg(local_lr=Fraction(share, 8) / steepest, local_steps=steps)
+    process = draw(participation_processes(federation.clients))
+    return Setting(federation, algorithm, process, start=Fraction(draw(st.integers(-16, 16)), 4))
+
+
+@st.composite
+def selection_problems(draw: st.DrawFn, *, max_groups: int = 3, max_rounds: int = 4) -> dict[str, Any]:
+    """Arguments of ``selection.offvar``: groups that are each there in some round, with a budget in it.
+
+    >>> from hypothesis import find
+    >>> problem = find(selection_problems(), lambda problem: len(problem["group_weight"]) == 2)
+    >>> problem["availability"], problem["budget"], problem["group_weight"]
+    ([[1, 1]], [1], [0.5, 0.5])
+    """
+    groups, rounds = draw(st.integers(1, max_groups)), draw(st.integers(1, max_rounds))
+    row = st.lists(st.integers(0, 4), min_size=groups, max_size=groups)
+    availability = draw(st.lists(row, min_size=rounds, max_size=rounds))
+    availability[0] = [max(1, number) for number in availability[0]]
+    budget = draw(st.lists(st.integers(1, 4), min_size=rounds, max_size=rounds))
+    shares = draw(st.lists(st.integers(1, 4), min_size=groups, max_size=groups))
+    return {"availability": availability, "budget": budget, "group_weight": [n / sum(shares) for n in shares]}
+
+
 def weight_rules(*, max_cutoff: int = 6) -> st.SearchStrategy[WeightRule]:
-    """Rules for any number of clients: `FedAU`, `ExponentialAverage`, `KnownStatistics` (one p for all)."""
+    """Rules for any number of clients: `FedAU`, `ExponentialAverage`, `KnownStatistics` (one p for all).
+
+    >>> from hypothesis import find
+    >>> find(weight_rules(), lambda rule: rule.cutoff == 2)
+    FedAU(cutoff=2)
+    """
     cutoffs = st.one_of(st.integers(1, max_cutoff), st.just(math.inf))
     return st.one_of(
         st.builds(FedAU, cutoffs),

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..weights.arguments import check_cutoff
+from ..weights.weight_arguments import check_cutoff
 
 STEPS = ("init", "weights", "step")
 
@@ -29,12 +29,16 @@ class Estimator:
         rule: with `init`, `weights` and `step`; None where it has not all of them.
         long_run: what mean and variance tend to; None where the rule does not say.
         cutoff: the longest interval; None of a rule that does not say that it averages intervals.
+        known: the participation probability that the rule was told; None where it was not.
+        absences: histories of a first participation after rounds of absence that are worth a try.
     """
 
     batch: Callable[[np.ndarray], Any]
     rule: Any
     long_run: Callable[[float], Any] | None
     cutoff: float | None
+    known: float | None = None
+    absences: tuple[np.ndarray, ...] = ()
 
     @property
     def longest(self) -> float:
@@ -65,7 +69,15 @@ def accepted(rule: Any) -> Estimator:
     if not callable(batch):
         raise ValueError(f"rule = {rule!r}: allowed is {ALLOWED}")
     cutoff, long_run = getattr(rule, "cutoff", None), getattr(rule, "long_run", None)
-    return Estimator(batch, steps, long_run, None if cutoff is None else check_cutoff(cutoff))
+    told = np.unique(np.asarray(getattr(rule, "participation_probability", []), float))
+    known = float(told[0]) if len(told) == 1 else None
+    return Estimator(batch, steps, long_run, None if cutoff is None else check_cutoff(cutoff), known)
+
+
+def tolerance(weights: np.ndarray) -> float:
+    """What weights may differ in by rounding, relatively: a running average and a quotient of sums do so in their last
+    digits, and those of float32 much earlier."""
+    return 1e-9 if weights.dtype != np.float32 else 1e-5
 
 
 def stream(rule: Any, history: np.ndarray) -> np.ndarray:

@@ -1,1 +1,1 @@
-"""How tight claims are: a bound beside the exact worst case over a class of functions."""
+"""Tightness of claims: a bound beside the exact worst case over a class of functions."""

@@ -1,4 +1,4 @@
-"""Which rounds a claim's worst case is over, and how the class of functions differs from the claim's."""
+"""The rounds of a claim's worst case, and how the class of functions differs from the claim's."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ..participation import Fixed, Multinomial, Uniform
 from ..quantities import CLIENT_ROUND_QUANTITIES, ROUND_QUANTITIES, RUN_QUANTITIES, SERVER_RUN_QUANTITIES
 
 OF_RUNS = {*RUN_QUANTITIES, *SERVER_RUN_QUANTITIES, *ROUND_QUANTITIES, *CLIENT_ROUND_QUANTITIES}
-"""What belongs to a run, and not to the choice of quantities."""
+"""Quantities that belong to a run, and are not chosen before it."""
 
 
 class NotApplicable(ValueError):
-    """No worst case is known of what the claim speaks of; says why."""
+    """Error where no worst case is known of what the claim speaks of; the message says why."""
 
 
 @cache
@@ -31,8 +31,10 @@ def _example(statement: Claim) -> Any:
 
 
 def algorithm_at(statement: Claim, values: Mapping[str, Any]) -> tuple[Algorithm, str]:
-    """The claim's algorithm with the values' numbers, and how its participants are drawn: "" by nobody, "once" without
-    replacement, "twice" with it."""
+    """Return the claim's algorithm with the values' numbers, and how its participants are drawn.
+
+    They are drawn by nobody (""), without replacement ("once"), or with it ("twice").
+    """
     setting = _example(statement)
     name = algorithm_of(statement)
     kind = type(setting.algorithm) if setting is not None else {"fast": Fast, "safari": Safari}.get(name or "")
@@ -67,12 +69,12 @@ ROUND_LEFTS = ("squared_movement", "negated_full_progress", "negated_arbitrary_p
 
 
 def of_gradients(statement: Claim) -> bool:
-    """Whether it bounds squared gradients by the initial gap: what its terms are compared with are a few rounds."""
+    """Whether a claim bounds squared gradients by the initial gap: its terms are then compared over a few rounds."""
     return statement.functional.name in GRADIENTS and "initial_gap" in statement.quantities
 
 
 def of_one_round(statement: Claim) -> bool:
-    """Whether both sides are what happens in one round, and multiples of constants."""
+    """Whether both sides consist of what happens in one round, and of multiples of constants."""
     inside = {s.name for term in statement.terms for s in term.expression.free_symbols}
     run_wide = inside & (OF_RUNS - {*ROUND_QUANTITIES, *CLIENT_ROUND_QUANTITIES})
     left_open = inside & {*ROUND_QUANTITIES, *CLIENT_ROUND_QUANTITIES}
@@ -81,7 +83,7 @@ def of_one_round(statement: Claim) -> bool:
 
 
 def differences(statement: Claim) -> tuple[tuple[str, ...], bool]:
-    """How the class differs from the claim's, and whether an assumption or a hypothesis is left out."""
+    """Say how the class differs from the claim's, and whether an assumption or a hypothesis is left out."""
     said, larger = [], False
     if of_gradients(statement) and "strongly_convex" not in statement.assumed:
         said.append("functions: the class's are convex, the claim's need not be")

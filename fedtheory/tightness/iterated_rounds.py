@@ -1,4 +1,4 @@
-"""Worst cases over rounds: each kind of round is one program, and what it does to the squared distance is iterated.
+"""Worst cases over rounds: each kind of round is one program, and its effect on the squared distance is iterated.
 
 Kinds of round that are drawn are one program together. Where snapshots come in every I-th round there are two, of a
 snapshot and of a round between two of them, and each round has a recursion of its kind:
@@ -27,20 +27,21 @@ STARTS = (Fraction(1), Fraction(1, 3), Fraction(1, 10), Fraction(1, 30), Fractio
 """Distances, relative to the first one, at which one round's recursion is solved for."""
 
 REFINED = 2
-"""Further recursions, at the distance at which the errors settle."""
+"""Number of further recursions, at the distance at which the errors settle."""
 
 SPLITS = tuple(2.0**-k for k in range(1, 16))
-"""Where tau_s is tried: such a share of the way from the class's own contraction to tau, until it helps no more."""
+"""Values of tau_s to try, as shares of the way from the class's own contraction to tau; tried until one helps no
+more."""
 
 TOLERANCE = 1e-12
-"""Of a contraction: a class's own that exceeds the bound's by no more is as fast."""
+"""Relative tolerance of a contraction: a class's own that exceeds the bound's by no more counts as equally fast."""
 
 Line = tuple[float, float]
 """Slope and height: error after a round <= slope error before + height."""
 
 
 def problem(compared: Comparison, plan: Plan, **changes: Any) -> Problem:
-    """The claim's left side over its class, after the rounds of a plan."""
+    """Set up the worst case of the claim's left side over its class, after the rounds of a plan."""
     constants = {
         "dissimilarity_at_optimum": compared.dissimilarity,
         "gradient_noise": compared.noise,
@@ -67,12 +68,14 @@ class LeastAdded:
 
     @property
     def recursions(self) -> list[Recursion | None]:
+        """The recursion of each kind of round; ``None`` where it was not solved."""
         return [each.recursion for each in self.kinds]
 
 
 def least_added(compared: Comparison, tau: float, own: float | None, rounds: int) -> LeastAdded:
-    """What E|x_R - x*|^2 - tau^R |x_0 - x*|^2 does not exceed: the least for one factor tau of all kinds of round, and
-    where there are two kinds for the tau_s of ``SPLITS`` at which it is least.
+    """Bound E|x_R - x*|^2 - tau^R |x_0 - x*|^2 from above, as low as one factor tau of all kinds of round allows.
+
+    Where there are two kinds of round, tau_s is the one among ``SPLITS`` at which the bound is least.
 
     Args:
         own: the class's own contraction, below which there is no constant.
@@ -109,16 +112,20 @@ def _added_at(compared: Comparison, factors: Sequence[float], rounds: int) -> Le
 
 
 def own_contraction(compared: Comparison) -> float | None:
-    """The class's own: the largest metric from distance 1 where nothing is added. Errors from far away are no less, as
-    multiples of |x_0 - x*|^2: with a smaller factor no constant is enough. It is the same for all kinds of round: where
-    nothing is added, clients that are all the same are the slowest."""
+    """Compute the class's own contraction: the largest metric from distance 1 where nothing is added.
+
+    Errors from far away are no less, as multiples of |x_0 - x*|^2: with a smaller factor no constant is enough. It is
+    the same for all kinds of round: where nothing is added, clients that are all the same are the slowest.
+    """
     alone = {"dissimilarity_at_optimum": Fraction(0), "gradient_noise": Fraction(0), "server_noise": Fraction(0)}
     found = solved(problem(compared, compared.plan, **alone))
     return found.lower if found.status == SOLVED else None
 
 
 def added(factors: Sequence[float], each: Sequence[float], rounds: int, period: int = 1) -> float:
-    """What R recursions add: s -> factors[k] s + each[k] from s = 0 on, k = 0 in the rounds 0, I, 2I, ..., else 1.
+    """Compute what R recursions s -> factors[k] s + each[k] add up to from s = 0 on.
+
+    k = 0 in the rounds 0, I, 2I, ... of the period I, else 1.
 
     >>> added([0.5, 0.25], [1.0, 2.0], 3, 2)  # 1, then 1/4 + 2, then 9/8 + 1
     2.125
@@ -147,8 +154,9 @@ def _sum(tau: float, rounds: int) -> float:
 def iterated(
     compared: Comparison, rounds: Sequence[int], squared: float, best: Sequence[Recursion | None] = ()
 ) -> dict[int, float | None]:
-    """Upper bounds of E|x_R - x*|^2: s -> min over the recursions of the round's kind, from |x_0 - x*|^2 on; a round's
-    worst error is a concave function of s, hence the mean of the errors may take the place of s.
+    """Bound E|x_R - x*|^2 by iterating s -> min over the recursions of the round's kind, from |x_0 - x*|^2 on.
+
+    A round's worst error is a concave function of s, hence the mean of the errors may take the place of s.
 
     Args:
         best: of each kind of round one more recursion, if known.
@@ -177,15 +185,16 @@ def iterated(
 
 
 def _recursion(compared: Comparison, plan: Plan, distance: Fraction) -> Recursion | None:
-    """Of one round, the least one from this distance."""
+    """Return the least recursion of one round from this distance."""
     return solved(problem(compared, plan, distance=distance)).recursion
 
 
 def by_lines(
     lines: Sequence[Sequence[Line]], rounds: Collection[int], start: float, period: int = 1
 ) -> tuple[dict[int, float | None], list[float]]:
-    """The errors after rounds, each at most the least of its kind's lines at the error before; and of each kind the
-    error before its last round.
+    """Follow upper bounds of the errors round by round: each is the least of its kind's lines at the error before.
+
+    Returned are the errors after rounds, and for each kind of round the error before its last round.
 
     Args:
         lines: of the rounds 0, I, 2I, ..., and, if there are two, of the others.

@@ -1,4 +1,4 @@
-"""Which worst case a claim on (strongly) convex functions is compared with: the quantities, the rounds, the class."""
+"""The worst case with which a claim on (strongly) convex functions is compared: its quantities, rounds and class."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from ..algorithms import Algorithm, Safari
 from ..assumptions import INDEPENDENT_DRAWS
 from ..claims.evaluation import Bound
-from ..claims.links import linked_from
+from ..claims.schedules import linked_from
 from ..claims.statement import Claim
 from ..quantities import QUANTITIES, symbol
 from ..rationals import exact_number
@@ -29,34 +29,34 @@ DEFAULTS: dict[str, Fraction] = {name: Fraction(value) for name, value in {
     "snapshot_probability": "1/2", "client_round_probability": "1/2", "rounds": "1000", "initial_gap": "1",
     "snapshot_period": "2",
 }.items()}  # fmt: skip
-"""Where nothing else is given and the hypotheses allow it."""
+"""Values of quantities that are not given, as far as the hypotheses allow them."""
 
 OTHERS: dict[str, tuple[str, ...]] = {
     "dissimilarity": ("0",), "rounds": ("10000", "100000", "100", "10", "1"), "arbitrary_cohort": ("4",),
     "cohort": ("4",), "snapshot_probability": ("1", "0"), "client_round_probability": ("1", "0"),
 }  # fmt: skip
-"""What is tried next, the last one fastest."""
+"""Values to try next where the hypotheses do not allow the default; those of the last quantity change fastest."""
 
 FEW = 4
-"""Rounds of one program, where a claim is of squared gradients."""
+"""Number of rounds in one program, where a claim bounds squared gradients."""
 
 POWERS = 20
-"""Of 1/2 that a quantity may be which no single hypothesis bounds."""
+"""Number of powers of 1/2 to try, from 1 on, for a quantity that no single hypothesis bounds."""
 
 NOISE = Fraction(1, 10)
-"""Of clients that do not differ, by default: else nothing would be added."""
+"""Default gradient noise of clients that do not differ: without it nothing would be added."""
 
 MOST_ROUNDS = 10**6
 
 DIGITS = 3
-"""Of a step size that is chosen here, unless only the exact cap is allowed."""
+"""Significant digits of a step size that is chosen here, unless only the exact cap is allowed."""
 
 FEDERATION = {"heterogeneity_gap", "weighted_noise", "gradient_bound", "local_lr", "server_lr", "step_shift",
               "young_parameter", "step_constant"}  # fmt: skip
 """Quantities that a comparison knows beside those in ``DEFAULTS``."""
 
 INSTEAD = {"heterogeneity_gap": "dissimilarity", "weighted_noise": "gradient_noise"}
-"""What may be given in the place of a claim's quantity, which follows from it."""
+"""Quantity that may be given in the place of a claim's own one, which follows from it."""
 
 
 @dataclass(frozen=True)
@@ -95,11 +95,12 @@ class Comparison:
 
     @property
     def statement(self) -> Claim:
+        """The claim."""
         return self.bound.statement
 
     @property
     def plans(self) -> tuple[Plan, ...]:
-        """Of each kind of round that comes at times known beforehand."""
+        """The plan of each kind of round that comes at times known beforehand."""
         return (self.plan,) if self.other is None else (self.plan, self.other)
 
 
@@ -128,11 +129,14 @@ def _check_known(statement: Claim) -> None:
 
 
 def comparison(statement: Claim, given: Mapping[str, Any]) -> Comparison:
-    """The claim at the given quantities; the others are chosen: ``DEFAULTS`` and ``OTHERS`` until all hypotheses hold
-    that can be decided, step sizes at their caps.
+    """Choose the quantities that are not given, and match the claim with its worst case.
+
+    They are taken from ``DEFAULTS`` and ``OTHERS`` until all hypotheses hold that can be decided, step sizes at their
+    caps.
 
     Raises:
-        NotApplicable: there is no worst case to compare it with. ValueError: a quantity is unknown or not allowed.
+        NotApplicable: there is no worst case to compare it with.
+        ValueError: a quantity is unknown or not allowed.
     """
     check_applies(statement)
     known = _checked(statement, given)
@@ -163,7 +167,8 @@ def comparison(statement: Claim, given: Mapping[str, Any]) -> Comparison:
 
 
 def own_quantities(statement: Claim) -> set[str]:
-    """What a comparison of the claim may be given: its own quantities, those of a run aside, and the class's."""
+    """Return the quantities that a comparison of the claim accepts: the class's, and the claim's own but for those of a
+    run."""
     return {*statement.quantities, "smoothness", "strong_convexity", "clients"} - OF_RUNS
 
 
@@ -224,7 +229,7 @@ def _choices(statement: Claim, known: Mapping[str, Fraction]) -> Iterator[dict[s
 
 
 def _completed(statement: Claim, values: dict[str, Fraction]) -> dict[str, Fraction]:
-    """With what follows from other quantities, and with step sizes."""
+    """Add the quantities that follow from others, and the step sizes."""
     names, L, mu = statement.quantities, values["smoothness"], values["strong_convexity"]
     if mu > L:
         raise ValueError(f"strong_convexity = {mu}: allowed is at most smoothness = {L}")
@@ -373,7 +378,7 @@ def _constants(statement: Claim, values: Mapping[str, Any]) -> tuple[Fraction, F
 
 
 def contracting(statement: Claim) -> list[str]:
-    """The names of the terms that are a multiple of the squared initial distance."""
+    """Return the names of the terms that are a multiple of the squared initial distance."""
     distance = symbol("initial_distance")
     quotients = {t.name: t.expression / distance**2 for t in statement.terms if t.expression.has(distance)}
     return [name for name, quotient in quotients.items() if not quotient.has(distance)]

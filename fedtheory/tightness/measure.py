@@ -1,4 +1,4 @@
-"""How tight a convergence claim is: its bound against the worst case over (strongly) convex functions."""
+"""Tightness of a convergence claim: its bound against the worst case over (strongly) convex functions."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ from .quadratics import attained_by_quadratics
 from .term_constants import ConstantTightness, gradient_problem, of_constants
 
 ROUNDING = 1e-6
-"""Of a bound: a worst case that exceeds it by no more is as large, for solves have such errors."""
+"""Relative tolerance of a bound: a worst case that exceeds it by no more counts as equal, for solves have such
+errors."""
 
 RESOLVED = 1e-3
-"""Relative error that a constant may have to be divided by."""
+"""Relative error below which a least constant is exact enough to divide by it."""
 
 NOT_APPLICABLE = "not applicable"
 
@@ -50,7 +51,7 @@ class AfterRounds:
 
 @dataclass(frozen=True)
 class Tightness:
-    """How tight a claim is at one choice of its quantities.
+    """Tightness of a claim at one choice of its quantities.
 
     Attributes:
         claim: its ref.
@@ -89,8 +90,10 @@ class Tightness:
 
     @property
     def exceeded(self) -> bool:
-        """Whether a worst case exceeds the bound: a lead, which refutes the claim only if the class is not larger than
-        the claim's."""
+        """Whether a worst case exceeds the bound.
+
+        That is a lead; it refutes the claim only if the class is not larger than the claim's.
+        """
         above = any(a.worst is not None and a.worst > a.bound * (1 + ROUNDING) for a in self.after)
         above = above or any(each.exceeded for each in self.constants)
         return above or self.status == UNBOUNDED or (self.looseness is not None and self.looseness < 1 - ROUNDING)
@@ -102,7 +105,7 @@ class Tightness:
         return above and not self.larger
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         if self.status == NOT_APPLICABLE:
             return {"claim": self.claim, "status": self.status, "why": self.why}
         return {
@@ -160,8 +163,10 @@ def tightness(statement: Claim | str, /, **given: Any) -> Tightness:
 
 
 def constant_alone(statement: Claim, /, **given: Any) -> Tightness:
-    """``tightness`` of a final squared distance without the errors over rounds, ``after``: a few times as fast, and
-    where there is a best constant as good for whether a worst case exceeds the bound.
+    """Compute ``tightness`` of a final squared distance without the errors over rounds, ``after``.
+
+    This is a few times as fast. Where there is a best constant, it tells as well whether a worst case exceeds the
+    bound.
 
     Raises:
         ValueError: as in ``tightness``.
@@ -332,7 +337,7 @@ def _warnings(compared: Comparison, tau: float, bound: float, squared: float) ->
 
 
 def worst_errors(statement: Claim | str, /, rounds: Sequence[int], **given: Any) -> dict[int, float]:
-    """What E|x_R - x*|^2 of no federation of the claim's class exceeds after these numbers of rounds, by rounds.
+    """Bound E|x_R - x*|^2 over all federations of the claim's class, after each of these numbers of rounds.
 
     Args:
         statement, given: as in ``tightness``.

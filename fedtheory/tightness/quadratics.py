@@ -1,4 +1,4 @@
-"""What federations of quadratics attain of a claim's left side, exactly."""
+"""Exact values of a claim's left side on federations of quadratics."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from ..setting import Setting
 from .matched_problem import Comparison
 
 ATTAINED_ROUNDS = 10**5
-"""Exact errors are looked at up to so many rounds."""
+"""Largest number of rounds for which exact errors are computed."""
 
 
 def attained_by_quadratics(compared: Comparison, rounds: Sequence[int]) -> dict[int, float]:
-    """The largest exact error of quadratics on a line with one curvature, mu or L, whose participants all pull one way
-    as hard as the dissimilarity lets them; it is the same everywhere, as the claims ask."""
+    """Compute the largest exact error of quadratics on a line with one curvature, mu or L.
+
+    Participants all pull one way as hard as the dissimilarity lets them; it is the same everywhere, as the claims ask.
+    """
     counted = [r for r in rounds if r <= ATTAINED_ROUNDS]
     if compared.statement.functional.name not in ("final_squared_distance", "final_gap") or not counted:
         return {}
@@ -32,7 +34,7 @@ def attained_by_quadratics(compared: Comparison, rounds: Sequence[int]) -> dict[
 
 
 def line_setting(compared: Comparison, curvature: Fraction) -> Setting:
-    """Quadratics on a line of one curvature: participants have their minimisers on the start's side of x* = 0."""
+    """Make quadratics on a line of one curvature: participants have their minimisers on the start's side of x* = 0."""
     values = compared.values
     clients, size = int(values["clients"]), int(values["arbitrary_cohort"])
     reach = _slope(compared) / curvature

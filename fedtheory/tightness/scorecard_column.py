@@ -1,4 +1,4 @@
-"""How tight each claim is, in one number: the scorecard's column, and the file that it is read from."""
+"""The scorecard's column on tightness, one number a claim, and the file that it is read from."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ from .measure import NOT_APPLICABLE, Tightness, tightness
 SCHEMA = 1
 
 FILE = Path(str(files("fedtheory.evidence"))) / "published" / "tightness.json"
-"""``{"schema", "fedtheory", "claims"}``: by ref what ``tightness`` found with all quantities left out, as its JSON with
+"""File ``{"schema", "fedtheory", "claims"}``: for each ref the ``tightness`` with all quantities left out, and its
 ``column``."""
 
 CONSTANT, GAIN, TERMS = "constant", "gain", "terms"
-"""What the number may be: looseness of the additive constant, the share of what is gained for sure that the bound
-shows, or the least looseness of its constants' terms."""
+"""Measures that the number may stand for.
+
+They are the looseness of the additive constant, the share of the certain gain that the bound shows, or the least
+looseness of its constants' terms.
+"""
 
 SHORT = {
     "initial_gap": "gap",
@@ -28,21 +31,23 @@ SHORT = {
     "dissimilarity": "dissimilarity",
     "gradient_noise": "noise",
 }
-"""Which terms a number is of."""
+"""Short names of the constants whose terms a number is about."""
 
 UNKNOWN = {"status": NOT_APPLICABLE, "measure": None, "value": None, "of": "", "larger": False,
            "why": "the published file does not have it"}  # fmt: skip
 
 
 def column(entry: Tightness) -> dict[str, Any]:
-    """The scorecard's entry: ``status``, ``tightness``, ``value``, whether the class is ``larger`` than the claim's (a
-    value below 1 refutes nothing then), and ``why`` there is no value.
+    """Make the scorecard's entry on a tightness.
+
+    It has ``status``, ``tightness``, ``value``, whether the class is ``larger`` than the claim's (a value below 1
+    refutes nothing then), and ``why`` there is no value. The value is a measure:
 
     - "constant": what the bound adds to its multiple of |x_0 - x*|^2, over the least that would do (``looseness``);
     - "gain": where there is no such constant, (|x_0 - x*|^2 - bound) / (|x_0 - x*|^2 - worst) after its rounds
       (``decrement_ratio``);
-    - "terms": of squared gradients or of one round, the least of what the bound has of the initial gap or of
-      |x_0 - x*|^2, of delta^2 and of sigma^2, each over the least that would do; which one is ``of``;
+    - "terms": of squared gradients or of one round, the least of what the bound has of the initial gap or of |x_0 -
+      x*|^2, of delta^2 and of sigma^2, each over the least that would do; which one is ``of``;
     - ``None``, with ``why``.
 
     >>> column(tightness("flics.thm1"))["why"]
@@ -72,7 +77,7 @@ def _nothing(entry: Tightness) -> str:
 
 
 def text(found: Mapping[str, Any]) -> str:
-    """What a table shows of a ``column``: "2.09", "99.9% of the gain", "-" or "not applicable".
+    """Format a ``column`` for a table: "2.09", "99.9% of the gain", "-" or "not applicable".
 
     >>> text({"status": "solved", "measure": "constant", "value": 2.0931, "of": "", "larger": False, "why": ""})
     '2.09'
@@ -89,7 +94,7 @@ def text(found: Mapping[str, Any]) -> str:
 
 
 def to_json(entries: Sequence[Tightness]) -> dict[str, Any]:
-    """The published file's content, its numbers to six digits."""
+    """Return the published file's content, its numbers to six digits."""
     claims = {each.claim: _rounded(each.to_json() | {"column": column(each)}) for each in entries}
     return {"schema": SCHEMA, "fedtheory": __version__, "claims": claims}
 
@@ -104,7 +109,7 @@ def _rounded(value: Any) -> Any:
 
 @cache
 def published() -> dict[str, dict[str, Any]]:
-    """By ref, what the published file says.
+    """Read the published file: its entry for each ref.
 
     >>> sorted(published()["fast.thm2@sharper"]["column"])
     ['larger', 'measure', 'of', 'status', 'value', 'why']
@@ -113,12 +118,12 @@ def published() -> dict[str, dict[str, Any]]:
 
 
 def published_column(ref: str) -> dict[str, Any]:
-    """A claim's entry in the scorecard; of a claim that the file does not have, that."""
+    """Return a claim's entry in the scorecard, which says so where the published file does not have the claim."""
     return dict(published()[ref]["column"] if ref in published() else UNKNOWN)
 
 
 def accept(entries: Sequence[Tightness], scorecard: Path) -> None:
-    """Publish what was found, and put it into a scorecard's rows; what is not there is not applicable."""
+    """Publish what was found, and put it into a scorecard's rows; a claim that is not there is not applicable."""
     card, known = read_json(scorecard), {each.claim for each in entries}
     refs = [f"{row['id']}@{row['edition']}" for row in card["rows"]]
     content = to_json([*entries, *(tightness(ref) for ref in refs if ref not in known)])

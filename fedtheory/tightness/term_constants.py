@@ -1,5 +1,5 @@
-"""The best constant of each term of a bound on squared gradients: the least with which it would still hold, the other
-terms as they are."""
+"""Best constant of each term of a bound on squared gradients: the least with which the bound holds, other terms
+kept."""
 
 from __future__ import annotations
 
@@ -22,27 +22,28 @@ from .function_class import NotApplicable, of_one_round
 from .matched_problem import Comparison
 
 CONSTANTS = {"initial_gap": 1, "initial_distance": 2, "dissimilarity": 2, "gradient_noise": 2, "server_noise": 2}
-"""What a right side is a sum of multiples of: F(x_0) - F*, |x_0 - x*|^2, delta^2, sigma^2, sigma_s^2."""
+"""Constants whose multiples a right side adds up, with their powers: F(x_0) - F*, |x_0 - x*|^2, delta^2, sigma^2,
+sigma_s^2."""
 
 OF_A_ROUND = {"gradient_norm": 2, "objective_decrease": 1, "full_pseudogradient": 1, "cohort_pseudogradient": 1,
               "arbitrary_pseudogradient": 1, "arbitrary_excess": 1, "arbitrary_drift": 1}  # fmt: skip
-"""And, in one round, of what happens there: |grad F(x_0)|^2 and others."""
+"""Quantities of one round whose multiples its right side may add up, with their powers: |grad F(x_0)|^2 and others."""
 
 IN_PROGRAM = {"initial_gap": "initial_gap", "initial_distance": "contraction",
               "dissimilarity": "dissimilarity_at_optimum", "gradient_noise": "gradient_noise"}  # fmt: skip
 
 RESOLVED = 1e-6
-"""Of a constant, relative to the claim's: what is less counts as 0."""
+"""Relative size, compared with the claim's constant, below which a least constant counts as 0."""
 
 SLACK = 1e-6
-"""Of a coefficient: a least one that exceeds it by no more is as large."""
+"""Relative tolerance of a coefficient: a least one that exceeds it by no more counts as equal."""
 
 HOMOGENEOUS = 1e-9
 
 
 @dataclass(frozen=True)
 class ConstantTightness:
-    """How large the terms of one constant have to be, in a bound that is the sum of all terms.
+    """Tightness of the terms of one constant, in a bound that is the sum of all terms.
 
     Attributes:
         of: the constant: "initial_gap", of F(x_0) - F*; "initial_distance", of |x_0 - x*|^2; "dissimilarity", of
@@ -68,13 +69,13 @@ class ConstantTightness:
         return self.least is not None and self.least > self.coefficient + SLACK * abs(self.coefficient)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         terms = {name: {"coefficient": own, "least": least} for name, (own, least) in self.terms.items()}
         return vars(self) | {"terms": terms}
 
 
 def coefficients(statement: Claim, values: Mapping[str, Any]) -> dict[tuple[str, str], float]:
-    """{(term, constant): coefficient}, of a right side that is a sum of multiples of ``CONSTANTS``' powers.
+    """Return {(term, constant): coefficient} of a right side that is a sum of multiples of ``CONSTANTS``' powers.
 
     Raises:
         NotApplicable: it is none.
@@ -107,9 +108,9 @@ def _number(expression: Expr, values: Mapping[str, Any]) -> float:
 
 
 def of_constants(compared: Comparison, all_of_them: Comparison | None) -> tuple[ConstantTightness, ...]:
-    """The best multiple of every constant, see ``ConstantTightness``.
+    """Compute the best multiple of every constant, see ``ConstantTightness``.
 
-    Of a constant c it is the largest of metric - (the other constants' terms), over all federations of the class with
+    For a constant c it is the largest of metric - (the other constants' terms), over all federations of the class with
     c = 1: one semidefinite program.
 
     Args:
@@ -172,8 +173,11 @@ def _together(
 def round_problem(
     compared: Comparison, name: str, prices: Mapping[str, float], claimed: Mapping[str, float]
 ) -> Problem:
-    """Of one round: the left side less what the right one has of the round's quantities, with ``prices`` of the other
-    constants, where one, ``name``, is 1."""
+    """Set up the worst-case problem of one round.
+
+    Its objective is the left side less the right side's multiples of the round's quantities. The constant ``name`` is
+    1; the other constants have the multiples ``prices``.
+    """
     left, known = compared.statement.functional.name, (name, *prices)
     combination = {left: Fraction(1)}
     for quantity in sorted(OF_A_ROUND.keys() & claimed.keys()):
@@ -194,8 +198,11 @@ def round_problem(
 
 
 def gradient_problem(compared: Comparison, name: str = "", prices: Mapping[str, float] | None = None) -> Problem:
-    """The largest metric where the constants are the values; with ``prices``, where they are free but one, ``name``,
-    which is 1: the right side is a sum of multiples of them, so that their values do not matter."""
+    """Set up the program of the largest metric at these values of the constants.
+
+    With ``prices``, the constants are free but one, ``name``, which is 1: the right side is a sum of multiples of them,
+    so that their values do not matter.
+    """
     statement, zeta, noise, gap = compared.statement, compared.dissimilarity, compared.noise, Fraction(1)
     if prices is not None:
         zeta, noise = (Fraction(each in (name, *prices)) for each in ("dissimilarity", "gradient_noise"))

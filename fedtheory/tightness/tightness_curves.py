@@ -21,19 +21,19 @@ PERIODS = (1, 2, 3, 4, 6, 8)
 PROBABILITIES = tuple(Fraction(k, 8) for k in (0, 1, 2, 4, 6, 7, 8))
 
 MOST_COHORTS = 6
-"""Sizes of a cohort, from 1 to all clients."""
+"""Largest number of cohort sizes, from 1 to all clients."""
 
 OVER = ("local_lr", "local_steps", "cohort", "arbitrary_cohort", "snapshot_probability", "client_round_probability",
         "snapshot_period")  # fmt: skip
-"""What a curve may be over."""
+"""Quantities that a curve may be drawn over."""
 
 
 def curve(statement: Claim, given: Mapping[str, Any], over: str) -> dict[Fraction, Tightness]:
-    """The tightness at several values of one quantity, ``over``, one of ``OVER``.
+    """Compute the tightness at several values of one quantity, ``over``, one of ``OVER``.
 
-    Step sizes are shares of the one at the caps, the other quantities as they are chosen there. Of local steps, sizes
-    of cohorts and probabilities the step size is chosen anew at each value; values that the hypotheses refuse, or of
-    which no worst case is known, are left out.
+    Step sizes are shares of the one at the caps, the other quantities as they are chosen there. Along local steps,
+    sizes of cohorts and probabilities the step size is chosen anew at each value. Values that the hypotheses refuse, or
+    of which no worst case is known, are left out.
 
     Raises:
         ValueError: ``over`` is none of them, is given, or is no quantity of the claim; the claim chooses its step size;
@@ -86,7 +86,7 @@ def _values(over: str, clients: int) -> tuple[Fraction, ...]:
 
 
 def to_json(found: Mapping[Fraction, Tightness], over: str) -> list[dict[str, Any]]:
-    """One object a value: it, what is after the last round, and the constants."""
+    """Return one object for each value: the value, what is after the last round, and the constants."""
     rows = []
     for value, entry in found.items():
         last = vars(entry.after[-1]) if entry.after else {}

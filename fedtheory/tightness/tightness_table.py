@@ -49,7 +49,7 @@ is. Lemmas that ask for no convexity are compared over all smooth functions.
 
 
 def convergence_claims() -> list[Claim]:
-    """All claims about errors of runs or gradients, and all others that assume strong convexity."""
+    """Return all claims about errors of runs or gradients, and all others that assume strong convexity."""
     return [
         c
         for c in all_claims()
@@ -60,12 +60,12 @@ def convergence_claims() -> list[Claim]:
 
 
 def table(statements: Sequence[Claim] | None = None) -> list[Tightness]:
-    """The tightness of each, at the default choice of quantities."""
+    """Compute the tightness of each claim, at the default choice of quantities."""
     return [tightness(each) for each in (convergence_claims() if statements is None else statements)]
 
 
 def rows(entries: Sequence[Tightness]) -> list[dict[str, str]]:
-    """A line of text for each."""
+    """Write a line of text for each tightness."""
     return [_row(each) for each in entries]
 
 
@@ -87,7 +87,7 @@ def _row(entry: Tightness) -> dict[str, str]:
 
 
 def rows_of_constants(entries: Sequence[Tightness]) -> list[dict[str, str]]:
-    """A line of text for each constant of each claim on squared gradients."""
+    """Write a line of text for each constant of each claim on squared gradients."""
     return [
         {
             "claim": entry.claim,
@@ -105,7 +105,7 @@ def rows_of_constants(entries: Sequence[Tightness]) -> list[dict[str, str]]:
 
 
 def number(value: float | None) -> str:
-    """Three digits, or "" for none.
+    """Write three digits, or "" for none.
 
     >>> number(0.123456), number(None)
     ('0.123', '')
@@ -119,7 +119,7 @@ def _factor(value: float | None) -> str:
 
 
 def page(entries: Sequence[Tightness]) -> str:
-    """The page in Markdown."""
+    """Write the page in Markdown."""
     known = [each for each in entries if each.status != NOT_APPLICABLE]
     lines = [HEAD, *_markdown(rows([each for each in known if not each.constants])), "", OF_GRADIENTS]
     lines += [*_markdown(rows_of_constants([each for each in known if each.after])), "", OF_ONE_ROUND]
@@ -149,7 +149,7 @@ def _values(entry: Tightness) -> dict[str, str]:
 
 
 def _settings(entries: Sequence[Tightness]) -> Iterator[str]:
-    """What is the same everywhere once, then each claim's own."""
+    """Write the values that most claims share once, then each claim's own."""
     each = {entry.claim: _values(entry) for entry in entries}
     shared = {
         n: v
@@ -197,7 +197,7 @@ def _reasons(entries: Sequence[Tightness]) -> Iterator[str]:
 
 
 def content(entry: Tightness) -> dict[str, Any]:
-    """One entry for the command line: its values, its constants, then a table over rounds."""
+    """Write one entry for the command line: its values, its constants, then a table over rounds."""
     known = {
         "claim": entry.claim,
         "status": entry.status,
@@ -219,7 +219,7 @@ def content(entry: Tightness) -> dict[str, Any]:
 
 
 def over_rounds(entry: Tightness) -> list[dict[str, str]]:
-    """Bound, worst case and attained error after rounds."""
+    """Write bound, worst case and attained error after rounds."""
     return [
         {
             "rounds": str(each.rounds),
@@ -233,7 +233,7 @@ def over_rounds(entry: Tightness) -> list[dict[str, str]]:
 
 
 def over_values(found: Mapping[Fraction, Tightness], over: str) -> list[dict[str, str]]:
-    """A curve's values, what is after the last round, and the looseness there."""
+    """Write a curve's values, what is after the last round, and the looseness there."""
     lines = []
     for value, entry in found.items():
         last = entry.after[-1]
@@ -258,5 +258,5 @@ def _six(value: float | None) -> str:
 
 
 def remarks(entry: Tightness) -> list[str]:
-    """Warnings, differences of the classes, and whether the bound is exceeded."""
+    """Write warnings, differences of the classes, and whether the bound is exceeded."""
     return [*_exceeding(entry), *entry.warnings, *entry.differences]

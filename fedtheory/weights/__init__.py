@@ -1,4 +1,4 @@
-"""How much an update counts: FedAU's weights, the law of participation intervals, and exact weight errors.
+"""FedAU's weights of updates, the law of participation intervals, and exact weight errors.
 
 Needs numpy and scipy only.
 """

@@ -1,4 +1,4 @@
-"""Which cutoff to use, and the printed bound on the weight error."""
+"""Choice of the cutoff, and the printed bound on the weight error."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from .arguments import check_count, check_cutoff, check_probabilities
+from ..numerals import rational
 from .exact_moments import weight_moments
+from .weight_arguments import check_count, check_cutoff, check_probabilities
 
 RULE_OF_THUMB = 50
 """The cutoff of FedAU's experiments, chosen there without a search."""
 
 ALL_CANDIDATES = 64
-"""Up to so many rounds `best_cutoff` tries every cutoff."""
+"""The most rounds for which `best_cutoff` tries every cutoff."""
 
 
 def weight_error_bound(participation_probability: object, cutoff: float, rounds: int) -> float:
-    """The average over clients of (3 K + 2 K log T) / T + (1-p)^{2K}, natural logarithm.
+    """Compute the average over clients of (3 K + 2 K log T) / T + (1-p)^{2K}, natural logarithm.
 
     It bounds (1/NT) sum_t sum_n E[(p_n omega_t^n - 1)^2], which `weight_moments(...).average_error()` gives exactly.
     Without a cutoff it is infinite.
@@ -85,12 +86,16 @@ def logarithmic_cutoff(participation_probability: Any, rounds: int) -> int:
 def _printed(value: Any) -> Fraction:
     """The number that ``value`` prints as."""
     try:
-        number = Fraction(value if isinstance(value, (str, Fraction)) else repr(float(value)))
-    except (TypeError, ValueError, ZeroDivisionError):
+        number = value if isinstance(value, Fraction) else rational(value if isinstance(value, str) else _repr(value))
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"participation_probability = {value!r}: allowed is a number in (0, 1]") from None
     if not 0 < number <= 1:
         raise ValueError(f"participation_probability = {value!r}: allowed is (0, 1], since log to base 1 is undefined")
     return number
+
+
+def _repr(value: Any) -> str:
+    return repr(float(value))
 
 
 def _ceil_of_quotient(rounds: int, absent: Fraction) -> int:
@@ -114,7 +119,7 @@ def _ceil_of_quotient(rounds: int, absent: Fraction) -> int:
 def best_cutoff(
     participation_probability: object, rounds: int, candidates: Sequence[float] | None = None
 ) -> tuple[float, float]:
-    """The cutoff whose exact average weight error over T rounds is least, and that error.
+    """Find the cutoff whose exact average weight error over T rounds is least, and that error.
 
     Args:
         participation_probability: p in (0, 1]: a number, or one for each client (the average over clients counts).

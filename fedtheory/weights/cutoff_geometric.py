@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betainc
 
 from ..rationals import checked_seed
-from .arguments import check_cutoff, check_probability
+from .weight_arguments import check_cutoff, check_probability
 
 
 @dataclass(frozen=True)
@@ -58,24 +58,24 @@ class CutoffGeometric:
         return np.exp(rounds * self._log_absent)
 
     def support(self) -> tuple[int, float]:
-        """(1, cutoff)."""
+        """Return (1, cutoff)."""
         return 1, self.cutoff
 
     def pmf(self, k: ArrayLike) -> np.ndarray:
-        """P(S = k); 0 where k is no integer from 1 to the cutoff, ValueError where it is nan."""
+        """Compute P(S = k); 0 where k is no integer from 1 to the cutoff, ValueError where it is nan."""
         k = _numbers(k)
         inside = (k >= 1) & (k <= self.cutoff) & (k == np.floor(k)) & np.isfinite(k)
         absent = self._absent(np.where(inside, k - 1.0, 0.0))
         return np.where(inside, np.where(k == self.cutoff, 1.0, self.participation_probability) * absent, 0.0)[()]
 
     def sf(self, k: ArrayLike) -> np.ndarray:
-        """P(S > k): (1-p)^floor(k) for 0 <= k < K."""
+        """Compute P(S > k), which is (1-p)^floor(k) for 0 <= k < K."""
         whole = np.floor(_numbers(k))
         absent = self._absent(np.where(np.isfinite(whole), np.maximum(whole, 0.0), 0.0))
         return np.where(whole < 1, 1.0, np.where((whole >= self.cutoff) | (whole == math.inf), 0.0, absent))[()]
 
     def cdf(self, k: ArrayLike) -> np.ndarray:
-        """P(S <= k): 1 - (1-p)^floor(k) for 0 <= k < K."""
+        """Compute P(S <= k), which is 1 - (1-p)^floor(k) for 0 <= k < K."""
         whole = np.floor(_numbers(k))
         inner = np.where(np.isfinite(whole), np.maximum(whole, 1.0), 1.0)
         taken = -np.expm1(inner * self._log_absent)
@@ -110,7 +110,7 @@ class CutoffGeometric:
         return float(self.ppf(0.5))
 
     def mean(self) -> float:
-        """E[S] = (1 - (1-p)^K) / p, the first half of (B.6.2).
+        """Compute E[S] = (1 - (1-p)^K) / p, the first half of (B.6.2).
 
         >>> CutoffGeometric(0.5, cutoff=2).mean(), CutoffGeometric(0.0, cutoff=7).mean()
         (1.5, 7.0)
@@ -127,11 +127,11 @@ class CutoffGeometric:
         return self._central_moments()[0]
 
     def std(self) -> float:
-        """sqrt(Var[S])."""
+        """Compute sqrt(Var[S])."""
         return math.sqrt(self.var())
 
     def skewness(self) -> float:
-        """E[(S - E S)^3] / Var[S]^{3/2}.
+        """Compute E[(S - E S)^3] / Var[S]^{3/2}.
 
         Raises:
             ValueError: S is constant.
@@ -140,7 +140,7 @@ class CutoffGeometric:
         return third / second / math.sqrt(second)
 
     def kurtosis(self) -> float:
-        """Excess kurtosis E[(S - E S)^4] / Var[S]^2 - 3.
+        """Compute the excess kurtosis E[(S - E S)^4] / Var[S]^2 - 3.
 
         Raises:
             ValueError: S is constant.
@@ -149,7 +149,7 @@ class CutoffGeometric:
         return fourth / second / second - 3.0
 
     def entropy(self) -> float:
-        """-sum_k P(S = k) log P(S = k), in nats: the entropy of one trial times the expected number of trials.
+        """Compute -sum_k P(S = k) log P(S = k), in nats: the entropy of one trial times the expected number of trials.
 
         The trials are E[min(S, K-1)] = (1 - (1-p)^{K-1}) / p: what happens in round K does not change S.
         """
@@ -160,7 +160,7 @@ class CutoffGeometric:
         return trial * -math.expm1((self.cutoff - 1) * self._log_absent) / p
 
     def mgf(self, argument: float) -> float:
-        """E[exp(argument * S)]; infinite where the expectation is, or where it exceeds the largest float.
+        """Compute E[exp(argument * S)]; infinite where the expectation is, or where it exceeds the largest float.
 
         With y = (1-p) e^argument it is p e^argument (1 - y^{K-1}) / (1 - y) + (1-p)^{K-1} e^{argument K}.
 

@@ -18,12 +18,13 @@ from collections import deque
 
 import numpy as np
 
-from .arguments import check_count, check_cutoff, check_probability
 from .exact_moments import WeightMoments
 from .interval_average import FedAU
+from .weight_arguments import check_count, check_cutoff, check_probability
 
 MOST_ROUNDS = 20_000
-"""With cutoff K the recursion of `markov_weight_moments` keeps K (T - K) numbers at most: 0.8 GB here."""
+"""The most rounds. With cutoff K the recursion of `markov_weight_moments` keeps K (T - K) numbers at most: 0.8 GB
+here."""
 
 
 def markov_weight_moments(

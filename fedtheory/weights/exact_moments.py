@@ -37,14 +37,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.fft import irfft, next_fast_len
 
-from .arguments import check_count, check_cutoff, check_probabilities
 from .cutoff_geometric import CutoffGeometric
+from .weight_arguments import check_count, check_cutoff, check_probabilities
 
 ALIASING = 1e-17
-"""r^n, the share of the coefficient n rounds later that the Fourier transform adds."""
+"""Share r^n of the coefficient n rounds later that the Fourier transform adds."""
 
 LARGEST_MEMORY = 2**33
-"""Bytes: what would need more is refused before it begins."""
+"""The most bytes; what would need more is refused before it begins."""
 
 _BYTES = {"with a cutoff": 1400, "without": 200, "kept": 40}
 """A round, for the computation of one client's moments (measured), and for what is kept of each."""
@@ -69,12 +69,12 @@ class WeightMoments:
 
     @property
     def bias(self) -> np.ndarray:
-        """E[p omega_t - 1], (..., rounds)."""
+        """Compute E[p omega_t - 1], (..., rounds)."""
         return self.participation_probability[..., None] * self.mean - 1.0
 
     @property
     def error(self) -> np.ndarray:
-        """The weight error E[(p omega_t - 1)^2] = p^2 Var[omega_t] + (p E[omega_t] - 1)^2, (..., rounds)."""
+        """Compute the weight error E[(p omega_t - 1)^2] = p^2 Var[omega_t] + (p E[omega_t] - 1)^2, (..., rounds)."""
         return self.participation_probability[..., None] ** 2 * self.variance + self.bias**2
 
     @property

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .arguments import check_cutoff, check_history, check_participants
 from .cutoff_geometric import CutoffGeometric
+from .weight_arguments import check_cutoff, check_history, check_participants
 from .weight_rules import Intervals, LongRun, WeightRule, start
 
 BLOCK = 16_384
@@ -31,7 +31,7 @@ TINY = 2.0**-60
 """A number of intervals that divides 0 without a warning, and is lost when 1 is added."""
 
 LARGEST_INTEGER = {np.dtype(np.float32): 2**24, np.dtype(np.float64): 2**53}
-"""Up to here all integers are numbers of the type."""
+"""The largest integer up to which all are numbers of the type."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class FedAU(WeightRule):
         object.__setattr__(self, "cutoff", check_cutoff(self.cutoff))
 
     def init(self, shape: tuple[int, ...]) -> Intervals:
-        """Three numbers a client: no interval yet, and weight 1."""
+        """Return the state before round 0, three numbers a client: no interval yet, and weight 1."""
         return start(shape)
 
     def weights(self, state: Intervals) -> np.ndarray:
@@ -135,5 +135,5 @@ class FedAU(WeightRule):
                 np.maximum(weights[t], 1.0, out=weights[t])
 
     def long_run(self, participation_probability: float) -> LongRun:
-        """The mean interval and 0: the average of ever more independent intervals."""
+        """Return the mean interval and 0, the limits of the average of ever more independent intervals."""
         return LongRun(CutoffGeometric(participation_probability, self.cutoff).mean(), 0.0)

@@ -1,18 +1,18 @@
-r"""Which objective federated averaging minimises in the long run, given how its clients' updates are weighted.
+r"""The objective that federated averaging minimises in the long run, given how its clients' updates are weighted.
 
-If the expected update of a round is proportional to sum_n phi_n (update of client n), small steps minimise
-sum_n phi_n F_n, not the average of the F_n unless all phi_n are equal. phi_n is proportional to the long-run
+Let the expected update of a round be proportional to sum_n phi_n (update of client n). Then small steps minimise sum_n
+phi_n F_n, which is not the average of the F_n unless all phi_n are equal. phi_n is proportional to the long-run
 expectation of (participation of n in round t) x (weight of n in round t), and sums to 1.
 
-Steps of a fixed size lead somewhere else, if clients make several of them and are curved differently. For quadratic
-clients F_n(x) = h_n (x - c_n)^2 / 2, coordinate by coordinate, I steps of size gamma move x by the share
+Steps of a fixed size lead somewhere else, if clients make several of them and are curved differently. Take quadratic
+clients F_n(x) = h_n (x - c_n)^2 / 2. Coordinate by coordinate, I steps of size gamma move x by the share
 1 - (1 - gamma h_n)^I of its distance to c_n. So E x_t settles where
 
     sum_n phi_n (1 - (1 - gamma h_n)^I) (x - c_n) = 0,
 
-whatever the server's step is, while the objective is smallest where sum_n phi_n h_n (x - c_n) = 0. The two agree for
-I = 1 and where all h_n are equal. Otherwise they differ by gamma (I - 1) / 2 times
-sum_n phi_n h_n^2 (x - c_n) / sum_n phi_n h_n, taken at the minimiser x, up to terms of the order of gamma^2.
+whatever the server's step is, while the objective is smallest where sum_n phi_n h_n (x - c_n) = 0. The two agree for I
+= 1 and where all h_n are equal. Otherwise they differ by gamma (I - 1) / 2 times sum_n phi_n h_n^2 (x - c_n) / sum_n
+phi_n h_n, taken at the minimiser x, up to terms of the order of gamma^2.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from fractions import Fraction
 import numpy as np
 
 from ..rationals import exact_array, exact_number
-from .arguments import check_count, check_probabilities
 from .exact_moments import long_run_weight
+from .weight_arguments import check_count, check_probabilities
 
 
 def implied_objective(participation_probability: object, aggregation_weight: object = 1.0) -> np.ndarray:
-    """phi_n = p_n omega_n / sum_m p_m omega_m: what constant weights minimise.
+    """Compute phi_n = p_n omega_n / sum_m p_m omega_m, the objective of constant weights.
 
     With omega_n = 1 this is the average over all clients (absent ones counting as 0); with omega_n = 1/p_n, the known
     statistics, phi_n = 1/N.
@@ -56,7 +56,7 @@ def implied_objective(participation_probability: object, aggregation_weight: obj
 
 
 def fedau_objective(participation_probability: object, cutoff: float) -> np.ndarray:
-    """phi_n proportional to 1 - (1-p_n)^K: what FedAU minimises under Bernoulli participation.
+    """Compute phi_n proportional to 1 - (1-p_n)^K, the objective of FedAU under Bernoulli participation.
 
     Participation in round t is independent of the weight, and the weight tends to (1 - (1-p_n)^K) / p_n.
 
@@ -85,8 +85,9 @@ def known_statistics_objective(participation_probability: object) -> np.ndarray:
 
 
 def average_participating_objective(participation_probability: object) -> np.ndarray:
-    r"""phi_n proportional to E[I_n / sum_m I_m], for clients that take part independently: the average over whoever
-    takes part, a round without participants changing nothing.
+    r"""Compute phi_n proportional to E[I_n / sum_m I_m], for clients that take part independently.
+
+    This is the objective of the average over the participants, where a round without participants changes nothing.
 
     With R_n the number of other participants, E[I_n / sum_m I_m] = p_n E[1 / (1 + R_n)] =
     p_n \int_0^1 prod_{m != n} (1 - p_m + p_m x) dx. The integrand is a polynomial of degree N-1, so N/2 Gauss-Legendre
@@ -109,7 +110,7 @@ def average_participating_objective(participation_probability: object) -> np.nda
 
 
 def objective_minimiser(objective_weight: object, curvatures: object, centres: object) -> np.ndarray:
-    """Where sum_n phi_n F_n is smallest, (D,), for F_n(x) = sum_d h_nd (x_d - c_nd)^2 / 2: in Fractions.
+    """Compute the minimiser of sum_n phi_n F_n, (D,), for F_n(x) = sum_d h_nd (x_d - c_nd)^2 / 2, in Fractions.
 
     Args:
         objective_weight: (clients,), phi_n >= 0, up to a common factor.
@@ -128,8 +129,10 @@ def objective_minimiser(objective_weight: object, curvatures: object, centres: o
 def fixed_point(
     objective_weight: object, curvatures: object, centres: object, local_steps: int, local_lr: object
 ) -> np.ndarray:
-    """Where the mean of a long run settles, (D,), if it makes ``local_steps`` steps of size ``local_lr`` a round: in
-    Fractions. The arguments are those of `objective_minimiser`.
+    """Compute the point at which the mean of a long run settles, (D,), in Fractions.
+
+    The run makes ``local_steps`` steps of size ``local_lr`` a round. The other arguments are those of
+    `objective_minimiser`.
 
     Raises:
         ValueError: the same; or local_lr is not in (0, 1/h] for the largest curvature h, where a step would go too far.

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .arguments import check_cutoff, check_history, check_mask, check_participants, check_probabilities
 from .cutoff_geometric import CutoffGeometric
+from .weight_arguments import check_cutoff, check_history, check_mask, check_participants, check_probabilities
 
 
 class LongRun(NamedTuple):
-    """What the weight of a client tends to under Bernoulli participation.
+    """Limits of the moments of a client's weight under Bernoulli participation.
 
     Attributes:
         mean: lim E[omega_t].
@@ -59,7 +59,7 @@ class WeightRule(ABC):
 
     @abstractmethod
     def long_run(self, participation_probability: float) -> LongRun:
-        """The limits of mean and variance for a client that takes part independently with that probability."""
+        """Return the limits of mean and variance for a client that takes part independently with that probability."""
 
     def batch(self, participation: np.ndarray, dtype: DTypeLike = np.float64) -> np.ndarray:
         """The weights of every round, (rounds, ...), for a whole history (rounds, ...).
@@ -94,7 +94,7 @@ class Intervals(NamedTuple):
 
 
 def start(shape: tuple[int, ...]) -> Intervals:
-    """No interval yet, and weight 1."""
+    """Return the state with no interval yet, and weight 1."""
     return Intervals(np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.ones(shape))
 
 
@@ -184,7 +184,7 @@ class KnownStatistics(WeightRule):
         return state
 
     def long_run(self, participation_probability: float) -> LongRun:
-        """The weight of the first client, whatever that client does."""
+        """Return the weight of the first client, whatever that client does."""
         return LongRun(float(1.0 / self.participation_probability.flat[0]), 0.0)
 
 
@@ -209,7 +209,7 @@ class Shared(WeightRule):
     running interval counts client-rounds, not rounds, is our reading: counting rounds would estimate how seldom
     *any* member takes part.
 
-    >>> from .fedau import FedAU
+    >>> from .interval_average import FedAU
     >>> rule = Shared(FedAU(), groups=[0, 0, 1])
     >>> history = np.array([[0, 1, 0], [0, 0, 0], [0, 1, 1], [0, 0, 0]])  # group 0: 01 00 01 00, group 1: 0 0 1 0
     >>> rule.batch(history).tolist()

@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from ..files import check_target, json_text, read_json, write_beside
+from ..files import check_target, json_text, parsing, read_json, write_beside
 from .exact_dual import Entries, Exact, Multipliers
 from .exact_matrices import is_semidefinite
 from .problem import Problem
@@ -131,9 +131,10 @@ class Certificate:
         """Read the certificate in a file.
 
         Raises:
-            FileNotFoundError: there is no file. ValueError: it holds no certificate.
+            FileNotFoundError: there is no file. Damaged: it holds no certificate.
         """
-        return cls.from_json(read_json(path))
+        with parsing(path, "no certificate"):
+            return cls.from_json(read_json(path))
 
 
 _OWN = {"what", "schema", "contraction", "additive", "pairs", "operators", "symmetric"}

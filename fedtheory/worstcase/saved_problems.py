@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from fractions import Fraction
 from typing import Any
 
+from ..numerals import rational
 from .classes import FunctionClass, convex, quadratic, strongly_convex
 from .problem import Problem
 from .round_plans import Arbitrary, Cohort, Everyone, Kind, Participants, Plan, ServerStep, Training, mixture, positive
 
 LONGEST = 2000
-"""Largest number of characters that a number may have."""
+"""Digits that a numerator or denominator may have: those of multipliers follow from products."""
 
 
 def exact_text(value: Fraction) -> str:
@@ -21,9 +23,10 @@ def exact_text(value: Fraction) -> str:
 
 def read_number(name: str, value: Any) -> Fraction:
     """Return the Fraction in a text; raise ``ValueError`` unless it is written as one."""
-    if not isinstance(value, str) or len(value) > LONGEST or not re.fullmatch(r"-?[0-9]+(/0*[1-9][0-9]*)?", value):
-        raise ValueError(f"{name} = {str(value)[:80]!r}: allowed is a text such as '3/4'")
-    return Fraction(value)
+    if isinstance(value, str) and re.fullmatch(r"-?[0-9]+(/[0-9]+)?", value):
+        with contextlib.suppress(ValueError):
+            return rational(value, LONGEST)
+    raise ValueError(f"{name} = {str(value)[:80]!r}: allowed is a text such as '3/4'")
 
 
 def entries(name: str, value: Any, indices: int) -> dict[tuple[int, ...], Fraction]:

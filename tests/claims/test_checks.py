@@ -11,8 +11,7 @@ import sympy
 from sympy import Ge, Le
 
 from fedtheory.algorithms import fast
-from fedtheory.claims.algorithm_named import algorithm_of, may_speak_of
-from fedtheory.claims.statement import Claim, Hypothesis, Term
+from fedtheory.claims.statement import Claim, Hypothesis, Term, algorithm_of, may_speak_of
 from fedtheory.evidence.search import search
 from fedtheory.federations import Quadratic
 from fedtheory.functionals import AVERAGE_SQUARED_WEIGHTED_GRADIENT, FINAL_SQUARED_DISTANCE

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 import sympy
 
-from fedtheory.claims.links import link_of, linked_from
+from fedtheory.claims.schedules import link_of, linked_from
 from fedtheory.papers import claim
 from fedtheory.quantities import symbol
 

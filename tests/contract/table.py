@@ -10,7 +10,7 @@ import torch
 from fedtheory import Setting, algorithms
 from fedtheory.algorithms import Algorithm
 from fedtheory.data import Dataset, Partition
-from fedtheory.federations import Federation, Logistic, Network, Quadratic
+from fedtheory.federations import Federation, Network
 from fedtheory.participation import (
     Bernoulli,
     Cyclic,
@@ -32,32 +32,17 @@ from fedtheory.participation import (
     Weighted,
     history,
 )
+from fedtheory.testing import settings
+from fedtheory.testing.settings import CLIENTS, logistic, quadratic
 
-CLIENTS = 4
 GROUPS = (0, 1, 1, 0)
-STARTS = {"quadratic": [1.0, -0.5], "logistic": [0.5, -0.25, 0.0, 1.0], "network": None}
+STARTS: dict[str, list[float] | None] = {**settings.STARTS, "network": None}
 OBSERVED: dict[str, list[str] | None] = {
     "quadratic": None,
     "logistic": None,
     "network": ["loss", "squared_gradient", "training_accuracy"],
 }
 """What is watched of each federation; None: the usual."""
-
-
-def quadratic(order: list[int] | None = None, **options: object) -> Quadratic:
-    """Different Hessians; clients in another ``order`` are the same federation with other names."""
-    hessians = np.array([[[1.0, 0.25], [0.25, 0.5]], [[2.0, 0.0], [0.0, 1.0]], [[0.5, -0.25], [-0.25, 1.5]], np.eye(2)])
-    centres = np.array([[1.0, 0.0], [-1.0, 0.5], [0.25, -1.5], [2.0, 1.0]])
-    order = list(range(CLIENTS)) if order is None else order
-    return Quadratic(hessians[order], centres[order], **options)
-
-
-def logistic(order: list[int] | None = None, **options: object) -> Logistic:
-    rng = np.random.default_rng(3)
-    rows = [rng.normal(size=(n, 2)) for n in (3, 2, 4, 2)]
-    labels = [np.array([0, 1, 0]), np.array([1, 1]), np.array([0, 1, 1, 1]), np.array([0, 0])]
-    order = list(range(CLIENTS)) if order is None else order
-    return Logistic([rows[i] for i in order], [labels[i] for i in order], l2=0.25, classes=2, **options)
 
 
 def network(order: list[int] | None = None, **options: object) -> Network:

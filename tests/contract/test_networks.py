@@ -11,6 +11,7 @@ import torch
 from fedtheory import Setting
 from fedtheory.neural import SGD, Adam
 from fedtheory.simulation import Run, simulate
+from fedtheory.testing.algorithm_checks import everything, goes_on_after_a_stop
 
 from .table import ALGORITHMS, OBSERVED, PROCESSES, STARTS, allowed, network, setting
 
@@ -19,26 +20,10 @@ OPTIONS = {"rounds": ROUNDS, "replicas": REPLICAS, "seed": 11, "record_every": 1
 COMBINATIONS = allowed("network")
 
 
-def everything(run: Run) -> dict[str, np.ndarray]:
-    return run.rows | run.peaks | {"diverged_at": run.diverged_at}
-
-
-class Stop(Exception):
-    pass
-
-
-def stops_and_goes_on(this: Setting, folder: Path) -> tuple[Run, Run]:
-    """A run that was stopped in its last round and taken up again, and one that was not."""
-
-    def stop(done: int, total: int) -> None:
-        if done >= (ROUNDS - 1) * REPLICAS:
-            raise Stop
-
-    options = OPTIONS | {"checkpoint_every": 1}
-    with pytest.raises(Stop):
-        simulate(this, **options, directory=folder, progress=stop)
-    assert list(folder.rglob("segment-*"))
-    return simulate(this, **options, directory=folder), simulate(this, **options)
+def stops_and_goes_on(this: Setting, folder: Path) -> Run:
+    """A run that was not stopped, after it was compared with one that was stopped in its last round and taken up."""
+    return goes_on_after_a_stop(this, folder, 11, every=1, observers=OBSERVED["network"], rounds=ROUNDS,
+                                replicas=REPLICAS)  # fmt: skip
 
 
 @pytest.mark.parametrize("process", PROCESSES)
@@ -47,11 +32,10 @@ def test_every_algorithm_runs_and_goes_on_with_the_same_bits(process: str, tmp_p
     rows = [algorithm for algorithm, brought in COMBINATIONS if brought == process]
     assert len(rows) >= len(ALGORITHMS) - 1
     for algorithm in rows:
-        resumed, through = stops_and_goes_on(setting(algorithm, process, "network"), tmp_path / algorithm)
+        through = stops_and_goes_on(setting(algorithm, process, "network"), tmp_path / algorithm)
         assert (through.diverged_at == -1).all()
         for name, values in everything(through).items():
             assert np.isfinite(values).all(), f"{algorithm}, {name}"
-            assert (everything(resumed)[name] == values).all(), f"{algorithm}, {name}"
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -81,9 +65,7 @@ SOLVERS = {
 def test_local_solvers_go_on_with_the_same_bits(solver: str, algorithm: str, tmp_path: Path) -> None:
     plain = setting(algorithm, "with replacement", "network")
     this = Setting(plain.federation, plain.algorithm.trained_by(SOLVERS[solver]), plain.participation)
-    resumed, through = stops_and_goes_on(this, tmp_path)
-    for name, values in everything(through).items():
-        assert (everything(resumed)[name] == values).all(), name
+    through = stops_and_goes_on(this, tmp_path)
     assert (through.rows["loss"][:, -1] != simulate(plain, **OPTIONS).rows["loss"][:, -1]).all()
 
 

@@ -7,26 +7,24 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
-from fedtheory.simulation import Run, simulate
+from fedtheory.simulation import simulate
 from fedtheory.simulation.iterates import iterates
+from fedtheory.testing.algorithm_checks import (
+    REPLICAS,
+    ROUNDS,
+    alone_as_in_a_batch,
+    empty_rounds_change_nothing,
+    goes_on_after_a_stop,
+    in_single_precision,
+    moves_when_empty,
+    replicas_differ,
+)
 
-from .table import ALGORITHMS, PROCESSES, allowed, logistic, participants, setting
+from .table import ALGORITHMS, PROCESSES, allowed, logistic, setting
 
-ROUNDS, REPLICAS, SEED = 5, 3, 11
+SEED = 11
 OPTIONS = {"rounds": ROUNDS, "replicas": REPLICAS, "seed": SEED, "record_every": 1}
-
-
-def everything(run: Run) -> dict[str, np.ndarray]:
-    return run.rows | {"diverged_at": run.diverged_at}
-
-
-def same(one: Run, other: Run, tolerance: float) -> None:
-    """Rows of order 1, so the tolerance is absolute and relative at once."""
-    for name, values in everything(one).items():
-        np.testing.assert_allclose(values, everything(other)[name], rtol=tolerance, atol=tolerance, err_msg=name)
-
 
 FEW = ["bernoulli", "with replacement", "groups"]
 
@@ -34,16 +32,10 @@ FEW = ["bernoulli", "with replacement", "groups"]
 def alone_and_idle(algorithm: str, process: str) -> None:
     """A replica alone is the same replica; a round without participants keeps its iterate."""
     this = setting(algorithm, process)
-    together, apart = (simulate(this, **OPTIONS, chunk=chunk) for chunk in (REPLICAS, 2))
-    assert (together.diverged_at == -1).all()
-    same(together, apart, 1e-12)
-    if algorithm.startswith(("fast", "safari")) or algorithm == "mifa":
-        return  # their own cohorts, the server, and MIFA from memory step in rounds without participants
-    nobody = (participants(PROCESSES[process], ROUNDS, REPLICAS, SEED).sum(2) == 0).T.numpy()
-    distance = together.rows["squared_distance"]
-    assert (distance[:, 1:] == distance[:, :-1])[nobody].all()
-    if not algorithm.startswith(("flics", "naive")):  # their selection may bring nobody either
-        assert (distance[:, 1:] != distance[:, :-1])[~nobody].all()
+    alone_as_in_a_batch(this, SEED)
+    if not moves_when_empty(this.algorithm):
+        selecting = algorithm.startswith(("flics", "naive"))  # their selection may bring nobody either
+        empty_rounds_change_nothing(this, SEED, others_move=not selecting)
 
 
 @pytest.mark.parametrize("process", FEW)
@@ -63,17 +55,14 @@ def test_the_same_under_every_process(process: str) -> None:
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_same_on_logistic_regression_and_in_single_precision(algorithm: str) -> None:
     this = setting(algorithm, "with replacement", "logistic")
-    together, apart = (simulate(this, **OPTIONS, chunk=chunk) for chunk in (REPLICAS, 2))
-    same(together, apart, 1e-12)
+    alone_as_in_a_batch(this, SEED)
     rounded = replace(this, federation=logistic(gradient_noise=0.2, server_noise=0.1))  # Gaussian draws are others
-    double, single = (simulate(rounded, **OPTIONS, dtype=dtype) for dtype in (torch.float64, torch.float32))
-    same(double, single, 1e-4)  # roundings of 1e-7, which Adam's small denominators enlarge
+    in_single_precision(rounded, SEED)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_replicas_differ_from_one_another(algorithm: str) -> None:
-    rows = simulate(setting(algorithm, "bernoulli", "logistic"), **OPTIONS).rows["squared_distance"]
-    assert len(set(rows[:, -1].tolist())) == REPLICAS
+    replicas_differ(setting(algorithm, "bernoulli", "logistic"), SEED)
 
 
 def test_iterates_are_the_points_that_the_run_observed() -> None:
@@ -88,22 +77,7 @@ def test_iterates_are_the_points_that_the_run_observed() -> None:
             iterates(this, rounds=ROUNDS, every=every)
 
 
-class Stop(Exception):
-    pass
-
-
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_run_that_was_stopped_goes_on_with_the_same_bits(algorithm: str, tmp_path: Path) -> None:
-    this = setting(algorithm, "markov", "logistic")
-    options = OPTIONS | {"checkpoint_every": 2}
-
-    def stop(done: int, total: int) -> None:
-        if done >= 4 * REPLICAS:  # in round 3: the last checkpoint is that before round 2
-            raise Stop
-
-    with pytest.raises(Stop):
-        simulate(this, **options, directory=tmp_path, progress=stop)
-    assert sorted(int(path.stem.split("-")[1]) for path in tmp_path.rglob("segment-*")) == [2]
-    resumed, through = simulate(this, **options, directory=tmp_path), simulate(this, **options)
-    for name, values in everything(through).items():
-        assert (everything(resumed)[name] == values).all(), name
+    """Stopped in round 3: the last checkpoint is that before round 2."""
+    goes_on_after_a_stop(setting(algorithm, "markov", "logistic"), tmp_path, SEED)

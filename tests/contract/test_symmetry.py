@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ from fedtheory.federations import Federation
 from fedtheory.participation import Fixed, Participation, Phases, Recorded
 from fedtheory.simulation import Run, simulate
 from fedtheory.simulation.iterates import iterates
+from fedtheory.testing.algorithm_checks import names_do_not_matter
 
 from .table import CLIENTS, FEDERATIONS, GROUPS, LOCAL, OBSERVED, PROCESSES, STARTS, logistic, participants, quadratic
 
@@ -74,12 +75,10 @@ def test_renaming_the_clients_of_logistic_regression_changes_nothing(algorithm: 
 
 
 def renamed(algorithm: str, process: str, build: Callable[[list[int]], Federation], start: list[float]) -> None:
-    runs = []
-    for order in (ORDERED, ORDER):
-        this = Setting(build(order), weighty(order)[algorithm], schedules(order)[process], start)
-        runs.append(simulate(this, replicas=2, rounds=9, record_every=1, seed=4))
-    for name, values in runs[0].rows.items():
-        np.testing.assert_allclose(runs[1].rows[name], values, rtol=1e-11, atol=1e-11, err_msg=name)
+    def ordered(order: Sequence[int]) -> Setting:
+        return Setting(build(order), weighty(order)[algorithm], schedules(order)[process], start)
+
+    names_do_not_matter(ordered, ORDER, rounds=9, seed=4)
 
 
 def test_renaming_only_the_federation_is_seen() -> None:

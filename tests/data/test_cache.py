@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +13,7 @@ import pytest
 
 from fedtheory.data import cache
 from fedtheory.data.cache import digest, key_of, parsed_once
+from fedtheory.seals import sealed
 
 ARRAYS = {"x": np.arange(6, dtype=np.uint8).reshape(2, 3), "names": np.array(["a", "bc"])}
 
@@ -29,8 +34,27 @@ def check(arrays: cache.Arrays) -> None:
         assert arrays[name].dtype == array.dtype
 
 
+def flip(path: Path, place: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1
+    path.write_bytes(content)
+
+
+def relisted(path: Path, change: Callable[[dict], object]) -> None:
+    """Change the list, and seal it anew."""
+    listed = json.loads((path / "arrays.json").read_text())
+    change(listed["arrays"])
+    (path / "arrays.json").write_text(json.dumps(sealed(listed)))
+
+
+def linked(path: Path) -> None:
+    elsewhere = path.parents[1] / "elsewhere.npy"
+    os.replace(path, elsewhere)
+    os.symlink(elsewhere, path)
+
+
 def folder(nowhere: Path) -> Path:
-    (only,) = (nowhere / "cache/fedtheory/parsed").iterdir()
+    (only,) = (nowhere / "cache/fedtheory/parsed").glob("toy-*")
     return only
 
 
@@ -55,6 +79,15 @@ def test_parsed_once_and_memory_mapped(nowhere: Path) -> None:
         lambda path: (path / "arrays.json").write_text("[1]"),
         lambda path: (path / "arrays.json").write_text('{"y": 1}'),
         lambda path: np.save(path / "x.npy", np.zeros(3)),
+        lambda path: flip(path / "x.npy", -1),
+        lambda path: flip(path / "names.npy", -8),
+        lambda path: flip(path / "arrays.json", 40),
+        lambda path: relisted(path, lambda arrays: arrays["x"].update(sha256="0" * 64)),
+        lambda path: relisted(path, lambda arrays: arrays["x"].update(shape=["|u1", [3, 2]])),
+        lambda path: relisted(path, lambda arrays: arrays.update({"../../x": arrays["x"]})),
+        lambda path: linked(path / "x.npy"),
+        lambda path: shutil.rmtree(path) or path.write_text("a file where the folder should be"),
+        lambda path: shutil.rmtree(path) or os.symlink("/", path),
         lambda path: np.save(path / "x.npy", np.array([{}]), allow_pickle=True),
     ],
 )
@@ -81,6 +114,23 @@ def test_nothing_half_written_stays(nowhere: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(np, "save", full)
     check(parsed_once("toy", "k" * 64, Parser()))
     assert len(saved) == 2 and list((nowhere / "cache/fedtheory/parsed").iterdir()) == []
+
+
+def test_what_is_kept_is_synced_before_it_has_its_name(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each file, the folder, and the folder's name."""
+    done: list[str] = []
+    sync, replace = os.fsync, os.replace
+
+    def synced(file: int) -> None:
+        done.append(Path(os.readlink(f"/proc/self/fd/{file}")).name)
+        sync(file)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "replace", lambda a, b: (done.append("renamed"), replace(a, b)))
+    parsed_once("toy", "k" * 64, Parser())
+    place = done.index("renamed")
+    assert {"x.npy", "names.npy", "arrays.json"} <= {*done[:place]} and place == 4
+    assert done[place + 1 :] == ["parsed"]
 
 
 def test_a_parser_that_refuses_leaves_nothing(nowhere: Path) -> None:

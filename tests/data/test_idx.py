@@ -77,8 +77,8 @@ def flipped(content: bytes, position: int) -> bytes:
 PACKED = gzip.compress(GOOD)
 BROKEN_GZIP = {
     "not gzip": (GOOD, "no valid gzip stream"),
-    "truncated": (PACKED[:-9], "cut short"),
-    "checksum missing": (PACKED[:-1], "cut short"),
+    "truncated": (PACKED[:-9], "no valid gzip stream"),
+    "checksum missing": (PACKED[:-1], "no valid gzip stream"),
     "checksum wrong": (flipped(PACKED, len(PACKED) - 5), "no valid gzip stream"),
     "length wrong": (flipped(PACKED, len(PACKED) - 1), "no valid gzip stream"),
     "garbage behind": (PACKED + b"garbage", "no valid gzip stream"),

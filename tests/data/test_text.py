@@ -192,11 +192,22 @@ def test_femnist_refuses(nowhere: Path, case: str) -> None:
     assert "a.json" in str(caught.value)
 
 
-def test_a_test_user_without_training_data_is_refused(nowhere: Path) -> None:
+def test_users_of_the_test_part_alone_are_clients_without_training_data(nowhere: Path) -> None:
+    """LEAF splits by user too: ``-t user``. Who has no sample in ``train``, though it is listed there, is left out."""
+    write(
+        nowhere / "mine/femnist/train/a.json", leaf({"one": ([BLANK], [1]), "none": ([], []), "more": ([BLANK], [2])})
+    )
+    write(nowhere / "mine/femnist/test/a.json", leaf({"two": ([BLANK] * 2, [3, 4]), "none": ([BLANK], [5])}))
+    found = data.femnist()
+    assert found.client_names == ("one", "more", "two") and found.clients.tolist() == [0, 1]
+    assert found.test.clients.tolist() == [2, 2] and found.test.labels.tolist() == [3, 4]
+    parts = data.ByClient().split(found)
+    assert parts.sizes.tolist() == [1, 1] and [len(part) for part in parts.test] == [0, 0]
+
+
+def test_a_split_without_files_is_refused(nowhere: Path) -> None:
     write(nowhere / "mine/femnist/train/a.json", leaf({"one": ([BLANK], [1])}))
     write(nowhere / "mine/femnist/test/a.json", leaf({"two": ([BLANK], [1])}))
-    with pytest.raises(ValueError, match="user 'two' has no training data"):
-        data.femnist()
     (nowhere / "mine/femnist/test/a.json").unlink()
     with pytest.raises(ValueError, match=r"holds no \.json file; allowed is at least one"):
         data.femnist()

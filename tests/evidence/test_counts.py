@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fedtheory.claims.editions import PRINTED, is_printed
+from fedtheory.claims.comparison import PRINTED, is_printed
 from fedtheory.evidence.counts import VERDICTS, counted, read_literally, text
 from fedtheory.evidence.scorecard import published_rows
 from fedtheory.papers import all_claims

@@ -14,6 +14,7 @@ import pytest
 import sympy
 
 from fedtheory.claims.balls import ball
+from fedtheory.claims.readings import KNOWN_BEFOREHAND
 from fedtheory.claims.statement import Claim, Term
 from fedtheory.evidence.confirm import refuting_point
 from fedtheory.evidence.judge import Judgement, ReadingJudgement, judge, parse
@@ -21,8 +22,10 @@ from fedtheory.evidence.replay import replay
 from fedtheory.evidence.search import search
 from fedtheory.papers.fedau.counterexamples import COUNTEREXAMPLES as ALL
 from fedtheory.papers.fedau.examples.run_points import FedauPoint
+from fedtheory.papers.fedau.examples.run_search import FedauRuns
 from fedtheory.papers.fedau.examples.runs import FedauRun
 from fedtheory.papers.fedau.statements import cor4, rounds, thm1, thm2
+from fedtheory.subjects.lead import Found
 from fedtheory.subjects.protocol import Instance
 
 COUNTEREXAMPLES = {ref: build for ref, build in ALL.items() if "lemma" in ref}
@@ -104,6 +107,20 @@ def test_nearly_optimal_weights_are_asked_for() -> None:
     late = (near.weights[0], (F(2), F(8, 9)), (F(1), F(1)))
     assert literal(ref, replace(near, weights=late, rounds=2)).failing == []
     assert literal(ref, replace(near, weights=late, rounds=3)).failing == ["nearly_optimal"]
+
+
+def test_the_scale_of_given_weights_is_known_before_the_run() -> None:
+    """However a claim that does not choose their cutoff has Q read, and whoever asks: a file, or a search."""
+    statement = replace(thm2.MAIN, ambiguities=(thm2.SUM_OVER_ROUNDS, cor4.SCALE))
+    run = replace(PAIR, rounds=5)
+    found = judged(statement.ref, run, statement)
+    assert len(found.readings) == 2 and len({str(one.right) for one in found.readings}) == 1
+    assert all(one.undecided == "" for one in found.readings)
+    lead = Found(None, run, {}, rounds=5, left=1.0, right=1.0, ratio=1.0)
+    assert FedauRuns(statement).readings(lead) == cor4.SCALE.options
+    estimated = replace(run, weights=(), cutoff=3)
+    assert FedauRuns(statement).readings(replace(lead, point=estimated)) == (KNOWN_BEFOREHAND,)
+    assert FedauRuns(statement).readings(replace(lead, point=replace(estimated, rounds=2))) == cor4.SCALE.options
 
 
 def test_a_run_that_may_leave_its_box_decides_nothing() -> None:
@@ -283,6 +300,8 @@ BAD_FILES = {
     "kind": ("algorithm", {"kind": "fast"}, "kind = 'fast'"),
     "both": ("algorithm", {"cutoff": 2}, "weights and cutoff: give exactly one"),
     "no rows": ("algorithm", {"weights": []}, "weights: allowed is one row or more"),
+    "local step by rule": ("algorithm", {"local_lr": "1/(40*(round_index + 1))"}, r"local_lr = '1/\(40"),
+    "global step by rule": ("algorithm", {"global_lr": "1/(round_index + 1)"}, r"global_lr = '1/\(round"),
     "chosen step": ("algorithm", {"local_lr": "chosen"}, "local_lr = 'chosen'"),
     "letters": ("federation", {"slopes": [["x"], ["1"]]}, "slopes = 'x'"),
     "participation": ("participation", {"kind": "fixed"}, "kind = 'fixed'"),

@@ -118,6 +118,11 @@ def test_what_is_no_subject_is_refused(registered: None) -> None:
         subjects.register(type("Own", (), {"name": "own", "space": 3, "parse": lambda: None})())
 
 
+def test_a_space_of_ones_own_has_no_family_unless_it_says_so() -> None:
+    space, point, rng = Numbers(claim_of(Fraction(1, 2))), Number(Fraction(1, 3)), np.random.default_rng(0)
+    assert space.family_member(rng) is None and space.neighbour(point, rng) is point
+
+
 def test_a_claim_about_nothing_known() -> None:
     with pytest.raises(ValueError, match=r"own\.thm1@main bounds square_of_q of a number: known subjects are values"):
         subject_of(claim_of(Fraction(1)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -15,14 +14,15 @@ from scipy.stats import ttest_rel
 
 from fedtheory.cli.experiments import _write_pages
 from fedtheory.experiments.printed_tables import folder, tables
-from fedtheory.experiments.results import experiment_files, published, thinned
+from fedtheory.experiments.results import digest, experiment_files, published, summary, thinned
 from fedtheory.experiments.schema import read_experiment
 from fedtheory.experiments.table_pages import pages
 from fedtheory.experiments.theirs_and_ours import beside, paired, ranked
-from fedtheory.files import read_json
+from fedtheory.files import json_text, read_json
 from fedtheory.report.pictures.result_pictures import Curves
 from fedtheory.report.style import KEY
 from fedtheory.report.training import plot_curves
+from fedtheory.seals import sealed
 
 TABLE = """
 paper = "p"
@@ -95,10 +95,11 @@ def root(tmp_path: Path) -> Path:
     points = {point.name: dict(point.labels) for point in read_experiment(path).points()}
     curves = {"rounds": [0, 4], "squared_distance": [[1.0, 0.5]] * 3}
     rows = [{"name": name, "labels": points[name], "seeds": [0, 1, 2], "seconds": 1.0, "commits": ["c0ffee"],
-             "statistics": {"x": {"values": values}}, "curves": curves} for name, values in VALUES.items()]  # fmt: skip
-    content = {"file": "p/twin.toml", "sha256": "0" * 64, "commits": ["c0ffee"], "data": [], "seconds": 3.0,
-               "settings": rows}  # fmt: skip
-    published(path).write_text(json.dumps(content))
+             "statistics": {"x": summary([[each] for each in values], [[math.nan]] * 3)}, "curves": curves}
+            for name, values in VALUES.items()]  # fmt: skip
+    content = {"file": "p/twin.toml", "sha256": digest(path), "commits": ["c0ffee"], "data": [], "seconds": 3.0,
+               "units": {}, "settings": rows}  # fmt: skip
+    published(path).write_text(json_text(sealed(content)))
     return tmp_path
 
 
@@ -146,8 +147,10 @@ def test_one_seed_ranks_nothing() -> None:
 def test_a_page_has_no_interval_of_one_seed(root: Path) -> None:
     experiment, content, _ = read(root)
     for each in content["settings"]:
-        each["seeds"], each["statistics"]["x"]["values"] = [0], each["statistics"]["x"]["values"][:1]
-    published(root / "p" / experiment.name.split("/")[-1]).write_text(json.dumps(content))
+        values = each["statistics"]["x"]["values"][:1]
+        each["seeds"], each["statistics"]["x"] = [0], summary([values], [[math.nan]])
+        each["curves"]["squared_distance"] = [[1.0, 0.5]]
+    published(root / "p" / experiment.name.split("/")[-1]).write_text(json_text(sealed(content)))
     (text,) = pages(root).values()
     assert "| method a, s 0 | method a, s 1 | +10.0 | +0.50 | - | 1 | - | open |" in text and "nan" not in text
 

@@ -6,22 +6,32 @@ import json
 import random
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from fedtheory.cli import app
 from fedtheory.experiments import commands
+from fedtheory.experiments import published as kept
 from fedtheory.experiments.commands import Report, RunOptions, run_files
-from fedtheory.experiments.published import read_kept
+from fedtheory.experiments.overview import overview
+from fedtheory.experiments.published import new_runs, read_current, read_kept
 from fedtheory.experiments.results import WITHIN, experiment_files, gathered, published
 from fedtheory.experiments.schema import read_experiment
 from fedtheory.experiments.sweeps import perform_all
-from fedtheory.experiments.work_units import Unit, units_of
+from fedtheory.experiments.table_pages import pages
+from fedtheory.experiments.work_units import Unit, _numbers, units_of
 from fedtheory.files import json_text
+from fedtheory.report.pictures.result_pictures import Curves
+from fedtheory.report.site import experiments as site
+from fedtheory.seals import sealed
+from fedtheory.simulation.segment import read_segment, write_segment
+from fedtheory.simulation.stored import read_stored
 from tests.experiments.test_runs import EXPERIMENT, script, written
 
 SMALL = (
@@ -62,7 +72,7 @@ def finished_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert len(outcome.results) == 9 and sum(bool(each["diverged"]) for each in outcome.results.values()) == 3
     for place, unit in enumerate(units):
         other = {"seconds": round(0.1 * place + 0.123, 3), "commits": [f"c{place % 4}"], "data": f"copy {place % 5}"}
-        unit.result_path.write_text(json_text(outcome.results[unit] | other))
+        unit.result_path.write_text(json_text(sealed(outcome.results[unit] | other)))
     return path.parent / "store"
 
 
@@ -73,8 +83,7 @@ def store_of(tmp_path: Path, finished_runs: Path) -> Copy:
     def make(name: str, units: list[Unit]) -> Path:
         for unit in units:
             inner = Path(unit.folder).relative_to(tmp_path / "none")
-            (tmp_path / name / inner).mkdir(parents=True)
-            shutil.copy(finished_runs / inner / "result.json", tmp_path / name / inner / "result.json")
+            shutil.copytree(finished_runs / inner, tmp_path / name / inner)
         return tmp_path / name
 
     return make
@@ -153,32 +162,129 @@ def test_what_one_store_gives_is_right(path: Path, store_of: Copy) -> None:
     assert len(row["curves"]["rounds"]) == 60 and len(row["curves"]["squared_distance"]) == 3
 
 
-def changed(store: Path, unit: Unit, root: Path, statistic: str, kind: str) -> tuple[Any, Any]:
-    """Change a number of a run in a store; what it was, and what it is."""
-    target = store / Path(unit.folder).relative_to(root / "none") / "result.json"
-    result = json.loads(target.read_text())
-    entry = result["statistics"][statistic][kind]
-    before = list(entry)
-    entry[1] = 0.5
-    target.write_text(json.dumps(result))
-    return before, entry
+def changed(store: Path, unit: Unit, root: Path, result: bool = True) -> tuple[Any, Any]:
+    """Change a number in a run's last segment, and in its result too, with all seals; the result's numbers before and
+    after."""
+    here = replace(unit, folder=str(store / Path(unit.folder).relative_to(root / "none")))
+    before = json.loads(here.result_path.read_text())
+    last = max(Path(here.folder).rglob("segment-*.npz"))
+    segment = read_segment(last)
+    segment["squared_distance"] = segment["squared_distance"] + np.array([[0.0], [0.5]])
+    write_segment(last, segment)
+    stored = read_stored(Path(here.folder))
+    after = before | {"segments": stored.seal} | _numbers(here, stored.run)
+    if result:
+        here.result_path.write_text(json_text(sealed(after)))
+    return before, json.loads(json_text(after))
 
 
-@pytest.mark.parametrize(("place", "kind"), [(1, "values"), (4, "deviations"), (2, "values")])
-def test_a_run_that_both_have_has_to_agree(path: Path, store_of: Copy, place: int, kind: str) -> None:
+@pytest.mark.parametrize("place", [1, 4])
+def test_a_run_that_both_have_has_to_agree(path: Path, store_of: Copy, place: int) -> None:
     every = units(path)
     publish(path, store_of("first", every[:6]))
     before = published(path).read_bytes()
     second = store_of("second", [every[place], *every[6:]])
-    there, here = changed(second, every[place], path.parents[1], "distance", kind)
+    there, here = (each["statistics"]["distance"]["values"] for each in changed(second, every[place], path.parents[1]))
     report = publish(path, second)
-    called = "distance" if kind == "values" else f"{WITHIN} of distance"
     assert report.failed and published(path).read_bytes() == before
-    assert (
-        f"{every[place].point}, seed {every[place].seed}: {called} = {there} there, {here} here".replace("'", '"')
-        in (report.lines[-1])
-    )
+    said = f"{every[place].point}, seed {every[place].seed}: distance = {there} there, {here} here; so do "
+    assert said in report.lines[-1]
     assert str(published(path)) in report.lines[-1] and str(second) in report.lines[-1]
+
+
+def test_deviations_have_to_agree_too(path: Path, store_of: Copy) -> None:
+    store = store_of("one", units(path)[:1])
+    publish(path, store)
+    result = json.loads(next(store.rglob("result.json")).read_text())
+    result["statistics"]["distance"]["deviations"][1] = 0.25
+    kept = read_kept(path, read_experiment(path))
+    with pytest.raises(ValueError, match=rf"seed 12: {WITHIN} of distance = .* there, .*0\.25\] here"):
+        new_runs(kept or {}, [result], (published(path), store))
+
+
+def _another(result: Any) -> None:
+    result["statistics"]["distance"]["values"][0] = 0.0
+
+
+def _another_curve(result: Any) -> None:
+    result["rows"]["squared_distance"][1][3] = 0.0
+
+
+def _another_run(result: Any) -> None:
+    result["segments"] = "0" * 64
+
+
+@pytest.mark.parametrize("edit", [_another, _another_curve, _another_run])
+@pytest.mark.parametrize("seal", [False, True])
+def test_what_segments_do_not_bear_out_is_not_published(path: Path, store_of: Copy, edit: Any, seal: bool) -> None:
+    """Whether the result was sealed anew or not; the other runs are published."""
+    store = store_of("one", units(path))
+    target = next(store.rglob("result.json"))
+    result = json.loads(target.read_text())
+    edit(result)
+    target.write_text(json_text(sealed(result) if seal else result))
+    report = publish(path, store)
+    wrong = "and the segments beside it do not agree" if seal else "it was changed after it was sealed"
+    assert report.failed and str(target) in report.lines[-1] and wrong in report.lines[-1]
+    assert sum(len(seeds) for _, seeds in kept_runs(path)) == 8
+
+
+def test_segments_that_were_changed_are_not_published(path: Path, store_of: Copy) -> None:
+    store = store_of("one", units(path))
+    changed(store, units(path)[0], path.parents[1], result=False)
+    report = publish(path, store)
+    assert report.failed and "do not agree (statistics, rows, segments)" in report.lines[-1]
+    shutil.rmtree(next(store.rglob("replica-000000")))
+    assert any("no run is kept here" in line for line in publish(path, store).lines)
+
+
+def made_otherwise(store: Path, **entries: str) -> None:
+    """Have all runs of a store be made by something else."""
+    for tag in store.rglob("run.json"):
+        label = json.loads(tag.read_text())
+        label["made_by"][0] |= entries
+        tag.write_text(json.dumps(sealed(label)))
+
+
+@pytest.mark.parametrize(("name", "value"), [("threads", "2"), ("vector", "AVX2"), ("chunk", "1"), ("torch", "2.0")])
+def test_what_others_made_is_put_together_only_if_asked(path: Path, store_of: Copy, name: str, value: str) -> None:
+    """Of one setting, two seeds."""
+    every = units(path)
+    publish(path, store_of("first", every[:1]))
+    before, second = published(path).read_bytes(), store_of("second", [unit for unit in every[1:] if
+                                                                       unit.point == every[0].point])  # fmt: skip
+    made_otherwise(second, **{name: value})
+    report = publish(path, second)
+    assert report.failed and published(path).read_bytes() == before
+    assert f"{name} = " in report.lines[-1] and value in report.lines[-1] and "--mixed" in report.lines[-1]
+    assert not publish(path, second, mixed=True).failed
+    (row,) = json.loads(published(path).read_text())["settings"]
+    assert value in row["made_by"][name].split(" | ") and len(row["made_by"][name].split(" | ")) == 2
+
+
+def test_other_settings_may_be_split_otherwise_but_not_run_elsewhere(path: Path, store_of: Copy) -> None:
+    every = units(path)
+    publish(path, store_of("first", every[:1]))
+    second = store_of("second", every[1:2])
+    made_otherwise(second, threads="2")
+    assert "threads = 1 there, 2 here" in publish(path, second).lines[-1]
+    third = store_of("third", every[1:2])
+    made_otherwise(third, chunk="1", pairs_at_once="1")
+    assert not publish(path, third).failed and len(kept_runs(path)) == 2
+
+
+def test_runs_without_a_record_are_put_together_only_if_asked(path: Path, store_of: Copy) -> None:
+    """As published before there were records."""
+    every = units(path)
+    publish(path, store_of("first", every[:2]))
+    content = json.loads(published(path).read_text())
+    for row in content["settings"]:
+        del row["made_by"], row["segments"]
+    published(path).write_text(json_text(sealed(content)))
+    report = publish(path, store_of("second", every[2:]))
+    assert report.failed and "of some runs of 'local_lr=1|50' it is not recorded" in report.lines[-1]
+    assert not publish(path, store_of("third", every[2:]), mixed=True).failed
+    assert json.loads(published(path).read_text())["settings"][0]["segments"].count("not recorded") == 1
 
 
 def test_a_run_that_both_have_stays_as_it_is_published(path: Path, store_of: Copy) -> None:
@@ -187,19 +293,19 @@ def test_a_run_that_both_have_stays_as_it_is_published(path: Path, store_of: Cop
     before = published(path).read_bytes()
     second = store_of("second", every[:1])
     target = next(second.rglob("result.json"))
-    target.write_text(json_text(json.loads(target.read_text()) | {"commits": ["later"], "seconds": 77.0}))
+    target.write_text(json_text(sealed(json.loads(target.read_text()) | {"commits": ["later"], "seconds": 77.0})))
     assert not publish(path, second).failed and published(path).read_bytes() == before
 
 
 def test_runs_that_recorded_other_rounds_are_not_put_together(path: Path, store_of: Copy) -> None:
     every = units(path)
     publish(path, store_of("first", every[:3]))
+    content = json.loads(published(path).read_text())
+    for row in content["settings"]:
+        row["curves"]["rounds"] = [each + 1 for each in row["curves"]["rounds"]]
+    published(path).write_text(json_text(sealed(content)))
     before = published(path).read_bytes()
-    second = store_of("second", every[3:4])
-    target = next(second.rglob("result.json"))
-    result = json.loads(target.read_text())
-    target.write_text(json_text(result | {"rounds": [each + 1 for each in result["rounds"]]}))
-    report = publish(path, second)
+    report = publish(path, store_of("second", every[3:4]))
     assert report.failed and published(path).read_bytes() == before
     assert report.lines[-1].startswith(f"{path}: {every[3].point}: other statistics or rounds were kept of one run")
 
@@ -299,11 +405,58 @@ def test_a_damaged_file_is_named(path: Path, store_of: Copy, damage: Any, said: 
     else:
         content = json.loads(text)
         damage(content)
-        target.write_text(json.dumps(content))
+        target.write_text(json.dumps(sealed(content)))
     before = target.read_bytes()
     for report in (publish(path, store_of("second", every[:1])), publish(path, store_of("third", []), missing=True)):
         assert report.failed and str(target) in report.lines[-1] and said in report.lines[-1], report.lines
         assert target.read_bytes() == before
+
+
+@pytest.mark.parametrize("place", [[*DISTANCE, "deviation"], [*ROW, "seconds"], ["commits", 0], [*ROW, "labels", "lr"]])
+def test_an_edited_file_is_refused_wherever_it_is_shown(path: Path, store_of: Copy, place: list[Any]) -> None:
+    publish(path, store_of("first", units(path)))
+    content = json.loads(published(path).read_text())
+    _set(place, "other" if place[-1] in (0, "lr") else 98.7654)(content)
+    published(path).write_text(json_text(content))
+    experiment = read_experiment(path)
+    for read in (read_kept, read_current):
+        with pytest.raises(ValueError, match=f"{published(path)}: it was changed after it was sealed; .* are damaged"):
+            read(path, experiment)
+    with pytest.raises(ValueError, match="it was changed after it was sealed"):
+        overview(path.parents[1])
+    del content["seal"]
+    published(path).write_text(json_text(content))
+    with pytest.raises(ValueError, match="it has no seal"):
+        read_kept(path, experiment)
+
+
+SHOWN: dict[str, Callable[[], object]] = {
+    "overview": overview,
+    "pages": pages,
+    "site, experiments": lambda: list(site.experiment_pages()),
+    "site, tables": lambda: list(site.table_pages()),
+    "figures": lambda: Curves(kind="curves", experiment="safari/table6_7.fashion_mnist").found(),
+}
+
+
+@pytest.mark.parametrize("show", SHOWN)
+def test_no_page_or_figure_shows_what_was_edited(show: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mean of the project's own results."""
+    (path,) = [path for path in experiment_files() if path.stem == "table6_7.fashion_mnist"]
+    content = json.loads(published(path).read_text())
+    content["settings"][0]["statistics"]["accuracy"]["mean"] = 98.7654
+    (tmp_path / "edited.json").write_text(json_text(content))
+    monkeypatch.setattr(kept, "published", lambda each: tmp_path / "edited.json" if each == path else published(each))
+    with pytest.raises(ValueError, match=r"edited\.json: it was changed after it was sealed"):
+        SHOWN[show]()
+
+
+def test_results_of_another_version_of_the_file_are_not_shown(path: Path, store_of: Copy) -> None:
+    publish(path, store_of("first", units(path)))
+    assert read_current(path, read_experiment(path)) is not None and "| 9 runs |" in overview(path.parents[1])
+    path.write_text(SMALL.replace('"a test"', '"another title"'))
+    assert read_current(path, read_experiment(path)) is None
+    assert "| no (what is kept is of another version of the file) |" in overview(path.parents[1])
 
 
 def test_a_folder_in_place_of_the_file_is_named(path: Path, store_of: Copy) -> None:
@@ -318,7 +471,7 @@ def test_a_folder_in_place_of_the_file_is_named(path: Path, store_of: Copy) -> N
 def test_what_is_published_is_read_and_stays(path: Path) -> None:
     experiment = read_experiment(path)
     kept = read_kept(path, experiment)
-    assert kept and json_text(gathered(experiment, [], None, kept)) + "\n" == published(path).read_text()
+    assert kept and json_text(sealed(gathered(experiment, [], None, kept))) + "\n" == published(path).read_text()
 
 
 def test_deviations_within_runs_that_were_not_kept_one_by_one(path: Path, store_of: Copy) -> None:
@@ -331,14 +484,14 @@ def test_deviations_within_runs_that_were_not_kept_one_by_one(path: Path, store_
     content = json.loads(published(path).read_text())
     for row in content["settings"]:
         row["statistics"]["distance"].pop("deviations", None)
-    published(path).write_text(json.dumps(content))
+    published(path).write_text(json.dumps(sealed(content)))
     assert not publish(path, store_of("second", every[6:])).failed
     found = json.loads(published(path).read_text())
     for row, other in zip(found["settings"][:2], whole["settings"][:2], strict=True):
         numbers, wanted = row["statistics"]["distance"], other["statistics"]["distance"]
         assert "deviations" not in numbers and len(wanted.pop("deviations")) == 3
         assert numbers.pop(WITHIN) == pytest.approx(wanted.pop(WITHIN), rel=1e-14)
-    assert found == whole
+    assert found.pop("seal") != whole.pop("seal") and found == whole
 
 
 @pytest.mark.parametrize("only", ["*", "*1|50"])

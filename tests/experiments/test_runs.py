@@ -357,3 +357,35 @@ def test_settings_are_chosen_by_name(tmp_path: Path) -> None:
     )  # the run is published already
     assert not report.lines and not report.failed
     assert kept.read_bytes() == before
+
+
+def test_how_a_run_is_made_is_asked_for_and_recorded(tmp_path: Path) -> None:
+    """By options of the command; another way is refused by name, unless it is asked for."""
+    path, store = written(tmp_path, EXPERIMENT.replace("440", "40")), tmp_path / "store"
+    command = ["run", str(path), "--store", str(store)]
+    little = CliRunner().invoke(app, [*command, "--memory-limit", "100"])
+    assert little.exit_code == 1 and "memory_limit = 100: one replica with one client" in little.stderr
+    run = CliRunner().invoke(app, [*command, "--threads", "2", "--memory-limit", str(2**28)])
+    assert run.exit_code == 0, run.output
+    result = next(store.rglob("result.json"))
+    assert [each["threads"] for each in json.loads(result.read_text())["made_by"]] == ["2"]
+    assert "threads" not in json.loads(result.read_text())["asked"]["run"]
+    result.unlink()
+    last = max(store.rglob("segment-*.npz"))
+    last.unlink()  # there is something left to do
+    refused = CliRunner().invoke(app, command)
+    assert refused.exit_code == 1 and "threads = 2 there, 1 here" in refused.stderr and "--mixed" in refused.stderr
+    mixed = CliRunner().invoke(app, [*command, "--mixed"])
+    assert mixed.exit_code == 0, mixed.output
+    assert [each["threads"] for each in json.loads(result.read_text())["made_by"]] == ["2", "1"]
+
+
+def test_an_edited_clock_is_refused(tmp_path: Path) -> None:
+    path, store = written(tmp_path, EXPERIMENT.replace("440", "40")), tmp_path / "store"
+    results(path, store)
+    next(store.rglob("result.json")).unlink()
+    clock = next(store.rglob("time.json"))
+    clock.write_text(clock.read_text().replace('"commits": ["', '"commits": ["f00d", "'))
+    experiment = read_experiment(path)
+    (said,) = perform_all(units_of(experiment, experiment.points(), store)).failed.values()
+    assert f"{clock}: it was changed after it was sealed" in said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import torch
 
 from fedtheory import Setting, algorithms
 from fedtheory.data import Dataset, Partition
-from fedtheory.federations import Network, network_footprint
+from fedtheory.federations import Network, network
 from fedtheory.federations.local_training import LocalTraining
 from fedtheory.federations.memory_ledger import peak_bytes
 from fedtheory.neural import Adam
@@ -120,7 +121,7 @@ def test_a_way_of_training_is_measured_once(monkeypatch: pytest.MonkeyPatch) -> 
         asked.append(compute)
         return peak_bytes(compute)
 
-    monkeypatch.setattr(network_footprint, "peak_bytes", counted)
+    monkeypatch.setattr(network, "peak_bytes", counted)
     net, x = wide(64), torch.zeros(1, wide(64).dimension)
     one = net.footprint(_training(), x, 2**30)
     trials = len(asked)
@@ -132,13 +133,19 @@ def test_a_way_of_training_is_measured_once(monkeypatch: pytest.MonkeyPatch) -> 
         (net, LocalTraining(2, 0.0)),
         (net, LocalTraining(1, 0.0, solver=Adam())),
         (net, LocalTraining(1, 0.0, proximal=0.5)),
-        (net.with_choices({"path": "loop"}), _training()),
+        (_by_loop(net), _training()),
     )
     for number, (federation, training) in enumerate(others, start=2):
         federation.footprint(training, x, 2**30)
         assert len(asked) == number * trials
     longer = net.to("cpu", "float64").footprint(_training(), x.double(), 2**30)
     assert len(asked) == (len(others) + 2) * trials and longer.pair > 1.5 * one.pair
+
+
+def _by_loop(net: Network) -> Network:
+    other = copy.copy(net)
+    other.path = "loop"
+    return other
 
 
 def _training() -> LocalTraining:

@@ -18,7 +18,7 @@ from fedtheory.federations import Network, Pairs, network_data
 from fedtheory.neural import small_cnn
 from fedtheory.neural.gradients import PATHS
 from fedtheory.participation import Participation, Uniform, history
-from fedtheory.simulation import iterates, memory_limits
+from fedtheory.simulation import iterates
 
 from ..neural.common import COLOUR, IMAGE, PAPERS, TEXT
 
@@ -29,13 +29,6 @@ PRECISION = {"resnet18_group_norm": torch.float64}
 """Of networks in which those of float32 grow whatever the step: eighteen layers of kinks."""
 TOLERANCE = 1e-5
 PROCESS = Uniform(2)
-
-
-@pytest.fixture(autouse=True)
-def room(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The largest limit of memory, of which ResNet-18 in double precision is said to need more than half: the default
-    is smaller on machines that have less than four times as much free."""
-    monkeypatch.setattr(memory_limits, "default_limit", lambda device: memory_limits.LIMIT)
 
 
 def dataset(shape: tuple[int, ...], points: int = 24) -> Dataset:

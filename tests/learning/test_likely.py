@@ -9,8 +9,7 @@ from fractions import Fraction
 import pytest
 from flint import arb
 
-from fedtheory.claims.balls import ball, working_precision
-from fedtheory.claims.undecided import Undecided
+from fedtheory.claims.balls import Undecided, ball, working_precision
 from fedtheory.evidence.judge import judge
 from fedtheory.functionals import CHECKED_EMPIRICAL_GAP, CHECKED_EXCESS, DISAGREEMENT_DEFICIT, POOLED_SOURCE_EXCESS
 from fedtheory.papers import claim

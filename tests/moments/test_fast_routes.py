@@ -18,11 +18,9 @@ from fedtheory.moments.averages import of_run
 from fedtheory.moments.centred import by_coordinate, whole
 from fedtheory.moments.expected_errors import errors_in_floats, exact_errors, initial_moments
 from fedtheory.moments.joint_law import chain_of
-from fedtheory.moments.linear_rounds import second_moment_map
-from fedtheory.moments.powers import at_horizons, squared
+from fedtheory.moments.linear_rounds import functional, packed, second_moment_map, symmetric_moment_map, unpacked
 from fedtheory.moments.round_maps import layout_of, observable_weights, rounds_of_kind
-from fedtheory.moments.symmetric import functional, packed, symmetric_moment_map, unpacked
-from fedtheory.moments.timeline import operators, timeline
+from fedtheory.moments.timeline import at_horizons, operators, squared, timeline
 from fedtheory.participation import Bernoulli, Fixed, Incomplete, Markov, Phases, Uniform
 from fedtheory.setting import Setting
 

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from fedtheory.algorithms import given_weights
-from fedtheory.claims.algorithm_named import leaves_objective_open
 from fedtheory.claims.evaluation import evaluate
-from fedtheory.claims.statement import Claim
+from fedtheory.claims.statement import Claim, leaves_objective_open
 from fedtheory.moments.evaluators import FLOAT, Unserved, left, quantity
 from fedtheory.papers import all_claims, claim
 from fedtheory.papers.fedau.examples.runs import FedauRun

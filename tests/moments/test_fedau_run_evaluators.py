@@ -11,9 +11,8 @@ import pytest
 from flint import arb
 
 from fedtheory.algorithms import constant_weights, fedau, fedavg, given_weights, known_statistics
-from fedtheory.claims.balls import ball, working_precision
+from fedtheory.claims.balls import Undecided, ball, working_precision
 from fedtheory.claims.readings import OF_ALL_ROUNDS
-from fedtheory.claims.undecided import Undecided
 from fedtheory.functionals import (
     AVERAGE_SQUARED_GRADIENT,
     AVERAGE_SQUARED_WEIGHTED_GRADIENT,

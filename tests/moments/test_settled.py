@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fedtheory as ft
-from fedtheory.moments import powers
+from fedtheory.moments import timeline
 from fedtheory.moments.expected_errors import errors_in_floats
 
 CLIENTS, DIMENSION = 4, 11
@@ -31,7 +31,7 @@ def test_the_limit_is_what_powers_come_to(
     setting: ft.Setting, rounds: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = errors_in_floats(setting, rounds)
-    monkeypatch.setattr(powers, "LARGE", 10**9)
+    monkeypatch.setattr(timeline, "LARGE", 10**9)
     plain = errors_in_floats(setting, rounds)
     for name in ("squared_distance", "squared_gradient", "gradient_sum"):
         ours, theirs = getattr(found, name), getattr(plain, name)
@@ -45,32 +45,32 @@ def centres_differ(setting: ft.Setting) -> bool:
 
 def test_the_limit_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     taken = []
-    settled = powers.settled
+    settled = timeline.settled
 
     def counted(*given: np.ndarray) -> np.ndarray:
         found = settled(*given)
         taken.append(bool(found.any()))
         return found
 
-    monkeypatch.setattr(powers, "settled", counted)
+    monkeypatch.setattr(timeline, "settled", counted)
     errors_in_floats(dense(0.3, True), [10**8])
     assert taken[-1] and len(taken) < 16  # of 27 binary digits
 
 
 def test_what_is_left_of_the_start_is_not_forgotten() -> None:
     """1/2 of it after each step: settled where 2^-times is nothing, and not before."""
-    size = powers.LARGE
+    size = timeline.LARGE
     operator = np.eye(size) / 2
     operator[-1, -1] = 1
-    for times, forgotten in ((powers.NOTHING - 1, False), (powers.NOTHING, True)):
+    for times, forgotten in ((timeline.NOTHING - 1, False), (timeline.NOTHING, True)):
         states = np.ones((1, size))
-        assert powers.settled(operator, np.array([times]), states).tolist() == [forgotten]
+        assert timeline.settled(operator, np.array([times]), states).tolist() == [forgotten]
         assert states[0, 0] == (0 if forgotten else 1) and states[0, -1] == 1
 
 
 @pytest.mark.parametrize("entry", [0.51, 0.99, 2.0, np.inf, np.nan])
 def test_what_does_not_contract_is_not_settled(entry: float) -> None:
-    operator = np.diag([entry] * (powers.LARGE - 1) + [1.0])
-    states = np.ones((1, powers.LARGE))
-    assert not powers.settled(operator, np.array([10**8]), states).any()
+    operator = np.diag([entry] * (timeline.LARGE - 1) + [1.0])
+    states = np.ones((1, timeline.LARGE))
+    assert not timeline.settled(operator, np.array([10**8]), states).any()
     assert (states == 1).all()

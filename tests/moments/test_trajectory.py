@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedtheory.algorithms import fast
-from fedtheory.claims.undecided import Undecided
+from fedtheory.claims.balls import Undecided
 from fedtheory.federations.quadratic import Quadratic
 from fedtheory.moments import trajectory as of_runs
 from fedtheory.moments.round_maps import local_maps

@@ -167,7 +167,8 @@ def test_bfloat16_is_near_float32_and_other_precisions_are_refused() -> None:
 
 
 def test_a_copy_of_a_model_takes_the_path_of_its_original(monkeypatch) -> None:
-    """Whatever the machine does meanwhile: two runs, each with a copy, are to have the same bits."""
+    """Whatever the machine does meanwhile, where paths are timed: two runs in one process, each with a copy, have the
+    same bits."""
     own = sys.modules["fedtheory.neural.gradients"]
     monkeypatch.setattr(own, "_FASTEST", type(own._FASTEST)())
     model = FlatModel(models.multinomial_logistic())

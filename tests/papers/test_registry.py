@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 import sympy
 
-from fedtheory.claims.algorithm_named import algorithm_of
-from fedtheory.claims.statement import Claim, Term
+from fedtheory.claims.statement import Claim, Term, algorithm_of
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, LINEARIZATION_ERROR, SQUARED_MOVEMENT, WEIGHTED_INCREASE
 from fedtheory.papers import all_claims, claim, load, paper, papers, registry
 from fedtheory.papers.index import listed

@@ -48,6 +48,7 @@ from fedtheory.participation import (
     history,
 )
 from fedtheory.randomness import Axis
+from fedtheory.testing import check_participation
 
 LEVEL = 1e-6
 Law = dict[tuple[int, ...], Fraction]
@@ -273,10 +274,11 @@ def step(case: Case, replicas: int, round: int):
     return case.process.step(case.process.init(Keys(0, Axis.ARBITRARY, torch.arange(replicas), case.clients)), round)[0]
 
 
-def bernstein(variance: np.ndarray, span: float, samples: int) -> np.ndarray:
-    """Any |mean - expectation| of ``samples`` variables within +-span exceeds its bound with chance at most LEVEL."""
-    spread = np.log(2 * np.size(variance) / LEVEL)
-    return np.sqrt(2 * variance * spread / samples) + span * spread / (3 * samples)
+@every
+def test_the_check_of_processes_passes(case):
+    """Draws by keys alone, far rounds, chunks, moments, and what rounds and replicas have to do with each other."""
+    checked = check_participation(case.process, case.clients)
+    assert {"far rounds", "moments of one round", "replicas independent"} <= {*checked}
 
 
 @every
@@ -317,59 +319,6 @@ def test_draws_depend_on_seed_axis_replica_and_round_if_on_anything(case):
     assert case.process.deterministic == (not case.random) or isinstance(case.process, Uniform | Weighted)
     moves = case.random or len({tuple(case.law(r)) for r in range(8)}) > 1
     assert torch.equal(counts, counts.roll(1, dims=0)) == (not moves)
-
-
-@every
-def test_a_replica_does_not_see_its_batch(case):
-    together = run(case, 100, rounds=3)
-    assert torch.equal(run(case, [7], rounds=3), together[:, [7]])
-    assert torch.equal(run(case, [61, 7, 7, 2], rounds=3), together[:, [61, 7, 7, 2]])
-
-
-@every
-def test_a_round_does_not_need_the_earlier_ones(case):
-    together = run(case, 9, rounds=16)
-    state = case.process.init(Keys(0, Axis.ARBITRARY, torch.arange(9), case.clients))
-    resumed, after = case.process.step(state, 10)
-    assert torch.equal(resumed, together[10])
-    assert torch.equal(case.process.step(after, 11)[0], together[11])
-    for r in (15, 4):  # leaping ahead, and back
-        assert torch.equal(case.process.step(after, r)[0], together[r])
-
-
-@every
-def test_marginal_moments(case):
-    for r in (0, 1, 6):
-        counts = step(case, 15_000, r).double()
-        inclusion = case.process.marginal(case.clients, r).as_floats()
-        error = np.abs(counts.mean(0).numpy() - inclusion.first)
-        variance = np.maximum(np.diag(inclusion.second) - inclusion.first**2, 0)
-        assert (error <= bernstein(variance, case.most, len(counts)) + 1e-12).all()
-        fourth = inclusion.second  # E[(N_i N_j)^2], the same if counts are 0 or 1
-        if case.most > 1:
-            squares = np.array(list(case.law(r)), dtype=float) ** 2
-            fourth = squares.T @ (squares * np.array([float(p) for p in case.law(r).values()])[:, None])
-        error = np.abs((counts.T @ counts / len(counts)).numpy() - inclusion.second)
-        variance = np.maximum(fourth - inclusion.second**2, 0)
-        assert (error <= bernstein(variance, case.most**2, len(counts)) + 1e-12).all()
-
-
-@every
-def test_rounds_and_replicas_are_uncorrelated(case):
-    """Rounds only where the process says so."""
-    counts = run(case, 4_000, rounds=4).double()
-    inclusions = [case.process.marginal(case.clients, r).as_floats() for r in range(4)]
-    deviation = counts - torch.from_numpy(np.stack([i.first for i in inclusions]))[:, None]
-    variance = np.maximum(np.max([np.diag(i.second) - i.first**2 for i in inclusions], axis=0), 0)
-    pairs = {"replicas": (deviation[:, 0::2], deviation[:, 1::2])}
-    if case.process.independent_rounds:
-        pairs["rounds"] = (deviation[0::2], deviation[1::2])
-    for left, right in pairs.values():
-        # Between replicas, rounds of a process with memory are no independent samples: one round then.
-        count = slice(None) if case.process.independent_rounds else slice(0, 1)
-        left, right = left[count].flatten(0, 1), right[count].flatten(0, 1)
-        bound = bernstein(np.outer(variance, variance), case.most**2, len(left))
-        assert ((left.T @ right / len(left)).abs().numpy() <= bound + 1e-12).all()
 
 
 @every_enumerated
@@ -450,13 +399,6 @@ def test_inclusion_sums(case):
     if fewest == most:
         assert abs(mean - most) < 1e-12
         assert np.abs(inclusion.second.sum(axis=1) - most * inclusion.first).max() < 1e-12
-
-
-@every
-def test_expected_is_the_first_moment(case):
-    for r in range(4):
-        expected, marginal = case.process.expected(case.clients, r), case.process.marginal(case.clients, r)
-        assert expected.dtype == marginal.first.dtype and (expected == marginal.first).all()
 
 
 @every

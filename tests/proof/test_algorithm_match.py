@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from fedtheory import algorithms as engine
-from fedtheory.claims.algorithm_named import OF_RUNS
-from fedtheory.claims.statement import Claim, Term
+from fedtheory.claims.statement import OF_RUNS, Claim, Term
 from fedtheory.neural import SGD
 from fedtheory.papers import claim
 from fedtheory.papers.dispatch import algorithm_of, algorithms, subject_of

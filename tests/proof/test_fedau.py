@@ -22,11 +22,10 @@ from fedtheory.papers.fedau.displays import b6_b7_weights, b6_intervals
 from fedtheory.papers.fedau.proofs.conclusions import DERIVATIONS
 from fedtheory.papers.fedau.statements import asm5, cor4, eqB_6_8, lemmaB_6_1, lemmaB_7_1, rounds, thm1, thm2, thm3
 from fedtheory.papers.proofs import library, proof_of, prove, sentence
-from fedtheory.proof.atoms import Atoms, has_atoms
+from fedtheory.proof.atoms import Atoms, Unsupported, has_atoms
 from fedtheory.proof.chains import Chain
 from fedtheory.proof.domain import Domain, bare
 from fedtheory.proof.identity import is_identity
-from fedtheory.proof.square_roots import Unsupported
 from fedtheory.proof.text import describe, lines
 from fedtheory.quantities import symbols
 

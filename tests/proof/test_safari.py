@@ -25,8 +25,7 @@ from fedtheory.papers.safari.proofs.conclusions import DERIVATIONS
 from fedtheory.papers.safari.statements import corollaries, rem5, rounds, thm4, thm5
 from fedtheory.proof.chains import Chain
 from fedtheory.proof.domain import Domain
-from fedtheory.proof.implies import ASSUMES
-from fedtheory.proof.needs import Needed
+from fedtheory.proof.implies import ASSUMES, Needed
 from fedtheory.proof.text import describe, lines
 from fedtheory.quantities import symbols
 

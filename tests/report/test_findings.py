@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fedtheory.claims.editions import is_printed
+from fedtheory.claims.comparison import is_printed
 from fedtheory.evidence import findings as module
 from fedtheory.evidence.findings import UNDECIDED, Row, errata, instance_rows
 from fedtheory.papers import all_claims, claim, papers

@@ -48,9 +48,9 @@ def test_files_that_fit(write):
             "a,b\n1,9223372036854775808\n",
             "line 2, column 'b': '9223372036854775808': allowed is at most 9007199254740992",
         ),
-        ("a,b\n1\n", "line 2 has 1 cells: allowed is 2"),
-        ("a,b\n1,2,3\n", "line 2 has 3 cells: allowed is 2"),
-        ("a,b\n1,2\n\n3,4,5\n", "line 3 is empty"),
+        ("a,b\n1\n", "line 2: 1 cells: allowed is 2"),
+        ("a,b\n1,2,3\n", "line 2: 3 cells: allowed is 2"),
+        ("a,b\n1,2\n\n3,4,5\n", "line 3: empty"),
         ("a,b\n", "no line after the header"),
         ("", "is empty: allowed is a header"),
         ("1,2\n3,4\n", "line 1, column 1: '1' is no name; the first line names the columns"),
@@ -98,11 +98,11 @@ def test_weight_errors_are_placed(write, text, words):
 
 
 def test_a_missing_or_binary_file_is_named(tmp_path):
-    with pytest.raises(ValueError, match=r"nowhere.csv cannot be read"):
+    with pytest.raises(ValueError, match=r"nowhere.csv: cannot be read"):
         read_availability(tmp_path / "nowhere.csv")
     path = tmp_path / "binary.csv"
     path.write_bytes(b"a,b\n\xff\xfe,1\n")
-    with pytest.raises(ValueError, match=r"binary.csv cannot be read"):
+    with pytest.raises(ValueError, match=r"binary.csv: cannot be read"):
         read_availability(path)
 
 

@@ -61,6 +61,15 @@ def test_cohorts_do_not_depend_on_how_they_are_found(
     assert torch.equal(Uniform(cohort).steps(keys, first=7, rounds=40)[0], found)
 
 
+def test_independent_clients_of_many_rounds_are_those_of_each() -> None:
+    drawn = PROCESS.init(Keys(3, Axis.ARBITRARY, torch.tensor([0, 4, 2**40]), CLIENTS))
+    found, after = PROCESS.steps(drawn, first=7, rounds=40)
+    assert after == drawn and found.dtype == torch.int8 and len({tuple(each.flatten().tolist()) for each in found}) > 9
+    assert torch.equal(PROCESS.steps(drawn, first=7, rounds=1)[0], found[:1])
+    for round, counts in zip(range(7, 47), found, strict=True):
+        assert torch.equal(counts, PROCESS.step(drawn, round)[0])
+
+
 LEAST, MOST = -(2**63), 2**63 - 1
 WORDS = {
     "the ends": [LEAST, MOST, 0],

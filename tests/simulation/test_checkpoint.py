@@ -18,6 +18,7 @@ from fedtheory.algorithms import fast
 from fedtheory.federations import Pairs, Quadratic
 from fedtheory.files import write_beside
 from fedtheory.participation import Fixed, IndexBeta
+from fedtheory.seals import sealed
 from fedtheory.setting import Setting
 from fedtheory.simulation import OBSERVABLES, Run
 from fedtheory.simulation.state import LAYOUT
@@ -176,13 +177,13 @@ def test_diverged_run_resumes(tmp_path):
     ("changes", "entries"),
     [
         ({"seed": 4}, ["seed = 3 there, 4 here"]),
-        ({"rounds": 24}, ["rounds = 23 there, 24 here"]),
+        ({"rounds": 22}, ["rounds = 23 there, 22 here"]),
         ({"record_every": 5}, ["record_every = 4 there, 5 here"]),
         ({"observers": OBSERVABLES}, ["observers = "]),
         ({"observers": ["squared_gradient"]}, ["observers = "]),
         ({"dtype": torch.float32}, ["dtype = 'torch.float64' there, 'torch.float32' here"]),
         ({"chunk": 3}, ["replicas = 2 there, 3 here"]),
-        ({"seed": 4, "rounds": 24}, ["seed = 3 there, 4 here", "rounds = 23 there, 24 here"]),
+        ({"seed": 4, "rounds": 22}, ["seed = 3 there, 4 here", "rounds = 23 there, 22 here"]),
         ({"setting": make_setting(start=2.5)}, ["setting = "]),
         ({"setting": make_setting(noise=0.6)}, ["setting = "]),
         ({"setting": make_setting(lr="1/11")}, ["setting = "]),
@@ -210,7 +211,7 @@ def test_a_store_of_another_layout_is_refused_by_name(tmp_path, layout):
         label = json.loads(tag.read_text())
         assert label.pop("layout") == LAYOUT
         label |= {} if layout is None else {"layout": layout}
-        tag.write_text(json.dumps(label))
+        tag.write_text(json.dumps(sealed(label)))
     with pytest.raises(ValueError, match=f"holds another run: layout = {layout} there, {LAYOUT} here$"):
         run_once(tmp_path)
 
@@ -384,3 +385,86 @@ def test_what_a_store_must_agree_with_is_asked_for_with_a_store_only(tmp_path, m
     assert not asked
     run_once(tmp_path)
     assert asked
+
+
+def edit(folder: Path, **changes: object) -> None:
+    """Change what the stores say of their last record, and seal it."""
+    for tag in folder.glob("*/run.json"):
+        label = json.loads(tag.read_text())
+        label["made_by"][-1] |= changes
+        tag.write_text(json.dumps(sealed(label)))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("torch", "2.0"), ("threads", "2"), ("vector", "AVX2"), ("processor", "x86_64 another")]
+)
+def test_what_something_else_has_begun_is_refused_by_name_or_recorded(tmp_path, undisturbed, name, value):
+    with pytest.raises(KeyboardInterrupt):
+        run_once(tmp_path, progress=interrupt_at(8))
+    edit(tmp_path, **{name: value})
+    before = contents(tmp_path)
+    with pytest.raises(ValueError, match=rf"{name} = {value} there, \S.* here\. Allowed is .*--mixed"):
+        run_once(tmp_path)
+    assert contents(tmp_path) == before
+    mixed = run_once(tmp_path, mixed=True)
+    assert_same_run(mixed, undisturbed)
+    assert mixed.where[name] == " | ".join(sorted((value, undisturbed.where[name])))
+    assert run_once(tmp_path).where == mixed.where  # a finished run is only read
+    run_once(tmp_path, rounds=ROUNDS + 1)  # and goes on with what made it last
+
+
+def test_a_store_without_a_record_is_refused_or_mixed(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        run_once(tmp_path, progress=interrupt_at(8))
+    for tag in tmp_path.glob("*/run.json"):
+        label = json.loads(tag.read_text())
+        tag.write_text(json.dumps({name: value for name, value in label.items() if name not in ("made_by", "seal")}))
+    with pytest.raises(ValueError, match="what made it is not recorded"):
+        run_once(tmp_path)
+    assert run_once(tmp_path, mixed=True).where["threads"] == "1 | not recorded"
+
+
+def test_an_edited_record_is_damaged(tmp_path):
+    run_once(tmp_path, rounds=6)
+    tag = tmp_path / "replica-000000" / "run.json"
+    tag.write_text(tag.read_text().replace('"threads": "1"', '"threads": "2"'))
+    with pytest.raises(ValueError, match=r"run\.json: damaged \(it: it was changed after it was sealed\)"):
+        run_once(tmp_path, rounds=6)
+
+
+@pytest.mark.parametrize("rounds", [1, 4, 11, 22])
+@pytest.mark.parametrize("every", [1, 5, 30])
+def test_a_finished_run_goes_on_with_more_rounds(tmp_path, undisturbed, rounds, every):
+    """The last round of the shorter run is recorded there whatever the spacing, and is not in the longer one."""
+    run_once(tmp_path, rounds=rounds, checkpoint_every=every)
+    with pytest.raises(KeyboardInterrupt):
+        run_once(tmp_path, progress=interrupt_at(2))
+    assert_same_run(run_once(tmp_path), undisturbed)
+    assert_same_run(run_once(tmp_path), undisturbed)
+    for folder in tmp_path.iterdir():  # nothing is left of the shorter one
+        ends = {int(path.stem.rpartition("-")[2]) for path in folder.glob("segment-*.npz")}
+        assert ends <= {*range(every, ROUNDS + 1, every), *range(EVERY, ROUNDS + 1, EVERY), ROUNDS + 1}
+
+
+def test_a_longer_run_trains_no_round_again_that_is_kept(tmp_path):
+    run_once(tmp_path, rounds=20)
+    setting = make_setting()
+    run_once(tmp_path, setting)
+    assert {round for _, round in setting.federation.trained} == {20, 21, 22}
+
+
+def test_the_split_is_that_of_the_store(tmp_path):
+    """Whatever would be chosen now."""
+    with pytest.raises(KeyboardInterrupt):
+        run_once(tmp_path, progress=interrupt_at(20), pairs_at_once=1)
+    found = run_once(tmp_path, chunk=None)
+    assert (found.where["chunk"], found.where["pairs_at_once"]) == ("2", "1")
+    assert_same_run(found, run_once(None, pairs_at_once=1))
+
+
+def test_a_split_of_the_store_that_has_no_room_is_refused(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        run_once(tmp_path, progress=interrupt_at(8))
+    wrong = r"memory_limit = 1000: the run goes on as it was begun, 2 replicas and .* which needs \d+ bytes"
+    with pytest.raises(ValueError, match=wrong):
+        run_once(tmp_path, memory_limit=1000)

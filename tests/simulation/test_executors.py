@@ -69,9 +69,12 @@ def test_processes_keep_their_chunks_in_one_store(tmp_path: Path) -> None:
 
 
 def test_a_worker_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    here = engine._versions()
-    asked = iter([*[here | {"torch": "0.1"}] * 4, *[here] * 4])
-    monkeypatch.setattr(engine, "_versions", lambda: next(asked))
-    wrong = r"executor: a worker has torch .*, not 0\.1: allowed are the versions of who asks"
+    elsewhere = engine._elsewhere
+
+    def of_another_version(asker: dict[str, str], *given: object) -> object:
+        return elsewhere(asker | {"torch": "0.1"}, *given)
+
+    monkeypatch.setattr(engine, "_elsewhere", of_another_version)
+    wrong = r"executor: a worker has others than who asks: torch = 0\.1 there, .* here\. Allowed are the same versions"
     with pytest.raises(ValueError, match=wrong):
         setting().simulate(**OPTIONS, executor=Later((0, 1, 2, 3)))

@@ -133,13 +133,22 @@ def test_pairs_stay_in_the_cache_and_runs_stay_the_same(monkeypatch: pytest.Monk
     np.testing.assert_allclose(this.simulate(**options).rows["squared_distance"], wanted, rtol=1e-12)
 
 
-def test_by_default_a_quarter_of_what_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    for free, limit in ((2**40, 4 * 2**30), (2**30 + 5, 2**28), (2**30 - 1, 2**27), (3, 1)):
+def test_by_default_the_split_is_that_of_every_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is free: else the same seed would give other bits. What does not fit is refused by name."""
+    this = setting(*CASES["dense"][:-1])
+    runs = []
+    for free in (2**40, 16 * 2**30, 600 * 2**20):
         monkeypatch.setattr(memory_limits, "_free", lambda free=free: free)
-        assert memory_limits.default_limit(torch.device("cpu")) == limit
-    this = setting(*CASES["few"][:-1])
-    with pytest.raises(ValueError, match=r"memory_limit = 1: one replica .* allowed is at least so many"):
-        this.simulate(replicas=2, rounds=1, device="cpu")
+        runs.append(this.simulate(replicas=9, rounds=2, device="cpu"))
+    assert all((run.rows["squared_distance"] == runs[0].rows["squared_distance"]).all() for run in runs)
+    assert all(run.where == runs[0].where for run in runs)
+    plan = Plan.of(this, 2)
+    held = Needs.of(plan, memory_limits.LIMIT).bytes(9, 9, 9 * Needs.of(plan, memory_limits.LIMIT).most)
+    monkeypatch.setattr(memory_limits, "_free", lambda: held - 1)
+    wrong = rf"memory_limit = None, of {held - 1} bytes that are free: .* needs {held} bytes; .*--memory-limit"
+    with pytest.raises(ValueError, match=wrong):
+        chunks(plan, 9)
+    assert chunks(plan, 9, held - 1) != chunks(plan, 9, held)
 
 
 def test_what_is_free_is_read_or_assumed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ import torch
 from fedtheory import Setting, algorithms
 from fedtheory.federations import Quadratic
 from fedtheory.participation import Bernoulli
+from fedtheory.provenance import machine
 from fedtheory.simulation import Evaluation, Run, simulate
 from fedtheory.simulation.progress import ProgressBar
 
@@ -100,8 +101,9 @@ def test_the_record_says_where_it_ran(run: Run, tmp_path: Path) -> None:
     for name, dtype in (("float64", torch.float64), ("float32", torch.float32)):
         by_name, as_torch = (simulate(this, replicas=1, rounds=1, dtype=each, device="cpu") for each in (name, dtype))
         ran = {"seed": "0", "setting": "Network, EveryRound, Bernoulli"}
-        place = {"device": "cpu", "dtype": name, "torch": torch.__version__}
-        assert by_name.where == as_torch.where == place | ran
+        place = machine("cpu", 1) | {"dtype": name}
+        split = {"path": "grouped", "workers": "0", "evaluated_at_once": "2000", "chunk": "1", "pairs_at_once": "all"}
+        assert by_name.where == as_torch.where == place | split | ran
     kept = simulate(this, replicas=1, rounds=1, directory=tmp_path, device="cpu")
     assert kept.where["device"] == "cpu"
     with pytest.raises(ValueError, match=r"holds another run: dtype = 'torch.float32' there, 'torch.float64' here"):

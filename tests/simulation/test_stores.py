@@ -15,7 +15,7 @@ import pytest
 
 from fedtheory.algorithms import fast
 from fedtheory.federations import Quadratic
-from fedtheory.files import TEMPORARY, archived, locked, remove_leftovers, write_beside
+from fedtheory.files import TEMPORARY, Damaged, archived, locked, remove_leftovers, write_beside
 from fedtheory.participation import Fixed
 from fedtheory.quantities import RUN_QUANTITIES
 from fedtheory.setting import Setting
@@ -195,7 +195,7 @@ def test_a_segment_that_cannot_be_of_the_run_is_refused(tmp_path, forge, message
     path.unlink()
     write_segment(path, forge(arrays))
     kind, text = refusal(tmp_path)
-    assert kind is ValueError and text.startswith(f"{path}: damaged segment (") and message in text
+    assert kind is Damaged and text.startswith(f"{path}: damaged segment (") and message in text
     assert "remove it to go on from the one before" in text
 
 
@@ -210,7 +210,7 @@ def test_an_edited_segment_is_refused(tmp_path, edit):
         arrays["x"][0, 0] += 1e-9
     np.savez(path, **arrays)
     kind, text = refusal(tmp_path)
-    assert kind is ValueError and text.startswith(f"{path}: damaged segment (it ")
+    assert kind is Damaged and text.startswith(f"{path}: damaged segment (it ")
 
 
 def test_a_segment_beyond_the_run_is_refused(tmp_path):
@@ -221,7 +221,7 @@ def test_a_segment_beyond_the_run_is_refused(tmp_path):
     write_segment(after, arrays | {"next_round": np.array(30)})
     last.unlink()
     kind, text = refusal(tmp_path)
-    assert kind is ValueError and "it speaks of rounds after 23" in text
+    assert kind is Damaged and "it speaks of rounds after 23" in text
 
 
 def test_replicas_that_diverged_may_hold_what_is_not_finite(tmp_path):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -13,7 +15,15 @@ from hypothesis import strategies as st
 from fedtheory.federations import Quadratic
 from fedtheory.participation import Fixed, IndexBeta, Keys, Phases, Uniform, Weighted
 from fedtheory.randomness import Axis
-from fedtheory.testing import federations, participation_arrays, participation_processes, weight_rules
+from fedtheory.selection import offvar
+from fedtheory.testing import (
+    federations,
+    participation_arrays,
+    participation_processes,
+    run_settings,
+    selection_problems,
+    weight_rules,
+)
 from fedtheory.weights import ExponentialAverage, FedAU, KnownStatistics
 
 
@@ -70,3 +80,24 @@ def test_rules_see_the_past_only(rule, history):
 def test_every_rule_is_drawn(kind):
     assert find(weight_rules(), lambda rule: isinstance(rule, kind))
     assert find(weight_rules(), lambda rule: rule.cutoff == math.inf)
+
+
+@settings(max_examples=25, deadline=None)
+@given(run_settings())
+def test_settings_run_and_have_exact_errors(setting):
+    errors = setting.exact([0, 3]).squared_distance
+    assert errors[0] >= 0 and np.isfinite(errors).all()
+
+
+@settings(max_examples=40, deadline=None)
+@given(selection_problems())
+def test_selection_problems_are_solved(problem):
+    solution = offvar(**problem)
+    assert (solution.totals > 0).all() and abs(solution.gap) < 1e-9 * max(1, solution.objective)
+
+
+def test_strategies_say_what_they_need(monkeypatch):
+    monkeypatch.setitem(sys.modules, "hypothesis", None)
+    monkeypatch.delitem(sys.modules, "fedtheory.testing.strategies")
+    with pytest.raises(ImportError, match=r"strategies need hypothesis: pip install 'fedtheory\[testing\]'"):
+        importlib.import_module("fedtheory.testing.strategies")

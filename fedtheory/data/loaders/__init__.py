@@ -1,1 +1,1 @@
-"""A module for the loaders of each file format."""
+"""Loaders of data sets, a module for each file format."""

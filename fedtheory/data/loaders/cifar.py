@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ...files import Damaged, read_file
 from ..cache import Arrays
 from ..dataset import Dataset, Normalisation
 from ..entry import Download, Entry
@@ -103,10 +104,10 @@ def read_records(path: Path, label_bytes: int, count: int) -> tuple[np.ndarray, 
         ValueError: if the file has another length.
     """
     record = label_bytes + PIXELS
-    content = np.fromfile(path, np.uint8)
+    content = np.frombuffer(read_file(path), np.uint8)
     if len(content) != count * record:
-        raise ValueError(
-            f"{path}: {len(content)} bytes; allowed is exactly {count * record}, {count} records of {record} bytes"
+        raise Damaged(
+            path, f"{len(content)} bytes; allowed is exactly {count * record}, {count} records of {record} bytes"
         )
     rows = content.reshape(count, record)
     return rows[:, :label_bytes], rows[:, label_bytes:].reshape(count, 3, 32, 32)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import gzip
 import io
 import tarfile
-import zlib
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from ...extras import needed
+from ...files import Counted, Damaged, largest, open_regular, parsing, read_counted, read_file
 from ..cache import Arrays
 from ..dataset import Dataset, Normalisation
 from ..entry import Download, Entry
@@ -23,6 +24,8 @@ from .common import read_once
 
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 SPLITS = ("train", "valid", "test")
+MOST, MOST_IMAGE = 2**32, 2**16
+"""Bytes that the archive may have unpacked, and an image."""
 EACH = 9_000
 """Images of each class in each split."""
 ARCHIVE = "CINIC-10.tar.gz"
@@ -96,9 +99,11 @@ def _arrays(whence: Path, found: Iterator[tuple[Place, str, bytes]], wanted: tup
     images: dict[Place, list[tuple[str, np.ndarray]]] = {(s, c): [] for s in wanted for c in range(len(CLASSES))}
     for place, name, content in found:
         images[place].append((name, read_png(f"{whence}: {name}", content)))
+        if len(images[place]) > EACH:
+            break
     for (split, c), each in images.items():
         if len(each) != EACH:
-            raise ValueError(f"{whence}: {split}/{CLASSES[c]} has {len(each)} images; allowed is exactly {EACH}")
+            raise Damaged(whence, f"{split}/{CLASSES[c]} has {len(each)} images; allowed is exactly {EACH}")
     arrays: Arrays = {}
     for part, splits in (("train", [s for s in wanted if s != "test"]), ("test", ["test"])):
         places = [(split, c) for split in splits for c in range(len(CLASSES))]
@@ -112,28 +117,33 @@ def _in_folder(folder: Path, wanted: tuple[str, ...]) -> Iterator[tuple[Place, s
     for split in wanted:
         for path in sorted((folder / split).rglob("*.png")):
             name = path.relative_to(folder).as_posix()
-            yield _place(folder, name), name, path.read_bytes()
+            yield _place(folder, name), name, read_file(path, MOST_IMAGE)
 
 
 def _in_archive(archive: Path, wanted: tuple[str, ...]) -> Iterator[tuple[Place, str, bytes]]:
     """The images in the archive, in its order; it is read to its very end, so that its own checksums are checked."""
-    try:
-        with gzip.open(archive) as raw, tarfile.open(fileobj=raw, mode="r|") as members:
+    with parsing(archive, "not read as a .tar.gz archive", "; allowed is a complete one"):
+        yield from _members(archive, wanted)
+
+
+def _members(archive: Path, wanted: tuple[str, ...]) -> Iterator[tuple[Place, str, bytes]]:
+    with open_regular(archive) as file, gzip.open(file) as packed:
+        raw = Counted(archive, packed, max(largest(), MOST))
+        with tarfile.open(fileobj=raw, mode="r|") as members:  # type: ignore[call-overload]
             for member in members:
                 name = member.name.removeprefix("./").removeprefix("CINIC-10/")
                 if member.isfile() and name.endswith(".png") and name.split("/")[0] in wanted:
                     stream = members.extractfile(member)
-                    yield _place(archive, name), name, stream.read() if stream else b""
-            while raw.read(2**20):
-                pass
-    except (EOFError, gzip.BadGzipFile, zlib.error, tarfile.TarError) as error:
-        raise ValueError(f"{archive}: not read as a .tar.gz archive ({error}); allowed is a complete one") from error
+                    content = read_counted(f"{archive}: {name}", stream, MOST_IMAGE) if stream else b""
+                    yield _place(archive, name), name, content
+        while raw.read(2**20):
+            pass
 
 
 def _place(whence: Path, name: str) -> Place:
     parts = name.split("/")
     if len(parts) != 3 or parts[1] not in CLASSES:
-        raise ValueError(f"{whence}: {name}; allowed is <split>/<class>/<name>.png, classes {', '.join(CLASSES)}")
+        raise Damaged(whence, f"{name}; allowed is <split>/<class>/<name>.png, classes {', '.join(CLASSES)}")
     return parts[0], CLASSES.index(parts[1])
 
 
@@ -145,16 +155,15 @@ def read_png(where: str, content: bytes) -> np.ndarray:
     """
     Image = needed("PIL.Image")  # lazily
 
-    try:
+    with parsing(where, "not read as a PNG image", "; allowed is a complete one"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # its size is looked at before it is unpacked
         with Image.open(io.BytesIO(content), formats=["PNG"]) as image:
             image.verify()  # the checksum of every chunk; the image has to be opened anew then
         with Image.open(io.BytesIO(content), formats=["PNG"]) as image:
             size = image.size
             pixels = np.asarray(image.convert("RGB")) if size == (32, 32) else None
-    except (OSError, SyntaxError, ValueError, zlib.error) as error:  # a broken chunk is a SyntaxError there
-        raise ValueError(f"{where}: not read as a PNG image ({error}); allowed is a complete one") from error
     if not content.endswith(_END):
-        raise ValueError(f"{where}: does not end with the last chunk of a PNG image; allowed is exactly one image")
+        raise Damaged(where, "does not end with the last chunk of a PNG image; allowed is exactly one image")
     if pixels is None:
-        raise ValueError(f"{where}: {size[0]} x {size[1]} pixels; allowed is 32 x 32")
+        raise Damaged(where, f"{size[0]} x {size[1]} pixels; allowed is 32 x 32")
     return pixels.transpose(2, 0, 1).copy()

@@ -1,4 +1,5 @@
-"""What loaders share: checks on labels and counts, the words on which copy was read, and data sets out of arrays."""
+"""Shared parts of loaders: checks on labels and counts, the words on which copy was read, and data sets out of
+arrays."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...files import Damaged, open_regular, parsing, read_file
 from ..cache import Arrays, digest, key_of, parsed_once
 from ..entry import Entry
 
@@ -26,7 +28,7 @@ def check_labels(path: Path, labels: np.ndarray, classes: int, first: int = 0) -
     wrong = np.flatnonzero((labels < first) | (labels >= first + classes))
     if len(wrong):
         allowed = f"{first} to {first + classes - 1}"
-        raise ValueError(f"{path}: label {labels[wrong[0]]} of sample {wrong[0]}; allowed is {allowed}")
+        raise Damaged(path, f"label {labels[wrong[0]]} of sample {wrong[0]}; allowed is {allowed}")
 
 
 def check_count(path: Path, count: int, allowed: int) -> None:
@@ -36,15 +38,16 @@ def check_count(path: Path, count: int, allowed: int) -> None:
         ValueError: naming the file.
     """
     if count != allowed:
-        raise ValueError(f"{path}: {count} samples; allowed is exactly {allowed}")
+        raise Damaged(path, f"{count} samples; allowed is exactly {allowed}")
 
 
 def read_once(
     entry: Entry, name: str, folder: Path, files: Sequence[Path], options: dict[str, Any], parse: Callable[[], Arrays]
 ) -> tuple[Arrays, str]:
-    """The arrays that ``parse`` makes of files, from the cache where they are there already, and which copy was read,
-    in words: what the folder's ``COPY.txt`` says, if there is one; whether the files' content, unpacked, has its
-    published checksum; and the first digits of their common hash.
+    """Return the arrays that ``parse`` makes of files, from the cache where they are there already.
+
+    Also says in words which copy was read: what the folder's ``COPY.txt`` says, if there is one; whether the files'
+    content, unpacked, has its published checksum; and the first digits of their common hash.
 
     Args:
         entry: what is published.
@@ -61,13 +64,13 @@ def read_once(
 
 
 def words_on(entry: Entry, folder: Path, files: Sequence[Path]) -> str:
-    """Which copy these files are, in words, without their hash; "" where nothing is known."""
+    """Describe which copy these files are, without their hash; "" where nothing is known."""
     return "; ".join(filter(None, [_note(folder), _verdict(entry, files)]))
 
 
 def _note(folder: Path) -> str:
     path = folder / NOTE
-    return " ".join(path.read_text(encoding="utf-8", errors="replace").split())[:500] if path.is_file() else ""
+    return " ".join(read_file(path).decode("utf-8", errors="replace").split())[:500] if path.is_file() else ""
 
 
 def _verdict(entry: Entry, files: Sequence[Path]) -> str:
@@ -76,7 +79,9 @@ def _verdict(entry: Entry, files: Sequence[Path]) -> str:
         return ""
     other = [_plain(path) for path in known if not _fits(path, entry.content[_plain(path)])]
     differs = f"not the published content: {', '.join(other)}" if other else "the published content"
-    return f"{differs} (checksums from {entry.content_source})"
+    unknown = len(files) - len(known)
+    rest = f"; {unknown} of {len(files)} files have no checksum and were not checked" if unknown else ""
+    return f"{differs} (checksums from {entry.content_source}){rest}"
 
 
 def _plain(path: Path) -> str:
@@ -86,7 +91,8 @@ def _plain(path: Path) -> str:
 def _fits(path: Path, checksum: str) -> bool:
     kind, expected = checksum.split(":")
     total = hashlib.new(kind)
-    with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as stream:
+    with parsing(path, "cannot be read to its end"), open_regular(path) as file:
+        stream = gzip.open(file) if path.suffix == ".gz" else file  # noqa: SIM115
         while block := stream.read(2**20):
             total.update(block)
     return total.hexdigest() == expected

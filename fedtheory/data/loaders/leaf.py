@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...files import read_json
+from ...files import Damaged, read_json
 from ..cache import Arrays
 from ..dataset import Dataset
 from ..entry import Entry
@@ -78,7 +78,8 @@ def load_users(
 ) -> tuple[Arrays, str]:
     """Arrays train_x, train_y, train_clients, the same of test, and names (of the users), and the words on the copy.
 
-    Users without a training sample are left out; those of ``test`` must be among those of ``train``.
+    Users of ``train`` without a sample are left out. Users of ``test`` that ``train`` does not know, as where LEAF
+    splits by user, are clients with test data alone.
 
     Args:
         entry, folder, layout: what to read, and where.
@@ -91,7 +92,7 @@ def load_users(
     files = {part: sorted((folder / part).glob("*.json")) for part in layout}
     for part, paths in files.items():
         if not paths:
-            raise ValueError(f"{folder / part}: holds no .json file; allowed is at least one")
+            raise Damaged(folder / part, "holds no .json file; allowed is at least one")
     everything = [path for paths in files.values() for path in paths]
 
     def parsed() -> Arrays:
@@ -102,22 +103,21 @@ def load_users(
             cut = {user: len(y) - int(test_share * len(y)) for user, (_, y) in train.items()}
             test = {user: (x[cut[user] :], y[cut[user] :]) for user, (x, y) in train.items()}
             train = {user: (x[: cut[user]], y[: cut[user]]) for user, (x, y) in train.items()}
-        strangers = sorted(test.keys() - train.keys())
-        if strangers:
-            raise ValueError(f"{folder / layout[-1]}: user {strangers[0]!r} has no training data; allowed are others")
-        return gathered({user: pair for user, pair in train.items() if len(pair[1])}, test)
+        seen = {user: pair for user, pair in train.items() if len(pair[1])}
+        return gathered(seen, {user: pair for user, pair in test.items() if user in seen or user not in train})
 
     options = {**options, "test_share": test_share, "layout": list(layout)}
     return read_once(entry, entry.name, folder, everything, options, parsed)
 
 
 def gathered(train: dict[str, tuple[np.ndarray, np.ndarray]], test: dict[str, tuple[np.ndarray, np.ndarray]]) -> Arrays:
-    """What users have, one after another in the order of ``train``: x, y and clients of both parts, and names."""
-    if not train or not any(len(y) for user, (_, y) in test.items() if user in train):
+    """What users have, one after another: x, y and clients of both parts, and names; those of ``train`` come first, in
+    its order, then those that only ``test`` has."""
+    if not train or not any(len(y) for _, y in test.values()):
         raise ValueError("no user has training data, or none has test data; allowed is at least one sample of each")
-    arrays: Arrays = {"names": np.array(list(train))}
-    for part, users in (("train", train), ("test", {user: test[user] for user in train if user in test})):
-        order = {user: i for i, user in enumerate(train)}
+    order = {user: i for i, user in enumerate(train | test)}
+    arrays: Arrays = {"names": np.array(list(order))}
+    for part, users in (("train", train), ("test", {user: test[user] for user in order if user in test})):
         arrays[f"{part}_x"] = np.concatenate([x for x, _ in users.values()])
         arrays[f"{part}_y"] = np.concatenate([y for _, y in users.values()])
         arrays[f"{part}_clients"] = np.repeat([order[user] for user in users], [len(y) for _, y in users.values()])
@@ -129,34 +129,35 @@ def _users(paths: Sequence[Path], parse: Parse) -> dict[str, tuple[np.ndarray, n
     for path in paths:
         for user, (x, y) in read_users(path).items():
             if user in users:
-                raise ValueError(f"{path}: user {user!r} is in another file too; allowed is one file for each user")
+                raise Damaged(path, f"user {user!r} is in another file too; allowed is one file for each user")
             users[user] = parse(path, x, y)
     return users
 
 
 def read_users(path: Path) -> Users:
-    """What one of LEAF's files says: (x, y) of each user, in the order of "users".
+    """Read one of LEAF's files: (x, y) of each user, in the order of "users".
 
     Raises:
         ValueError: if it is no such file, or its three lists disagree.
     """
     content = read_json(path)
     if not {"users", "num_samples", "user_data"} <= content.keys():
-        raise ValueError(f"{path}: has {', '.join(content)}; allowed are users, num_samples and user_data")
+        raise Damaged(path, f"has {', '.join(content)}; allowed are users, num_samples and user_data")
     users, counts, data = content["users"], content["num_samples"], content["user_data"]
     if not isinstance(users, list) or not isinstance(data, dict) or len(set(map(str, users))) != len(users):
-        raise ValueError(f"{path}: users and user_data; allowed are a list without repetition and an object")
+        raise Damaged(path, "users and user_data; allowed are a list without repetition and an object")
     if set(map(str, users)) != data.keys() or not isinstance(counts, list) or len(counts) != len(users):
-        raise ValueError(f"{path}: users, num_samples and user_data differ in users; allowed are the same in all three")
+        raise Damaged(path, "users, num_samples and user_data differ in users; allowed are the same in all three")
     found: Users = {}
     for user, count in zip(map(str, users), counts, strict=True):
         pair = data[user]
         if not isinstance(pair, dict) or not all(isinstance(pair.get(each), list) for each in "xy"):
-            raise ValueError(f"{path}: user {user!r}; allowed are two lists x and y")
+            raise Damaged(path, f"user {user!r}; allowed are two lists x and y")
         if not len(pair["x"]) == len(pair["y"]) == count:
-            raise ValueError(
-                f"{path}: user {user!r} has {len(pair['x'])} x, {len(pair['y'])} y, num_samples {count}; "
-                "allowed are equal numbers"
+            raise Damaged(
+                path,
+                f"user {user!r} has {len(pair['x'])} x, {len(pair['y'])} y, num_samples {count}; "
+                "allowed are equal numbers",
             )
         found[user] = pair["x"], pair["y"]
     return found
@@ -164,14 +165,14 @@ def read_users(path: Path) -> Users:
 
 def _images(path: Path, x: list[Any], y: list[Any]) -> tuple[np.ndarray, np.ndarray]:
     try:
-        grey = np.array(x, dtype=np.float64).reshape(len(x), -1) * 255
+        grey = np.array(x, dtype=np.float64).reshape(len(x), -1 if x else _SIDE**2) * 255
         labels = np.array(y, dtype=np.int64) if all(type(label) is int for label in y) else None
     except (TypeError, ValueError):
         grey, labels = np.empty((0, 0)), None
     if labels is None or (len(x) and grey.shape[1] != _SIDE**2):
-        raise ValueError(f"{path}: allowed are x of {_SIDE**2} numbers each, and whole numbers y")
+        raise Damaged(path, f"allowed are x of {_SIDE**2} numbers each, and whole numbers y")
     whole = np.rint(grey)
     if not (np.abs(grey - whole) < 1e-3).all() or (whole < 0).any() or (whole > 255).any():
-        raise ValueError(f"{path}: a grey value is not k/255; allowed are k = 0 to 255")
+        raise Damaged(path, "a grey value is not k/255; allowed are k = 0 to 255")
     check_labels(path, labels, _CLASSES)
     return whole.astype(np.uint8).reshape(len(x), 1, _SIDE, _SIDE), labels

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ...files import Damaged, read_text
 from ..cache import Arrays
 from ..dataset import Dataset
 from ..entry import Download, Entry
@@ -140,7 +141,7 @@ class Coder:
         return indices.astype(np.uint8)
 
     def strange(self, text: str) -> int:
-        """How many characters are outside the vocabulary."""
+        """Count the characters outside the vocabulary."""
         return sum(character not in self._vocabulary for character in text)
 
 
@@ -151,18 +152,15 @@ def read_speeches(path: Path) -> dict[str, str]:
         ValueError: if the file is not UTF-8, does not end with a line end, or has a paragraph that does not begin with
             a line "NAME:".
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: not UTF-8 ({error})") from None
+    text = read_text(path)
     if not text.endswith("\n"):
-        raise ValueError(f"{path}: ends within a line; allowed is a complete file")
+        raise Damaged(path, "ends within a line; allowed is a complete file")
     speeches: dict[str, list[str]] = {}
     line = 1
     for paragraph in text.removesuffix("\n").split("\n\n"):
         head, _, speech = paragraph.lstrip("\n").partition("\n")
         if not head.endswith(":") or len(head) < 2 or ":" in head[:-1]:
-            raise ValueError(f"{path}: the paragraph at line {line} begins with {head[:40]!r}; allowed is 'NAME:'")
+            raise Damaged(path, f"the paragraph at line {line} begins with {head[:40]!r}; allowed is 'NAME:'")
         speeches.setdefault(head[:-1], []).extend([speech] if speech else [])
         line += paragraph.count("\n") + 2
     return {role: "\n".join(each) for role, each in speeches.items()}
@@ -205,9 +203,9 @@ def _from_text(
 
 def _leaf_windows(coder: Coder, window: int, path: Path, x: list[Any], y: list[Any]) -> tuple[np.ndarray, np.ndarray]:
     if not all(isinstance(each, str) and len(each) == window for each in x):
-        raise ValueError(f"{path}: an x is no text of {window} characters; allowed is window = the files' own")
+        raise Damaged(path, f"an x is no text of {window} characters; allowed is window = the files' own")
     if not all(isinstance(each, str) and len(each) == 1 for each in y):
-        raise ValueError(f"{path}: a y is no single character; allowed is one")
+        raise Damaged(path, "a y is no single character; allowed is one")
     return coder.encode("".join(x), str(path)).reshape(-1, window), coder.encode("".join(y), str(path))
 
 

@@ -6,11 +6,15 @@ unsupervised feature learning", 2011. The files label the digit 0 by 10.
 
 from __future__ import annotations
 
+import math
+import os
+import re
 import struct
 from pathlib import Path
 
 import numpy as np
 
+from ...files import Damaged, largest, open_regular, parsing
 from ..cache import Arrays
 from ..dataset import Dataset, Normalisation
 from ..entry import Download, Entry
@@ -61,9 +65,7 @@ def svhn(extra: bool = False) -> Dataset:
     files = [folder / name for name in names]
 
     def parse() -> Arrays:
-        parts = [read_mat(path) for path in files]
-        for split, path, (images, _) in zip(splits, files, parts, strict=True):
-            check_count(path, len(images), COUNTS[split])
+        parts = [read_mat(path, COUNTS[split]) for split, path in zip(splits, files, strict=True)]
         train, test = parts[:-1], parts[-1]
         return {
             "train_images": np.concatenate([images for images, _ in train]),
@@ -81,29 +83,37 @@ def svhn(extra: bool = False) -> Dataset:
     return part("train", part("test"))
 
 
-def read_mat(path: Path) -> tuple[np.ndarray, np.ndarray]:
+def read_mat(path: Path, count: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Images (N, 3, 32, 32) and labels (N,), both uint8, the label of a digit being the digit.
 
+    Args:
+        count: how many there have to be; what the file states is looked at before it is unpacked.
+
     Raises:
-        ValueError: if the file is no complete MATLAB 5 file of exactly X and y in that form.
+        Damaged: if the file is no complete MATLAB 5 file of exactly X and y in that form.
     """
-    from scipy.io import loadmat  # lazily: it takes a while to import
+    from scipy.io import loadmat, whosmat  # lazily: it takes a while to import
 
     _check_length(path)
-    try:
-        content = loadmat(path, appendmat=False)
-    except Exception as error:  # scipy's reader of damaged files raises errors of many kinds
-        what = f"{type(error).__name__}: {error}"
-        raise ValueError(f"{path}: not read as a MATLAB 5 file ({what}); allowed is a complete one") from error
-    found = sorted(name for name in content if not name.startswith("__"))
-    if found != ["X", "y"]:
-        raise ValueError(f"{path}: holds {', '.join(found) or 'nothing'}; allowed are exactly X and y")
+    with parsing(path, "not read as a MATLAB 5 file", "; allowed is a complete one"), open_regular(path) as file:
+        stated = {name: (shape, kind) for name, shape, kind in whosmat(file, appendmat=False)}
+    if sorted(stated) != ["X", "y"]:
+        raise Damaged(path, f"holds {', '.join(sorted(stated)) or 'nothing'}; allowed are exactly X and y")
+    (shape, kind), (marked, marks_kind) = stated["X"], stated["y"]  # before anything is unpacked
+    if kind != "uint8" or len(shape) != 4 or shape[:3] != (32, 32, 3):
+        raise Damaged(path, f"X has shape {shape}, type {kind}; allowed is (32, 32, 3, N), uint8")
+    if marked != (shape[3], 1) or not re.fullmatch(r"u?int\d+|single|double", marks_kind):
+        raise Damaged(path, f"y has shape {marked}, type {marks_kind}; allowed is ({shape[3]}, 1), whole numbers")
+    if count is not None:
+        check_count(path, shape[3], count)
+    elif math.prod(shape) > largest():
+        raise Damaged(path, f"X has {math.prod(shape)} bytes; allowed are {largest()}")
+    with parsing(path, "not read as a MATLAB 5 file", "; allowed is a complete one"), open_regular(path) as file:
+        content = loadmat(file, appendmat=False)
     pixels, marks = content["X"], content["y"]
-    if pixels.dtype != np.uint8 or pixels.ndim != 4 or pixels.shape[:3] != (32, 32, 3):
-        raise ValueError(f"{path}: X has shape {pixels.shape}, type {pixels.dtype}; allowed is (32, 32, 3, N), uint8")
-    if marks.shape != (pixels.shape[3], 1) or marks.dtype.kind not in "iuf" or (marks != np.floor(marks)).any():
-        raise ValueError(
-            f"{path}: y has shape {marks.shape}, type {marks.dtype}; allowed is ({pixels.shape[3]}, 1), whole numbers"
+    if pixels.dtype != np.uint8 or pixels.shape != shape or marks.shape != marked or (marks != np.floor(marks)).any():
+        raise Damaged(
+            path, f"y has shape {marks.shape}, type {marks.dtype}; allowed is ({pixels.shape[3]}, 1), whole numbers"
         )
     labels = marks[:, 0].astype(np.int64)
     check_labels(path, labels, 10, first=1)
@@ -113,8 +123,8 @@ def read_mat(path: Path) -> tuple[np.ndarray, np.ndarray]:
 def _check_length(path: Path) -> None:
     """Refuse a file whose elements do not end where the file ends: 128 bytes of header, then elements of 8 bytes that
     say their length, and so many bytes."""
-    size = path.stat().st_size
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
         order = {b"IM": "<", b"MI": ">"}.get(file.read(128)[126:])
         place = 128
         while order and place < size:
@@ -123,4 +133,4 @@ def _check_length(path: Path) -> None:
             place = place + 8 + struct.unpack(f"{order}II", tag)[1] if len(tag) == 8 else size + 1
     if order is None or place != size:
         fault = "the header names no byte order" if order is None else "an element ends elsewhere than the file"
-        raise ValueError(f"{path}: not read as a MATLAB 5 file ({fault}); allowed is a complete one")
+        raise Damaged(path, f"not read as a MATLAB 5 file ({fault}); allowed is a complete one")

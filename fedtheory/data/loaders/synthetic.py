@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...rationals import checked_count
 from ..dataset import Dataset
 from ..entry import Entry
 
@@ -124,8 +125,7 @@ def _check(
     counts = {"groups": groups, "clients": clients, "samples": samples, "test_samples": test_samples, "seed": seed}
     for name, count in counts.items():
         least = 0 if name in ("test_samples", "seed") else 1
-        if not isinstance(count, int | np.integer) or count < least:
-            raise ValueError(f"{name} = {count}: allowed is an integer >= {least}")
+        checked_count(name, count, least)
     for name, option, allowed in (("covariance", covariance, COVARIANCES), ("spread", spread, SPREADS)):
         if option not in allowed:
             raise ValueError(f"{name} = {option!r}: allowed is one of {', '.join(allowed)}")

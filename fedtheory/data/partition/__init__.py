@@ -1,4 +1,4 @@
-"""How a data set is split between clients."""
+"""Partition of a data set between clients."""
 
 from .balanced import dirichlet
 from .by_label import Dirichlet, LabelDirichlet, LabelsPerClient, Uniform

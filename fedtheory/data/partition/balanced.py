@@ -42,7 +42,7 @@ def dirichlet(labels: np.ndarray, clients: int, alpha: float, seed: int) -> list
 
 
 def drawn(labels: np.ndarray, clients: int, alpha: float, seed: int) -> tuple[list[np.ndarray], np.ndarray]:
-    """The same, and the pi_i, (clients, classes)."""
+    """Draw the balanced partition, and the pi_i, (clients, classes)."""
     labels = _checked(labels, clients, alpha, seed)
     rng = np.random.default_rng(seed)
     stock = [rng.permutation(np.flatnonzero(labels == c)).tolist() for c in range(int(labels.max()) + 1)]

@@ -116,8 +116,10 @@ def _coarse_of(dataset: Dataset) -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True)
 class LabelGroups(Scheme):
-    """Clients split at random into groups of equal size (up to 1); group k has the labels k, k + 1, ... modulo the
-    number of groups. Each of these labels is cut evenly (up to 1) between all clients of its groups; samples of labels
+    """Partition by groups of clients with a few labels each.
+
+    Clients are split at random into groups of equal size (up to 1). Group k has the labels k, k + 1, ... modulo the
+    number of groups. Each of these labels is cut evenly (up to 1) between all clients of its groups. Samples of labels
     that are not below the number of groups stay unassigned.
 
     Attributes:

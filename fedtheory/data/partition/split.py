@@ -1,4 +1,4 @@
-"""What a partition is, and what the schemes that draw one share."""
+"""Partitions, and the shared parts of the schemes that draw them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ...arguments import check_kind
+from ...rationals import checked_count
 from ..dataset import Dataset
 
 WHOLE, PROPORTIONS = "whole", "proportions"
@@ -18,7 +20,7 @@ Parts = tuple[np.ndarray, ...]
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Which samples each client has.
+    """Partition of a data set: the samples of each client.
 
     Attributes:
         train: for each client its training samples, sorted int64 indices into the data set; none is empty.
@@ -63,12 +65,12 @@ class Partition:
 
     @property
     def clients(self) -> int:
-        """How many."""
+        """The number of clients."""
         return len(self.train)
 
     @property
     def sizes(self) -> np.ndarray:
-        """How many training samples each client has, (clients,) int64."""
+        """The number of training samples of each client, (clients,) int64."""
         return np.array([len(part) for part in self.train], dtype=np.int64)
 
     def label_shares(self, labels: np.ndarray, classes: int | None = None) -> np.ndarray:
@@ -76,7 +78,7 @@ class Partition:
         return self.counts(labels, classes) / self.sizes[:, None]
 
     def counts(self, labels: np.ndarray, classes: int | None = None, of: str = "train") -> np.ndarray:
-        """How many samples of each class each client has: (clients, classes) int64, what a heat map shows.
+        """Count the samples of each class of each client: (clients, classes) int64, as shown by a heat map.
 
         Args:
             labels: (N,) of the data set that the parts index.
@@ -95,7 +97,7 @@ class Partition:
 
 @dataclass(frozen=True)
 class Drawn:
-    """What a scheme draws: the samples of each client in any order, and what else it knows."""
+    """Draw of a scheme: the samples of each client in any order, and the scheme's other results."""
 
     parts: list[np.ndarray]
     groups: np.ndarray | None = None
@@ -133,6 +135,7 @@ class Scheme(ABC):
         Raises:
             ValueError: more clients than samples, or a data set that lacks what the scheme needs.
         """
+        check_kind("dataset", dataset, Dataset, 'a data set, such as data.load("digits")')
         drawn = self.draw(dataset, np.random.default_rng(self.seed))
         train = tuple(np.sort(np.asarray(part, dtype=np.int64)) for part in drawn.parts)
         test, held_out = None, not isinstance(self.test, str)
@@ -172,9 +175,12 @@ def held_out_share(train: Parts, share: float, rng: np.random.Generator) -> tupl
 
 
 def in_proportion(counts: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> Parts:
-    """Test samples for each client: of class c, a client that has counts[i, c] of the training samples gets its share
-    counts[i, c] / sum_i counts[i, c] of the test samples, rounded so that each is given exactly once and no share is
-    off by 1 or more. Classes without any training sample are left out."""
+    """Split the test samples between the clients in proportion to their training samples.
+
+    A client that has counts[i, c] of the training samples of class c gets its share counts[i, c] / sum_i counts[i, c]
+    of the test samples of that class. Shares are rounded so that each sample is given exactly once and no share is off
+    by 1 or more. Classes without any training sample are left out.
+    """
     parts: list[list[np.ndarray]] = [[] for _ in counts]
     for c in np.flatnonzero(counts.sum(axis=0)):
         samples = rng.permutation(np.flatnonzero(labels == c))
@@ -186,15 +192,16 @@ def in_proportion(counts: np.ndarray, labels: np.ndarray, rng: np.random.Generat
 
 
 def check_seed(seed: int) -> None:
-    """Refuse what is no integer >= 0."""
+    """Raise ``ValueError`` unless the seed is an integer >= 0."""
     if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
         raise ValueError(f"seed = {seed}: allowed is an integer >= 0")
 
 
 def check_count(name: str, count: int, most: int | None = None, what: str = "") -> None:
-    """Refuse what is no integer >= 1, or more than there is of something."""
-    if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1:
+    """Raise ``ValueError`` unless the count is an integer >= 1, and no more than there is of something."""
+    if not isinstance(count, int | np.integer) or isinstance(count, bool):
         raise ValueError(f"{name} = {count}: allowed is an integer >= 1")
+    checked_count(name, count)
     if most is not None and count > most:
         raise ValueError(f"{name} = {count}: allowed is an integer from 1 to {what}, {most}")
 

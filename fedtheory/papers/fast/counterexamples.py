@@ -1,4 +1,4 @@
-"""The instances by which FAST's statements fall: a few clients on the line, with short numbers."""
+"""Instances that refute FAST's statements: a few clients on the line, with short numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ONE = Fraction(1)
 
 
 def biased_quartet(claim: Claim, rounds: int, local_lr: Fraction | None = None, cohort: int = 1) -> RunPoint:
-    """Clients at u, -u, 1, -1 with u = 9/20, of which the first takes part in every arbitrary round.
+    """Return runs of clients at u, -u, 1, -1 with u = 9/20, of which the first takes part in every arbitrary round.
 
     Here K = L = sigma_G = 1 and x* = 0. Theorem 1 asks of q = 1/2 to be at least N / (N + G_1 - 2 eta G_3) with
     N = 2 - (1 - 2 eta) G_2. As eta goes to 0, on every run that has rounds of both kinds:
@@ -78,8 +78,9 @@ def flat_and_noisy(claim: Claim, flatness: int = 1000) -> RunPoint:
 
 
 def identical_clients(claim: Claim) -> ValuesPoint:
-    """What two rounds of identical clients F_i(x) = x^2 / 2 from x_0 = 1 show, the first arbitrary, the second a
-    snapshot, with local_lr = 1/10: G_2 = x_0^2 and G_1 = G_3 = x_1^2 = (9/10)^2.
+    """Return the values of two rounds of identical clients F_i(x) = x^2 / 2 from x_0 = 1, with local_lr = 1/10.
+
+    The first round is arbitrary, the second a snapshot, so G_2 = x_0^2 and G_1 = G_3 = x_1^2 = (9/10)^2.
 
     With G_3 = G_1 and z = L K eta the bound on q is -(1 - 2z) G_2 / ((1 - 2z) (G_1 - G_2)) = G_2 / (G_2 - G_1) > 1,
     here 100/19, although the remark has it at most 0. (Before dividing, q = 0 is allowed.)
@@ -92,8 +93,10 @@ def identical_clients(claim: Claim) -> ValuesPoint:
 
 
 def opposite_clients(claim: Claim) -> ValuesPoint:
-    """What two rounds of clients at 1 and -1 show, F = x^2 / 2, from x_0 = 2, the first a snapshot of both, the second
-    of the first client alone, with local_lr = 1/10: G_1 = G_3 = x_0^2 and G_2 = (x_1 - 1)^2 = (9/5 - 1)^2.
+    """Return the values of two rounds of clients at 1 and -1, F = x^2 / 2, from x_0 = 2, with local_lr = 1/10.
+
+    The first round is a snapshot of both, the second one of the first client alone. So G_1 = G_3 = x_0^2 and
+    G_2 = (x_1 - 1)^2 = (9/5 - 1)^2.
 
     The bound on q is N / (N + G_1 - G_3 / 5) with N = 2 - 4/5 G_2 = 1.488, which is 1.488/4.688 = 0.317. With clients
     at s and -s from x_0 = 2 s, all of these grow with s^2, and so does sigma_G^2: the bound stays what it is.
@@ -120,7 +123,7 @@ COUNTEREXAMPLES: dict[str, Callable[[Claim], Point]] = {
     "fast.rem2.b@main": opposite_clients,
     "fast.cor3@main": flat_and_noisy,
 }
-"""By ref. The remark's refute some of its readings."""
+"""Makers of counterexamples by the claim's ref. Those of Remark 2 refute some of its readings."""
 
 _ROUNDS = (10**10, 10**12, 10**14)
 FAMILIES: dict[str, Family] = {
@@ -131,4 +134,4 @@ FAMILIES: dict[str, Family] = {
     "fast.rem1.b@main": Family(drawn_one_by_one, (25, 50, 100), ("rounds", "local_steps")),
     "fast.cor3@main": Family(flat_and_noisy, (1000, 10**4, 10**11), ("rounds", "smoothness", "strong_convexity")),
 }
-"""By ref."""
+"""Families of counterexamples by the claim's ref."""

@@ -1,4 +1,4 @@
-"""How examples of FAST's runs and rounds are drawn and read, and one of them."""
+"""The subject of FAST's runs and rounds, which draws and reads examples, and one example."""
 
 from ...algorithms import fast
 from ...claims.statement import Claim

@@ -1,4 +1,4 @@
-"""Instances about FedAU: where Lemma B.3.3 fails under one of its readings, and lines about estimated weights."""
+"""Instances about FedAU: one where Lemma B.3.3 fails under one of its readings, and others on estimated weights."""
 
 from __future__ import annotations
 
@@ -63,4 +63,4 @@ COUNTEREXAMPLES: dict[str, Callable[[Claim], Point]] = {
     "fedau.eqB_6_8.b@main": lambda claim: before_the_cutoff(Fraction(1, 10), 3),
     "fedau.eqB_6_8.b_next@main": lambda claim: before_the_cutoff(Fraction(1, 10), 3),
 }
-"""By ref. Those about rounds fall under one of their readings, not under all."""
+"""Makers of counterexamples by the claim's ref. Those about rounds refute one reading, not all."""

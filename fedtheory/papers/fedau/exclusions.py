@@ -1,4 +1,4 @@
-r"""Claims about Algorithm 2 whose own hypotheses ask for weights that it does not make.
+r"""Claims about Algorithm 2 whose own hypotheses ask for weights that it never makes.
 
 With m the longest interval that is seen and s the share of clients that may be absent, its peak weight error is at
 least s ((m - 1)/(m + 1))^2 (``papers.fedau.examples.contradiction``). A claim that allows less, and says itself that
@@ -23,14 +23,15 @@ from .examples.run_subject import WeightedUpdates
 
 
 class EstimatedWeights(WeightedUpdates):
-    """Algorithm 1 with the weights of Algorithm 2; which hypotheses exclude these."""
+    """Subject of Algorithm 1 with the weights of Algorithm 2, which knows the hypotheses that exclude these."""
 
     def contradiction(self, claim: Claim) -> tuple[str, dict[str, Any]] | None:
-        """That no run meets the claim's hypotheses, in a sentence with its evidence; ``None`` if that is not known."""
+        """Prove that no run meets the claim's hypotheses: a sentence and its evidence; ``None`` if that is not
+        known."""
         return contradiction(claim)
 
     def findings(self, claim: Claim) -> Iterator[tuple[str, str, dict[str, Any]]]:
-        """That no run meets the claim's hypotheses, where they say so, or else what they make of estimated weights."""
+        """Find that no run meets the claim's hypotheses, or else the consequences of estimated weights for them."""
         shown = self.contradiction(claim)
         if shown is not None:
             yield "contradictory", *shown
@@ -39,8 +40,10 @@ class EstimatedWeights(WeightedUpdates):
 
 
 def contradiction(claim: Claim) -> tuple[str, dict[str, Any]] | None:
-    """(sentence, evidence) if a claim with the weights of Algorithm 2 asks for a smaller peak weight error than they
-    have where its own hypotheses hold; ``None`` if it does not.
+    """Return (sentence, evidence) if a claim with the weights of Algorithm 2 asks for a smaller peak weight error than
+    theirs.
+
+    Theirs is what they have where the claim's own hypotheses hold. ``None`` if it asks for no smaller one.
 
     >>> from fedtheory.papers import claim
     >>> contradiction(claim("fedau.cor4.nearly_optimal@long_runs"))[1]["least"]
@@ -68,7 +71,8 @@ def contradiction(claim: Claim) -> tuple[str, dict[str, Any]] | None:
 
 
 def above(tolerance: Fraction, longest: int, share: Fraction) -> object:
-    """A certificate that s ((m - 1)/(m + 1))^2 >= tolerance for all m and s from ``longest`` and ``share`` on."""
+    """Return a certificate that s ((m - 1)/(m + 1))^2 >= tolerance for all m and s from ``longest`` and ``share``
+    on."""
     m, s = sympy.symbols("m s")
     cap, least = (sympy.Rational(x.numerator, x.denominator) for x in (tolerance, share))
     where = region(at_least("m", sympy.Integer(longest)), at_least("s", least))
@@ -76,7 +80,8 @@ def above(tolerance: Fraction, longest: int, share: Fraction) -> object:
 
 
 def stated_least(claim: Claim, name: str) -> Fraction:
-    """The largest number that a hypothesis states as a floor of a quantity, under every reading; 0 if none does."""
+    """Return the largest number that a hypothesis states as a floor of a quantity, under every reading; 0 if none
+    does."""
     floors = [
         h.relation.rhs
         for h in claim.hypotheses

@@ -1,4 +1,4 @@
-"""How examples of FedAU's runs and rounds are drawn and read, and one of them."""
+"""The subject of FedAU's runs and rounds, which draws and reads examples, and one example."""
 
 from ...algorithms import constant_weights, fedau
 from ...claims.statement import Claim

@@ -1,4 +1,4 @@
-"""The instances by which FLICS's statements fall: one or two groups, short numbers."""
+"""Instances that refute FLICS's statements: one or two groups, short numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ ONE, HALF = F(1), F(1, 2)
 
 
 def with_its_error(point: SelectionRound) -> SelectionPoint:
-    """The round with epsilon = max_j |s_j - s^_j|, the error of its estimates, and r_min = min_j s_j."""
+    """Return the point of a round with epsilon = max_j |s_j - s^_j|, the error of its estimates, and r_min = min_j
+    s_j."""
     values = point.round.values(("largest_estimate_error", "least_group_participation"), {})
     constants = {
         "estimate_error": values["largest_estimate_error"],
@@ -107,8 +108,11 @@ def one_or_three(claim: Claim) -> SelectionPoint:
 
 
 def in_turn(claim: Claim) -> SelectionPoint:
-    """As ``one_or_three``, with the corollary's step sizes and 500 clients of one group and one of the other, which
-    change places in every round. Which group begins is a fair coin, so the process is stationary, and it is ergodic.
+    """Return a run like ``one_or_three``'s, with the corollary's step sizes and two groups that change places in every
+    round.
+
+    In every round 500 clients of one group are there, and one of the other. Which group begins is a fair coin, so the
+    process is stationary, and it is ergodic.
 
     h = eta eta_L K = sqrt(M K/T) = 4/5. Once s^ is near s, x goes to (1 - h) x + h and (1 - h) x - h in turn, so |x| to
     h/(2 - h) = 2/3; divided by the number of answers x hardly moves. The bound falls like 1/T at a given h: its terms
@@ -148,4 +152,7 @@ COUNTEREXAMPLES: dict[str, Callable[[Claim], Point]] = {
     "flics.eq7.e@main": seldom_answers,
     "flics.thm2@main": two_alike,
 }
-"""By ref. Theorem 2's refutes two of its three sigma_T, Corollary 1.1's and Hoeffding's step's uniform constants."""
+"""Makers of counterexamples by the claim's ref.
+
+Theorem 2's refutes two of its three sigma_T, those of Corollary 1.1 and of Hoeffding's step their uniform constants.
+"""

@@ -1,4 +1,4 @@
-"""How a setting of FLICS looks; selections are drawn and read as any."""
+"""An example of FLICS's settings; its subject, selections, is the same for any algorithm."""
 
 from fractions import Fraction
 

@@ -1,5 +1,7 @@
-"""Local SGD's runs: how examples are drawn, what a file says of one. They run as FAST whose rounds are all arbitrary
-and have everyone in them."""
+"""Subject of local SGD's runs, and its parameters in files.
+
+They run as FAST whose rounds are all arbitrary and have everyone in them.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from fedtheory.papers.paper import Example
 from fedtheory.moments.trajectory import fast_of
 from fedtheory.participation import Fixed
 from fedtheory.setting import Setting
-from fedtheory.subjects import kinked_search, run_points
+from fedtheory.subjects import kinked_search, run_points, run_subject
 from fedtheory.subjects.protocol import Point, runs_of, span
 from fedtheory.subjects.quadratic_candidates import LEFT_OUT, bound_counts, log_uniform
 from fedtheory.subjects.quantity_limits import limit_of
@@ -37,21 +39,21 @@ MOST_CLIENTS = MOST_LOCAL_STEPS = 100
 DIMENSIONS = (1, 1, 2, 3)
 
 DECADES = 5
-"""Step sizes reach down to so many tenths of the cap."""
+"""Number of tenths of the cap down to which step sizes reach."""
 
 
 def local_sgd(local_lr: Fraction | float | str, local_steps: int) -> Fast:
-    """The algorithm, with everyone taking part: see ``everyone``."""
+    """Make the algorithm, with everyone taking part: see ``everyone``."""
     return fast(cohort=1, snapshot_probability=0, local_lr=local_lr, local_steps=local_steps)
 
 
 def everyone(clients: int) -> Fixed:
-    """All clients in every round."""
+    """Make the participation of all clients in every round."""
     return Fixed(range(clients))
 
 
 class LocalSgdPart(Part):
-    """What a file says of local SGD."""
+    """Local SGD's parameters and runs."""
 
     kind, algorithm = "local_sgd", Fast
 
@@ -112,11 +114,11 @@ class Candidate:
 
     @property
     def family(self) -> str:
-        """Climbs start from each."""
+        """The family, from each of which climbs start."""
         return f"{1 << self.clients.bit_length() - 1} clients or more"
 
     def setting(self) -> Setting:
-        """With a step size of 1."""
+        """The setting with a step size of 1."""
         spectrum = self.smoothness * self.conditioning ** (np.arange(self.dimension) / max(1, self.dimension - 1))
         rng = np.random.default_rng(self.seed)
         drawn = rng.standard_normal((self.clients, self.dimension)).round(3)
@@ -132,12 +134,12 @@ class Candidate:
         return Setting(federation, self.algorithm(self.clients, 1.0), everyone(self.clients), start=start)
 
     def algorithm(self, clients: int, local_lr: float, probability: float | None = None) -> Fast:
-        """Local SGD with this step size."""
+        """Make local SGD with this step size."""
         return local_sgd(local_lr, self.local_steps)
 
 
 class LocalSgdRuns(Runs):
-    """The settings on which a claim about local SGD is searched: on identical data, if it says so, else on any."""
+    """Space of settings on which a claim about local SGD is searched: on identical data, if it says so, else on any."""
 
     part = LocalSgdPart()
     repairable = measurable = False  # repairs are tried on FAST's settings, and no real clients have the same data
@@ -152,6 +154,7 @@ class LocalSgdRuns(Runs):
 
     @property
     def searched(self) -> str:
+        """Description of the settings that are searched, in words."""
         hessian = "common and different Hessians" if self.differing else "one Hessian"
         data = "identical data" if self.identical else "identical and different data"
         clients, steps = (
@@ -166,6 +169,7 @@ class LocalSgdRuns(Runs):
         )
 
     def structured(self) -> Iterator[Any]:
+        """Yield the candidates to look at first."""
         yield from map(self._everyone, kinked_search.noisy(self.demands))
         for smoothness in (1e4, 1e-4):  # in other units
             yield self._bound(Candidate(2, 2, 1, 1e-3, smoothness, 100.0, 1.0, 0, 1.0))
@@ -179,7 +183,7 @@ class LocalSgdRuns(Runs):
                 yield self._bound(replace(far, conditioning=0.1, mixed=True))
 
     def _bound(self, candidate: Candidate) -> Candidate:
-        """With the counts that the claim binds."""
+        """Give a candidate the counts that the claim binds."""
         return replace(candidate, mixed=candidate.mixed and self.differing, **self.fixed)
 
     def _everyone(self, candidate: KinkedCandidate) -> KinkedCandidate:
@@ -214,6 +218,7 @@ class LocalSgdRuns(Runs):
         )
 
     def perturb(self, candidate: Any, rng: np.random.Generator, size: float) -> Any:
+        """Return a neighbour."""
         if isinstance(candidate, KinkedCandidate):
             return self._everyone(kinked_search.perturb(candidate, rng, self.demands, size))
         names = ("conditioning", "smoothness", "noise", "start", "step_share", "spread")[: 5 if self.identical else 6]
@@ -226,7 +231,7 @@ class LocalSgdRuns(Runs):
         return self._bound(replace(candidate, **moved))
 
     def rounded(self, found: Found, digits: int) -> Iterator[run_points.RunPoint]:
-        """With fewer of the clients first: who reads the instance reads all of them."""
+        """Round a find's numbers, with fewer of the clients first: who reads the instance reads all of them."""
         if isinstance(found.point.federation, Quadratic):
             fed = found.point.federation
             for clients in (count for count in FEWER if count < fed.clients):
@@ -241,26 +246,28 @@ class LocalSgdRuns(Runs):
         return {}
 
     def family_member(self, rng: np.random.Generator) -> None:
-        """None is known."""
+        """Return ``None``: no family is known."""
 
 
 class LocalSgd(OfPart):
-    """Local SGD's runs."""
+    """Subject of local SGD's runs."""
 
     name, part = "local_sgd", LocalSgdRuns.part
 
     def space(self, claim: Claim) -> LocalSgdRuns:
+        """Return the space in which the claim is searched."""
         return LocalSgdRuns(claim)
 
     def parse(self, data: Mapping[str, Any], claim: Claim) -> Point:
-        return run_points.parse(data, claim, LocalSgdRuns.part)
+        """Read a point from plain data, not yet checked."""
+        return run_subject.parse(data, claim, LocalSgdRuns.part)
 
     def from_setting(self, claim: Claim, setting: Setting, rounds: int, **given: Any) -> Point:
-        """The point of a setting; FedAvg with everyone is local SGD too."""
+        """Make the point of a setting; FedAvg with everyone is local SGD too."""
         algorithm = setting.algorithm
         if isinstance(algorithm, EveryRound) and algorithm == fedavg(**steps(algorithm)):
             setting = replace(setting, algorithm=local_sgd(**steps(algorithm)))
-        return run_points.from_setting(claim, setting, rounds, LocalSgdRuns.part, **given)
+        return run_subject.from_setting(claim, setting, rounds, LocalSgdRuns.part, **given)
 
 
 def example(claim: Claim) -> Example:
@@ -271,7 +278,7 @@ def example(claim: Claim) -> Example:
 
 
 def steps(algorithm: EveryRound) -> dict[str, Any]:
-    """Its local training."""
+    """Return the step size and the number of local steps."""
     return {"local_lr": steps_of(algorithm)["local_lr"], "local_steps": algorithm.local_steps}
 
 

@@ -17,7 +17,7 @@ from fedtheory.assumptions import INDEPENDENT_DRAWS, INDEPENDENT_NOISE, UNCORREL
 from fedtheory.claims.balls import Ball, ball
 from fedtheory.claims.schedules import difference
 from fedtheory.claims.statement import Claim
-from fedtheory.claims.undecided import Undecided
+from fedtheory.claims.balls import Undecided
 from fedtheory.federations import Quadratic
 from fedtheory.federations.federation import COMMON
 from fedtheory.participation import Fixed, Multinomial, Uniform
@@ -35,14 +35,14 @@ from .runs import Training
 from .statements.theorems import BY_WEIGHT, COHORT, EVERYONE, UNIFORM
 
 NAME = "fedavg_decaying"
-"""What claims and files call the algorithm."""
+"""Name of the algorithm in claims and files."""
 
 LARGEST_WORK = 30_000
-"""What an instance may have of clients * dimension * local_steps * rounds."""
+"""Largest clients * dimension * local_steps * rounds of an instance."""
 
 CORRELATED = frozenset({UNCORRELATED_NOISE, INDEPENDENT_NOISE})
 DRAWS = {INDEPENDENT_DRAWS: "by construction: everyone, or clients drawn anew in every round by draws of their own"}
-"""What does not hold where the clients' noise is one."""
+"""Assumption that the draws of clients meet, with the reason."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +100,7 @@ class FedAvgPoint(Point):
             raise ValueError(f"{claim.ref} averages the models of {cohort_of(claim)}: allowed is such a run")
 
     def examined(self, claim: Claim, follow: bool = True) -> Examined:
-        """The runs as the claim speaks of them."""
+        """Return the runs as the claim speaks of them."""
         return _ExaminedFedAvg(self, claim)
 
     @property
@@ -110,11 +110,11 @@ class FedAvgPoint(Point):
 
     @property
     def met(self) -> Mapping[str, str]:
-        """What its noise and its draws meet."""
+        """The assumptions that its noise and its draws meet, with reasons."""
         return {**NOISE[COMMON if self.training.common_noise else TWO_POINT], **DRAWS}
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; ``parse`` reads it back."""
+        """Return plain data; ``parse`` reads it back."""
         training = self.training
         return {
             "federation": {
@@ -133,7 +133,7 @@ class FedAvgPoint(Point):
         }
 
     def quantities(self) -> dict[str, Any]:
-        """What the point fixes, without the step sizes."""
+        """The quantities that the point fixes, without the step sizes."""
         away = self.training.start - self.training.optimum
         return {
             **self.training.constants,
@@ -146,7 +146,7 @@ class FedAvgPoint(Point):
         }
 
     def shorter(self) -> Iterator[FedAvgPoint]:
-        """Fewer rounds."""
+        """Yield points with fewer rounds."""
         if self.rounds > 1:
             yield replace(self, rounds=self.rounds // 2)
 
@@ -186,7 +186,7 @@ def _balls(numbers: np.ndarray) -> np.ndarray:
 
 
 def above(value: arb) -> Fraction:
-    """A rational just above.
+    """Return a rational just above a number.
 
     >>> above(arb(2)) >= 2
     True
@@ -196,12 +196,12 @@ def above(value: arb) -> Fraction:
 
 
 def cohort_of(claim: Claim) -> str:
-    """Whose models the runs average of which the claim speaks."""
+    """Name the clients whose models are averaged in the runs that the claim speaks of."""
     return next((a.options[0] for a in claim.ambiguities if a.name == COHORT), EVERYONE)
 
 
 def parse(data: Mapping[str, Any], claim: Claim) -> FedAvgPoint:
-    """A run from plain data, not yet checked."""
+    """Read a run from plain data, not yet checked."""
     federation, algorithm, participation = (
         entry(data, key, dict) for key in ("federation", "algorithm", "participation")
     )
@@ -223,7 +223,7 @@ def parse(data: Mapping[str, Any], claim: Claim) -> FedAvgPoint:
 
 
 def from_setting(claim: Claim, setting: Setting, rounds: int, **given: Any) -> FedAvgPoint:
-    """The exact point of a setting; ``given`` are values of stated constants, such as gamma.
+    """Make the exact point of a setting; ``given`` are values of stated constants, such as gamma.
 
     Raises:
         ValueError: the federation is not quadratic with diagonal Hessians, or the runs are not those of FedAvg with the
@@ -266,7 +266,7 @@ def from_setting(claim: Claim, setting: Setting, rounds: int, **given: Any) -> F
 
 
 def _cohort(setting: Setting, fed: Quadratic) -> str | None:
-    """Whose models a setting averages; ``None`` where that is none of the claims' cohorts."""
+    """Name the clients whose models a setting averages; ``None`` where that is none of the claims' cohorts."""
     algorithm, who, weights = setting.algorithm, setting.participation, tuple(fed.exact_weight)
     if not hasattr(algorithm, "local_lr"):
         return None

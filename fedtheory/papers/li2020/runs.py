@@ -16,7 +16,7 @@ import numpy as np
 from .statements.theorems import BY_WEIGHT, UNIFORM
 
 TOGETHER = 512
-"""Rounds whose training is computed at once."""
+"""Number of rounds whose training is computed at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,17 +46,17 @@ class Training:
 
     @property
     def mean_curvature(self) -> np.ndarray:
-        """(D,), of F."""
+        """The curvatures of F, (D,)."""
         return self.weights @ self.curvatures
 
     @property
     def optimum(self) -> np.ndarray:
-        """(D,), x*."""
+        """The minimiser x*, (D,)."""
         return self.weights @ (self.curvatures * self.minimisers) / self.mean_curvature
 
     @property
     def constants(self) -> dict[str, Any]:
-        """L, mu, sum of p_k^2 sigma_k^2 and Gamma."""
+        """The constants L, mu, sum of p_k^2 sigma_k^2 and Gamma."""
         apart = self.curvatures * (self.minimisers - self.optimum) ** 2
         return {
             "smoothness": self.curvatures.max(),
@@ -74,7 +74,8 @@ class Training:
         return one * (clients - self.drawn) / (self.drawn * max(1, clients - 1)) if self.cohort == UNIFORM else one * 0
 
     def errors(self, steps: Sequence[Any] | np.ndarray) -> Iterator[tuple[Any, Any, np.ndarray]]:
-        """After each round: E F(x) - F*, E|x - x*|^2, and E|stochastic gradient|^2 of every client and step in it.
+        """Compute after each round E F(x) - F*, E|x - x*|^2, and E|stochastic gradient|^2 of every client and step in
+        it.
 
         Args:
             steps: the sizes of all steps, E for each round.
@@ -108,7 +109,7 @@ class Training:
             yield (self.mean_curvature * square).sum() / 2, square.sum(), np.concatenate(seen)
 
     def _in_floats(self, steps: np.ndarray) -> Iterator[tuple[Any, Any, np.ndarray]]:
-        """The same with the training of many rounds at once: it does not depend on where they start."""
+        """Follow the training of many rounds at once, in floats: it does not depend on where they start."""
         from ...loops.line_runs import follow, gradients, train  # lazily: a compiler comes with them
 
         h, p, f = self.curvatures, self.weights[:, None], self.spread

@@ -1,4 +1,4 @@
-"""FedAvg with decaying steps: how examples of its runs are drawn."""
+"""Subject of runs of FedAvg with decaying steps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from fedtheory.federations import Federation, Quadratic
 from fedtheory.papers.paper import Example
 from fedtheory.participation import Fixed, Multinomial, Participation, Uniform
 from fedtheory.setting import Setting
-from fedtheory.subjects.protocol import Point, Space, runs_of, span
+from fedtheory.subjects.protocol import Space, runs_of, span
 from fedtheory.subjects.quantity_limits import limit_of
 from fedtheory.subjects.file_entries import stated_constants
 from fedtheory.subjects.lead import Found, finds_at
@@ -37,10 +37,10 @@ from .statements.theorems import BY_WEIGHT, EVERYONE, UNIFORM
 
 CLIENTS, LOCAL_STEPS = (1, 2, 3, 10, 50), (1, 1, 2, 5, 20, 100, 1000)
 LARGEST_RUN = 120
-"""Steps of all rounds together, in the search; one round may have more."""
+"""Largest number of steps of all rounds together, in the search; one round may have more."""
 
 RESOLUTION = 1e-26
-"""Of a left side, in units of smoothness and squared lengths: less is rounding, which counts as 0."""
+"""Left side, in units of smoothness and squared lengths, below which it is rounding and counts as 0."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +57,12 @@ class Candidate:
         return f"{len(self.training.weights)} clients, {self.training.local_steps} steps"
 
     def placed(self) -> Training:
-        """With the start."""
+        """The training with its start."""
         return replace(self.training, start=self.training.optimum + self.offset)
 
 
 class FedAvgRuns(Space):
-    """The runs on which a claim is searched, of clients that weigh the same or not."""
+    """Space of runs on which a claim is searched, of clients that weigh the same or not."""
 
     def __init__(self, statement: Claim) -> None:
         self.statement, self.cohort = statement, cohort_of(statement)
@@ -72,6 +72,7 @@ class FedAvgRuns(Space):
 
     @property
     def searched(self) -> str:
+        """Description of the runs that are searched, in words."""
         return (
             f"{runs_of(self.statement, NAME)}, whose models are averaged: {self.cohort}; quadratics with common and "
             f"different Hessians, {span(CLIENTS)} clients, 1 to 2 dimensions, {span(LOCAL_STEPS)} local steps, at most "
@@ -128,23 +129,19 @@ class FedAvgRuns(Space):
         return Candidate(new, moved(candidate.offset), slack)
 
     def violating(self, kind: str) -> Iterator[FedAvgPoint]:
-        """Runs in which all clients' noise is one, if that is asked for."""
+        """Yield runs in which all clients' noise is one, if that is asked for."""
         for candidate in self.structured() if kind == UNCORRELATED_NOISE else ():
             shared = replace(candidate, training=replace(candidate.training, common_noise=True))
             found = self.assess(shared) if candidate.training.noises.any() else None
             if found is not None and found[0].ratio > 1:
                 yield from self.rounded(found[0], 3)
 
-    def neighbour(self, point: Point, rng: np.random.Generator) -> Point:
-        """Itself: no family is known."""
-        return point
-
     def on_data(self, federation: Federation, cohort: int, arbitrary_cohort: int, local_steps: int) -> Setting:
-        """None: step sizes are the claim's."""
+        """Return ``None``: step sizes are the claim's."""
         raise ValueError(f"{self.statement.ref} chooses its step sizes: allowed is a claim that leaves them open")
 
     def assess(self, candidate: Candidate) -> tuple[Found, Found | None] | None:
-        """The candidate at its worst horizon, under every horizon's own bound on the gradients."""
+        """Evaluate the candidate at its worst horizon, under every horizon's own bound on the gradients."""
         training = candidate.placed()
         steps = training.local_steps
         longest = min(max(1, LARGEST_RUN // steps), LARGEST_WORK // (steps * training.curvatures.size))
@@ -192,7 +189,7 @@ class FedAvgRuns(Space):
         return known | {"initial_distance": float(np.linalg.norm(offset))} | counts
 
     def rounded(self, found: Found, digits: int) -> Iterator[FedAvgPoint]:
-        """The runs with so many digits, of few rounds first; constants are those of the rounded federation."""
+        """Yield the runs with so many digits, of few rounds first; constants are those of the rounded federation."""
 
         def near(numbers: np.ndarray) -> np.ndarray:
             return np.vectorize(lambda x: short(x, digits), otypes=[object])(numbers)
@@ -240,26 +237,29 @@ def _names(expression: sympy.Expr) -> set[str]:
 
 
 class FedAvg:
-    """Runs of FedAvg with decaying steps."""
+    """Subject of runs of FedAvg with decaying steps."""
 
     name = NAME
 
     def space(self, claim: Claim) -> FedAvgRuns:
+        """Return the space in which the claim is searched."""
         return FedAvgRuns(claim)
 
     def parse(self, data: Mapping[str, Any], claim: Claim) -> FedAvgPoint:
+        """Read a point from plain data, not yet checked."""
         return run_points.parse(data, claim)
 
     def runs_as(self, claim: Claim) -> tuple[Algorithm, Participation]:
-        """An algorithm such as the claim is about, as the engine runs it, and who takes part."""
+        """Return such an algorithm as the claim is about, as the engine runs it, and its participants."""
         return _of_three(claim, "2/(8 + step_index)")
 
     def from_setting(self, claim: Claim, setting: Setting, rounds: int, **given: Any) -> FedAvgPoint:
+        """Make the exact point of a setting, for a claim."""
         return run_points.from_setting(claim, setting, rounds, **given)
 
 
 def _weights(claim: Claim) -> list[Fraction]:
-    """Of three clients, which differ but for uniform draws."""
+    """Return the weights of three clients, which differ but for uniform draws."""
     return [Fraction(1, n) for n in ((3, 3, 3) if cohort_of(claim) == UNIFORM else (2, 3, 6))]
 
 

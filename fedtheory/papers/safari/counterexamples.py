@@ -1,4 +1,4 @@
-"""The instances by which SAFARI's statements fall: two clients, of which one takes part; small learning problems."""
+"""Instances that refute SAFARI's statements: two clients, of which one takes part; small learning problems."""
 
 from __future__ import annotations
 
@@ -59,7 +59,9 @@ def far_pair(claim: Claim, server_lr: Fraction | None = None) -> RunPoint:
 
 
 def longer_pair(claim: Claim, rounds: int) -> RunPoint:
-    """The pair of ``far_pair`` with the corollaries' server_lr a = 1/sqrt(R): no constant in place of the O(.) helps.
+    """Return the pair of ``far_pair`` with the corollaries' server_lr a = 1/sqrt(R).
+
+    No constant in place of the O(.) helps.
 
     E x_{r+1} = (1 - 3 a/2) E x_r + a decreases from 2 to 2/3; in the order server, client, ... x stays above its limit
     after server rounds, 2 (1 - a)/(3 - 2 a), and that is above 198/298 for a <= 1/100: the left side stays above 4/9
@@ -88,8 +90,11 @@ def steep_pair(claim: Claim, curvature: int, rounds: int, local_lr: Fraction | N
 
 
 def diverging_clients(claim: Claim) -> RunPoint:
-    """As ``diverging_server``, with every round the clients': x_1 = (1 - 10^4/2200) x_0 = -(39/11) x_0. The bound is
-    4.4 10^7, the squared gradient 10^8 at x_0 and more at x_1."""
+    """Return a run like ``diverging_server``'s in which every round is the clients'.
+
+    Then x_1 = (1 - 10^4/2200) x_0 = -(39/11) x_0. The bound is 4.4 10^7, the squared gradient 10^8 at x_0 and more at
+    x_1.
+    """
     return _pair(claim, Fraction(10**4), ONE, 1, (CLIENT,), apart=Fraction(0), q=ONE, server_lr=Fraction(1, 4400))
 
 
@@ -151,9 +156,11 @@ def unseen_half(claim: Claim, samples: int = 100) -> LearningPoint:
 
 
 def seen_alone(claim: Claim, samples: int = 50) -> LearningPoint:
-    """As ``unseen_half``, with the second point of probability 1/4 and delta = 2^-(2n+1): all samples are of that point
-    with probability 4^-n > delta, and 00 and 01 then differ on all of them, 1/2 more than twice 1/4. At n = 50 A is
-    0.0788."""
+    """Return a problem like ``unseen_half``'s, with the second point of probability 1/4 and delta = 2^-(2n+1).
+
+    All samples are of that point with probability 4^-n > delta. Then 00 and 01 differ on all of them, 1/2 more than
+    twice 1/4. At n = 50 A is 0.0788.
+    """
     law = ((Fraction(3, 4), Fraction(0)), (Fraction(0), Fraction(1, 4)))
     return _of_two_points(claim, law, samples, 2 * samples + 1)
 
@@ -173,7 +180,7 @@ def _of_two_points(claim: Claim, law: tuple[tuple[Fraction, ...], ...], samples:
 
 
 def _rounded_up(complexity: float) -> Fraction:
-    """With five digits."""
+    """Round up to five digits."""
     scale = 10 ** (5 - math.ceil(math.log10(complexity)))
     return Fraction(math.ceil(complexity * scale), scale)
 
@@ -276,8 +283,11 @@ COUNTEREXAMPLES: dict[str, Callable[[Claim], Point]] = {
     "safari.rem5.b@main": diverging_server,
     "safari.thm4@submission": diverging_server,
 }
-"""By ref. The last three, those of the example, of Theorems 2 and 3, of Remark 2 for Theorem 2, of Lemma 1 and of
-Corollary 2 refute some of the readings."""
+"""Makers of counterexamples by the claim's ref.
+
+The last three refute some of the readings. So do those of the example, of Theorems 2 and 3, of Remark 2 for Theorem 2,
+of Lemma 1 and of Corollary 2.
+"""
 
 _FEW_SAMPLES, _ROUNDS = (50, 100, 400), (10**4, 3 * 10**4, 10**5)
 FAMILIES: dict[str, Family] = {
@@ -290,4 +300,4 @@ FAMILIES: dict[str, Family] = {
     "safari.cor1.b@main": Family(longer_pair, _ROUNDS, ("rounds",)),
     "safari.cor1.c@main": Family(longer_pair, _ROUNDS, ("rounds",)),
 }
-"""By ref; Lemma 1's with the confidence inside the logarithm."""
+"""Families of counterexamples by the claim's ref; Lemma 1's have the confidence inside the logarithm."""

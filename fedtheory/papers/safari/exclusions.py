@@ -1,4 +1,4 @@
-r"""What the condition on q with minima over the rounds says of the runs that meet it.
+r"""Consequences of the condition on q with minima over the rounds, for the runs that meet it.
 
 With one local step, V = grad F_i(x_r) averaged over the participants obeys |V|^2 <= 3 |grad F|^2 + 3/2 sigma_G^2. Let s
 and c be the means of |grad F|^2 over the server's and over the clients' rounds, of which G_1 <= s and G_2 <= 3 c + 3/2
@@ -27,7 +27,7 @@ from ...subjects.run_subject import RunSubject
 
 MINIMA = ("least_server_gradient", "least_arbitrary_pseudogradient")
 FLOOR = Rational(1, 6)
-"""Of the mean of |grad F|^2, in units of q sigma_G^2."""
+"""Floor of the mean of |grad F|^2, in units of q sigma_G^2."""
 
 _G1, _G2, _q, _sigma, _K = sympy.symbols((*MINIMA, "client_round_probability", "dissimilarity", "local_steps"))
 _s, _c, _above, _more = sympy.symbols("server_mean client_mean above more")
@@ -40,10 +40,10 @@ _region = region(
 
 
 class SafariRuns(RunSubject):
-    """SAFARI's runs; what conditions on minima over their rounds exclude."""
+    """Subject of SAFARI's runs, which knows what conditions on minima over their rounds exclude."""
 
     def findings(self, claim: Claim) -> Iterator[tuple[str, str, dict[str, Any]]]:
-        """(name, sentence, evidence) where such a condition leaves no run of many rounds."""
+        """Yield (name, sentence, evidence) where such a condition leaves no run of many rounds."""
         if not {*MINIMA} <= {*claim.quantities} or claim.functional != AVERAGE_SQUARED_GRADIENT:
             return
         steps = [name for name in ("server_lr",) if name not in claim.choices]

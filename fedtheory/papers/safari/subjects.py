@@ -1,4 +1,4 @@
-"""How examples of SAFARI's runs and rounds are drawn and read, and one of them."""
+"""The subject of SAFARI's runs and rounds, which draws and reads examples, and one example."""
 
 from fractions import Fraction
 

@@ -27,8 +27,8 @@ from ...quantities import QUANTITIES, symbol
 from ..algorithm_match import Rounds, strange
 from ..composition import Composed
 from ..domain import bare
+from ..implies import is_positive_product
 from ..kernel.theorems import Refused
-from ..needs import is_positive_product
 from .cutoffs import LogarithmicCutoff
 from .vocabulary import ReadOff
 from .weighted_updates import WeightedDescent

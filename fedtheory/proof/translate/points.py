@@ -8,8 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 
 import sympy
 
-from ...claims.algorithm_named import OF_RUNS
-from ...claims.statement import Claim
+from ...claims.statement import OF_RUNS, Claim
 from ..algorithm_match import Rounds
 from ..composition import OfRounds
 from ..kernel.axioms import POINTS, gradient_at

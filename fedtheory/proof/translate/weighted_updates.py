@@ -15,8 +15,7 @@ from typing import Any, ClassVar
 import sympy
 
 from ...claims import readings
-from ...claims.algorithm_named import leaves_objective_open
-from ...claims.statement import Claim
+from ...claims.statement import Claim, leaves_objective_open
 from ..algorithm_match import Rounds
 from ..composition import Composed, Descent
 from ..kernel.axioms import ITERATE, NEXT, START_POINT, gradient_at

@@ -1,4 +1,4 @@
-"""What figure files may draw: a model of its table for each kind of picture; ``drawn`` is the picture."""
+"""Kinds of pictures that figure files may draw: a model of each kind's table; ``drawn`` is the picture."""
 
 from . import claim_pictures, learning_pictures, result_pictures, selection_pictures, setting_pictures, weight_pictures
 from .picture import Kind
@@ -15,6 +15,6 @@ KINDS: dict[str, type[Kind]] = {
     )
     for kind in module.KINDS
 }
-"""By name."""
+"""Kinds of pictures by name."""
 
 __all__ = ["KINDS", "Kind"]

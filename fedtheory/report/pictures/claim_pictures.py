@@ -32,7 +32,7 @@ from .picture import Kind, Number, Range, Ref, SettingPart
 
 
 class Measured(Strict):
-    """What is simulated: independent replicas, from a seed."""
+    """Simulation beside a bound: independent replicas, from a seed."""
 
     replicas: int = Field(ge=1)
     seed: int = Field(default=0, ge=0)
@@ -117,6 +117,7 @@ class Bounds(Kind):
             seed=self.measured.seed,
             record_every=max(1, self.rounds // 150),
             observers=[statement.functional.observable, *peaks],
+            device="cpu",
         )
 
     def _bound(self, statement: Claim, setting: Setting, places: np.ndarray, stated: Any, run: Run | None) -> Bound:
@@ -157,7 +158,7 @@ def _number(value: Number) -> float:
 
 
 CHOOSING = 3
-"""So often a statement chooses: one choice may change what another depends on."""
+"""The number of times that a statement chooses: one choice may change what another depends on."""
 
 
 def chosen_by_rounds(statement: Claim) -> bool:
@@ -166,7 +167,7 @@ def chosen_by_rounds(statement: Claim) -> bool:
 
 
 def along(statement: Claim, setting: SettingPart, places: np.ndarray, stated: Mapping[str, Any]) -> Bound:
-    """A statement that chooses by the rounds, at each number of rounds with what it chooses there."""
+    """Return a statement that chooses by the rounds, at each number of rounds with its choice there."""
     each = [statement.at(chosen_setting(statement, setting, int(R), stated), rounds=int(R), **stated) for R in places]
     last = each[-1]
     kept = {name: value for name, value in last.quantities.items() if name not in statement.choices}
@@ -184,7 +185,7 @@ def along(statement: Claim, setting: SettingPart, places: np.ndarray, stated: Ma
 
 
 def chosen_setting(statement: Claim, setting: SettingPart, rounds: int, stated: Mapping[str, Any]) -> Setting:
-    """The setting with what a statement chooses for so many rounds."""
+    """Return the setting with a statement's choices for so many rounds."""
     made = setting.built()
     for _ in range(CHOOSING):
         own = statement.at(made, rounds=rounds, **stated).quantities
@@ -196,7 +197,7 @@ def chosen_setting(statement: Claim, setting: SettingPart, rounds: int, stated: 
 
 
 def exact_left(bound: Bound, setting: SettingPart, places: np.ndarray, stated: Mapping[str, Any]) -> np.ndarray:
-    """The exact left side at so many rounds.
+    """Compute the exact left side at so many rounds.
 
     Raises:
         ValueError: it cannot be computed.
@@ -229,7 +230,7 @@ class MapPanel(Strict):
 
 
 class QMaps(Kind):
-    """Which snapshot probabilities the hypotheses allow, over two quantities: ``plot_maps``."""
+    """Maps of the snapshot probabilities that the hypotheses allow, over two quantities: ``plot_maps``."""
 
     seen = ("panels",)
     kind: Literal["q_maps"] = "q_maps"
@@ -252,9 +253,10 @@ class QMaps(Kind):
 
 
 class PairConditions(Kind):
-    """Which share q of client rounds the conditions of SAFARI's theorems allow at a point x, and where a run with
-    this share settles: ``plot_allowed``. The clients are F_i(x) = h (x - c_i)^2/2 with c = 1, -1; that at 1 alone
-    takes part.
+    """Shares q of client rounds that the conditions of SAFARI's theorems allow at a point x: ``plot_allowed``.
+
+    They are drawn beside where a run with this share settles. The clients are F_i(x) = h (x - c_i)^2/2 with c = 1, -1;
+    that at 1 alone takes part.
 
     On the left Theorem 4 with G_1 = |grad F(x)|^2 and G_2 = |grad F_1(x)|^2, with h = 1; on the right Theorem 5 as
     printed, for several curvatures h, and as derived, which does not depend on them.
@@ -310,7 +312,7 @@ class PairConditions(Kind):
 
 
 class Tightness(Kind):
-    """How much of each bound is used by the worst setting that the published scorecard knows: ``plot_tightness``."""
+    """Shares of each bound that the worst setting known to the published scorecard uses: ``plot_tightness``."""
 
     kind: Literal["tightness"] = "tightness"
 

@@ -44,6 +44,7 @@ class LearningProblem(Strict):
     clients: Listed[Listed[str]] = Field(min_length=1)
 
     def built(self) -> Problem:
+        """Return the server's law, the clients' law, and the thresholds as the class of hypotheses."""
         laws = [Law([list(row) for row in table]) for table in (self.server, self.clients)]
         return laws[0], laws[1], FiniteClass.thresholds(len(self.server))
 
@@ -62,7 +63,8 @@ class ServerData(Kind):
 
 
 class Conditions(Kind):
-    """Where the condition of SAFARI's Theorem 3 holds, and how much of two bounds is used: ``plot_conditions``."""
+    """Region where the condition of SAFARI's Theorem 3 holds, and how much of two bounds is used:
+    ``plot_conditions``."""
 
     seen = ("most",)
     words: ClassVar[Mapping[str, str]] = {"apart": "on the left", "used": "on the right", "samples": "samples there"}

@@ -1,4 +1,4 @@
-"""What kinds of pictures have in common: settings and values in figure files, and how captions say them."""
+"""Base of the kinds of pictures: settings and values in figure files, and how captions say them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NAMES = {
     "common_hessian": "quadratics of one Hessian", "random_quadratic": "random quadratics", "Quadratic": "quadratics",
     "logistic": "logistic regression",
 }  # fmt: skip
-"""What parts are called, by their names in files."""
+"""Names of parts in captions, by their names in files."""
 
 
 class Kind(Strict):
@@ -46,11 +46,11 @@ class Kind(Strict):
     words: ClassVar[Mapping[str, str]] = {}
 
     def drawn(self) -> Figure:
-        """The picture, without caption."""
+        """Draw the picture, without caption."""
         raise NotImplementedError
 
     def said(self) -> str:
-        """What its table gives, entry by entry, in sentences: for the caption."""
+        """Write the entries of the table as sentences, for the caption."""
         given = [name for name in type(self).model_fields if name in self.model_fields_set - {"kind", *self.seen}]
         counted = [name for name in COUNTED if name in given and isinstance(getattr(self, name), int)]
         sentences = [text for name in given if name not in counted for text in self.sentences(name)]
@@ -58,19 +58,19 @@ class Kind(Strict):
         return " ".join(f"{text[:1].upper()}{text[1:]}." for text in [*sentences, ", ".join(numbers)] if text)
 
     def sentences(self, name: str) -> list[str]:
-        """What an entry gives, without full stops."""
+        """Write one entry as sentences, without full stops."""
         value, word = getattr(self, name), self.words.get(name, one_word(name))
         if isinstance(value, SettingPart):
             return [f"{what}: {text}" for what, text in value.items().items()]
         return [f"{word}: {said(value)}"]
 
     def claims(self) -> tuple[str, ...]:
-        """The refs of the claims that it shows."""
+        """List the refs of the claims that the picture shows."""
         return ()
 
 
 def known_claim(ref: Any) -> Any:
-    """A claim's ref, written in full."""
+    """Return a claim's ref, written in full."""
     return claim(ref).ref if isinstance(ref, str) else ref
 
 
@@ -96,6 +96,7 @@ class Range(Strict):
         return self
 
     def values(self) -> np.ndarray:
+        """Return the values as an array."""
         space = np.geomspace if self.spacing == "log" else np.linspace
         return space(self.first, self.last, self.points)
 
@@ -109,7 +110,7 @@ class SettingPart(Strict):
     start: Number | Listed[Number] | None = None
 
     def items(self) -> dict[str, str]:
-        """Its parts in words, by what each is."""
+        """Return the parts in words, by what each is."""
         found = {
             "clients": said(self.federation),
             "algorithm": said(self.algorithm),
@@ -138,7 +139,7 @@ def setting_of(
 
 
 def changed(algorithm: Any, changes: Mapping[str, Any]) -> Any:
-    """A part with other arguments.
+    """Return a part with other arguments.
 
     Raises:
         ValueError: an argument that it does not have.
@@ -151,7 +152,7 @@ def changed(algorithm: Any, changes: Mapping[str, Any]) -> Any:
 
 
 def one_word(name: str) -> str:
-    """How captions spell a name of the vocabulary, or of a part.
+    """Spell a name of the vocabulary, or of a part, as captions do.
 
     >>> one_word("local_lr"), one_word("common_hessian"), one_word("IndexBeta"), one_word("fast")
     ('local step size', 'quadratics of one Hessian', 'index beta', 'FAST')
@@ -238,7 +239,7 @@ def _joined(given: Mapping[str, str]) -> str:
 
 
 def _arguments(part: BaseModel) -> tuple[str, dict[str, str]]:
-    """What kind of part it is, and its arguments."""
+    """Return the kind of a part, in a caption's word, and its arguments."""
     given = {name: getattr(part, name) for name in type(part).model_fields if name in part.model_fields_set}
     kind = given.pop("kind", None)
     return "" if kind is None else one_word(str(kind)), {one_word(n): _bracketed(v) for n, v in given.items()}

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from pydantic import Field, ValidationError, model_validator
 
 from ...experiments.printed_tables import folder, tables
+from ...experiments.published import read_current
 from ...experiments.reading import Listed, Strict
 from ...experiments.results import experiment_files, published
 from ...experiments.schema import Experiment, read_experiment
@@ -23,7 +24,7 @@ from .picture import Kind
 
 
 class OfResults(Kind):
-    """What both pictures have.
+    """Base of the pictures of an experiment's results.
 
     Attributes:
         experiment: its file's paper and name, as ``flics/tableI.synthetic``.
@@ -36,7 +37,7 @@ class OfResults(Kind):
         return [f"results of experiments/{self.experiment}.toml"] if name == "experiment" else super().sentences(name)
 
     def found(self) -> tuple[Experiment, Mapping[str, Any]]:
-        """The experiment and its kept results.
+        """Find the experiment and its kept results.
 
         Raises:
             ValueError: there is no such experiment file, or it was not run.
@@ -45,13 +46,15 @@ class OfResults(Kind):
         if self.experiment not in files:
             raise ValueError(f"experiment = {self.experiment!r} is unknown; {nearest(self.experiment, files)}")
         path = files[self.experiment]
-        if not published(path).exists():
+        experiment = read_experiment(path)
+        content = read_current(path, experiment)
+        if content is None:
             kept = [name for name, each in files.items() if published(each).exists()]
             raise ValueError(
                 f"experiment = {self.experiment!r} has no kept results: allowed is one that was run with "
                 f"`fedtheory run --publish`, such as {', '.join(kept) or 'none yet'}"
             )
-        return read_experiment(path), read_json(published(path))
+        return experiment, content
 
 
 class Curves(OfResults):
@@ -113,7 +116,7 @@ class Timed(Strict):
 
 
 class Times(Strict):
-    """What a benchmark keeps."""
+    """Times that a benchmark keeps."""
 
     up: str = Field(min_length=1)
     machine: str = Field(min_length=1)
@@ -121,7 +124,7 @@ class Times(Strict):
 
 
 class Cost(Kind):
-    """How long something takes, against its size: ``plot_cost``.
+    """Running times against size: ``plot_cost``.
 
     Attributes:
         results: the file that a benchmark kept, from the project's folder on.
@@ -131,7 +134,7 @@ class Cost(Kind):
     results: str
 
     def found(self) -> Times:
-        """The kept times.
+        """Read the kept times.
 
         Raises:
             FileNotFoundError: there is no such file.

@@ -22,7 +22,7 @@ class Trace(Strict):
 
 
 class Selection(Kind):
-    """What both pictures have.
+    """Base of the pictures of selection.
 
     Attributes:
         traces: processes of availability.
@@ -39,7 +39,7 @@ class Selection(Kind):
     group_weight: Listed[float] = Field(min_length=1)
 
     def drawn_traces(self, seed: int) -> dict[str, np.ndarray]:
-        """(rounds, groups) counts by name."""
+        """Draw the counts (rounds, groups) of each process, by name."""
         return {each.name: built(each.availability).trace(self.rounds, seed) for each in self.traces}
 
 
@@ -53,7 +53,7 @@ class LongTerm(Selection):
 
 
 class Gap(Selection):
-    """How the online policy's gap to the best in hindsight closes: ``plot_gap``."""
+    """Gap of the online policy to the best in hindsight, and how it closes: ``plot_gap``."""
 
     kind: Literal["gap"] = "gap"
     replicas: int = Field(default=10, ge=1)

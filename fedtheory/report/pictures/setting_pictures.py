@@ -25,11 +25,11 @@ from .picture import Kind, Number, Ref, SettingPart, setting_of
 
 WATCHED = {each.name: each for each in vars(functionals).values()
            if isinstance(each, functionals.Functional) and each.scope == "run"}  # fmt: skip
-"""What may be watched of runs, by name."""
+"""Functionals of runs that may be watched, by name."""
 
 
 OF_SETTINGS: Mapping[str, str] = {"federation": "clients", "participation": "participants"}
-"""What captions call parts of settings."""
+"""Names of the parts of settings in captions."""
 
 
 class Settling(Strict):
@@ -45,7 +45,7 @@ class Settling(Strict):
 
 
 class Floor(Strict):
-    """What a claim says that runs settle at: one of its terms, with all of its quantities but q from the setting.
+    """Level at which runs settle by a claim: one of its terms, with all of its quantities but q from the setting.
 
     Attributes:
         name: of the line.
@@ -174,7 +174,7 @@ class ParticipationRun(Kind):
 
 
 class Labels(Kind):
-    """How many samples of each label every client has: ``plot_partition``."""
+    """Counts of the samples of each label of every client: ``plot_partition``."""
 
     kind: Literal["labels"] = "labels"
     dataset: union("dataset")  # type: ignore[valid-type]
@@ -205,6 +205,7 @@ class Adaptive(Kind):
                 seed=self.seed,
                 record_every=1,
                 observers=["squared_gradient"],
+                device="cpu",
             )
         return plot_adaptive(runs)
 

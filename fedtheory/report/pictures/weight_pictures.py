@@ -25,7 +25,7 @@ class Cutoffs(Kind):
 
 
 class Inconsistency(Kind):
-    """How far FedAU settles from its objective's minimiser with several local steps: ``plot_inconsistency``."""
+    """Distance of FedAU's limit from its objective's minimiser with several local steps: ``plot_inconsistency``."""
 
     kind: Literal["inconsistency"] = "inconsistency"
     local_steps: Listed[int] = Field(min_length=1, max_length=5)

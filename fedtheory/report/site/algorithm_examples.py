@@ -82,7 +82,7 @@ ALGORITHMS: Mapping[str, Callable[[], Algorithm]] = {
     "weighted_groups": lambda: weighted_groups(groups=_GROUPS, estimate=["2/5", "8/5"], local_lr=_STEP),
     "own": lambda: own(_halved, name="halved", local_lr=_STEP),
 }
-"""By name, on four clients of two groups."""
+"""Examples of algorithms by name, on four clients of two groups."""
 
 _CLIENTS = 12
 _RATES = [f"{i + 1}/16" for i in range(_CLIENTS)]
@@ -113,4 +113,4 @@ PROCESSES: Mapping[str, Callable[[], tuple[Participation, int]]] = {
     ),
     "DayNightGroups": lambda: (DayNightGroups(_HALVES, day=[3.0, 1.0], night=[0.5, 1.0]), _CLIENTS),
 }
-"""By name, each with how many clients it has here."""
+"""Examples of processes by name, each with its number of clients here."""

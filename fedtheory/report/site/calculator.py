@@ -1,4 +1,4 @@
-"""What a page computes of a claim: its fields, and its expressions as JavaScript."""
+"""Calculator of a claim's page: its fields, and its expressions as JavaScript."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ START = {
     "local_steps": 5, "strong_convexity": 0.5, "gradient_noise": 0.5, "dissimilarity": 0.2,
     "dissimilarity_at_optimum": 0.1, "history": 20, "confidence": 0.1, "failure_probability": 0.1,
 }  # fmt: skip
-"""Where a field stands at first, unless the page's instance says otherwise; others stand at 1, 10 or 1/2."""
+"""Initial values of fields, unless the page's instance says otherwise. Other fields begin at 1, 10 or 1/2."""
 
 STEPS = ("local_lr", "server_lr", "global_lr")
 _HALVINGS = 24
@@ -41,10 +41,11 @@ class Field:
 
     @property
     def name(self) -> str:
+        """The name of the quantity."""
         return self.quantity.name
 
     def data(self) -> dict[str, Any]:
-        """What the page's code has to know of it."""
+        """Return the entries of the field for the page's code."""
         known = self.quantity
         return {
             "name": known.name,
@@ -60,7 +61,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Calculator:
-    """What the page of a claim computes.
+    """Calculator on the page of a claim.
 
     Attributes:
         fields: what is set.
@@ -110,9 +111,12 @@ def _sides(claim: Claim) -> Iterable[sympy.Expr]:
 
 
 def start_values(claim: Claim, names: Iterable[str], needed: set[str], values: Mapping[str, float]) -> dict[str, float]:
-    """Allowed values, by name: the given ones, else usual ones with step sizes so small that hypotheses hold, if any
-    are, or else others at which fewer fail. What runs alone have is left out unless it is given or the right side needs
-    it."""
+    """Return allowed values, by name, at which the calculator starts.
+
+    They are the given ones, else usual ones with step sizes so small that hypotheses hold, if any are, or else others
+    at which fewer fail. Quantities that runs alone have are left out unless they are given or the right side needs
+    them.
+    """
     usual = {
         n: float(values.get(n, _usual(QUANTITIES[n])))
         for n in names
@@ -159,7 +163,7 @@ def _elsewhere(known: Quantity, values: Mapping[str, float]) -> Iterator[float]:
 
 
 def _failing(claim: Claim, values: Mapping[str, float]) -> int | None:
-    """How many hypotheses fail; ``None`` where the claim has no value there."""
+    """Count the hypotheses that fail; ``None`` where the claim has no value there."""
     try:
         slack = claim.evaluate(**values).slack.values()
     except ValueError:

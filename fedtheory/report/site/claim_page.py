@@ -14,11 +14,11 @@ from sympy.core.relational import Relational
 
 from ...claims.comparison import Difference, compare
 from ...claims.schedules import by_rule
-from ...claims.statement import Ambiguity, Claim
+from ...claims.statement import OF_RUNS, Ambiguity, Claim
 from ...claims.typeset import expression_latex
 from ...evidence.counts import read_literally
 from ...papers import editions, papers
-from ...papers.dispatch import OF_RUNS, algorithm_of
+from ...papers.dispatch import algorithm_of
 from ...quantities import QUANTITIES
 from ...quantities import symbol as quantity_symbol
 from ...subjects.protocol import Point
@@ -32,7 +32,7 @@ SCOPE_WORDS = {
     "function": "a function at some points", "weights": "weights that clients estimate",
     "selection": "a server's selection", "learning": "a learning problem", "values": "values of quantities alone",
 }  # fmt: skip
-"""What functionals that are of no run are of, by their scope."""
+"""Subjects, by their scope, of functionals that are not of a run."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class ClaimPage:
-    """What a claim's template shows.
+    """Content of a claim's page, for the template.
 
     Attributes:
         statement: its own edition. others: the other editions. row: of the scorecard, or ``None``. verdict: its word.
@@ -115,7 +115,7 @@ class ClaimPage:
 
     @property
     def about(self) -> str:
-        """Of what the left side is."""
+        """The subject of the left side, in words."""
         scope = self.claim.functional.scope
         return f"{scope}s of {self.algorithm}" if scope in OF_RUNS and self.algorithm else SCOPE_WORDS.get(scope, scope)
 
@@ -264,8 +264,10 @@ def _pieces(expression: Any, before: str, letters: Mapping[str, str]) -> tuple[s
 
 
 def _joined(index: int, expression: Any) -> str:
-    """What stands before a summand: nothing before the first; else a plus, unless it brings a minus. The braces make a
-    sign one between two summands, not one in front of a number."""
+    """Return the text before a summand: nothing before the first; else a plus, unless it brings a minus.
+
+    The braces make a sign one between two summands, not one in front of a number.
+    """
     if index == 0:
         return ""
     return "{} " if expression_latex(expression, {}).startswith("-") else "{} + "
@@ -280,7 +282,7 @@ def _others(claim: Claim) -> Iterator[Statement]:
 
 
 def differing(one: Claim, other: Claim) -> tuple[Difference, ...]:
-    """Where two claims differ; each pair is compared once."""
+    """List the differences of two claims; each pair is compared once."""
     first, second = sorted((one, other), key=lambda claim: claim.ref)
     found = _compared(first, second)
     if first is one:
@@ -294,8 +296,10 @@ def _compared(one: Claim, other: Claim) -> tuple[Difference, ...]:
 
 
 def figures_of(ref: str, folder: Path) -> list[Path]:
-    """The pictures of a claim in a folder, by their names: those that begin with its ref, or with its id and no other
-    edition; of a picture that is there as SVG and as PNG, the SVG.
+    """List the pictures of a claim in a folder, by their names.
+
+    They begin with its ref, or with its id and no other edition. Of a picture that is there as SVG and as PNG, the SVG
+    is taken.
 
     >>> figures_of("fast.thm1@main", Path("nowhere"))
     []

@@ -1,4 +1,4 @@
-"""The pages of printed tables and of experiments: what is printed, and what our runs give in its place."""
+"""Pages of printed tables and of experiments: the printed numbers, and those of our runs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 
 from ...experiments.overview import duration
 from ...experiments.printed_tables import Table, folder, tables
+from ...experiments.published import read_current
 from ...experiments.results import experiment_files, published
 from ...experiments.schema import Experiment, Likeness, read_experiment
 from ...experiments.table_checks import check
 from ...experiments.table_pages import figure_name, number
 from ...experiments.theirs_and_ours import Beside, Ranked, beside, ranked
-from ...files import read_json
 
 NOT_RUN = "not run"
 
@@ -60,7 +60,7 @@ class TablePage:
 
     @property
     def cells(self) -> list[tuple[str, str]]:
-        """The labels of each cell that others do not share, and what is printed."""
+        """The labels of each cell that others do not share, and its printed text."""
         return [(cell.where or "all", cell.text or "nothing") for cell in self.table.cells]
 
 
@@ -79,7 +79,7 @@ class ExperimentPage:
 
     @property
     def shape(self) -> str:
-        """How many settings, seeds and rounds."""
+        """The numbers of settings, seeds and rounds, in words."""
         plan, search = self.experiment.plan, self.experiment.checked.search
         number = (
             f"a search of {sum(len(stage.values) for stage in search.stages)} settings"
@@ -104,7 +104,7 @@ def experiments_page() -> bool:
 
 
 def page_of(path: Path) -> str:
-    """Where an experiment's page lies in the folder.
+    """Return the place of an experiment's page in the folder.
 
     >>> page_of(Path("experiments/fast/table2.cifar10.toml"))
     'experiments/fast.table2.cifar10.html'
@@ -113,11 +113,13 @@ def page_of(path: Path) -> str:
 
 
 def page_of_table(table: Table) -> str:
+    """Return the place of a printed table's page in the folder."""
     edition = "" if table.edition == "main" else f"{table.edition}."
     return f"tables/{table.paper}.{edition}table{table.number}.html"
 
 
 def papers_with_tables() -> list[str]:
+    """List the papers that have a folder of experiments."""
     return sorted(path.name for path in folder().iterdir() if path.is_dir()) if experiments_page() else []
 
 
@@ -147,8 +149,7 @@ def _numbers(text: str) -> list[str]:
 
 def _compared(table: Table) -> Iterator[Compared]:
     for path, experiment in files():
-        if path.parent.name == table.paper and published(path).exists():
-            content = read_json(published(path))
+        if path.parent.name == table.paper and (content := read_current(path, experiment)) is not None:
             for likeness in experiment.checked.likeness:
                 if (likeness.table, likeness.edition) == (table.number, table.edition):
                     cells = beside(experiment, content, likeness, table)
@@ -178,7 +179,7 @@ def _row(likeness: Likeness, cell: Beside) -> Row:
 def experiment_pages() -> Iterator[ExperimentPage]:
     """A page for each experiment file."""
     for path, experiment in files():
-        content = read_json(published(path)) if published(path).exists() else None
+        content = read_current(path, experiment)
         picture = published(path).parent / figure_name(path)
         yield ExperimentPage(
             path,
@@ -200,7 +201,7 @@ def _run(content: Mapping[str, Any] | None) -> str:
 
 
 def _settings(content: Mapping[str, Any] | None) -> Iterator[tuple[str, str, str]]:
-    """Of each setting that was run its name, its seeds and its statistics."""
+    """Yield the name, the seeds and the statistics of each setting that was run."""
     for row in content["settings"] if content else ():
         told = [f"{name} {_statistic(value)}" for name, value in row.get("statistics", {}).items()]
         yield row["name"], ", ".join(map(str, row["seeds"])), "; ".join(told) or "none"

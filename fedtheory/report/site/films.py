@@ -24,11 +24,11 @@ from ...setting import Setting
 from ...weights.exact_moments import mean_weight
 
 FRAMES = 120
-"""So many rounds of a run are shown, the first ones all, later ones evenly on a logarithmic scale."""
+"""The most rounds of a run that are shown: the first ones all, later ones evenly on a logarithmic scale."""
 DRAWS = 24
-"""So many numbers of samples are shown: at each both sides are exact, which takes long for many."""
+"""The most numbers of samples that are shown: at each both sides are exact, which takes long for many."""
 PLAYED = 12
-"""Rounds of a policy that are shown where its trace goes on for ever."""
+"""Rounds that are shown of a policy whose trace goes on for ever."""
 
 ROUND, SAMPLE = "round", "samples"
 Values = Callable[[LearningPoint], Mapping[str, float]]
@@ -69,7 +69,7 @@ def shown_rounds(last: int) -> np.ndarray:
 
 
 def plain(numbers: Any) -> Any:
-    """Nested lists of floats, ``None`` for what is not finite."""
+    """Convert to nested lists of floats, with ``None`` for what is not finite."""
     if isinstance(numbers, (float, int, np.floating, np.integer)):
         return float(numbers) if math.isfinite(numbers) else None
     return [plain(entry) for entry in numbers]
@@ -204,7 +204,7 @@ def _numbers_of_samples(server: int, clients: int) -> list[tuple[int, int]]:
 
 
 def _drawn(problem: Pooled, counts: Sequence[tuple[int, int]]) -> dict[str, Any]:
-    """How often each point with its label is among the first samples of one draw."""
+    """Count how often each point with its label is among the first samples of one draw."""
     draw, labels = np.random.default_rng(0), []
     columns: dict[str, list[Any]] = {"drawn": [], "expected": []}
     for number, (who, (law, _)) in enumerate(zip(("server", "clients"), problem.sources, strict=True)):

@@ -17,7 +17,7 @@ LISTS = {
 
 
 def more_pages() -> Iterator[Placed]:
-    """Lists come after the pages that they name."""
+    """Yield the further pages. Lists come after the pages that they name."""
     printed = list(table_pages())
     for table in printed:
         yield table.page, "table.html", {"page": table}

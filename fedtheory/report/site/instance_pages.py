@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ...claims.balls import Undecided
 from ...claims.statement import Claim
-from ...claims.undecided import Undecided
 from ...evidence.judge import parse
 from ...moments.expected_errors import exact_errors, expected_models
 from ...papers.fedau.examples.weight_points import WeightsPoint
@@ -24,7 +24,7 @@ from ...subjects.run_points import RunPoint
 from .films import Film, of_learning, of_selection, of_weights, plain, right_side, shown_rounds
 
 NARROW = 1e-6
-"""A quantity of a run that is enclosed so tightly, relatively, counts as known."""
+"""Relative width of an enclosure at which a quantity of a run counts as known."""
 
 
 def point_of(claim: Claim, instance: Mapping[str, Any]) -> Point:
@@ -79,7 +79,7 @@ NO_ROUNDS = {
     "values": "it is about values of quantities: there are no rounds",
     "function": "it is about a function at some points: there are no rounds",
 }
-"""Why there is no film, by the scope of what a claim is about."""
+"""Reasons why there is no film, by the scope of what a claim is about."""
 
 
 def film(claim: Claim, point: Point) -> Film:
@@ -127,7 +127,7 @@ def _of_run(claim: Claim, point: RunPoint) -> Film:
 
 
 def _setting(claim: Claim, point: RunPoint) -> Setting:
-    """What runs under the literal reading, with the step sizes that the claim chooses."""
+    """Return the setting that runs under the literal reading, with the step sizes that the claim chooses."""
     chosen = {name: point.quantities(claim)[name] for name in claim.choices}
     steps = {name: step if isinstance(step, Fraction) else Fraction(float(step)) for name, step in chosen.items()}
     algorithm = with_new_steps(point.setting.algorithm, steps)

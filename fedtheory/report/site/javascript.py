@@ -47,9 +47,10 @@ def javascript(expression: sympy.Basic) -> str:
 
 
 def function(expression: sympy.Expr, undefined: str | None) -> str:
-    """An object ``{at, undefined}``: ``at`` gives the value and what it divides by of either sign; ``undefined`` is
-    what counts where one of these is 0 or the value is no number. With ``None``, division by zero is what it is in
-    floating point.
+    """Write an object ``{at, undefined}`` in JavaScript.
+
+    ``at`` gives the value and what it divides by of either sign. ``undefined`` is what counts where one of these is 0
+    or the value is no number. With ``None``, division by zero is what it is in floating point.
 
     >>> print(function(sympy.Symbol("x") / 2, "Infinity"))
     {at:(o,v)=>{return [o.mul(o.num(1,2),v["x"])]},undefined:Infinity}

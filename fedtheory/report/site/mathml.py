@@ -75,7 +75,7 @@ def formula(latex: str) -> Markup:
 
 
 def symbol(name: str) -> Markup:
-    """A name that has no letter, as it is written in code."""
+    """Write a name that has no letter as it is written in code."""
     return Markup('<math><mtext class="code">{}</mtext></math>').format(name)
 
 
@@ -131,7 +131,7 @@ class _Reader:
         return _element(kind[which], base, *(scripts[sign] for sign in which))
 
     def argument(self) -> Markup:
-        """What a command or a script takes: a group in braces as one element, else one token."""
+        """Read the argument of a command or a script: a group in braces as one element, else one token."""
         if not self.left:
             raise ValueError("a formula ends where a command needs an argument")
         if self.left[0] == "{":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -28,7 +30,7 @@ Tell = Callable[[str, int, int], None] | None
 
 
 def address(ref: str) -> str:
-    """Where the page of a claim lies in the folder."""
+    """Return the place of a claim's page in the folder."""
     return f"claims/{ref}.html"
 
 
@@ -55,11 +57,36 @@ def environment() -> jinja2.Environment:
 
 
 def render(template: str, **content: Any) -> str:
-    return environment().get_template(template).render(**content)
+    """Fill a template, with a content security policy that allows what the template put there, and nothing from
+    elsewhere."""
+    page = environment().get_template(template).render(**content)
+    return page.replace("@POLICY@", policy(page), 1)
+
+
+def policy(page: str) -> str:
+    """Return the policy of what a page may load and run: files beside it, and the style sheets in its head and the
+    scripts behind its content, by their hashes. What stands in its content runs nothing, even if something there was
+    not escaped.
+
+    >>> policy("<head><style>a{}</style></head><main><script>bad()</script></main>")
+    "default-src 'none'; script-src 'self'; style-src 'self' 'sha256-...'; img-src 'self' data:; base-uri 'none'; ...
+    """
+    head, behind = page.partition("</head>")[0], page.rpartition("</main>")[2]
+    scripts, styles = _hashes("script", behind), _hashes("style", head)
+    return (
+        f"default-src 'none'; script-src 'self'{scripts}; style-src 'self'{styles}; img-src 'self' data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hashes(tag: str, text: str) -> str:
+    inline = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+    digests = (hashlib.sha256(each.encode()).digest() for each in inline)
+    return "".join(f" 'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
 
 def number(value: Any) -> str:
-    """A number as pages show it; what is none, or no number, in words.
+    """Write a number as pages show it; a missing one, or a value that is no number, in words.
 
     >>> number(0.00123456789), number(None), number(True), number(3), number("nan")
     ('0.00123457', 'not known', 'yes', '3', 'not known')

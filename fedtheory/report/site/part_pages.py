@@ -27,7 +27,7 @@ ROUNDS, SHOWN_ROUNDS, CLIENTS = 200, 90, 12
 
 @dataclass(frozen=True)
 class PartPage:
-    """What the template of an algorithm or a process shows.
+    """Content of the page of an algorithm or a process, for the template.
 
     Attributes:
         name: in code. kind: ``algorithm`` or ``process``. signature: as it is called. summary: one sentence. text: the
@@ -83,7 +83,7 @@ def process_pages() -> Iterator[PartPage]:
 
 
 def _kind(name: str) -> str:
-    """How files of instances call a process: LargestNoise is largest_noise."""
+    """Return a process's name in files of instances: LargestNoise is largest_noise."""
     return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).removeprefix("_")
 
 
@@ -133,13 +133,13 @@ def _curve(setting: Setting) -> tuple[bool, list[list[float]]]:
         found = setting.exact(np.arange(ROUNDS + 1))
         exact, rounds, errors = True, found.rounds, found.squared_distance
     except ValueError:
-        run = setting.simulate(replicas=400, rounds=ROUNDS, record_every=2)
+        run = setting.simulate(replicas=400, rounds=ROUNDS, record_every=2, device="cpu")
         exact, rounds, errors = False, run.rounds, run.rows["squared_distance"].mean(0)
     return exact, [[int(r), float(f"{e:.6g}")] for r, e in zip(rounds, errors, strict=True) if np.isfinite(e)]
 
 
 def _raster(name: str) -> tuple[str, tuple[str, ...]]:
-    """Who takes part in the first rounds of one run of a process; or why it is not shown."""
+    """Draw who takes part in the first rounds of one run of a process; or say why it is not shown."""
     if name not in PROCESSES:
         return f"no plot: {NOT_DRAWN.get(name, 'it has no example')}", ()
     process, clients = PROCESSES[name]()
@@ -153,7 +153,7 @@ NOT_DRAWN = {
     "LargestNoise": "who takes part depends on the noise of a round's gradients",
     "ByClass": "its probabilities come from the labels of a data set",
 }
-"""Why a process is not drawn alone."""
+"""Reasons why a process is not drawn alone."""
 
 
 @cache

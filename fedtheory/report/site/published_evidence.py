@@ -1,8 +1,7 @@
-"""What the published scorecard and certificates say of a claim, as a page shows it. Nothing is verified anew."""
+"""Published evidence on a claim, from the scorecard and certificates, as a page shows it. Nothing is verified anew."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -31,7 +30,7 @@ TIES = {
     "same": "the claim is about the same: {}", "value": "the values agree: {}", "form": "the forms can be compared: {}",
     "exponent": "exponents agree: {}",
 }  # fmt: skip
-"""What the steps say that tie a derivation to a claim, by the second part of their names."""
+"""Words of the steps that tie a derivation to a claim, by the second part of their names."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ class Proof:
 
     @property
     def to_decide(self) -> int:
-        """How many steps there are besides those that are given."""
+        """The number of steps besides those that are given."""
         return sum(step.outcome != "given" for step in (*self.steps, *self.ties))
 
 
@@ -91,7 +90,7 @@ def rows() -> dict[str, dict[str, Any]]:
 
 
 def kinds_of(row: Mapping[str, Any] | None) -> list[str]:
-    """Of what kinds there is evidence in a row: those of ``KINDS``."""
+    """List the kinds of evidence in a row, out of ``KINDS``."""
     if row is None:
         return []
     evidence = row["evidence"]
@@ -125,7 +124,7 @@ def _ratio(value: Any) -> str:
 
 
 def tightness_of(ref: str) -> Mapping[str, Any] | None:
-    """What is published of a claim's tightness; ``None`` where nothing is."""
+    """Return the published tightness of a claim, or ``None`` where nothing is published."""
     return scorecard_column.published().get(ref)
 
 
@@ -143,8 +142,11 @@ def tightness_in_short(ref: str) -> str:
 
 
 def instances(ref: str) -> list[dict[str, Any]]:
-    """The published instances' files of a claim: the one that refutes it first, then those that violate what it
-    needs; each with ``command``, which judges it afresh, and ``file``."""
+    """List the published instances' files of a claim: the one that refutes it first, then those that violate what it
+    needs.
+
+    Each has ``command``, which judges it afresh, and ``file``.
+    """
     folder = papers()[name].folder if (name := ref.partition(".")[0]) in papers() else None
     if folder is None:
         return []
@@ -171,7 +173,7 @@ def proof_of(ref: str) -> Proof | None:
     path = folders().get(ref.partition(".")[0], Path()) / f"{ref}.json"
     if not path.exists():
         return None
-    data = json.loads(path.read_text(encoding="utf-8"))
+    data = read_json(path)
     derivation = next((d for d in library().derivations if d.name == data["derivation"]), None)
     names = library().needed(derivation.steps) if derivation else ()
     origin = derivation.origin if derivation else None
@@ -192,12 +194,7 @@ def proof_of(ref: str) -> Proof | None:
 def _decided() -> dict[str, dict[str, Any]]:
     """The decisions of all papers' steps, as their files have them."""
     files = (folder / STEPS for folder in folders().values())
-    return {
-        step["name"]: step
-        for path in files
-        if path.exists()
-        for step in json.loads(path.read_text(encoding="utf-8"))["steps"]
-    }
+    return {step["name"]: step for path in files if path.exists() for step in read_json(path)["steps"]}
 
 
 @cache
@@ -235,7 +232,7 @@ _WORDS = {
 
 
 def _evidence(step: Mapping[str, Any]) -> tuple[str, str]:
-    """On what a decision rests, and where a step fails."""
+    """Say on what a decision rests, and where a step fails."""
     found = [each for finding in step["findings"] for each in finding["evidence"]]
     kinds = [_WORDS[each["type"]] or _solver(each["data"]) for each in found]
     counted = [f"{kinds.count(kind)} times {kind}" if kinds.count(kind) > 1 else kind for kind in dict.fromkeys(kinds)]

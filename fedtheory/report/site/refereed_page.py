@@ -41,8 +41,9 @@ def save(reports: Sequence[Report], path: str | Path) -> Path:
 
 
 def page(report: Report, stated: Sequence[Claim] = (), pages: Mapping[str, Path] | None = None) -> str:
-    """The page of one report; ``stated`` are all claims of its file, among them its other editions, and ``pages`` where
-    theirs are.
+    """Write the page of one report.
+
+    ``stated`` are all claims of its file, among them its other editions, and ``pages`` where theirs are.
 
     Raises:
         ValueError: the report does not hold its claim.

@@ -6,21 +6,21 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from ...files import write_beside
+from ...files import check_no_links, read_json, temporary_folder, write_beside
 
 LIST = "written.json"
-"""What was written into a folder, with the SHA-256 of each file: what is not in it is somebody else's."""
+"""The list of files written into a folder, with the SHA-256 of each. Files that it lacks belong to somebody else."""
 
 
 @contextlib.contextmanager
 def fresh(into: Path) -> Iterator[Path]:
-    """An empty folder to write to; in the end its files are moved into ``into``, and the files of an earlier report
-    that this one does not have are removed there. Files that no report wrote, or that were changed since, stay as they
-    are. If something fails on the way, ``into`` stays as it was.
+    """Yield an empty folder to write to; in the end its files are moved into ``into``.
+
+    Files of an earlier report that this one does not have are removed there. Files that no report wrote, or that were
+    changed since, stay as they are. If something fails on the way, ``into`` stays as it was.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as name:
@@ -33,9 +33,9 @@ def fresh(into: Path) -> Iterator[Path]:
     existed = into.is_dir()
     into.mkdir(parents=True, exist_ok=True)
     try:
-        with tempfile.TemporaryDirectory(prefix=".new.", dir=into) as name:
-            yield Path(name)
-            _move(Path(name), into)
+        with temporary_folder(into) as folder:
+            yield folder
+            _move(folder, into)
     except BaseException:
         if not existed:
             with contextlib.suppress(OSError):  # others have written there
@@ -49,6 +49,7 @@ def _move(new: Path, into: Path) -> None:
     vanished = {name: digest for name, digest in before.items() if name not in now}
     write_beside(into / LIST, json.dumps(before | now, indent=0).encode())  # an interrupted move can be taken up again
     for name in now:
+        check_no_links((into / name).parent, len(Path(name).parts) - 1)
         (into / name).parent.mkdir(parents=True, exist_ok=True)
         os.replace(new / name, into / name)
     for name, digest in vanished.items():
@@ -57,13 +58,12 @@ def _move(new: Path, into: Path) -> None:
 
 
 def listed(into: Path) -> dict[str, str]:
-    """What the last report wrote into a folder, by name; nothing where that is not known."""
+    """Return the files that the last report wrote into a folder, by name; nothing where that is not known."""
     try:
-        found = json.loads((into / LIST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = read_json(into / LIST)
+    except (FileNotFoundError, ValueError):
         return {}
-    pairs = found.items() if isinstance(found, dict) else ()
-    return {name: digest for name, digest in pairs if isinstance(digest, str) and _inside(name)}
+    return {name: digest for name, digest in found.items() if isinstance(digest, str) and _inside(name)}
 
 
 def _inside(name: str) -> bool:
@@ -77,7 +77,8 @@ def _digest(path: Path) -> str:
 
 def _remove(into: Path, path: Path, digest: str) -> None:
     """Remove a file if it is still the one that was written, and the folders that it leaves empty."""
-    if not path.is_file() or path.is_symlink() or _digest(path) != digest:
+    linked = any(folder.is_symlink() for folder in (path, *path.parents)[: len(path.relative_to(into).parts)])
+    if linked or not path.is_file() or _digest(path) != digest:
         return
     path.unlink()
     for folder in path.relative_to(into).parents:

@@ -11,8 +11,7 @@ from typing import Any
 
 from fedtheory.proof.kernel.answering_clients import Answers
 from fedtheory.proof.kernel.axioms import Axioms
-from fedtheory.proof.kernel.client_means import MeanAxioms
-from fedtheory.proof.kernel.client_shares import own_share
+from fedtheory.proof.kernel.client_means import MeanAxioms, own_share
 from fedtheory.proof.kernel.forms import Atom, Term, Vector
 from fedtheory.proof.kernel.participation_intervals import Intervals
 from fedtheory.proof.kernel.regions import Condition, Where

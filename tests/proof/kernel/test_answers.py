@@ -10,8 +10,8 @@ from functools import cache
 
 import pytest
 
-from fedtheory.papers.flics.displays.thm1 import ANSWERS, AXIOMS, FREE, RING, G, K, L, V, c, delta, eta, k
 from fedtheory.papers.flics.proofs import thm1
+from fedtheory.papers.flics.proofs.thm1 import ANSWERS, AXIOMS, FREE, RING, G, K, L, V, c, delta, eta, k
 from fedtheory.proof import checker
 from fedtheory.proof.kernel.answering_clients import MEAN_ANSWER, MISMATCH, SPREAD, Answers
 from fedtheory.proof.kernel.axioms import ITERATE, NEXT, NOISE, START_POINT, Axioms

@@ -14,7 +14,7 @@ from fedtheory.papers.fedau.proofs import thm1_thm2
 from fedtheory.papers.fedau.proofs.thm1_thm2 import AXIOMS, ROUNDS, WHERE, E, Q, c, d, eta, k, n, w
 from fedtheory.proof import checker
 from fedtheory.proof.kernel.axioms import ITERATE, NEXT, NOISE, START_POINT
-from fedtheory.proof.kernel.client_shares import own_share
+from fedtheory.proof.kernel.client_means import own_share
 from fedtheory.proof.kernel.saved_theorems import ancestry, saved
 from fedtheory.proof.kernel.theorems import Theorem, combine
 from fedtheory.proof.kernel.weighted_rounds import CENTRE, ROUND_NOISE, WeightedRounds

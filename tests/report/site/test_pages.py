@@ -30,7 +30,7 @@ from fedtheory.report.site.claim_page import claim_page, figures_of, statement_o
 from fedtheory.report.site.instance_pages import film, point_of
 from fedtheory.report.site.javascript import javascript, literal
 from fedtheory.report.site.mathml import mathml
-from fedtheory.tightness import column
+from fedtheory.tightness import scorecard_column
 from tests.report.site.reading import Page, read
 
 ROOT = Path(package.__file__).parents[3]
@@ -85,7 +85,7 @@ def test_no_cell_says_nothing(read_pages):
 
 def test_tightness_is_what_is_published(read_pages):
     counted = 0
-    for ref, found in column.published().items():
+    for ref, found in scorecard_column.published().items():
         text = read_pages[pages.address(ref)].text
         if found["column"]["measure"] == "constant":
             assert f"That is {found['looseness']:.6g} times as much" in text

@@ -6,4 +6,4 @@ from ....proof.steps import Step
 from . import appendix_a2, appendix_a3, lemmas, repairs, thm1_minima
 
 STEPS: tuple[Step, ...] = (*lemmas.ALL, *appendix_a2.STEPS, *appendix_a3.STEPS, *repairs.ALL, *thm1_minima.STEPS)
-"""In the paper's order: the lemmas first, those that are not printed last."""
+"""Steps in the paper's order: the lemmas first, those that are not printed last."""

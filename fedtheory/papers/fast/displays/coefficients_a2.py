@@ -19,7 +19,7 @@ _CAP_NOISE = _noise_rate / (5 * L * K)  # (nq + m(1-q)) / (5mnLK)
 
 
 def _coefficient_identities() -> Iterable[Step]:
-    """What is plugged in and multiplied out, coefficient by coefficient (of |grad F|^2, sigma_G^2, sigma^2)."""
+    """Compare the coefficients of |grad F|^2, sigma_G^2 and sigma^2 before and after insertions and expansions."""
     square = L**2 * K**2 * eta**2
     a, b, eps = sympy.symbols("a b epsilon")
     pairs = {
@@ -131,7 +131,7 @@ def _coefficient_identities() -> Iterable[Step]:
 
 
 def left_side(constant: int, squared: sympy.Expr) -> sympy.Expr:
-    """1/2 - constant z^2 >= 1/4."""
+    """Return the inequality 1/2 - constant z^2 >= 1/4."""
     return half - constant * squared - sympy.Rational(1, 4)
 
 
@@ -139,11 +139,11 @@ CAPS = {
     name: Cap(left_side(constant, z**2), lambda c: setting(cap=c / (L * K)))
     for name, constant in (("a2.11", 15), ("a2.22", 30))
 }
-"""What the printed caps of z are for."""
+"""Inequalities that need the printed caps of z."""
 
 
 def squared_cap(cap: sympy.Rational) -> Region:
-    """z^2 <= cap."""
+    """Return the region where z^2 <= cap."""
     return region(capped("squared_step", cap))
 
 

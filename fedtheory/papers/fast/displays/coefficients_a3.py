@@ -17,22 +17,22 @@ _TWENTIETH = sympy.Rational(1, 20)
 
 
 def distance_absorption() -> sympy.Expr:
-    """8 z^2 minus what (30) and (38) absorb into it (coefficient of |x_r - x*|^2)."""
+    """Return 8 z^2 minus what (30) and (38) absorb into it (coefficient of |x_r - x*|^2)."""
     return 8 * z**2 - (60 * z**3 + 4 * z**2 + 60 * z**4)
 
 
 def dissimilarity_absorption() -> sympy.Expr:
-    """8 K^2 eta^2 minus what is absorbed into it (coefficient of sigma_G^2)."""
+    """Return 8 K^2 eta^2 minus what is absorbed into it (coefficient of sigma_G^2)."""
     return 8 * K**2 * eta**2 - (4 * K**2 * eta**2 + 60 * L * K**3 * eta**3 + 60 * L**2 * K**4 * eta**4)
 
 
 def noise_absorption(size: sympy.Expr) -> sympy.Expr:
-    """2K eta^2 / size minus what is absorbed into it (coefficient of sigma^2)."""
+    """Return 2K eta^2 / size minus what is absorbed into it (coefficient of sigma^2)."""
     return 2 * K * eta**2 / size - (K * eta**2 / size + 10 * L * K**2 * eta**3 + 10 * L**2 * K**3 * eta**4)
 
 
 def cohort_cap(size: sympy.Expr, constant: sympy.Expr = _TWENTIETH) -> Region:
-    """z <= constant / size."""
+    """Return the region where z <= constant / size."""
     return setting(cap=constant / (size * L * K))
 
 
@@ -42,7 +42,7 @@ CAPS = {
     "a3.30_noise": Cap(noise_absorption(m), lambda c: cohort_cap(m, c)),
     "a3.38_noise": Cap(noise_absorption(n), lambda c: cohort_cap(n, c)),
 }
-"""What the printed caps of z, a constant over a cohort, are for."""
+"""Inequalities that need the printed caps of z, each a constant over a cohort."""
 
 
 def _absorptions(equation: str, size: sympy.Expr) -> Iterable[Step]:
@@ -81,19 +81,21 @@ def _absorptions(equation: str, size: sympy.Expr) -> Iterable[Step]:
 
 
 EPSILON = {"main": sigma_G**2 / (K * eta), "appendix": 1 / (K * eta)}
-"""The free constant of (33) by edition: the main text's (and the proof's), and the one that (25) corresponds to."""
+"""Free constant of (33) in each edition: the main text's (and the proof's), and the one that (25) corresponds to."""
 
 CONTRACTION = {
     edition: mu * K * eta / 2 - (1 - q) * 2 * K * eta * epsilon - 8 * z**2 for edition, epsilon in EPSILON.items()
 }
-"""(39), coefficient of |x_r - x*|^2: mu K eta / 2 minus p 2K eta epsilon + 8 z^2."""
+"""Coefficient of |x_r - x*|^2 in (39): mu K eta / 2 minus p 2K eta epsilon + 8 z^2."""
 
 _RADIUS = {"main": sigma_G**2, "appendix": sympy.Integer(1)}
 
 
 def q_condition_holds(edition: str) -> Region:
-    """The q-condition, solved for mu: mu K eta = 4 p r + 16 z^2 + s, r = sigma_G^2 (main) or 1 (appendix), and nothing
-    else assumed."""
+    """Return the region of the q-condition, solved for mu, with nothing else assumed.
+
+    It is mu K eta = 4 p r + 16 z^2 + s, with r = sigma_G^2 (main) or 1 (appendix).
+    """
     return region(
         at_least("strong_convexity", (4 * (1 - q) * _RADIUS[edition] + 16 * z**2) / (K * eta)),
         positive("local_lr"),
@@ -105,8 +107,10 @@ def q_condition_holds(edition: str) -> Region:
 
 
 def all_hypotheses_hold(edition: str) -> Region:
-    """A part of where every hypothesis of the edition holds, for counterexamples: m = n = 1, mu = L, z <= 1/20, and
-    p = (z - 16 z^2) share / (4 r) with 0 <= share <= 1, which is in [0, 1]; in the main text sigma_G >= 1 to that end.
+    """Return a region in which every hypothesis of the edition holds, for counterexamples.
+
+    There m = n = 1, mu = L, z <= 1/20, and p = (z - 16 z^2) share / (4 r) with 0 <= share <= 1, which is in [0, 1]; in
+    the main text sigma_G >= 1 to that end.
     """
     return region(
         equal("snapshot_probability", 1 - (z - 16 * z**2) * sympy.Symbol("share") / (4 * _RADIUS[edition])),
@@ -120,7 +124,8 @@ def all_hypotheses_hold(edition: str) -> Region:
 
 
 def forced_probability() -> tuple[Region, ...]:
-    """The appendix's q-condition, q = 1 - (mu K eta - 16 z^2)/4 + s, in the cases L z <= mu/32 and L z >= mu/32."""
+    """Return the appendix's q-condition, q = 1 - (mu K eta - 16 z^2)/4 + s, in the cases L z <= mu/32 and L z >=
+    mu/32."""
     most = mu / (32 * L**2 * K)
     cases = capped("local_lr", most), at_least("local_lr", most)
     return tuple(

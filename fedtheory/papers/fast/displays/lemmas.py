@@ -1,4 +1,4 @@
-"""What FAST's proofs use: smoothness, convexity, the drift of local training, noise, and sampling.
+"""Lemmas of FAST's proofs: smoothness, convexity, the drift of local training, noise, and sampling.
 
 Expectations given the round's start are inner products: <u, v> stands for E<u, v>, and a vector whose expectation given
 the past vanishes is orthogonal to everything the past determines.

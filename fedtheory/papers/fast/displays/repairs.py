@@ -1,4 +1,4 @@
-"""What the repaired statements rest on: steps that the paper does not print.
+"""Steps on which the repaired statements rest, and which the paper does not print.
 
 G = the mean over the steps, the round's participants and the kinds of round of E grad F_i(x_k); G = g + p b + e with
 g = grad F(x_r), b = the arbitrary cohort's mean of grad F_i(x_r) - g, |b| <= sigma_G, and |e|^2 <= L^2 D by the drift.

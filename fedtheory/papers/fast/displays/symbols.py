@@ -35,11 +35,11 @@ FREE = region(
     nonnegative("dissimilarity"),
     positive("young_parameter"),
 )
-"""Every quantity anywhere the vocabulary allows, with mu <= L."""
+"""Region of all quantities anywhere the vocabulary allows, with mu <= L."""
 
 
 def setting(*extra: Part, cap: sympy.Expr, least: int = 1) -> Region:
-    """A step size under a cap, and all other quantities free."""
+    """Return the region with a step size under a cap, and all other quantities free."""
     return region(
         *extra,
         capped("local_lr", cap),
@@ -52,7 +52,7 @@ def setting(*extra: Part, cap: sympy.Expr, least: int = 1) -> Region:
 
 
 def under(constant: sympy.Expr) -> Region:
-    """z <= constant."""
+    """Return the region where z <= constant."""
     return setting(cap=constant / (L * K))
 
 

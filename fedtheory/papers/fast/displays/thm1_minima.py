@@ -49,13 +49,13 @@ def _floor_cases() -> tuple[Region, ...]:
 
 
 def _snapshot(fallen: sympy.Expr, full: sympy.Expr, cohort: sympy.Expr) -> sympy.Expr:
-    """What |grad F(x_r)|^2 is at most before a snapshot."""
+    """Bound |grad F(x_r)|^2 before a snapshot."""
     noise = (3 / m + sympy.Rational(25, 12) * z) * L * eta * _noise
     return 4 / (K * eta) * fallen - 2 / K**2 * (full - 2 * z * cohort) + sympy.Rational(25, 2) * z**2 * _bias + noise
 
 
 def _arbitrary(fallen: sympy.Expr, cohort: sympy.Expr) -> sympy.Expr:
-    """The same before an arbitrary round."""
+    """Bound |grad F(x_r)|^2 before an arbitrary round."""
     noise = (3 / n + sympy.Rational(15, 4) * z) * L * eta * _noise
     heterogeneity = (4 + sympy.Rational(45, 2) * z**2) * _bias
     return 4 / (K * eta) * fallen - 2 / K**2 * (1 - 2 * z) * cohort + heterogeneity + noise

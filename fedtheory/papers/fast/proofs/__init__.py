@@ -9,6 +9,6 @@ from . import conclusions, thm1_thm2
 __all__ = ["DERIVATIONS", "STEPS"]
 
 STEPS: tuple[Step, ...] = (*displays.STEPS, *thm1_thm2.STEPS)
-"""The printed displays, then what the kernel composes."""
+"""Steps of the printed displays, then those that the kernel composes."""
 
 DERIVATIONS = (*conclusions.DERIVATIONS,)

@@ -1,4 +1,5 @@
-"""What FAST's steps show, before any claim is looked at; a claim is tried on every derivation of its functional."""
+"""Conclusions of FAST's steps, before any claim is looked at; a claim is tried on every derivation of its
+functional."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def _paths(convex: bool) -> LocalSGD:
 
 @cache
 def gradient_error() -> Theorem:
-    """(17)."""
+    """Display (17), at every local step."""
     sgd = _paths(False)
     ax, each, along = sgd.axioms, sgd.gradient_at_start, sgd.gradient_along
     g, where, context = each.under("M"), ax.where, ax.given
@@ -59,7 +59,7 @@ def gradient_error() -> Theorem:
 
 @cache
 def full_progress() -> Theorem:
-    """(28)."""
+    """Display (28), summed over the local steps."""
     sgd = _paths(True)
     ax, D, d, each = sgd.axioms, sgd.distance, sgd.moved, sgd.gradient_at_start
     curved, where, context = CurvedSGD(sgd, mu, sigma_G**2), ax.where, ax.given

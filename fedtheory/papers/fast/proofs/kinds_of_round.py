@@ -1,4 +1,5 @@
-"""FAST's two kinds of round, for theorems that the kernel composes: what a bound given the cohort becomes."""
+"""FAST's two kinds of round, for theorems that the kernel composes: they turn bounds given the cohort into bounds
+without."""
 
 from __future__ import annotations
 
@@ -57,14 +58,17 @@ class Kinds:
 
     @property
     def plain(self) -> Where:
+        """The conditions without the Young parameter."""
         return region(1 / (8 * L * K), convex=self.convex)
 
     @property
     def with_young(self) -> Where:
+        """The conditions with a Young parameter a > 0."""
         return region(1 / (8 * L * K), Condition("a", "positive"), convex=self.convex)
 
     @property
     def sgd(self) -> LocalSGD:
+        """The local SGD of a cohort's clients."""
         return LocalSGD(Axioms(self.plain, eta, size), L, sigma**2, self.convex)
 
     @property
@@ -78,7 +82,10 @@ class Kinds:
         return conditional_mean(atom_of(self.sgd.gradient_at_start).atom, ARBITRARY, RING)
 
     def mixed(self, whole: Theorem, other: Vector, multiple: Scalar) -> Theorem:
-        """Of a bound given the cohort, with ``multiple`` times <mean_S grad F_i(x), other> in it: given the start."""
+        """Turn a bound given the cohort into one given the round's start, by mixing both kinds of round.
+
+        The bound has ``multiple`` times <mean_S grad F_i(x), other> in it.
+        """
         sizes = [instantiate(whole, {"size": number}, self.with_young) for number in (m, n)]
         return mix(self._snapshot(sizes[0]), self._arbitrary(sizes[1], other, multiple), q, self.with_young)
 
@@ -86,13 +93,14 @@ class Kinds:
         return over_clients(self.sgd.axioms.dissimilar(START_POINT, sigma_G**2), binder)
 
     def _snapshot(self, whole: Theorem) -> Theorem:
-        """Under a uniform cohort the squares of its clients' gradients are at most |grad F|^2 + sigma_G^2."""
+        """Bound the squares of a uniform cohort's gradients by |grad F|^2 + sigma_G^2."""
         drawn, g0 = expect_uniform(whole, m, share, self.with_young), self.sgd.gradient_at_start
         premises: Multiples = [(drawn, 1), (self._near("M"), coefficient(drawn.form, g0, g0, "M"))]
         return combine(premises, where=self.with_young, context="kind", kind=UNIFORM)
 
     def _arbitrary(self, whole: Theorem, other: Vector, multiple: Scalar) -> Theorem:
-        """Under an arbitrary cohort they are at most 2 |grad F|^2 + 2 sigma_G^2; its mean gradient is projected."""
+        """Bound the squares of an arbitrary cohort's gradients by 2 |grad F|^2 + 2 sigma_G^2, and project its mean
+        gradient."""
         g0, G, g = self.sgd.gradient_at_start, self.sgd.cohort_gradient, self.gradient
         each, together = coefficient(whole.form, g0, g0, "S"), coefficient(whole.form, G, G)
         squares = [(g * 2 - g0, "S", each), (g * 2 - G, "", together), (g0 - G, "S", together * 2)]

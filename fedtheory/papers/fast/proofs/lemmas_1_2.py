@@ -1,4 +1,4 @@
-"""Lemmas 1 and 2, composed by the kernel: what a function satisfies at any points x, y, z."""
+"""Lemmas 1 and 2, composed by the kernel: inequalities of a function at any points x, y, z."""
 
 from __future__ import annotations
 

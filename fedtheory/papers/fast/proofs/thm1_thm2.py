@@ -1,4 +1,4 @@
-"""Theorems 1 and 2 of FAST for every q, composed by the kernel from its axioms: what one round does.
+"""Theorems 1 and 2 of FAST for every q, composed by the kernel from its axioms: one round's progress.
 
 With p = 1 - q, h = q/m + p/n, z = L K eta, in expectation given the start x of a round that ends in x+:
 
@@ -24,7 +24,7 @@ from ....proof.kernel.round_rules import average, contraction
 from ....proof.kernel.scalars import Scalar
 from ....proof.kernel.tactics import coefficient
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate
-from ....proof.objective_lemma import cocoercive, monotone
+from ....proof.local_sgd import cocoercive, monotone
 from . import thm2_curved, lemmas_1_2, eq17_eq28
 from ....proof.translate.scheduled_runs import PeriodicContraction, PeriodicDescent
 from .kinds_of_round import LETTERS, RING, K, Kinds, L, a, eta, h, m, mu, p, q, region, sigma, sigma_G, z
@@ -36,7 +36,7 @@ _SPLIT, _SHARE = _one / 5, _one / 8
 
 @cache
 def mixed_distance() -> Theorem:
-    """A round's |x+ - x*|^2, with the Young parameter a between x - x* and the drift still free."""
+    """Bound |x+ - x*|^2 after a round, with the Young parameter a between x - x* and the drift still free."""
     kinds = Kinds(convex=True)
     whole = kinds.sgd.one_round(a, _SPLIT, _SHARE, kinds.with_young)
     return kinds.mixed(whole, kinds.sgd.distance, -2 * eta * K)
@@ -44,7 +44,7 @@ def mixed_distance() -> Theorem:
 
 @cache
 def mixed_descent() -> Theorem:
-    """A round's F(x+), with the Young parameter a between grad F(x) and the drift still free."""
+    """Bound F(x+) after a round, with the Young parameter a between grad F(x) and the drift still free."""
     kinds = Kinds(convex=False)
     whole = kinds.sgd.one_descent(a, _SPLIT, _SHARE, kinds.with_young)
     return kinds.mixed(whole, kinds.gradient, -eta * K)
@@ -99,6 +99,7 @@ _CURVED = 2 * L**2 * K * eta
 
 @cache
 def strongly_convex() -> Theorem:
+    """Contraction of E|x+ - x*|^2 in a round of strongly convex clients, under eta <= mu/(8 L^2 K)."""
     return _contraction(
         _CURVED,
         mu / (8 * L**2 * K),
@@ -110,6 +111,7 @@ def strongly_convex() -> Theorem:
 
 @cache
 def strongly_convex_averaged() -> Theorem:
+    """Contraction of E|x+ - x*|^2 under eta <= h mu/(8 L^2 K), with noise that falls with the cohort."""
     return _contraction(
         _CURVED / h,
         mu * h / (8 * L**2 * K),
@@ -121,6 +123,7 @@ def strongly_convex_averaged() -> Theorem:
 
 @cache
 def nonconvex() -> Theorem:
+    """Descent of E F(x+) in a round, under eta <= 1/(8 L K)."""
     return _descent(
         z,
         1 / (8 * L * K),
@@ -132,6 +135,7 @@ def nonconvex() -> Theorem:
 
 @cache
 def nonconvex_averaged() -> Theorem:
+    """Descent of E F(x+) under eta <= h/(16 L K), with noise that falls with the cohort."""
     return _descent(
         z / h, h / (16 * L * K), 1 - 7 * z / h, p**2 + (q / m * 6 / 5 + q * 7 / 4 + p * 6) * z, h * L * eta * 3
     )
@@ -139,12 +143,13 @@ def nonconvex_averaged() -> Theorem:
 
 @cache
 def nonconvex_sharp() -> Theorem:
+    """Descent of E F(x+) under eta <= 1/(42 L K), with sharper constants."""
     return _descent(2 * z, 1 / (42 * L * K), 1 - 21 * z, p**2 + 22 * z, (h * 2 + _one * 11 / 5) * L * eta)
 
 
 @cache
 def nonconvex_corrected() -> Theorem:
-    """Half of |grad F(x)|^2, and a drift of the order z^2."""
+    """Descent of E F(x+) by half of |grad F(x)|^2, with a drift of the order z^2."""
     return _descent(
         _one / 4,
         1 / (20 * L * K),
@@ -175,7 +180,7 @@ _PERIODIC: dict[str, OfRounds] = {
     "thm1": PeriodicDescent(nonconvex, LETTERS),
     "thm2": PeriodicContraction(strongly_convex, LETTERS),
 }
-"""Of the same theorems on one round, with snapshots at fixed times."""
+"""Theorems on runs with snapshots at fixed times, from the same theorems on one round."""
 
 _SAYS = {
     "thm1": "F falls in a round", "thm2": "a round contracts", "cor3": "a round contracts",

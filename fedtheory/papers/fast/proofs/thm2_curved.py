@@ -32,7 +32,7 @@ from .kinds_of_round import RING, K, Kinds, L, a, eta, m, mu, n, p, q, share, si
 _KINDS = Kinds(convex=True)
 _WHERE = _KINDS.plain
 RATE = mu - mu**2 * K * eta * 5 / 2
-"""r."""
+"""Rate r of the contraction."""
 
 
 @cache
@@ -51,7 +51,7 @@ def _projected(other: Vector) -> Theorem:
 
 @cache
 def cohort_round() -> Theorem:
-    """What |x+ - x*|^2 is at most after a round of any cohort, with <b_S, D>, rounded up."""
+    """Bound |x+ - x*|^2 after a round of any cohort, with <b_S, D>; coefficients are rounded up."""
     whole, x = _curved().one_round, _KINDS.sgd.start
     drift = (1 + 10 * z) * K**2 * eta**2 * sigma_G**2
     noise = ((1 + z) / size + (1 - 1 / K) * z * 8 / 3) * K * eta**2 * sigma**2
@@ -72,6 +72,7 @@ def _pull(theorem: Theorem) -> Scalar:
 
 @cache
 def snapshot() -> Theorem:
+    """Bound E|x+ - x*|^2 after a snapshot, whose uniform cohort has no bias."""
     drawn, D = expect_uniform(instantiate(cohort_round(), {"size": m}, _WHERE), m, share, _WHERE), _KINDS.sgd.distance
     cross = coefficient(drawn.form, _KINDS.sgd.start, _curved().at_optimum.under("M"))
     return combine([(drawn, 1), (_KINDS.sgd.axioms.optimal(D), -cross)], where=_WHERE, context="kind", kind=UNIFORM)
@@ -79,6 +80,7 @@ def snapshot() -> Theorem:
 
 @cache
 def arbitrary() -> Theorem:
+    """Bound E|x+ - x*|^2 after an arbitrary round, with <b, D>."""
     whole = instantiate(cohort_round(), {"size": n}, _WHERE)
     premises: Multiples = [(expect_arbitrary(whole, n), 1), (_projected(_KINDS.sgd.distance), -_pull(whole))]
     return combine(premises, where=_WHERE, context="kind", kind=ARBITRARY)
@@ -123,13 +125,16 @@ _MOSTLY = Where(RING, (
     Condition("eta", "capped", 1 / (20 * m * L * K)),
     *(c for c in _WHERE.conditions if c.name not in ("q", "n", "eta")),
 ))  # fmt: skip
-"""The region with a = 1 - q in the place of q, where arbitrary rounds are so rare that they take less than mu K eta;
-with cohorts of one size, and a step that falls with it."""
+"""Region with a = 1 - q in the place of q, where arbitrary rounds are so rare that they take less than mu K eta.
+
+Cohorts are of one size, and the step falls with it.
+"""
 
 
 @cache
 def mostly_snapshots() -> Theorem:
-    """The rate mu, with 2 a |D|^2 + a K^2 eta^2/2 |b|^2 for the pull of arbitrary rounds, and short constants."""
+    """Contraction at the rate mu, with 2 a |D|^2 + a K^2 eta^2/2 |b|^2 for the pull of arbitrary rounds, and short
+    constants."""
     values = {"q": 1 - a, "n": m}
     mixed = instantiate(mix(snapshot(), arbitrary(), q, _WHERE), values, _MOSTLY)
     D, x, bias = _KINDS.sgd.distance, _KINDS.sgd.start, instantiate(bias_bound(), values, _MOSTLY)
@@ -152,11 +157,11 @@ def mostly_snapshots() -> Theorem:
 
 @cache
 def strongly_convex() -> Theorem:
-    """The rate r, and the floor p^2 sigma_G^2/r^2."""
+    """Contraction at the rate r, with the floor p^2 sigma_G^2/r^2."""
     return _contraction(RATE)
 
 
 @cache
 def strongly_convex_corrected() -> Theorem:
-    """The rate mu, and the floor p^2 sigma_G^2/(mu (mu - 5 mu^2 K eta))."""
+    """Contraction at the rate mu, with the floor p^2 sigma_G^2/(mu (mu - 5 mu^2 K eta))."""
     return _contraction(2 * RATE - mu)

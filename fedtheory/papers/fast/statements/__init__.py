@@ -1,4 +1,4 @@
-"""What FAST states."""
+"""FAST's statements."""
 
 from . import cor1, cor3, lemmas, rem1, rem2, rounds_convex, rounds_nonconvex, thm1, thm2
 
@@ -13,4 +13,4 @@ CLAIMS = (
     *thm2.EDITIONS,
     *cor3.EDITIONS,
 )
-"""Every edition of every statement, in the paper's order."""
+"""Claims: every edition of every statement, in the paper's order."""

@@ -1,4 +1,4 @@
-"""What FAST's statements share."""
+"""Quantities, assumptions and hypotheses that FAST's statements share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ L, m, n, K, R = symbols("smoothness", "cohort", "arbitrary_cohort", "local_steps
 eta, q, period = symbols("local_lr", "snapshot_probability", "snapshot_period")
 
 z = L * K * eta
-"""How far local training moves, relative to the length on which gradients change."""
+"""Length of local training, relative to the length on which gradients change."""
 
 inverse_cohort = (q * n + (1 - q) * m) / (m * n)
 """q/m + (1 - q)/n, as printed."""
@@ -35,7 +35,7 @@ NONCONVEX = ("smoothness", "gradient_noise", "dissimilarity", UNBIASED_NOISE, UN
 STRONGLY_CONVEX = (*NONCONVEX, "strong_convexity")
 CORRECTED_NONCONVEX = assumptions(*NONCONVEX, UNCORRELATED_NOISE, COHORT_BEFORE_NOISE)
 CORRECTED_STRONGLY_CONVEX = assumptions(*STRONGLY_CONVEX, INDEPENDENT_NOISE, COHORT_BEFORE_NOISE)
-"""What corrected editions assume: what is printed, and what the proofs take beside."""
+"""Assumptions of corrected editions: the printed ones, and those that the proofs need beside them."""
 
 SNAPSHOT_RULE = Ambiguity(
     readings.SNAPSHOTS,

@@ -59,7 +59,7 @@ COROLLARY_1_CORRECTED = THEOREM_1_CORRECTED.edited(
 )
 
 one_size = 1 / sqrt(m * R * K)
-"""The rate of cohorts of one size."""
+"""Return the rate of cohorts of one size."""
 
 # With R >= (K / h)^3, h = inverse_cohort, the second rate is below the first; here h = 1/m.
 COROLLARY_2 = COROLLARY_1.edited(

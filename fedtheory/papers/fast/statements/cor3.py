@@ -1,7 +1,7 @@
 """FAST, Corollary 3: Theorem 2 with the step size chosen after (40).
 
 Its soft-O hides constants and logarithms. The terms here carry those that follow from Theorem 2 with the chosen step
-size: with l = log(max(|x_0 - x*|^2 mu K R / a, 1)) and a as in (40), both the initial term exp(-mu K R eta) and the
+size. Let l = log(max(|x_0 - x*|^2 mu K R / a, 1)) and a as in (40). Then both the initial term exp(-mu K R eta) and the
 floors a eta are at most (1 + l) a / (mu K R), but for exp(-mu R / (20 m L)). That gives mu^2 R in the denominators,
 where the paper prints mu R; ``rates`` are the printed ones.
 """

@@ -1,4 +1,4 @@
-"""FAST, Lemmas 1 and 2: what smooth and strongly convex functions satisfy at any points."""
+"""FAST, Lemmas 1 and 2: inequalities of smooth and strongly convex functions at any points."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""FAST, Remark 1 and Table 1: a rate that gains from participants and local steps, with snapshots and with uniform
-participation in every round.
+"""FAST, Remark 1 and Table 1: a rate that gains from participants and local steps.
+
+It is said of FAST, with snapshots, and of uniform participation in every round.
 
 Part a is Corollary 2's rate, which Table 1 prints for FAST. Part b is what it is said to match, Table 1's row of
 federated averaging: its participation condition is q = 1, so that nothing is asked of q. A gain from K is said of both,

@@ -1,4 +1,4 @@
-"""FAST, Remark 2: what Theorem 1 asks of q when the clients' data are alike, and when they differ without bound.
+"""FAST, Remark 2: Theorem 1's condition on q when the clients' data are alike, and when they differ without bound.
 
 Both parts speak of the condition on q as the dissimilarity goes to a limit; before dividing, as the theorem's proof
 derives it, q = 0 meets it for identical clients, the quotient may exceed 1. That it approaches 1 is so with G_1 to G_3

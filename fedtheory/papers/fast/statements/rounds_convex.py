@@ -1,4 +1,4 @@
-"""FAST, appendix A.3: what the proof of Theorem 2 shows of one round from x_0 = x_r.
+"""FAST, appendix A.3: bounds on one round from x_0 = x_r that the proof of Theorem 2 shows.
 
 (28) is the last line of the chain for A_7, which prints the number (27) only. Where a Young inequality is used, its
 parameter is a free number > 0.

@@ -1,4 +1,4 @@
-"""FAST, appendix A.2: what the proof of Theorem 1 shows of one round from x_0 = x_r.
+"""FAST, appendix A.2: bounds on one round from x_0 = x_r that the proof of Theorem 1 shows.
 
 Printed without E_r on the sums of local gradients, which are random; read with it, since the sides they come from are
 expectations. (13) prints grad F at the clients' local iterates for grad F_i, which (7) and the definition of G_1 have.

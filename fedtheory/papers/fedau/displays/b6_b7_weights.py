@@ -173,7 +173,7 @@ _lemma, _sharp = 4 + 7 / log_2, 2 + 5 / log_2
 
 
 def _single_client_round(factor: sympy.Expr) -> sympy.Expr:
-    """With K = 1, T <= c = ratio T, log c <= log T + ratio - 1: 1/c <= factor log_T^2/(log c T), multiplied out."""
+    """Multiply out 1/c <= factor log_T^2/(log c T) for K = 1, with T <= c = ratio T and log c <= log T + ratio - 1."""
     return factor * log_T**2 * ratio - (log_T + ratio - 1)
 
 

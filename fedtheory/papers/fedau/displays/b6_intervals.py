@@ -54,12 +54,12 @@ _open_chance = region(capped("participation_probability", one))
 
 
 def _for_two(expression: sympy.Expr) -> sympy.Expr:
-    """For K = 2."""
+    """Insert K = 2."""
     return expression.subs({K: 2, a: q**2})
 
 
 def _next(expression: sympy.Expr) -> sympy.Expr:
-    """The same for K + 1."""
+    """Insert K + 1 for K."""
     return expression.subs({K: K + 1, a: a * q}, simultaneous=True)
 
 

@@ -20,7 +20,7 @@ _gap = root**2 * Q * slope * L * I * T / N
 _slopes = (nonnegative("slope"), positive("weight_scale"), positive("smoothness"), count("local_steps"),
            count("clients"), count("rounds"))  # fmt: skip
 _global_cap, _scale_cap = 4 * L * I, 54 * L * I * Q / N
-"""The inverses of the other two entries."""
+"""Inverses of the other two entries of the minimum."""
 
 
 def _where(*parts: tuple) -> Region:
@@ -73,7 +73,7 @@ def _sum_of(leading: sympy.Expr | int, weights: int, drift: sympy.Rational | int
 
 
 def _pieces(weights: int, drift: sympy.Rational | int) -> Pairs:
-    """What is put in for the weight error and the local step."""
+    """Return the inequalities to insert for the weight error and the local step."""
     small = 1 / (I * T) - local
     return (
         (small * W, 15 * weights * sigma**2),

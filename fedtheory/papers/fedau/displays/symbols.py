@@ -40,7 +40,7 @@ CAP = sympy.Rational(1, 15)
 
 
 def setting(*steps: Part) -> Region:
-    """The step sizes as given, under caps or free, and all other quantities wherever the vocabulary allows."""
+    """Return the region with the step sizes as given, under caps or free, and all other quantities free."""
     given = {name for name, _, _ in steps}
     free = [positive(name) for name in ("global_lr", "local_lr", "smoothness") if name not in given]
     free += [] if "local_steps" in given else [count("local_steps")]
@@ -57,7 +57,7 @@ def setting(*steps: Part) -> Region:
 
 
 FREE = setting()
-"""Every quantity anywhere the vocabulary allows."""
+"""Region of all quantities anywhere the vocabulary allows."""
 
 GLOBAL_CAP = capped("global_lr", 1 / (4 * L * I * gamma))
 """c <= 1/(4 L I)."""
@@ -69,12 +69,12 @@ gram, vectors_check = within(FREE)
 
 
 def local_drift(noise: int, gradients: int) -> sympy.Expr:
-    """noise I gamma^2 (sigma^2 + 6 I d^2) + gradients I^2 gamma^2 |g|^2, g the vector."""
+    """Return noise I gamma^2 (sigma^2 + 6 I d^2) + gradients I^2 gamma^2 |g|^2, g the vector."""
     return noise * I * gamma**2 * (sigma**2 + 6 * I * d**2) + gradients * I**2 * gamma**2 * norm2(g)
 
 
 def bracket(drift: int) -> sympy.Expr:
-    """The factor of c I |g|^2 in the descent lemma, with drift * z^2."""
+    """Return the factor of c I |g|^2 in the descent lemma, with drift * z^2."""
     return sympy.Rational(81, 16) * E + drift * z**2 + share * c * L * I * Q / N - quarter
 
 

@@ -1,4 +1,4 @@
-"""Evaluators of what claims say of runs and rounds of weighted updates (FedAU's Algorithm 1) on quadratic clients.
+"""Evaluators of quantities and functionals on weighted updates (FedAU's Algorithm 1) of quadratic clients.
 
 A claim may speak of the gap and the gradients of another objective than F = (1/N) sum_n F_n: whoever asks states it as
 ``objective_weight``, the weights phi_n >= 0 of f~ = sum_n phi_n F_n, (N,), or ``IMPLIED`` for the one that constant
@@ -18,6 +18,7 @@ from ....claims import readings
 from ....claims.balls import Ball
 from ....rationals import exact_number
 from ....federations.constants import BOUND, Constant
+from ....federations.quadratic import Quadratic
 from ....functionals import (
     AVERAGE_SQUARED_GRADIENT,
     AVERAGE_SQUARED_WEIGHTED_GRADIENT,
@@ -34,6 +35,7 @@ from ....moments.evaluators import FLOAT, Question, Unserved, evaluates, evaluat
 from ....moments.number_kinds import larger, root
 from .weight_evaluators import horizons_of, only_row, over_horizons, said
 from .weighted_rounds import (
+    Law,
     Row,
     Unfollowed,
     WeightedRounds,
@@ -50,6 +52,7 @@ from .weighted_rounds import (
     powers,
     probabilities_of,
     total,
+    weighted_parts,
     weighted_rounds,
 )
 
@@ -63,12 +66,15 @@ def runs_weighted(question: Question) -> bool:
 
 
 def of_an_objective(question: Question) -> bool:
-    """The same, or whether another objective than F is stated, of which only these evaluators know."""
+    """Whether the question's rounds are weighted updates, or another objective than F is stated.
+
+    Only these evaluators know of such objectives.
+    """
     return OBJECTIVE_WEIGHT in question.stated or runs_weighted(question)
 
 
 def objective_of(question: Question) -> Row:
-    """phi_n, (N,): what is stated, else 1/N.
+    """Return phi_n, (N,): the stated weights of the objective, else 1/N.
 
     Raises:
         ValueError: there is not one for each client, one is negative, or they do not sum to 1.
@@ -149,10 +155,11 @@ def global_gradient_bound(question: Question) -> Constant:
         Unfollowed: a run may leave the box; or none is known.
         Unserved: the rounds are no weighted updates: state the bound.
     """
-    if not is_weighted(question.setting):
+    parts = weighted_parts(question.setting)
+    if parts is None:
         raise Unserved("global_gradient_bound: known for weighted updates on a quadratic federation; state its value")
     rounds = question.once(weighted_rounds)
-    bound, noise = squared_gradient_bound(rounds), question.setting.federation
+    bound, (noise, _) = squared_gradient_bound(rounds), parts
     longest = max(horizons_of(question)) if rounds.cutoff is not None else 1
     if not stays_in(rounds, rounds.largest_weights(longest)) or (noise.gradient_noise and noise.noise != "two-point"):
         raise Unfollowed("the run may leave the region in which its gradient is bounded")
@@ -190,7 +197,9 @@ def dissimilarity(question: Question) -> Constant:
     Raises:
         Unserved: it is infinite, and no float is asked for.
     """
-    if not question.setting.federation.has_common_hessian:
+    federation = question.setting.federation
+    assert isinstance(federation, Quadratic)  # as ``runs_weighted`` says
+    if not federation.has_common_hessian:
         if question.numbers == FLOAT:
             return said(question, math.inf, "Hessians differ: unbounded over R^D")
         raise Unserved("curvatures differ between clients, so it is infinite")
@@ -234,8 +243,9 @@ def _average(question: Question, objective: Row, average: str) -> Any:
 
 @evaluates_functional(AVERAGE_SQUARED_GRADIENT, where=runs_weighted)
 def average_squared_gradient(question: Question) -> Any:
-    """The mean over the rounds of E|grad F(x_t)|^2: by binary powers of a linear map of moments under given weights,
-    state by state under estimated ones. The reading ``average`` says which rounds.
+    """Compute the mean over the rounds of E|grad F(x_t)|^2; the reading ``average`` says which rounds.
+
+    Given weights take binary powers of a linear map of moments; estimated ones are followed state by state.
 
     Raises:
         Unfollowed: estimated weights have too many states.
@@ -273,14 +283,15 @@ def local_drift(question: Question) -> Any:
 
 @evaluates_functional(WEIGHTED_INCREASE)
 def weighted_increase(question: Question) -> Any:
-    """E f~(x_1) - f~(x_0); by the reading given the estimated weights of all rounds, which are those that the stated
-    history of participation leads to.
+    """Compute E f~(x_1) - f~(x_0).
+
+    By the reading, it is given the estimated weights of all rounds, to which the stated history of participation leads.
 
     Raises:
         ValueError: a stated history that has no positive probability, or does not tell of every client.
     """
     rounds = question.once(weighted_rounds)
-    law = [(1, rounds.probabilities)]
+    law: Law = [(1, rounds.probabilities)]
     if question.reading.get(readings.CONDITIONING) == readings.OF_ALL_ROUNDS and rounds.cutoff is not None:
         history = question.stated.get(HISTORY, ())
         if any(len(row) != rounds.clients or not {*row} <= {0, 1} for row in history):

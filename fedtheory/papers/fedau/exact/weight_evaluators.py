@@ -1,4 +1,4 @@
-"""Evaluators of what claims say of participation probabilities and of the weights of updates (FedAU).
+"""Evaluators of quantities and functionals on participation probabilities and on the weights of updates (FedAU).
 
 Weights are those of the setting's algorithm: estimated (Algorithm 2) or given round by round. Means over rounds and
 extremes are over the question's rounds 0 to T-1; what a claim says of one round is about the last one, t = T-1.
@@ -37,7 +37,7 @@ CLIENTS, PARTICIPANTS = "the participation process", "the weights of the partici
 
 
 def horizons_of(question: Question) -> list[int]:
-    """The question's rounds T, one after the other.
+    """Return the question's rounds T, one after the other.
 
     Raises:
         Unserved: it has none.
@@ -52,7 +52,7 @@ def horizons_of(question: Question) -> list[int]:
 
 
 def over_horizons(question: Question, values: Callable[[list[int]], Sequence[Any]]) -> Any:
-    """``values`` of all horizons, in the shape of the question's rounds."""
+    """Return ``values`` of all horizons, in the shape of the question's rounds."""
     found = [answer(question, value) for value in values(horizons_of(question))]
     shape = np.shape(question.rounds)
     if shape == ():
@@ -63,7 +63,7 @@ def over_horizons(question: Question, values: Callable[[list[int]], Sequence[Any
 
 
 def said(question: Question, value: Any, how: str, kind: str = KNOWN) -> Constant:
-    """The quantity, in the kind of number that is asked for."""
+    """Return the quantity in the kind of number that is asked for."""
     return Constant(answer(question, value), kind, how)
 
 
@@ -80,7 +80,7 @@ def _single(question: Question, name: str) -> Any:
 
 
 def cutoff_of(question: Question) -> int | float | None:
-    """K of estimated weights, an integer or ``math.inf``; ``None`` where weights are given."""
+    """Return K of estimated weights, an integer or ``math.inf``; ``None`` where weights are given."""
     aggregation = aggregation_of(question.setting)
     return aggregation.cutoff if isinstance(aggregation, FedAUWeights) else None
 
@@ -99,8 +99,9 @@ def _rows(question: Question) -> tuple[Row, ...]:
 
 
 def only_row(question: Question) -> Row:
-    """The weights of the question's rounds, where they are the same in all: given ones in one row, those of round 0 (of
-    estimated weights all are 1), or those with the cutoff 1.
+    """Return the weights of the question's rounds, where they are the same in all.
+
+    They are given ones in one row, those of round 0 (of estimated weights all are 1), or those with the cutoff 1.
 
     Raises:
         Unserved: they differ between rounds.
@@ -156,7 +157,7 @@ def cutoff(question: Question) -> Constant:
 
 @evaluates("history")
 def history(question: Question) -> Constant:
-    """T - 1, the rounds that the weight of the last one has seen; of the first there is none."""
+    """Return T - 1, the rounds that the weight of the last one has seen; the first one has seen none."""
     if min(horizons_of(question)) < 2:
         raise Unserved("history: the weight of round 0 has seen no round; allowed are rounds >= 2")
     return said(question, over_horizons(question, lambda horizons: [T - 1 for T in horizons]), "rounds - 1")
@@ -288,6 +289,7 @@ def round_weight_error(question: Question) -> Any:
         errors = [laws.given_summary(probabilities, [row], 1).error for row in rows]
         return over_horizons(question, lambda horizons: [errors[(T - 1) % len(rows)] for T in horizons])
     K, given = cutoff_of(question), _given_an_interval(question)
+    assert K is not None  # weights that are not given are estimated
 
     def of_round(T: int) -> Any:
         return mean([laws.squared_distance(p, K, T - 1, p, p * 0 + 1, given) for p in probabilities])
@@ -308,7 +310,7 @@ def interval_mean(question: Question) -> Any:
 
 @evaluates_functional(NEGATED_INTERVAL_MEAN)
 def negated_interval_mean(question: Question) -> Any:
-    """Less the mean interval."""
+    """Minus the mean interval."""
     return -interval_mean(question)
 
 
@@ -320,7 +322,7 @@ def interval_variance(question: Question) -> Any:
 
 @evaluates_functional(NEGATED_INTERVAL_VARIANCE)
 def negated_interval_variance(question: Question) -> Any:
-    """Less the variance of the interval."""
+    """Minus the variance of the interval."""
     return -interval_variance(question)
 
 

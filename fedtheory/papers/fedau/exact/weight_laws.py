@@ -1,7 +1,8 @@
-r"""The law of FedAU's weights (Algorithm 2), of clients that take part independently: in Fractions, and over few rounds
-in floats, by following it round by round; in floats over many by its generating functions (``fedtheory.weights``).
+r"""Law of FedAU's weights (Algorithm 2), for clients that take part independently.
 
-No formula of the paper enters: these are what its formulas are compared with.
+In Fractions, and over few rounds in floats, it is followed round by round. In floats over many rounds it comes from its
+generating functions (``fedtheory.weights``). No formula of the paper enters: these are what its formulas are compared
+with.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from ....weights import weight_moments
 from .weighted_rounds import Row, Unfollowed, longest_interval, mean, mean_of, total
 
 LONGEST_EXACT = 300
-"""Rounds that are followed in Fractions, which have a number for each (intervals ended, rounds covered)."""
+"""Largest number of rounds followed in Fractions, which have a number for each (intervals ended, rounds covered)."""
 
 SHORT = 32
-"""Rounds that are followed in floats too: generating functions are off by 1e-12, which weights near 1 would notice."""
+"""Number of rounds followed in floats too: generating functions are off by 1e-12, which weights near 1 would notice."""
 
 LONGEST = 10**7
-"""Rounds that are followed in floats, unless all weights are 1."""
+"""Largest number of rounds followed in floats, unless all weights are 1."""
 
 LONGEST_INTERVAL = 10**7
 """The largest cutoff over whose values an interval's moments are summed."""
@@ -34,7 +35,7 @@ LONGEST_INTERVAL = 10**7
 
 @dataclass(frozen=True)
 class RoundMoments:
-    """Of a client's weight omega in one round, where M is the number of its intervals that have ended.
+    """Moments of a client's weight omega in one round, where M is the number of its intervals that have ended.
 
     Attributes:
         initial: P(M = 0); the weight is then 1.
@@ -46,7 +47,7 @@ class RoundMoments:
     mean_square: Any
 
     def squared_distance(self, scale: Any, centre: Any, given_an_interval: bool = False) -> Any:
-        """E[(scale * omega - centre)^2], or the same given M >= 1.
+        """Compute E[(scale * omega - centre)^2], if asked for given M >= 1.
 
         Raises:
             ZeroDivisionError: given M >= 1, where M = 0 for certain.
@@ -192,7 +193,7 @@ def _followed(probabilities: Sequence[float], cutoff: int | float, rounds: int) 
 
 
 def average_error(probabilities: Row, cutoff: int | float, horizons: Sequence[int]) -> list[Any]:
-    """For each horizon T: the mean over clients and rounds t < T of E[(p_n omega_t^n - 1)^2].
+    """Compute the mean over clients and rounds t < T of E[(p_n omega_t^n - 1)^2], for each horizon T.
 
     >>> average_error((Fraction(1, 2),), 2, [1, 4]), average_error((0.5,), 2, [4])
     ([Fraction(1, 4), Fraction(23, 128)], [0.1796875])
@@ -201,7 +202,7 @@ def average_error(probabilities: Row, cutoff: int | float, horizons: Sequence[in
 
 
 def average_scale(probabilities: Row, cutoff: int | float, horizons: Sequence[int]) -> list[Any]:
-    """For each horizon T: the mean over clients and rounds t < T of E[p_n (omega_t^n)^2].
+    """Compute the mean over clients and rounds t < T of E[p_n (omega_t^n)^2], for each horizon T.
 
     >>> average_scale((Fraction(1, 2),), 2, [1, 3])  # 1/2, 1/2, and (1 + 4)/2 1/2
     [Fraction(1, 2), Fraction(3, 4)]
@@ -250,7 +251,7 @@ def largest_scale(probabilities: Row, cutoff: int | float, rounds: int) -> Any:
 
 @dataclass(frozen=True)
 class GivenSummary:
-    """What claims ask of given weights over some rounds.
+    """Summary of given weights over some rounds, as claims ask for it.
 
     Attributes:
         error, scale: the means over clients and rounds of (p omega - 1)^2 and of p omega^2.
@@ -264,7 +265,7 @@ class GivenSummary:
 
 
 def given_summary(probabilities: Row, rows: Sequence[Row], rounds: int) -> GivenSummary:
-    """Of rows in a cycle, over so many rounds.
+    """Summarise rows of given weights, which repeat in a cycle, over so many rounds.
 
     >>> given_summary((Fraction(1, 2),), ((Fraction(2),), (Fraction(4),)), 3)
     GivenSummary(error=Fraction(1, 3), scale=Fraction(4, 1), largest_error=Fraction(1, 1), largest_scale=Fraction(8, 1))

@@ -1,4 +1,4 @@
-r"""Runs under the weights of FedAU's Algorithm 2, exactly: the states that weights can be in, and what these tell.
+r"""Runs under the weights of FedAU's Algorithm 2, exactly: the states of the weights, and what follows from these.
 
 A weight is a function of how many intervals have ended and how many rounds they cover; so is what it becomes. A run's
 moments are followed state by state, since x_t depends on the weights before. Numbers are floats, Fractions or balls.
@@ -26,17 +26,17 @@ from .weighted_rounds import (
 )
 
 LARGEST_STATES = 20_000
-"""States of weights, over all rounds of a run, that are followed."""
+"""Largest number of states of weights that are followed, over all rounds of a run."""
 
 MOST_CLIENTS = 12
-"""Clients all of whose sets are looked at."""
+"""Largest number of clients all of whose sets are looked at."""
 
 State = tuple[tuple[int, int], ...]
-"""By client: (intervals that have ended, rounds that they cover)."""
+"""State of the weights: for each client, the number of intervals that have ended, and of the rounds that they cover."""
 
 
 def weight_of(client: tuple[int, int]) -> Fraction:
-    """The weight of a client in this state: the mean of its intervals, or 1 where none has ended.
+    """Return the weight of a client in this state: the mean of its intervals, or 1 where none has ended.
 
     >>> weight_of((2, 7)), weight_of((0, 0))
     (Fraction(7, 2), Fraction(1, 1))
@@ -46,7 +46,7 @@ def weight_of(client: tuple[int, int]) -> Fraction:
 
 
 def following(state: State, present: Sequence[int], round: int, cutoff: int | float) -> State:
-    """The state after a round: an interval ends with a client's participation, or after ``cutoff`` rounds.
+    """Return the state after a round: an interval ends with a client's participation, or after ``cutoff`` rounds.
 
     >>> following(((1, 1), (1, 1), (1, 1)), (1, 0, 0), round=2, cutoff=2)
     ((2, 3), (2, 3), (2, 3))
@@ -58,7 +58,7 @@ def following(state: State, present: Sequence[int], round: int, cutoff: int | fl
 
 
 def attendances(probabilities: Row) -> list[tuple[Any, tuple[int, ...]]]:
-    """(chance, who takes part), of all sets of participants that have one.
+    """List (chance, participants) for all sets of participants with a positive chance.
 
     Raises:
         Unfollowed: there are more than ``MOST_CLIENTS`` clients.
@@ -75,7 +75,7 @@ def attendances(probabilities: Row) -> list[tuple[Any, tuple[int, ...]]]:
 
 
 def estimated_sums(rounds: WeightedRounds, objective: Row, horizons: Sequence[int]) -> list[Any]:
-    """For each horizon T: sum_{t<T} E|grad of sum_n phi_n F_n (x_t)|^2 under Algorithm 2's weights.
+    """Compute sum_{t<T} E|grad of sum_n phi_n F_n (x_t)|^2 under Algorithm 2's weights, for each horizon T.
 
     Raises:
         Unfollowed: the weights have too many states.
@@ -83,7 +83,7 @@ def estimated_sums(rounds: WeightedRounds, objective: Row, horizons: Sequence[in
     curvatures, origin = minimiser(rounds, objective)
     columns, sets = training(rounds, origin), attendances(rounds.probabilities)
     shifted = [x - o for x, o in zip(rounds.start, origin, strict=True)]
-    one = rounds.local_lr * 0 + 1
+    one, cutoff = rounds.local_lr * 0 + 1, rounds.estimated_cutoff
     # By state: its chance, then E[y; state] and E[y^2; state] of every coordinate.
     moments = {((0, 0),) * rounds.clients: [one, *(v for y in shifted for v in (one * y, one * y * y))]}
     sums, found, seen = one * 0, {}, 0
@@ -100,7 +100,7 @@ def estimated_sums(rounds: WeightedRounds, objective: Row, horizons: Sequence[in
         for state, values in moments.items():
             weights = [one * weight_of(client) for client in state]
             for chance, who in sets:
-                after = following(state, who, t, rounds.cutoff)
+                after = following(state, who, t, cutoff)
                 here = [n for n, present in enumerate(who) if present]
                 parts = _after(rounds, columns, values, weights, here) if here else values
                 parts = [chance * v for v in parts]
@@ -134,7 +134,9 @@ def _after(
 
 
 def law_given_weights(probabilities: Row, cutoff: int | float, history: Sequence[Sequence[int]]) -> Law:
-    """Who takes part in round 0, given the estimated weights of all rounds, which are those that this history leads to.
+    """Return the law of round 0's participants, given the estimated weights of all rounds.
+
+    The weights are those that this history leads to.
 
     Raises:
         ValueError: the history has no positive probability.
@@ -170,8 +172,10 @@ def law_given_weights(probabilities: Row, cutoff: int | float, history: Sequence
 def participation_given_scale(
     probabilities: Row, cutoff: int | float, rounds: int
 ) -> dict[Fraction, tuple[Fraction, Row]]:
-    """By value of Q = max_{t<T} (1/N) sum_n p_n omega_n^2 under Algorithm 2: its chance, and P(client n takes part in
-    round 0 | Q). Where that is not p_n, a step that is chosen by Q is not independent of who takes part.
+    """Return the law of Q = max_{t<T} (1/N) sum_n p_n omega_n^2 under Algorithm 2, and participation given its value.
+
+    Each value of Q has its chance, and P(client n takes part in round 0 | Q). Where that is not p_n, a step that is
+    chosen by Q is not independent of who takes part.
 
     >>> found = participation_given_scale((Fraction(9, 10),), cutoff=2, rounds=3)
     >>> {str(Q): (str(chance), *map(str, first)) for Q, (chance, first) in found.items()}

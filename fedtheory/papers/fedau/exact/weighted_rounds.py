@@ -12,7 +12,7 @@ of squares of single ones: their first and second moments follow a recursion of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -23,10 +23,11 @@ import numpy as np
 from flint import arb, arb_mat
 
 from ....algorithms.aggregation import Aggregation, Constant, FedAUWeights, GivenWeights, Known
+from ....algorithms.algorithm import ClientRound
 from ....algorithms.every_round import EveryRound
 from ....algorithms.server_step import Plain
 from ....claims.balls import Ball, ball
-from ....claims.undecided import Undecided
+from ....claims.balls import Undecided
 from ....federations.local_training import PLAIN_SGD
 from ....federations.quadratic import Quadratic
 from ....participation import Bernoulli
@@ -39,14 +40,14 @@ Row = tuple[Any, ...]
 """Numbers, one for each client or for each coordinate."""
 
 WEIGHTED = (Constant, GivenWeights, Known, FedAUWeights)
-"""The aggregations whose rounds these are."""
+"""Aggregations whose rounds are weighted updates."""
 
 STEPS = ("local_lr", "global_lr")
-"""What a question may state in a ball: the steps that a claim chooses may be irrational."""
+"""Step sizes that a question may state in a ball: those that a claim chooses may be irrational."""
 
 
 class Unfollowed(Unserved, Undecided):
-    """A setting has what is asked for, but it is not known how to compute or to enclose it."""
+    """Error where a setting has what is asked for, but it is not known how to compute or to enclose it."""
 
 
 @dataclass(frozen=True)
@@ -75,16 +76,24 @@ class WeightedRounds:
 
     @property
     def clients(self) -> int:
+        """The number of clients."""
         return len(self.slopes)
 
     @property
     def dimension(self) -> int:
+        """The dimension of the iterates."""
         return len(self.start)
 
     @property
     def first_row(self) -> Row:
         """The weights of round 0: estimated ones are 1 then."""
         return self.rows[0] if self.rows else tuple(p * 0 + 1 for p in self.probabilities)
+
+    @property
+    def estimated_cutoff(self) -> int | float:
+        """K, of weights that are estimated."""
+        assert self.cutoff is not None and not self.rows
+        return self.cutoff
 
     @property
     def gradients(self) -> list[list[Any]]:
@@ -99,33 +108,38 @@ class WeightedRounds:
         return tuple(row[d] for row in self.curvatures)
 
     def largest_weights(self, rounds: int) -> Row:
-        """By client, in any of so many rounds."""
+        """Return the largest weight that each client can have in any of so many rounds."""
         if self.rows:
             return tuple(map(max, zip(*self.rows, strict=True)))
-        longest = longest_interval(self.cutoff, rounds)
+        longest = longest_interval(self.estimated_cutoff, rounds)
         return tuple(1 if p == 1 else longest for p in self.probabilities)
 
 
 def longest_interval(cutoff: int | float, rounds: int) -> int:
-    """The largest weight of a client that may be absent: away until it is cut off, or until round T - 2."""
+    """Return the largest weight of a client that may be absent: away until it is cut off, or until round T - 2."""
     return int(max(1, min(cutoff, rounds - 1)))
 
 
 def is_weighted(setting: Setting) -> bool:
     """Whether rounds of the setting are weighted updates of clients that take part independently, on a quadratic
     federation without mixed curvatures."""
+    return weighted_parts(setting) is not None
+
+
+def weighted_parts(setting: Setting) -> tuple[Quadratic, ClientRound] | None:
+    """The federation and the round of such a setting; of others ``None``."""
     fed, algorithm = setting.federation, setting.algorithm
     if not (isinstance(fed, Quadratic) and isinstance(algorithm, EveryRound)):
-        return False
+        return None
     diagonal = np.count_nonzero(fed.hessians) == np.count_nonzero(np.diagonal(fed.hessians, axis1=1, axis2=2))
     kind = algorithm.round
     plain = kind.proximal == 0 and kind.local_solver == PLAIN_SGD and kind.selection is None and not kind.by_rule
     weighted = isinstance(kind.aggregation, WEIGHTED) and isinstance(setting.participation, Bernoulli)
-    return diagonal and plain and weighted and isinstance(kind.server, Plain)
+    return (fed, kind) if diagonal and plain and weighted and isinstance(kind.server, Plain) else None
 
 
 def aggregation_of(setting: Setting) -> Aggregation:
-    """The rule that weighs a round's updates, with what it takes from the participants.
+    """Return the rule that weighs a round's updates, with what it takes from the participants.
 
     Raises:
         Unserved: updates are not weighted, or the algorithm has several kinds of round.
@@ -141,22 +155,23 @@ def aggregation_of(setting: Setting) -> Aggregation:
 
 
 def given_rows(aggregation: Aggregation) -> tuple[tuple[Fraction, ...], ...]:
-    """The weights of the rounds, in a cycle; () where they are estimated."""
+    """Return the weights of the rounds, in a cycle; () where they are estimated."""
     match aggregation:
         case GivenWeights(rows):
             return rows
         case Constant(row):
             return (row,)
         case Known(p):
+            assert p is not None  # ``aggregation_of`` has bound the rule to the process
             return (tuple(1 / Fraction(p_n) for p_n in p),)
     return ()
 
 
 def probabilities_of(setting: Setting) -> tuple[Fraction, ...]:
-    """p_n, of clients that take part independently of each other and of other rounds.
+    """Return p_n, for clients that take part independently of each other and of other rounds.
 
     Raises:
-        Unserved: they do not.
+        Unserved: they take part in another way.
     """
     if not isinstance(setting.participation, Bernoulli):
         raise Unserved(
@@ -166,13 +181,13 @@ def probabilities_of(setting: Setting) -> tuple[Fraction, ...]:
     return tuple(map(Fraction, setting.participation.probabilities))
 
 
-def in_kind(values: Sequence[Any], numbers: str) -> Row:
-    """Fractions, in the kind of number that is asked for."""
+def in_kind(values: Iterable[Any], numbers: str) -> Row:
+    """Convert Fractions to the kind of number that is asked for."""
     return tuple(float(v) for v in values) if numbers == FLOAT else tuple(values)
 
 
 def answer(question: Question, value: Any) -> Any:
-    """A value in the kind of number that is asked for, a ball where no Fraction exists; an array as it is."""
+    """Return a value in the kind of number that is asked for, a ball where no Fraction exists; an array as it is."""
     if isinstance(value, np.ndarray) or question.numbers == FLOAT:
         return value
     value = value.value if isinstance(value, Ball) else value
@@ -180,20 +195,23 @@ def answer(question: Question, value: Any) -> Any:
 
 
 def weighted_rounds(question: Question) -> WeightedRounds:
-    """What the question's setting does in a round. Steps may be stated, as ``local_lr`` and ``global_lr``: a claim may
-    choose irrational ones, which are balls. In balls all steps are, which keeps their powers from growing by digits.
+    """Read the rounds of weighted updates off a question's setting.
+
+    Steps may be stated, as ``local_lr`` and ``global_lr``: a claim may choose irrational ones, which are balls. In
+    balls all steps are, which keeps their powers from growing by digits.
 
     Raises:
         Unserved: the setting has no weighted updates, or its federation or its participants are others than here.
     """
     setting, numbers = question.setting, question.numbers
     aggregation, probabilities = aggregation_of(setting), probabilities_of(setting)
-    if not is_weighted(setting):
+    parts = weighted_parts(setting)
+    if parts is None:
         raise Unserved(
             "moments of weighted updates: allowed are quadratic federations with diagonal Hessians, without a proximal "
             "term, a selection, a server's rule but global_lr or step sizes by rule"
         )
-    fed, kind = setting.federation, setting.algorithm.round
+    fed, kind = parts
     if has_common_noise(fed):
         raise Unserved("noise: weighted rounds need clients whose noises are independent")
     steps = {"local_lr": kind.local_lr, "global_lr": kind.server.global_lr}
@@ -219,22 +237,22 @@ def _step(value: Any, numbers: str) -> Any:
 
 
 def total(values: Sequence[Any]) -> Any:
-    """The sum, of numbers of one kind."""
+    """Sum numbers of one kind."""
     return reduce(add, values)
 
 
 def mean(values: Sequence[Any]) -> Any:
-    """The plain mean."""
+    """Compute the plain mean."""
     return total(values) / len(values)
 
 
-def mean_of(weights: Row, values: Sequence[Any]) -> Any:
-    """sum_n weights_n values_n."""
+def mean_of(weights: Sequence[Any], values: Sequence[Any]) -> Any:
+    """Compute sum_n weights_n values_n."""
     return total([w * v for w, v in zip(weights, values, strict=True)])
 
 
 def minimiser(rounds: WeightedRounds, objective: Row) -> tuple[list[Any], list[Any]]:
-    """Of sum_n phi_n F_n: its curvatures, and where it is smallest.
+    """Return the curvatures of sum_n phi_n F_n, and its minimiser.
 
     Raises:
         Unserved: it has no unique minimiser.
@@ -251,8 +269,10 @@ def minimiser(rounds: WeightedRounds, objective: Row) -> tuple[list[Any], list[A
 
 @dataclass(frozen=True)
 class Training:
-    """What one client does in one coordinate y = x - origin: its summed gradients are ``slope`` y + ``offset`` in the
-    mean, with the variance ``noise``."""
+    """Local training of one client in one coordinate y = x - origin.
+
+    Its summed gradients are ``slope`` y + ``offset`` in the mean, with the variance ``noise``.
+    """
 
     slope: Any
     offset: Any
@@ -260,7 +280,7 @@ class Training:
 
 
 def training(rounds: WeightedRounds, origin: Sequence[Any]) -> list[list[Training]]:
-    """(D, N), with y measured from ``origin``."""
+    """Return each client's training in each coordinate, (D, N), with y measured from ``origin``."""
     variance = rounds.gradient_noise**2 / rounds.dimension
     found = []
     for d, centre in enumerate(origin):
@@ -273,7 +293,7 @@ def training(rounds: WeightedRounds, origin: Sequence[Any]) -> list[list[Trainin
 
 
 def powers(factor: Any, steps: int) -> tuple[Any, Any]:
-    """The sums of the first so many powers of a number, and of its square."""
+    """Sum the first so many powers of a number, and of its square."""
     power = once = squares = factor * 0 + 1
     for _ in range(steps - 1):
         power = power * factor
@@ -312,7 +332,7 @@ def round_map(column: Sequence[Training], rounds: WeightedRounds, weights: Row, 
 
 
 def given_sums(rounds: WeightedRounds, objective: Row, horizons: Sequence[int]) -> list[Any]:
-    """For each horizon T: sum_{t<T} E|grad of sum_n phi_n F_n (x_t)|^2, by binary powers of one cycle's map."""
+    """Compute sum_{t<T} E|grad of sum_n phi_n F_n (x_t)|^2 for each horizon T, by binary powers of one cycle's map."""
     curvatures, origin = minimiser(rounds, objective)
     sums = [0] * len(horizons)
     for d, column in enumerate(training(rounds, origin)):
@@ -324,7 +344,7 @@ def given_sums(rounds: WeightedRounds, objective: Row, horizons: Sequence[int]) 
     return sums
 
 
-def _advanced(maps: Sequence[np.ndarray], state: np.ndarray, rounds: int) -> Sequence[Any]:
+def _advanced(maps: Sequence[np.ndarray], state: np.ndarray, rounds: int) -> Sequence[Any] | np.ndarray:
     """The state after so many rounds, the maps in a cycle."""
     cycles, rest = divmod(rounds, len(maps))
     if maps[0].dtype == object and any(isinstance(v, Ball) for v in maps[0].ravel()):

@@ -1,4 +1,4 @@
-r"""Nearly optimal weights and Algorithm 2 exclude each other.
+r"""Proof that nearly optimal weights and Algorithm 2 exclude each other.
 
 Assumption 5's Option 1 asks for (1/N) sum_n (p_n omega_t^n - 1)^2 <= 1/81 in all rounds t. Under Algorithm 2 all
 weights are 1 in round 0. Let m = min(K, T - 1) be the longest interval that can end in time. With positive probability
@@ -28,8 +28,9 @@ PEAK = "peak_weight_error"
 
 
 def least_peak_error(longest: int, share: Fraction = Fraction(1)) -> Fraction:
-    """The smallest that max_t (1/N) sum_n (p_n omega_t^n - 1)^2 can be almost surely, where a ``share`` of the clients
-    has p_n < 1 and intervals last up to ``longest`` rounds.
+    """Return the smallest value that max_t (1/N) sum_n (p_n omega_t^n - 1)^2 can have almost surely.
+
+    A ``share`` of the clients has p_n < 1, and intervals last up to ``longest`` rounds.
 
     >>> least_peak_error(2), least_peak_error(50), least_peak_error(1)
     (Fraction(1, 9), Fraction(2401, 2601), Fraction(0, 1))
@@ -38,7 +39,7 @@ def least_peak_error(longest: int, share: Fraction = Fraction(1)) -> Fraction:
 
 
 def most_absent_clients(longest: int, tolerance: Fraction) -> Fraction:
-    """The largest share of clients with p_n < 1 that leaves room for such a peak error.
+    """Return the largest share of clients with p_n < 1 that leaves room for such a peak error.
 
     >>> most_absent_clients(2, Fraction(1, 81)), most_absent_clients(50, Fraction(1, 81))
     (Fraction(1, 9), Fraction(289, 21609))
@@ -47,14 +48,17 @@ def most_absent_clients(longest: int, tolerance: Fraction) -> Fraction:
 
 
 def averaged_errors(p: sympy.Expr, m: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
-    """Both sides of the identity above."""
+    """Return both sides of the identity above."""
     left = m / (m + 1) * (1 - p) ** 2 + (m * p - 1) ** 2 / (m + 1)
     return left, ((m - 1) / (m + 1)) ** 2 + m * (p - 2 / (m + 1)) ** 2
 
 
 def estimated_weights_findings(claim: Claim) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """(name, sentence, evidence) of hypotheses that cap the peak weight error so far down, in a claim that may be about
-    Algorithm 2's weights, that these meet it only if some clients are always there."""
+    """Yield (name, sentence, evidence) for hypotheses that Algorithm 2's weights meet only if some clients are always
+    there.
+
+    These hypotheses cap the peak weight error, in a claim that may be about Algorithm 2's weights.
+    """
     estimated = chooses_cutoff(claim) or any(readings.ESTIMATED in a.options for a in claim.ambiguities)
     for hypothesis in claim.hypotheses if estimated else ():
         tolerance = hypothesis.relation.rhs

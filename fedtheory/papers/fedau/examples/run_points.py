@@ -13,8 +13,8 @@ from typing import Any
 from ....claims import readings
 from ....claims.balls import Number
 from ....claims.statement import Claim
-from ....claims.undecided import Undecided
-from ....claims.algorithm_named import leaves_objective_open, may_speak_of
+from ....claims.balls import Undecided
+from ....claims.statement import leaves_objective_open, may_speak_of
 from ....functionals import AVERAGE_SQUARED_WEIGHTED_GRADIENT
 from ....moments.evaluators import BALL, EXACT, left, quantity
 from ....subjects.protocol import Examined, Point, Reading, Sides, chosen_step
@@ -27,9 +27,9 @@ from ....subjects.file_entries import (
     check_one_round,
     check_scope,
     check_size,
-    chosen_or_rational,
     entry,
     matrix,
+    rational,
     rational_entry,
     shown,
     texts,
@@ -46,13 +46,13 @@ from .runs import (
 )
 
 LARGEST_SETS = {"given": 10, "estimated": 5}
-"""Clients of a round, or of a run with estimated weights, all of whose subsets are looked at."""
+"""Largest number of clients of a round, or of a run with estimated weights, all of whose subsets are looked at."""
 
 LONGEST_ESTIMATED = 200
-"""Rounds of a run with estimated weights."""
+"""Largest number of rounds of a run with estimated weights."""
 
 LONGEST_CYCLE = 100
-"""Rounds after which given weights repeat."""
+"""Largest number of rounds after which given weights repeat."""
 
 
 @dataclass(frozen=True)
@@ -147,15 +147,15 @@ class FedauPoint(Point):
 
     @property
     def met(self) -> Mapping[str, str]:
-        """What its noise and its participants meet."""
+        """The assumptions that its noise and its participants meet, with reasons."""
         return {**NOISE[TWO_POINT], **INDEPENDENT_CLIENTS}
 
     def examined(self, statement: Claim, follow: bool = True) -> Examined:
-        """The run as the claim speaks of it."""
+        """Return the run as the claim speaks of it."""
         return _ExaminedFedau(self.run, statement)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; ``parse`` reads it back."""
+        """Return plain data; ``parse`` reads it back."""
         run = self.run
         steps = {name: getattr(run, name) for name in STEPS}
         cutoff = CHOSEN if run.cutoff is None else NO_CUTOFF if run.cutoff == math.inf else run.cutoff
@@ -182,7 +182,7 @@ class FedauPoint(Point):
 
 
 def parse(data: Mapping[str, Any], statement: Claim) -> FedauPoint:
-    """A run from plain data, not yet checked.
+    """Read a run from plain data, not yet checked.
 
     Raises:
         ValueError: an entry is missing or of the wrong kind; it is named.
@@ -202,10 +202,17 @@ def parse(data: Mapping[str, Any], statement: Claim) -> FedauPoint:
         rounds=entry(data, "rounds", int),
         objective=vector(data, "objective") if "objective" in data else (),
         history=_history(data),
+        local_lr=_parsed_step(algorithm, "local_lr", statement),
+        global_lr=_parsed_step(algorithm, "global_lr", statement),
         **_parsed_weights(algorithm),
-        **{name: chosen_or_rational(algorithm, name, statement) for name in STEPS},
     )
     return FedauPoint(run)
+
+
+def _parsed_step(algorithm: Mapping[str, Any], name: str, statement: Claim) -> Fraction | None:
+    """A rational, also where other algorithms may have a rule; ``None`` where the file leaves it to the claim."""
+    text = entry(algorithm, name, str)
+    return None if text == CHOSEN and name in statement.choices else rational(name, text)
 
 
 def _parsed_weights(algorithm: Mapping[str, Any]) -> dict[str, Any]:
@@ -249,21 +256,24 @@ class _ExaminedFedau(Examined):
         Raises:
             ValueError: a choice is no number > 0, or balls do not decide the cutoff.
         """
-        run, statement, chosen = self.run, self.statement, {}
+        run, statement = self.run, self.statement
+        chosen: dict[str, Number] = {}
         if chooses_cutoff(statement):
-            run = replace(run, cutoff=required_cutoff(statement, run.question(statement)))
-            chosen["cutoff"] = Fraction(run.cutoff)
+            cutoff = required_cutoff(statement, run.question(statement))
+            run = replace(run, cutoff=cutoff)
+            chosen["cutoff"] = Fraction(cutoff)
         question = run.question(statement)
         for name in (name for name in statement.choices if name in STEPS):
             used = {s.name for s in statement.choices[name].free_symbols} - chosen.keys()
-            chosen[name] = chosen_step(statement, name, chosen | {n: quantity(n, question).value for n in used})
+            needed: dict[str, Any] = {n: quantity(n, question).value for n in used}
+            chosen[name] = chosen_step(statement, name, chosen | needed)
         return run, chosen
 
     @cached_property
-    def _values(self) -> dict[str, Number]:
-        """All quantities; one of them may raise ``Undecided``."""
+    def _values(self) -> dict[str, Any]:
+        """All quantities, an infinite one as a float; one of them may raise ``Undecided``."""
         run, chosen = self._settled
-        question = run.question(self.statement, **self._steps)
+        question = run.question(self.statement, steps=self._steps)
         needed = [name for name in self.statement.quantities if name not in chosen]
         if bounds_gradient(self.statement):
             needed.append("global_gradient_bound")
@@ -277,28 +287,28 @@ class _ExaminedFedau(Examined):
         run, statement = self._settled[0], self.statement
         if reading.get(readings.WEIGHTS) == readings.ESTIMATED and run.weights:
             raise Undecided("the weights are given")
-        if reading.get(readings.SCALE) == readings.OF_THE_RUN and min(run.rounds - 1, run.cutoff) > 1:
+        if reading.get(readings.SCALE) == readings.OF_THE_RUN and run.weights_vary:
             raise Undecided("Q depends on who takes part, and the steps on Q")
         numbers = EXACT if is_about_a_round(statement) else BALL  # of many rounds Fractions are too long
         values = self._values
-        question = run.question(statement, numbers, reading=reading, **self._steps)
+        question = run.question(statement, numbers, reading=reading, steps=self._steps)
         return Sides(left(statement.functional, question), values)
 
 
 def rounded_run(run: FedauRun, statement: Claim, share: Fraction, short: Callable[..., Fraction]) -> FedauRun:
-    """The run with its numbers rounded by ``short``, its steps down, the global one from this share of its size."""
+    """Round a run's numbers by ``short``, its steps down, the global one from this share of its size."""
 
     def row(values: tuple) -> tuple[Fraction, ...]:
         return tuple(short(v) for v in values)
 
+    def step(name: str, part: Fraction) -> Fraction | None:
+        chosen = name in statement.choices
+        return None if chosen else short(getattr(run, name) * float(part), rounding=ROUND_FLOOR)
+
     one = Fraction(1)
-    steps = {
-        name: None if name in statement.choices else short(getattr(run, name) * float(part), rounding=ROUND_FLOOR)
-        for name, part in (("local_lr", one), ("global_lr", share))
-    }
     objective = row(run.objective[:-1])
     if run.objective:
-        objective = (*objective, max(Fraction(0), 1 - sum(objective)))
+        objective = (*objective, max(Fraction(0), one - sum(objective)))
     return replace(
         run,
         curvatures=tuple(map(row, run.curvatures)),
@@ -310,5 +320,6 @@ def rounded_run(run: FedauRun, statement: Claim, share: Fraction, short: Callabl
         cutoff=None if chooses_cutoff(statement) else run.cutoff,
         rounds=int(short(run.rounds, whole=True)),
         objective=objective,
-        **steps,
+        local_lr=step("local_lr", one),
+        global_lr=step("global_lr", share),
     )

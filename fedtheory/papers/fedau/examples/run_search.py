@@ -1,4 +1,4 @@
-"""Searching claims about FedAU's runs and single rounds: a few quadratic clients with one Hessian, weighted updates.
+"""Search of claims about FedAU's runs and single rounds: a few quadratic clients with one Hessian, weighted updates.
 
 A claim that assumes a bounded gradient is searched on clients that are quadratic in a box which no run leaves, and go
 on outside with the gradient of its edge. Given weights repeat after a few rounds, so that horizons go up to 10^8
@@ -21,8 +21,8 @@ from sympy import Le
 from ....claims import readings
 from ....claims.evaluation import compiled
 from ....claims.statement import Claim
-from ....claims.undecided import Undecided
-from ....claims.algorithm_named import leaves_objective_open
+from ....claims.balls import Undecided
+from ....claims.statement import leaves_objective_open
 from ....moments.evaluators import FLOAT, left, quantity
 from ..exact.weighted_rounds import weighted_rounds
 from ....subjects.protocol import Space, runs_of, span
@@ -44,14 +44,14 @@ from .runs import (
 MOST_CLIENTS = 4
 
 LONGEST = {1: 24, 2: 6}
-"""Rounds of a candidate with estimated weights, by the number of clients that may be absent."""
+"""Largest number of rounds of a candidate with estimated weights, by the number of clients that may be absent."""
 
 NEARLY = 1 / 9
-"""How far off 1/p_n nearly optimal weights may be."""
+"""Largest relative distance of nearly optimal weights from 1/p_n."""
 
 DIMENSIONS = (1, 1, 2)
 LOCAL_STEPS = (1, 1, 2, 5, 10)
-"""What is drawn, as often as it stands here."""
+"""Numbers of local steps to draw from, each as often as it stands here."""
 
 FAMILIES = ("one", "pair", "identical", "single", "random")
 WEIGHT_FAMILIES = ("ones", "best", "near", "random")
@@ -75,7 +75,7 @@ class FedauCandidate:
 
 
 class FedauRuns(Space):
-    """The runs and rounds on which a claim is searched."""
+    """Space of runs and rounds on which a claim is searched."""
 
     def __init__(self, statement: Claim) -> None:
         self.statement = statement
@@ -90,6 +90,7 @@ class FedauRuns(Space):
 
     @property
     def searched(self) -> str:
+        """Description of the runs that are searched, in words."""
         estimated = f", estimated ones over at most {max(LONGEST.values())}" if self.estimates or self.chooses else ""
         rounds = "one round" if self.of_a_round else f"given weights over {span(HORIZONS.tolist())} rounds{estimated}"
         return (
@@ -100,9 +101,13 @@ class FedauRuns(Space):
     # Candidates ------------------------------------------------------------------------------------------------------
 
     def structured(self) -> Iterator[FedauCandidate]:
-        """One client, with and without noise, and a pair: present always or at times, with weights 1, 1/p_n, or a tenth
-        off these, from the caps to a small share of them; of a round also with many steps and of concave clients."""
-        shapes, shares = ((1, 1.0),), (1.0, 1e-2, 1e-4)
+        """Yield the first candidates: one client, with and without noise, and a pair.
+
+        They are present always or at times, with weights 1, 1/p_n, or a tenth off these, and with steps from the caps
+        to a small share of them. For a claim about a round there are also many steps, and concave clients.
+        """
+        shapes: tuple[tuple[int, float], ...] = ((1, 1.0),)
+        shares: tuple[float, ...] = (1.0, 1e-2, 1e-4)
         if self.of_a_round:
             shapes, shares = ((1, 1.0), (10, 1.0), (10, -1.0)), (1.0, 1e-3)
         for share, p, (steps, curvature) in product(shares, (1.0, 0.9, 0.5, 0.1), shapes):
@@ -148,7 +153,7 @@ class FedauRuns(Space):
         return leaves_objective_open(self.statement)
 
     def draw(self, rng: np.random.Generator) -> FedauCandidate:
-        """A random candidate."""
+        """Draw a random candidate."""
         family = str(rng.choice(FAMILIES))
         estimated = self.chooses or (self.estimates and rng.random() < 0.3)
         clients = 1 if family == "one" else int(rng.integers(2, MOST_CLIENTS + 1))
@@ -215,7 +220,7 @@ class FedauRuns(Space):
         return replace(run, history=tuple(map(tuple, history)))
 
     def perturb(self, candidate: FedauCandidate, rng: np.random.Generator, size: float) -> FedauCandidate:
-        """A neighbour: numbers move by about ``size`` in the logarithm, and at times a part is drawn afresh."""
+        """Return a neighbour: numbers move by about ``size`` in the logarithm, and at times a part is drawn afresh."""
 
         def factors(shape: Any) -> np.ndarray:
             return np.exp(size * rng.standard_normal(shape) * rng.integers(0, 2, shape))
@@ -252,7 +257,7 @@ class FedauRuns(Space):
     # Assessment ------------------------------------------------------------------------------------------------------
 
     def readings(self, found: Found) -> tuple[str, ...]:
-        """Under which options of the claim's ambiguity about weights the run is the one found."""
+        """Return the options of the claim's ambiguity about weights under which the run is the one found."""
         run: FedauRun = found.point
         if readings.CONDITIONING in self.options:
             informed = not run.weights and run.history
@@ -260,13 +265,14 @@ class FedauRuns(Space):
         if readings.WEIGHTS in self.options:
             return self.options[readings.WEIGHTS][:1]
         if readings.SCALE in self.options:
-            known = min(run.rounds - 1, run.cutoff) <= 1
-            return self.options[readings.SCALE] if known else self.options[readings.SCALE][1:]
+            return self.options[readings.SCALE][1:] if run.weights_vary else self.options[readings.SCALE]
         return ("",)
 
     def assess(self, candidate: FedauCandidate) -> tuple[Found, Found | None] | None:
-        """The candidate at its worst horizon, and at its worst late one (see ``found.LATE``); ``None`` if no horizon
-        satisfies every hypothesis."""
+        """Evaluate the candidate at its worst horizon, and at its worst late one (see ``lead.LATE``).
+
+        It is ``None`` if no horizon satisfies every hypothesis.
+        """
         with np.errstate(all="ignore"):  # the runs of steps that are too large
             try:
                 run = self.settle(candidate)
@@ -274,10 +280,12 @@ class FedauRuns(Space):
             except (Undecided, OverflowError, ZeroDivisionError):
                 return None
         late = () if self.of_a_round else (found for found in finds if found.fading < LATE)
-        return (worst(finds), worst(late)) if finds else None
+        at_worst = worst(finds)
+        return None if at_worst is None else (at_worst, worst(late))
 
     def settle(self, candidate: FedauCandidate) -> FedauRun | None:
-        """The candidate's run with its steps, and the cutoff that the claim chooses; ``None`` if it allows none."""
+        """Return the candidate's run with its steps, and the cutoff that the claim chooses; ``None`` if it allows
+        none."""
         run, statement = candidate.run, self.statement
         if self.chooses:
             known = {"least_participation_probability": min(run.probabilities), "rounds": run.rounds}
@@ -290,7 +298,9 @@ class FedauRuns(Space):
         values = {name: quantity(name, question).value for name in self.needed if name not in STEPS}
         if {*STEPS} <= {*statement.choices}:
             chosen = {name: float(compiled(statement.choices[name])(_arrays(values))) for name in STEPS}
-            return replace(run, **chosen) if all(0 < step < math.inf for step in chosen.values()) else None
+            if not all(0 < step < math.inf for step in chosen.values()):
+                return None
+            return replace(run, local_lr=chosen["local_lr"], global_lr=chosen["global_lr"])
         smoothness = run.smoothness
         own = {"smoothness": smoothness, "local_steps": run.local_steps}
         cap = limit_of(statement, "local_lr", Le, values | own)
@@ -324,7 +334,7 @@ class FedauRuns(Space):
         bound = self.statement.evaluate(**values)
         admissible = np.ones(horizons.shape, dtype=bool)
         for slack in bound.slack.values():
-            admissible &= slack >= 0
+            admissible &= np.asarray(slack is not None and slack >= 0)
         if not admissible.any():
             return
         value = np.broadcast_to(left(self.statement.functional, question), horizons.shape)
@@ -334,12 +344,12 @@ class FedauRuns(Space):
         )
 
     def rounded(self, found: Found, digits: int) -> Iterator[FedauPoint]:
-        """The run with short numbers, its global step down from a share of its size."""
+        """Yield the run with short numbers, its global step down from a share of its size."""
         near = partial(short, digits=digits)
         return (FedauPoint(rounded_run(found.point, self.statement, share, near)) for share in STEP_SHARES)
 
     def _unit(self, run: FedauRun) -> float:
-        """What the left side is measured in: the largest gradient and the smoothness, to the powers of its units."""
+        """Return the unit of the left side: powers of the largest gradient and of the smoothness."""
         slope = max(abs(g) for row in run.slopes for g in row)
         smoothness, units = run.smoothness, self.statement.functional.units
         # F/x = slope and F/x^2 = smoothness: x = slope/smoothness, F = slope^2/smoothness.

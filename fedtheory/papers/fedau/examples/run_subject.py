@@ -1,4 +1,4 @@
-"""Runs and rounds in which the clients' updates have weights, as a subject."""
+"""Subject of runs and rounds in which the clients' updates have weights."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from .run_search import FedauRuns
 
 
 class WeightedUpdates:
-    """What claims about Algorithm 1 of FedAU are about."""
+    """Subject of claims about Algorithm 1 of FedAU."""
 
     name = "fedau"
 
     def space(self, claim: Claim) -> FedauRuns:
-        """Where the claim is searched."""
+        """Return the space in which the claim is searched."""
         return FedauRuns(claim)
 
     def findings(self, claim: Claim) -> Iterator[tuple[str, str, dict[str, Any]]]:
-        """What estimated weights make of the claim's hypotheses."""
+        """Find consequences of estimated weights for the claim's hypotheses."""
         return estimated_weights_findings(claim)
 
     def runs_as(self, claim: Claim) -> tuple[Algorithm, Participation]:
-        """Algorithm 1 with the weights of Algorithm 2."""
+        """Return Algorithm 1 with the weights of Algorithm 2, and its participants."""
         return fedau(local_lr="1/10"), Bernoulli(["1/2", "1/4"])
 
     def parse(self, data: Mapping[str, Any], claim: Claim) -> run_points.FedauPoint:
-        """A point from plain data, not yet checked."""
+        """Read a point from plain data, not yet checked."""
         return run_points.parse(data, claim)

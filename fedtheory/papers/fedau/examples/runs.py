@@ -1,4 +1,4 @@
-"""Runs of FedAU's Algorithm 1 as files and searches have them, and what a claim asks of one."""
+"""Runs of FedAU's Algorithm 1 in files and searches, and a claim's question about one."""
 
 from __future__ import annotations
 
@@ -57,18 +57,30 @@ class FedauRun:
 
     @property
     def clients(self) -> int:
+        """The number of clients."""
         return len(self.slopes)
 
     @property
     def dimension(self) -> int:
+        """The dimension of the iterates."""
         return len(self.start)
 
     @property
     def smoothness(self) -> Any:
+        """The largest |curvature| of a client."""
         return max(abs(h) for row in self.curvatures for h in row)
 
+    @property
+    def weights_vary(self) -> bool:
+        """Whether the weights depend on who takes part, of a run whose cutoff is settled: estimated ones do unless all
+        of them are 1."""
+        if self.weights:
+            return False
+        assert self.cutoff is not None
+        return min(self.rounds - 1, self.cutoff) > 1
+
     def setting(self) -> Setting:
-        """What runs; where the claim chooses, with a step of 1 and without a cutoff."""
+        """Return the setting; where the claim chooses, it has a step of 1 and no cutoff."""
         steps = {name: 1 if getattr(self, name) is None else getattr(self, name) for name in STEPS}
         algorithm = (
             given_weights(aggregation_weight=self.weights, local_steps=self.local_steps, **steps)
@@ -84,10 +96,13 @@ class FedauRun:
         numbers: str = EXACT,
         rounds: Any = None,
         reading: Mapping[str, str] | None = None,
-        **steps: Any,
+        steps: Mapping[str, Any] | None = None,
     ) -> Question:
-        """What a claim asks of the run, over its own rounds unless told otherwise, the mean over rounds from round 0
-        on. ``steps`` are those that it chooses; before it has, runs stay where they start, as with steps of 0."""
+        """Ask a claim's question about the run, over its own rounds unless told otherwise.
+
+        The mean over rounds is from round 0 on. ``steps`` are those that the claim chooses. Before it has, runs stay
+        where they start, as with steps of 0.
+        """
         objective = statement.functional.objective or self.objective
         besides = {OBJECTIVE_WEIGHT: objective, HISTORY: self.history}
         return Question(
@@ -97,7 +112,7 @@ class FedauRun:
             numbers,
             {name: value for name, value in besides.items() if value}
             | {name: 0 for name in STEPS if getattr(self, name) is None}
-            | steps,
+            | dict(steps or {}),
         )
 
 

@@ -25,7 +25,7 @@ from ....subjects.file_entries import CHOSEN, check_scope, entry, shown, vector
 INTERVAL_FUNCTIONALS = (INTERVAL_MEAN, NEGATED_INTERVAL_MEAN, INTERVAL_VARIANCE, NEGATED_INTERVAL_VARIANCE)
 
 NO_CUTOFF = "none"
-"""What a file has for an infinite cutoff."""
+"""Entry of a file for an infinite cutoff."""
 
 INDEPENDENT_CLIENTS = {
     INDEPENDENT_PARTICIPATION: "by construction: in every round every client takes part by a coin of its own",
@@ -34,10 +34,10 @@ INDEPENDENT_CLIENTS = {
 LARGEST_CLIENTS = 100
 
 LARGEST_HISTORY = 200
-"""Rounds of weights, whose exact law has a number for each (intervals ended, rounds covered)."""
+"""Largest number of rounds of weights, whose exact law has a number for each (intervals ended, rounds covered)."""
 
 LARGEST_WORK = 200_000
-"""What weights may have of clients * (rounds + cutoff) * bits, where the longest probability has ``bits``."""
+"""Largest clients * (rounds + cutoff) * bits of weights, where the longest probability has ``bits``."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Weights:
     rounds: int
 
     def question(self, numbers: str = EXACT, reading: Reading | None = None) -> Question:
-        """What claims ask of them; clients' objectives play no part in it."""
+        """Ask claims' question about the weights; clients' objectives play no part in it."""
         algorithm = fedau(local_lr=1, cutoff=self.cutoff)
         setting = Setting(_clients(len(self.probabilities)), algorithm, Bernoulli(self.probabilities))
         return Question(setting, self.rounds, reading or {}, numbers)
@@ -67,8 +67,9 @@ def _clients(number: int) -> Quadratic:
 
 
 def chosen_cutoff(statement: Claim, question: Question) -> int | None:
-    """The cutoff that the claim chooses, a ceiling, for the exact numbers of a setting; ``None`` where it is no number
-    >= 1, or balls do not decide it.
+    """Return the cutoff that the claim chooses, a ceiling, for the exact numbers of a setting.
+
+    It is ``None`` where it is no number >= 1, or balls do not decide it.
 
     Raises:
         ValueError: the claim chooses something else.
@@ -77,14 +78,14 @@ def chosen_cutoff(statement: Claim, question: Question) -> int | None:
     if not isinstance(choice, ceiling):
         raise ValueError(f"{statement.ref} chooses {', '.join(statement.choices)}: allowed is the ceiling of a cutoff")
     with working_precision():
-        known = {s.name: quantity(s.name, question).value for s in choice.free_symbols}
+        known: dict[str, Any] = {s.name: quantity(s.name, question).value for s in choice.free_symbols}
         quotient = evaluate_in_balls(choice.args[0], known)
         rounded = quotient.ceil()
         return int(rounded.fmpz()) if quotient.is_finite() and rounded.is_exact() and rounded >= 1 else None
 
 
 def required_cutoff(statement: Claim, question: Question) -> int:
-    """The same where there has to be one.
+    """Return the cutoff that a claim chooses, which it has to do; see ``chosen_cutoff``.
 
     Raises:
         ValueError: there is none.
@@ -126,7 +127,7 @@ class WeightsPoint(Point):
         self._check_cutoff(self.weights.cutoff)
 
     def settled(self, statement: Claim) -> Weights:
-        """The weights, with the cutoff that the claim chooses.
+        """Return the weights, with the cutoff that the claim chooses.
 
         Raises:
             ValueError: it chooses none that is a number >= 1 and decided by balls, or too large a one.
@@ -149,11 +150,11 @@ class WeightsPoint(Point):
 
     @property
     def met(self) -> Mapping[str, str]:
-        """What its clients meet."""
+        """The assumptions that its clients meet, with reasons."""
         return INDEPENDENT_CLIENTS
 
     def examined(self, statement: Claim, follow: bool = True) -> Examined:
-        """The weights as the claim speaks of them."""
+        """Return the weights as the claim speaks of them."""
         return _ExaminedWeights(self, statement)
 
     def to_json(self) -> dict[str, Any]:
@@ -165,11 +166,11 @@ class WeightsPoint(Point):
     def _cutoff_text(self) -> int | str:
         if not self.cutoff_given:
             return CHOSEN
-        return NO_CUTOFF if self.weights.cutoff == math.inf else self.weights.cutoff
+        return NO_CUTOFF if self.weights.cutoff == math.inf else int(self.weights.cutoff)
 
 
 def parse(data: Mapping[str, Any], statement: Claim) -> WeightsPoint:
-    """Weights from plain data, not yet checked.
+    """Read weights from plain data, not yet checked.
 
     Raises:
         ValueError: an entry is missing or of the wrong kind; it is named.
@@ -186,7 +187,8 @@ class _ExaminedWeights(Examined):
         self.statement, self.weights = statement, point.settled(statement)
 
     def chosen(self) -> dict[str, Number]:
-        return {name: quantity(name, self._question).value for name in self.statement.choices}
+        found: dict[str, Any] = {name: quantity(name, self._question).value for name in self.statement.choices}
+        return found
 
     @cached_property
     def _question(self) -> Question:

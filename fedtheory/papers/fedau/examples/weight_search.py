@@ -1,4 +1,4 @@
-"""Searching claims about estimated weights: probabilities, a cutoff and rounds, with left sides in floating point."""
+"""Search of claims about estimated weights: probabilities, a cutoff and rounds, with left sides in floating point."""
 
 from __future__ import annotations
 
@@ -21,17 +21,23 @@ from ....subjects.short_numbers import short
 from .weight_points import INTERVAL_FUNCTIONALS, Weights, WeightsPoint, chosen_cutoff
 
 RESOLUTION = 1e-11
-"""What a weight error in floating point may be off, up to 10,000 rounds; in proportion to the rounds beyond. It was
-measured below 1e-12 (``fedtheory.weights``). A left side enters a ratio less this much."""
+"""Error of a weight error in floating point, up to 10,000 rounds; beyond, it grows in proportion to the rounds.
+
+It was measured below 1e-12 (``fedtheory.weights``). A left side enters a ratio less this much.
+"""
 
 LONGEST = 2 * 10**4
-"""Rounds of a candidate whose cutoff comes into play, which takes a Fourier transform; fifty times as many else."""
+"""Largest number of rounds of a candidate whose cutoff comes into play, which takes a Fourier transform.
+
+Other candidates have fifty times as many.
+"""
 
 SMALLEST, LARGEST = 1e-12, 1 - 1e-5
-"""Probabilities of candidates, but for 0 and 1. Nearer to 1 the weight error is below ``RESOLUTION``."""
+"""Least and largest probability of candidates, but for 0 and 1. Nearer to 1 the weight error is below
+``RESOLUTION``."""
 
 MOST_CLIENTS, MOST_COUNTED = 3, 10**6
-"""Clients of a candidate; its rounds and its cutoff, where climbs go."""
+"""Largest number of clients of a candidate; and of its rounds and its cutoff, where climbs go."""
 
 PROBABILITIES = (0.0, 1e-12, 1e-6, 1e-3, 0.1, 0.3, 0.5, 0.9, 0.999, 1.0)
 CUTOFFS = (1, 2, 3, 10, 100)
@@ -48,8 +54,11 @@ class WeightsCandidate:
 
 
 class EstimatedWeights(Space):
-    """The weights on which a claim is searched: probabilities from 1e-12 to 1, cutoffs from 1 to 10^6 and, where the
-    claim does not speak of the cutoff, none; a few rounds up to 10^6, also just before and after the cutoff."""
+    """Space of weights on which a claim is searched.
+
+    Probabilities go from 1e-12 to 1, cutoffs from 1 to 10^6 and, where the claim does not speak of the cutoff, to none.
+    There are a few rounds up to 10^6, also just before and after the cutoff.
+    """
 
     def __init__(self, statement: Claim) -> None:
         self.statement = statement
@@ -64,6 +73,7 @@ class EstimatedWeights(Space):
 
     @property
     def searched(self) -> str:
+        """Description of the weights that are searched, in words."""
         clients = "one client" if self.single else f"at most {MOST_CLIENTS} clients"
         none = " or none" if self.may_lack_cutoff else ""
         return (
@@ -72,7 +82,7 @@ class EstimatedWeights(Space):
         )
 
     def structured(self) -> Iterator[WeightsCandidate]:
-        """One client: many rounds with weights that are 1 for certain, then a grid."""
+        """Yield the first candidates of one client: many rounds with weights that are 1 for certain, then a grid."""
         for p in PROBABILITIES:
             yield WeightsCandidate(Weights((p,), 1, 50 * LONGEST), self.conditions[0])
         for share, cutoff, p, condition in product(SHARES, CUTOFFS, PROBABILITIES, self.conditions):
@@ -94,20 +104,20 @@ class EstimatedWeights(Space):
         return WeightsCandidate(Weights(probabilities, cutoff, _affordable(cutoff, rounds)), condition)
 
     def perturb(self, candidate: WeightsCandidate, rng: np.random.Generator, size: float) -> WeightsCandidate:
-        """A neighbour: odds, cutoff and rounds move by about ``size`` in the logarithm, or by one."""
+        """Return a neighbour: odds, cutoff and rounds move by about ``size`` in the logarithm, or by one."""
         weights = candidate.weights
         probabilities = tuple(_moved(p, rng, size) for p in weights.probabilities)
-        cutoff = weights.cutoff if weights.cutoff == math.inf else _moved_count(weights.cutoff, rng, size, 1)
+        cutoff = weights.cutoff if weights.cutoff == math.inf else _moved_count(int(weights.cutoff), rng, size, 1)
         rounds = _moved_count(weights.rounds, rng, size, 2)
         return replace(candidate, weights=Weights(probabilities, cutoff, _affordable(cutoff, rounds)))
 
     def readings(self, found: Found) -> tuple[str, ...]:
-        """Under which readings the point is the one found: all, where an interval has ended for certain."""
+        """Return the readings under which the point is the one found: all, where an interval has ended for certain."""
         ended = found.point.rounds > found.point.cutoff
         return self.conditions if ended else (found.candidate.condition,)
 
     def assess(self, candidate: WeightsCandidate) -> tuple[Found, None] | None:
-        """Both sides; ``None`` where a hypothesis fails or a quantity has no value."""
+        """Evaluate both sides; ``None`` where a hypothesis fails or a quantity has no value."""
         weights = candidate.weights
         if self.statement.functional in INTERVAL_FUNCTIONALS:
             weights = replace(weights, rounds=1)
@@ -134,7 +144,7 @@ class EstimatedWeights(Space):
         return Found(candidate, weights, values, weights.rounds, least, right, found), None
 
     def rounded(self, found: Found, digits: int) -> Iterator[WeightsPoint]:
-        """The weights with shorter numbers."""
+        """Yield the weights with shorter numbers."""
         weights, cutoff = found.point, found.point.cutoff
         probabilities = tuple(min(Fraction(1), short(p, digits)) for p in weights.probabilities)
         rounds = int(short(weights.rounds, digits, whole=True))
@@ -146,7 +156,7 @@ class EstimatedWeights(Space):
 
 
 def least_left(weights: Weights, functional: Functional, condition: str = "") -> float:
-    """The value of a functional in floating point, of an error less what it may be off."""
+    """Compute a functional in floating point; an error is lowered by what it may be off."""
     value = left(functional, weights.question(FLOAT, {readings.CONDITION: condition}))
     if functional not in (AVERAGE_WEIGHT_ERROR, ROUND_WEIGHT_ERROR):
         return value

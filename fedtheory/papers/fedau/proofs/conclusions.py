@@ -1,4 +1,5 @@
-"""What FedAU's steps show, before any claim is looked at; a claim is tried on every derivation of its functional."""
+"""Conclusions of FedAU's steps, before any claim is looked at; a claim is tried on every derivation of its
+functional."""
 
 from __future__ import annotations
 
@@ -109,7 +110,8 @@ def _moment(name: str, functional: str, steps: tuple[str, ...], right: sympy.Exp
 
 
 def _line(letter: str, steps: tuple[str, ...], right: sympy.Expr) -> tuple[Derivation, Derivation]:
-    """As printed, under either condition, and without one: from t = K on an interval has always ended."""
+    """Return (B.6.8) under either condition, as printed, and without one: from t = K on an interval has always
+    ended."""
     name, ref = f"(B.6.8), {letter.replace('_', ', ')}", f"fedau.eqB_6_8.{letter}"
     printed = Derivation(
         name,

@@ -1,8 +1,8 @@
-"""Lemmas B.3.1 to B.3.3 and B.5.1 and Theorems 1 and 2, composed by the kernel from its axioms: what one round does.
+"""Lemmas B.3.1 to B.3.3 and B.5.1 and Theorems 1 and 2, composed by the kernel from its axioms: one round's progress.
 
-With g = grad F(x) of any mean F = sum phi_i F_i, |grad F_i(x) - g| <= d, s_i the sum of client i's gradients along its
-path, z = L K gamma and c = gamma eta, given the start x of a round that ends in x+ and its weights, for z <= 1/15 and
-c <= 1/(4 L K):
+Let g = grad F(x) of any mean F = sum phi_i F_i, with |grad F_i(x) - g| <= d; s_i is the sum of client i's gradients
+along its path. Let z = L K gamma <= 1/15 and c = gamma eta <= 1/(4 L K). Given the start x of a round that ends in x+
+and its weights:
 
     |s_i|^2 <= K^2 (4 L^2 K gamma^2 sigma^2 + 27/8 d^2 + 27/8 |g|^2)                                           (= C)
     -c <g, B + A> = c/(2 K) (|K g - B - A|^2 - K^2 |g|^2 - |B + A|^2),    B = sum_k mean grad F_i(x_{i,k}),
@@ -26,7 +26,7 @@ from ....proof.kernel.forms import Form, Product, Value, Vector, square
 from ....proof.kernel.client_means import LAST
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.scalars import Ring, Scalar
-from ....proof.kernel.client_shares import own_share
+from ....proof.kernel.client_means import own_share
 from ....proof.kernel.tactics import Square, show
 from ....proof.kernel.theorems import (
     Multiples,
@@ -58,7 +58,7 @@ _FREE_LOCAL, _FREE_GLOBAL = Condition("eta", "positive"), Condition("c", "positi
 
 
 def region(*scales: Condition, steps: tuple[Condition, ...] = (_LOCAL, _GLOBAL)) -> Where:
-    """z <= 1/15 and c <= 1/(4 L K) unless said otherwise, and conditions on E and Q."""
+    """Return the region z <= 1/15 and c <= 1/(4 L K), unless said otherwise, with conditions on E and Q."""
     own = {condition.name for condition in scales}
     free = [Condition(name, "nonnegative") for name in ("E", "Q") if name not in own]
     return Where(
@@ -126,7 +126,7 @@ def each_sum(own: bool) -> Theorem:
 
 
 def _rounded(goal: Form, premises: Multiples, squares: list[Square]) -> Theorem:
-    """The same, where what is left of |g_i|^2, <g_i, g> and |g|^2 is a sum of two squares."""
+    """Prove a goal from the premises, where what is left of |g_i|^2, <g_i, g> and |g|^2 is a sum of two squares."""
     rest = goal
     for theorem, multiplier in premises:
         rest = rest - theorem.form * multiplier
@@ -184,14 +184,14 @@ def _falling(whole: Theorem, where: Where, share: Scalar, *more: tuple[Theorem, 
 
 
 def _of_gradient(theorem: Theorem) -> Scalar:
-    """By how much F falls, of |g|^2."""
+    """Return the multiple of |g|^2 by which F falls."""
     (entry,) = square(_g).entries
     return -theorem.form.entries[entry]
 
 
 @cache
 def constant_weights() -> Theorem:
-    """Theorem 1: no error of weights, and an eighth of |g|^2."""
+    """Descent for Theorem 1: no error of weights, and an eighth of |g|^2."""
     cap = n * (_one / 8 - 15 * z**2) / (SHARE * c * L * K)
     where = region(Condition("Q", "interval", cap), Condition("E", "nonnegative"))
     return _falling(instantiate(descent(False), {"E": 0 * E}, where), where, _one / 8)
@@ -199,21 +199,21 @@ def constant_weights() -> Theorem:
 
 @cache
 def bounded() -> Theorem:
-    """Theorem 2, Option 2: c <= n/(54 L K Q)."""
+    """Descent for Theorem 2, Option 2: c <= n/(54 L K Q)."""
     where = region(Condition("Q", "interval", n / (54 * L * K * c)), Condition("E", "nonnegative"))
     return _falling(descent(True), where, _one / 8, (ROUNDS.bounded_gradient(G**2), c * K * E * 81 / 16))
 
 
 @cache
 def bounded_corrected() -> Theorem:
-    """Theorem 2, Option 2, repaired: no step depends on Q."""
+    """Descent for Theorem 2, Option 2, repaired: no step depends on Q."""
     price = E * 81 / 16 + SHARE * c * L * K * Q / n
     return _falling(descent(True), WHERE, _one * 3 / 16, (ROUNDS.bounded_gradient(G**2), c * K * price))
 
 
 @cache
 def nearly_optimal() -> Theorem:
-    """Theorem 2, Option 1: E <= peak <= 1/81."""
+    """Descent for Theorem 2, Option 1: E <= peak <= 1/81."""
     where = region(
         Condition("Q", "interval", n / (54 * L * K * c)),
         Condition("E", "interval", peak),
@@ -223,7 +223,7 @@ def nearly_optimal() -> Theorem:
 
 
 _WIDE = region(steps=(Condition("eta", "capped", _one * 11 / (60 * L * K)), _FREE_GLOBAL))
-"""With z <= 11/60, which is above 1/sqrt 30."""
+"""Conditions with z <= 11/60, which is above 1/sqrt 30."""
 
 
 _RISE = k + k**2 / K + 2 * k**3 / K**2
@@ -268,13 +268,13 @@ def _drift(path: Theorem, moved: Vector, rise: Scalar) -> Theorem:
 
 @cache
 def local_drift() -> Theorem:
-    """For k < K."""
+    """Bound a client's drift before its last local step, for z <= 11/60."""
     return _drift(_path(), AXIOMS.vector(ITERATE) - _x, _RISE)
 
 
 @cache
 def last_drift() -> Theorem:
-    """At k = K."""
+    """Bound a client's drift after its K local steps, for z <= 11/60."""
     return _drift(last_step(_path()), AXIOMS.vector(LAST) - _x, 4 * K)
 
 
@@ -323,13 +323,13 @@ def _slow_drift(path: Theorem, moved: Vector, rise: Scalar) -> Theorem:
 
 @cache
 def local_slow_drift() -> Theorem:
-    """For k < K."""
+    """Bound a client's drift before its last local step, for z <= 1/4."""
     return _slow_drift(_slow_path(), AXIOMS.vector(ITERATE) - _x, _SLOW_RISE)
 
 
 @cache
 def last_slow_drift() -> Theorem:
-    """At k = K."""
+    """Bound a client's drift after its K local steps, for z <= 1/4."""
     return _slow_drift(last_step(_slow_path()), AXIOMS.vector(LAST) - _x, 7 * K / 4)
 
 
@@ -367,7 +367,7 @@ _THEOREMS: dict[str, OfRounds] = {
 
 
 def of_claims(theorems: Mapping[str, OfRounds], says: str) -> tuple[tuple[Step, ...], tuple[Derivation, ...]]:
-    """The steps and derivations of theorems, each of the claim that has its name."""
+    """Return the steps and derivations of theorems, each of the claim that has its name."""
     names = {name: f"fedau.{name.replace('@', '.')}.composed" for name in theorems}
     return (
         tuple(theorem.step(names[name], "composed", says) for name, theorem in theorems.items()),

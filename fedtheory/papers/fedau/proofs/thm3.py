@@ -45,11 +45,11 @@ POSITIVE = Where(RING, (_TAIL, Condition("C", "count"), Condition("p", "capped",
 _COUNTS = Condition("C", "count"), Condition("m", "count")
 LATE = Where(RING, (_TAIL, Condition("r", "interval", C - 1), *_COUNTS, _CHANCE))
 HISTORY = m * C + r
-"""t, where m intervals of C rounds fit in, and no more."""
+"""Round t, where m intervals of C rounds fit in, and no more."""
 
 
 def before(first: Condition) -> Where:
-    """Rounds t < C."""
+    """Return the region of rounds t < C."""
     return Where(RING, (_TAIL, Condition("C", "at_least", t + 1), first, Condition("b", "interval", _one), _CHANCE))
 
 
@@ -113,13 +113,13 @@ def by_intervals() -> Theorem:
 
 
 def _late(bound: Scalar) -> Theorem:
-    """The same with a larger bound."""
+    """Enlarge the bound of ``by_intervals`` to this one."""
     return combine([(by_intervals(), 1)], where=LATE, context="run", constant=bound - SPREAD / m - a**2)
 
 
 @cache
 def by_rounds() -> Theorem:
-    """The line after (b): 1/m <= 2C/t, and Var S >= 0."""
+    """Line after (b): 1/m <= 2C/t, and Var S >= 0."""
     law, more = Intervals(LATE, q, C, a), 2 * C / HISTORY - 1 / m
     goal = Form.constant(2 * C * SPREAD / HISTORY + a**2) - square(_error)
     return show(
@@ -144,19 +144,19 @@ def late() -> Theorem:
 
 @cache
 def late_rounded() -> Theorem:
-    """With 1 for q."""
+    """E(p omega - 1)^2 <= 2 C/t + q^(2C) for t >= C, with 1 for a factor q."""
     return _late(2 * C / HISTORY + a**2)
 
 
 @cache
 def late_blocks() -> Theorem:
-    """The same by the number of intervals."""
+    """E(p omega - 1)^2 <= q/m + q^(2C) for t >= C, where m intervals of C rounds fit in."""
     return _late(q / m + a**2)
 
 
 @cache
 def late_absence() -> Theorem:
-    """At most q."""
+    """E(p omega - 1)^2 <= q for t >= C."""
     return _late(q)
 
 
@@ -195,7 +195,7 @@ def _given(where: Where, bound: Scalar) -> Theorem:
 
 @cache
 def early_absence() -> Theorem:
-    """At most q, from t = 0 on."""
+    """E(p omega - 1)^2 <= q for 0 <= t < C."""
     return _early(FROM_0, q)
 
 
@@ -204,25 +204,25 @@ _BOUND = 2 * C * q / t + a**2
 
 @cache
 def early_cutoff() -> Theorem:
-    """At most C, from t = 0 on."""
+    """E(p omega - 1)^2 <= C for 0 <= t < C."""
     return _early(FROM_0, C)
 
 
 @cache
 def early_rounded() -> Theorem:
-    """(c) with 1 for q, for 1 <= t < C."""
+    """Line (c) with 1 for q, for 1 <= t < C."""
     return _early(FROM_1, 2 * C / t + a**2)
 
 
 @cache
 def early() -> Theorem:
-    """(c), for 1 <= t < C."""
+    """Line (c), for 1 <= t < C."""
     return _early(FROM_1, _BOUND)
 
 
 @cache
 def early_given() -> Theorem:
-    """The same, given that an interval has ended."""
+    """Line (c) for 1 <= t < C, given that an interval has ended."""
     return _given(FROM_1, _BOUND)
 
 

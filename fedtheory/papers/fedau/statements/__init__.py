@@ -1,4 +1,4 @@
-"""What FedAU states."""
+"""FedAU's statements."""
 
 from . import asm5, cor4, eqB_6_8, lemmaB_6_1, lemmaB_7_1, rounds, thm1, thm2, thm3
 

@@ -1,4 +1,4 @@
-"""What FedAU's statements share.
+"""Quantities, assumptions and hypotheses that FedAU's statements share.
 
 A round adds (global_lr/clients) * (sum over the participants of weight * update) to x: it divides by the number of all
 clients, not of those that take part. Client n takes part in a round with probability p_n, independently of everything
@@ -52,4 +52,4 @@ LOGARITHMIC_CUTOFF = {"cutoff": ceiling(log(T) * R)}
 """K = ceil(log_c T)."""
 
 EXPLICIT = "its terms have them as numbers, and it is proved with these"
-"""Of the constants that an O(.) hides."""
+"""Reason why the constants that an O(.) hides are known."""

@@ -14,4 +14,4 @@ STEPS: tuple[Step, ...] = (
     *thm2.ALL,
     *thm2_limit.ALL,
 )
-"""First what the repaired statements rest on, which some printed displays use too."""
+"""Steps: first those that the repaired statements rest on, which some printed displays use too."""

@@ -19,7 +19,7 @@ epsilon, failure = sympy.symbols("relative_error failure_probability")
 h, y, x, N, step, a, b, k, tau = sympy.symbols("h y deviation number step a b k tau")
 
 ABOVE, BELOW = s - (1 - epsilon) * hat, (1 + epsilon) * hat - s
-"""They are >= 0 where s/s^ is at least 1 - epsilon and at most 1 + epsilon."""
+"""Slacks that are >= 0 where s/s^ is at least 1 - epsilon, and at most 1 + epsilon."""
 
 VARIANCE = p**2 / hat**2 * (s - s**2 / n)
 _counts = region(

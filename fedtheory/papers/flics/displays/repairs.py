@@ -1,4 +1,4 @@
-"""What holds in the place of FLICS's Lemmas 4 to 7 and Theorem 1: steps that the paper does not print.
+"""Replacements of FLICS's Lemmas 4 to 7 and Theorem 1 that hold: steps that the paper does not print.
 
 The weights p_j/s^_j are known before the answers, and line 14 does not divide. delta = max_j |rho_j - 1|.
 """

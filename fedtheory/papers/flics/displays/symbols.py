@@ -21,7 +21,7 @@ gap, gradient, pseudogradient = sympy.symbols("initial_gap gradient_norm weighte
 spread, proxy, delta = sympy.symbols("selection_variance selection_proxy weight_mismatch")
 
 inflation = 1 + epsilon / r_min
-"""epsilon^."""
+"""Return epsilon^."""
 
 e, p, s, hat, rho = sympy.symbols("inflation weight share estimate ratio")
 """epsilon^ >= 1, and one group's p_j, s_j, s^_j and s_j/s^_j."""
@@ -34,7 +34,7 @@ drift = L**2 * eta_L**2 * G**2 * squares
 
 
 def setting(*extra: Part) -> Region:
-    """What is given, and all other constants wherever the vocabulary allows."""
+    """Return the given conditions, and for all other constants whatever the vocabulary allows."""
     named = {name for name, _, _ in extra}
     free = (
         positive("global_lr"),

@@ -111,7 +111,8 @@ FIRST_ORDER = (
     Nonnegative(X - X / (2 * (X + _C)) * _C - X / 2, (_ascent,)),
     Nonnegative(sympy.Rational(1, 2) - X / (2 * (X + _C)), (_ascent,)),
 )  # fmt: skip
-"""That sum W_j d_j <= 0 at the least sum p_j^2/s_j of a convex set, for the way d from there to any of its points."""
+"""Proof that sum W_j d_j <= 0 at the least sum p_j^2/s_j of a convex set, where d leads from there to any of its
+points."""
 
 REPAIRED = (
     given("flics.2.policy", "(5), (6)", "planned counts: s^(t) is the mean of r(1), ..., r(t), and r(t) minimises "

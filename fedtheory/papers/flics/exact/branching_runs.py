@@ -41,16 +41,18 @@ from .selected import (
 from .runs import CANCELLATION, Followed
 
 LEAST_ROUNDS = 8
-"""Over fewer rounds, one history after the other takes no longer."""
+"""Least number of rounds to compute so: over fewer, one history after the other takes no longer."""
 LARGEST_GRID = 2**20
-"""Entries of an array."""
+"""Largest number of entries of an array."""
 
 States = Sequence[Sequence[tuple[Any, Counts]]]
 
 
 def follow(question: Question) -> Followed:
-    """The runs of the question's setting over the most of its rounds, followed once for all that is asked about them
-    and for all readings under which they are the same."""
+    """Follow the runs of the question's setting over the most of its rounds.
+
+    They are followed once for all that is asked about them, and for all readings under which they are the same.
+    """
     return question.once(_follow)
 
 
@@ -102,7 +104,7 @@ def _way_of_following(question: Question, rounds: int) -> Followed:
 
 
 def _most(states: States) -> list[int]:
-    """Of each group, the most clients that are ever there."""
+    """Return the largest number of clients of each group that are ever there."""
     return [max(column) for column in zip(*(there for each in states for _, there in each), strict=True)]
 
 
@@ -122,7 +124,7 @@ def _along(terms: np.ndarray) -> np.ndarray:
 
 
 class Branching(Followed):
-    """As ``Followed``, in floats, where answers are counted and clients answer on their own.
+    """Runs as in ``Followed``, in floats, where answers are counted and clients answer on their own.
 
     Attributes:
         counts: (answers, groups). sums: (sums, groups). there: (rounds, states, groups). chance: (rounds, states).
@@ -159,7 +161,7 @@ class Branching(Followed):
                 self.chance[t, s], self.there[t, s] = chance, there
 
     def _estimates(self, sums: np.ndarray, rounds: np.ndarray) -> np.ndarray:
-        """As ``_estimate``."""
+        """Compute ``_estimate`` for all sums and rounds."""
         if self.policy.update == "start_counts":
             return (float(self.policy.start) + sums) / (rounds + 1)
         return np.where(rounds > 0, sums / np.maximum(rounds, 1), sums)
@@ -203,7 +205,8 @@ class Branching(Followed):
         self.bound.extend(self._largest_met(low[:-1], high[:-1]))
 
     def _affine_maps(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """As ``_affine``, with how far noise can take a run: (rounds, coordinates, answers, sums) each."""
+        """Compute ``_affine`` for all answers, and how far noise can take a run: (rounds, coordinates, answers, sums)
+        each."""
         n = self.counts[:, None]
         answered = self.counts.sum(1)[:, None]
         total = np.where(answered > 0, answered, 1.0) if self.divided else np.ones_like(answered)
@@ -222,7 +225,7 @@ class Branching(Followed):
         return slope, shift, noise, stray
 
     def _squared(self, first: np.ndarray, second: np.ndarray, chance: np.ndarray) -> list[float]:
-        """As ``_square``, after each round."""
+        """Compute ``_square`` after each round."""
         total, extent = np.zeros(len(chance)), np.zeros(len(chance))
         whole = _along(chance)
         for d, (h, centre) in enumerate(self.objective):
@@ -232,7 +235,7 @@ class Branching(Followed):
         return np.where(total <= CANCELLATION * extent, 0.0, total).tolist()  # type: ignore[no-any-return]
 
     def _largest_met(self, low: np.ndarray, high: np.ndarray) -> list[float]:
-        """As ``_met``, the largest up to each round."""
+        """Compute the largest value of ``_met`` up to each round."""
         largest = np.zeros(len(low))
         for j in range(len(self.weight)):
             met = []
@@ -247,7 +250,7 @@ class Branching(Followed):
     # What is averaged over the runs of a round ------------------------------------------------------------------------
 
     def _judge(self) -> None:
-        """As ``_Tally``, for all rounds."""
+        """Compute what ``_Tally`` averages, for all rounds."""
         ways = self.share * self.nodes[:, None, None]
         real = (self.share > 0) & self.reached[:, None, None]
         known = np.where(self.estimate > 0, self.estimate, 1.0)
@@ -304,7 +307,10 @@ def _far(ways: np.ndarray, ratios: Sequence[np.ndarray], by_state: bool) -> np.n
 
 
 def var_rates(history: np.ndarray, availability: np.ndarray, budget: np.ndarray, weight: Sequence[float]) -> np.ndarray:
-    """As ``selection.rational.var_rates``, for many histories: (..., groups) of (..., groups), and (...) of budgets."""
+    """Compute ``selection.rational.var_rates`` for many histories at once.
+
+    Histories and availability are (..., groups), budgets (...), and the rates (..., groups).
+    """
     shape = np.broadcast_shapes(history.shape, availability.shape, (*budget.shape, 1))
     history, availability = np.broadcast_to(history, shape), np.broadcast_to(availability, shape)
     budget = np.broadcast_to(budget, shape[:-1])

@@ -1,4 +1,4 @@
-"""What a setting says of FLICS's quantities and functionals; see ``one_round``, ``runs`` and ``policy``.
+"""Evaluators of FLICS's quantities and functionals on a setting; see ``one_round``, ``runs`` and ``policy``.
 
 Without rounds a question is about the round from x_0; with rounds it is about runs of so many rounds.
 """
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ....federations.constants import BOUND, EXACT, Constant
+from ....federations.quadratic import Quadratic
 from ....functionals import (
     AGGREGATE_BIAS,
     AGGREGATE_ERROR,
@@ -32,7 +33,7 @@ from .branching_runs import follow
 from ....moments.evaluators import FLOAT, Question, Unserved, evaluates, evaluates_functional
 from ....moments.number_kinds import root, smaller
 from .policy import long_term
-from .selected import CORRELATION, DIVIDED, DIVISION, MATRIX, UNDIVIDED, client_round, horizons, read
+from .selected import CORRELATION, DIVIDED, DIVISION, MATRIX, UNDIVIDED, aggregation_of, horizons, read
 from .one_round import round_of
 from .runs import Followed
 
@@ -49,18 +50,20 @@ OF_RUNS: dict[str, Callable[[Followed], list[Any]]] = {
     "mean_mismatch": lambda run: [root(mean) for mean in _means(run.mean_mismatch)],
     "weight_mismatch": lambda run: [root(mean) for mean in _means(run.squared_mismatch)],
 }
-"""By quantity, its values after 1, 2, ... rounds."""
+"""Values of each quantity after 1, 2, ... rounds."""
 
 OF_ROUNDS = (
     "mean_update_length", "squared_mean_update", "squared_state_update", "weighted_pseudogradient",
     "squared_mean_vector", "mean_squared_vector", "vector_covariance",
 )  # fmt: skip
-"""Quantities that one round has only."""
+"""Quantities that only one round has."""
 
 
 def _bounded(run: Followed) -> list[Any]:
     """The bounds on gradients, where noise is bounded."""
-    noise = run.setting.federation.noise
+    federation = run.setting.federation
+    assert isinstance(federation, Quadratic)  # else it has no groups to follow
+    noise = federation.noise
     if run.groups.gradient_noise and noise != "two-point":
         raise Unserved(f"local_gradient_bound: noise = {noise!r} takes runs anywhere; state it")
     return run.bound
@@ -73,12 +76,12 @@ def _known(reason: Any, values: list[Any]) -> list[Any]:
 
 
 def _means(values: list[Any]) -> list[Any]:
-    """Of the first one, two, ..."""
+    """Return the means of the first one, two, ... values."""
     return [total / number for number, total in enumerate(accumulate(values), start=1)]
 
 
 def at_horizons(question: Question, values: Callable[[int], Any]) -> Any:
-    """The value at each of the question's rounds: one number, or an array of the rounds' shape."""
+    """Return the value at each of the question's rounds: one number, or an array of the rounds' shape."""
     found = [values(r) for r in horizons(question)]
     if np.ndim(question.rounds) == 0:
         return found[0]
@@ -90,13 +93,13 @@ def at_horizons(question: Question, values: Callable[[int], Any]) -> Any:
 
 @evaluates("groups")
 def _groups(question: Question) -> Constant:
-    weight = client_round(question.setting).aggregation.group_weight
+    weight = aggregation_of(question.setting).group_weight
     return Constant(_plain(question, Fraction(len(weight))), EXACT, "the algorithm")
 
 
 @evaluates("weight_concentration")
 def _weight_concentration(question: Question) -> Constant:
-    weight = client_round(question.setting).aggregation.group_weight
+    weight = aggregation_of(question.setting).group_weight
     return Constant(_plain(question, sum(p**2 for p in weight)), EXACT, "the algorithm's group_weight")
 
 
@@ -117,7 +120,7 @@ def _least_group_participation(question: Question) -> Constant:
 
 
 def _has_own_estimate(question: Question) -> bool:
-    return client_round(question.setting).aggregation.estimate is not None
+    return aggregation_of(question.setting).estimate is not None
 
 
 def _of_round(question: Question, name: str) -> Constant:
@@ -126,8 +129,8 @@ def _of_round(question: Question, name: str) -> Constant:
 
 
 def read_division(question: Question) -> dict[str, str]:
-    """The question's reading, with the setting's own way of dividing where that is left open."""
-    divided = client_round(read(question.setting, question.reading)).aggregation.divided
+    """Return the question's reading, with the setting's own way of dividing where that is left open."""
+    divided = aggregation_of(read(question.setting, question.reading)).divided
     return {**question.reading, DIVISION: DIVIDED if divided else UNDIVIDED}
 
 

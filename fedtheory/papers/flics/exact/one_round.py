@@ -1,4 +1,4 @@
-"""One round from x_0 of a server that weighs what groups send, by enumerating how many clients of each group answer."""
+"""One round from x_0 of a server that weighs what groups send, by enumerating the numbers of answers of each group."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ....selection.rational import var_rates
 from ....setting import Setting
 from ....moments.evaluators import EXACT, FLOAT, Question, Unserved
 from ....moments.number_kinds import CONVERT, larger, root
-from .policy import answer_law
+from .policy import answer_law, number_of
 from .selected import (
     CORRELATION,
     DIVIDED,
@@ -35,7 +35,7 @@ from .selected import (
     PLANNED,
     Counts,
     Groups,
-    client_round,
+    aggregation_of,
     count_law,
     groups_of,
     read,
@@ -45,20 +45,23 @@ from .selected import (
 from .training import noise_of_a_coordinate, training
 
 FACTOR, PRINTED_FACTOR, PROVED_FACTOR = "factor", "1 + epsilon^", "epsilon^"
-"""What Lemma 4 multiplies the mean update with."""
+"""Readings of the factor with which Lemma 4 multiplies the mean update."""
 
 LOCAL_INDEX, FROM_ONE, FROM_ZERO = "local gradients", "k = 1..K-1", "k = 0..K-1"
 
 LARGEST_OUTCOMES = 5000
-"""Outcomes of who answers that are enumerated."""
+"""Largest number of outcomes of who answers that are enumerated."""
 
 LARGEST_STEPS = 1000
-"""Local steps whose noises are followed one by one."""
+"""Largest number of local steps whose noises are followed one by one."""
 
 
 @dataclass(frozen=True)
 class Answering:
-    """What may be the case in a round: with this probability, P(0), P(1), ... clients of each group answer."""
+    """A case that may occur in a round, with its probability and laws.
+
+    A law has the probabilities P(0), P(1), ... that so many clients of its group answer.
+    """
 
     probability: Any
     laws: tuple[tuple[Any, ...], ...]
@@ -66,7 +69,7 @@ class Answering:
 
 @dataclass(frozen=True)
 class SelectedRound:
-    """Who answers in a round from x_0, what the server divides by, and what clients do.
+    """One round from x_0: the clients that answer, the estimates that the server divides by, and the clients' training.
 
     The case is drawn; then clients answer independently, so the numbers S_j of answers have the means s_j and the
     covariance Sigma. The server forms Delta = sum_j weight_j / estimate_j * (sum of the updates of group j), where
@@ -95,7 +98,7 @@ class SelectedRound:
     # The law of the answers -------------------------------------------------------------------------------------------
 
     def answers(self) -> Iterator[tuple[Any, int, Counts]]:
-        """(probability, place of the case, answers of each group)."""
+        """Yield (probability, place of the case, answers of each group) for all outcomes."""
         for place, case in enumerate(self.cases):
             for counts in itertools.product(*map(range, map(len, case.laws))):
                 chance = math.prod((law[n] for law, n in zip(case.laws, counts, strict=True)), start=case.probability)
@@ -122,7 +125,7 @@ class SelectedRound:
         return {(i, j): y[i] * y[j] * self._number(self.covariance[i][j]) for i, j in pairs}
 
     def _weighed_correlation(self) -> Iterator[Any]:
-        """The same of the correlations; a number that never varies correlates with none."""
+        """Yield the weighed correlations of the numbers of answers; a number that never varies correlates with none."""
         y, v = self._scales, self.covariance
         for i, j in itertools.product(self._labels, repeat=2):
             if v[i][j]:
@@ -216,8 +219,9 @@ class SelectedRound:
         first, second = [zero] * dimension, zero
         by_case = [[zero] * dimension for _ in self.cases]
         for chance, place, counts in self.answers():
-            scale = Fraction(1, sum(counts)) if divided and sum(counts) else Fraction(1)
-            share, scale = self._number(chance), self._number(scale)
+            answers = sum(counts)
+            scale = self._number(Fraction(1, answers) if divided and answers else Fraction(1))
+            share = self._number(chance)
             for d, (updates, column) in enumerate(zip(self.updates, self._training, strict=True)):
                 value = scale * self._weighed(updates, counts)
                 noise = scale**2 * sum(
@@ -233,7 +237,7 @@ class SelectedRound:
         return first, second, given
 
     def left(self, functional: Functional, reading: Mapping[str, str], stated: Mapping[str, Any]) -> Any:
-        """The functional's value.
+        """Return the functional's value.
 
         Raises:
             Unserved: it needs a constant that is not stated.
@@ -267,7 +271,7 @@ class SelectedRound:
         return self._number(stated["estimate_error"]) / self._number(stated["least_participation"])
 
     def values(self, names: Collection[str], reading: Mapping[str, str]) -> dict[str, Any]:
-        """Those of the quantities that a round alone has."""
+        """Return those of the quantities that a round alone has."""
         y, s, divided = self._scales, self.participation, reading.get(DIVISION) == DIVIDED
         first = 1 if reading.get(LOCAL_INDEX) == FROM_ONE else 0
         known = {
@@ -296,7 +300,7 @@ class SelectedRound:
         return {name: known[name]() for name in names if name in known}
 
     def _rates(self, case: Answering) -> list[Any]:
-        """Of a case, the expected numbers of answers."""
+        """Return the expected numbers of answers in a case."""
         return [self._number(sum(n * chance for n, chance in enumerate(law))) for law in case.laws]
 
     def _rate_spread(self) -> Any:
@@ -326,7 +330,7 @@ def _length(vector: Any) -> Any:
 
 
 def round_of(question: Question) -> SelectedRound:
-    """The round from x_0 of the question's setting.
+    """Return the round from x_0 of the question's setting.
 
     Under FLICS's policy it is the first one, of known availability, with planned counts: so s^ is known before the
     answers. Where the aggregation has an estimate of its own, the participants answer.
@@ -335,15 +339,14 @@ def round_of(question: Question) -> SelectedRound:
         Unserved: the weights are not known before the answers, or availability or answers have another law.
     """
     setting, groups = read(question.setting, question.reading), groups_of(question)
-    own, exact = client_round(setting).aggregation.estimate, question.numbers != FLOAT
+    own, number = aggregation_of(setting).estimate, number_of(question.numbers != FLOAT)
     if own is not None:
-        number = Fraction if exact else float
         return SelectedRound(groups, tuple(map(number, own)), _answering(setting, number), question.numbers)
     return _first_round(setting, groups, question.numbers)
 
 
 def _first_round(setting: Setting, groups: Groups, numbers: str) -> SelectedRound:
-    policy, number = selection_of(setting), float if numbers == FLOAT else Fraction
+    policy, number = selection_of(setting), number_of(numbers != FLOAT)
     if policy.counts != PLANNED:
         raise Unserved(
             'counts = "received": the lemmas speak of weights that are known before the answers; allowed is "planned"'
@@ -371,7 +374,7 @@ def _first_round(setting: Setting, groups: Groups, numbers: str) -> SelectedRoun
 
 def _answering(setting: Setting, number: Any) -> tuple[Answering, ...]:
     """The cases of a process whose participants answer on their own."""
-    process, labels = setting.participation, client_round(setting).aggregation.groups
+    process, labels = setting.participation, aggregation_of(setting).groups
     parts = (
         zip(process.probabilities, process.processes, strict=True) if isinstance(process, Mixture) else [(1, process)]
     )

@@ -1,28 +1,33 @@
-"""FLICS's policy: how rates become answers, and where participation goes in the long run."""
+"""FLICS's policy: the laws of answers at given rates, and the participation in the long run."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
 from ....participation import GroupChain
-from ....selection.rational import best_participation
+from ....selection.rational import Number, best_participation
 from ....selection.offline import offvar
 from ....setting import Setting
 from ....moments.evaluators import Unserved
 from .selected import Counts, selection_of, settled, stationary_counts
 
 CERTAIN = 1e-10
-"""A variance of answers, relative to their number, that floats leave where all who are there are asked."""
+"""Variance of answers, relative to their number, that rounding leaves where all who are there are asked."""
 
 LARGEST_GROUPS = 12
-"""Groups whose subsets are tried."""
+"""Largest number of groups whose subsets are tried."""
+
+
+def number_of(exact: bool) -> Callable[[Any], Number]:
+    """The type of the policy's numbers: ``Fraction`` if ``exact``, else ``float``."""
+    return Fraction if exact else float
 
 
 def answer_variance(answers: str, rate: Any, available: int) -> Any:
-    """Of the number of a group's answers, where ``answers`` is as in ``Selection``."""
+    """Compute the variance of the number of a group's answers, where ``answers`` is as in ``Selection``."""
     if answers == "independent":
         return rate * (1 - rate / available) if available else rate * 0
     part = rate - math.floor(rate)
@@ -30,7 +35,7 @@ def answer_variance(answers: str, rate: Any, available: int) -> Any:
 
 
 def answer_law(answers: str, rate: Any, available: int) -> list[Any]:
-    """P(0), P(1), ... answers.
+    """Return the probabilities P(0), P(1), ... of so many answers.
 
     >>> [str(chance) for chance in answer_law("independent", Fraction(1), 2)]
     ['1/4', '1/2', '1/4']
@@ -47,7 +52,7 @@ def answer_law(answers: str, rate: Any, available: int) -> list[Any]:
 
 
 def answer_range(answers: str, rate: Any, available: int) -> tuple[int, int]:
-    """The fewest and the most answers."""
+    """Return the fewest and the most answers."""
     if answers == "independent":
         return (available if rate == available else 0), (available if rate > 0 else 0)
     return math.floor(rate), math.ceil(rate)
@@ -56,7 +61,8 @@ def answer_range(answers: str, rate: Any, available: int) -> tuple[int, int]:
 def best(
     availability: Sequence[Sequence[int]], budget: Sequence[Any], weight: Sequence[Any], least: Any, exact: bool
 ) -> tuple[Any, ...]:
-    """(groups,), the best participation in hindsight that gives every group ``least``; in floats unless ``exact``.
+    """Return the best participation in hindsight, (groups,), that gives every group ``least``; in floats unless
+    ``exact``.
 
     Raises:
         Unserved: there is none, or some group is in no round; or there are too many groups for Fractions.
@@ -73,7 +79,8 @@ def best(
 
 
 def long_term(setting: Setting, exact: bool) -> tuple[Any, ...]:
-    """(groups,), s*: the participation to which the policy converges, the best of the rounds that repeat for ever.
+    """Return s*, (groups,): the participation to which the policy converges, the best of the rounds that repeat for
+    ever.
 
     Where availability is random, it is the mean number of clients that are there: the server asks all of them.
 
@@ -88,7 +95,7 @@ def long_term(setting: Setting, exact: bool) -> tuple[Any, ...]:
 
 
 def answer_covariance(setting: Setting, exact: bool) -> tuple[tuple[Any, ...], ...]:
-    """(groups, groups), Sigma: of the numbers of answers in a round of the long run.
+    """Return Sigma, (groups, groups): the covariance of the numbers of answers in a round of the long run.
 
     Raises:
         Unserved: availability or budget change for ever, and which answers vary together depends on the plan.
@@ -113,7 +120,7 @@ def answer_covariance(setting: Setting, exact: bool) -> tuple[tuple[Any, ...], .
 
 
 def _all_asked(setting: Setting) -> list[tuple[Fraction, Counts]]:
-    """How many clients of each group are there in a round, and so answer, with which probability.
+    """Return the law of how many clients of each group are there in a round, and so answer.
 
     Raises:
         Unserved: the process is not stationary and ergodic, or a budget does not always allow all who are there.

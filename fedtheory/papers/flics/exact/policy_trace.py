@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ....selection.rational import proxy, var_rates
+from ....selection.rational import Number, proxy, var_rates
 from ....selection.online import online
 from ....moments.evaluators import FLOAT, Question, Unserved
-from .policy import LARGEST_GROUPS, answer_law, answer_variance, best, long_term
+from .policy import LARGEST_GROUPS, answer_law, answer_variance, best, long_term, number_of
 from .selected import (
     CORRELATION,
     FORGOTTEN,
@@ -29,10 +29,10 @@ from .selected import (
 )
 
 SPREAD, IN_COROLLARY, IN_PROOF, IN_OBJECTIVE = "sigma_T", "of Corollary 1.1", "of the proof", "the policy's objective"
-"""Which sigma_T Theorem 2 speaks of."""
+"""Readings of sigma_T in Theorem 2."""
 
 LARGEST_ANSWERS = 10**4
-"""Clients times rounds whose answers are told apart in Fractions."""
+"""Largest product of clients and rounds whose answers are told apart in Fractions."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,14 @@ class PolicyTrace:
         weight: (groups,), p. availability: (T, groups). budget: (T,).
         estimates: (T, groups), s^(t).
         used: (T,), how many clients are asked for.
-        exact: whether all are Fractions.
+        exact: whether all are Fractions; else estimates and used are arrays of floats.
     """
 
     weight: tuple
     availability: Sequence
     budget: Sequence
-    estimates: Sequence
-    used: Sequence
+    estimates: Sequence | np.ndarray
+    used: Sequence | np.ndarray
     exact: bool
 
     def best(self, rounds: int) -> Any:
@@ -63,7 +63,7 @@ class PolicyTrace:
         return proxy(found, self.weight)
 
     def gap(self, rounds: int) -> Any:
-        """How far the policy's objective is from the best one."""
+        """Compute the gap between the policy's objective and the best one."""
         return proxy(self.estimates[rounds - 1], self.weight) - self.best(rounds)
 
     def price_drift(self, rounds: int) -> Any:
@@ -81,7 +81,7 @@ class PolicyTrace:
 
 
 def trace_of(question: Question) -> PolicyTrace:
-    """The policy over the most of the question's rounds.
+    """Follow the policy over the most of the question's rounds.
 
     Raises:
         Unserved: counts or updates are not those of display (6), or availability is random.
@@ -101,9 +101,8 @@ def _check_planned(question: Question) -> None:
 
 def _traced(question: Question) -> PolicyTrace:
     setting, rounds, exact = question.setting, max(horizons(question)), question.numbers != FLOAT
-    number, selection = Fraction if exact else float, selection_of(setting)
-    weight = tuple(map(number, selection.group_weight))
-    budget = [number(selection.exact_budget(t)) for t in range(rounds)]
+    selection = selection_of(setting)
+    budget = [selection.exact_budget(t) for t in range(rounds)]
     states = [states_of(setting, t, exact=True) for t in range(rounds)]
     if any(len(there) > 1 for there in states):
         raise Unserved(
@@ -111,9 +110,12 @@ def _traced(question: Question) -> PolicyTrace:
         )
     availability = [there[0][1] for there in states]
     if not exact:
-        run = online(availability, budget, weight)
-        return PolicyTrace(weight, availability, budget, run.estimate(), run.rates.sum(axis=1), exact)
-    sums, used, estimates = [Fraction(0)] * len(weight), [], []
+        floats, budgets = tuple(map(float, selection.group_weight)), list(map(float, budget))
+        run = online(availability, budgets, floats)
+        return PolicyTrace(floats, availability, budgets, run.estimate(), run.rates.sum(axis=1), exact)
+    weight = selection.group_weight
+    sums: list[Number] = [Fraction(0)] * len(weight)
+    used, estimates = [], []
     for t, (a, k) in enumerate(zip(availability, budget, strict=True), start=1):
         rates = var_rates(sums, a, k, weight)
         sums = [s + r for s, r in zip(sums, rates, strict=True)]
@@ -123,8 +125,9 @@ def _traced(question: Question) -> PolicyTrace:
 
 
 def limit(question: Question, least: Any) -> Any:
-    """|lim (sigma_T - sigma_T^Off)|: of the policy s^(t) -> s*, and OffVar's value goes to that of the rounds that
-    repeat for ever.
+    """Return |lim (sigma_T - sigma_T^Off)|.
+
+    The policy's s^(t) goes to s*, and OffVar's value to that of the rounds that repeat for ever.
 
     Raises:
         Unserved: as ``long_term`` and ``trace_of``; or sigma_T is Corollary 1.1's and availability changes for ever.
@@ -134,7 +137,7 @@ def limit(question: Question, least: Any) -> Any:
     # In floats a difference that is 0 would not be.
     exact = question.numbers != FLOAT or len(selection.group_weight) <= LARGEST_GROUPS
     end, s = settled(setting), long_term(setting, exact)
-    weight = tuple(map(Fraction if exact else float, selection.group_weight))
+    weight = tuple(map(number_of(exact), selection.group_weight))
     spread = question.reading.get(SPREAD, IN_COROLLARY)
     off = proxy(best(end.availability, end.budget, weight, least, exact), weight)
     if spread == IN_OBJECTIVE:
@@ -154,7 +157,7 @@ def limit(question: Question, least: Any) -> Any:
 
 
 def answers_of(question: Question) -> tuple[int, Fraction]:
-    """Of one group: its clients, and with which probability each of them answers, in every round.
+    """Return the number of one group's clients, and the probability with which each of them answers in every round.
 
     Raises:
         Unserved: there are several groups, or rounds differ, or s^ does not count answers.
@@ -177,8 +180,9 @@ def answers_of(question: Question) -> tuple[int, Fraction]:
 
 
 def ratio_failure(probability: Fraction, answers: int, error: Fraction, numbers: str) -> Any:
-    """P(s/s^ is not in [1 - error, 1 + error]) where each of so many answers comes with this probability; s/0 counts as
-    outside.
+    """Compute P(s/s^ is not in [1 - error, 1 + error]) where each of so many answers comes with this probability.
+
+    s/0 counts as outside.
 
     Raises:
         Unserved: the answers are too many for Fractions.

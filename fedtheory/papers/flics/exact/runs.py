@@ -1,4 +1,4 @@
-"""Runs of FLICS-AVG by the two first moments of the iterate, for every history of the policy that is possible.
+"""Runs of FLICS-AVG by the first two moments of the iterate, for every history of the policy that is possible.
 
 A round's rates follow from the history of the groups' participation. With planned counts and deterministic availability
 there is one history, and a run costs a few operations a round; where answers are counted, or availability is random,
@@ -12,18 +12,17 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from ....selection.rational import var_rates
 from ....setting import Setting
 from ....moments.evaluators import FLOAT, Question, Unserved
 from ....moments.number_kinds import CONVERT, INFINITE, larger, root, smaller
-from .policy import answer_covariance, answer_law, answer_range, answer_variance, long_term
+from .policy import answer_covariance, answer_law, answer_range, answer_variance, long_term, number_of
 from .selected import (
     RECEIVED,
     Counts,
-    client_round,
+    aggregation_of,
     going_on,
     groups_of,
     read,
@@ -32,7 +31,7 @@ from .selected import (
 from .training import Training, noise_of_a_coordinate, training
 
 LARGEST_WORK = 10**5
-"""Ways of going on that are followed, over all histories and rounds."""
+"""Largest number of ways of going on that are followed, over all histories and rounds."""
 CANCELLATION = 1e-15  # floats leave so much of terms that cancel
 
 
@@ -65,7 +64,7 @@ class _Node:
 
 
 _Past = tuple[int | None, tuple]
-"""What the future depends on: the state of availability, where it has a memory, and the sums of what was counted."""
+"""State on which the future depends: that of availability, where it has a memory, and the sums of what was counted."""
 
 
 class Followed:
@@ -85,18 +84,25 @@ class Followed:
         self.setting = read(question.setting, question.reading)
         self.numbers, self.convert = question.numbers, CONVERT[question.numbers]
         self.groups, self.policy = groups_of(question), selection_of(self.setting)
-        self.divided = client_round(self.setting).aggregation.divided
+        self.divided = aggregation_of(self.setting).divided
         # The policy is followed in Fractions, or in floats where everything is.
-        self.number = float if question.numbers == FLOAT else Fraction
+        self.number = number_of(question.numbers != FLOAT)
         self.weight = tuple(map(self.number, self.groups.weight))
         self.training, self.global_lr = training(self.groups, self.numbers), self.convert(self.groups.global_lr)
         self.sigma = noise_of_a_coordinate(self.groups, self.numbers)
         self._objective()
         self._long_run()
-        self.squares, self.work = [], 0
+        self.squares: list[Any] = []
+        self.work = 0
         self.bound, self.error = [self.convert(0)], [self.number(0)]
-        self.proxy, self.rate_spread, self.squared_mismatch, self.variance = [], [], [], []
-        self.mean_mismatch, self.answer_proxy, self.answer_mismatch, self.correlation = [], [], [], []
+        self.proxy: list[Any] = []
+        self.rate_spread: list[Any] = []
+        self.squared_mismatch: list[Any] = []
+        self.mean_mismatch: list[Any] = []
+        self.answer_proxy: list[Any] = []
+        self.answer_mismatch: list[Any] = []
+        self.variance: list[Any] = []
+        self.correlation: list[Any] = []
         self._follow(rounds)
         del self.bound[0], self.error[0]
 
@@ -186,8 +192,10 @@ class Followed:
     def _moves(
         self, t: int, sums: tuple, node: _Node, chance: Any, there: Counts, rates: tuple
     ) -> Iterator[tuple[tuple, tuple, tuple, _Node]]:
-        """What may happen: the sums after the round, s^, the answers (where s^ is known before them, those that
-        are expected) and the runs."""
+        """Yield the possible outcomes of a round: the sums after it, s^, the answers and the runs.
+
+        Where s^ is known before the answers, the expected ones take their place.
+        """
         planned = self.policy.counts != RECEIVED
         if planned:
             after = self._counted(t, sums, rates)
@@ -246,7 +254,8 @@ class Followed:
 
     def _moved(self, node: _Node, chance: Any, counts: Counts, estimate: tuple) -> _Node:
         """The runs after these answers."""
-        total = sum(counts) if self.divided and sum(counts) else 1
+        answers = sum(counts)
+        total = answers if self.divided and answers else 1
         scales, chance, lines = self._scales(estimate, counts, total), self.convert(chance), []
         for line, column in zip(node.lines, self.training, strict=True):
             slope, shift, noise = self._affine(column, scales, counts)
@@ -276,8 +285,11 @@ class Followed:
         return _Node(chance * node.chance, tuple(lines))
 
     def _extremes(self, line: _Line, column: list, scales: list, ranges: list) -> tuple[Any, Any]:
-        """Where runs can get to from the interval's two ends: what each group adds is linear in its answers. What is
-        certain is one affine map, so that balls do not grow by adding a point to what was computed from it."""
+        """Return the least and the largest place that runs can reach from the interval's two ends.
+
+        What each group adds is linear in its answers. What is certain is one affine map, so that balls do not grow by
+        adding a point to what was computed from it.
+        """
         certain = tuple(most if fewest == most else 0 for fewest, most in ranges)
         slope, shift, _ = self._affine(column, scales, certain)
         lows, highs = [], []
@@ -307,7 +319,7 @@ def _or_why(of: Callable[[Setting, bool], tuple], setting: Setting, exact: bool)
 
 
 class _Tally:
-    """What is averaged over the runs of a round; infinite where an estimate is 0."""
+    """Averages over the runs of a round; infinite where an estimate is 0."""
 
     def __init__(self, run: Followed) -> None:
         self.run, zero = run, run.convert(0)
@@ -316,7 +328,8 @@ class _Tally:
         self.states: dict[tuple, tuple[Any, list[Any]]] = {}
 
     def answered(self, chance: Any, answers: tuple, estimate: tuple, state: tuple) -> None:
-        """S_j/s^_j, which is 0 for a group that has never answered; a state is the past and who is there."""
+        """Add the ratios S_j/s^_j, which are 0 for a group that has never answered; a state is the past and who is
+        there."""
         convert, pairs = self.run.convert, list(zip(answers, estimate, strict=True))
         ratios = [convert(n / e) if n else convert(0) for n, e in pairs]
         _average(self.states, state, chance, ratios)

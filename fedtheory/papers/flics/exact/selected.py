@@ -1,4 +1,4 @@
-"""What a server's selection of clients by groups has to work with, read off a setting: exact numbers.
+"""Numbers of a server's selection of clients by groups, read off a setting exactly.
 
 Clients of a group share their objective, whose Hessian is diagonal, so that coordinates do not meet: every coordinate
 is followed on its own. The objective is F = sum_j p_j F_j.
@@ -31,10 +31,10 @@ DIVISION, DIVIDED, UNDIVIDED = "line 14", "divided", "not divided"
 """Whether the sum of the updates is divided by the number of answers."""
 
 COUNTS, RECEIVED, PLANNED = "counts", "received", "planned"
-"""What the participation estimate counts: answers (line 7), or the rates asked for (display (6))."""
+"""Readings of what the participation estimate counts: answers (line 7), or the rates asked for (display (6))."""
 
 BEGINNING, FORGOTTEN, COUNTED = "start", "forgotten", "counted"
-"""The estimate before round 1: it is forgotten, as in display (6), or it counts as one round."""
+"""Readings of the estimate before round 1: it is forgotten, as in display (6), or it counts as one round."""
 
 MATRIX, CORRELATION = "Sigma", "correlation"
 """Whether Sigma is the matrix of the answers' covariances, or of their correlations: 0 where a number never varies."""
@@ -45,7 +45,7 @@ Counts = tuple[int, ...]
 """A number of clients for each group."""
 
 LARGEST_STATES = 1000
-"""Ways in which clients of the groups can be there in a round."""
+"""Largest number of ways in which clients of the groups can be there in a round."""
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,11 @@ class Groups:
 
 
 def horizons(question: Question) -> list[int]:
-    """The question's rounds, as whole numbers >= 1.
+    """Return the question's rounds, as whole numbers >= 1.
 
     Raises:
         Unserved: there are none.
-        ValueError: others.
+        ValueError: they are others.
     """
     if question.rounds is None:
         raise Unserved("rounds: what is asked is about runs; say of how many rounds")
@@ -86,25 +86,44 @@ def horizons(question: Question) -> list[int]:
     return [int(r) for r in given]
 
 
-def client_round(setting: Setting) -> ClientRound:
-    """The round of an algorithm that weighs groups of clients.
+def _weighing(setting: Setting) -> tuple[EveryRound, GroupWeights]:
+    """An algorithm that weighs groups of clients, and how it does.
 
     Raises:
         Unserved: the setting's is another one.
     """
     algorithm = setting.algorithm
-    if not (isinstance(algorithm, EveryRound) and isinstance(algorithm.round.aggregation, GroupWeights)):
+    aggregation = algorithm.round.aggregation if isinstance(algorithm, EveryRound) else None
+    if not (isinstance(algorithm, EveryRound) and isinstance(aggregation, GroupWeights)):
         raise Unserved(f"algorithm = {algorithm}: allowed is one that weighs groups of clients, such as flics_avg")
     kind = algorithm.round
     if not isinstance(kind.server, Plain) or kind.proximal != 0 or kind.local_solver != PLAIN_SGD:
         raise Unserved(f"algorithm = {algorithm}: allowed is SGD with a plain server, of which the statements speak")
-    return kind
+    return algorithm, aggregation
+
+
+def client_round(setting: Setting) -> ClientRound:
+    """Return the round of an algorithm that weighs groups of clients.
+
+    Raises:
+        Unserved: the setting's is another one.
+    """
+    return _weighing(setting)[0].round
+
+
+def aggregation_of(setting: Setting) -> GroupWeights:
+    """The rule by which the setting's algorithm weighs groups of clients.
+
+    Raises:
+        Unserved: it does not.
+    """
+    return _weighing(setting)[1]
 
 
 def read(setting: Setting, reading: Mapping[str, str]) -> Setting:
-    """The setting as the reading has it; what the reading leaves open stays as the setting says."""
-    kind = client_round(setting)
-    aggregation, selection = kind.aggregation, kind.selection
+    """Return the setting as the reading has it; what the reading leaves open stays as the setting says."""
+    algorithm, aggregation = _weighing(setting)
+    kind, selection = algorithm.round, algorithm.round.selection
     if DIVISION in reading:
         aggregation = replace(aggregation, divided=reading[DIVISION] == DIVIDED)
     if isinstance(selection, VarSelection):
@@ -116,18 +135,18 @@ def read(setting: Setting, reading: Mapping[str, str]) -> Setting:
     if (aggregation, selection) == (kind.aggregation, kind.selection):
         return setting
     changed = replace(kind, aggregation=aggregation, selection=selection)
-    return replace(setting, algorithm=replace(setting.algorithm, round=changed))
+    return replace(setting, algorithm=replace(algorithm, round=changed))
 
 
 def groups_of(question: Question) -> Groups:
-    """The groups of the question's setting; step sizes are those that it states, if it does.
+    """Return the groups of the question's setting; step sizes are those that it states, if it does.
 
     Raises:
         Unserved: the algorithm, the federation or its objective is not one of which the statements speak.
     """
     setting, stated = question.setting, question.stated
-    kind, fed = client_round(setting), setting.federation
-    labels, weight = kind.aggregation.groups, kind.aggregation.group_weight
+    kind, fed, aggregation = client_round(setting), setting.federation, aggregation_of(setting)
+    labels, weight = aggregation.groups, aggregation.group_weight
     if not isinstance(fed, Quadratic):
         raise Unserved(f"federation = {type(fed).__name__}: exact moments need a Quadratic one")
     first = [labels.index(j) for j in range(len(weight))]
@@ -159,7 +178,7 @@ def groups_of(question: Question) -> Groups:
 
 
 def selection_of(setting: Setting) -> VarSelection:
-    """FLICS's policy.
+    """Return FLICS's policy in a setting.
 
     Raises:
         Unserved: the setting has another one.
@@ -171,12 +190,12 @@ def selection_of(setting: Setting) -> VarSelection:
 
 
 def states_of(setting: Setting, round: int, exact: bool) -> list[tuple[Any, Counts]]:
-    """How many clients of each group may be there in a round (rounds count from 0), and with which probability.
+    """Return the law of how many clients of each group are there in a round; rounds count from 0.
 
     Raises:
         Unserved: the process is not one in which that is known; or, if ``exact``, in floating point only.
     """
-    process, groups = setting.participation, client_round(setting).aggregation.groups
+    process, groups = setting.participation, aggregation_of(setting).groups
     number = max(groups) + 1
     if isinstance(process, GroupChain):
         _check_chain(process, groups)
@@ -208,8 +227,9 @@ def states_of(setting: Setting, round: int, exact: bool) -> list[tuple[Any, Coun
 
 
 def going_on(setting: Setting, round: int, state: int | None, exact: bool) -> list[tuple[Any, Counts, int | None]]:
-    """As ``states_of``, given the state of the round before, with the state that comes; ``None``: there is none, before
-    the first round or where rounds are independent.
+    """Return the law of ``states_of`` given the state of the round before, with the state that comes.
+
+    A state is ``None`` before the first round, or where rounds are independent.
 
     Raises:
         Unserved: as ``states_of``.
@@ -217,7 +237,7 @@ def going_on(setting: Setting, round: int, state: int | None, exact: bool) -> li
     process = setting.participation
     if not isinstance(process, GroupChain) or process.independent_rounds:
         return [(chance, there, None) for chance, there in states_of(setting, round, exact)]
-    _check_chain(process, client_round(setting).aggregation.groups)
+    _check_chain(process, aggregation_of(setting).groups)
     law = process.law if state is None else process.rows[state]
     return [(chance, tuple(process.counts[z]), z) for z, chance in enumerate(law) if chance > 0]
 
@@ -228,7 +248,7 @@ def _check_chain(process: GroupChain, groups: Sequence[int]) -> None:
 
 
 def stationary_counts(setting: Setting) -> list[tuple[Fraction, Counts]]:
-    """How many clients of each group may be there in any round, and with which probability.
+    """Return the law of how many clients of each group are there in any round.
 
     Raises:
         Unserved: the process is no stationary ergodic chain.
@@ -239,7 +259,7 @@ def stationary_counts(setting: Setting) -> list[tuple[Fraction, Counts]]:
             f"participation = {type(process).__name__}: allowed is a GroupChain that is irreducible and "
             "begins in its stationary law"
         )
-    _check_chain(process, client_round(setting).aggregation.groups)
+    _check_chain(process, aggregation_of(setting).groups)
     return [(p, tuple(counts)) for p, counts in zip(process.law, process.counts, strict=True)]
 
 
@@ -260,7 +280,7 @@ def _laws(process: Participation, groups: Sequence[int], round: int) -> list[lis
 
 
 def count_law(chances: Sequence[Any]) -> list[Any]:
-    """P(0), P(1), ... of the number of successes in independent trials.
+    """Return P(0), P(1), ... of the number of successes in independent trials.
 
     >>> [str(chance) for chance in count_law([Fraction(1, 2), Fraction(1, 2)])]
     ['1/4', '1/2', '1/4']
@@ -273,7 +293,7 @@ def count_law(chances: Sequence[Any]) -> list[Any]:
 
 @dataclass(frozen=True)
 class Settled:
-    """What availability and budget are in the end.
+    """Availability and budget in the end.
 
     Attributes:
         beginning: rounds until then.
@@ -286,7 +306,7 @@ class Settled:
 
 
 def settled(setting: Setting) -> Settled:
-    """The rounds that repeat for ever.
+    """Return the rounds that repeat for ever.
 
     Raises:
         Unserved: availability is random, or ends.

@@ -1,4 +1,4 @@
-"""What local training does to a client of a group, coordinate by coordinate, in numbers of any kind."""
+"""Local training of a group's client, coordinate by coordinate, in numbers of any kind."""
 
 from __future__ import annotations
 
@@ -30,6 +30,8 @@ class Training:
 
     @classmethod
     def of(cls, h: Any, centre: Any, eta: Any, sigma: Any, steps: int) -> Training:
+        """Compute the training of so many steps of size ``eta`` on curvature h, with noise of standard deviation
+        ``sigma``."""
         shrink = 1 - eta * h
         size = abs(shrink)
         shrunk = power(size, steps) * (-1 if shrink < 0 and steps % 2 else 1)
@@ -50,7 +52,7 @@ class Training:
 
 
 def training(groups: Groups, numbers: str) -> list[list[Training]]:
-    """By coordinate and group."""
+    """Return the local training of each coordinate, and in it of each group."""
     convert = CONVERT[numbers]
     eta, sigma = convert(groups.local_lr), noise_of_a_coordinate(groups, numbers)
     columns = zip(zip(*groups.curvatures, strict=True), zip(*groups.centres, strict=True), strict=True)
@@ -62,7 +64,7 @@ def training(groups: Groups, numbers: str) -> list[list[Training]]:
 
 
 def noise_of_a_coordinate(groups: Groups, numbers: str) -> Any:
-    """sigma / sqrt(D)."""
+    """Return sigma / sqrt(D)."""
     convert, dimension = CONVERT[numbers], len(groups.start)
     if dimension == 1:
         return convert(groups.gradient_noise)

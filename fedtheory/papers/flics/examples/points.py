@@ -25,7 +25,6 @@ from ....subjects.protocol import Examined, Point, Reading, Sides
 from ....subjects.assumption_checks import NOISE, OWN_CONSTANT, TWO_POINT, Checked
 from ....subjects.file_entries import (
     CHOSEN,
-    Rationals,
     by_vocabulary,
     check_chosen,
     check_scope,
@@ -49,27 +48,27 @@ STATED = (
 )  # fmt: skip
 """Quantities that a point does not fix: where a claim speaks of one, the instance states it."""
 
-LARGEST = {
+LARGEST: dict[type, dict[str, int]] = {
     SelectionRound: {"groups": 4, "local_steps": 30},
     SelectionRun: {"groups": 2, "local_steps": 10**9, "rounds": 1000},
     PolicyTrace: {"groups": 4, "rounds": 40},
     Answers: {"clients": 10**4, "rounds": 10**4},
 }
-"""What a point may have: exact arithmetic takes too long beyond."""
+"""Largest numbers that a point may have: exact arithmetic takes too long beyond."""
 
 LARGEST_ANSWERS = 10**4
-"""clients * rounds of ``Answers``."""
+"""Largest clients * rounds of ``Answers``."""
 
 ANSWERS = {INDEPENDENT_ANSWERS: "by construction: who is there answers by a coin of its own"}
 ANEW = "by construction: the state of the round is drawn anew from its law"
-"""Why a round, or answers at one rate, are those of a stationary ergodic process."""
+"""Reason why a round, or answers at one rate, are those of a stationary ergodic process."""
 
-LARGEST_AVAILABILITY = {SelectionRun: 5, PolicyTrace: 100}
-"""Clients of a group that are there, along a trace."""
+LARGEST_AVAILABILITY: dict[type, int] = {SelectionRun: 5, PolicyTrace: 100}
+"""Largest number of clients of a group that are there, along a trace."""
 
 
 def stated(statement: Claim) -> tuple[str, ...]:
-    """The quantities that an instance of the claim states.
+    """Return the names of the quantities that an instance of the claim states.
 
     >>> from fedtheory.papers.flics.statements.thm2 import MAIN
     >>> stated(MAIN)
@@ -84,7 +83,7 @@ def stated(statement: Claim) -> tuple[str, ...]:
 
 
 def kind_of(functional: Functional) -> type:
-    """The kind of point that a functional of scope "selection" is about."""
+    """Return the kind of point that a functional of scope "selection" is about."""
     if functional in (LEAST_SQUARED_GRADIENT, MEAN_SQUARED_GRADIENT):
         return SelectionRun
     if functional in (POLICY_GAP, POLICY_LIMIT):
@@ -114,7 +113,7 @@ class SelectionPoint(Point):
             raise ValueError(f"constants: {name}: {statement.ref} states {', '.join(names) or 'none'}")
         check_values(self.constants)
         self._check_sizes(kind)
-        if kind is SelectionRun:
+        if isinstance(self.point, SelectionRun):
             steps = {"local_lr": self.point.local_lr, "global_lr": self.point.global_lr}
             check_chosen(statement, "a rational > 0", **steps)
             if self.point.global_lr is not None and self.point.global_lr <= 0:
@@ -122,10 +121,10 @@ class SelectionPoint(Point):
 
     def _check_sizes(self, kind: type) -> None:
         for name, largest in LARGEST[kind].items():
-            size = len(self._weight) if name == "groups" else getattr(self.point, name)
+            size = self._groups if name == "groups" else getattr(self.point, name)
             if not 1 <= size <= largest:
                 raise ValueError(f"{name} = {shown(size)}: allowed is an integer from 1 to {largest}")
-        if kind is Answers:
+        if isinstance(self.point, Answers):
             if self.point.clients * self.point.rounds > LARGEST_ANSWERS:
                 raise ValueError(f"clients * rounds: allowed is at most {LARGEST_ANSWERS}")
             if not 0 < self.point.probability <= 1:
@@ -139,39 +138,43 @@ class SelectionPoint(Point):
 
     @property
     def _who(self) -> Trace | Process | None:
-        """Who is there, of runs and of the policy."""
-        point = self.point
-        return point.availability if isinstance(point, SelectionRun) else getattr(point, "trace", None)
+        """The availability of runs and of the policy."""
+        if isinstance(self.point, SelectionRun):
+            return self.point.availability
+        return self.point.trace if isinstance(self.point, PolicyTrace) else None
 
     @property
-    def _weight(self) -> Rationals:
-        return self.point.weight if isinstance(self.point, SelectionRound) else self._who.weight
+    def _groups(self) -> int:
+        """How many there are; answers are those of one."""
+        if isinstance(self.point, SelectionRound):
+            return len(self.point.weight)
+        return 1 if self._who is None else len(self._who.weight)
 
     @property
     def met(self) -> Mapping[str, str]:
-        """What its noise, its answers and its availability meet."""
+        """The assumptions that its noise, its answers and its availability meet, with reasons."""
         who = self._who
         why = ANEW if who is None else who.stationary
         return {**NOISE[TWO_POINT], **ANSWERS, **({STATIONARY_AVAILABILITY: why} if why else {})}
 
     def examined(self, statement: Claim, follow: bool = True, numbers: str = BALL) -> Examined:
-        """The point as the claim speaks of it; of runs in numbers of this kind."""
+        """Return the point as the claim speaks of it; runs are computed in numbers of this kind."""
         return _ExaminedSelection(self, statement, numbers)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; ``parse`` reads it back."""
+        """Return plain data; ``parse`` reads it back."""
         return {"selection": _WRITERS[type(self.point)](self.point), "constants": by_vocabulary(self.constants)}
 
 
 class _ExaminedSelection(Examined):
-    """What no reading decides is asked once, exactly."""
+    """A point that is examined: what is the same under every reading is computed once, exactly."""
 
     def __init__(self, point: SelectionPoint, statement: Claim, numbers: str) -> None:
         self.example, self.statement = point.point, statement
         self.numbers = numbers if isinstance(point.point, SelectionRun) else EXACT
         own = Checked(Fraction(0), OWN_CONSTANT)
         self.checks = {a.name: own for a in statement.assumptions if a.quantity}
-        self.stated = dict(point.constants) | self._own_steps()
+        self.stated: dict[str, Number] = {**point.constants, **self._own_steps()}
         chosen_of = {s.name for choice in statement.choices.values() for s in choice.free_symbols}
         names = {*statement.quantities, *chosen_of} - {*self.stated, *statement.choices}
         self.fixed = self.example.fixed(names)
@@ -193,7 +196,7 @@ class _ExaminedSelection(Examined):
 
 
 def parse(data: Mapping[str, Any], statement: Claim) -> SelectionPoint:
-    """A point from plain data, not yet checked against bounds of sizes.
+    """Read a point from plain data, not yet checked against bounds of sizes.
 
     Raises:
         ValueError: an entry is missing, of the wrong kind or out of bounds; it is named.
@@ -300,14 +303,20 @@ def _run_json(point: SelectionRun) -> dict[str, Any]:
 
 
 def _parse_run(data: Mapping[str, Any]) -> SelectionRun:
-    steps = {name: entry(data, name, str) for name in ("local_lr", "global_lr")}
     return SelectionRun(
         availability=_parse_who(data),
         initial_estimate=rational_entry(data, "initial_estimate"),
         rounds=entry(data, "rounds", int),
+        local_lr=_parse_step(data, "local_lr"),
+        global_lr=_parse_step(data, "global_lr"),
         **_parse_training(data),
-        **{name: None if text == CHOSEN else rational(name, text) for name, text in steps.items()},
     )
+
+
+def _parse_step(data: Mapping[str, Any], name: str) -> Fraction | None:
+    """``None``: the claim chooses it."""
+    text = entry(data, name, str)
+    return None if text == CHOSEN else rational(name, text)
 
 
 def _policy_json(point: PolicyTrace) -> dict[str, Any]:

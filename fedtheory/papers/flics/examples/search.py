@@ -1,4 +1,4 @@
-"""Searching claims about a server's selection: rounds, short runs, traces and answers with short rational numbers."""
+"""Search of claims about a server's selection: rounds, short runs, traces and answers with short rational numbers."""
 
 from __future__ import annotations
 
@@ -28,14 +28,17 @@ MOST: dict[type, dict[str, int]] = {
 """The largest counts of candidates; of a policy, the rounds that are given."""
 
 CHOSEN_ROUNDS = (64, 67)
-"""Rounds of a run whose claim chooses the local step size: so many as that needs."""
+"""Numbers of rounds of a run whose claim chooses the local step size, which needs so many."""
 
 
 class Selections(Space):
-    """The points on which a claim about selection is searched: one to three groups of up to three clients (runs: one
-    or two groups of up to two, of which one may never be there, or never again), with estimates near and far off, one
-    or two states of availability, one to six local steps, two to six rounds; up to 300 answers. Numbers have two
-    digits, so a find is an instance as it stands."""
+    """Space of points on which a claim about selection is searched.
+
+    There are one to three groups of up to three clients. Runs have one or two groups of up to two, of which one may
+    never be there, or never again. Estimates are near and far off; there are one or two states of availability, one to
+    six local steps, two to six rounds; up to 300 answers. Numbers have two digits, so a find is an instance as it
+    stands.
+    """
 
     def __init__(self, statement: Claim) -> None:
         self.statement = statement
@@ -51,6 +54,7 @@ class Selections(Space):
 
     @property
     def searched(self) -> str:
+        """Description of the points that are searched, in words."""
         what = {
             SelectionRound: "single rounds of FLICS",
             SelectionRun: "runs of FLICS on quadratics",
@@ -61,12 +65,12 @@ class Selections(Space):
         most = MOST[kind] | ({ROUNDS: CHOSEN_ROUNDS[1]} if kind is SelectionRun and self.statement.choices else {})
         return f"{what[kind]}, at most {', '.join(f'{count} {name}' for name, count in most.items())}"
 
-    def draw(self, rng: np.random.Generator) -> SelectionPoint:
-        """A random candidate."""
+    def draw(self, rng: np.random.Generator) -> SelectionPoint | None:
+        """Draw a random candidate."""
         return self._instance(self._point(rng), rng)
 
-    def perturb(self, candidate: SelectionPoint, rng: np.random.Generator, size: float) -> SelectionPoint:
-        """A neighbour: numbers move by about ``size``; counts and weights stay."""
+    def perturb(self, candidate: SelectionPoint, rng: np.random.Generator, size: float) -> SelectionPoint | None:
+        """Return a neighbour: numbers move by about ``size``; counts and weights stay."""
         point, move = candidate.point, lambda value: _moved(value, rng, size)
         if isinstance(point, SelectionRound):
             states = tuple(
@@ -83,14 +87,9 @@ class Selections(Space):
                 gradient_noise=move(point.gradient_noise),
             )
         elif isinstance(point, SelectionRun):
-            steps = (
-                {}
-                if self.statement.choices
-                else {
-                    "local_lr": min(move(point.local_lr), _short(1 / point.curvature, math.floor)),
-                    "global_lr": move(point.global_lr),
-                }
-            )
+            local, server, largest = point.local_lr, point.global_lr, _short(1 / point.curvature, math.floor)
+            local = None if local is None else min(move(local), largest)
+            server = None if server is None else move(server)
             who = point.availability
             if isinstance(who, Trace):
                 who = replace(who, budget=tuple(map(move, who.budget)))
@@ -100,7 +99,8 @@ class Selections(Space):
                 centres=tuple(map(move, point.centres)),
                 start=move(point.start),
                 gradient_noise=move(point.gradient_noise),
-                **steps,
+                local_lr=local,
+                global_lr=server,
             )
         elif isinstance(point, PolicyTrace):
             moved = replace(point, trace=replace(point.trace, budget=tuple(map(move, point.trace.budget))))
@@ -109,12 +109,15 @@ class Selections(Space):
         return self._instance(moved, rng)
 
     def rounded(self, found: Found, digits: int) -> Iterator[SelectionPoint]:
-        """The find as it stands: it was drawn with short numbers."""
+        """Yield the find as it stands: it was drawn with short numbers."""
         yield found.point
 
     def assess(self, candidate: SelectionPoint | None) -> tuple[Found, None] | None:
-        """Both sides, under the reading with the smallest ratio; ``None`` where a hypothesis fails under one: such a
-        candidate does not refute the claim under every reading."""
+        """Evaluate both sides, under the reading with the smallest ratio.
+
+        It is ``None`` where a hypothesis fails under one: such a candidate does not refute the claim under every
+        reading.
+        """
         if candidate is None:
             return None
         found = []
@@ -181,19 +184,17 @@ class Selections(Space):
         """The largest estimate error, under any reading."""
         if isinstance(point, SelectionRound):
             return _of_round(point, "largest_estimate_error")
+        assert isinstance(point, SelectionRun)  # of others no claim states it
         who = point.availability
-        most = max(map(max, who.availability if isinstance(who, Trace) else who.counts))
-        return Fraction(max(most, point.initial_estimate))
+        rows = who.availability if isinstance(who, Trace) else who.counts
+        return max(point.initial_estimate, *(Fraction(max(row)) for row in rows))
 
     def _room(self, point: Example) -> Fraction:
-        """What the theorem leaves for its constant c: 1/2 - 15 L^2 K^2 eta_L^2 M sum p^2."""
-        weight = point.availability.weight
+        """Return the room that the theorem leaves for its constant c: 1/2 - 15 L^2 K^2 eta_L^2 M sum p^2."""
+        assert isinstance(point, SelectionRun)  # of others no claim states it
+        weight, local = point.availability.weight, point.local_lr
         concentration = sum(p**2 for p in weight) * len(weight)
-        moved = (
-            1 / Fraction(point.rounds)
-            if self.statement.choices
-            else ((point.curvature * point.local_steps * point.local_lr) ** 2)
-        )
+        moved = 1 / Fraction(point.rounds) if local is None else (point.curvature * point.local_steps * local) ** 2
         return Fraction(1, 2) - 15 * moved * concentration
 
     def _run(self, rng: np.random.Generator) -> SelectionRun:
@@ -223,8 +224,11 @@ class Selections(Space):
         )
 
     def _who(self, rng: np.random.Generator, groups: int, most: int, absent: float) -> Trace | Process:
-        """Who is there, with the chance that a group is not, or not in the end (see ``_trace``). Where the claim
-        assumes a stationary ergodic process: one state for ever, or two, drawn anew in every round or in turn."""
+        """Draw an availability, with the chance that a group is not there, or not in the end (see ``_trace``).
+
+        Where the claim assumes a stationary ergodic process, it is one state for ever, or two, drawn anew in every
+        round or in turn.
+        """
         if STATIONARY_AVAILABILITY not in self.statement.assumed:
             return _trace(rng, groups, most, int(rng.integers(1, 3)), full_start=True, absent=absent)
         if rng.random() < 0.5:

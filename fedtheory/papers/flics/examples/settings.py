@@ -1,9 +1,12 @@
-"""Examples of what claims about a server's selection speak of, by short rational numbers: settings of FLICS, and rounds
-whose estimate is free."""
+"""Settings of FLICS, and rounds whose estimate is free, as examples of claims about a server's selection.
+
+Their numbers are short and rational.
+"""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -25,14 +28,14 @@ from ....subjects.file_entries import Rationals
 Values = Mapping[str, Any]
 
 MOST_STATES, MOST_PRESENT = 8, 1000
-"""States of a process, and clients of a group that are there in one."""
+"""Largest numbers of states of a process, and of clients of a group that are there in one."""
 
 
 # Settings of FLICS ---------------------------------------------------------------------------------------------------
 
 
 def groups_of(sizes: Sequence[int]) -> list[int]:
-    """Each client's group: so many clients of each, but at least one.
+    """Return each client's group: so many clients of each, but at least one.
 
     >>> groups_of((2, 1))
     [0, 0, 1]
@@ -43,7 +46,7 @@ def groups_of(sizes: Sequence[int]) -> list[int]:
 def federation(
     weight: Rationals, groups: Sequence[int], curvature: Fraction, centres: Rationals, gradient_noise: Fraction
 ) -> Quadratic:
-    """F_j(x) = curvature (x - centre_j)^2 / 2 for the clients of group j, and F = sum_j p_j F_j."""
+    """Make F_j(x) = curvature (x - centre_j)^2 / 2 for the clients of group j, and F = sum_j p_j F_j."""
     phi = [weight[j] / groups.count(j) for j in groups]
     return Quadratic.common_hessian([centres[j] for j in groups], curvature, gradient_noise, objective_weight=phi)
 
@@ -60,8 +63,10 @@ def along_a_trace(
     initial_estimate: Fraction = Fraction(0),
     **options: Any,
 ) -> Setting:
-    """FLICS-AVG where so many clients of each group are there in the rounds given, of which the last one stays; from
-    x_0 = ``start`` and s^(0) = ``initial_estimate``."""
+    """Make FLICS-AVG where so many clients of each group are there in the rounds given, of which the last one stays.
+
+    It starts from x_0 = ``start`` and s^(0) = ``initial_estimate``.
+    """
     groups = groups_of([max(column) for column in zip(*availability, strict=True)])
     fed = federation(weight, groups, curvature, centres or (Fraction(0),) * len(weight), gradient_noise)
     algorithm = flics_avg(
@@ -85,8 +90,10 @@ def with_availability(
     initial_estimate: Fraction,
     **options: Any,
 ) -> Setting:
-    """FLICS-AVG where a process says how many clients of each group are there; from x_0 = ``start`` and s^(0) =
-    ``initial_estimate``."""
+    """Make FLICS-AVG where a process says how many clients of each group are there.
+
+    It starts from x_0 = ``start`` and s^(0) = ``initial_estimate``.
+    """
     fed = federation(process.weight, process.groups, curvature, centres, gradient_noise)
     algorithm = flics_avg(
         groups=process.groups, budget=process.budget, group_weight=process.weight, start=initial_estimate, **options
@@ -95,21 +102,25 @@ def with_availability(
 
 
 def answers(probability: Fraction, clients: int) -> Setting:
-    """One group, each of whose clients answers with this probability in every round."""
+    """Make one group, each of whose clients answers with this probability in every round."""
     return along_a_trace((Fraction(1),), [[clients]], (clients * probability,), counts="received")
 
 
 # Examples ------------------------------------------------------------------------------------------------------------
 
 
-class _OfSetting:
+class _OfSetting(ABC):
     """An example that is a setting, followed over ``rounds`` rounds."""
 
-    setting: Setting
     rounds: int
 
+    @property
+    @abstractmethod
+    def setting(self) -> Setting:
+        """What is followed."""
+
     def fixed(self, names: Collection[str]) -> dict[str, Any]:
-        """Those of the quantities that do not depend on runs, exactly."""
+        """Return those of the quantities that do not depend on runs, exactly."""
         question = Question(self.setting, self.rounds, numbers=EXACT)
         return {name: quantity(name, question).value for name in names if name not in OF_RUNS}
 
@@ -124,8 +135,10 @@ class _OfSetting:
 
 @dataclass(frozen=True)
 class Trace:
-    """Who is there, and what the server may ask for: the groups' weights p, and round by round how many clients of
-    each group are there and the budget; the last round given stays for ever.
+    """Availability and budget round by round, with the groups' weights p.
+
+    Each round has the number of clients of each group that are there, and the budget. The last round given stays for
+    ever.
 
     Raises:
         ValueError: a number is out of bounds.
@@ -146,15 +159,17 @@ class Trace:
 
     @property
     def stationary(self) -> str:
-        """Why it is a realization of a stationary ergodic process, or ""; one that changes and then stays is none."""
+        """The reason why it is a realization of a stationary ergodic process, or ""; one that changes and then stays is
+        none."""
         constant = len({*self.availability}) == 1 and len({*self.budget}) == 1
         return "by the process: the same availability and budget in every round" if constant else ""
 
 
 @dataclass(frozen=True)
 class Process:
-    """Who is there, as a finite Markov chain, and a budget that allows everybody: who is there is asked, and answers,
-    so that planned and received counts are the same.
+    """Availability as a finite Markov chain, and a budget that allows everybody.
+
+    Whoever is there is asked, and answers, so that planned and received counts are the same.
 
     Attributes:
         weight: (groups,), p > 0. counts: (states, groups), clients of each group that are there.
@@ -188,17 +203,17 @@ class Process:
 
     @cached_property
     def groups(self) -> list[int]:
-        """Each client's group."""
+        """The group of each client."""
         return groups_of([max(column) for column in zip(*self.counts, strict=True)])
 
     @cached_property
     def chain(self) -> GroupChain:
-        """As a participation process."""
+        """The participation process."""
         return GroupChain(self.groups, self.counts, self.initial, self.transitions)
 
     @property
     def stationary(self) -> str:
-        """Why it is stationary and ergodic, or ""; computed from the chain."""
+        """The reason why it is stationary and ergodic, or ""; computed from the chain."""
         chain = self.chain
         if not (chain.is_stationary and chain.is_irreducible):
             return ""
@@ -239,7 +254,7 @@ class SelectionRun(_OfSetting):
 
     @cached_property
     def setting(self) -> Setting:
-        """The run's; a step size that the claim chooses is 1 there, and has to be stated."""
+        """The run's setting; a step size that the claim chooses is 1 there, and has to be stated."""
         who = self.availability
         training: dict[str, Any] = {
             "curvature": self.curvature,
@@ -265,7 +280,7 @@ class PolicyTrace(_OfSetting):
 
     @cached_property
     def setting(self) -> Setting:
-        """What is trained on the way does not matter."""
+        """The setting; its training plays no part."""
         return along_a_trace(self.trace.weight, self.trace.availability, self.trace.budget)
 
 
@@ -280,14 +295,16 @@ class Answers(_OfSetting):
 
     @cached_property
     def setting(self) -> Setting:
-        """A budget for so many answers, and everybody there."""
+        """The setting: a budget for so many answers, and everybody there."""
         return answers(self.probability, self.clients)
 
 
 @dataclass(frozen=True)
 class State:
-    """What may be the case in a round: with this probability so many clients of each group are there, and the server
-    asks for so many of each."""
+    """A case that may occur in a round, with its probability.
+
+    So many clients of each group are there, and the server asks for so many of each.
+    """
 
     probability: Fraction
     availability: tuple[int, ...]
@@ -367,7 +384,7 @@ class SelectionRound:
         return SelectedRound(groups, self.estimate, cases, EXACT)
 
     def fixed(self, names: Collection[str]) -> dict[str, Any]:
-        """Those of the quantities that no reading decides."""
+        """Return those of the quantities that are the same under every reading."""
         (gradients,), (gradient,) = self.round.gradients, self.round.gradient
         known = {
             "smoothness": abs(self.curvature),
@@ -383,8 +400,10 @@ class SelectionRound:
     def told(
         self, functional: Functional, names: Collection[str], reading: Mapping[str, str], stated: Values, numbers: str
     ) -> tuple[Any, dict[str, Any]]:
-        """The functional's value under a reading, and the other quantities; Fractions, whatever the kind, but where one
-        of them is irrational."""
+        """Return the functional's value under a reading, and the other quantities.
+
+        They are Fractions, whatever the kind, but where one of them is irrational.
+        """
         value = self.round.left(functional, reading, stated)
         try:
             return value, self.round.values(names, reading)

@@ -1,4 +1,4 @@
-"""Lemmas 5 and 7 and Theorem 1, repaired, composed by the kernel from its axioms: what one round does.
+"""Lemmas 5 and 7 and Theorem 1, repaired, composed by the kernel from its axioms: one round's progress.
 
 With g = grad F(x), c = eta eta_L, h = sum_k mean grad F_i(x_{i,k}), and B, A and Z of
 ``proof.kernel.answering_clients``, given the start x of a round that ends in x+, D the sum over k < K of k^2 eta_L^2
@@ -35,7 +35,7 @@ DRIFT = K * (K - 1) * (2 * K - 1) / 6 * eta**2 * G**2
 
 
 def region(step: Condition) -> Where:
-    """With this condition on c, and all else free."""
+    """Return the region with this condition on c, and all else free."""
     return Where(
         RING,
         (
@@ -153,13 +153,13 @@ def _descent(where: Where, moment: Theorem, second: Scalar, of_mean: Scalar | in
 
 @cache
 def given_availability() -> Theorem:
-    """Theorem 1 where it is given who is there: c <= 1/(L K)."""
+    """Theorem 1 given the availability: c <= 1/(L K)."""
     return _descent(CAPPED, second_moment(), V, 1)
 
 
 @cache
 def given_the_past() -> Theorem:
-    """Theorem 1 where it is not, whatever the steps are."""
+    """Theorem 1 given the past alone, whatever the steps are."""
     return _descent(FREE, ANSWERS.second_moment(each_update(), V + S), V + S, 0)
 
 

@@ -1,4 +1,4 @@
-"""What FLICS-OPT states."""
+"""FLICS-OPT's statements."""
 
 from . import eq7, lemmas, thm1, thm2
 

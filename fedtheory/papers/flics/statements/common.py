@@ -1,13 +1,13 @@
-"""What FLICS-OPT's statements share.
+"""Quantities, assumptions and hypotheses that FLICS-OPT's statements share.
 
-Clients come in groups. In every round the server asks for r_j(t) of the a_j(t) clients of group j that are there, every
-one of them answers on its own with probability r_j(t) / a_j(t), and what group j sends is multiplied by p_j / s^_j(t),
+Clients come in groups. In every round the server asks for r_j(t) of the a_j(t) clients of group j that are there. Every
+one of them answers on its own with probability r_j(t) / a_j(t). What group j sends is multiplied by p_j / s^_j(t),
 where s^_j(t) estimates the group's long-term participation s_j. K is the main text's T_L, M the number of groups.
 
 What the paper prints and cannot mean is read as its proofs have it: Assumption 4 bounds a norm by G, not by G^2; S_i is
-the random number of answers; the server's step is w + eta Delta; line 7's first step, which
-divides by zero, is display (6)'s. The dissimilarity sigma_G, which no assumption introduces, is that of Lemma 2 of the
-analysis that the proof cites, and local_lr <= 1/(8LK) is that lemma's.
+the random number of answers; the server's step is w + eta Delta; line 7's first step, which divides by zero, is display
+(6)'s. The dissimilarity sigma_G, which no assumption introduces, is that of Lemma 2 of the analysis that the proof
+cites, and local_lr <= 1/(8LK) is that lemma's.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""FLICS, appendix C, Lemmas 4 to 7: what the proof of Theorem 1 says of one round.
+"""FLICS, appendix C, Lemmas 4 to 7: bounds on one round in the proof of Theorem 1.
 
 Lemma 5 prints |f(w)|^2 for |grad f(w)|^2, and its last term without the sum over groups and with w for the local
 iterates; Lemma 7 prints grad F for grad F_i; all are read as their proofs have them. The trace in Lemma 7 is the

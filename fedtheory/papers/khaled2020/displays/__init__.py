@@ -1,1 +1,1 @@
-"""The printed proof of Theorem 1 as steps, and what they show."""
+"""Steps of the printed proof of Theorem 1, and what they show."""

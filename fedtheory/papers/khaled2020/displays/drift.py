@@ -1,4 +1,4 @@
-"""How far clients with the same data drift apart between synchronisations.
+"""Drift of clients with the same data between synchronisations.
 
 w = x_m - x_n and g, h the gradients there, xi and nu their noises; k counts the steps since the last synchronisation,
 at most H - 1 before a step.

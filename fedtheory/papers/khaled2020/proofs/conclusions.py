@@ -1,4 +1,4 @@
-"""What the steps show, before the claim is looked at."""
+"""Conclusions of the steps, before the claim is looked at."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Khaled, Mishchenko and Richtarik state of identical data."""
+"""Statements of Khaled, Mishchenko and Richtarik on identical data."""
 
 from . import thm1
 

@@ -1,1 +1,1 @@
-"""The printed proofs of Theorems 1 to 3 as steps, and what they show."""
+"""Steps of the printed proofs of Theorems 1 to 3, and what they show."""

@@ -1,4 +1,4 @@
-"""Lemmas 3 to 5: how far clients drift apart in a round, and what drawing some of them adds.
+"""Lemmas 3 to 5: the drift of clients in a round, and what drawing some of them adds.
 
 first is eta at the round's first step; j steps after it a client has moved by B, and c = wbar there less wbar then.
 z = v_k - vbar of client k, T a sum of such z over draws, d = wbar - vbar.

@@ -19,12 +19,12 @@ _rate = 1 - mu * step_size(t)
 
 
 def start_left(steps: sympy.Expr) -> sympy.Expr:
-    """The product of 1 - mu eta over the first steps."""
+    """Return the product of 1 - mu eta over the first steps."""
     return (s - 2) * (s - 1) / ((s + steps - 2) * (s + steps - 1))
 
 
 def noise_left(steps: sympy.Expr) -> sympy.Expr:
-    """A bound on what eta^2 in every step adds up to."""
+    """Return a bound on what eta^2 in every step adds up to."""
     return 4 / (mu**2 * (s + steps))
 
 

@@ -18,7 +18,7 @@ one = sympy.Integer(1)
 
 
 def cap(*extra: Part) -> Region:
-    """eta <= 1/(4L) and mu <= L, everything else free."""
+    """Return the region eta <= 1/(4L) and mu <= L, everything else free."""
     return region(
         *extra,
         capped("local_lr", 1 / (4 * L)),
@@ -31,13 +31,13 @@ def cap(*extra: Part) -> Region:
 
 
 def step_size(at: sympy.Expr) -> sympy.Expr:
-    """eta at the step ``at``."""
+    """Return eta at the step ``at``."""
     return 2 / (mu * (s + at))
 
 
 SCHEDULE = region(
     at_least("s", 8 * L / mu), capped("strong_convexity", L), positive("smoothness"), nonnegative("t")
 )  # fmt: skip
-"""s >= 8 kappa, at any step."""
+"""Region s >= 8 kappa, at any step."""
 
 gram, vectors_check = within(cap())

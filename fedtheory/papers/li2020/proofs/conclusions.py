@@ -1,4 +1,4 @@
-"""What the steps show, before a claim is looked at: for steps counted from 1 and from 0, and whoever is drawn."""
+"""Conclusions of the steps, before a claim is looked at: for steps counted from 1 and from 0, and whoever is drawn."""
 
 from __future__ import annotations
 

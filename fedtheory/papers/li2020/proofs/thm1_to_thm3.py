@@ -1,7 +1,7 @@
 """Theorems 1 to 3, composed by the kernel from its axioms: every step of the weighted mean of all clients' models.
 
-With X_k = sum p_i x_{i,k}, V_k = sum p_i |x_{i,k} - X_k|^2, S = s + t + k and eta = 2/(mu S) at the step k of a round
-whose first step has the number t, in expectation over the run, for s >= 8 L/mu and s >= K:
+Let X_k = sum p_i x_{i,k}, V_k = sum p_i |x_{i,k} - X_k|^2, S = s + t + k and eta = 2/(mu S) at the step k of a round
+whose first step has the number t. In expectation over the run, for s >= 8 L/mu and s >= K:
 
     E|x_{i,k} - x|^2 <= k (k + 1/2) (2/(mu (s + t)))^2 G^2,   so that V_k <= 4 (K - 1)^2 eta^2 G^2
     E|X_{k+1} - x*|^2 <= (1 - mu eta) E|X_k - x*|^2 + eta^2 (B + 6 L Gamma + 8 (K - 1)^2 G^2),

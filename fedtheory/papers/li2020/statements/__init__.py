@@ -1,4 +1,4 @@
-"""What Li, Huang, Yang, Wang and Zhang state of FedAvg."""
+"""Statements of Li, Huang, Yang, Wang and Zhang on FedAvg."""
 
 from . import theorems
 

@@ -43,7 +43,7 @@ _WHERE = {"main": "", "from_0": ", steps counted from 0", "appendix": ", proof o
 
 
 def theorem(number: int, edition: str) -> Claim:
-    """Theorem 1, 2 or 3 in an edition."""
+    """Return Theorem 1, 2 or 3 in an edition."""
     less = 1 if edition == "appendix" else 0  # the appendix' gamma is max(8 kappa, E) less this
     first = 0 if edition == "from_0" else 1
     outside = kappa / (gamma + less + R * E + first - 1)

@@ -29,4 +29,4 @@ STEPS: tuple[Step, ...] = (
     *eq65_three_steps.ALL,
     *round_shares.STEPS,
 )
-"""In the paper's order: learnability and the lemmas first, the steps that are not printed last."""
+"""Steps in the paper's order: learnability and the lemmas first, the steps that are not printed last."""

@@ -73,4 +73,4 @@ ALL = (
          "for K <= 2, by the drift for K = 3", "lemma", printed=False,
          rests_on=("three.round_without", "three.round", "three.cases")),
 )  # fmt: skip
-"""Of K local steps the last noise meets no gradient, and v_k only the noises before it."""
+"""Steps on K local steps: the last noise meets no gradient, and v_k meets only the noises before it."""

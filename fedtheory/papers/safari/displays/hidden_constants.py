@@ -1,4 +1,4 @@
-"""Section 3: from the bounds with every constant to those of an O(.) whose constant may depend on the problem.
+"""Section 3: the way from bounds with every constant to those of an O(.) whose constant may depend on the problem.
 
 r = 1/(2 - noise exponent), w = a^r and v = a^(beta r) are at most 1; g = 8 alpha_Q + 2, G = g^beta; c is the constant
 that the O(.) hides.

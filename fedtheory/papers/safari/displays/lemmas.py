@@ -1,5 +1,7 @@
-"""What SAFARI's proofs use beside FAST's lemmas: the server's noise, strong convexity with smoothness, and the drift
-and the noise of local training without a cap on the step size.
+"""Lemmas of SAFARI's proofs beside FAST's.
+
+They are about the server's noise, strong convexity with smoothness, and the drift and the noise of local training
+without a cap on the step size.
 
 In a client round u = x_k - x, v = grad F_i(x_k), w = grad F_i(x), g = grad F(x); <u, v> stands for E<u, v>.
 """

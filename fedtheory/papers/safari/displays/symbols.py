@@ -30,7 +30,7 @@ client_cost = 1 + 30 * L * tied_rate / mu * (1 + 2 * L * tied_rate / mu)
 
 
 def setting(*steps: Part) -> Region:
-    """The step sizes as given, under caps or free, and all other quantities wherever the vocabulary allows."""
+    """Return the region with the step sizes as given, under caps or free, and all other quantities free."""
     given = {name for name, _, _ in steps}
     free = [positive(name) for name in ("local_lr", "server_lr") if name not in given]
     free += [] if "strong_convexity" in given else [capped("strong_convexity", L)]
@@ -52,7 +52,7 @@ FREE = setting()
 
 
 def under(constant: sympy.Expr, *more: Part) -> Region:
-    """z <= constant."""
+    """Return the region where z <= constant."""
     return setting(capped("local_lr", constant / (L * K)), *more)
 
 

@@ -1,7 +1,7 @@
-"""What Theorem 5 and its repaired statements rest on: steps that the paper does not print.
+"""Steps on which Theorem 5 and its repaired statements rest, and which the paper does not print.
 
-As in ``thm5``; W = V/K the mean of the gradients v over participants and steps, b = grad F_i(x*) and B its mean,
-|B| <= sigma_G; D the mean of E|x_k - x_r|^2.
+The letters are those of ``thm5``. W = V/K is the mean of the gradients v over participants and steps, b = grad F_i(x*)
+and B its mean, |B| <= sigma_G; D is the mean of E|x_k - x_r|^2.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _right_small = (
 
 
 def _large(name: str, says: str, where: Region, more: sympy.Expr, rests_on: tuple[str, ...]) -> Step:
-    """For z >= 1/8; ``more`` is what the noise adds beyond K sigma^2/m."""
+    """Make the step for z >= 1/8; ``more`` is what the noise adds beyond K sigma^2/m."""
     return gram(
         name,
         "(65) to (77)",

@@ -1,4 +1,4 @@
-"""How far empirical risks of pairs of hypotheses are off: exactly, by enumerating counts of (x, y)."""
+"""Deviations of empirical risks of pairs of hypotheses: exactly, by enumerating counts of (x, y)."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from ....learning.finite_domains import FiniteClass, Law
 from ....learning.pooled_risk import Source, counted_tables, pooled
 
 Pair = tuple[Fraction, Fraction]
-"""How much more of its risk one hypothesis hides than another; and the smaller of the probability and the frequency
-with which they differ."""
+"""Two numbers on a pair of hypotheses h and g: (R(h) - R(g)) - (R^(h) - R^(g)), and min(P(h != g), P^(h != g))."""
 
 
 def deviation_quantile(hypotheses: FiniteClass, sources: Sequence[Source], confidence: Fraction) -> arb:
-    """The least number x that, with probability at least 1 - ``confidence``, is enough for all ordered pairs h, g in
+    """Return the least number x that suffices for all ordered pairs, with probability at least 1 - ``confidence``.
+
+    For a pair h, g it suffices if
 
         (R(h) - R(g)) - (R^(h) - R^(g)) <= sqrt(min(P(h != g), P^(h != g)) x) + x,
 
-    as a ball. Which pair needs most is chosen in floating point, so that the number is no larger than the true one.
+    The number is a ball. Which pair needs most is chosen in floating point, so that it is no larger than the true one.
 
     Source: SAFARI, appendix A, (16).
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from ....claims.statement import Claim
-from ....claims.undecided import Undecided
+from ....claims.balls import Undecided
 from ....subjects.protocol import Examined, Point, Reading, Sides
 from ....subjects.assumption_checks import Checked
 from ....subjects.file_entries import (
@@ -35,10 +35,10 @@ BY_ASSUMPTION = {
     "positively_related": ("relatedness", "relatedness_exponent"),
     "source_noise": ("noise_constant", "noise_exponent"), "target_noise": ("noise_constant", "noise_exponent"),
 }  # fmt: skip
-"""The constants of which an assumption speaks."""
+"""Constants of which each kind of assumption speaks."""
 
 COMPUTED = (*BY_ASSUMPTION, "one_target", "server_of_target")
-"""The kinds of assumption that a problem's laws and labels decide."""
+"""Kinds of assumption that a problem's laws and labels decide."""
 
 OF_THE_PROBLEM = "computed: the problem's own laws and labels"
 
@@ -50,7 +50,7 @@ QUANTILES = (
 
 
 def stated(claim: Claim) -> tuple[str, ...]:
-    """What an instance of the claim states."""
+    """Return the names of the constants that an instance of the claim states."""
     used = {*claim.quantities, *(name for a in claim.assumptions for name in BY_ASSUMPTION.get(a.kind, ()))}
     used |= {"confidence"} if claim.functional.name in QUANTILES else set()
     used |= {"error_level"} if claim.functional.name.startswith("negated_failure") else set()
@@ -60,7 +60,7 @@ def stated(claim: Claim) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Undecided(Examined):
-    """Of a problem whose left side is not enclosed, for this reason."""
+    """A problem whose left side is not enclosed, for this reason."""
 
     reason: Undecided
     checks: Mapping[str, Checked] = field(default_factory=dict)
@@ -91,7 +91,7 @@ class LearningPoint(Point):
         self.problem.check()
 
     def examined(self, claim: Claim, follow: bool = True) -> Examined:
-        """The problem as the claim speaks of it."""
+        """Return the problem as the claim speaks of it."""
         values = {**self.problem.quantities(self.constants), **self.constants}
         checks = {
             a.name: Checked(Fraction(0) if self.problem.holds(a.kind, self.constants) else None, OF_THE_PROBLEM)
@@ -105,12 +105,12 @@ class LearningPoint(Point):
         return SameSides(Sides(left, values), checks)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; ``parse`` reads it back."""
+        """Return plain data; ``parse`` reads it back."""
         return {"problem": self.problem.to_json(), "constants": by_vocabulary(self.constants)}
 
 
 def parse(data: Mapping[str, Any], claim: Claim) -> LearningPoint:
-    """A learning problem from plain data, not yet checked.
+    """Read a learning problem from plain data, not yet checked.
 
     Raises:
         ValueError: an entry is missing or of the wrong kind; it is named.

@@ -1,4 +1,4 @@
-"""The kinds of learning problems: what each is made of, the quantities that it has, and the functionals of it."""
+"""Kinds of learning problems, with their quantities and functionals."""
 
 from __future__ import annotations
 
@@ -44,26 +44,26 @@ class Problem(Protocol):
 
     @property
     def kind(self) -> str:
-        """What a file calls it."""
+        """The name in files."""
 
     @property
     def functionals(self) -> tuple[Functional, ...]:
-        """What claims may say of it."""
+        """The functionals that claims may bound of it."""
 
     def check(self) -> None:
         """Raise ``ValueError`` unless its numbers are in bounds."""
 
     def quantities(self, constants: Constants) -> dict[str, Any]:
-        """The values of the quantities that it has, beside the stated ones."""
+        """Return the values of the quantities that it has, beside the stated ones."""
 
     def left(self, functional: Functional, constants: Constants) -> Any:
-        """The value of one of its functionals."""
+        """Return the value of one of its functionals."""
 
     def holds(self, kind: str, constants: Constants) -> bool:
         """Whether an assumption of a kind holds with the stated constants."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
 
 
 @dataclass(frozen=True)
@@ -79,15 +79,18 @@ class Hiding:
 
     @cached_property
     def problem(self) -> TwoPoints:
+        """The learning problem on two points."""
         return TwoPoints(self.clients, self.participants, self.samples_per_client, self.rare_mass)
 
     def check(self) -> None:
+        """Raise ``ValueError`` if there are too many samples."""
         if self.problem.samples > LARGEST_EXACT:
             raise ValueError(
                 f"clients * samples_per_client = {self.problem.samples}: allowed is at most {LARGEST_EXACT}"
             )
 
     def quantities(self, constants: Constants) -> dict[str, Any]:
+        """Return the values of its quantities."""
         return {
             "clients": Fraction(self.clients),
             "arbitrary_cohort": Fraction(self.participants),
@@ -96,6 +99,7 @@ class Hiding:
         }
 
     def left(self, functional: Functional, constants: Constants) -> Fraction:
+        """Return the value of one of its functionals."""
         if functional == RARE_TAIL:
             return binomial_tail(self.problem.samples, self.rare_mass, self.problem.spare - 1)
         if constants["error_level"] > self.rare_mass:
@@ -105,9 +109,11 @@ class Hiding:
         return -self.problem.failure("any" if functional == NEGATED_FAILURE else "deterministic")
 
     def holds(self, kind: str, constants: Constants) -> bool:
+        """Whether an assumption of a kind holds: none does."""
         return False
 
     def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
         return {
             "kind": self.kind,
             "clients": self.clients,
@@ -129,6 +135,7 @@ class Thresholds:
     functionals = (RELATEDNESS_GAP, NEGATED_SOURCE_EXCESS, TARGET_EXCESS)
 
     def check(self) -> None:
+        """Raise ``ValueError`` unless Q's interval lies in P's, and the best threshold in Q's."""
         (a, b), (c, d) = self.target, self.source
         if not a <= c < d <= b:
             raise ValueError(f"source = [{c}, {d}]: allowed is an interval in target = [{a}, {b}]")
@@ -136,12 +143,13 @@ class Thresholds:
             raise ValueError(f"best = {self.best}: allowed is a threshold in [{c}, {d}]")
 
     def excess(self, support: tuple[Fraction, Fraction]) -> Fraction:
-        """The probability of what lies between t* and t."""
+        """Return the probability of what lies between t* and t."""
         low, high = support
         inside = min(max(self.threshold, low), high)
         return abs(inside - self.best) / (high - low)
 
     def quantities(self, constants: Constants) -> dict[str, Any]:
+        """Return the values of its quantities."""
         low, high = self.source
         return {
             "target_width": self.target[1] - self.target[0],
@@ -152,13 +160,16 @@ class Thresholds:
         }
 
     def left(self, functional: Functional, constants: Constants) -> Fraction:
+        """Return the value of one of its functionals."""
         of_p, of_q = self.excess(self.target), self.excess(self.source)
         return {RELATEDNESS_GAP: abs(of_p - of_q), NEGATED_SOURCE_EXCESS: -of_q, TARGET_EXCESS: of_p}[functional]
 
     def holds(self, kind: str, constants: Constants) -> bool:
+        """Whether an assumption of a kind holds: none does."""
         return False
 
     def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
         return {
             "kind": self.kind,
             "target": list(map(str, self.target)),
@@ -192,6 +203,7 @@ class Pooled:
     _kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def check(self) -> None:
+        """Raise ``ValueError`` unless its laws and counts are in bounds, and its tables of counts few enough."""
         for each in (self.p, self.d, self.of_server):
             each.risks(self.hypotheses)
         if not (self.server_samples >= 1 and self.client_samples >= 1):
@@ -208,34 +220,41 @@ class Pooled:
 
     @cached_property
     def hypotheses(self) -> FiniteClass:
+        """The class of hypotheses."""
         return FiniteClass(self.labels)
 
     @cached_property
     def p(self) -> Law:
+        """The target's law P."""
         return Law([list(row) for row in self.target])
 
     @cached_property
     def d(self) -> Law:
+        """The clients' law D."""
         return Law([list(row) for row in self.clients])
 
     @cached_property
     def of_server(self) -> Law:
+        """The law of the server's samples, which is P unless another one is given."""
         return self.p if self.server is None else Law([list(row) for row in self.server])
 
     @property
     def sources(self) -> list[tuple[Law, int]]:
+        """The laws of the server's and of the clients' samples, each with the number of its samples."""
         return [(self.of_server, self.server_samples), (self.d, self.client_samples)]
 
     @cached_property
     def q(self) -> Law:
+        """The law Q of the pooled samples."""
         return pooled(self.sources)
 
     @cached_property
     def excesses(self) -> tuple[np.ndarray, np.ndarray]:
-        """Under P and under Q."""
+        """The excess risks of all hypotheses, under P and under Q."""
         return self.p.excesses(self.hypotheses), self.q.excesses(self.hypotheses)
 
     def quantities(self, constants: Constants) -> dict[str, Any]:
+        """Return the values of the quantities that it has, beside the stated ones."""
         of_p, of_q = self.excesses
         n, size = self.server_samples + self.client_samples, len(self.labels)
         values: dict[str, Any] = {
@@ -260,6 +279,7 @@ class Pooled:
         return values
 
     def left(self, functional: Functional, constants: Constants) -> Any:
+        """Return the value of one of its functionals."""
         of_p, of_q = (excess[self.hypothesis] for excess in self.excesses)
         simple = {RELATEDNESS_GAP: abs(of_p - of_q), NEGATED_SOURCE_EXCESS: -of_q, TARGET_EXCESS: of_p}
         if functional in simple:
@@ -313,6 +333,7 @@ class Pooled:
         return law(table, points, value).quantile(delta)
 
     def holds(self, kind: str, constants: Constants) -> bool:
+        """Whether an assumption of a kind holds with the stated constants."""
         of_p, of_q = self.excesses
         if kind == "positively_related":
             pairs = [(abs(x - y), y) for x, y in zip(of_p, of_q, strict=True)]
@@ -330,6 +351,7 @@ class Pooled:
         return False
 
     def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
         return {
             "kind": self.kind,
             "labels": [list(row) for row in self.labels],

@@ -1,4 +1,5 @@
-"""Where claims about learning problems are searched: problems with short rational numbers, drawn exactly."""
+"""The space in which claims about learning problems are searched: problems with short rational numbers, drawn
+exactly."""
 
 from __future__ import annotations
 
@@ -25,17 +26,17 @@ from .learning_points import LearningPoint, stated
 from .learning_problems import Hiding, Pooled, Problem, Thresholds
 
 LARGEST_POINTS, LARGEST_SAMPLES, LARGEST_CLIENTS = 3, 5, 30
-"""Sizes of what is drawn: points of a domain, samples of a source, clients and samples of a client."""
+"""Largest sizes of what is drawn: points of a domain, samples of a source, clients and samples of a client."""
 
 ROOM = Fraction(1, 10**9)
-"""By how much a constant that is a power is rounded up, relatively."""
+"""Relative amount by which a constant that is a power is rounded up."""
 
 LEAST_NOISE = Fraction(1, 1000)
-"""Drawn where every constant is enough."""
+"""Noise constant that is drawn where every constant is enough."""
 
 
 class LearningProblems(Space):
-    """Learning problems drawn at random, with the smallest constants that their assumptions and hypotheses allow."""
+    """Space of learning problems, with the smallest constants that their assumptions and hypotheses allow."""
 
     def __init__(self, statement: Claim) -> None:
         self.statement = statement
@@ -51,6 +52,7 @@ class LearningProblems(Space):
 
     @property
     def searched(self) -> str:
+        """Description of the problems that are searched, in words."""
         if self.hiding:
             return f"two points, 2 to {LARGEST_CLIENTS} clients with 1 to {LARGEST_CLIENTS} samples"
         if self.on_line:
@@ -61,12 +63,12 @@ class LearningProblems(Space):
         )
 
     def draw(self, rng: np.random.Generator) -> LearningPoint:
-        """A random problem."""
+        """Draw a random problem."""
         problem: Problem = self._hiding(rng) if self.hiding else self._line(rng) if self.on_line else self._pooled(rng)
         return LearningPoint(problem, self._constants(problem, rng))
 
     def perturb(self, candidate: LearningPoint, rng: np.random.Generator, size: float) -> LearningPoint:
-        """A neighbour: one number moved."""
+        """Return a neighbour: one number moved."""
         problem = candidate.problem
         if isinstance(problem, Thresholds):
             moved: Problem = replace(problem, threshold=problem.threshold + Fraction(int(rng.integers(-2, 3)), 10))
@@ -89,8 +91,8 @@ class LearningProblems(Space):
         return Hiding(M, m, n, p)
 
     def _pooled(self, rng: np.random.Generator) -> Pooled:
-        """In half of the cases the server's samples are of another law, where the claim does not say that they are of
-        P."""
+        """Draw a problem; in half of the cases the server's samples are of another law than P, unless the claim
+        excludes that."""
         problem = _pooled(rng)
         if SERVER_OF_TARGET in self.statement.assumed or rng.random() < 0.5:
             return problem
@@ -128,7 +130,7 @@ class LearningProblems(Space):
         return {name: known[name] for name in self.names}
 
     def assess(self, candidate: LearningPoint) -> tuple[Found, None] | None:
-        """Both sides; ``None`` where an assumption or a hypothesis fails."""
+        """Evaluate both sides; ``None`` where an assumption or a hypothesis fails."""
         constants = dict(candidate.constants)
         if any(value < 0 for value in constants.values()):
             return None  # no constant is large enough
@@ -158,7 +160,10 @@ class LearningProblems(Space):
         return None
 
     def readings(self, found: Found) -> tuple[str, ...]:
-        """On the line, whether a threshold in Q's support is asked for; else all alike."""
+        """Return the readings under which the find is one.
+
+        On the line, they differ in whether a threshold in Q's support is asked for; elsewhere they are all alike.
+        """
         if not self.on_line:
             return ("",)
         problem = found.candidate.problem
@@ -174,7 +179,7 @@ class LearningProblems(Space):
         return _up(Fraction(max(numbers)), 6)
 
     def rounded(self, found: Found, digits: int) -> Iterator[LearningPoint]:
-        """The problem itself, whose numbers are short; constants that were powers with fewer digits."""
+        """Yield the problem itself, whose numbers are short; constants that were powers have fewer digits."""
         point = found.point
         short = {name: _up(value, digits) for name, value in point.constants.items()}
         yield LearningPoint(point.problem, point.constants | {n: v for n, v in short.items() if v.denominator > 10**4})

@@ -1,5 +1,7 @@
-"""Laws of what samples show, in balls, for more samples than can be enumerated: the likely counts one by one, and a
-bound on the probability of all others."""
+"""Laws of functions of samples, in balls, for more samples than can be enumerated.
+
+The likely counts are taken one by one, with a bound on the probability of all others.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ import numpy as np
 from flint import arb, fmpz
 
 from ....claims.balls import ball, working_precision
-from ....claims.undecided import Undecided
+from ....claims.balls import Undecided
 from ....learning.finite_domains import FiniteClass
 from ....learning.pooled_risk import (
     LARGEST_ENUMERATED,
@@ -46,7 +48,7 @@ class LikelyLaw:
     outside: arb
 
     def quantile(self, confidence: Any) -> Fraction:
-        """The least value that is exceeded with probability at most ``confidence``, exactly.
+        """Return the least value that is exceeded with probability at most ``confidence``, exactly.
 
         Raises:
             Undecided: it is not told by what is known of the law.
@@ -66,15 +68,17 @@ class LikelyLaw:
 
 
 def tables_of(sources: Sequence[Source]) -> int:
-    """How many tables of counts are gone through: all, or the likely ones of a source with many samples."""
+    """Count the tables of counts that are gone through: all, or the likely ones of a source with many samples."""
     return math.prod(
         2 * _half(source[1]) + 1 if _windowed(source) else number_of_tables([source]) for source in sources
     )
 
 
 def law(hypotheses: FiniteClass, sources: Sequence[Source], value: Callable[[list[np.ndarray]], Fraction]) -> Any:
-    """The law of ``value``, which takes the errors of each hypothesis on each source's samples: exactly, an
-    ``ExcessLaw``, or as a ``LikelyLaw`` where a source has more than ``LARGEST_EXACT`` samples of two (x, y).
+    """Return the law of ``value``, a function of the errors of each hypothesis on each source's samples.
+
+    It is exact, an ``ExcessLaw``, or a ``LikelyLaw`` where a source has more than ``LARGEST_EXACT`` samples of two (x,
+    y).
 
     Raises:
         ValueError: there are more than ``LARGEST_ENUMERATED`` tables of counts to go through.
@@ -124,7 +128,7 @@ def _weighed(source: Source, hypotheses: FiniteClass) -> tuple[list[tuple[np.nda
 
 
 def likely_counts(trials: int, probability: Fraction) -> Iterator[tuple[int, arb]]:
-    """The counts k within sqrt(16 n) of n p, and P[X = k] for a binomial X of n trials with 0 < p < 1, as balls.
+    """Yield the counts k within sqrt(16 n) of n p, and P[X = k] for a binomial X of n trials with 0 < p < 1, as balls.
 
     The first probability is from log n!, the others by their ratios, all in balls.
 

@@ -1,4 +1,4 @@
-"""Searching claims about SAFARI's runs and single rounds: small quadratic federations with steps of two sizes.
+"""Search of claims about SAFARI's runs and single rounds: small quadratic federations with steps of two sizes.
 
 Each round's kind is drawn. Where a claim speaks of extremes over the run of expectations, these are found by following
 the second moments at a sample of the rounds; where it asks something of every round of every run (Theorem 5), an
@@ -48,10 +48,10 @@ SHARES = "exact shares"
 """The reading of kinds of rounds under which so many are the clients', in whatever order."""
 
 LONGEST_CYCLE = 100
-"""Rounds after which the order of kinds of a rounded run repeats, at most."""
+"""Largest number of rounds after which the order of kinds of a rounded run repeats."""
 
 PROVABLE = 10**5
-"""Rounds of runs whose extremes are asked for, at most: a proof follows every round, in seconds up to here."""
+"""Largest number of rounds of runs whose extremes are asked for: a proof follows every round, in seconds up to here."""
 
 Peaks = dict[str, np.ndarray]
 
@@ -74,10 +74,11 @@ class ServerCandidate:
 
     @property
     def family(self) -> str:
+        """The family of the base candidate."""
         return self.base.family
 
     def setting(self, steps: Mapping[str, float], probability: float) -> Setting:
-        """The setting with these step sizes and this probability of client rounds."""
+        """Make the setting with these step sizes and this probability of client rounds."""
         algorithm = safari(
             client_round_probability=probability,
             local_steps=self.base.local_steps,
@@ -121,8 +122,11 @@ class ServerRuns(Runs):
         )
 
     def structured(self) -> Iterator[ServerCandidate]:
-        """A pair, of which the client at 1 takes part, and one client alone: from several starts, in other units too,
-        with steps from the cap to a small share of it, where floors show."""
+        """Yield the first candidates: a pair, of which the client at 1 takes part, and one client alone.
+
+        They start from several places, in other units too, with steps from the cap to a small share of it, where floors
+        show.
+        """
         plain = Candidate(
             family="pair",
             seed=0,
@@ -165,8 +169,11 @@ class ServerRuns(Runs):
             yield ServerCandidate(self._conforming(beyond), server_noise=0.0, server_share=beyond.step_share)
 
     def draw(self, rng: np.random.Generator) -> ServerCandidate:
-        """A random candidate: server noise and probabilities near 0 too, where floors are small; long ways where a
-        hypothesis compares one with a number."""
+        """Draw a random candidate.
+
+        There are server noise and probabilities near 0 too, where floors are small, and long ways where a hypothesis
+        compares one with a number.
+        """
         base = super().draw(rng)
         if isinstance(base, KinkedCandidate):
             return ServerCandidate(base, base.server_noise, min(1.0, base.step_share * 10.0 ** rng.uniform(-2, 2)))
@@ -178,30 +185,32 @@ class ServerRuns(Runs):
         return self._placed(ServerCandidate(replace(base, probability=q), noise, min(1.0, share)))
 
     def perturb(self, candidate: ServerCandidate, rng: np.random.Generator, size: float) -> ServerCandidate:
-        """A neighbour."""
+        """Return a neighbour."""
         moves = np.exp(size * rng.standard_normal(2) * rng.integers(0, 2, 2))
         share = min(1.0, candidate.server_share * float(moves[1]))
         base = super().perturb(candidate.base, rng, size)
         return self._placed(ServerCandidate(base, candidate.server_noise * float(moves[0]), share))
 
     def _placed(self, candidate: ServerCandidate) -> ServerCandidate:
-        """On a line and without noise where every run has to be enclosed."""
+        """Put a candidate on a line, without noise, where every run has to be enclosed."""
         if not self.asked & {*EVERY_ROUND}:
             return candidate
         return replace(candidate, base=replace(candidate.base, dimension=1), server_noise=0.0)
 
     def _rounded(self, found: Found, digits: int, members: Participants, share: Fraction) -> RunPoint:
-        """Where the probability of client rounds is a short fraction and the claim may mean exact shares, with an order
-        that has as many of them."""
+        """Round a find, with an order of as many client rounds where the claim may mean exact shares.
+
+        The probability of client rounds has to be a short fraction.
+        """
         return self._ordered(super()._rounded(found, digits, members, share))
 
     def rounded(self, found: Found, digits: int) -> Iterator[RunPoint]:
-        """See ``Space.rounded``."""
+        """Yield exact points near a find; see ``Space.rounded``."""
         points = super().rounded(found, digits)
         return map(self._ordered, points) if isinstance(found.point.federation, Piecewise) else points
 
     def violating(self, kind: str) -> Iterator[RunPoint]:
-        """See ``Space.violating``."""
+        """Yield points that violate an assumption; see ``Space.violating``."""
         return map(self._ordered, super().violating(kind))
 
     def _ordered(self, point: RunPoint) -> RunPoint:
@@ -216,17 +225,18 @@ class ServerRuns(Runs):
         return {"client_round_probability": min(Fraction(1), short(algorithm.client_round_probability, digits))}
 
     def family_member(self, rng: np.random.Generator) -> None:
-        """None is known."""
+        """Return ``None``: no family is known."""
 
     repairable = False
     part = PARTS["safari"]
 
     def on_data(self, federation: Federation, cohort: int, arbitrary_cohort: int, local_steps: int) -> Setting:
-        """SAFARI with q = 1/2 and both step sizes at half of the claim's caps; client rounds follow the index-weighted
-        Beta(1, 10) law.
+        """Make SAFARI with q = 1/2 and both step sizes at half of the claim's caps.
+
+        Client rounds follow the index-weighted Beta(1, 10) law.
 
         Raises:
-            ValueError: the claim caps a step size not at all.
+            ValueError: the claim does not cap a step size.
         """
 
         def setting(**steps: float) -> Setting:
@@ -243,7 +253,7 @@ class ServerRuns(Runs):
         return setting(**{name: cap / 2 for name, cap in caps.items() if cap is not None})
 
     def readings(self, found: Found) -> tuple[str, ...]:
-        """Under which readings of the hypotheses they all hold; the literal one is among them."""
+        """Return the readings under which all hypotheses hold; the literal one is among them."""
         values = {name: value for name, value in found.quantities.items() if name not in self.statement.choices}
         return tuple(
             name
@@ -269,6 +279,7 @@ class ServerRuns(Runs):
 
     @cached_property
     def horizons(self) -> np.ndarray:
+        """The numbers of rounds at which a candidate is looked at."""
         if self.demands.one_round:
             return HORIZONS[:1]
         horizons = CHOICE_HORIZONS if self._steps_follow_rounds else HORIZONS
@@ -280,8 +291,10 @@ class ServerRuns(Runs):
         return set(STEPS) <= set(self.statement.choices)
 
     def assess(self, candidate: ServerCandidate) -> tuple[Found, Found | None] | None:
-        """The candidate at its worst horizon, and at its worst late one; ``None`` if no horizon satisfies every
-        hypothesis."""
+        """Evaluate the candidate at its worst horizon, and at its worst late one.
+
+        It is ``None`` if no horizon satisfies every hypothesis.
+        """
         finds: list[Found] = []
         for horizons in self.horizons[:, None] if self._steps_follow_rounds else [self.horizons]:
             try:
@@ -294,7 +307,8 @@ class ServerRuns(Runs):
         return self._worst(finds)
 
     def settle(self, candidate: ServerCandidate, rounds: int) -> Setting | None:
-        """The candidate's setting for these rounds; ``None`` if the hypotheses allow no probability or no step."""
+        """Return the candidate's setting for these rounds; ``None`` if the hypotheses allow no probability or no
+        step."""
         statement = self.statement
         base = candidate.setting(dict.fromkeys(STEPS, 1.0), 0.0)
         left_out = {*self.asked, *ROUND_QUANTITIES, *CLIENT_ROUND_QUANTITIES, *STEPS, "client_round_probability"}
@@ -338,7 +352,8 @@ class ServerRuns(Runs):
         horizons: np.ndarray,
         stated: Mapping[str, Any] | None = None,
     ) -> Iterator[Found]:
-        """As for other runs; where extremes over the run leave the floating-point range, nothing is said."""
+        """Look at a candidate's setting; where extremes over the run leave the floating-point range, nothing is
+        said."""
         if self.asked & {*GRADIENTS, *PSEUDOGRADIENTS}:
             extremes = self._extremes(setting, horizons)
             horizons = horizons[np.isfinite(list(extremes.values())).all(axis=0)]
@@ -363,9 +378,11 @@ class ServerRuns(Runs):
 
 
 def extremes_at(setting: Setting, horizons: np.ndarray, shifted: bool) -> Peaks:
-    """Extremes over the first R rounds, for each R of ``horizons``, of E|grad F(x_r)|^2 and of the mean squared sum of
-    local gradients: over a sample of the rounds (every one up to 64, then ever fewer). For searching; a proof follows
-    every round."""
+    """Compute extremes over the first R rounds, for each R of ``horizons``.
+
+    They are those of E|grad F(x_r)|^2 and of the mean squared sum of local gradients, over a sample of the rounds
+    (every one up to 64, then ever fewer). For searching; a proof follows every round.
+    """
     sample = np.unique(np.concatenate([np.arange(64), np.geomspace(1, HORIZONS.max(), 160).astype(np.int64)]))
     sample = sample[sample < horizons.max()]
     with np.errstate(over="ignore", invalid="ignore"):  # the runs of steps that are too large
@@ -386,7 +403,8 @@ def extremes_at(setting: Setting, horizons: np.ndarray, shifted: bool) -> Peaks:
 
 
 def every_round_at(setting: Setting, horizons: np.ndarray) -> Peaks | None:
-    """The ends of the intervals of ``subjects.enclosures.every_round``, in floats; ``None`` where they do not hold."""
+    """Return the ends of the intervals of ``subjects.enclosures.every_round``, in floats; ``None`` where they do not
+    hold."""
     fed, algorithm = quadratic(setting), setting.algorithm
     assert isinstance(algorithm, Safari)
     if fed.dimension > 1 or not fed.has_common_hessian or max(fed.gradient_noise, fed.server_noise) > 0:
@@ -412,7 +430,8 @@ def every_round_at(setting: Setting, horizons: np.ndarray) -> Peaks | None:
 
 
 def spread(q: Fraction) -> tuple[str, ...]:
-    """An order with a share q of client rounds, evenly spread, the server first; empty where its cycle is too long.
+    """Return an order with a share q of client rounds, evenly spread, the server first; empty where its cycle is too
+    long.
 
     >>> spread(Fraction(2, 5))
     ('server', 'server', 'client', 'server', 'client')

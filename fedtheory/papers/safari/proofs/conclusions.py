@@ -1,4 +1,5 @@
-"""What SAFARI's steps show, before any claim is looked at; a claim is tried on every derivation of its functional."""
+"""Conclusions of SAFARI's steps, before any claim is looked at; a claim is tried on every derivation of its
+functional."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ _eight = ("cap_8", 8 - z)
 # Theorem 4 --------------------------------------------------------------------------------------------------------
 
 _STEPS_50 = ("s4.38", "s4.39")
-"""Printed beside what (50) rests on."""
+"""Steps that are printed beside those on which (50) rests."""
 
 _drift_50 = 80 * L**2 * eta_s**2 / K * (noise + 6 * K * bias)
 _noise_50 = 8 * w / (m * K) * noise

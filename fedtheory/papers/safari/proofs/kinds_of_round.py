@@ -37,6 +37,7 @@ class Kinds:
 
     @cached_property
     def where(self) -> Where:
+        """The conditions on step sizes, counts and constants."""
         curvature = (
             (Condition("L", "at_least", mu), Condition("mu", "positive"))
             if self.convex
@@ -56,14 +57,17 @@ class Kinds:
 
     @property
     def server_cap(self) -> Scalar:
+        """The cap of the server's step size: 2/(L + mu) with convex clients, 1/L without."""
         return 2 / (L + mu) if self.convex else 1 / L
 
     @cached_property
     def server(self) -> ServerAxioms:
+        """The axioms of the server's step."""
         return ServerAxioms(self.where, eta_s)
 
     @cached_property
     def sgd(self) -> LocalSGD:
+        """The local SGD of a cohort's clients."""
         return LocalSGD(Axioms(self.where, eta, size), L, sigma**2, self.convex)
 
     @property

@@ -1,4 +1,4 @@
-"""What the steps of section 3 show."""
+"""Conclusions of section 3's steps."""
 
 from __future__ import annotations
 
@@ -89,8 +89,11 @@ _THEOREM_2, _LEMMA_2, _THEOREM_3 = _with_exponents()
 
 
 def _beside() -> tuple[tuple[str, sympy.Expr], tuple[str, sympy.Expr], sympy.Expr, sympy.Expr]:
-    """That A is large enough with the confidence beside the logarithm, that there are at least d samples; and the right
-    sides of (16) and (17), and of (18), with their constant."""
+    """Return two conditions, and two right sides with their constant.
+
+    The conditions are that A is large enough with the confidence beside the logarithm, and that there are at least d
+    samples. The right sides are those of (16) and (17), and of (18).
+    """
     n, d, delta, A, c, b = symbols(
         "samples", "vc_dimension", "confidence", "sample_complexity", "hidden_constant", "noise_exponent"
     )

@@ -1,5 +1,5 @@
-"""What the repaired editions of SAFARI's Theorems 4 and 5 say, and its displays on a server's round, composed by the
-kernel from its axioms.
+"""Repaired editions of SAFARI's Theorems 4 and 5, and its displays on a server's round, composed by the kernel from its
+axioms.
 
 With z = L K eta_c and the paper's ties of the step sizes, F falls in either kind of round by eta_s/2 |grad F(x)|^2 but
 for constants (eta_c = 2 eta_s/K, under z <= 1/21), and with rate = mu K eta_c/2
@@ -24,7 +24,7 @@ from ....proof.kernel.scalars import Scalar
 from ....proof.kernel.server_rounds import SERVER, ServerAxioms, mix_server
 from ....proof.kernel.tactics import coefficient
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, over_clients
-from ....proof.objective_lemma import cocoercive
+from ....proof.local_sgd import cocoercive
 from ....proof.translate.round_bounds import DescentOfKinds, OneRound
 from . import thm5
 from .kinds_of_round import LETTERS, RING, K, Kinds, L, eta, eta_s, m, mu, q, sigma, sigma_G, sigma_s
@@ -177,6 +177,7 @@ def _near_optimum() -> Theorem:
 
 @cache
 def contraction_corrected() -> Theorem:
+    """Contraction of E|x+ - x*|^2 in a round of either kind, with Theorem 5's tie of the step sizes."""
     return mix_server(_server_contracts(), _clients_contract(), q, _TIED_5)
 
 

@@ -1,14 +1,14 @@
 """Theorem 4 of SAFARI for every q and any two step sizes, composed by the kernel from its axioms.
 
-With c = q K eta_c, a = (1 - q) eta_s + c, z = L K eta_c, g = grad F(x), b the bias of the clients' round, e the drift
-and a number T >= 1, under eta_c <= 1/(8 L K) and eta_s <= 1/L, in expectation given the start x of a round that ends in
-x+:
+Let c = q K eta_c, a = (1 - q) eta_s + c, z = L K eta_c and g = grad F(x); b is the bias of the clients' round, e the
+drift, and T >= 1 a number. Let eta_c <= 1/(8 L K) and eta_s <= 1/L. In expectation given the start x of a round that
+ends in x+:
 
     the server's    F(x+) <= F(x) - eta_s (1 - L eta_s/2) |g|^2 + L eta_s^2 sigma_s^2/2
     the clients'    F(x+) <= F(x) - K eta_c (|g|^2 + <g, b> + <g, e>/K) + L K^2 eta_c^2/2 (|g|^2 + 2 <g, b> + sigma_G^2)
                     + (the drift and the noise, of the order z^2)
 
-No Young parameter between g and e is needed that costs |g|^2: with P the progress and y = g + (c/P) b,
+No Young parameter between g and e is needed that costs |g|^2. With P the progress and y = g + (c/P) b,
 
     P |g|^2 + c <g, b> = P/2 |g|^2 + P/2 |y|^2 - c^2/(2 P) |b|^2,    <g, e> = <y, e> - (c/P) <b, e>,
 
@@ -38,16 +38,16 @@ from .kinds_of_round import RING, K, Kinds, L, client_step, eta, eta_s, m, mean_
 _KINDS = Kinds(convex=False)
 _WHERE: Where = _KINDS.where
 _PAID = RING.number(3) / 4
-"""The part of |y|^2 that pays for <y, e>."""
+"""Part of |y|^2 that pays for <y, e>."""
 
 
 def curvature(T: Scalar) -> Scalar:
-    """B."""
+    """Return B."""
     return 1 + RING.number(11) / 10 / T + 5 * z
 
 
 def progress(T: Scalar) -> Scalar:
-    """P."""
+    """Return P."""
     return mean_step - (1 - q) * L * eta_s**2 / 2 - q * L * K**2 * eta**2 * curvature(T) / 2
 
 
@@ -72,7 +72,7 @@ def _near() -> Theorem:
 
 @cache
 def _parts() -> tuple[Theorem, Theorem]:
-    """By how much F falls at least in the clients' round, with <g, e> in it; and what |e|^2 is at most."""
+    """Bound the fall of F in the clients' round from below, with <g, e> in it; and |e|^2 from above."""
     s, g = _KINDS.sgd, _KINDS.server.gradient
     ax, G, half, moved = s.axioms, s.cohort_gradient, L / 2, s.axioms.vector(NEXT) - s.start
     drift = s.exact_drift_bound
@@ -111,8 +111,13 @@ def _without_squares(theorem: Theorem, together: Scalar, linear: Scalar) -> Theo
 
 @cache
 def client_round(T: Scalar) -> Theorem:
-    """F(x+) <= F(x) - K eta_c (|g|^2 + <g, b>) + A (|g|^2 + 2 <g, b> + sigma_G^2) + 3/8 K eta_c |y|^2 + T z (c'/P)^2
-    K eta_c |b|^2/2 + (the noise), with A = z K eta_c B/2, c' = c (1 - z B) and y = g + (c'/P) b."""
+    """Bound E F(x+) after the clients' round.
+
+    With A = z K eta_c B/2, c' = c (1 - z B) and y = g + (c'/P) b:
+
+        F(x+) <= F(x) - K eta_c (|g|^2 + <g, b>) + A (|g|^2 + 2 <g, b> + sigma_G^2) + 3/8 K eta_c |y|^2
+                 + T z (c'/P)^2 K eta_c |b|^2/2 + (the noise).
+    """
     falls, drift = _parts()
     s, g, b = _KINDS.sgd, _KINDS.server.gradient, _KINDS.bias
     share, E, unit, A = _share(T), s.drift / K, eta * K, z * K * eta * curvature(T) / 2
@@ -159,9 +164,11 @@ def descent(T: Scalar) -> Theorem:
 
 @cache
 def nonconvex() -> Theorem:
+    """Descent of E F(x+) with T = 1, which keeps the dissimilarity's price low."""
     return descent(RING.number(1))
 
 
 @cache
 def nonconvex_averaged() -> Theorem:
+    """Descent of E F(x+) with T = m, with which all of the noise falls with the cohort as z -> 0."""
     return descent(m)

@@ -1,4 +1,4 @@
-"""Theorems 4 and 5 of SAFARI as the kernel composes them: what it shows of a round, and of many."""
+"""Theorems 4 and 5 of SAFARI as the kernel composes them: of one round, and of many."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _says(theorem: OfRounds) -> str:
 
 
 def _label(name: str) -> str:
-    """What FAST's displays have the same numbers as is named with the paper."""
+    """Name a display with the paper where FAST's displays have the same number."""
     return f"safari.{name}" if name.startswith("eq") else name
 
 

@@ -1,7 +1,7 @@
 """Theorem 5 of SAFARI for every q and any two step sizes, composed by the kernel from its axioms.
 
-With D = x - x*, c = q K eta_c, a = (1 - q) eta_s + c, z = L K eta_c, under eta_c <= 1/(8 L K) and eta_s <= 2/(L + mu),
-in expectation given the start x of a round that ends in x+ (b_S the cohort's mean of grad F_i(x*)):
+Let D = x - x*, c = q K eta_c, a = (1 - q) eta_s + c and z = L K eta_c; b_S is the cohort's mean of grad F_i(x*). Let
+eta_c <= 1/(8 L K) and eta_s <= 2/(L + mu). In expectation given the start x of a round that ends in x+:
 
     the server's    |x+ - x*|^2 <= (1 - mu eta_s)^2 |D|^2 + eta_s^2 sigma_s^2
     the clients'    |x+ - x*|^2 <= (1 - 2 mu K eta_c + 5 mu^2 K^2 eta_c^2) |D|^2 - 2 K eta_c (1 - psi) <b_S, D>
@@ -27,7 +27,7 @@ from ....proof.kernel.round_rules import ARBITRARY, expect_arbitrary
 from ....proof.kernel.server_rounds import SERVER, mix_server
 from ....proof.kernel.tactics import coefficient
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate
-from ....proof.objective_lemma import cocoercive, monotone
+from ....proof.local_sgd import cocoercive, monotone
 from .kinds_of_round import K, Kinds, L, client_step, eta, eta_s, m, mean_step, mu, q, sigma, sigma_G, sigma_s, z
 
 _KINDS = Kinds(convex=True)
@@ -57,7 +57,7 @@ def server_round() -> Theorem:
 
 @cache
 def client_round() -> Theorem:
-    """What |x+ - x*|^2 is at most after the clients' round, with <E[b_S | start, kind], D>, rounded up."""
+    """Bound |x+ - x*|^2 after the clients' round, with <E[b_S | start, kind], D>; coefficients are rounded up."""
     whole, where, D = instantiate(_curved().one_round, {"size": m}, _KINDS.where), _KINDS.where, _KINDS.sgd.distance
     x = _KINDS.sgd.start
     cross = coefficient(whole.form, x, _curved().cohort_at_optimum)

@@ -1,4 +1,4 @@
-"""What SAFARI states."""
+"""SAFARI's statements."""
 
 from . import corollaries, learnability, lemmas, rem5, rounds, shares, thm4, thm5
 

@@ -1,4 +1,4 @@
-"""What SAFARI's statements share.
+"""Quantities, assumptions and hypotheses that SAFARI's statements share.
 
 A round is the server's, one step of size server_lr on its own stochastic gradient of F, or (with probability
 client_round_probability, another thing than FAST's q) the clients': whoever takes part makes local_steps steps of size
@@ -25,8 +25,10 @@ zeta, distance = symbols("initial_gap", "initial_distance")
 
 client_step = q * K * eta_c
 mean_step = (1 - q) * eta_s + client_step
-"""How far a round moves along the gradients, in expectation over its kind: by the clients, and by both. The clients'
-share client_step/mean_step multiplies their bias."""
+"""Mean movement of a round along the gradients, over both kinds of round; ``client_step`` is the clients' part.
+
+The clients' share client_step/mean_step multiplies their bias.
+"""
 
 assumptions = numbered(
     Assumption("assumption_3", "smoothness", "Assumption 3"),
@@ -45,7 +47,7 @@ NONCONVEX = ("smoothness", *CLIENT_NOISE, *SERVER_NOISE, "dissimilarity")
 STRONGLY_CONVEX = (*NONCONVEX, "strong_convexity")
 CORRECTED_NONCONVEX = assumptions(*NONCONVEX, UNCORRELATED_NOISE, COHORT_BEFORE_NOISE)
 CORRECTED_STRONGLY_CONVEX = assumptions(*STRONGLY_CONVEX, INDEPENDENT_NOISE, COHORT_BEFORE_NOISE)
-"""What corrected editions assume: what is printed, and what the proofs take beside."""
+"""Assumptions of corrected editions: the printed ones, and those that the proofs need beside them."""
 
 KINDS = Ambiguity(
     readings.KINDS_OF_ROUNDS,

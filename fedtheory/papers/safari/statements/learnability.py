@@ -1,4 +1,4 @@
-"""SAFARI, section 3 and its proofs in appendix A: what no learner can do, and what a server's data buy.
+"""SAFARI, section 3 and its proofs in appendix A: limits of every learner, and the gain from a server's data.
 
 "With probability at least 1 - delta" is written as a bound on a quantile. Excess risks are those of finite classes; a
 pooled sample has n_T samples of P and n_S of D, and Q is their mixture.
@@ -145,7 +145,8 @@ _CONSTANTS = may_depend_on_the_problem(
 
 
 def hidden(needed: object, option: str = readings.OF_THE_PROBLEM, source: str = "O~") -> Hypothesis:
-    """What the constant of an O(.) has to be: at least 1, or under a reading any from an explicit one on."""
+    """Make the hypothesis on the constant of an O(.): at least 1, or under the reading ``option`` at least
+    ``needed``."""
     return Hypothesis("constant", Ge(c, 1), source, alternatives={option: Ge(c, needed)})
 
 

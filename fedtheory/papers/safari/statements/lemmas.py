@@ -1,4 +1,4 @@
-"""SAFARI's lemmas on samples, and what Remark 2 says of a server whose samples are of another law than P."""
+"""SAFARI's lemmas on samples, and Remark 2 on a server whose samples are of another law than P."""
 
 from __future__ import annotations
 
@@ -51,7 +51,10 @@ def complexity(n: Symbol, source: str) -> Hypothesis:
 
 
 def enough_samples(n: Symbol) -> Hypothesis:
-    """Not printed, 'for any m': with fewer samples than the dimension A can be below 0, which no constant mends."""
+    """Make the hypothesis, not printed ('for any m'), that there are at least as many samples as the dimension.
+
+    With fewer A can be below 0, which no constant mends.
+    """
     return Hypothesis("samples", Ge(n, d), "A(m, delta) > 0", implicit=True)
 
 

@@ -1,4 +1,4 @@
-"""SAFARI, appendix: what the proofs of Theorems 4 and 5 show of one round from x_0 = x_r.
+"""SAFARI, appendix: bounds on one round from x_0 = x_r that the proofs of Theorems 4 and 5 show.
 
 Sums of local gradients and drifts are random, and read in expectation over the round, as the sides they come from.
 """

@@ -45,7 +45,7 @@ RATIO = Claim(
 
 w = L * eta_s
 LARGEST_G2 = (K * (a + sigma_G + w * sigma) / (1 - w)) ** 2
-"""Of the least squared sum of local gradients over the clients' rounds."""
+"""Upper bound of the least squared sum of local gradients over the clients' rounds."""
 
 _covered = (1 - w) * least_G1
 FLOOR = Claim(

@@ -33,21 +33,21 @@ Q_CONDITION = Ambiguity(
     "dividing by numbers whose signs it does not settle",
 )
 LITERAL, PROVED = eta_s**2, eta_s
-"""What stands for the step in 2 L eta_s^2/K^2 and in 2 L eta_s/K^2."""
+"""Factors for the step: eta_s^2 in 2 L eta_s^2/K^2, as printed, and eta_s in 2 L eta_s/K^2, as proved."""
 
 
 def excess(g2, step):
-    """What the clients' rounds leave uncovered of 4 sigma_G^2."""
+    """Return the part of 4 sigma_G^2 that the clients' rounds leave uncovered."""
     return 4 * sigma_G**2 - 4 * g2 * (1 / (2 * K**2) - 2 * L * step / K**2)
 
 
 def bound_on_q(g1, g2, step):
-    """The right side of the condition on q."""
+    """Return the right side of the condition on q."""
     return 1 / (excess(g2, step) / ((1 - L * eta_s) * g1) + 1)
 
 
 def q_condition(g1, g2) -> Hypothesis:
-    """The condition on q in its four readings."""
+    """Return the condition on q in its four readings."""
 
     def product(step):
         covered = (1 - L * eta_s) * g1

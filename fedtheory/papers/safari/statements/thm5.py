@@ -36,7 +36,7 @@ Q_CONDITION = Ambiguity(
 )
 
 SERVER_STEP = (L + mu) * K * eta_c / (4 * L)
-"""The server's step size that makes local_lr K mu / 2 = 2 server_lr L mu / (L + mu)."""
+"""Step size of the server that makes local_lr K mu / 2 = 2 server_lr L mu / (L + mu)."""
 
 rate = eta_c * K * mu / 2
 tied_rate = 2 * eta_s * L * mu / (L + mu)

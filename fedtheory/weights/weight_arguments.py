@@ -1,4 +1,4 @@
-"""What the functions of this package accept."""
+"""Checks of the arguments of this package's functions."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 SMALLEST_PROBABILITY = 1e-75
-"""Fourth powers of smaller ones underflow, and with them the moments of intervals."""
+"""The smallest probability: fourth powers of smaller ones underflow, and with them the moments of intervals."""
 
 LARGEST_CUTOFF = 2**53
-"""Up to here every integer is a float."""
+"""The largest cutoff: up to here every integer is a float."""
 
 
 def check_cutoff(cutoff: float) -> int | float:
-    """The cutoff as an int, or ``math.inf``; a float may be a whole number.
+    """Return the cutoff as an int, or ``math.inf``; a float may be a whole number.
 
     Raises:
         ValueError: it is neither an integer from 1 to 2^53 nor infinity.
@@ -35,7 +35,7 @@ def check_cutoff(cutoff: float) -> int | float:
 
 
 def check_count(name: str, value: object, allowed: str = "an integer >= 1") -> int:
-    """``value`` as an int.
+    """Return ``value`` as an int.
 
     Raises:
         ValueError: it is no integer >= 1.
@@ -46,7 +46,7 @@ def check_count(name: str, value: object, allowed: str = "an integer >= 1") -> i
 
 
 def check_probability(value: Any, name: str = "participation_probability", never: str | None = None) -> float:
-    """``value`` as a float in [0, 1], 0 or at least 1e-75.
+    """Return ``value`` as a float in [0, 1], 0 or at least 1e-75.
 
     Args:
         never: why 0 is not allowed; None where it is.
@@ -71,7 +71,7 @@ def check_probability(value: Any, name: str = "participation_probability", never
 def check_probabilities(
     values: object, name: str = "participation_probability", never: str | None = None
 ) -> np.ndarray:
-    """A non-empty float64 array of probabilities.
+    """Return a non-empty float64 array of probabilities.
 
     Raises:
         ValueError: as `check_probability`, naming the entry.
@@ -86,7 +86,7 @@ def check_probabilities(
 
 
 def check_mask(participation: object, name: str = "participation") -> np.ndarray:
-    """A mask as bool, without a copy where it is bool or uint8 already.
+    """Return a mask as bool, without a copy where it is bool or uint8 already.
 
     Raises:
         ValueError: an entry is neither 0 nor 1.
@@ -107,7 +107,7 @@ def check_mask(participation: object, name: str = "participation") -> np.ndarray
 
 
 def check_participants(participated: object, shape: tuple[int, ...]) -> np.ndarray:
-    """The mask of one round, of the given shape.
+    """Return the mask of one round, of the given shape.
 
     Raises:
         ValueError: as `check_mask`, or another shape.
@@ -119,7 +119,7 @@ def check_participants(participated: object, shape: tuple[int, ...]) -> np.ndarr
 
 
 def check_history(participation: object) -> np.ndarray:
-    """A mask (rounds, ..., clients) with at least one round.
+    """Return a mask (rounds, ..., clients) with at least one round.
 
     Raises:
         ValueError: as `check_mask`, or there is no round.

@@ -1,0 +1,47 @@
+"""Arguments of the right kind, or one line that names what is not: a class or function in place of what it makes, a
+name in place of what it names, one argument in another's place."""
+
+from __future__ import annotations
+
+import inspect
+import reprlib
+from typing import Any
+
+
+def check_kind(name: str, value: Any, kinds: type | tuple[type, ...], allowed: str) -> None:
+    """Refuse what is of none of these classes.
+
+    Raises:
+        ValueError: it says what ``value`` is.
+
+    >>> check_kind("rounds", "ten", int, "an integer")
+    Traceback (most recent call last):
+    ValueError: rounds is 'ten': allowed is an integer
+    """
+    if not isinstance(value, kinds):
+        raise ValueError(f"{name} is {described(value)}: allowed is {allowed}")
+
+
+def check_has(name: str, value: Any, members: tuple[str, ...], allowed: str) -> None:
+    """Refuse what lacks one of these members, whatever its class, and classes themselves.
+
+    Raises:
+        ValueError: it says what ``value`` is.
+    """
+    if inspect.isclass(value) or not all(hasattr(value, member) for member in members):
+        raise ValueError(f"{name} is {described(value)}: allowed is {allowed}")
+
+
+def described(value: Any) -> str:
+    """What a value is, in words.
+
+    >>> described(int), described(len), described("digits"), described({1: 2}.items())
+    ('the class int, which is not called', 'the function len, which is not called', "'digits'", 'of type dict_items')
+    """
+    if inspect.isclass(value):
+        return f"the class {value.__name__}, which is not called"
+    if inspect.isroutine(value):
+        return f"the function {getattr(value, '__name__', '')}, which is not called"
+    if value is None or isinstance(value, (str, int, float, bytes)):
+        return reprlib.repr(value)
+    return f"of type {type(value).__name__}"

@@ -1,7 +1,0 @@
-"""What is raised where an enclosure cannot be given."""
-
-from __future__ import annotations
-
-
-class Undecided(Exception):
-    """The enclosure cannot be given; the reason is the message."""
