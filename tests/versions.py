@@ -55,21 +55,26 @@ COMMANDS = (
 )  # fmt: skip
 
 
-def bounds() -> list[str]:
-    """The dependencies at their lower bounds.
+EXTRAS = ("simulate", "search", "oracle", "data", "report")
+"""What the commands take beside the core."""
 
-    >>> "sympy==1.14" in bounds()
-    True
+
+def bounds() -> list[str]:
+    """The dependencies at their lower bounds, those of the extras with them.
+
+    >>> "sympy==1.14" in bounds(), "torch==2.7" in bounds()
+    (True, True)
     """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return [re.sub(r">=", "==", each) for each in project["dependencies"]]
+    brought = [each for extra in EXTRAS for each in project["optional-dependencies"][extra]]
+    return [re.sub(r">=", "==", each) for each in dict.fromkeys([*project["dependencies"], *brought])]
 
 
 def installed(which: str, folder: Path, python: str) -> Path:
     """The Python of a new environment with the project in it."""
     subprocess.run([python, "-m", "venv", str(folder)], check=True)
-    own = folder / "bin" / "python"
-    subprocess.run([own, "-m", "pip", "install", "--disable-pip-version-check", "--quiet", str(ROOT),
+    own, project = folder / "bin" / "python", f"{ROOT}[{','.join(EXTRAS)}]"
+    subprocess.run([own, "-m", "pip", "install", "--disable-pip-version-check", "--quiet", project,
                     *(bounds() if which == "lowest" else ())], check=True)  # fmt: skip
     return own
 

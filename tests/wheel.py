@@ -69,14 +69,17 @@ def built(into: Path, python: str) -> Path:
 
 def tried(wheel: Path, python: str, extra: str, folder: Path) -> list[str]:
     """Install the wheel with one extra and run its commands; what failed."""
-    where = folder / f"{Path(python).name}-{extra}"
+    version = "import sys; print('{}.{}.{}'.format(*sys.version_info))"
+    label = subprocess.run([python, "-c", version], check=True, capture_output=True, text=True).stdout.strip()
+    where = folder / f"{label}-{extra}"
     subprocess.run([python, "-m", "venv", str(where)], check=True)
     bin, begun = where / "bin", time.monotonic()
     asked = str(wheel) if extra == "core" else f"{wheel}[{extra}]"
-    installing = [str(bin / "pip"), "install", "-q", "-c", str(ROOT / "constraints.txt"), asked]
+    pinned = [] if extra in ("tracking", "all") else ["-c", str(ROOT / "constraints.txt")]  # which have no trackers
+    installing = [str(bin / "pip"), "install", "-q", *pinned, asked]
     subprocess.run(installing, check=True, stderr=subprocess.DEVNULL)
     size = sum(path.lstat().st_size for path in where.rglob("*") if path.is_file()) / 1e6
-    print(f"{Path(python).name} {extra}: {size:.0f} MB, installed in {time.monotonic() - begun:.0f} s", flush=True)
+    print(f"{label} {extra}: {size:.0f} MB, installed in {time.monotonic() - begun:.0f} s", flush=True)
     failed = [f"{extra}: {size:.0f} MB: allowed are {LARGEST_CORE}"] if extra == "core" and size > LARGEST_CORE else []
     for command in (*ALWAYS, OWN[extra]):
         begun = time.monotonic()
