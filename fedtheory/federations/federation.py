@@ -134,7 +134,7 @@ class Pairs:
     def known(self, name: str) -> Tensor | None:
         """Return the tensor that was ``drawn`` before under this name for these pairs, if it was."""
         whole, _ = self.drawn_with
-        return None if name not in whole._known else self.drawn(name, lambda all: cast(Tensor, all._known[name]))
+        return None if name not in whole._known else self.drawn(name, lambda all: cast("Tensor", all._known[name]))
 
     @property
     def drawn_with(self) -> tuple[Pairs, int]:
