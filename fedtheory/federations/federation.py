@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from ..extras import torch
+from ..extras import is_tensor, torch
 from ..randomness import Axis, normals, rare, refined, scaled_signs, words
 from .attendance import listed
 from .constants import EXACT, Constant, Constants, Region
@@ -118,7 +118,7 @@ class Pairs:
             _whole=(self, start),
             replica_id=self.replica_id[chosen],
             _known={},
-            round=cast(int, round[chosen] if isinstance(round, Tensor) else round),
+            round=cast(int, round[chosen] if is_tensor(round) else round),
         )
 
     @property

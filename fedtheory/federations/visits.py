@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..extras import torch
+from ..extras import is_tensor, torch
 from ..neural.augmentation import augmentation_keys
 from ..neural.batches import Visits
 from ..neural.dropout import dropout_keys
@@ -129,7 +129,7 @@ class Minibatches:
         before = laps.cumsum(0) - laps
         number = begin[pair] + torch.arange(len(pair), device=sizes.device) - before[pair]
         seed, *others = _before_step(pairs)
-        of_pair = (each.flatten()[pair] if isinstance(each, Tensor) else each for each in others)
+        of_pair = (each.flatten()[pair] if is_tensor(each) else each for each in others)
         bits = words(seed, Axis.BATCH, *of_pair, number)
         shuffled, offsets = _orders(bits, sizes[pair], int((known * drawn).sum()))
         segment = before[:, None, None] + lap - begin[:, None, None]
@@ -139,7 +139,7 @@ class Minibatches:
 
 def _before_step(pairs: Pairs) -> tuple[int, Tensor, Tensor, int | Tensor]:
     """Seed, replica, client and round, as they broadcast with steps; of several rounds each pair has its own."""
-    round = pairs.round[:, None] if isinstance(pairs.round, Tensor) else pairs.round
+    round = pairs.round[:, None] if is_tensor(pairs.round) else pairs.round
     return pairs.seed, pairs.replica_id[:, None], pairs.client[:, None], round
 
 
