@@ -33,7 +33,7 @@ def check_has(name: str, value: Any, members: tuple[str, ...], allowed: str) -> 
 
 
 def described(value: Any) -> str:
-    """What a value is, in words.
+    """Describe a value in words.
 
     >>> described(int), described(len), described("digits"), described({1: 2}.items())
     ('the class int, which is not called', 'the function len, which is not called', "'digits'", 'of type dict_items')

@@ -1,7 +1,7 @@
 """Files that are written whole or not at all, and read with limits and clear errors; locks.
 
-Whatever is read may be from elsewhere. It is opened without blocking and only if it is a regular file, its size is
-known before it is read, what is packed is counted while it is unpacked, and whatever a parser then says of it becomes
+Whatever is read may be from elsewhere. It is opened without blocking, and only if it is a regular file. Its size is
+known before it is read, and what is packed is counted while it is unpacked. Whatever a parser then says of it becomes
 one error, `Damaged`, with the file and the place. The limits are `largest` (bytes of a text or of what is unpacked),
 `DEEPEST` (lists in lists) and, of numbers in text, those of `numerals`.
 """
@@ -44,7 +44,7 @@ DEEPEST = 100
 TEMPORARY = ".fedtheory-*.part"
 """Pattern of the names of files while they are written."""
 TEMPORARY_FOLDER = ".fedtheory-*.new"
-"""What folders are called while they are filled."""
+"""Pattern of the names of folders while they are filled."""
 _BLOCK = 2**20
 _LONGEST, _LINES = 1000, 20
 """Characters of a line of a message, and its lines."""
@@ -92,7 +92,7 @@ def largest() -> int:
 
 @contextlib.contextmanager
 def parsing(path: str | Path, wrong: str, advice: str = "") -> Iterator[None]:
-    """What a parser raises inside, whatever it is, as `Damaged`: libraries say in a dozen ways that a file is none.
+    """Raise as `Damaged` whatever a parser raises inside: libraries say in a dozen ways that a file is none.
 
     >>> with parsing("a.npz", "no archive"):
     ...     {}["x"]
@@ -347,7 +347,7 @@ def read_file(path: str | Path, most: int | None = None) -> bytes:
 
 
 def read_counted(path: str | Path, stream: Any, most: int | None = None) -> bytes:
-    """What a stream of a file holds, unpacked or not, counted while it is read.
+    """Read a stream of a file, unpacked or not, and count the bytes while it is read.
 
     Raises:
         Damaged: it holds more than ``most`` bytes, by default ``largest()``.
@@ -371,6 +371,7 @@ class Counted:
         self._path, self._stream, self._most, self._left = path, stream, most, most
 
     def read(self, size: int = -1) -> bytes:
+        """Read at most ``size`` bytes, all by default; raise ``Damaged`` beyond the limit."""
         block: bytes = self._stream.read(self._left + 1 if size < 0 else min(size, self._left + 1))
         self._left -= len(block)
         if self._left < 0:
@@ -402,7 +403,7 @@ def read_json(path: str | Path) -> dict[str, Any]:
 
 
 def parse_json(content: bytes, path: str | Path) -> dict[str, Any]:
-    """The same of a file's bytes."""
+    """Parse the bytes of a JSON file, checked as ``read_json`` does."""
     with parsing(path, "not a JSON file"):
         _check_depth(content)
         data = json.loads(

@@ -43,21 +43,21 @@ from .setting import Setting
 
 Row = dict[str, Any]
 Rows = Iterator[Callable[[], Row]]
-"""Of a step: what is called for one row after the other, as long as there is time."""
+"""Rows of a step: functions that are called one after the other, as long as there is time."""
 CLIENTS = 12
 LOCAL: dict[str, Any] = {"local_lr": "1/8", "local_steps": 2}
 TOLERANCES = {"float64": 1e-9, "float32": 1e-4}
 """Largest relative difference from the CPU's numbers: sums run in another order, and few rounds make little of it."""
 REPETITIONS, LONG = 3, 3.0
-"""Of what is timed: so many times, of so many seconds at most."""
+"""Repetitions of whatever is timed, and the seconds that each may take."""
 USED = 0.9
-"""Of the budget: the rest is for what comes before, and for the end of what has begun."""
+"""Share of the budget that rows may use: the rest is for the start, and for the end of what has begun."""
 PATHS = ("loop", "vmap", "grouped")
 
 
 @dataclass
 class Measured:
-    """What was measured, kept in a folder as it grows.
+    """Measurements, kept in a folder as it grows.
 
     Attributes:
         device: that is measured.
@@ -101,8 +101,11 @@ class Measured:
         return time.perf_counter()
 
     def seconds(self, work: Callable[[int], object], most: int) -> float:
-        """What a round takes: the median of some repetitions of so many rounds at ``most`` as take no longer than
-        ``LONG``, after one round to warm up. ``work`` makes the rounds it is told."""
+        """Return the seconds of a round: the median of some repetitions, after one round to warm up.
+
+        A repetition has at ``most`` so many rounds, and takes no longer than ``LONG``. ``work`` makes the rounds it is
+        told.
+        """
         work(1)
         once = self._timed(work, 1)
         rounds = 1 if self.short else max(1, min(most, int(LONG / once)))

@@ -1,4 +1,4 @@
-"""What made a number: the commit of the code, and what a run's bits depend on besides its draws.
+"""Records of what made a number: the commit of the code, and what a run's bits depend on besides its draws.
 
 A record is a name for each such thing with its value as a text: versions, threads, processor, device, and how the run
 was split into parts. Runs are gone on with, and published together, only where records agree, unless that is asked for.
@@ -20,11 +20,11 @@ OF_MACHINE = ("fedtheory", "torch", "numpy", "numba", "threads", "processor", "v
 """The entries that all runs on one machine share; the others follow from the setting."""
 UNKNOWN = "not recorded"
 COMMIT = "commit.txt"
-"""Where a built package has its commit."""
+"""File in which a built package has its commit."""
 
 
 def machine(device: str, threads: int) -> Record:
-    """What a run's bits owe to the machine: versions, threads, processor, the width of its vectors, device.
+    """Record what a run's bits owe to the machine: versions, threads, processor, the width of its vectors, device.
 
     >>> tuple(machine("cpu", 1)) == OF_MACHINE
     True
@@ -64,7 +64,7 @@ def processor() -> str:
 
 
 def differences(there: Mapping[str, str], here: Mapping[str, str], names: Iterable[str] | None = None) -> list[str]:
-    """In words, where two records differ; of ``names`` only, if given.
+    """Describe in words the differences of two records, of ``names`` only, if given.
 
     >>> differences({"threads": "1"}, {"threads": "2", "path": "loop"})
     ['threads = 1 there, 2 here', 'path = not recorded there, loop here']
@@ -98,8 +98,7 @@ def commit() -> str:
 
 
 def commit_of_checkout(package: Path) -> str | None:
-    """What git says of the folder of the package; ``None`` where it lies in another repository than fedtheory's, or in
-    none."""
+    """Ask git for the commit of the package's folder; ``None`` outside of fedtheory's own repository."""
     top = package.parent
 
     def git(*words: str) -> str:

@@ -59,8 +59,9 @@ def _rounded(value: Any) -> Any:
 
 
 def differences(scorecard: dict[str, Any], published: dict[str, Any]) -> list[str]:
-    """Where the verdicts differ from the published ones, one line each, with the devices on which the two were measured
-    if these are others.
+    """List the verdicts that differ from the published ones, one line each.
+
+    A line names the devices on which the two were measured, if they differ.
 
     >>> row = {"id": "a.thm1", "edition": "main", "verdict": "holds", "instance": None}
     >>> differences({"rows": [row]}, {"rows": [row | {"verdict": "refuted"}]})

@@ -132,8 +132,9 @@ def read_kept(path: Path, experiment: Experiment) -> dict[str, Any] | None:
 
 
 def read_current(path: Path, experiment: Experiment) -> dict[str, Any] | None:
-    """What is published of what an experiment file says now, checked; ``None`` if nothing is. This is what pages and
-    figures show.
+    """Read the published results of an experiment file as it is now, checked; ``None`` if there are none.
+
+    Pages and figures show these.
 
     Raises:
         ValueError: as ``read_kept``.

@@ -34,7 +34,7 @@ Scalar = bool | int | float | str
 
 
 class RunPlan(Strict):
-    """How long, how often, and what is watched.
+    """Plan of the runs: their length, their number, and the observers.
 
     Attributes:
         rounds: of each run.

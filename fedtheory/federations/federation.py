@@ -96,8 +96,7 @@ class Pairs:
         return found if whole is self else found[..., start : start + len(self)]
 
     def ahead(self, name: str, make: Callable[[Pairs], T], most: int) -> T:
-        """What ``make`` returns of these pairs, which it returns pair after pair: for these and those that were drawn
-        with them and come next, so many at most, at once."""
+        """Return the rows that ``make`` gives for these pairs, made for a number of coming pairs at once."""
         whole, start = self.drawn_with
         stop = start + len(self)
         begin, end = whole._known.get(f"{name}, where", (0, -1))
@@ -258,14 +257,19 @@ class Federation(ABC):
         return x - start, state
 
     def choose(self, training: LocalTraining, x: Tensor) -> Federation:
-        """The same federation for runs of this kind of training, with all decided that changes results by rounding
-        only; ``x`` is a replica's, (1, D)."""
+        """Return the federation for runs of this kind of training, with all decided that changes results by rounding
+        only.
+
+        ``x`` is a replica's, (1, D).
+        """
         return self
 
     @property
     def choices(self) -> dict[str, str]:
-        """What ``choose`` has decided, and what else of this kind a run's bits depend on: it is recorded with the run,
-        and one that is taken up again goes on with the same."""
+        """Return the decisions of ``choose``, and whatever else of this kind a run's bits depend on.
+
+        It is recorded with the run, and one that is taken up again goes on with the same.
+        """
         return {}
 
     def with_choices(self, choices: Mapping[str, str]) -> Federation:

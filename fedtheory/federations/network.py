@@ -239,7 +239,7 @@ class Network(Evaluated):
         return done.models, {name: _widened(value, state[name]) for name, value in done.state.items()}
 
     def choose(self, training: LocalTraining, x: Tensor) -> Network:
-        """With a path for batches of this size: by the rule, or "timed" on a few clients."""
+        """Return the network with a path for batches of this size, by the rule or "timed" on a few clients."""
         if self.path not in CHOSEN or (self.batch_size is None and self.unbiased):
             return self
         if self.model.statistics:  # what batches change is followed pair by pair

@@ -160,7 +160,7 @@ class Visits:
         return where_positive(self.weights) if self.counting is None else self.counting
 
     def labels(self, samples: Samples) -> Tensor:
-        """Those of all batches, (P, K, B), looked up once; a step's are in a row in memory."""
+        """Labels of all batches, (P, K, B), looked up once; a step's are in a row in memory."""
         known: tuple[Samples, Tensor] | None = self.__dict__.get("_labels")
         if known is None or known[0] is not samples:
             known = samples, samples.labels[self.index.transpose(0, 1).contiguous()].transpose(0, 1)

@@ -32,7 +32,7 @@ A library of convolutions prepares itself anew for every size.
 """
 _FASTEST: dict[tuple[object, ...], str] = {}
 CHOSEN = ("auto", "timed")
-"""In place of a path: by the rule, or by the clock."""
+"""Words in place of a path: it is chosen by the rule, or by the clock."""
 
 
 def gradients(

@@ -1,5 +1,6 @@
-"""Which path of gradients a network takes: a rule of its layers, its sizes and the device, so that every process takes
-the same one, whatever else its machine does.
+"""Rule for the path of gradients that a network takes, by its layers, its sizes and the device.
+
+Every process takes the same path, whatever else its machine does.
 
 The rule is a table, fitted to ``benchmarks/kept/paths.json`` (a CPU, one thread): for each kind of network the path
 that is taken up to a size, and the one beyond. The size of a network of dense layers is the number of its parameters;
@@ -35,8 +36,8 @@ CPU = {
     "recurrent": Choice("loop", math.inf, "loop"),
     "moving statistics": Choice("loop", math.inf, "loop"),
 }
-"""On a CPU: torch.func's convolutions and recurrent layers lose there at any size, and products of large matrices gain
-nothing from being taken together."""
+"""Paths on a CPU: torch.func's convolutions and recurrent layers lose there at any size, and products of large matrices
+gain nothing from being taken together."""
 CUDA = {
     "grouped dense": Choice("grouped", math.inf, "grouped"),
     "grouped convolutions": Choice("grouped", math.inf, "grouped"),
@@ -45,8 +46,8 @@ CUDA = {
     "recurrent": Choice("loop", math.inf, "loop"),
     "moving statistics": Choice("loop", math.inf, "loop"),
 }
-"""On a GPU a launch costs more than its arithmetic: as many pairs together as there is a way to. Not part of the kept
-measurements."""
+"""Paths on a GPU, where a launch costs more than its arithmetic: as many pairs together as there is a way to. Not part
+of the kept measurements."""
 
 
 def kind_of(model: FlatModel) -> str:

@@ -1,4 +1,4 @@
-"""How good weight estimators are, beside each other."""
+"""Pictures of weight estimators beside each other: bias, variance and error."""
 
 from __future__ import annotations
 
@@ -26,9 +26,11 @@ def plot_estimators(
     variance: np.ndarray,
     error: np.ndarray,
 ) -> Figure:
-    """On the left the bias |E p w - 1| and the standard deviation of p w in the last round, of each rule (by marker)
-    and client (by colour, at most five), with lines of equal error; on the right the mean error E(p w - 1)^2 of all
-    rounds, for rules with a finite cutoff over it, for others on the edge. Of what is 0 the right has nothing.
+    """Draw the bias, the variance and the error of weight estimators.
+
+    The left has the bias |E p w - 1| and the standard deviation of p w in the last round, for each rule (by marker) and
+    client (by colour, at most five), with lines of equal error. The right has the mean error E(p w - 1)^2 of all
+    rounds, over the cutoff where it is finite, else on the edge. Errors of 0 are left out there.
 
     Args:
         names: (rules,).

@@ -178,8 +178,10 @@ def _last_round(found: dict[str, Any], label: dict[str, Any]) -> int | None:
 
 
 def known_record(directory: str | Path | None) -> Record | None:
-    """What made the run that is kept in ``directory``, when it was gone on with last; ``None`` if there is none, or
-    nothing of it is computed."""
+    """Read the record of what made the run in ``directory`` when it was gone on with last.
+
+    ``None`` if there is no run, or nothing of it is computed.
+    """
     tags = [] if directory is None else sorted(Path(directory).glob("replica-*/run.json"))
     if not tags or not any(tag.parent.glob("segment-*.npz") for tag in tags):
         return None
@@ -247,7 +249,7 @@ def _write_label(path: Path, label: dict[str, Any], made_by: list[Record]) -> No
 
 
 def read_label(path: Path) -> dict[str, Any]:
-    """What a store says of its run; of one without a record of what made it there is no seal either.
+    """Read what a store says of its run; of one without a record of what made it there is no seal either.
 
     Raises:
         ValueError: it is damaged.

@@ -91,10 +91,10 @@ def simulate(
             chunk) may be gone on with, and workers may have other versions or processors: ``Run.where`` says it.
 
     Raises:
-        ValueError: a count below 1, a directory that holds another run or one that something else has begun, an
-            observer of what the setting does not have (adaptive snapshots need a training accuracy), a device that is
-            not there, too low a limit or too little memory, another dtype than float32 and float64, another number of
-            threads than a run has that goes on beside, or a worker whose versions or processor are others than here.
+        ValueError: a count below 1, or another dtype than float32 and float64. A directory that holds another run, or
+            one that something else has begun. An observer of what the setting does not have: adaptive snapshots need a
+            training accuracy. A device that is not there, too low a limit or too little memory. Another number of
+            threads than a run has that goes on beside, or a worker with other versions or another processor.
     """
     counts = {
         "replicas": replicas,

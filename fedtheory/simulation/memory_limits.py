@@ -37,7 +37,7 @@ _ROWS = 2  # of the size of what is recorded: in the segments, and put together
 
 
 def free_bytes(device: torch.device) -> int:
-    """What programs may still take where the simulation runs."""
+    """Return the bytes that programs may still take where the simulation runs."""
     if device.type == "cuda":
         unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         return int(torch.cuda.mem_get_info(device)[0] + unused)
@@ -123,9 +123,10 @@ def settled(plan: Plan, known: Mapping[str, str] | None) -> Plan:
 def chunks(
     plan: Plan, replicas: int, limit: int | None = None, known: Mapping[str, str] | None = None
 ) -> tuple[int, int | None]:
-    """How many replicas advance together, and how many (replica, client) pairs train together: all (``None``), or a
-    power of two, which small differences of what was measured do not change. What is ``known`` of a run that is taken
-    up again stays.
+    """Return the numbers of replicas that advance together, and of (replica, client) pairs that train together.
+
+    Each is all (``None``), or a power of two, which small differences of what was measured do not change. What is
+    ``known`` of a run that is taken up again stays.
 
     Raises:
         ValueError: one pair of one replica, and what is recorded of all, need more than the limit; the split by the

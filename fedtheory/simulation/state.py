@@ -146,8 +146,7 @@ class Plan:
 
     @cached_property
     def made_by(self) -> Record:
-        """What the bits depend on besides the draws: it is recorded with the run, and has to agree if it is gone on
-        with."""
+        """Record of what the bits depend on besides the draws; it has to agree if the run is gone on with."""
         split = {"chunk": self.chunk, "pairs_at_once": self.pairs_at_once}
         return {
             **machine(device_name(self.device), self.threads),
@@ -337,8 +336,11 @@ class State:
         return self._gradient[1]
 
     def is_first(self, plan: Plan, round: int | Tensor) -> Tensor:
-        """In which replicas this round is of the algorithm's first kind; of several rounds, (rounds, 1), in rows. On a
-        device it is drawn for rounds to come at once, where it does not depend on how the run goes."""
+        """Return in which replicas this round is of the algorithm's first kind; of several rounds, (rounds, 1), in
+        rows.
+
+        On a device it is drawn for rounds to come at once, where it does not depend on how the run goes.
+        """
         ids, drawn = self.ids, plan.setting.algorithm.is_first
         if isinstance(round, Tensor) or plan.adaptive or in_memory(ids):
             return drawn(plan.keys(Axis.SNAPSHOT, ids), round, self.probability)

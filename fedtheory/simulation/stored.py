@@ -16,7 +16,7 @@ from .segment import STATE_TENSORS, Segment, seal
 
 @dataclass(frozen=True)
 class Stored:
-    """What a store holds of a run that is finished.
+    """Content of a store of a finished run.
 
     Attributes:
         run: its rows; without peaks.

@@ -111,8 +111,10 @@ def load_users(
 
 
 def gathered(train: dict[str, tuple[np.ndarray, np.ndarray]], test: dict[str, tuple[np.ndarray, np.ndarray]]) -> Arrays:
-    """What users have, one after another: x, y and clients of both parts, and names; those of ``train`` come first, in
-    its order, then those that only ``test`` has."""
+    """Gather the users' data, one after another: x, y and clients of both parts, and names.
+
+    Users of ``train`` come first, in its order, then those that only ``test`` has.
+    """
     if not train or not any(len(y) for _, y in test.values()):
         raise ValueError("no user has training data, or none has test data; allowed is at least one sample of each")
     order = {user: i for i, user in enumerate(train | test)}
