@@ -29,6 +29,10 @@ EXTRAS = {
 """Extras by the name that is imported. Every other package is installed with fedtheory itself."""
 
 
+HINT = "pip install 'fedtheory[{}]'"
+"""Command that installs an extra."""
+
+
 class MissingExtra(ModuleNotFoundError):
     """Error of a package that is not installed: the extra that brings it, and the command that installs it."""
 
@@ -45,8 +49,7 @@ def explained(error: ImportError) -> ImportError:
     if name not in EXTRAS or sys.modules.get(name) is not None:  # it is there, and lacks something else
         return error
     extra = EXTRAS[name]
-    says = f"{name} is not installed; it comes with the extra '{extra}': pip install 'fedtheory[{extra}]'"
-    return MissingExtra(says, name=name)
+    return MissingExtra(f"{name} is not installed; it comes with the extra '{extra}': {HINT.format(extra)}", name=name)
 
 
 def needed(module: str) -> Any:

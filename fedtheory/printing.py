@@ -96,7 +96,7 @@ COMFORT = 14
 def _narrowed(widths: dict[str, int], rows: list[dict[str, Any]], room: int) -> list[str]:
     """Make columns narrower, the widest first; where that is not enough take out those between the first and the last,
     from the right, and name them."""
-    natural, left_out = dict(widths), []
+    natural, left_out = dict(widths), list[str]()
     words = {key: max(map(len, f"{key} {' '.join(str(row[key]) for row in rows)}".split())) for key in widths}
     while sum(widths.values()) + 2 * (len(widths) - 1) > room:
         floor = {key: max(words[key], min(natural[key], COMFORT)) for key in widths}

@@ -38,12 +38,14 @@ class SimulationOptions(TypedDict, total=False):
     chunk: int | None
     pairs_at_once: int | None
     memory_limit: int | None
+    threads: int
     device: str | torch.device
     dtype: str | torch.dtype | None
     directory: str | Path | None
     checkpoint_every: int | None
     progress: Callable[[int, int], None] | bool | None
     executor: Executor | None
+    mixed: bool
 
 
 Found = TypeVar("Found")

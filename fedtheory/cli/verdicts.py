@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..printing import Progress, print_findings, print_json, print_judgement, print_scorecard, print_tree
+from ..extras import HINT, absent
+from ..printing import Progress, print_findings, print_json, print_judgement, print_scorecard, print_tree, print_wrapped
 from .app import Json, Ref, app
 
 if TYPE_CHECKING:
@@ -201,6 +202,7 @@ def prove(
 
 
 def _prove(ref: str, save: Path | None, recheck: bool, worst_case: Path | None, json: bool) -> None:
+    from ..evidence.counts import DECIDED
     from ..evidence.scorecard import write_json
     from ..files import check_target
     from ..papers import claim
@@ -227,7 +229,10 @@ def _prove(ref: str, save: Path | None, recheck: bool, worst_case: Path | None, 
     if json:
         print_json(describe(chain))
     else:
-        print("\n".join(lines(chain)))
+        for line in lines(chain):
+            print_wrapped(line, " " * (len(line) - len(line.lstrip()) + 4))
+    if chain.outcome not in DECIDED and absent("z3"):
+        print(f"fedtheory: no step was put to z3, which is not installed: {HINT.format('search')}", file=sys.stderr)
     if chain.outcome != "proved":
         raise typer.Exit(1)
 
