@@ -19,8 +19,8 @@ def letters_of(claim: Claim) -> dict[str, str]:
     index, and of one quantity alone; else its name.
 
     >>> from fedtheory.papers import claim
-    >>> letters_of(claim("fast.thm2@appendix"))["smoothness"]
-    'L'
+    >>> letters_of(claim("fast.thm2@appendix"))["strong_convexity"]
+    'mu'
     """
     used = sorted({s.name for term in claim.terms for s in term.expression.free_symbols if s.name in QUANTITIES})
     letters = {name: spelled(claim.letters.get(name, "")) for name in used}
