@@ -17,4 +17,4 @@ MEANINGS = {
     "not checked": "It was exceeded, and no instance confirms it; or nothing covers it.",
     "not applicable": "A setting does not meet its hypotheses.",
 }
-"""What each word means."""
+"""Meanings, a sentence each, by the word."""
