@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,11 +37,18 @@ class Inclusion:
         first: (clients,), E[N_i]; the inclusion probabilities.
         second: (clients, clients), E[N_i N_j]; the joint inclusion probabilities.
 
-    Entries are Fractions (dtype object) where the process knows them exactly, floats otherwise.
+    Entries are Fractions (dtype object) where the process knows them exactly, floats otherwise. Integers among
+    Fractions are made Fractions.
     """
 
     first: np.ndarray
     second: np.ndarray
+
+    def __post_init__(self) -> None:
+        for name in ("first", "second"):
+            moments = getattr(self, name)
+            if moments.dtype == object and any(type(entry) is int for entry in moments.flat):
+                object.__setattr__(self, name, np.frompyfunc(Fraction, 1, 1)(moments))
 
     def as_floats(self) -> Inclusion:
         """Convert the moments to floats."""

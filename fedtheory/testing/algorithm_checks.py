@@ -28,20 +28,21 @@ from .settings import CLIENTS, STARTS, alike, logistic, quadratic
 from .weight_checks import Report
 
 ROUNDS, REPLICAS = 5, 3
-"""Of runs that are compared with runs."""
+"""Number of rounds and replicas of runs that are compared with each other."""
 
 SAMPLE = 8000
-"""Replicas of runs that are compared with exact moments."""
+"""Number of replicas of a run that is compared with exact moments."""
 
 LEVEL = 1e-7
-"""The chance that the runs of a right algorithm lie outside their bands."""
+"""Probability that the runs of a correct algorithm lie outside their bands."""
 
 ROUNDING, ROUNDING_SINGLE, RENAMED = 1e-12, 1e-4, 1e-11
-"""What rows of order 1 differ in: by another order of sums; by roundings of 1e-7, which Adam's small denominators
-enlarge; with the clients in another order."""
+"""Tolerances for rows of order 1: for another order of summation, for single precision, and for another order of
+the clients. Single precision rounds at 1e-7, which Adam's small denominators enlarge."""
 
 SETTLED_AFTER, SETTLED = 3000, 0.01
-"""Rounds after which a run without noise is at the objective's minimiser, within this share of where it began."""
+"""Number of rounds after which a run without noise has settled, and the share of its initial distance to the
+objective's minimiser that may be left."""
 
 STAYS, MOVES = "stays", "moves"
 
@@ -60,25 +61,31 @@ def check_algorithm(
 ) -> Report:
     """Check an algorithm: raise an error that names the first property that fails.
 
-    A replica alone is what it is in a batch (`ReplicaBatchError`), replicas differ (`AlikeReplicasError`), a round
-    without participants leaves the model where it is (`EmptyRoundError`), single precision differs by rounding
-    (`PrecisionError`), a run that was stopped goes on with the same bits (`StoppedRunError`), and the names of the
-    clients do not matter (`RenamedClientsError`). Where moments close, they are those of simulated runs
-    (`SimulatedMomentsError`; an error of 10% in a mean from which runs differ by as much as itself is found with
-    probability 0.99, and a right algorithm is refused for one seed in 10^7).
-    With clients of one curvature that all take part, the algorithm settles at the minimiser of its objective
-    (`FixedPointError`): exactly where moments close, else after 3000 rounds without noise.
+    The properties, each with the error that reports its failure:
+
+    - A replica gives the same results alone and in a batch (`ReplicaBatchError`).
+    - Replicas differ (`AlikeReplicasError`).
+    - A round without participants leaves the model where it is (`EmptyRoundError`).
+    - Single precision differs from double precision by rounding only (`PrecisionError`).
+    - A run that was stopped goes on with the same bits (`StoppedRunError`).
+    - The numbering of the clients does not matter (`RenamedClientsError`).
+    - Where moments close, they agree with simulated runs (`SimulatedMomentsError`). An error of 10% in a mean is found
+      with probability 0.99 if the standard deviation of the runs equals the mean. A correct algorithm is refused for
+      one seed in 10^7.
+    - With clients of one curvature that all take part, the algorithm settles at the minimiser of its objective
+      (`FixedPointError`). This is exact where moments close; otherwise it is tried by 3000 rounds without noise.
 
     Args:
-        algorithm: of ``fedtheory.algorithms``; or a step of one's own, with its ``memory`` and numbers as in
+        algorithm: an algorithm of ``fedtheory.algorithms``; or a custom step, with its ``memory`` and numbers as in
             ``algorithms.custom_algorithm``.
-        clients: on how many it is run.
-        renamed: from an order of the clients to the algorithm with them in that order, where it names clients.
-        when_empty: "stays" or "moves": what the model does in a round in which nobody takes part. By default it moves
-            where the algorithm says so: by cohorts that it draws itself, by the server, or from memory; and a step of
-            one's own may that remembers something, such as a velocity.
-        objective_weight: of the objective at whose minimiser it settles; by default the algorithm's own, or equal ones.
-        settles_under: who takes part then, where that is not everyone.
+        clients: the number of clients it is run on.
+        renamed: a function from an order of the clients to the algorithm with its clients in that order. Without it,
+            the numbering is not checked for an algorithm that refers to clients by number.
+        when_empty: "stays" or "moves": what the model does in a round in which nobody takes part. By default it may
+            move if the algorithm draws its own cohorts, has server rounds, or steps from memory. A custom step may
+            move if it has ``memory``, such as a velocity.
+        objective_weight: the weights of the objective at whose minimiser it settles; by default the algorithm's own.
+        settles_under: the participation under which it settles; by default everyone takes part.
 
     Returns:
         The names of the properties that were checked.
@@ -129,7 +136,7 @@ def check_algorithm(
 
 
 def _accepted(federation: Federation, algorithm: Algorithm, participation: Participation) -> Setting | None:
-    """None where the algorithm needs something that the federation does not have."""
+    """Return the setting, or None if the algorithm needs something that the federation does not have."""
     try:
         setting = Setting(federation, algorithm, participation, STARTS["quadratic"])
         simulate(setting, replicas=1, rounds=1)
@@ -141,21 +148,21 @@ def _accepted(federation: Federation, algorithm: Algorithm, participation: Parti
 
 
 def _two_point(federation: Federation, clients: int) -> Federation:
-    """The same with noise that is two-point: Gaussian draws of single precision are others."""
+    """Return the federation with two-point noise, as Gaussian draws in single precision are different draws."""
     if isinstance(federation, type(quadratic())):
         return federation
     return logistic(range(clients), gradient_noise=0.2, server_noise=0.1)
 
 
 def moves_when_empty(algorithm: Algorithm) -> bool:
-    """Whether the algorithm says that x moves in rounds in which nobody takes part."""
+    """Whether the algorithm may move x in rounds in which nobody takes part."""
     if algorithm.own_cohorts or any(isinstance(kind, ServerRound) for kind in algorithm.kinds):
         return True
     return any(kind.aggregation.steps_when_empty for kind in algorithm.client_rounds)
 
 
 def names_clients(algorithm: Algorithm, clients: int) -> bool:
-    """Whether some draw of the algorithm has clients' names in it, or it has a number for each client."""
+    """Whether the algorithm refers to clients by number: by drawing or selecting them, or by a number for each."""
     rounds = algorithm.client_rounds
     drawn = any(own.cohort < clients or own.replacement for own in algorithm.own_cohorts)
     numbers = [value for kind in rounds for value in vars(kind.aggregation).values()]
@@ -167,11 +174,12 @@ def names_clients(algorithm: Algorithm, clients: int) -> bool:
 
 
 def everything(run: Run) -> dict[str, np.ndarray]:
+    """Return all results of a run by name: its rows, its peaks and the rounds of divergence."""
     return run.rows | run.peaks | {"diverged_at": run.diverged_at}
 
 
 def alike_runs(error: type[check_errors.PropertyError], one: Run, other: Run, tolerance: float) -> None:
-    """Raise ``error`` where two runs differ by more than ``tolerance``, relatively and absolutely; 0: in a bit."""
+    """Raise ``error`` if two runs differ by more than ``tolerance``, relative plus absolute; 0 asks for equality."""
     for name, expected in everything(one).items():
         found = everything(other)[name]
         near = np.isclose(found, expected, rtol=tolerance, atol=tolerance, equal_nan=True)
@@ -186,6 +194,7 @@ def _options(seed: int, **more: Any) -> dict[str, Any]:
 
 
 def alone_as_in_a_batch(setting: Setting, seed: int, **options: Any) -> None:
+    """Check that all replicas in one chunk and in chunks of two give the same finite results, to rounding."""
     together, apart = (simulate(setting, **_options(seed, chunk=chunk, **options)) for chunk in (REPLICAS, 2))
     if not (together.diverged_at == -1).all():
         raise check_errors.ReplicaBatchError("finite numbers", f"divergence in round {together.diverged_at.max()}")
@@ -193,13 +202,17 @@ def alone_as_in_a_batch(setting: Setting, seed: int, **options: Any) -> None:
 
 
 def replicas_differ(setting: Setting, seed: int) -> None:
+    """Check that the squared distances of all replicas differ after the last round."""
     last = simulate(setting, **_options(seed)).rows["squared_distance"][:, -1]
     if len(set(last.tolist())) < REPLICAS:
         raise check_errors.AlikeReplicasError(f"{REPLICAS} different errors after {ROUNDS} rounds", last)
 
 
 def empty_rounds_change_nothing(setting: Setting, seed: int, others_move: bool = False) -> None:
-    """The distance to x* stays, bit by bit, in rounds in which nobody takes part; and if ``others_move``, only then."""
+    """Check that the distance to x* stays the same, bit by bit, in rounds in which nobody takes part.
+
+    With ``others_move``, check also that it changes in all other rounds.
+    """
     clients, rounds = setting.federation.clients, 8
     nobody = (history(setting.participation, clients, rounds, REPLICAS, seed).sum(2) == 0).T.numpy()
     distance = simulate(setting, **_options(seed, rounds=rounds)).rows["squared_distance"]
@@ -219,6 +232,7 @@ def empty_rounds_change_nothing(setting: Setting, seed: int, others_move: bool =
 
 
 def in_single_precision(setting: Setting, seed: int, **options: Any) -> None:
+    """Check that a run in float32 agrees with the run in float64 to ``ROUNDING_SINGLE``."""
     double, single = (simulate(setting, **_options(seed, dtype=kind, **options)) for kind in ("float64", "float32"))
     alike_runs(check_errors.PrecisionError, double, single, ROUNDING_SINGLE)
 
@@ -228,7 +242,7 @@ class _Stop(Exception):
 
 
 def goes_on_after_a_stop(setting: Setting, folder: Path, seed: int, every: int = 2, **options: Any) -> Run:
-    """The run, which was stopped in its last round but one and taken up from the last checkpoint."""
+    """Check that a run stopped near its end resumes from its last checkpoint bit by bit; return the whole run."""
     options = _options(seed, checkpoint_every=every, **options)
 
     def stop(done: int, total: int) -> None:
@@ -268,7 +282,7 @@ def _check_names(setting: Setting, algorithm: Callable[[Sequence[int]], Algorith
 def names_do_not_matter(
     ordered: Callable[[Sequence[int]], Setting], order: Sequence[int], rounds: int, seed: int
 ) -> None:
-    """Runs of ``ordered(order)``, whose client i is the client order[i] of ``ordered([0, 1, ...])``."""
+    """Check that ``ordered(order)``, whose client i is client order[i] of ``ordered([0, 1, ...])``, runs alike."""
     one, other = (simulate(ordered(each), **_options(seed, rounds=rounds)) for each in (sorted(order), order))
     alike_runs(check_errors.RenamedClientsError, one, other, RENAMED)
 
@@ -284,11 +298,16 @@ def moments_are_those_of_runs(
     widest: float = math.inf,
     replicas: int = SAMPLE,
 ) -> bool:
-    """Every round: what algorithms differ in may show in the first one only. False where moments do not close.
+    """Check that exact moments agree with simulated runs in every round; return False if moments do not close.
+
+    Every round is compared, as algorithms may differ in the first one only.
 
     Args:
-        level: the chance that one of the numbers of a right algorithm lies outside its band.
-        widest: of a band, relatively: what is wider says nothing.
+        level: the probability that any number of a correct algorithm lies outside its band.
+        widest: the largest half-width of a band, relative to its moment; a wider band is an error.
+
+    Raises:
+        SimulatedMomentsError: a mean lies outside its band, or a band is too wide.
     """
     try:
         exact = setting.exact(range(1, rounds + 1))
@@ -313,7 +332,14 @@ def moments_are_those_of_runs(
 def settles_at_the_objective(
     algorithm: Algorithm, participation: Participation, clients: int, objective_weight: Sequence[Any] | None = None
 ) -> bool:
-    """With clients of one curvature, the mean of their minimisers by the objective's weights is where a run settles."""
+    """Check that a run with clients of one curvature settles at the weighted mean of their minimisers.
+
+    The weights are those of the objective. Return False if this cannot be checked: for step sizes that follow a rule,
+    and for settings with noise whose moments do not close.
+
+    Raises:
+        FixedPointError: the run settles elsewhere.
+    """
     given = objective_weight if objective_weight is not None else algorithm.objective_weight(clients)
     weight = np.array([Fraction(w) for w in given], dtype=object)
     if algorithm.by_rule:  # steps that fade may never arrive

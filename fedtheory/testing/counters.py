@@ -1,4 +1,4 @@
-"""Whether a weight rule's counters are wide enough: its state is carried to rounds that no test could walk to."""
+"""Check that a weight rule's counters are wide enough, by moving its state to rounds that no test could step to."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from . import check_errors
 from .weight_rule_inputs import Estimator, tolerance
 
 POWERS = (7, 8, 15, 16, 24, 31, 32)
-"""Where integers of 8, 16 and 32 bits end, and where float32 no longer has every integer."""
+"""Exponents of 2 at which integers of 8, 16 and 32 bits end and float32 stops holding every integer."""
 
 CHECKPOINTS = (16, 32, 64)
-"""Periods after which states are compared: what grows with time does so alike between them."""
+"""Numbers of periods after which states are compared; a counter grows linearly between them."""
 
 NEAR = 8
-"""Periods before such a number to which the state is carried; twice as many are then walked."""
+"""Number of periods before such a power to which the state is moved; twice as many are then stepped through."""
 
 WALKED = 70_000
-"""Rounds of a rule that has no state to be carried: more than 16 bits hold."""
+"""Number of rounds for a rule whose state cannot be moved: more than 16 bits hold."""
 
 
 class Opaque(Exception):
-    """A state that cannot be carried on: something in it neither stays nor grows by the same amount."""
+    """Raised if a state cannot be extrapolated, as something in it neither stays nor grows linearly."""
 
 
 def combined(states: Sequence[Any], made: Callable[[Sequence[Any]], Any]) -> Any:
-    """A state of the same form as ``states``, with ``made(numbers)`` for the arrays and numbers of one place.
+    """Combine states of one form into one: each array or number becomes ``made(the ones at its place)``.
 
     Raises:
-        Opaque: they differ in something that is neither.
+        Opaque: the states differ in something that is neither an array nor a number.
 
     >>> combined([{"n": 1, "w": [2.0]}, {"n": 3, "w": [2.5]}], made=max)
     {'n': 3, 'w': [2.5]}
@@ -67,11 +67,13 @@ def combined(states: Sequence[Any], made: Callable[[Sequence[Any]], Any]) -> Any
 
 
 def carried(rule: Any, states: Sequence[Any], periods: int, typed: bool = True) -> Any:
-    """The state after ``periods`` periods, from those after ``CHECKPOINTS``: numbers that stayed stay, those that grew
-    by the same amount a period go on so, as their type lets them if ``typed``. The weights themselves stay too.
+    """Extrapolate the state to ``periods`` periods from the states after ``CHECKPOINTS``.
+
+    Numbers that grew by a fixed amount each period go on growing; constant numbers and the weights stay. With
+    ``typed``, results are cast to the type of the state, so that they overflow as the rule's own would.
 
     Raises:
-        Opaque: a number did something else.
+        Opaque: a number changed in another way.
     """
     early, middle, late = CHECKPOINTS
     weights = np.asarray(rule.weights(states[-1]), float)
@@ -96,10 +98,13 @@ def carried(rule: Any, states: Sequence[Any], periods: int, typed: bool = True) 
 
 
 def check_counters(estimator: Estimator) -> str:
-    """Whether weights are the same after many more rounds of the same participation; how far it was looked.
+    """Check that weights get no worse after many more rounds of the same participation.
+
+    Returns:
+        The range that was checked, in words.
 
     Raises:
-        CounterError: they are not.
+        CounterError: a weight gets worse.
     """
     rule = estimator.rule
     if rule is not None:
@@ -142,7 +147,7 @@ def _checkpoints(rule: Any, pattern: Sequence[int]) -> list[Any]:
 
 
 def _carry(rule: Any, spaced: int) -> None:
-    """A client that takes part every ``spaced`` rounds has an error that does not grow."""
+    """Check that the error of a client that takes part every ``spaced`` rounds does not grow."""
     pattern = [0] * (spaced - 1) + [1]
     states = _checkpoints(rule, pattern)
     settled = np.asarray(rule.weights(states[-1]))
@@ -165,7 +170,7 @@ def _carry(rule: Any, spaced: int) -> None:
 
 
 def _same_counts(state: Any, expected: Any, rule: Any) -> None:
-    """Numbers that grow by the same amount a period still do; the weights themselves may be rounded."""
+    """Check that linear counters in the state still grow linearly; the weights themselves may be rounded."""
     weights = np.asarray(rule.weights(state), float)
 
     def compare(numbers: Sequence[Any]) -> None:
@@ -177,7 +182,7 @@ def _same_counts(state: Any, expected: Any, rule: Any) -> None:
 
 
 def _carry_absence(estimator: Estimator) -> None:
-    """A first participation after s rounds, or one more, makes about the same weight."""
+    """Check that first participations after s and s + 1 rounds make about the same weight."""
     rule = estimator.rule
     states = _checkpoints(rule, [0])
     for power in POWERS[1:]:

@@ -1,4 +1,4 @@
-"""What a weight may depend on: the client's own participation in rounds before, and nothing else."""
+"""Checks that a weight depends on the client's own participation in earlier rounds, and on nothing else."""
 
 from __future__ import annotations
 
@@ -13,31 +13,33 @@ from . import check_errors
 from .weight_rule_inputs import Estimator, stream, tolerance
 
 LENGTH = 6
-"""All histories of up to so many rounds are tried."""
+"""Number of rounds of the longest history of one client that is tried exhaustively."""
 
 LONG = 1000
-"""Rounds of a history in whose every round it is tried whether an earlier weight looks ahead."""
+"""Number of rounds of the history in whose every round a look-ahead is tried."""
 
 KINDS, MANY_CLIENTS, MANY_ROUNDS = 61, 2000, 80
-"""Different clients, and how many there are of them: a leak between any two shows, unless their histories agree."""
+"""Number of distinct histories, of clients that share them, and of rounds. A leak between any two clients shows,
+unless their histories agree."""
 
 TRIES = 400
-"""Histories that are tried to find a smaller one."""
+"""Number of histories that are tried in the search for a smaller example."""
 
 
 def short_histories(clients: int, longest: int) -> Iterator[np.ndarray]:
+    """Generate all histories (rounds, clients) of 0 and 1 with 1 to ``longest`` rounds."""
     for rounds in range(1, longest + 1):
         for entries in product((0, 1), repeat=rounds * clients):
             yield np.array(entries, np.uint8).reshape(rounds, clients)
 
 
 def same(a: np.ndarray, b: np.ndarray) -> bool:
-    """Equal to rounding: a running average and a quotient of sums differ in the last digits."""
+    """Whether two arrays are equal to rounding, as a running average and a quotient of sums are."""
     return a.shape == b.shape and bool(np.allclose(a, b, rtol=max(tolerance(a), tolerance(b)), atol=0.0))
 
 
 def shrunk(history: np.ndarray, fails: Callable[[np.ndarray], bool]) -> np.ndarray:
-    """A history that fails too, of fewer rounds and clients and with more zeros, where one is found.
+    """Search for a smaller history that also fails: fewer rounds and clients, more zeros.
 
     >>> shrunk(np.ones((9, 4), int), lambda h: h.sum() >= 2 and len(h) >= 3).tolist()
     [[0], [1], [1]]
@@ -65,7 +67,7 @@ def shrunk(history: np.ndarray, fails: Callable[[np.ndarray], bool]) -> np.ndarr
 
 
 def _random(rounds: int, *shape: int, share: float = 0.3) -> np.ndarray:
-    """Always the same history."""
+    """Return a random history that is the same in every call."""
     return (np.random.default_rng(rounds).random((rounds, *shape)) < share).view(np.uint8)
 
 
@@ -73,6 +75,7 @@ def _random(rounds: int, *shape: int, share: float = 0.3) -> np.ndarray:
 
 
 def no_look_ahead(rule: Estimator) -> None:
+    """Check on all short histories that weights up to round t ignore participation from t on."""
     for history in [*short_histories(1, LENGTH - 1), *short_histories(2, 2)]:
         before = np.asarray(rule.batch(history))
         for t in range(len(history)):
@@ -84,6 +87,7 @@ def no_look_ahead(rule: Estimator) -> None:
 
 
 def no_late_look_ahead(rule: Estimator) -> None:
+    """Check on one history of ``LONG`` rounds that no weight depends on its own or a later round."""
     long = _random(LONG, 1)
     if _looks_ahead(rule, long) is not None:
         history = shrunk(long, lambda smaller: _looks_ahead(rule, smaller) is not None)
@@ -96,8 +100,10 @@ def no_late_look_ahead(rule: Estimator) -> None:
 
 
 def _looks_ahead(rule: Estimator, history: np.ndarray) -> int | None:
-    """The first round t such that participation from t on changes weights up to t. Each of many clients has the history
-    of one, but for the rounds from its own number on."""
+    """Return the first round t such that participation from t on changes weights up to t, or None.
+
+    Client t has the history with its rounds from t on inverted; the last client has the history unchanged.
+    """
     rounds = len(history)
     flipped = np.arange(rounds)[:, None] >= np.arange(rounds + 1)  # the last client's is as it was
     weights = np.asarray(rule.batch(history[:, :1] ^ flipped.view(np.uint8)))
@@ -108,6 +114,7 @@ def _looks_ahead(rule: Estimator, history: np.ndarray) -> int | None:
 
 
 def streaming_is_batch(rule: Estimator) -> None:
+    """Check that a rule gives the same weights step by step and for a whole history."""
     histories = [*short_histories(1, LENGTH), *short_histories(2, 3), *rule.absences, _random(LONG, 2)]
     for history in histories:
         streamed, batch = stream(rule.rule, history), np.asarray(rule.batch(history))
@@ -120,6 +127,7 @@ def streaming_is_batch(rule: Estimator) -> None:
 
 
 def leaves_nothing(rule: Estimator) -> None:
+    """Check that a run changes neither its input, nor the rule, nor a state, nor another run."""
     for history in short_histories(1, 4):
         given = history.copy()
         first, second = np.array(rule.batch(given)), np.array(rule.batch(given))
@@ -153,7 +161,7 @@ def _keeps_states(rule: Any, history: np.ndarray) -> None:
 
 
 def _in_turns(rule: Any, history: np.ndarray) -> None:
-    """Two runs, of which the second is three rounds behind, step by step in turns."""
+    """Check two runs that step in turns, the second three rounds behind the first."""
     alone = stream(rule, history)
     states, found = [rule.init(history.shape[1:])], []
     for t in range(len(history)):
@@ -169,11 +177,13 @@ def _in_turns(rule: Any, history: np.ndarray) -> None:
 
 
 def own_history(rule: Estimator) -> None:
+    """Check on all short histories of two clients that weights depend on a client's own history."""
     for history in short_histories(2, 4):
         _check_alone(rule, history)
 
 
 def own_history_among_many(rule: Estimator) -> None:
+    """Check with ``MANY_CLIENTS`` clients that weights depend on a client's own history."""
     _check_alone(rule, _random(MANY_ROUNDS, 40))
     kinds = _random(MANY_ROUNDS, KINDS)
     who = np.random.default_rng(0).integers(0, KINDS, MANY_CLIENTS)
@@ -201,6 +211,7 @@ def _check_alone(rule: Estimator, history: np.ndarray) -> None:
 
 
 def equivariant(rule: Estimator) -> None:
+    """Check that renumbering three clients renumbers their weights."""
     order = [2, 0, 1]
     for history in short_histories(3, 3):
         renumbered = np.asarray(rule.batch(history))[:, order]
@@ -210,7 +221,11 @@ def equivariant(rule: Estimator) -> None:
 
 
 def own_replica(rule: Estimator) -> bool:
-    """Whether histories (rounds, replicas, clients) are served, and then each replica as if it were alone."""
+    """Whether the rule accepts histories (rounds, replicas, clients).
+
+    Raises:
+        MixedReplicasError: it accepts them, and a replica has other weights than it has alone.
+    """
     for shape in ((2, 1), (2, 2), (3, 4)):
         history = _random(30, *shape)
         try:
@@ -226,6 +241,7 @@ def own_replica(rule: Estimator) -> bool:
 
 
 def any_mask_type(rule: Estimator) -> None:
+    """Check that bool, integer and float histories give the same weights or are refused."""
     history = _random(40, 3)
     expected = np.asarray(rule.batch(history))
     for kind in (bool, np.int8, np.int64, np.float32, np.float64):
@@ -244,7 +260,10 @@ def any_mask_type(rule: Estimator) -> None:
 
 
 def counts_of_two(rule: Estimator) -> None:
-    """A count of 2 is 1, or two draws (weight x count has the mean that weight x participation has), or refused."""
+    """Check that a count of 2 is treated as 1, or as two draws, or is refused.
+
+    As two draws, weight x count has the mean that weight x participation has.
+    """
     small = _random(12, 1, share=0.5) * 2
     counts = np.random.default_rng(5).choice(np.arange(3, dtype=np.uint8), (2000, 200), p=(0.7, 0.2, 0.1))
     try:

@@ -1,4 +1,4 @@
-"""Weight estimators beside each other: bias, variance and error by round, exactly where moments are known."""
+"""Comparison of weight estimators: bias, variance and error by round, exact where moments are known."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ from ..weights import (
 from .weight_rule_inputs import accepted
 
 REPLICAS = 400
-"""Of simulated histories, of which each client has one."""
+"""Number of simulated histories of each client."""
 
 SMOOTHING = 0.1
-"""Of the exponential average beside which rules are shown."""
+"""Smoothing factor of the exponential average that rules are compared with."""
 
 
 @dataclass(frozen=True)
 class WeightComparison:
-    """How good rules are, for each client (p_n) and round.
+    """Bias and variance of weight rules, for each client n (of participation probability p_n) and round.
 
     Attributes:
-        names: of the rules.
-        cutoffs: (rules,), their cutoffs; nan of a rule without one.
+        names: the names of the rules.
+        cutoffs: (rules,), their cutoffs; nan for a rule without one.
         probability: (clients,), p_n.
         bias: (rules, clients, rounds), E[p_n w_t] - 1.
         variance: (rules, clients, rounds), p_n^2 Var[w_t].
-        counted: (rules,), what weight x participation is in the mean over clients and the second half of the rounds; 1
-            without bias, whatever rounds have to do with each other.
-        exact: (rules,), whether bias and variance are computed; else they are those of simulated histories.
-        error_bar: (rules, clients, rounds), a standard error of the bias; 0 where it is exact.
+        counted: (rules,), the mean of weight x participation over clients, replicas and the second half of the rounds;
+            1 for a rule without bias, however rounds depend on each other.
+        exact: (rules,), whether bias and variance are exact; otherwise they are estimated from simulated histories.
+        error_bar: (rules, clients, rounds), the standard error of the bias; 0 where it is exact.
     """
 
     names: tuple[str, ...]
@@ -58,11 +58,11 @@ class WeightComparison:
 
     @property
     def error(self) -> np.ndarray:
-        """E[(p_n w_t - 1)^2] = variance + bias^2, (rules, clients, rounds)."""
+        """Mean squared error E[(p_n w_t - 1)^2] = variance + bias^2, (rules, clients, rounds)."""
         return np.asarray(self.variance + self.bias**2)
 
     def table(self) -> str:
-        """A line for each rule: means over the clients, of the last round, and of the error also over the rounds."""
+        """Format one line for each rule: means over the clients in the last round, and the error over all rounds."""
         width = max(map(len, self.names))
         lines = [f"{'rule':{width}}  {'bias':>9} {'variance':>9} {'error':>9} {'mean error':>10} {'counted':>8}"]
         for i, name in enumerate(self.names):
@@ -76,7 +76,7 @@ class WeightComparison:
     __str__ = table
 
     def plot(self) -> Any:
-        """A figure: bias against variance in the last round, of each rule and client; the mean error over the cutoff.
+        """Plot bias against variance in the last round by rule and client, and the mean error against the cutoff.
 
         Returns:
             A ``matplotlib.figure.Figure``.
@@ -98,17 +98,18 @@ def compare_weight_estimators(
     seed: int = 0,
     cutoffs: Sequence[float] = (2, 10, RULE_OF_THUMB, 200),
 ) -> WeightComparison:
-    """Compare weight rules under a participation process, beside FedAU without and with cutoffs, an exponential average
-    and known statistics.
+    """Compare weight rules under a participation process with the built-in rules.
 
-    Moments of `FedAU` are exact under `Markov` and `Cyclic` participation and where rounds are independent and alike;
-    those of `KnownStatistics` always. Others are those of ``replicas`` simulated histories, the same for all rules.
+    Built-in rules are FedAU without and with cutoffs, an exponential average, and known statistics. Moments of `FedAU`
+    are exact under `Markov` and `Cyclic` participation, and where rounds are independent and identically distributed.
+    Moments of `KnownStatistics` are always exact. Other moments are estimated from ``replicas`` simulated histories,
+    the same for all rules.
 
     Args:
-        rules: by name, or one after the other; each as `check_weight_estimator` takes it.
-        process: its clients' probabilities are the same in every round.
-        clients: how many; by default as many as the process has probabilities.
-        cutoffs: of the FedAU rules beside which the others are shown; below ``rounds``.
+        rules: the rules, by name or as a sequence; each in a form that `check_weight_estimator` accepts.
+        process: the participation process, whose clients' probabilities are the same in every round.
+        clients: the number of clients; by default the number of the process's probabilities.
+        cutoffs: the cutoffs of the FedAU rules; those not below ``rounds`` are left out.
 
     Raises:
         ValueError: no rule, a process whose probabilities change or are 0, or that draws a client repeatedly; or a
@@ -168,7 +169,7 @@ def _named(rules: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
 def _compared(
     rule: Any, process: Participation, p: np.ndarray, present: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, float, bool, np.ndarray]:
-    """Bias and variance (clients, rounds), what counts, whether they are exact, and the bias's standard error."""
+    """Return bias and variance (clients, rounds), the counted share, whether they are exact, and the error bar."""
     flat = present.reshape(len(present), -1)
     if isinstance(rule, KnownStatistics):
         weights = np.broadcast_to(1.0 / rule.participation_probability, present.shape)
@@ -185,7 +186,7 @@ def _compared(
 
 
 def _exact(rule: Any, process: Participation, p: np.ndarray, rounds: int) -> WeightMoments | None:
-    """The rule's moments, where they are known."""
+    """Return the rule's exact moments, or None if they are not known."""
     if type(rule) is KnownStatistics:
         weights = np.broadcast_to(1.0 / rule.participation_probability, p.shape)
         return WeightMoments(p, np.repeat(weights[:, None], rounds, 1), np.zeros((len(p), rounds)))

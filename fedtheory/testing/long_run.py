@@ -1,15 +1,14 @@
-"""What weights tend to: their mean against the participation probability, their variance, and whether they go on
-learning.
+"""Long-run checks of weights: their mean against the participation probability, their variance, and their learning.
 
-*The statistic of a mean*, fixed before anything is drawn: for each of n clients the average of chance x weight over the
-second half of the rounds, over its limit; from it the least-squares share of how often the client came in each eighth
-of the rounds, whose mean is known, is taken off (a rule's error is mostly that, and where it is not, little is lost); b
-is the mean over the clients minus 1, with its standard error e. A rule is refused where
+*The statistic of a mean* is fixed before anything is drawn. For each of n clients, average chance x weight over the
+second half of the rounds, and divide by its limit. How often the client took part in each eighth of the rounds has a
+known mean, so its least-squares contribution is subtracted. (Most of a rule's error is of this kind; where it is not,
+little is lost.) The bias b is the mean over the clients minus 1, with its standard error e. A rule is refused if
 
     |b| > 4 / (p rounds / 2) + 6 e  and  |b| > 0.6 |b'|,
 
-with b' the same over the second quarter: an error of up to four participations, and one that halves while time doubles,
-are a beginning's and not a bias.
+where b' is the bias over the second quarter of the rounds. An error of up to four participations, or one that halves
+while time doubles, belongs to the beginning of a run and is no bias.
 """
 
 from __future__ import annotations
@@ -24,50 +23,53 @@ from .presence import KINDS, PresenceChain, bernoulli, draw
 from .weight_rule_inputs import Estimator
 
 ROUNDS, EACH = 10_000, 64
-"""Of the samples of means: rounds, and clients of each kind of participation."""
+"""Number of rounds of the samples of means, and of clients for each kind of participation."""
 
 TRANSIENT = 4.0
-"""Participations that the beginning of a run may be off by: (t + a)/(n + b) is off by about a p + b of n."""
+"""Number of participations by which the beginning of a run may be off: (t + a)/(n + b) is off by about a p + b of n."""
 
 DEVIATIONS = 6.0
-"""Standard errors. Of a right rule's mean that is more than 1 in 10^8, of 64 clients too."""
+"""Number of standard errors allowed. A correct rule exceeds it with probability below 10^-8, with 64 clients too."""
 
 QUANTILE = 2.33
-"""Standard errors beyond what is allowed: so large a bias is found with probability 0.99."""
+"""Number of standard errors beyond the allowance at which a bias is found with probability 0.99."""
 
 FADING = 0.6
-"""An error that falls like 1/t is 1/2 of what it was."""
+"""Share of an earlier error that may be left when time has doubled; an error that falls like 1/t has 1/2 left."""
 
 DEPENDENT_AT = 0.1
-"""The probability at which clients with a memory, and those that come by day, are drawn."""
+"""Participation probability at which rounds that depend on each other, or differ, are drawn."""
 
 BLOCKS = 8
-"""Of a sample's rounds: how often a client came in each of them is taken off its mean."""
+"""Number of blocks of a sample's rounds; how often a client took part in each block is regressed out of its mean."""
 
 VARIANCE_ROUNDS, VARIANCE_CLIENTS = 800, 4000
-"""Of the samples of variances, which are known to a few per cent."""
+"""Number of rounds and clients of the samples of variances, which give a variance to a few per cent."""
 
 VARIANCE_TOLERANCE = 1.6
-"""A factor. Over four times the rounds a consistent rule's variance falls to a quarter; 1.6 / 4 is allowed."""
+"""Factor allowed for a variance. Over four times the rounds a consistent rule's falls to 1/4; 1.6 / 4 is allowed."""
 
 LEAST_VARIANCE_AT = 0.3
-"""With a lower probability few intervals end in the rounds of that sample."""
+"""Lowest probability at which variances are sampled; below it few intervals end in the rounds of the sample."""
 
 LEARNING = 6_000
-"""Rounds after which a client changes its habits."""
+"""Number of rounds after which a client changes its habits."""
 
 Target = str | Callable[[float], float]
-"""What a mean tends to: "1/p", "declared" (by the rule's ``long_run``), or a function of p."""
+"""Limit of the mean weight: "1/p", "declared" (by the rule's ``long_run``), or a function of p."""
 
 
 def check_means(
     rule: Estimator, target: Target, probabilities: Sequence[float], alike: bool, seed: int, each: int
 ) -> dict[str, str]:
-    """Means under every kind of participation for which the limit is known; what was found out, by property.
+    """Check the long-run mean under every kind of participation for which its limit is known.
 
     Args:
-        alike: whether all intervals count alike; of a rule with a cutoff the limit is known otherwise only where they
-            are independent.
+        alike: whether all intervals count alike. If not, the limit for a rule with a cutoff is known only for
+            independent intervals.
+
+    Returns:
+        By name of the property, the smallest bias that would be found.
 
     Raises:
         LongRunMeanError, DependentMeanError: the mean tends to something else.
@@ -93,7 +95,7 @@ def check_means(
 def _chains(
     rule: Estimator, target: Target, probabilities: Sequence[float], alike: bool
 ) -> tuple[list[PresenceChain], list[float]]:
-    """Kinds of participation, and what weight x participation tends to under each."""
+    """Return the kinds of participation, and the limit of weight x participation under each."""
     independent = [bernoulli(p) for p in probabilities]
     if target != "1/p":
         stated = target if callable(target) else lambda p: _declared(rule, p)
@@ -123,7 +125,7 @@ def _declared(rule: Estimator, p: float) -> float:
 
 
 class _Mean:
-    """The statistic of one kind of participation, see above."""
+    """Statistic of a mean, as the module defines it, for one kind of participation."""
 
     def __init__(self, history: np.ndarray, counted: np.ndarray, chain: PresenceChain) -> None:
         p, half = chain.probability, len(history) // 2
@@ -137,7 +139,7 @@ class _Mean:
 
 
 def _adjusted(values: np.ndarray, *known: np.ndarray) -> tuple[float, float]:
-    """The mean of ``values`` and its standard error, once their least-squares share of what has mean 0 is taken off."""
+    """Return the mean of ``values`` and its standard error after regressing out the ``known``, which have mean 0."""
     design = np.column_stack([np.ones(len(values)), *known])
     fitted = np.linalg.lstsq(design, values, rcond=1e-9)[0]
     left = values - design @ fitted
@@ -145,10 +147,10 @@ def _adjusted(values: np.ndarray, *known: np.ndarray) -> tuple[float, float]:
 
 
 def check_variance(rule: Estimator, probability: float, seed: int, clients: int) -> None:
-    """The variance under Bernoulli participation against ``rule.long_run``.
+    """Check the variance under Bernoulli participation against ``rule.long_run``.
 
     Raises:
-        VarianceScaleError: it is another, or does not fall like 1/t where it is said to tend to 0.
+        VarianceScaleError: it is another one, or does not fall like 1/t although ``long_run`` states 0.
     """
     assert rule.long_run is not None
     limit, p = rule.long_run(probability), probability
@@ -167,17 +169,21 @@ def check_variance(rule: Estimator, probability: float, seed: int, clients: int)
 
 
 def _variance_tolerance(clients: int) -> float:
-    """That of 4000 clients, and more for fewer: a variance is known to sqrt(2/clients) of itself."""
+    """Return ``VARIANCE_TOLERANCE``, raised for fewer than 4000 clients: the relative error is sqrt(2/clients)."""
     fewer = math.sqrt(2 / clients) - math.sqrt(2 / max(clients, VARIANCE_CLIENTS))
     return VARIANCE_TOLERANCE * (1 + DEVIATIONS * fewer)
 
 
 def check_learning(rule: Estimator) -> str:
-    """Whether the weight of a client that comes every 2nd round, then every 5th, goes on changing, or is that of one
-    that always came every 5th; how far it was looked.
+    """Check that a rule adapts to a client that takes part every 2nd round, then every 5th.
+
+    Its weight goes on changing, or has become that of a client that always took part every 5th round.
+
+    Returns:
+        The range that was checked, in words.
 
     Raises:
-        StoppedLearningError: its weight stands still at something else.
+        StoppedLearningError: the weight stands still at something else.
     """
     rounds = np.arange(1, 2 * LEARNING + 1)
     often, seldom = rounds % 2 == 0, rounds % 5 == 0

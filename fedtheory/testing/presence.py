@@ -1,4 +1,4 @@
-"""A client's participation as a finite chain: who comes when, and what the average of its intervals tends to."""
+"""Participation of a client as a finite Markov chain, and the limit of the average of its intervals."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from dataclasses import dataclass
 import numpy as np
 
 CYCLE, TRACE, DAY = 20, 50, 24
-"""Rounds of a cycle, of a recorded trace, and of a day with its night."""
+"""Number of rounds of a cycle, of a recorded trace, and of a day with its night."""
 
 
 @dataclass(frozen=True)
 class PresenceChain:
-    r"""A client that takes part with probability ``chance[z]`` in a round that finds it in state z, whatever came
-    before, and is in ``after_presence[z]`` or ``after_absence[z]`` then. Runs begin in the stationary law pi.
+    r"""Markov chain of a client that takes part with probability ``chance[z]`` in a round that finds it in state z.
 
-    *What is unbiased.* An update of weight w_t counts in round t where I_t = 1, so what it counts in the long run is
-    lim (1/T) \sum_t I_t w_t, and a rule without bias makes that 1. As w_t depends on the past alone, E[I_t w_t] =
-    E[chance[z_t] w_t]: with independent rounds that is p E[w_t], and w_t tends to 1/p in the mean. Otherwise it is
-    something else: the last interval is no estimate of 1/p when clients come in bursts (the time mean of w is not 1/p),
-    and yet what it counts is T rounds in T rounds.
+    Its next state is ``after_presence[z]`` or ``after_absence[z]``. Runs begin in the stationary law pi.
+
+    *What is unbiased.* An update of weight w_t counts in round t where I_t = 1. Its long-run average is
+    lim (1/T) \sum_t I_t w_t, which is 1 for a rule without bias. As w_t depends on the past alone,
+    E[I_t w_t] = E[chance[z_t] w_t]. With independent rounds that is p E[w_t], so w_t tends to 1/p in the mean. In
+    general it is not: when clients come in bursts, the time mean of the last interval is not 1/p. Yet the last
+    interval is unbiased, as it counts T rounds in T rounds.
 
     Attributes:
-        name: what such participation is called.
+        name: the name of this kind of participation, for messages.
         chance: (states,), in [0, 1].
         after_presence, after_absence: (states,), the next state.
 
@@ -39,10 +40,11 @@ class PresenceChain:
 
     @property
     def states(self) -> int:
+        """Number of states."""
         return len(self.chance)
 
     def _steps(self) -> tuple[np.ndarray, np.ndarray]:
-        """P(takes part and is in z' next | z), and the same of absence, (states, states) each."""
+        """Return P(takes part and is in z' next | z) and P(is absent and is in z' next | z), (states, states) each."""
         here, away = np.zeros((2, self.states, self.states))
         row = np.arange(self.states)
         here[row, self.after_presence], away[row, self.after_absence] = self.chance, 1.0 - self.chance
@@ -50,22 +52,23 @@ class PresenceChain:
 
     @property
     def stationary(self) -> np.ndarray:
-        """pi, (states,)."""
+        """Stationary law pi, (states,)."""
         here, away = self._steps()
         return _stationary(here + away)
 
     @property
     def probability(self) -> float:
-        """p = pi chance: the share of the rounds in which the client takes part."""
+        """Share of the rounds in which the client takes part, p = pi chance."""
         return float(self.stationary @ self.chance)
 
     def limit(self, cutoff: float = math.inf) -> float:
-        r"""What p w tends to, of the average w of all intervals, each cut off after ``cutoff`` rounds: p E[S] with the
-        stationary law nu of the state in which an interval begins,
+        r"""Return the limit of p w, where w averages all intervals, each cut off after ``cutoff`` rounds.
 
-            E[S] = \sum_z nu_z \sum_{j < K} P(absent for j rounds | z),
+        Without a cutoff it is 1. With a cutoff K it is p E[S], with
 
-        and 1 without a cutoff.
+            E[S] = \sum_z nu_z \sum_{j < K} P(absent for j rounds | z)
+
+        and the stationary law nu of the state in which an interval begins.
         """
         if cutoff == math.inf:
             return 1.0
@@ -82,7 +85,7 @@ class PresenceChain:
 
 
 def _stationary(steps: np.ndarray) -> np.ndarray:
-    """The law that a transition matrix keeps, (states,); the mean of all, where it keeps several."""
+    """Return the stationary law of a transition matrix, (states,); if there are several, one of them."""
     states = len(steps)
     equations = np.vstack([steps.T - np.eye(states), np.ones(states)])
     found: np.ndarray = np.linalg.lstsq(equations, np.r_[np.zeros(states), 1.0], rcond=None)[0]
@@ -95,13 +98,15 @@ def _periodic(name: str, chance: Sequence[float]) -> PresenceChain:
 
 
 def bernoulli(p: float) -> PresenceChain:
-    """Independent rounds."""
+    """Build the chain of independent rounds with probability p."""
     return _periodic(f"Bernoulli participation with p = {p:g}", [p])
 
 
 def markov(p: float) -> PresenceChain:
-    """Correlated rounds: absent clients come back with probability p/2, present ones leave with (1-p)/2, so that the
-    correlation of two rounds halves with every round between them."""
+    """Build a chain of correlated rounds: absent clients return with probability p/2, present ones leave with (1-p)/2.
+
+    The correlation of two rounds halves with every round between them.
+    """
     return PresenceChain(
         f"Markov participation with p = {p:g}, entry {p / 2:g}",
         np.array([p / 2, (1 + p) / 2]),
@@ -111,7 +116,7 @@ def markov(p: float) -> PresenceChain:
 
 
 def cyclic(p: float) -> PresenceChain:
-    """The first p 20 rounds of every 20, from a uniform offset."""
+    """Build a cycle with the first 20 p rounds of every 20, from a uniform offset."""
     active = round(p * CYCLE)
     return _periodic(
         f"cyclic participation, {active} rounds of every {CYCLE}", [1.0] * active + [0.0] * (CYCLE - active)
@@ -119,7 +124,7 @@ def cyclic(p: float) -> PresenceChain:
 
 
 def day_and_night(p: float) -> PresenceChain:
-    """Independent rounds, 12 with a high probability and 12 with a low one, from a uniform offset."""
+    """Build a day of independent rounds, 12 with a high probability and 12 with a low one, from a uniform offset."""
     day = min(1.0, 1.6 * p)
     return _periodic(
         f"participation by day ({day:g}) and night ({2 * p - day:g})", [day] * (DAY // 2) + [2 * p - day] * (DAY // 2)
@@ -127,18 +132,22 @@ def day_and_night(p: float) -> PresenceChain:
 
 
 def recorded(p: float) -> PresenceChain:
-    """A trace of 50 rounds without a pattern, of which p 50 are there, again and again, from a uniform offset."""
+    """Build a repeated trace of 50 rounds, 50 p of them present and without a pattern, from a uniform offset."""
     trace = np.random.default_rng(0).permutation(TRACE) < round(p * TRACE)
     return _periodic(f"a recorded trace, {trace.sum()} rounds of every {TRACE}", trace.astype(float).tolist())
 
 
 KINDS = (markov, cyclic, day_and_night, recorded)
-"""Rounds that depend on each other, or differ."""
+"""Builders of chains whose rounds depend on each other, or differ."""
 
 
 def draw(chains: Sequence[PresenceChain], each: int, rounds: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Histories (rounds, clients) uint8 of ``each`` clients of every chain, one chain after the other; and the chances
-    with which they take part, given what came before."""
+    """Draw histories of ``each`` clients of every chain, one chain after the other.
+
+    Returns:
+        The histories (rounds, clients) as uint8, and the probabilities (rounds, clients) of taking part, given the
+        rounds before.
+    """
     first = np.cumsum([0, *(chain.states for chain in chains)])[:-1]
     chance = np.concatenate([chain.chance for chain in chains])
     next_states = [

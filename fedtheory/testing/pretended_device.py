@@ -1,10 +1,9 @@
-"""A CUDA device that is pretended: tensors say that they are on cuda:0, and are computed on the CPU.
+"""Simulated CUDA device: tensors report that they are on cuda:0, and are computed on the CPU.
 
-Code for a GPU can so be tested where there is none. As on CUDA, an operation whose tensors are on two devices is
-refused (a number without dimensions on the CPU may be combined with anything), and so is ``numpy()`` of a tensor on the
-device. What costs time on a GPU is counted: operations (kernels that are launched), copies between the devices, and
-synchronisations, in which the processor waits for the device. Its memory is as large as is asked for: a tensor for
-which there is none left is refused, too.
+It lets code for a GPU be tested where there is none. As on CUDA, an operation on tensors of two devices is refused,
+except that a CPU scalar may be combined with anything. So is ``numpy()`` of a tensor on the device. The device counts
+what costs time on a GPU: operations (kernel launches), copies between the devices, and synchronisations, in which the
+processor waits for the device. Its memory has the size that is asked for, and a tensor that does not fit is refused.
 """
 
 from __future__ import annotations
@@ -26,17 +25,17 @@ from ..federations.memory_ledger import Ledger
 CPU, CUDA = torch.device("cpu"), torch.device("cuda", 0)
 aten = torch.ops.aten
 _VALUES = {aten._local_scalar_dense.default, aten.equal.default, aten.is_nonzero.default}
-"""Operations whose result is a number of Python's."""
+"""Operations whose result is a Python number."""
 _SIZES = {
     aten.nonzero.default, aten.masked_select.default, aten._unique2.default, aten.unique_dim.default,
     aten.unique_consecutive.default, aten.bincount.default,
 }  # fmt: skip
-"""Operations whose result has a size that depends on values, which the processor has to wait for."""
+"""Operations whose result has a size that depends on values, so that the processor has to wait for them."""
 
 
 @dataclass
 class Counts:
-    """What was asked of the device.
+    """Counters of the work that was asked of the device.
 
     Attributes:
         operations: kernels launched, by the name of their operation. Views launch nothing.
@@ -49,17 +48,17 @@ class Counts:
     copies: Counter[str] = field(default_factory=Counter)
 
     def clear(self) -> None:
-        """Begin again from nothing."""
+        """Reset all counters to zero."""
         for each in (self.operations, self.synchronisations, self.copies):
             each.clear()
 
     def totals(self) -> tuple[int, int, int]:
-        """How many operations, synchronisations and copies there were."""
+        """Return the numbers of operations, synchronisations and copies."""
         return tuple(sum(each.values()) for each in (self.operations, self.synchronisations, self.copies))  # type: ignore[return-value]
 
 
 class _Tensor(Tensor):
-    """A tensor that says it is on cuda:0; what it holds is on the CPU."""
+    """Tensor that reports being on cuda:0; its data are on the CPU."""
 
     held: Tensor
 
@@ -99,14 +98,14 @@ _PRESENT: list[_Device] = []
 
 
 class _Device(TorchFunctionMode):
-    """Makes tensors on the device where Python asks for it, and counts."""
+    """Mode that creates tensors on the device where Python asks for it, and counts."""
 
     def __init__(self, memory: int) -> None:
         super().__init__()
         self.counts, self.held, self.memory, self.allowed = Counts(), Ledger(), memory, memory
 
     def allocate(self, x: Tensor) -> None:
-        """Memory for what is held in ``x``, once however many views it has."""
+        """Account for the memory of ``x``, once however many views it has."""
         self.held.enter(x, counted=True)
         if self.held.now > self.allowed:
             raise torch.OutOfMemoryError(
@@ -135,7 +134,7 @@ class _Device(TorchFunctionMode):
         return _Tensor(made)
 
     def _moved(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Tensor:
-        """A tensor on the device that is asked for, in the precision that is asked for."""
+        """Return the tensor on the requested device and in the requested precision."""
         x, *rest = args
         if func is not Tensor.to:
             device, rest, dtype = (CPU if func is Tensor.cpu else CUDA), [], None
@@ -157,18 +156,18 @@ class _Device(TorchFunctionMode):
         return _Moved.apply(x, self, False) if x.requires_grad else self.fetched(x)
 
     def put(self, x: Tensor) -> Tensor:
-        """A copy on the device."""
+        """Return a copy on the device."""
         self.counts.copies["to the device"] += 1
         return _Tensor(x.detach().clone())
 
     def fetched(self, x: Tensor) -> Tensor:
-        """A copy on the CPU, which waits for the device."""
+        """Return a copy on the CPU, which waits for the device."""
         self.counts.copies["from the device"] += 1
         self.counts.synchronisations["copy"] += 1
         return _held(x.detach()).clone()
 
     def dispatch(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        """One operation, some of whose tensors are on the device."""
+        """Run one operation, some of whose tensors are on the device."""
         flat, _ = tree_flatten((args, kwargs))
         tensors = [each for each in flat if isinstance(each, Tensor)]
         name = func.overloadpacket.__name__
@@ -206,7 +205,7 @@ class _Device(TorchFunctionMode):
 
 
 class _Moved(torch.autograd.Function):
-    """A copy between the devices through which gradients go."""
+    """Copy between the devices that lets gradients through."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, device: _Device, there: bool) -> Tensor:
@@ -223,7 +222,7 @@ def _held(x: Any) -> Any:
 
 
 def _wrapped(func: Any, args: Any, made: Any) -> Any:
-    """The result on the device; what was changed in place is the tensor itself."""
+    """Wrap the result as on the device; a tensor that was changed in place is returned itself."""
     if func._schema.is_mutable and isinstance(made, Tensor) and isinstance(args[0], _Tensor) and made is args[0].held:
         return args[0]
     return tree_map(lambda x: _Tensor(x) if isinstance(x, Tensor) else x, made)
@@ -231,10 +230,10 @@ def _wrapped(func: Any, args: Any, made: Any) -> Any:
 
 @contextmanager
 def pretended_device(memory: int = 8 * 2**30) -> Iterator[Counts]:
-    """Pretend that there is one CUDA device, cuda:0, of so many bytes, as long as the context lasts.
+    """Simulate one CUDA device, cuda:0, with ``memory`` bytes, as long as the context lasts.
 
     Returns:
-        What is asked of the device, counted as it is asked.
+        Counters of the work, which grow as it is asked for.
 
     >>> with pretended_device() as counts:
     ...     x = torch.arange(3.0, device="cuda")

@@ -1,7 +1,7 @@
 """Check a participation process against what the engine and exact moments rely on.
 
-Statistical comparisons are by Bernstein's inequality, whose bounds hold for every size of sample, at the level 10^-8
-for all of a process's numbers together; the sizes, rounds and lags are fixed beforehand.
+Statistical comparisons use Bernstein's inequality, whose bounds hold for every sample size. Their level is 10^-8 for
+all of a process's numbers together. The sizes, rounds and lags are fixed beforehand.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from . import check_errors
 from .weight_checks import Report
 
 LEVEL = 1e-8
-"""The chance that a right process is refused."""
+"""Probability that a correct process is refused."""
 
 REPLICAS, MOMENT_ROUNDS = 16_000, (0, 1, 6)
-"""Of the samples of moments."""
+"""Number of replicas of the samples of moments, and their rounds."""
 
 FOLLOWED, LAGS, HISTORIES = 12, 6, 2_000
-"""Rounds that are followed, lags at which they are compared, and replicas."""
+"""Number of rounds that are followed, of lags at which they are compared, and of replicas."""
 
 FEW = 7
-"""Replicas of comparisons of draws with draws."""
+"""Number of replicas in comparisons of draws with draws."""
 
 RARE = 50.0
-"""Changes that are to be expected in a sample: of so many, none is missing by chance."""
+"""Expected number of changes in a sample from which on it cannot lack them by chance."""
 
 FAR = 300
-"""A round far on, which is reached in one go and step by step."""
+"""Late round that is reached both at once and step by step."""
 
 CANDIDATES = (6, 5, 4, 3, 7, 8, 2, 1, *range(9, 257), 300, 400, 500, 512, 1000, 1024)
-"""Numbers of clients that are tried where none is given."""
+"""Numbers of clients that are tried if none is given."""
 
 
 def check_participation(
@@ -47,23 +47,29 @@ def check_participation(
 ) -> Report:
     """Check a participation process: raise an error that names the first property that fails.
 
-    Counts are int8, not below 0, and as many as `sizes` and `cohort` say (`CountsError`). Draws are those of (seed,
-    replica, round) alone: asked again they are the same (`UnkeyedDrawsError`), whatever shares the batch
-    (`BatchPlaceError`), in any chunk of rounds (`ChunkError`), whether a round is reached step by step or at once
-    (`FarRoundError`), and from a state that was kept (`ResumeError`); other seeds and replicas bring others, and only
-    where the process is not ``deterministic`` (`DeterminismError`). The moments of `marginal`, `inclusion`, `expected`
-    and `stationary` are those of the draws (`MomentsError`), rounds depend on each other as ``independent_rounds`` and,
-    where there is one, ``twice`` say (`RoundCovarianceError`), and replicas do not (`ReplicaCovarianceError`).
+    The properties, each with the error that reports its failure:
 
-    With 16,000 replicas a probability of 6 clients, or of a pair of them, that is off by 0.04 is found with probability
-    0.99; a right process is refused for one seed in 10^8.
+    - Counts are int8 and not negative, and add up to what `sizes` states (`CountsError`).
+    - Draws depend on (seed, replica, round) alone. They are the same when asked again (`UnkeyedDrawsError`), whatever
+      shares the batch (`BatchPlaceError`), and in any chunk of rounds (`ChunkError`). They are the same whether a
+      round is reached step by step or at once (`FarRoundError`), and from a state that was kept (`ResumeError`).
+    - Other seeds and replicas give other draws, unless the process is ``deterministic`` (`DeterminismError`).
+    - The moments of `marginal`, `inclusion`, `expected` and `stationary` are those of the draws (`MomentsError`).
+    - Rounds depend on each other as ``independent_rounds`` and, if there is one, ``twice`` state
+      (`RoundCovarianceError`).
+    - Replicas are independent (`ReplicaCovarianceError`).
+
+    With 16,000 replicas and 6 clients, an error of 0.04 in the probability of a client, or of a pair of them, is found
+    with probability 0.99. A correct process is refused for one seed in 10^8.
 
     Args:
-        clients: on how many it runs; by default one of those that it accepts.
-        replicas: of the samples of moments, at least 1000; fewer for a slow process.
+        process: the process.
+        clients: the number of clients it runs on; by default one that it accepts.
+        seed: the seed of the draws.
+        replicas: the number of replicas of the samples of moments, at least 1000; use fewer for a slow process.
 
     Returns:
-        The names of the properties that were checked; printed, with how far it was looked.
+        The names of the properties that were checked; the printed form adds the range that was checked.
 
     Raises:
         PropertyError: the subclass named above; it is an AssertionError.
@@ -109,7 +115,7 @@ def check_participation(
 
 
 def _clients(process: Participation) -> int:
-    """How many clients the process runs on: it accepts them, and brings counts of so many."""
+    """Find a number of clients that the process accepts and draws counts for."""
     for clients in CANDIDATES:
         try:
             process.check(clients)
@@ -122,20 +128,20 @@ def _clients(process: Participation) -> int:
 
 
 class _Moments:
-    """What a process says of its rounds, in floats."""
+    """Moments that a process states for its rounds, in floats."""
 
     def __init__(self, process: Participation, clients: int) -> None:
         self.process, self.clients = process, clients
 
     def marginal(self, round: int) -> Inclusion | None:
-        """None where it says nothing."""
+        """Return the moments of a round, or None if the process states none."""
         try:
             return self.process.marginal(self.clients, round).as_floats()
         except (ValueError, NotImplementedError):
             return None
 
     def agree(self) -> None:
-        """`expected`, `inclusion` and `stationary` are what `marginal` is."""
+        """Check that `expected`, `inclusion` and `stationary` agree with `marginal`."""
         said: dict[str, Any] = {}
         for name in ("inclusion", "stationary"):
             try:
@@ -160,7 +166,7 @@ class _Moments:
 
 
 class _Tried:
-    """Draws of a process, compared with each other and with what it says of itself."""
+    """Draws of a process, compared with each other and with what it states of itself."""
 
     def __init__(self, process: Participation, clients: int, seed: int) -> None:
         self.process, self.clients, self.seed = process, clients, seed
@@ -178,7 +184,7 @@ class _Tried:
         return self.process.init(Keys(self.seed if seed is None else seed, Axis.ARBITRARY, ids, self.clients))
 
     def drawn(self, replicas: int | Tensor, rounds: int = FOLLOWED, seed: int | None = None) -> Tensor:
-        """Counts (rounds, replicas, clients), step by step."""
+        """Draw counts (rounds, replicas, clients) step by step."""
         state, found = self.state(replicas, seed), []
         for round in range(min(rounds, self.last + 1)):
             counts, state = self.process.step(state, round)
@@ -216,7 +222,7 @@ class _Tried:
         self._equal(check_errors.ChunkError, whole, torch.cat(found))
 
     def far(self) -> None:
-        """From nothing, and from a state that is elsewhere."""
+        """Check rounds that are reached from the initial state, and from the state of another round."""
         walked, state = self.drawn(FEW, self.last + 1), self.state(FEW)
         for round in (self.last, self.last // 2, 0, min(7, self.last), min(8, self.last)):
             at_once, _ = self.process.step(self.state(FEW), round)
@@ -225,7 +231,7 @@ class _Tried:
                 self._equal(check_errors.FarRoundError, walked[round], counts, told=f"in round {round}")
 
     def resumed(self) -> None:
-        """A state that was kept, or copied, goes on as it would have; and a run in between changes nothing."""
+        """Check that a kept or copied state goes on as it would have, and that a run in between changes nothing."""
         whole, state = self.drawn(FEW, 9), self.state(FEW)
         for round in range(len(whole)):
             kept = copy.deepcopy(state)
@@ -239,7 +245,7 @@ class _Tried:
             state = following
 
     def determinism(self) -> None:
-        """Only what is said to be deterministic is the same for all replicas, and for all seeds."""
+        """Check that draws agree between replicas and between seeds only if the process states to be deterministic."""
         found = self.drawn(400)
         others = {"replicas": found.roll(1, 1), "seeds": self.drawn(400, seed=self.seed + 1)}
         alike = {name: torch.equal(found, other) for name, other in others.items()}
@@ -326,8 +332,10 @@ class _Tried:
 
 
 def bernstein(variance: np.ndarray, span: float, samples: int, numbers: int) -> np.ndarray:
-    """What the mean of ``samples`` independent variables, within ``span`` of their expectation, differs from it by at
-    most: all of so many ``numbers`` with probability 1 - LEVEL.
+    """Return Bernstein's bound on the deviation of a mean of ``samples`` independent variables from its expectation.
+
+    Each variable lies within ``span`` of its expectation. The bound holds for all of ``numbers`` means at once with
+    probability 1 - LEVEL.
 
     >>> bernstein(np.array([0.25]), 1.0, 16_000, 100).round(3).tolist()
     [0.028]

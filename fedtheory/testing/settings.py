@@ -1,4 +1,4 @@
-"""Small federations that checks run on: of any number of clients, in any order."""
+"""Small federations that checks run on, with any number of clients in any order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..federations import Logistic, Quadratic
 CLIENTS = 4
 
 STARTS = {"quadratic": [1.0, -0.5], "logistic": [0.5, -0.25, 0.0, 1.0]}
-"""x_0 on each kind of federation."""
+"""Initial model x_0 for each kind of federation."""
 
 _HESSIANS = np.array([[[1.0, 0.25], [0.25, 0.5]], [[2.0, 0.0], [0.0, 1.0]], [[0.5, -0.25], [-0.25, 1.5]], np.eye(2)])
 _CENTRES = np.array([[1.0, 0.0], [-1.0, 0.5], [0.25, -1.5], [2.0, 1.0]])
@@ -20,20 +20,26 @@ _POINTS, _LABELS = (3, 2, 4, 2), ([0, 1, 0], [1, 1], [0, 1, 1, 1], [0, 0])
 
 
 def quadratic(order: Sequence[int] | None = None, **options: Any) -> Quadratic:
-    """Different Hessians; clients in another ``order`` are the same federation with other names. From the fifth on,
-    clients are like the first four, each four a step further away."""
+    """Build a quadratic federation whose clients have different Hessians.
+
+    Another ``order`` gives the same federation with its clients renumbered. Client i + 4 has the Hessian of client i,
+    and a minimiser further away by 1 in every coordinate.
+    """
     who = np.arange(CLIENTS) if order is None else np.asarray(order)
     return Quadratic(_HESSIANS[who % CLIENTS], _CENTRES[who % CLIENTS] + (who // CLIENTS)[:, None], **options)
 
 
 def alike(clients: int = CLIENTS, **options: Any) -> Quadratic:
-    """Different minimisers, one Hessian, no noise: whatever local training does, it does to all clients."""
+    """Build a quadratic federation with different minimisers, one Hessian and no noise.
+
+    Local training affects all of its clients alike.
+    """
     who = np.arange(clients)
     return Quadratic(_HESSIANS[[0] * clients], _CENTRES[who % CLIENTS] + (who // CLIENTS)[:, None], 0, **options)
 
 
 def logistic(order: Sequence[int] | None = None, **options: Any) -> Logistic:
-    """Logistic regression on a few random points a client."""
+    """Build a federation of logistic regressions, each on a few random points."""
     rng = np.random.default_rng(3)
     who = range(CLIENTS) if order is None else order
     most = max(CLIENTS, max(who) + 1)

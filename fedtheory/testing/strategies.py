@@ -1,4 +1,4 @@
-"""Hypothesis strategies for what the project's parts take: small, so that failures shrink to something readable."""
+"""Hypothesis strategies for inputs of the project's parts, small so that failures shrink to readable examples."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _STEP_SIZES = ("local_lr", "server_lr")
 def participation_arrays(
     draw: st.DrawFn, *, max_rounds: int = 12, max_clients: int = 4, max_replicas: int | None = None
 ) -> np.ndarray:
-    """Histories of participation: uint8 arrays (rounds, clients), or (rounds, replicas, clients), of 0 and 1.
+    """Generate participation histories: uint8 arrays (rounds, clients) or (rounds, replicas, clients) of 0 and 1.
 
     >>> from hypothesis import find
     >>> find(participation_arrays(), lambda mask: mask.sum() >= 2).tolist()
@@ -44,7 +44,7 @@ def participation_arrays(
 
 
 def participation_processes(clients: int) -> st.SearchStrategy[Participation]:
-    """Processes that run on so many clients: `Fixed`, `Phases`, `Uniform`, `Weighted`, `IndexBeta`.
+    """Generate participation processes for so many clients: `Fixed`, `Phases`, `Uniform`, `Weighted`, `IndexBeta`.
 
     >>> from hypothesis import find
     >>> find(participation_processes(3), lambda process: process.cohort == 2)
@@ -64,7 +64,7 @@ def participation_processes(clients: int) -> st.SearchStrategy[Participation]:
 
 @st.composite
 def _phases(draw: st.DrawFn, clients: int, size: int) -> Phases:
-    """One to three phases of one to four rounds, with ``size`` clients each."""
+    """Generate one to three phases of one to four rounds, with ``size`` clients each."""
     lengths = draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))
     sets = [sorted(draw(st.permutations(range(clients)))[:size]) for _ in lengths]
     return Phases(sets, lengths, draw(st.booleans()))
@@ -74,7 +74,7 @@ def _phases(draw: st.DrawFn, clients: int, size: int) -> Phases:
 def federations(
     draw: st.DrawFn, *, clients: int | None = None, max_clients: int = 3, max_dimension: int = 2
 ) -> Quadratic:
-    """Quadratic federations with short rational numbers, and a common Hessian in half of the cases.
+    """Generate quadratic federations with short rational numbers, half of them with a common Hessian.
 
     Hessians are diagonal with entries in (0, 4], minimisers in [-4, 4], gradient noise in [0, 2], all multiples of
     1/4.
@@ -99,9 +99,10 @@ def federations(
 
 @st.composite
 def run_settings(draw: st.DrawFn, *, max_clients: int = 3) -> Setting:
-    """FedAvg on a quadratic federation under a process: settings that run, and of which exact errors are known.
+    """Generate settings of FedAvg on a quadratic federation, whose exact errors are known.
 
-    Step sizes are k / (8 L), k = 1 to 8, for the largest curvature L; one to three local steps; starts in [-4, 4].
+    Step sizes are k / (8 L), k = 1 to 8, where L = 4 bounds the curvature. There are one to three local steps, and
+    starts lie in [-4, 4].
 
     >>> from hypothesis import find
     >>> found = find(run_settings(), lambda setting: setting.federation.clients == 2)
@@ -118,7 +119,7 @@ def run_settings(draw: st.DrawFn, *, max_clients: int = 3) -> Setting:
 
 @st.composite
 def selection_problems(draw: st.DrawFn, *, max_groups: int = 3, max_rounds: int = 4) -> dict[str, Any]:
-    """Arguments of ``selection.offvar``: groups that are each there in some round, with a budget in it.
+    """Generate arguments of ``selection.offvar``, with every group available in the first round.
 
     >>> from hypothesis import find
     >>> problem = find(selection_problems(), lambda problem: len(problem["group_weight"]) == 2)
@@ -135,7 +136,7 @@ def selection_problems(draw: st.DrawFn, *, max_groups: int = 3, max_rounds: int 
 
 
 def weight_rules(*, max_cutoff: int = 6) -> st.SearchStrategy[WeightRule]:
-    """Rules for any number of clients: `FedAU`, `ExponentialAverage`, `KnownStatistics` (one p for all).
+    """Generate rules for any number of clients: `FedAU`, `ExponentialAverage`, `KnownStatistics` (one p for all).
 
     >>> from hypothesis import find
     >>> find(weight_rules(), lambda rule: rule.cutoff == 2)
@@ -150,7 +151,7 @@ def weight_rules(*, max_cutoff: int = 6) -> st.SearchStrategy[WeightRule]:
 
 
 def quantity_values(name: str) -> st.SearchStrategy[Fraction]:
-    """Allowed values of a quantity, exact and of the order of 1 (step sizes: of 1/100); 0 where it is allowed.
+    """Generate allowed exact values of a quantity, of order 1 (step sizes: 1/100), with 0 where it is allowed.
 
     Raises:
         KeyError: the vocabulary has no such quantity.
@@ -174,7 +175,7 @@ def quantity_values(name: str) -> st.SearchStrategy[Fraction]:
 
 @st.composite
 def values_of(draw: st.DrawFn, names: Collection[str]) -> dict[str, Fraction]:
-    """``quantity_values`` of several quantities that go together: smoothness >= strong_convexity, clients >= cohort.
+    """Generate values of several quantities that fit together: smoothness >= strong_convexity, clients >= cohort.
 
     >>> from hypothesis import find
     >>> find(values_of(["clients", "cohort"]), lambda values: True)
@@ -189,7 +190,7 @@ def values_of(draw: st.DrawFn, names: Collection[str]) -> dict[str, Fraction]:
 
 
 def claim_values(claim: Claim) -> st.SearchStrategy[dict[str, Fraction]]:
-    """Allowed values of all quantities that a claim takes; whether its hypotheses hold is left open.
+    """Generate allowed values of all quantities of a claim; its hypotheses may or may not hold.
 
     >>> from hypothesis import find
     >>> from fedtheory.papers import claim

@@ -1,4 +1,4 @@
-"""One line in a user's test file: a check as a test."""
+"""Checks as test functions, so that a test file needs one line for each."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 
 
 def as_test(subject: Any, **options: Any) -> Callable[[], None]:
-    """A test function, for pytest or any other runner, that checks ``subject``:
+    """Return a test function, for pytest or any other runner, that checks ``subject``:
 
         test_mine = as_test(MyEstimator())
 
-    by `check_participation` if it is a ``Participation``, by `check_algorithm` if it is an ``Algorithm`` or a step
-    (a function of x, memory and round), else by `check_weight_estimator`.
+    The check is `check_participation` for a ``Participation``, `check_algorithm` for an ``Algorithm`` or a step (a
+    function of x, memory and round), and `check_weight_estimator` for anything else.
 
     Args:
-        options: of the check.
+        options: keyword arguments of the check.
 
     >>> from fedtheory.weights import FedAU
     >>> test_mine = as_test(FedAU(cutoff=5), participation_probability=0.3)

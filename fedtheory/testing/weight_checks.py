@@ -1,4 +1,4 @@
-"""Check a weight rule against what its users rely on."""
+"""Check a weight rule for the properties that its users rely on."""
 
 from __future__ import annotations
 
@@ -37,26 +37,26 @@ from .weight_rule_inputs import Estimator, accepted
 PROBABILITIES = (0.02, 0.1, 0.3, 0.8)
 
 SMALLEST_SAMPLE = 20
-"""Clients: of fewer neither mean nor variance says much."""
+"""Smallest number of clients of a sample; fewer say little about mean and variance."""
 
 INTERVALS = 4
-"""Intervals of a history whose weights may depend on their lengths alone."""
+"""Number of intervals in histories whose weights may depend on the lengths of the intervals alone."""
 
 FAR = 6
-"""Without a cutoff, absences of up to so many rounds are tried; with one, absences around it."""
+"""Number of short absences tried for a rule without a cutoff; with a cutoff, absences around it are tried."""
 
 OVERFLOWS = (126, 127, 128, 254, 255, 256)
 """Absences after which an interval no longer fits a small integer type."""
 
 MANY = 300
-"""Rounds of a client that always takes part, or never does: counts of intervals do not fit such a type either."""
+"""Number of rounds of a client that always or never takes part; a count of them does not fit such a type either."""
 
 
 class Report(tuple[str, ...]):
-    """The names of the properties that were checked, in order.
+    """Names of the properties that were checked, in order.
 
     Attributes:
-        how_far: by name, how far it was looked, where that has a number.
+        how_far: by name, the range that was checked, where there is one.
     """
 
     how_far: dict[str, str]
@@ -80,44 +80,53 @@ def check_weight_estimator(
 ) -> Report:
     """Check a weight rule: raise an error that names the first property that fails, with a small example.
 
-    *For every rule.* Weights are positive and finite (`InvalidWeightError`). They know nothing of the future
-    (`LookAheadError`; every round up to 1000), streaming equals batch (`StreamingBatchError`), a run leaves nothing
-    behind (`MutatedStateError`, `StateOnTheRuleError`, `ChangedInputError`), nothing leaks from one client to another
-    (`SharedStateError`; any two of 2000) or between replicas (`MixedReplicasError`), clients may be renumbered
-    (`EquivarianceError`), participation may come in any type (`MaskTypeError`) and, from draws with replacement, as
-    counts of 2 (`CountOfTwoError`). Counters are wide enough (`CounterError`): the state is carried to 2^32 rounds
-    where it grows evenly, else 70,000 are walked. What learns goes on learning (`StoppedLearningError`; up to round
-    9,000).
+    *For every rule:*
 
-    *In the long run* weight x participation is 1 in the mean (`LongRunMeanError`), so that every client counts as if it
-    always took part: with independent rounds the mean weight tends to 1/p. The same under Markov, cyclic, day-and-night
-    and recorded participation (`DependentMeanError`). Of a rule that averages all it has seen, a bias of 2% at p = 0.1
-    that stays is found with probability 0.99, under each; of a noisier one a larger bias, which the report tells. What
-    a right rule is off by is allowed six standard errors. With a ``cutoff`` K, intervals end after
-    K rounds at the latest, and the mean weight tends to their mean instead, E[min(S, K)]. With a ``long_run`` too, the
-    variance is checked against it; where that says 0, it falls like 1/t (`VarianceScaleError`).
+    - Weights are positive and finite (`InvalidWeightError`).
+    - Weights do not depend on the present or the future (`LookAheadError`; every round up to 1000).
+    - Streaming equals batch (`StreamingBatchError`).
+    - A run leaves nothing behind (`MutatedStateError`, `StateOnTheRuleError`, `ChangedInputError`).
+    - Nothing leaks between clients (`SharedStateError`; any two of 2000) or replicas (`MixedReplicasError`).
+    - Clients may be renumbered (`EquivarianceError`).
+    - Participation may come in any type (`MaskTypeError`).
+    - Draws with replacement may give counts of 2 (`CountOfTwoError`).
+    - Counters are wide enough (`CounterError`). A state that grows linearly is extrapolated to 2^32 rounds; otherwise
+      70,000 rounds are run.
+    - A rule that learns goes on learning (`StoppedLearningError`; up to round 9,000).
 
-    *For a rule with a* ``cutoff``, which says that it averages intervals: clients that take part for the first time
-    (`FirstParticipationError`), every d rounds (`IntervalResetError`), always (`AlwaysParticipantError`), never
-    (`CutoffIgnoredError`, `NeverParticipantError`), or just when the cutoff ends an interval anyway
-    (`CutoffParticipationError`); bounds (`WeightBoundsError`); if its long-run variance is 0, all intervals count
-    alike (`IntervalOrderError`); and if they do, the weight is their mean (`IntervalAverageError`).
+    *In the long run* the mean of weight x participation is 1 (`LongRunMeanError`), so that every client counts as if it
+    always took part. With independent rounds the mean weight tends to 1/p. The limit is also 1 under Markov, cyclic,
+    day-and-night and recorded participation (`DependentMeanError`). For a rule that averages all it has seen, a
+    persistent bias of 2% at p = 0.1 is found with probability 0.99, under each. For a noisier rule the bias must be
+    larger; the report states it. A correct rule is allowed an error of six standard errors. With a ``cutoff`` K,
+    intervals end after K rounds at the latest, and the mean weight tends to their mean, E[min(S, K)]. With a
+    ``long_run``, the variance is checked against it; if that is 0, the variance falls like 1/t (`VarianceScaleError`).
+
+    *For a rule with a* ``cutoff``, which thereby states that it averages intervals:
+
+    - The weight is right for clients that take part for the first time (`FirstParticipationError`), every d rounds
+      (`IntervalResetError`), always (`AlwaysParticipantError`), or never (`CutoffIgnoredError`,
+      `NeverParticipantError`).
+    - A participation in the round in which the cutoff ends an interval changes nothing (`CutoffParticipationError`).
+    - The weight is bounded by 1 and the cutoff (`WeightBoundsError`).
+    - If the long-run variance is 0, all intervals count alike (`IntervalOrderError`).
+    - If all intervals count alike, the weight is their mean (`IntervalAverageError`).
 
     Args:
-        rule: the rule, for any number of clients; alike for all. A `WeightRule`; or an object with `batch` alone, or
-            a function of a history: then it is not streamed.
-        target: what the mean weight tends to under Bernoulli participation: "1/p" as said, which a ``long_run`` must
-            agree with; "declared", what ``long_run`` says; or a function of p. Other than "1/p", only Bernoulli
-            participation is drawn.
-        participation_probability: for the samples, each in [0.01, 1]; dependent rounds are drawn at 0.1. By
-            default 0.02, 0.1, 0.3 and 0.8, or that which the rule knows (its own attribute of this name). With none
-            no sample is drawn.
-        seed: of the samples.
-        sample_size: clients of the samples of variances, and at most of those of means, which have 64; at least 20;
-            fewer for a slow rule. What mean and variance may be off by grows accordingly.
+        rule: the rule, which works for any number of clients and treats all alike. It is a `WeightRule`, an object
+            with `batch` alone, or a function of a history; the last two are not streamed.
+        target: the limit of the mean weight under Bernoulli participation. "1/p" is the limit above, which a
+            ``long_run`` must agree with; "declared" is the mean of ``long_run``; or give a function of p. For targets
+            other than "1/p" only Bernoulli participation is drawn.
+        participation_probability: the probabilities of the samples, each in [0.01, 1]; dependent rounds are drawn at
+            0.1. By default 0.02, 0.1, 0.3 and 0.8, or the one that the rule knows (its attribute of this name). For
+            an empty sequence no sample is drawn.
+        seed: the seed of the samples.
+        sample_size: the number of clients of the samples of variances, at least 20; use fewer for a slow rule. Samples
+            of means have at most 64 of them. A smaller sample allows larger errors of mean and variance.
 
     Returns:
-        The names of the properties that were checked; printed, with how far it was looked.
+        The names of the properties that were checked; the printed form adds the range that was checked.
 
     Raises:
         PropertyError: the subclass named above; it is an AssertionError.
@@ -145,7 +154,10 @@ def check_weight_estimator(
 def _checked(
     estimator: Estimator, target: Target, probabilities: list[float], seed: int, sample: int
 ) -> dict[str, str]:
-    """What was found out, by property. A failure of an earlier one would be taken for one of a later one."""
+    """Run the checks and return the range that was checked, by property.
+
+    The order matters: the failure of an earlier property would be taken for that of a later one.
+    """
     told: dict[str, str] = {}
     for check, names in EVERY.items():
         if check is not streaming_is_batch or estimator.rule is not None:
@@ -185,7 +197,7 @@ def _probabilities(rule: Estimator, given: Sequence[float] | None) -> list[float
 
 
 def _absences(rule: Estimator) -> list[int]:
-    """Rounds of absence before the first participation that are worth a try."""
+    """Return the numbers of rounds of absence before a first participation that are worth a try."""
     if rule.longest == math.inf:
         return [*range(FAR), *OVERFLOWS]
     cutoff = int(rule.longest)
@@ -194,7 +206,7 @@ def _absences(rule: Estimator) -> list[int]:
 
 
 def _first_participations(rule: Estimator) -> Iterator[tuple[int, np.ndarray]]:
-    """(s, history): absent for s rounds, there once, absent for two more rounds."""
+    """Generate (s, history): absent for s rounds, present once, absent for two more rounds."""
     for absence in _absences(rule):
         history = np.zeros((absence + 3, 1), np.uint8)
         history[absence] = 1
@@ -227,7 +239,7 @@ def _first(rule: Estimator) -> None:
 
 
 def _periodic(rule: Estimator) -> None:
-    """Also at the cutoff itself: a round that is both a participation and the cutoff ends one interval."""
+    """Check periodic participation, also with the cutoff as the period: such a round ends one interval."""
     periods = [absence + 1 for absence in _absences(rule) if 0 < absence < rule.longest]
     for period in periods:
         history = (np.arange(1, 3 * period + 2) % period == 0).astype(np.uint8)[:, None]
@@ -251,14 +263,14 @@ def _never(rule: Estimator) -> None:
 
 
 def _with_intervals(lengths: Sequence[int], ended: Sequence[bool], rounds: int) -> np.ndarray:
-    """One client's history: intervals of these lengths, each ended by a participation or else by the cutoff."""
+    """Return a client's history: intervals of these lengths, each ended by a participation or else by the cutoff."""
     history = np.zeros(rounds, np.uint8)
     history[np.cumsum(lengths) - 1] = ended
     return history
 
 
 def _at_the_cutoff(rule: Estimator) -> None:
-    """Intervals of the same lengths have the same weights, whether the client was there when the cutoff ended one."""
+    """Check that a participation in the round in which the cutoff ends an interval changes no weight."""
     cutoff = int(rule.longest)
     for lengths in product(sorted({cutoff, 1, max(1, cutoff - 1)}, reverse=True), repeat=INTERVALS):
         rounds, full = sum(lengths) + 1, [length == cutoff for length in lengths]
@@ -274,7 +286,7 @@ def _intervals_count_alike(rule: Estimator) -> bool:
     """Whether a rule averages intervals, and their order changes nothing.
 
     Raises:
-        IntervalOrderError: it does, though the rule says that its variance tends to 0.
+        IntervalOrderError: the order matters, though the rule states that its variance tends to 0.
     """
     if rule.cutoff is None:
         return False
@@ -296,7 +308,7 @@ def _average(rule: Estimator) -> None:
 
 
 def _in_every_order(rule: Estimator) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
-    """Lengths of intervals, and histories (rounds, orders) that have them in every order, and a round more."""
+    """Generate lengths of intervals, with histories (rounds, orders) of them in every order and one more round."""
     for lengths in combinations_with_replacement(range(1, int(min(3, rule.longest)) + 1), INTERVALS):
         orders = sorted(set(permutations(lengths)))
         columns = [_with_intervals(order, [True] * INTERVALS, sum(lengths) + 1) for order in orders]
@@ -330,4 +342,4 @@ OF_INTERVALS = {
     _bounded: {"bounded weights": ""},
     _at_the_cutoff: {"participation at the cutoff": ""},
 }
-"""Of rules with a cutoff."""
+"""Checks of rules with a cutoff, with the names of their properties."""

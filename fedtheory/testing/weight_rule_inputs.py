@@ -1,4 +1,4 @@
-"""What `check_weight_estimator` takes for a weight rule: more than a `WeightRule`."""
+"""Forms of a weight rule that `check_weight_estimator` accepts, beyond a `WeightRule`."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ ALLOWED = (
 
 @dataclass(frozen=True)
 class Estimator:
-    """A weight rule by what it has.
+    """Weight rule in the form that checks use: its methods and what it states of itself.
 
     Attributes:
-        batch: the weights of a whole history; by steps, where the rule has nothing else.
-        rule: with `init`, `weights` and `step`; None where it has not all of them.
-        long_run: what mean and variance tend to; None where the rule does not say.
-        cutoff: the longest interval; None of a rule that does not say that it averages intervals.
-        known: the participation probability that the rule was told; None where it was not.
+        batch: a function of a whole history to its weights; it steps through the rule if the rule has no `batch`.
+        rule: the object with `init`, `weights` and `step`; None if it lacks any of them.
+        long_run: a function of p to the limits of mean and variance; None if the rule states none.
+        cutoff: the longest interval; None for a rule that does not state that it averages intervals.
+        known: the participation probability that the rule was given; None if it has none, or several.
         absences: histories of a first participation after rounds of absence that are worth a try.
     """
 
@@ -42,15 +42,15 @@ class Estimator:
 
     @property
     def longest(self) -> float:
-        """The longest interval of a rule that averages intervals."""
+        """Longest interval of a rule that averages intervals; infinite without a cutoff."""
         return math.inf if self.cutoff is None else self.cutoff
 
 
 def accepted(rule: Any) -> Estimator:
-    """A rule in whichever form it comes.
+    """Convert a rule of any accepted form.
 
     Raises:
-        ValueError: it is a class, or nothing that gives weights.
+        ValueError: it is a class, or does not give weights.
 
     >>> accepted(lambda history: history + 1.0).rule is None
     True
@@ -75,13 +75,15 @@ def accepted(rule: Any) -> Estimator:
 
 
 def tolerance(weights: np.ndarray) -> float:
-    """What weights may differ in by rounding, relatively: a running average and a quotient of sums do so in their last
-    digits, and those of float32 much earlier."""
+    """Return the relative tolerance for rounding: 1e-9, or 1e-5 for weights in float32.
+
+    A running average and a quotient of sums differ in their last digits.
+    """
     return 1e-9 if weights.dtype != np.float32 else 1e-5
 
 
 def stream(rule: Any, history: np.ndarray) -> np.ndarray:
-    """The weights of every round, one step after the other."""
+    """Return the weights of every round, computed step by step."""
     state, weights = rule.init(history.shape[1:]), []
     for participated in history:
         weights.append(np.array(rule.weights(state)))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import pairwise
 
 import mpmath
 import numpy as np
 import pytest
+import torch
 
+import fedtheory as ft
 from fedtheory.participation import (
     Bernoulli,
     IndexGamma,
@@ -18,6 +21,7 @@ from fedtheory.participation import (
     estimated_marginal,
     participation_probabilities,
 )
+from fedtheory.participation.base import Inclusion, Keys, Participation
 
 LAWS = {
     "gamma": (IndexGamma(10), lambda x: mpmath.gammainc(10, x / mpmath.mpf("0.01"), regularized=True)),
@@ -180,3 +184,27 @@ def test_estimates_in_chunks_are_the_same(monkeypatch):
 def test_estimate_errors(options, message):
     with pytest.raises(ValueError, match=message):
         estimated_marginal(**dict(process=Uniform(1), clients=2, samples=200) | options)
+
+
+class Either(Participation):
+    """The first client with probability 3/4, else the second one: its moments are Fractions, and zeros as integers."""
+
+    cohort, deterministic = 1, False
+
+    def check(self, clients: int) -> None:
+        pass
+
+    def inclusion(self, clients: int) -> Inclusion:
+        p = Fraction(3, 4)
+        return Inclusion(np.array([p, 1 - p], dtype=object), np.array([[p, 0], [0, 1 - p]], dtype=object))
+
+    def step(self, state: Keys, round: int) -> tuple[torch.Tensor, Keys]:
+        raise NotImplementedError
+
+
+def test_integers_among_exact_moments_are_exact() -> None:
+    """0/1 of an int is a float, and balls refuse it."""
+    federation = ft.federations.Quadratic.common_hessian([1, -1])
+    setting = ft.Setting(federation, ft.algorithms.fedavg(local_lr="1/10"), Either(), start=3)
+    found, exact = setting.exact([50]).squared_distance, setting.exact([50], exact=True).squared_distance
+    assert found[0] == float(exact[0])
