@@ -220,7 +220,7 @@ WRONG = {
     "buffers": (lambda: Network(nn.Sequential(nn.BatchNorm1d(2), nn.Linear(2, 2)), data(), PARTS), "has buffers"),
     "no parameters": (lambda: Network(nn.Flatten(), data(), PARTS), "no parameter that is trained"),
     "complex parameters": (lambda: Network(nn.Linear(2, 2, dtype=torch.complex64), data(), PARTS), "floating-point"),
-    "no module": (lambda: Network(len, data(), PARTS), "allowed is an nn.Module"),
+    "no module": (lambda: Network(len, data(), PARTS), "allowed is a torch module"),
     "points that are not there": (
         lambda: Network(nn.Linear(2, 2), data(10), PARTS), "partition.train names point 19: allowed is 0 to 9"),
     "an empty batch": (lambda: Network(nn.Linear(2, 2), data(), PARTS, batch_size=0), "batch_size = 0: allowed"),
