@@ -40,7 +40,7 @@ def free_bytes(device: torch.device) -> int:
     """Return the bytes that programs may still take where the simulation runs."""
     if device.type == "cuda":
         unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-        return int(torch.cuda.mem_get_info(device)[0] + unused)
+        return max(0, int(torch.cuda.mem_get_info(device)[0] + unused))
     return _free()
 
 

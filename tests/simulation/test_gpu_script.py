@@ -16,8 +16,7 @@ import pytest
 import torch
 
 import fedtheory
-from fedtheory import Setting, algorithms, gpu
-from fedtheory.experiments import work_units
+from fedtheory import Setting, algorithms, gpu, provenance
 from fedtheory.experiments.commands import RunOptions, run_files
 from fedtheory.federations import Quadratic, devices
 from fedtheory.participation import Uniform
@@ -129,8 +128,8 @@ def test_a_package_that_is_not_installed_has_a_version(tmp_path: Path, monkeypat
     """As where its folder was copied, and there is no git."""
     lacking = Mock(side_effect=metadata.PackageNotFoundError("fedtheory"))
     monkeypatch.setattr(metadata, "distribution", lacking)
-    monkeypatch.setattr(work_units.subprocess, "run", Mock(side_effect=FileNotFoundError("git")))
-    assert work_units.commit.__wrapped__() == f"version {fedtheory.__version__}"
+    monkeypatch.setattr(provenance.subprocess, "run", Mock(side_effect=FileNotFoundError("git")))
+    assert provenance.commit.__wrapped__() == f"version {fedtheory.__version__}"
 
 
 def test_the_device_of_a_file_is_overruled(tmp_path: Path) -> None:
@@ -238,7 +237,7 @@ def test_too_little_memory_for_a_client_is_said_and_the_rest_is_kept(
     measured = json.loads((tmp_path / "measured.json").read_text())
     assert "ratio" in measured["engine"][0] and "memory_limit" in measured["networks"][0]["failed"]
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("fedtheory.gpu: networks: ValueError: memory_limit = ") and "one client" in line
+    assert line.startswith("fedtheory.gpu: networks: ValueError: memory_limit = ") and "needs" in line
 
 
 @pytest.mark.usefixtures("quick")

@@ -23,10 +23,10 @@ PLENTY, LITTLE = 16 * 2**30, 600 * 2**20
 
 @pytest.fixture(autouse=True)
 def as_before():
-    before, free = torch.get_num_threads(), same_bits.memory._free
+    before, free = torch.get_num_threads(), same_bits.memory_limits._free
     yield
     torch.set_num_threads(before)
-    same_bits.memory._free = free
+    same_bits.memory_limits._free = free
 
 
 def elsewhere(threads: int, free: int) -> str:
