@@ -40,8 +40,8 @@ class MissingExtra(ModuleNotFoundError):
 def explained(error: ImportError) -> ImportError:
     """Return an error that names the extra and the command, where a package of an extra is missing; else the error.
 
-    >>> print(explained(ModuleNotFoundError("No module named 'z3'", name="z3")))
-    z3 is not installed; it comes with the extra 'search': pip install 'fedtheory[search]'
+    >>> print(explained(ModuleNotFoundError("No module named 'wandb'", name="wandb")))
+    wandb is not installed; it comes with the extra 'tracking': pip install 'fedtheory[tracking]'
     """
     if isinstance(error, MissingExtra) or not isinstance(error, ModuleNotFoundError):
         return error

@@ -4,6 +4,7 @@ otherwise; a worker gets whole files, or folders, so that what their tests share
 start can be interrupted, also where the tests themselves run in the background of a shell, which has them ignore it."""
 
 import gc
+import os
 import signal
 from collections.abc import Iterator
 from typing import Any
@@ -16,6 +17,8 @@ settings.load_profile("untimed")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # what is ignored stays so in processes that are started
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+os.environ.pop("COLUMNS", None)  # of the terminal of who starts the tests: what is printed here goes to none
 
 SELDOM = (100_000, 20, 20)
 gc.set_threshold(*SELDOM)  # while tests are collected, too

@@ -27,17 +27,17 @@ print(found(np.arange(16, dtype=np.float32)))
 
 
 def test_what_is_kept_on_disk_is_not_used_for_other_operations(tmp_path: Path) -> None:
-    source = Path(fedtheory.__file__).parent
-    package = tmp_path / "fedtheory"
-    package.mkdir()
-    (package / "__init__.py").write_text("")
+    source = Path(fedtheory.__file__).parent / "loops"
+    package = tmp_path / "fedtheory" / "loops"
+    package.mkdir(parents=True)
+    for folder in (package, package.parent):
+        (folder / "__init__.py").write_text("")
     for name in SHARED:
-        (package / name).parent.mkdir(exist_ok=True)
         (package / name).write_text((source / name).read_text())
     (tmp_path / "program.py").write_text(PROGRAM)
     assert ran(tmp_path) == 120
     assert list(tmp_path.rglob("*.nbi"))
-    lanes = package / "loops/lanes.py"
+    lanes = package / "lanes.py"
     changed = lanes.read_text().replace("left = builder.fadd(*halves)", "left = halves[0]")
     assert changed != lanes.read_text()
     lanes.write_text(changed)
@@ -56,7 +56,7 @@ def test_what_loops_take_from_other_files_is_known() -> None:
     loops = {path for path in root.rglob("*.py") if "@compiled\n" in path.read_text()}
     assert len(loops) > 8
     taken = {target for path in loops for target in imported(path, root) if target in loops or target.name in SHARED}
-    assert {path.relative_to(root).as_posix() for path in taken} == set(SHARED)
+    assert {path.relative_to(root / "loops").as_posix() for path in taken} == set(SHARED)
 
 
 def imported(path: Path, root: Path) -> Iterator[Path]:

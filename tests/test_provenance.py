@@ -85,6 +85,7 @@ def test_a_build_writes_the_commit_down(tmp_path: Path) -> None:
         pytest.skip("not a source tree")
     package = tmp_path / "fedtheory"
     package.mkdir()
+    (tmp_path / "experiments").mkdir()
     for name in ("provenance.py", "lazy.py"):
         shutil.copy(PACKAGE / name, package / name)
     (package / "__init__.py").write_text('__version__ = "0.1.0"\n')

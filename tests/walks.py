@@ -20,7 +20,8 @@ from fedtheory.papers.proofs import prove
 
 from .test_layers import LEVEL, edges, module_of
 
-VOCABULARY = {"quantities", "functionals", "assumptions", "rationals", "schedule", "units", "lazy", "doors"}
+VOCABULARY = {"quantities", "functionals", "assumptions", "rationals", "schedule", "units", "lazy", "doors",
+              "extras", "arguments", "numerals"}  # fmt: skip
 """Modules that say what words mean, which everything enters; no picture shows them."""
 
 WAYS = Path(__file__).parent.parent / "docs" / "ways"

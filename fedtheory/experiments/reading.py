@@ -62,7 +62,7 @@ def parse_toml(content: bytes, name: str, model: type[M]) -> M:
     3
     >>> parse_toml(b"# how long\\nround = 3", "a.toml", Run)
     Traceback (most recent call last):
-    ValueError: a.toml: rounds is missing
+    fedtheory.files.Damaged: a.toml: rounds is missing
     a.toml, line 2: round is unknown; did you mean 'rounds'?
     """
     data = plain_toml(content, name)

@@ -19,15 +19,15 @@ from fedtheory.papers import instance_path
 MACHINERY = ("papers", "subjects", "evidence")
 
 ENTERED = {
-    "values": ("fast.rem2.a@main", 7, 14),
-    "weights": ("fedau.eqB_6_8.a@main", 7, 30),
-    "a round's selection": ("flics.lemma4@main", 8, 20),
-    "answers": ("flics.eq7.e@main", 8, 37),
-    "a policy's trace": ("flics.thm2@main", 8, 39),
-    "runs of FAST": ("fast.thm1@main", 11, 45),
-    "runs of SAFARI": ("safari.thm5@main", 11, 44),
-    "runs of FLICS": ("flics.thm1@main", 8, 47),
-    "a round of FedAU": ("fedau.lemmaB_3_3@main", 8, 41),
+    "values": ("fast.rem2.a@main", 7, 15),
+    "weights": ("fedau.eqB_6_8.a@main", 10, 33),
+    "a round's selection": ("flics.lemma4@main", 12, 22),
+    "answers": ("flics.eq7.e@main", 11, 39),
+    "a policy's trace": ("flics.thm2@main", 12, 41),
+    "runs of FAST": ("fast.thm1@main", 12, 49),
+    "runs of SAFARI": ("safari.thm5@main", 12, 45),
+    "runs of FLICS": ("flics.thm1@main", 16, 50),
+    "a round of FedAU": ("fedau.lemmaB_3_3@main", 13, 41),
 }
 """By kind: an instance, and how many modules it may enter, of the machinery and in all."""
 

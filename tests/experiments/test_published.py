@@ -315,7 +315,7 @@ def test_what_is_no_experiment_file_is_named(tmp_path: Path) -> None:
     folder, none = report.lines
     assert (
         report.failed
-        and folder.startswith(f"{tmp_path} cannot be read")
+        and folder == f"{tmp_path}: is a folder: allowed is a regular file"
         and none == f"{tmp_path}/none.toml: no such file"
     )
 

@@ -13,7 +13,7 @@ from fedtheory.experiments.schema import read_experiment
 
 def warm(file: str) -> None:
     """Import here what a run imports, and load its compiled loops, so that children do not: one round, kept nowhere."""
-    for name in ("commands", "results", "units"):
+    for name in ("commands", "results", "work_units"):
         import_module(f"fedtheory.experiments.{name}")
     setting(read_experiment(file).points()[0].content).simulate(replicas=1, rounds=1)
 

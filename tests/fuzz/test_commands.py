@@ -85,7 +85,7 @@ def wrong_calls(rng: random.Random, folder: str) -> dict[str, Iterator[list[str]
     unknown = text().lstrip("-") + "?"
     listing = [f"--json={unknown}"]
     calls = {
-        "evaluate": ["fast.thm2", *values()], "show": [unknown], "prove": [unknown], "refute": [unknown],
+        "evaluate": ["fast.thm2", *values()], "explain": [unknown], "show": [unknown], "prove": [unknown], "refute": [unknown],
         "replay": [rng.choice([absent, file, folder, unknown])], "errata": option, "tables": option, "curves": option,
         "referee": [rng.choice([absent, file, folder, f"{folder}/theorem.py"])], "verify": ["--report", file],
         "report": ["--into", file], "tightness": [unknown],
@@ -120,7 +120,7 @@ def test_every_command_refuses_what_is_wrong(tmp_path, monkeypatch):
 
 
 def test_no_command_at_all():
-    for arguments in ([], ["nonsense"], ["data"], ["data", "nonsense"], ["--nonsense"]):
+    for arguments in (["nonsense"], ["data"], ["data", "nonsense"], ["--nonsense"]):
         check(arguments, {2})
 
 

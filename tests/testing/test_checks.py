@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fedtheory import testing
-from fedtheory.testing import check_weight_estimator
+from fedtheory.testing import check_errors, check_weight_estimator
 from fedtheory.testing.weight_rule_inputs import stream
 from fedtheory.weights import ExponentialAverage, FedAU, Intervals, KnownStatistics, LongRun, Shared
 
@@ -648,7 +648,7 @@ def test_samples_need_participants(p):
 def test_what_there_is():
     for name in testing.__all__:
         assert getattr(testing, name).__name__ == name
-    named = {name for name, kind in vars(testing.errors).items() if isinstance(kind, type) and name.endswith("Error")}
+    named = {name for name, kind in vars(check_errors).items() if isinstance(kind, type) and name.endswith("Error")}
     assert named <= {*testing.__all__}
     with pytest.raises(AttributeError, match="nothing"):
         _ = testing.nothing
