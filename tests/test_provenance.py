@@ -86,6 +86,8 @@ def test_a_build_writes_the_commit_down(tmp_path: Path) -> None:
     package = tmp_path / "fedtheory"
     package.mkdir()
     (tmp_path / "experiments").mkdir()
+    (tmp_path / "experiments" / "one.toml").write_text("")
+    (tmp_path / "MANIFEST.in").write_text("graft experiments\n")
     for name in ("provenance.py", "lazy.py"):
         shutil.copy(PACKAGE / name, package / name)
     (package / "__init__.py").write_text('__version__ = "0.1.0"\n')

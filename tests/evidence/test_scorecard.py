@@ -142,7 +142,8 @@ def test_readings_that_a_proof_covers_stand_beside_the_word(capsys):
     assert "(cohort:" in capsys.readouterr().out
 
 
-def test_tightness_stands_in_the_rows_and_in_the_table(capsys):
+def test_tightness_stands_in_the_rows_and_in_the_table(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")  # a row a line
     known = ("safari.thm5@sharper", "fast.cor3@main", "safari.thm5@main", "safari.cor2@main", "fast.lemma1@main")
     card = scorecard.to_json([Verdict(ref, "proved", "why", _evidence(proof=PROVED)) for ref in known])
     assert [row["tightness"] for row in card["rows"]] == [ROWS[ref]["tightness"] for ref in known]

@@ -125,7 +125,7 @@ def test_a_killed_worker_loses_nothing(tmp_path: Path, executor: str) -> None:
         pytest.importorskip("distributed")
     text = EXPERIMENT.replace("seeds = [3]", "seeds = [3, 4, 5]") + GRID
     path = written(tmp_path, text)
-    got = json.loads(script("process_workers.py", path, tmp_path / "store", executor).strip().splitlines()[-1])
+    got = json.loads(script("workers.py", path, tmp_path / "store", executor).strip().splitlines()[-1])
     assert got["killed"] == 1 and not got["failed"]
     plain = {f"{each['point']} {each['seed']}": each["statistics"] for each in results(path, tmp_path / "plain")}
     assert got["found"] == plain and len(plain) == 6
@@ -364,7 +364,7 @@ def test_how_a_run_is_made_is_asked_for_and_recorded(tmp_path: Path) -> None:
     path, store = written(tmp_path, EXPERIMENT.replace("440", "40")), tmp_path / "store"
     command = ["run", str(path), "--store", str(store)]
     little = CliRunner().invoke(app, [*command, "--memory-limit", "100"])
-    assert little.exit_code == 1 and "memory_limit = 100: one replica with one client" in little.stderr
+    assert little.exit_code == 2 and "memory_limit = 100: one replica with one client" in little.stderr
     run = CliRunner().invoke(app, [*command, "--threads", "2", "--memory-limit", str(2**28)])
     assert run.exit_code == 0, run.output
     result = next(store.rglob("result.json"))
@@ -374,7 +374,7 @@ def test_how_a_run_is_made_is_asked_for_and_recorded(tmp_path: Path) -> None:
     last = max(store.rglob("segment-*.npz"))
     last.unlink()  # there is something left to do
     refused = CliRunner().invoke(app, command)
-    assert refused.exit_code == 1 and "threads = 2 there, 1 here" in refused.stderr and "--mixed" in refused.stderr
+    assert refused.exit_code == 2 and "threads = 2 there, 1 here" in refused.stderr and "--mixed" in refused.stderr
     mixed = CliRunner().invoke(app, [*command, "--mixed"])
     assert mixed.exit_code == 0, mixed.output
     assert [each["threads"] for each in json.loads(result.read_text())["made_by"]] == ["2", "1"]

@@ -85,7 +85,8 @@ def wrong_calls(rng: random.Random, folder: str) -> dict[str, Iterator[list[str]
     unknown = text().lstrip("-") + "?"
     listing = [f"--json={unknown}"]
     calls = {
-        "evaluate": ["fast.thm2", *values()], "explain": [unknown], "show": [unknown], "prove": [unknown], "refute": [unknown],
+        "explain": [unknown],
+        "evaluate": ["fast.thm2", *values()], "show": [unknown], "prove": [unknown], "refute": [unknown],
         "replay": [rng.choice([absent, file, folder, unknown])], "errata": option, "tables": option, "curves": option,
         "referee": [rng.choice([absent, file, folder, f"{folder}/theorem.py"])], "verify": ["--report", file],
         "report": ["--into", file], "tightness": [unknown],
