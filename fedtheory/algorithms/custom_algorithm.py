@@ -11,6 +11,7 @@ from fractions import Fraction
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
+from ..arguments import option
 from ..extras import torch
 from ..own import ComputeError, place
 from ..participation import Participation
@@ -18,7 +19,6 @@ from ..quantities import QUANTITIES, nearest
 from ..schedule import StepRule, at_round, step_size
 from .aggregation import Memory
 from .algorithm import Algorithm, OwnRound
-from .exact_arguments import option
 
 if TYPE_CHECKING:
     from torch import Tensor

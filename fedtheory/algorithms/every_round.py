@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isinf
 
+from ..arguments import Number, at_least_zero, below_one, budgets, each, option, positive, whole
 from ..federations.local_training import PLAIN_SGD
 from ..neural.local_solver import Solver
 from ..quantities import check_values
@@ -14,7 +15,6 @@ from ..schedule import StepRule, StepSize, numbers, step_size
 from .aggregation import Aggregation, AverageAll, AverageParticipating, FedAUWeights, GroupWeights, ObjectiveShares
 from .algorithm import Algorithm, ClientRound
 from .cohort_rules import GroupSelection, Selection, UniformSelection
-from .exact_arguments import Number, at_least_zero, below_one, budgets, each, option, positive, whole
 from .server_step import Adam, Amplified, Momentum, Plain, Server
 
 AVERAGES = {"participating": AverageParticipating(), "all": AverageAll()}

@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ..arguments import at_least_zero, below_one
 from ..federations.local_training import PLAIN_SGD
 from ..neural.local_solver import Solver
 from ..participation import Uniform
@@ -20,7 +21,6 @@ from ..quantities import check_values
 from ..rationals import exact_number
 from ..schedule import StepSize, numbers, step_size
 from .algorithm import Algorithm, ClientRound
-from .exact_arguments import at_least_zero, below_one
 from .server_step import Momentum, Plain
 
 if TYPE_CHECKING:

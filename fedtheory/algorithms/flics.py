@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from ..arguments import Number, at_least_zero, budgets, each, option, positive
 from ..selection.inputs import WEIGHT_SUM_TOLERANCE
 from ..selection.online import COUNTS, UPDATES
 from .aggregation import AverageParticipating, GroupWeights
 from .cohort_rules import ANSWERS, BUDGET_AFTER, NaiveSelection, VarSelection
 from .every_round import EveryRound, adam, every_round
-from .exact_arguments import Number, at_least_zero, budgets, each, option, positive
 from .server_step import Plain, Server
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ..arguments import Number, each, option, positive, probability
 from ..weights.weight_arguments import check_cutoff
 from .aggregation import MIFA, Aggregation, AverageParticipating, Constant, FedAUWeights, FedVarp, GivenWeights, Known
 from .every_round import EveryRound, every_round, global_step
-from .exact_arguments import Number, each, option, positive, probability
 from .server_step import Plain
 
 VARIANTS = {"cross_silo": MIFA(steps_when_empty=False), "cross_device": AverageParticipating()}

@@ -5,9 +5,9 @@ package, or in a file or folder elsewhere (``load``). One that cannot be importe
 ``failures``.
 """
 
-from .own_papers import added as added
-from .own_papers import check_own_names as check_own_names
-from .own_papers import load as load
+from .loading import added as added
+from .loading import check_own_names as check_own_names
+from .loading import load as load
 from .paper import Paper as Paper
 from .paper import PaperError as PaperError
 from .registry import GROUP as GROUP

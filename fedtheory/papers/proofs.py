@@ -16,7 +16,7 @@ from ..proof.library import Library
 from ..proof.algorithm_match import Rounds, read_rounds
 from ..proof.algorithm_match import built_in as rounds_of_parts
 from ..proof.steps import Decision
-from .own_papers import check_own_names
+from .loading import check_own_names
 from .registry import built_in, explained, papers
 from .registry import claim as claim_of
 from .paper import Paper, PaperError
