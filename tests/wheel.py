@@ -42,7 +42,14 @@ OWN = {
         "from fedtheory.selection.oracle import solve_offvar as s; s([[4, 4]], [4], [0.5, 0.5])",
     ),
     "data": ("python", "-c", "import fedtheory as ft; assert len(ft.data.load('digits')) == 1797"),
-    "report": ("python", "-c", QUADRATIC + "ft.plot(s.exact(range(9))).savefig('plot.png')"),
+    "report": (
+        "python",
+        "-c",
+        "import fedtheory as ft; fed = ft.federations.Quadratic.common_hessian([1, -1]);"
+        "a = ft.algorithms.fast(snapshot_period=2, cohort=2, local_lr='1/100');"
+        "s = ft.Setting(fed, a, ft.participation.Fixed([0]), start=3); r = range(1, 9);"
+        "ft.plot(ft.claim('fast.thm1@main').at(s, rounds=r), s.exact(r)).savefig('plot.png')",
+    ),
     "testing": ("python", "-c", "import fedtheory as ft; ft.testing.participation_arrays"),
     "cluster": ("python", "-c", "from distributed import Client"),
     "tracking": ("python", "-c", "from fedtheory.experiments.tracking import tracker; tracker"),
