@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from ..assumptions import ASSUMPTIONS
 from ..claims.statement import Claim
@@ -166,9 +165,6 @@ def _tying(claim: Claim, derivation: Derivation, library: Library) -> Iterator[S
     yield from _met(claim, derivation, library)
 
 
-_compatibility = lru_cache(maxsize=1000)(compatibility)
-
-
 def _only_declared(derivation: Derivation, library: Library) -> bool:
     """Whether it is declared how its steps follow on each other, and not by whose word is taken."""
     own = [library.step(name) for name in library.needed(derivation.steps)]
@@ -186,7 +182,7 @@ def _met(claim: Claim, derivation: Derivation, library: Library) -> Iterator[Ste
     if any(some and len(some) < len(a.options) for a, some in covered.items()):
         kept = (replace(a, options=tuple(some or a.options)) for a, some in covered.items())
         claim = replace(claim, ambiguities=tuple(kept))
-    found = _compatibility(claim)
+    found = compatibility(claim)
     if found.state == CONTRADICTORY:
         fails = " or ".join(dict.fromkeys(proof["fails"] for proof in found.proofs))
         yield _open(

@@ -12,7 +12,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
@@ -70,6 +70,7 @@ class Compatibility:
     proofs: tuple[Mapping[str, Any], ...] = ()
 
 
+@lru_cache(maxsize=1000)
 def compatibility(claim: Claim, seed: int = 0) -> Compatibility:
     """Decide whether values of the quantities, within the vocabulary's bounds, meet every hypothesis.
 

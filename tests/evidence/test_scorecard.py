@@ -197,7 +197,7 @@ def test_differences_name_changed_missing_and_new_rows():
 
 def test_the_first_edition_with_the_same_mathematics():
     statements = ft.papers.all_claims()
-    twins = assess._twins(statements)
+    twins = assess.twins(statements)
     assert list(twins) == [s.ref for s in statements]
     for s in statements[:40]:
         assert twins[s.ref] == next(t.ref for t in statements if assess.same_mathematics(s, t))
