@@ -28,6 +28,7 @@ from .search import search
 from .units_check import check_units
 from .verdict import Verdict
 from .verdict_rule import overall
+from .work_done import work_of
 
 if TYPE_CHECKING:
     from ..proof.chains import Chain
@@ -37,7 +38,7 @@ PUBLISHED = Path(str(files("fedtheory.evidence"))) / "published"
 """The scorecard that comes with the package."""
 
 Progress = Callable[[str, int, int], None]
-"""Called with what is under way, steps done, steps in all."""
+"""Called with what has ended, work done, work in all."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ def assess_all(
     executor: Executor | None = None,
     beside: Mapping[str, Callable[[], Any]] | None = None,
     device: str = "cpu",
+    spent: dict[str, float] | None = None,
 ) -> list[Verdict]:
     """Gather all evidence on claims (default: every one), and their verdicts by ``verdict_rule.overall``.
 
@@ -84,6 +86,7 @@ def assess_all(
     Args:
         beside: other tasks for the same processes, such as figures that are drawn, by name; not kept.
         device: where claims are measured on real data. Evidence says where it was.
+        spent: is given the CPU seconds of every piece of work that was done.
 
     Raises:
         ReplayError: a published instance does not say what its numbers say.
@@ -103,7 +106,8 @@ def assess_all(
             cache.put(name, result)
 
     together = {name: dataset for name in first if (dataset := _on_data(name))}
-    results = known | run_all(tasks, workers, progress, done, executor, together, (__name__,))
+    work = work_of(tasks)
+    results = known | run_all(tasks, workers, progress, done, executor, together, (__name__,), work=work, spent=spent)
     verdicts = []
     for statement in statements:
         twin, instance = first_of[statement.ref], instances[statement.ref]

@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from statistics import median
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -33,12 +31,10 @@ from .replay import replay
 from .result_cache import Cache
 from .verdict import Verdict
 from .verdict_rule import PROVED_AND_REFUTED, overall
+from .work_done import work_of
 
 KEPT = ("claim", "certificate", "measured", "steps")
 """Kinds of check whose results a run keeps until it has ended, so that it can go on."""
-
-WORK = assess.PUBLISHED / "work.json"
-"""CPU seconds of every check and search, as measured at publication; only their proportions count."""
 
 CARD = "scorecard.json"
 
@@ -286,7 +282,7 @@ def check_published(
 
     Args:
         workers: processes (default: one a core).
-        progress: called with (the check that ended, work done, work in all), in proportion to the time it takes.
+        progress: called with (the check that ended, work done, work in all).
         kept: a folder for what is done of a run. A run that was interrupted goes on; one that ends clears it.
         only: which claims are checked, by ref; pages of findings and figures are compared where it leaves none out.
     """
@@ -295,37 +291,23 @@ def check_published(
     cache, state = (Cache(kept), _state(where)) if kept else (None, "")
     lasting = [name for name in tasks if cache and name.partition(" ")[0] in KEPT]
     known = {name: result for name in lasting if cache and (result := cache.get(f"{state} {name}")) is not None}
-    weights = _weights(tasks)
-    total, done = sum(weights.values()), sum(weights[name] for name in known)
 
     def ended(name: str, result: Any) -> None:
-        nonlocal done
-        done += weights[name]
         if cache and name in lasting:
             cache.put(f"{state} {name}", result)
 
-    def told(name: str, *_: int) -> None:
-        if progress:
-            progress(name, round(done), round(total))
-
-    if progress:
-        progress("", round(done), round(total))
-    left = {name: partial(_timed, task) for name, task in tasks.items() if name not in known}
+    left, spent = {name: task for name, task in tasks.items() if name not in known}, dict[str, float]()
     together = {name: _shares(name) for name in left}
-    results = known | run_all(left, workers, told, ended, None, together, (__name__,))
+    results = known | run_all(
+        left, workers, progress, ended, None, together, (__name__,), work=work_of(left), spent=spent
+    )
     checked = _compared(statements, where, results)
     checked.resumed = len(known)
-    checked.work = {name: result["seconds"] for name, result in results.items() if name not in known}
+    checked.work = spent
     if kept:
         for file in kept.glob("*.json"):
             file.unlink()
     return checked
-
-
-def _timed(task: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    begun = time.process_time()
-    result = task()
-    return result | {"seconds": round(time.process_time() - begun, 3)}
 
 
 def _tasks(statements: Iterable[Claim], where: Places, whole: bool) -> dict[str, Callable[[], dict[str, Any]]]:
@@ -367,24 +349,6 @@ def _shares(name: str) -> str:
     """What a task shares with others: the data, or the certificates of a paper."""
     kind, _, of = name.partition(" ")
     return kind if kind in ("measured", "figure") else of.partition(".")[0]
-
-
-def _weights(tasks: Iterable[str]) -> dict[str, float]:
-    """How long each task takes, in CPU seconds at publication; one that is not known as the median of its kind."""
-    return weights(tasks, "checks")
-
-
-def weights(tasks: Iterable[str], part: str) -> dict[str, float]:
-    """How long each of some tasks takes, by the part of ``WORK`` that has them; 1 where nothing is known."""
-    try:
-        known = {name: float(seconds) for name, seconds in read_json(WORK)[part].items()}
-    except (OSError, ValueError, KeyError, AttributeError, TypeError):
-        known = {}
-    of_kind: dict[str, list[float]] = {}
-    for name, seconds in known.items():
-        of_kind.setdefault(name.partition(" ")[0], []).append(seconds)
-    middle = {kind: median(each) for kind, each in of_kind.items()}
-    return {name: known.get(name, middle.get(name.partition(" ")[0], 1.0)) + 0.01 for name in tasks}
 
 
 def _state(where: Places) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..files import read_json
-from . import assess, claim_summaries, kept_searches, published_checks, scorecard
+from . import assess, claim_summaries, kept_searches, published_checks, scorecard, work_done
 from .result_cache import Cache
 from .verdict import Verdict
 from .verdict_rule import PROVED_AND_REFUTED
@@ -98,7 +98,7 @@ def check(report: Path, figures: Path, fresh: bool, progress: Progress) -> Done:
     done = Done(found.card, [each.text for each in found.differences], found.contradicted, report, said)
     done.write()
     _write_proofs(report, found.contradicted)
-    scorecard.write_json(report / "work.json", {"checks": found.work})
+    scorecard.write_json(report / "work.json", work_done.record(report / "work.json", found.work))
     return done
 
 
@@ -115,6 +115,7 @@ def search_anew(
     from ..report import drawing
 
     cache = None if fresh else Cache(report / "cache")
+    spent: dict[str, float] = {}
     depth, drawings = assess.FULL if full else assess.QUICK, drawing.figures_of_claims(figures)
     verdicts = assess.assess_all(
         depth=depth,
@@ -122,6 +123,7 @@ def search_anew(
         cache=cache,
         beside=drawings,
         device=device,
+        spent=spent,
     )
     card, searches = scorecard.to_json(verdicts), _searches(verdicts)
     contradicted = {v.claim: v.why for v in verdicts if v.verdict == PROVED_AND_REFUTED}
@@ -129,11 +131,13 @@ def search_anew(
         if verdict.instance:
             scorecard.write_json(report / "instances" / f"{verdict.claim}.json", verdict.instance)
     scorecard.write_json(report / "searches.json", searches)
+    scorecard.write_json(work := report / "work.json", work_done.record(work, spent))
     _write_proofs(report, contradicted)
     published = assess.PUBLISHED / published_checks.CARD
     if accept and not contradicted:
         scorecard.write_json(published, card)
         scorecard.write_json(kept_searches.FILE, searches)
+        scorecard.write_json(work_done.FILE, work_done.record(work_done.FILE, work_done.recorded(work)))
         publish()
         index.refresh()
         claim_summaries.refresh()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from ..assumptions import ASSUMPTIONS
 from ..claims.statement import Claim
-from .compatibility import COMPATIBLE, CONTRADICTORY, compatibility
+from . import compatibility
 from .derivations import Derivation
 from .implies import ASSUMES, CLAIM, tying, words
 from .library import Library
@@ -182,15 +182,15 @@ def _met(claim: Claim, derivation: Derivation, library: Library) -> Iterator[Ste
     if any(some and len(some) < len(a.options) for a, some in covered.items()):
         kept = (replace(a, options=tuple(some or a.options)) for a, some in covered.items())
         claim = replace(claim, ambiguities=tuple(kept))
-    found = compatibility(claim)
-    if found.state == CONTRADICTORY:
+    found = compatibility.kept_compatibility(claim)
+    if found.state == compatibility.CONTRADICTORY:
         fails = " or ".join(dict.fromkeys(proof["fails"] for proof in found.proofs))
         yield _open(
             "hypotheses",
             claim,
             f"its hypotheses contradict each other, so that it says nothing: {fails} fails wherever the others hold",
         )
-    elif found.state != COMPATIBLE:
+    elif found.state != compatibility.COMPATIBLE:
         yield _open(
             "hypotheses", claim, "no values of the quantities are known that meet all hypotheses: it may say nothing"
         )

@@ -70,7 +70,6 @@ class Compatibility:
     proofs: tuple[Mapping[str, Any], ...] = ()
 
 
-@lru_cache(maxsize=1000)
 def compatibility(claim: Claim, seed: int = 0) -> Compatibility:
     """Decide whether values of the quantities, within the vocabulary's bounds, meet every hypothesis.
 
@@ -96,6 +95,12 @@ def compatibility(claim: Claim, seed: int = 0) -> Compatibility:
     if not all(proofs):
         return Compatibility(UNKNOWN)
     return Compatibility(CONTRADICTORY, proofs=tuple(proof for proof in proofs if proof))
+
+
+@lru_cache(maxsize=1000)
+def kept_compatibility(claim: Claim) -> Compatibility:
+    """Return ``compatibility``, decided once in a process."""
+    return compatibility(claim)
 
 
 def _systems(claim: Claim) -> list[tuple[dict[str, str], tuple[Hypothesis, ...]]]:
