@@ -235,7 +235,7 @@ def quick(monkeypatch, tmp_path):
     ]
     monkeypatch.setattr(assess, "assess_all", lambda **options: verdicts)
     monkeypatch.setattr("fedtheory.report.drawing.figures_of_claims", lambda folder: {})
-    return verdicts, ["verify", "--report", str(tmp_path / "r"), "--figures", str(tmp_path / "f")]
+    return verdicts, ["verify", "--search", "--report", str(tmp_path / "r"), "--figures", str(tmp_path / "f")]
 
 
 def test_verify_exits_with_zero_on_the_published_verdicts(quick, tmp_path):
