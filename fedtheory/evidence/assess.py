@@ -259,14 +259,15 @@ def _proof(ref: str) -> dict[str, Any]:
     return proof_evidence(prove(find_claim(ref)), prove)
 
 
-def proof_evidence(chain: Chain, prove: Callable[[Claim], Chain]) -> dict[str, Any]:
+def proof_evidence(chain: Chain, prove: Callable[[Claim], Chain | None]) -> dict[str, Any]:
     """Return what the scorecard tells of a chain; of the one with the assumptions that it takes and the claim does not
     make, if ``prove`` completes that.
     """
     from ..proof.text import describe
 
     assuming: tuple[str, ...] = ()
-    if chain.lacking and (whole := prove(chain.claim.assuming(*chain.lacking))).outcome == "proved":
+    whole = prove(chain.claim.assuming(*chain.lacking)) if chain.lacking else None
+    if whole is not None and whole.outcome == "proved":
         chain, assuming = whole, strongest(chain.lacking)
     described = describe(chain)
     first = chain.first_open

@@ -2,8 +2,9 @@
 
 Checked are every proof by its certificates, the kernel's by the kernel and the checker that stands alone; every
 instance in exact arithmetic; of every search the candidates with the largest left / right; every certificate of a worst
-case; every claim's units and consistency; claims on the data that come with a library. Then it is compared whether
-scorecard, pages of findings and the numbers beside figures are what follows.
+case; every claim's units and consistency. Then it is compared whether scorecard, pages of findings and the numbers
+beside figures are what follows. What was measured on data is not measured again: its words have to follow from its
+numbers.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from ..papers import claim as find_claim
 from . import assess, kept_searches, scorecard
 from .consistency import check_consistency
 from .findings import Known, Row, findings, merged, papers_fingerprint, step_rows, table_rows
-from .measured import DIGITS, measure
+from .measured import DIGITS
 from .parallel_work import run_all
 from .replay import replay
 from .result_cache import Cache
@@ -33,7 +34,7 @@ from .verdict import Verdict
 from .verdict_rule import PROVED_AND_REFUTED, overall
 from .work_done import work_of
 
-KEPT = ("claim", "certificate", "measured", "steps")
+KEPT = ("claim", "certificate", "steps")
 """Kinds of check whose results a run keeps until it has ended, so that it can go on."""
 
 CARD = "scorecard.json"
@@ -154,7 +155,7 @@ def _proof(statement: Claim, wrong: list[Difference]) -> tuple[dict[str, Any], t
     from ..papers.saved_certificates import certified_library, published, reverify
     from ..proof import chains
 
-    ref, again = statement.ref, partial(chains.prove, library=certified_library())
+    ref, again = statement.ref, partial(chains.proof_of, library=certified_library())
     if ref in published():
         try:
             chain = reverify(ref)
@@ -209,11 +210,6 @@ def _place(ref: str, name: str, at: Mapping[str, Any]) -> Iterator[Difference]:
         kept = at.get(key)
         if not kept_searches.same(kept, value, exact=key == "rounds"):
             yield Difference("searches.json", f"{ref}: {name}: {key}", kept, value)
-
-
-def check_measured(ref: str) -> dict[str, Any]:
-    """Measure a claim on the digits anew."""
-    return {"measured": scorecard.rounded(measure(ref, DIGITS)), "wrong": []}
 
 
 def check_figure(name: str, toml: Path, file: Path) -> dict[str, Any]:
@@ -313,14 +309,8 @@ def check_published(
 def _tasks(statements: Iterable[Claim], where: Places, whole: bool) -> dict[str, Callable[[], dict[str, Any]]]:
     """The checks, by kind and of what, the longest first."""
     statements = list(statements)
-    first = set(assess.twins(statements).values())
     of = {s.paper: None for s in statements}
-    tasks: dict[str, Callable[[], dict[str, Any]]] = {
-        f"measured {s.ref}": partial(check_measured, s.ref)
-        for s in statements
-        if s.ref in first and assess.measurable(s)
-    }
-    tasks |= {f"claim {s.ref}": partial(check_claim, s.ref) for s in statements}
+    tasks: dict[str, Callable[[], dict[str, Any]]] = {f"claim {s.ref}": partial(check_claim, s.ref) for s in statements}
     tasks |= {f"searches {paper}": partial(check_searches, paper, where.published / "searches.json") for paper in of}
     if whole:
         tasks |= {f"steps {paper}": partial(check_steps, paper) for paper in of}
@@ -346,9 +336,9 @@ def _figures(folder: Path) -> dict[str, Callable[[], dict[str, Any]]]:
 
 
 def _shares(name: str) -> str:
-    """What a task shares with others: the data, or the certificates of a paper."""
+    """What a task shares with others: what draws, or the certificates of a paper."""
     kind, _, of = name.partition(" ")
-    return kind if kind in ("measured", "figure") else of.partition(".")[0]
+    return kind if kind == "figure" else of.partition(".")[0]
 
 
 def _state(where: Places) -> str:
@@ -374,6 +364,7 @@ def _compared(statements: list[Claim], where: Places, results: Mapping[str, Mapp
     card = scorecard.to_json(verdicts)
     whole = len(statements) == len(all_claims())
     wrong += _rows_differ(card["rows"], published["rows"], whole)
+    wrong += (each for s in statements if s.ref in rows for each in _measured_apart(s.ref, rows[s.ref]))
     wrong += _tightness(where.published / "tightness.json", {s.ref for s in statements})
     if published.get("schema") != card["schema"]:
         wrong.append(Difference(CARD, "schema", published.get("schema"), card["schema"]))
@@ -385,8 +376,12 @@ def _compared(statements: list[Claim], where: Places, results: Mapping[str, Mapp
 
 def _left_out(where: Places, rows: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """What is taken as it is published, in words."""
-    data = {m["data"] for row in rows.values() for m in row["evidence"]["measured"]} - {DIGITS.dataset}
-    said = ["searches", *(f"measurements on {name}" for name in sorted(data)), "the solver's tightness"]
+    data = {m["data"] for row in rows.values() for m in row["evidence"]["measured"]}
+    said = [
+        "that searches found no more",
+        f"what was measured on {' and '.join(sorted(data))}",
+        "the solver's tightness",
+    ]
     said += ["pages of findings, which are not here"] * (where.docs is None)
     return said + ["numbers beside figures, which are not here"] * (where.figures is None)
 
@@ -412,7 +407,7 @@ def _verdicts(
                 "search": kept_searches.summary(kept) if kept else None,
                 "instance": assess.instance_evidence(instance),
             },
-            "measured": _measured(statement, twin, rows.get(ref), results),
+            "measured": rows[twin]["evidence"]["measured"] if twin in rows and assess.measurable(statement) else [],
         }
         word, why = overall(evidence)
         verdicts.append(Verdict(ref, word, why, evidence, instance, kept))
@@ -422,15 +417,21 @@ def _verdicts(
     return verdicts
 
 
-def _measured(
-    statement: Claim, twin: str, row: Mapping[str, Any] | None, results: Mapping[str, Mapping[str, Any]]
-) -> list[dict[str, Any]]:
-    """What was measured: on the digits as it is found now, on other data as it is published."""
-    if not assess.measurable(statement):
-        return []
-    known = row["evidence"]["measured"] if row else []
-    here = results[f"measured {twin}"]["measured"]
-    return [here, *(each for each in known if each["data"] != DIGITS.dataset)]
+def _measured_apart(ref: str, row: Mapping[str, Any]) -> Iterator[Difference]:
+    """Entries of what was measured that do not follow from the others; the numbers have six digits."""
+    measured = row["evidence"]["measured"]
+    if assess.measurable(find_claim(ref)) and DIGITS.dataset not in (known["data"] for known in measured):
+        yield Difference(CARD, f"{ref}: evidence.measured", measured, f"what was measured on {DIGITS.dataset}")
+    for place, known in enumerate(measured):
+        holds = min(known["slack"].values(), default=0.0) >= 0
+        outcome = (
+            "not applicable" if not holds else "holds" if known["left_interval"][0] <= known["right"] else "exceeded"
+        )
+        follows = {"hypotheses_hold": holds, "ratio": known["left"] / known["right"], "outcome": outcome}
+        for key, value in follows.items():
+            near = key == "ratio" and abs(known[key] - value) <= 1e-5 * abs(value)
+            if known[key] != value and not near:
+                yield Difference(CARD, f"{ref}: evidence.measured[{place}].{key}", known[key], value)
 
 
 def _searches(file: Path, wrong: list[Difference] | None = None) -> dict[str, Any]:

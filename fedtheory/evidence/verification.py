@@ -91,7 +91,7 @@ def check(report: Path, figures: Path, fresh: bool, progress: Progress) -> Done:
     )
     said = [
         "checked anew: units and consistency of all, " + ", ".join(f"{n} {what}" for n, what in parts if n),
-        f"taken as published: {', '.join(found.left_out)} (verify --search makes the first two anew)",
+        f"taken as published: {', '.join(found.left_out)} (of which `verify --search` makes the first two anew)",
     ]
     if found.resumed:
         said.append(f"{found.resumed} checks were done by a run before, which was stopped; --fresh does all again")

@@ -445,3 +445,14 @@ def test_a_search_is_published_with_what_it_kept():
     assert kept["depth"] == {"candidates": 5, "climbs": 1, "steps": 1}
     again = kept_searches.judged_again(claim(STANDS), "overall", kept["overall"])
     assert again["ratio"] == kept["overall"]["ratio"] == verdict.evidence["exact"]["search"]["largest_ratio"]
+
+
+@pytest.mark.parametrize(("key", "value"), [("outcome", "exceeded"), ("ratio", 0.9), ("hypotheses_hold", False)])
+def test_what_was_measured_follows_from_its_numbers(key, value):
+    for ref, row in scorecard.published_rows().items():
+        assert not list(published_checks._measured_apart(ref, row))
+    row = json.loads(json.dumps(scorecard.published_rows()["fast.thm1@main"]))
+    was, row["evidence"]["measured"][0][key] = row["evidence"]["measured"][0][key], value
+    (found,) = published_checks._measured_apart("fast.thm1@main", row)
+    assert found.key == f"fast.thm1@main: evidence.measured[0].{key}" and found.published == value
+    assert found.checked == (pytest.approx(was, rel=1e-5) if key == "ratio" else was)
