@@ -358,9 +358,7 @@ def verify(
         str,
         typer.Option(help="With --search: where claims are measured, cpu, cuda, cuda:1, auto; the evidence says it."),
     ] = "cpu",
-    table: Annotated[
-        bool, typer.Option("--table", help="Print every claim's row.")
-    ] = False,
+    table: Annotated[bool, typer.Option("--table", help="Print every claim's row.")] = False,
     json: Json = False,
 ) -> None:
     """Check anew all that is published, and search nothing: proofs, instances, certificates, units, what searches found
@@ -373,6 +371,8 @@ def verify(
     if (full or accept or device != "cpu") and not search:
         raise typer.BadParameter("--full, --accept, --device: allowed is with --search")
     print("fedtheory: verify: loading the claims", file=sys.stderr, flush=True)
+    from datetime import timedelta
+
     from ..files import check_target
 
     check_target(report / "scorecard.json"), check_target(figures / "any")
@@ -380,6 +380,10 @@ def verify(
     from ..federations.devices import find_device
 
     find_device(device)
+    if search:
+        took = timedelta(seconds=round(verification.expected(verification.depth(full)) / (os.cpu_count() or 1)))
+        said = f"all anew takes about {took} on {os.cpu_count()} cores; what is stopped goes on"
+        print(f"fedtheory: verify: {said}", file=sys.stderr, flush=True)
     with Progress() as progress:
         if search:
             done = verification.search_anew(report, figures, full, fresh, accept, device, progress)

@@ -57,6 +57,11 @@ class Depth:
     seeds: int
     refuted_too: bool
 
+    @property
+    def looks(self) -> int:
+        """Number of candidates of a claim that are looked at, at most."""
+        return self.seeds * (self.candidates + 2 * self.climbs * self.steps)
+
 
 QUICK = Depth(candidates=300, climbs=8, steps=30, seeds=1, refuted_too=False)
 FULL = Depth(candidates=20_000, climbs=100, steps=200, seeds=20, refuted_too=True)

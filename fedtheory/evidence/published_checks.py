@@ -34,6 +34,9 @@ from .verdict import Verdict
 from .verdict_rule import PROVED_AND_REFUTED, overall
 from .work_done import work_of
 
+KINDS = ("certificate", "claim", "figure", "searches", "steps", "tables")
+"""Kinds of check."""
+
 KEPT = ("claim", "certificate", "steps")
 """Kinds of check whose results a run keeps until it has ended, so that it can go on."""
 
@@ -133,7 +136,11 @@ def check_claim(ref: str) -> dict[str, Any]:
     }
     known = Known(instance, needs, inconsistent, decisions)
     rows = [row.data() for row in findings(statement, known)] if is_printed(statement) else []
-    counts = {"proofs": int(proof["steps"] > 0), "kernel": composed, "instances": len(needs) + (instance is not None)}
+    counts = {
+        "proofs": int(proof["steps"] > 0),
+        "kernel": int(composed > 0),
+        "instances": len(needs) + (instance is not None),
+    }
     return {"evidence": evidence, "instance": instance, "rows": rows, "counts": counts, "wrong": wrong}
 
 
@@ -307,18 +314,19 @@ def check_published(
 
 
 def _tasks(statements: Iterable[Claim], where: Places, whole: bool) -> dict[str, Callable[[], dict[str, Any]]]:
-    """The checks, by kind and of what, the longest first."""
+    """The checks, by kind and of what; figures first, which one process draws while others do the rest."""
     statements = list(statements)
     of = {s.paper: None for s in statements}
-    tasks: dict[str, Callable[[], dict[str, Any]]] = {f"claim {s.ref}": partial(check_claim, s.ref) for s in statements}
+    tasks: dict[str, Callable[[], dict[str, Any]]] = {}
+    if whole and where.figures:
+        tasks |= {f"figure {name}": task for name, task in _figures(where.figures).items()}
+    tasks |= {f"claim {s.ref}": partial(check_claim, s.ref) for s in statements}
     tasks |= {f"searches {paper}": partial(check_searches, paper, where.published / "searches.json") for paper in of}
     if whole:
         tasks |= {f"steps {paper}": partial(check_steps, paper) for paper in of}
         tasks |= {f"tables {paper}": partial(check_tables, paper) for paper in of}
         for file in sorted((where.docs / "certificates").glob("*.json")) if where.docs else ():
             tasks[f"certificate {file.stem}"] = partial(check_certificate, file)
-        if where.figures:
-            tasks |= {f"figure {name}": task for name, task in _figures(where.figures).items()}
     return tasks
 
 
