@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
+from ..claims.balls import decimal
 from ..claims.statement import Claim
 from ..files import read_json
 from ..papers.dispatch import subject_of
 from ..subjects.lead import Found
+from ..subjects.protocol import Instance, Space
 from .candidate_data import candidate_data, candidate_from, classes_of
+from .judge import judge
 from .search import ROUNDING, SearchReport
 
 SCHEMA = 1
@@ -30,6 +33,12 @@ PLACES = ("overall", "late")
 
 NUMBERS = ("left", "right", "ratio")
 
+EXACT_DIGITS = 9
+"""Significant digits of the exact point near the largest ratio."""
+
+MOST_READINGS = 16
+"""Readings under which an exact point is judged at most; of a claim that has more, none is kept."""
+
 ACCURACY = ROUNDING
 """Relative difference up to which a number counts as the kept one.
 
@@ -38,18 +47,20 @@ float recursions over 10^8 rounds lose by that is bounded as for a search: see `
 """
 
 
-def search_data(report: SearchReport, depth: Mapping[str, int]) -> dict[str, Any]:
-    """Return a search as plain data.
+def search_data(report: SearchReport, statement: Claim, depth: Mapping[str, int]) -> dict[str, Any]:
+    """Return a search of a claim as plain data.
 
     Args:
         depth: how much was searched: the numbers of ``candidates``, ``climbs`` and ``steps`` that were asked for.
     """
+    space = subject_of(statement).space(statement)
     return {
         "candidates": report.candidates,
         "admissible": report.admissible,
         "seeds": [report.seed],
         "depth": dict(depth),
         **{name: _place(found) for name, found in zip(PLACES, (report.best, report.best_late), strict=True)},
+        "exact": exact_near(statement, space, report.best) if report.best else None,
     }
 
 
@@ -60,12 +71,40 @@ def _place(found: Found | None) -> dict[str, Any] | None:
     return {"rounds": int(found.rounds), **numbers, "candidate": candidate_data(found.candidate)}
 
 
+def exact_near(statement: Claim, space: Space, found: Found) -> dict[str, Any] | None:
+    """Judge the exact point that is nearest to a find, in rational and ball arithmetic.
+
+    Returns:
+        The ``instance``, whether it ``refutes`` the claim, and by reading both sides, their ratio and the hypotheses
+        that are not shown to hold there (``fails``); ``None`` where there is no such point, or too many readings.
+    """
+    if len(list(statement.readings())) > MOST_READINGS:
+        return None
+    try:
+        point = next(iter(space.rounded(found, EXACT_DIGITS)), None)
+        if point is None:
+            return None
+        judgement = judge(Instance(statement.ref, point), follow=False, statement=statement)
+    except (ValueError, KeyError):  # no point can hold it, or be judged
+        return None
+    readings = [
+        {
+            "reading": dict(each.reading),
+            **{name: decimal(getattr(each, name)) for name in NUMBERS},
+            "fails": list(each.failing),
+        }
+        for each in judgement.readings
+    ]
+    return {"instance": judgement.instance.to_json(), "refutes": judgement.refutes, "readings": readings}
+
+
 def merged(searches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return several searches of one claim, by different seeds, as one."""
     one = dict(searches[0]) | {
         name: max(filter(None, (found[name] for found in searches)), key=lambda at: at["ratio"], default=None)
         for name in PLACES
     }
+    one["exact"] = max(searches, key=lambda kept: kept["overall"]["ratio"] if kept["overall"] else 0.0)["exact"]
     one |= {key: sum(found[key] for found in searches) for key in ("candidates", "admissible")}
     return one | {"seeds": sorted(seed for found in searches for seed in found["seeds"])}
 
@@ -88,13 +127,14 @@ def published() -> dict[str, dict[str, Any]]:
     """Read the published searches, by claim.
 
     >>> sorted(published()["fast.thm2@sharper"])
-    ['admissible', 'candidates', 'depth', 'late', 'overall', 'seeds']
+    ['admissible', 'candidates', 'depth', 'exact', 'late', 'overall', 'seeds']
     """
     return read_json(FILE)["searches"]  # type: ignore[no-any-return]
 
 
-def judged_again(statement: Claim, name: str, at: Mapping[str, Any]) -> dict[str, Any]:
-    """Judge the candidate that a search kept as one of its ``PLACES``, and return rounds and ``NUMBERS`` there.
+def judged_again(statement: Claim, name: str, at: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """Judge the candidate that a search kept as one of its ``PLACES``; return rounds and ``NUMBERS`` there, and of the
+    overall one the exact point near it.
 
     Every hypothesis is looked at again. The worst horizon of those at which they hold is taken, as in a search, and
     where the bound is exceeded what is certain of the left side.
@@ -111,7 +151,8 @@ def judged_again(statement: Claim, name: str, at: Mapping[str, Any]) -> dict[str
         found = result[1]  # a climb on late horizons may end above all others
     if found.ratio > 1 + ROUNDING:
         found = space.certain(found)
-    return {"rounds": int(found.rounds), **{key: float(getattr(found, key)) for key in NUMBERS}}
+    exact = exact_near(statement, space, found) if name == PLACES[0] else None
+    return {"rounds": int(found.rounds), **{key: float(getattr(found, key)) for key in NUMBERS}}, exact
 
 
 def same(kept: Any, value: float, exact: bool = False) -> bool:

@@ -203,20 +203,26 @@ def check_searches(paper: str, file: Path) -> dict[str, Any]:
         for name in kept_searches.PLACES if ref.startswith(f"{paper}.") else ():
             if at := kept[name]:
                 count += 1
-                wrong += _place(ref, name, at)
+                wrong += _place(ref, name, kept, at)
     return {"counts": {"candidates": count}, "wrong": wrong}
 
 
-def _place(ref: str, name: str, at: Mapping[str, Any]) -> Iterator[Difference]:
+def _place(ref: str, name: str, kept: Mapping[str, Any], at: Mapping[str, Any]) -> Iterator[Difference]:
+    """The numbers of a kept candidate that it does not give; of the largest ratio also the exact point near it."""
     try:
-        again = kept_searches.judged_again(find_claim(ref), name, at)
+        again, exact = kept_searches.judged_again(find_claim(ref), name, at)
     except Exception as error:  # whatever a candidate that no search draws leads to
         yield Difference("searches.json", f"{ref}: {name}: candidate", "a candidate", f"none: {error}")
         return
     for key, value in again.items():
-        kept = at.get(key)
-        if not kept_searches.same(kept, value, exact=key == "rounds"):
-            yield Difference("searches.json", f"{ref}: {name}: {key}", kept, value)
+        was = at.get(key)
+        if not kept_searches.same(was, value, exact=key == "rounds"):
+            yield Difference("searches.json", f"{ref}: {name}: {key}", was, value)
+    if name == kept_searches.PLACES[0]:
+        pairs = _apart(kept.get("exact"), json.loads(json_text(exact)), "exact")
+        yield from (Difference("searches.json", f"{ref}: {key}", *pair) for key, *pair in pairs)
+        if exact and exact["refutes"]:
+            yield Difference("searches.json", f"{ref}: exact", "no counterexample", "an instance that refutes it")
 
 
 def check_figure(name: str, toml: Path, file: Path) -> dict[str, Any]:

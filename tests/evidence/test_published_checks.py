@@ -148,7 +148,7 @@ def test_a_candidate_whose_number_is_changed(files):
     kept = kept_searches.published()[STANDS]["overall"]
     change(files / "published" / "searches.json", alter)
     lines = wrong(files, STANDS)
-    assert lines and all(line.startswith(f"searches.json: {STANDS}: overall: ") for line in lines)
+    assert lines and all(line.startswith(f"searches.json: {STANDS}: ") for line in lines)
     assert any(f"published is {kept['right']!r}, checked is " in line for line in lines)
 
 
@@ -172,6 +172,20 @@ def test_a_kept_number_that_its_candidate_does_not_give(files, key, value):
 def test_a_candidate_that_cannot_be_read(files, alter, says):
     change(files / "published" / "searches.json", lambda content: alter(content["searches"][STANDS]))
     assert any(line.startswith(f"searches.json: {STANDS}") and says in line for line in wrong(files, STANDS))
+
+
+@pytest.mark.parametrize(
+    ("alter", "key"),
+    [
+        (lambda exact: exact["readings"][0].update(ratio="0.5"), "exact.readings[0].ratio: published is '0.5'"),
+        (lambda exact: exact["instance"]["constants"].update(smoothness="7"), "exact.instance.constants.smoothness"),
+        (lambda exact: exact.update(refutes=True), "exact.refutes: published is True, checked is False"),
+    ],
+)
+def test_an_exact_point_that_its_candidate_does_not_give(files, alter, key):
+    change(files / "published" / "searches.json", lambda content: alter(content["searches"][STANDS]["exact"]))
+    (line,) = wrong(files, STANDS)
+    assert line.startswith(f"searches.json: {STANDS}: {key}") and ", checked is " in line
 
 
 def test_a_search_that_is_not_there(files):
@@ -443,7 +457,8 @@ def test_a_search_is_published_with_what_it_kept():
     kept = written["searches"][STANDS]
     assert written["fedtheory"] and kept["seeds"] == [0, 1] and kept["candidates"] >= 10
     assert kept["depth"] == {"candidates": 5, "climbs": 1, "steps": 1}
-    again = kept_searches.judged_again(claim(STANDS), "overall", kept["overall"])
+    again, exact = kept_searches.judged_again(claim(STANDS), "overall", kept["overall"])
+    assert exact == kept["exact"] and exact["readings"][0]["fails"] == [] and not exact["refutes"]
     assert again["ratio"] == kept["overall"]["ratio"] == verdict.evidence["exact"]["search"]["largest_ratio"]
 
 
