@@ -33,7 +33,7 @@ PLACES = ("overall", "late")
 
 NUMBERS = ("left", "right", "ratio")
 
-EXACT_DIGITS = 9
+EXACT_DIGITS = 16
 """Significant digits of the exact point near the largest ratio."""
 
 MOST_READINGS = 16
