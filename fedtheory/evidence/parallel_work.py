@@ -69,6 +69,8 @@ def run_all(
         elif progress:
             progress(name, len(results), len(tasks))
 
+    if progress and work:
+        progress("", 0, 1000)
     tasks = {name: functools.partial(_timed, task) for name, task in tasks.items()}
 
     workers = min(workers or os.cpu_count() or 1, len(tasks))

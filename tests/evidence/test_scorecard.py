@@ -213,7 +213,7 @@ def test_instances_are_replayed_whatever_is_kept(tmp_path, monkeypatch):
     first = assess.assess_all(statements, **options)
     again = assess.assess_all(statements, **options, progress=lambda name, *_: names.append(name))
     assert first == again and first[0].instance is not None
-    assert names == ["drawn", "replay fast.rem2.a@main", "replay fast.lemma1@main"]
+    assert names == ["", "drawn", "replay fast.rem2.a@main", "replay fast.lemma1@main"]
     monkeypatch.setattr(assess, "replay", Mock(side_effect=ReplayError("the file says otherwise")))
     with pytest.raises(ReplayError, match="says otherwise"):
         assess.assess_all(statements, **options)
