@@ -376,8 +376,8 @@ def verify(
     from ..files import check_target
 
     check_target(report / "scorecard.json"), check_target(figures / "any")
-    from ..evidence import verification
     from ..federations.devices import find_device
+    from ..report import verification
 
     find_device(device)
     if search:

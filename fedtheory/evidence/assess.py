@@ -255,7 +255,8 @@ def _replayed(ref: str) -> dict[str, Any]:
 
 def _search(ref: str, depth: Depth, seed: int) -> dict[str, Any]:
     asked = {"candidates": depth.candidates, "climbs": depth.climbs, "steps": depth.steps}
-    return kept_searches.search_data(search(ref, **asked, seed=seed), find_claim(ref), asked)
+    report = search(ref, depth.candidates, depth.climbs, depth.steps, seed)
+    return kept_searches.search_data(report, find_claim(ref), asked)
 
 
 def _proof(ref: str) -> dict[str, Any]:

@@ -13,16 +13,17 @@ import pytest
 from typer.testing import CliRunner
 
 from fedtheory.cli import app
-from fedtheory.evidence import assess, kept_searches, published_checks, scorecard, verification
+from fedtheory.evidence import assess, kept_searches, scorecard
 from fedtheory.evidence.candidate_data import candidate_data, candidate_from, classes_of
 from fedtheory.evidence.findings import Row
 from fedtheory.evidence.parallel_work import run_all
-from fedtheory.evidence.published_checks import Checked, Difference, Places, check_published
 from fedtheory.evidence.work_done import record, work_of
 from fedtheory.experiments.printed_tables import folder as experiments
 from fedtheory.papers import all_claims, claim, saved_certificates
 from fedtheory.papers.dispatch import subject_of
+from fedtheory.report import published_checks, verification
 from fedtheory.report.generated_docs import BEGIN, END, generated
+from fedtheory.report.published_checks import Checked, Difference, Places, check_published
 
 ROOT = Path(__file__).parents[2]
 FALLS, STANDS, NEEDS = "fast.rem2.a@main", "fast.lemma2@main", "fast.eq35@main"

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..evidence import assess, claim_summaries, kept_searches, scorecard, work_done
+from ..evidence.result_cache import Cache
+from ..evidence.verdict import Verdict
+from ..evidence.verdict_rule import PROVED_AND_REFUTED
 from ..files import read_json
-from . import assess, claim_summaries, kept_searches, published_checks, scorecard, work_done
-from .result_cache import Cache
-from .verdict import Verdict
-from .verdict_rule import PROVED_AND_REFUTED
+from . import published_checks
 
 Progress = Callable[[str, int, int], None]
 """Called with what is done, work done, work in all."""
@@ -131,7 +132,7 @@ def search_anew(
     """
     from ..papers import index
     from ..papers.saved_certificates import publish
-    from ..report import drawing
+    from . import drawing
 
     cache = None if fresh else Cache(report / "cache")
     spent: dict[str, float] = {}

@@ -20,19 +20,19 @@ from typing import Any, NamedTuple
 
 from ..claims.comparison import is_printed
 from ..claims.statement import Claim
+from ..evidence import assess, kept_searches, scorecard
+from ..evidence.consistency import check_consistency
+from ..evidence.findings import Known, Row, findings, merged, papers_fingerprint, step_rows, table_rows
+from ..evidence.measured import DIGITS
+from ..evidence.parallel_work import run_all
+from ..evidence.replay import replay
+from ..evidence.result_cache import Cache
+from ..evidence.verdict import Verdict
+from ..evidence.verdict_rule import PROVED_AND_REFUTED, overall
+from ..evidence.work_done import work_of
 from ..files import Damaged, json_text, read_file, read_json
 from ..papers import all_claims, instance_path, papers
 from ..papers import claim as find_claim
-from . import assess, kept_searches, scorecard
-from .consistency import check_consistency
-from .findings import Known, Row, findings, merged, papers_fingerprint, step_rows, table_rows
-from .measured import DIGITS
-from .parallel_work import run_all
-from .replay import replay
-from .result_cache import Cache
-from .verdict import Verdict
-from .verdict_rule import PROVED_AND_REFUTED, overall
-from .work_done import work_of
 
 KINDS = ("certificate", "claim", "figure", "searches", "steps", "tables")
 """Kinds of check."""
@@ -232,7 +232,7 @@ MEASURED = ("measured (", "99% interval")
 def check_figure(toml: Path, file: Path) -> dict[str, Any]:
     """Compute a figure's numbers anew, and compare them with those beside it: bounds, exact errors and worst cases, and
     what was measured too where these differ."""
-    from ..report.drawing import read_figure
+    from .drawing import read_figure
 
     kind = read_figure(toml).kind
     try:
@@ -250,7 +250,7 @@ def _numbers(kind: Any) -> str:
     """The numbers of a figure as text."""
     from matplotlib import pyplot
 
-    from ..report.figure_numbers import csv_text, numbers
+    from .figure_numbers import csv_text, numbers
 
     figure = kind.drawn()
     text = csv_text(numbers(figure))
@@ -355,9 +355,9 @@ def _tasks(statements: Iterable[Claim], where: Places, whole: bool) -> dict[str,
 def _figures(folder: Path) -> dict[str, Callable[[], dict[str, Any]]]:
     """The figures that are named after a claim, whose numbers are computed from claims alone."""
     from ..experiments.printed_tables import folder as experiments
-    from ..report.figure_files import FOLDER
+    from .figure_files import FOLDER
 
-    tasks = {}
+    tasks: dict[str, Callable[[], dict[str, Any]]] = {}
     for statement in all_claims():
         toml = experiments() / statement.paper / FOLDER / f"{statement.id.partition('.')[2]}.toml"
         if toml.is_file():
@@ -548,7 +548,7 @@ def _tightness(file: Path, refs: set[str]) -> Iterator[Difference]:
 
 def _pages(folder: Path, statements: list[Claim], results: Mapping[str, Mapping[str, Any]]) -> Iterator[Difference]:
     """Lines of the pages of findings that are not what is generated from what was found."""
-    from ..report.generated_docs import BEGIN, END, generated
+    from .generated_docs import BEGIN, END, generated
 
     for page in sorted(folder.glob("*.md")):
         paper = page.stem
