@@ -370,16 +370,18 @@ def verify(
     """
     if (full or accept or device != "cpu") and not search:
         raise typer.BadParameter("--full, --accept, --device: allowed is with --search")
-    print("fedtheory: verify: loading the claims", file=sys.stderr, flush=True)
     from datetime import timedelta
 
     from ..files import check_target
 
     check_target(report / "scorecard.json"), check_target(figures / "any")
-    from ..federations.devices import find_device
+    if search:
+        from ..federations.devices import find_device
+
+        find_device(device)
+    print("fedtheory: verify: loading the claims", file=sys.stderr, flush=True)
     from ..report import verification
 
-    find_device(device)
     if search:
         took = timedelta(seconds=round(verification.expected(verification.depth(full)) / (os.cpu_count() or 1)))
         said = f"all anew takes about {took} on {os.cpu_count()} cores; what is stopped goes on"

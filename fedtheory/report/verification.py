@@ -18,6 +18,9 @@ from . import published_checks
 Progress = Callable[[str, int, int], None]
 """Called with what is done, work done, work in all."""
 
+DRAWN = Path("figures")
+"""Folder of figures, unless another one is asked for: of a checkout of the sources, wherever the command runs."""
+
 MOST_TOLD = 8
 """Differences that are told; all are in the report's folder."""
 
@@ -80,7 +83,7 @@ def check(report: Path, figures: Path, fresh: bool, progress: Progress) -> Done:
     kept = report / "cache" / "checks"
     for file in kept.glob("*.json") if fresh else ():
         file.unlink()
-    where = published_checks.places(figures)
+    where = published_checks.places(None if figures == DRAWN else figures)
     found = published_checks.check_published(where, progress=lambda _, *at: progress("checks", *at), kept=kept)
     of = found.counts
     parts = (
