@@ -28,7 +28,7 @@ help: ## print this text
 
 install: $(STAMP) ## install fedtheory and all it needs into the environment
 
-verify: $(STAMP) ## check every published verdict
+verify: $(STAMP) ## check anew all that is published
 	$(VENV)/bin/fedtheory verify
 
 report: $(STAMP) ## write what is known as pages for a browser: report/site/index.html

@@ -342,70 +342,65 @@ def referee(
 
 @app.command()
 def verify(
-    report: Annotated[Path, typer.Option(help="Folder of scorecard.json and the instances.")] = Path("report"),
-    figures: Annotated[Path, typer.Option(help="Folder of the figures of theorems.")] = Path("figures"),
-    full: Annotated[
-        bool, typer.Option("--full/--quick", help="Hours of search; it resumes where it was stopped.")
+    report: Annotated[Path, typer.Option(help="Folder of what is written: scorecard.json, differences.json.")] = Path(
+        "report"
+    ),
+    figures: Annotated[Path, typer.Option(help="Folder of the figures of theorems, and of their numbers.")] = Path(
+        "figures"
+    ),
+    search: Annotated[
+        bool, typer.Option("--search", help="Make everything anew, searches too, and draw the figures: minutes.")
     ] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Do not use results kept from earlier runs.")] = False,
-    accept: Annotated[bool, typer.Option(help="Take what was found as the published scorecard.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="With --search: hours of it.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Do not go on with an earlier run that was stopped.")] = False,
+    accept: Annotated[bool, typer.Option(help="With --search: publish what was found.")] = False,
     device: Annotated[
-        str, typer.Option(help="Where claims are measured on real data: cpu, cuda, cuda:1, auto; the evidence says it.")
+        str,
+        typer.Option(help="With --search: where claims are measured, cpu, cuda, cuda:1, auto; the evidence says it."),
     ] = "cpu",
+    table: Annotated[bool, typer.Option("--table", help="Print every claim's row.")] = False,
     json: Json = False,
 ) -> None:
-    """Judge every claim: units, consistency, proof, exact errors and search, real data. Results are kept under the
-    report's folder and used again as long as the code is the same. Exit status 1 if a verdict differs from the
-    published scorecard, an instance does not replay, or a claim is proved and refuted, whose proof is then written to
-    the report's folder too. A refuted theorem is no error.
+    """Check anew all that is published, and search nothing: proofs, instances, certificates, units, what searches found
+    largest, and whether scorecard, findings and figures' numbers follow. With --search, make all of it anew. What was
+    stopped goes on. Exit status 1 if something does not follow or differs, or a claim is proved and refuted, whose
+    proof is then written to the report's folder too. A refuted theorem is no error.
 
     Example: fedtheory verify
     """
-    from ..evidence import assess, claim_summaries, scorecard
-    from ..evidence.result_cache import Cache
-    from ..evidence.verdict_rule import PROVED_AND_REFUTED
-    from ..federations.devices import find_device
-    from ..files import check_target, read_json
-    from ..papers import claim, index
-    from ..papers.proofs import prove as prove_claim
-    from ..papers.saved_certificates import publish
-    from ..proof.step_certificates import chain_data
-    from ..report import drawing
+    if (full or accept or device != "cpu") and not search:
+        raise typer.BadParameter("--full, --accept, --device: allowed is with --search")
+    from datetime import timedelta
 
-    check_target(report / "scorecard.json"), check_target(figures / "any"), find_device(device)
-    cache = None if fresh else Cache(report / "cache")
-    depth, drawings = assess.FULL if full else assess.QUICK, drawing.figures_of_claims(figures)
+    from ..files import check_target
+
+    check_target(report / "scorecard.json"), check_target(figures / "any")
+    if search:
+        from ..federations.devices import find_device
+
+        find_device(device)
+    print("fedtheory: verify: loading the claims", file=sys.stderr, flush=True)
+    from ..report import verification
+
+    if search:
+        took = timedelta(seconds=round(verification.expected(verification.depth(full)) / (os.cpu_count() or 1)))
+        said = f"all anew takes about {took} on {os.cpu_count()} cores; what is stopped goes on"
+        print(f"fedtheory: verify: {said}", file=sys.stderr, flush=True)
     with Progress() as progress:
-        verdicts = assess.assess_all(
-            depth=depth,
-            progress=lambda name, *at: progress("evidence and figures", *at),
-            cache=cache,
-            beside=drawings,
-            device=device,
-        )
-    drawn = [figures / f"{name}.png" for name in drawings]
-    card = scorecard.to_json(verdicts)
-    scorecard.write_json(report / "scorecard.json", card)
-    for verdict in verdicts:
-        if verdict.instance:
-            scorecard.write_json(report / "instances" / f"{verdict.claim}.json", verdict.instance)
-    published = assess.PUBLISHED / "scorecard.json"
-    contradicted = [verdict for verdict in verdicts if verdict.verdict == PROVED_AND_REFUTED]
-    for verdict in contradicted:
-        print(f"fedtheory: {verdict.claim}: {verdict.why}", file=sys.stderr)
-        scorecard.write_json(report / "proofs" / f"{verdict.claim}.json", chain_data(prove_claim(claim(verdict.claim))))
-    if accept and not contradicted:
-        scorecard.write_json(published, card)
-        publish()
-        index.refresh()
-        claim_summaries.refresh()
-    lines = scorecard.differences(card, read_json(published))
+        if search:
+            done = verification.search_anew(report, figures, full, fresh, accept, device, progress)
+        else:
+            done = verification.check(report, figures, fresh, progress)
+    for ref, why in done.contradicted.items():
+        print(f"fedtheory: {ref}: {why}", file=sys.stderr)
     if json:
-        print_json(card | {"differences": lines})
-    else:
-        print_scorecard(card)
-        print(f"\nWrote {report / 'scorecard.json'} and {', '.join(str(path) for path in drawn)}")
-    for line in lines:
-        print(f"fedtheory: differs from the published scorecard: {line}", file=sys.stderr)
-    if lines or contradicted:
+        print_json(done.card | {"differences": done.differences})
+    elif table:
+        print_scorecard(done.card)
+    if not json:
+        for line in done.summary():
+            print_wrapped(line, "  ")
+    for line in done.told():
+        print(f"fedtheory: {line}", file=sys.stderr)
+    if done.differences or done.contradicted:
         raise typer.Exit(1)

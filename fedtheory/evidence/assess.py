@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import data
 from ..assumptions import strongest
@@ -19,20 +19,26 @@ from ..papers import all_claims, instance_path
 from ..papers import claim as find_claim
 from ..papers.dispatch import subject_of
 from ..subjects.violations import VIOLATIONS
+from . import kept_searches
 from .measured import DIGITS, FASHION_MNIST, RealData, measure
 from .parallel_work import run_all
 from .replay import replay
 from .result_cache import Cache
-from .search import SearchReport, search
+from .search import search
 from .units_check import check_units
 from .verdict import Verdict
 from .verdict_rule import overall
+from .work_done import work_of
+
+if TYPE_CHECKING:
+    from ..proof.chains import Chain
+    from .consistency import Finding
 
 PUBLISHED = Path(str(files("fedtheory.evidence"))) / "published"
 """The scorecard that comes with the package."""
 
 Progress = Callable[[str, int, int], None]
-"""Called with what is under way, steps done, steps in all."""
+"""Called with what has ended, work done, work in all."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,11 @@ class Depth:
     steps: int
     seeds: int
     refuted_too: bool
+
+    @property
+    def looks(self) -> int:
+        """Number of candidates of a claim that are looked at, at most."""
+        return self.seeds * (self.candidates + 2 * self.climbs * self.steps)
 
 
 QUICK = Depth(candidates=300, climbs=8, steps=30, seeds=1, refuted_too=False)
@@ -70,6 +81,7 @@ def assess_all(
     executor: Executor | None = None,
     beside: Mapping[str, Callable[[], Any]] | None = None,
     device: str = "cpu",
+    spent: dict[str, float] | None = None,
 ) -> list[Verdict]:
     """Gather all evidence on claims (default: every one), and their verdicts by ``verdict_rule.overall``.
 
@@ -79,6 +91,7 @@ def assess_all(
     Args:
         beside: other tasks for the same processes, such as figures that are drawn, by name; not kept.
         device: where claims are measured on real data. Evidence says where it was.
+        spent: is given the CPU seconds of every piece of work that was done.
 
     Raises:
         ReplayError: a published instance does not say what its numbers say.
@@ -86,8 +99,8 @@ def assess_all(
     """
     statements = all_claims() if statements is None else statements
     instances = {s.ref: recorded_instance(s.ref) for s in statements}
-    twins = _twins(statements)
-    kept = _tasks(statements, instances, set(twins.values()), depth, device)
+    first_of = twins(statements)
+    kept = _tasks(statements, instances, set(first_of.values()), depth, device)
     known = {name: found for name in kept if cache and (found := cache.get(name)) is not None}
     tasks = {name: task for name, task in kept.items() if name not in known}
     first = {name: tasks.pop(name) for name in [*tasks] if _on_data(name)}
@@ -98,16 +111,22 @@ def assess_all(
             cache.put(name, result)
 
     together = {name: dataset for name in first if (dataset := _on_data(name))}
-    results = known | run_all(tasks, workers, progress, done, executor, together, (__name__,))
+    work = work_of(tasks)
+    results = known | run_all(tasks, workers, progress, done, executor, together, (__name__,), work=work, spent=spent)
     verdicts = []
     for statement in statements:
-        evidence = _evidence(statement, twins[statement.ref], instances[statement.ref], results, device)
+        twin, instance = first_of[statement.ref], instances[statement.ref]
+        searches = [result for name, result in results.items() if name.startswith(f"search {twin} ")]
+        search = kept_searches.merged(searches) if searches else None
+        evidence = _evidence(statement, twin, instance, results, device, search)
         word, why = overall(evidence)
-        verdicts.append(Verdict(statement.ref, word, why, evidence, instances[statement.ref]))
+        verdicts.append(
+            Verdict(statement.ref, word, why, evidence, instance, search if statement.ref == twin else None)
+        )
     return verdicts
 
 
-def _twins(statements: Sequence[Claim]) -> dict[str, str]:
+def twins(statements: Sequence[Claim]) -> dict[str, str]:
     """Map each claim to the first one with the same mathematics."""
     first: dict[Claim, str] = {}
     return {s.ref: first.setdefault(mathematics(s), s.ref) for s in statements}
@@ -131,15 +150,19 @@ def _tasks(
             if measurable(s)
         }
     for statement in searched:
-        refuted = instances[statement.ref] is not None and instances[statement.ref]["refutes"]
-        beyond = any(map(statement.beyond_instances, statement.readings()))  # no lead of a search says that it falls
-        if not beyond and (not refuted or depth.refuted_too):
+        if is_searched(statement, instances[statement.ref], depth):
             for seed in range(depth.seeds):
                 name = f"search {statement.ref} {depth.candidates} {depth.climbs} {depth.steps} seed {seed}"
                 tasks[name] = partial(_search, statement.ref, depth, seed)
     tasks |= {f"proof {s.ref}": partial(_proof, s.ref) for s in statements}
     tasks |= {f"consistency {s.ref}": partial(_consistency, s.ref) for s in searched}
     return tasks
+
+
+def is_searched(statement: Claim, instance: Mapping[str, Any] | None, depth: Depth) -> bool:
+    """Whether a claim is searched: where a lead of a search would say that it falls, and no instance says so."""
+    beyond = any(map(statement.beyond_instances, statement.readings()))
+    return not beyond and (depth.refuted_too or not (instance and instance["refutes"]))
 
 
 def _measuring(plan: RealData, ref: str, device: str) -> str:
@@ -150,14 +173,13 @@ def _measuring(plan: RealData, ref: str, device: str) -> str:
 
 
 def _evidence(
-    statement: Claim, twin: str, instance: dict | None, results: Mapping[str, Any], device: str
+    statement: Claim, twin: str, instance: dict | None, results: Mapping[str, Any], device: str, search: dict | None
 ) -> dict[str, Any]:
-    searches = [result for name, result in results.items() if name.startswith(f"search {twin} ")]
     return {
         "units": results[f"replay {statement.ref}"]["units"],
         "consistency": results[f"consistency {twin}"],
         "proof": results[f"proof {statement.ref}"],
-        "exact": {"search": _merged(searches) if searches else None, "instance": _instance_json(instance)},
+        "exact": {"search": kept_searches.summary(search) if search else None, "instance": instance_evidence(instance)},
         "measured": [results[_measuring(plan, twin, device)] for plan in plans() if measurable(statement)],
         "needs": results[f"replay {statement.ref}"]["needs"],
     }
@@ -227,45 +249,31 @@ def recorded_instance(ref: str, violated: str = "") -> dict[str, Any] | None:
 def _replayed(ref: str) -> dict[str, Any]:
     """Compute what is never kept: units, and the published instances, replayed."""
     published_instance(ref)
-    needs = [_needs_json(kind, content) for kind, content in published_needs(ref).items()]
-    return {"units": _units(find_claim(ref)), "needs": needs}
+    needs = [needs_evidence(kind, content) for kind, content in published_needs(ref).items()]
+    return {"units": units_evidence(find_claim(ref)), "needs": needs}
 
 
 def _search(ref: str, depth: Depth, seed: int) -> dict[str, Any]:
-    return search_json(search(ref, depth.candidates, depth.climbs, depth.steps, seed))
-
-
-def search_json(report: SearchReport) -> dict[str, Any]:
-    """Write a search as plain data."""
-    return {
-        "candidates": report.candidates,
-        "admissible": report.admissible,
-        "seeds": [report.seed],
-        "largest_ratio": report.best.ratio if report.best else 0.0,
-        "largest_ratio_rounds": report.best.rounds if report.best else 0,
-        "largest_late_ratio": report.best_late.ratio if report.best_late else 0.0,
-        "largest_late_ratio_rounds": report.best_late.rounds if report.best_late else 0,
-    }
-
-
-def _merged(searches: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Several searches as one."""
-    merged = dict(max(searches, key=lambda found: found["largest_ratio"]))
-    late = max(searches, key=lambda found: found["largest_late_ratio"])
-    merged |= {key: late[key] for key in ("largest_late_ratio", "largest_late_ratio_rounds")}
-    for key in ("candidates", "admissible"):
-        merged[key] = sum(found[key] for found in searches)
-    return merged | {"seeds": sorted(seed for found in searches for seed in found["seeds"])}
+    asked = {"candidates": depth.candidates, "climbs": depth.climbs, "steps": depth.steps}
+    report = search(ref, depth.candidates, depth.climbs, depth.steps, seed)
+    return kept_searches.search_data(report, find_claim(ref), asked)
 
 
 def _proof(ref: str) -> dict[str, Any]:
     from ..papers.proofs import prove
+
+    return proof_evidence(prove(find_claim(ref)), prove)
+
+
+def proof_evidence(chain: Chain, prove: Callable[[Claim], Chain | None]) -> dict[str, Any]:
+    """Return what the scorecard tells of a chain; of the one with the assumptions that it takes and the claim does not
+    make, if ``prove`` completes that.
+    """
     from ..proof.text import describe
 
-    statement = find_claim(ref)
-    chain = prove(statement)
     assuming: tuple[str, ...] = ()
-    if chain.lacking and (whole := prove(statement.assuming(*chain.lacking))).outcome == "proved":
+    whole = prove(chain.claim.assuming(*chain.lacking)) if chain.lacking else None
+    if whole is not None and whole.outcome == "proved":
         chain, assuming = whole, strongest(chain.lacking)
     described = describe(chain)
     first = chain.first_open
@@ -284,15 +292,22 @@ def _proof(ref: str) -> dict[str, Any]:
 def _consistency(ref: str) -> list[dict[str, Any]]:
     from .consistency import check_consistency
 
-    return [{"name": f.name, "what": f.what, "evidence": f.evidence} for f in check_consistency(find_claim(ref))]
+    return consistency_evidence(check_consistency(find_claim(ref)))
 
 
-def _units(statement: Claim) -> dict[str, Any]:
+def consistency_evidence(found: Iterable[Finding]) -> list[dict[str, Any]]:
+    """Return what the scorecard tells of findings about hypotheses."""
+    return [{"name": f.name, "what": f.what, "evidence": f.evidence} for f in found]
+
+
+def units_evidence(statement: Claim) -> dict[str, Any]:
+    """Return what the scorecard tells of a claim's units."""
     findings = [{"where": finding.where, "what": finding.what} for finding in check_units(statement)]
     return {"homogeneous": not findings, "findings": findings}
 
 
-def _needs_json(kind: str, instance: dict[str, Any]) -> dict[str, Any]:
+def needs_evidence(kind: str, instance: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the scorecard tells of an instance that violates an assumption of a kind."""
     return {
         "assumption": kind,
         "violates": instance["violates"],
@@ -303,7 +318,8 @@ def _needs_json(kind: str, instance: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _instance_json(instance: dict[str, Any] | None) -> dict[str, Any] | None:
+def instance_evidence(instance: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return what the scorecard tells of the instance that refutes a claim."""
     if instance is None:
         return None
     return {

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from ..claims.ranges import Allowed, solution_set
 from ..claims.statement import Claim, Hypothesis
 from ..papers.dispatch import findings
-from ..proof.compatibility import bounds_part, compatibility
+from ..proof.compatibility import bounds_part, kept_compatibility
 from ..proof.positivity import Certificate, prove
 from ..proof.symbol_regions import Part, region
 from ..quantities import ORDERED_PAIRS, QUANTITIES, RUN_QUANTITIES, check_values, quantity, symbol
@@ -71,7 +71,7 @@ def check_consistency(claim: Claim) -> tuple[Finding, ...]:
     >>> check_consistency(claim("fast.thm2@corrected"))
     ()
     """
-    found = compatibility(claim)
+    found = kept_compatibility(claim)
     if found.state == "contradictory":
         fails = " or ".join(dict.fromkeys(proof["fails"] for proof in found.proofs))
         what = f"no values of the quantities meet all hypotheses: {fails} fails wherever the others hold"

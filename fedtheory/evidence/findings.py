@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +16,13 @@ from ..claims.typeset import expression_latex
 from ..papers import all_claims, editions, papers
 from ..papers.index import FILE
 from .assess import published_instance, published_needs, refuting
+from .consistency import Finding as Inconsistency
 from .consistency import check_consistency
 from .result_cache import Cache
 from .units_check import check_units
 
 if TYPE_CHECKING:
+    from ..proof.library import Library
     from ..proof.steps import Decision
 
 
@@ -83,18 +85,23 @@ def errata(
 NO_CLAIM = "no claim"
 
 
-def step_rows(paper: str, known: Iterable[Row]) -> Iterator[Row]:
+def step_rows(paper: str, known: Iterable[Row], library: Library | None = None) -> Iterator[Row]:
     """Report the printed steps that do not hold and that no finding mentions yet: those that the proofs of today do
-    without."""
-    from ..papers.proofs import library
+    without.
+
+    Args:
+        library: decides the steps; by default they are decided anew.
+    """
+    from ..papers import proofs
     from ..proof.step_certificates import own_steps
 
+    library = library or proofs.library()
     said = {(row.where, row.what) for row in known}
-    for name in own_steps(paper, library()):
-        decision = library().decided(name)
+    for name in own_steps(paper, library):
+        decision = library.decided(name)
         if decision.closed or not decision.step.printed:
             continue
-        by = [d for d in library().derivations if name in library().needed(d.steps)]
+        by = [d for d in library.derivations if name in library.needed(d.steps)]
         of = [ref for d in by for ref in d.proves if ref.partition("@")[2] in PRINTED] or [NO_CLAIM]
         for row in (open_row(ref, decision) for ref in dict.fromkeys(of)):
             if (row.where, row.what) not in said:
@@ -154,23 +161,57 @@ def merged(rows: Iterable[Row]) -> tuple[Row, ...]:
     return tuple(Row(", ".join(refs), *rest) for rest, refs in claims.items())
 
 
-def findings(claim: Claim) -> Iterator[Row]:
-    """Yield the findings about one built-in claim, the gravest first."""
-    yield from instance_rows(claim)
-    yield from needs_rows(claim)
+@dataclass(frozen=True)
+class Known:
+    """What is known of a claim and that findings tell.
+
+    Attributes:
+        instance, needs: the published instances, replayed: see ``assess``.
+        consistency: findings about the hypotheses.
+        decisions: the decided steps of the proof.
+    """
+
+    instance: Mapping[str, Any] | None
+    needs: Mapping[str, Mapping[str, Any]]
+    consistency: Iterable[Inconsistency]
+    decisions: Iterable[Decision]
+
+
+def known_of(claim: Claim) -> Known:
+    """Find out all of it anew."""
+    from ..papers.proofs import prove
+
+    return Known(
+        published_instance(claim.ref), published_needs(claim.ref), check_consistency(claim), prove(claim).decisions
+    )
+
+
+def findings(claim: Claim, known: Known | None = None) -> Iterator[Row]:
+    """Yield the findings about one built-in claim, the gravest first.
+
+    Args:
+        known: what the rows tell; by default it is found out.
+    """
+    known = known or known_of(claim)
+    yield from rows_of_instance(claim, known.instance)
+    yield from rows_of_needs(claim, known.needs)
     yield from unit_rows(claim)
-    yield from consistency_rows(claim)
-    yield from proof_rows(claim)
+    yield from _consistency_rows(claim, known.consistency)
+    yield from open_rows(claim, known.decisions)
     yield from rate_rows(claim)
     yield from edition_rows(claim)
 
 
 def instance_rows(claim: Claim) -> Iterator[Row]:
-    """Report the published instance, replayed.
+    """Report the published instance, replayed."""
+    return rows_of_instance(claim, published_instance(claim.ref))
+
+
+def rows_of_instance(claim: Claim, instance: Mapping[str, Any] | None) -> Iterator[Row]:
+    """Report an instance.
 
     Where it refutes some readings only, there is a row for each of the options that decide it, whatever the others are.
     """
-    instance = published_instance(claim.ref)
     if instance and instance["refutes"]:
         yield Row(claim.ref, "statement", refutation_text(instance), "instance", _under_all(instance))
     if instance is None or instance["refutes"]:
@@ -184,26 +225,26 @@ def instance_rows(claim: Claim) -> Iterator[Row]:
         yield Row(claim.ref, "statement", read_so + sides, "instance", read_so + _sides(those[0]))
 
 
-def _under_all(instance: dict[str, Any]) -> str:
+def _under_all(instance: Mapping[str, Any]) -> str:
     readings = len(instance["readings"])
     return f"refuted{f' under all {readings} readings' if readings > 1 else ''}: {_sides(instance)}"
 
 
-def _sides(judged: dict[str, Any]) -> str:
+def _sides(judged: Mapping[str, Any]) -> str:
     """Both sides of an instance in short."""
     left, right, ratio = (f"{float(judged[name]):.4g}" for name in ("left", "right", "ratio"))
     return f"{left} > {right}" + ("" if ratio == "inf" else f", {ratio} times")
 
 
-def needs_rows(claim: Claim) -> Iterator[Row]:
-    """Report the assumptions that a claim needs and does not state, by its published instances, replayed."""
-    for kind, instance in published_needs(claim.ref).items():
+def rows_of_needs(claim: Claim, needs: Mapping[str, Mapping[str, Any]]) -> Iterator[Row]:
+    """Report the assumptions that a claim needs and does not state, by the instances that violate them."""
+    for kind, instance in needs.items():
         judged, under = _falling(instance)
         shown = f"needs `{kind}`, which is not stated{under}: {_sides(judged)} without it"
         yield Row(claim.ref, "assumptions", needs_text(kind, instance), "instance", shown)
 
 
-def needs_text(kind: str, instance: dict[str, Any]) -> str:
+def needs_text(kind: str, instance: Mapping[str, Any]) -> str:
     """Describe an instance that violates an assumption, in one sentence."""
     judged, under = _falling(instance)
     return (
@@ -212,7 +253,7 @@ def needs_text(kind: str, instance: dict[str, Any]) -> str:
     )
 
 
-def _falling(instance: dict[str, Any]) -> tuple[dict[str, Any], str]:
+def _falling(instance: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
     """An instance as it falls: as a whole, or under the first reading under which it does, and how that reads."""
     if instance["refutes"]:
         return instance, ""
@@ -220,7 +261,7 @@ def _falling(instance: dict[str, Any]) -> tuple[dict[str, Any], str]:
     return next(each for each in instance["readings"] if each["refutes"]), f", read with {' or '.join(readings)}"
 
 
-def refutation_text(instance: dict[str, Any]) -> str:
+def refutation_text(instance: Mapping[str, Any]) -> str:
     """Describe an instance in one sentence."""
     readings = len(instance["readings"])
     under = f" under all {readings} readings" if readings > 1 else ""
@@ -238,18 +279,12 @@ def unit_rows(claim: Claim) -> Iterator[Row]:
 
 def consistency_rows(claim: Claim) -> Iterator[Row]:
     """Report hypotheses that contradict each other, or the conclusion."""
-    for finding in check_consistency(claim):
+    return _consistency_rows(claim, check_consistency(claim))
+
+
+def _consistency_rows(claim: Claim, found: Iterable[Inconsistency]) -> Iterator[Row]:
+    for finding in found:
         yield Row(claim.ref, finding.name, finding.what, "consistency")
-
-
-def proof_rows(claim: Claim) -> Iterator[Row]:
-    """Report printed steps of the proof that do not hold, with what closes them.
-
-    Of the steps that compare what was derived with the claim's own terms, it is the first that fails.
-    """
-    from ..papers.proofs import prove
-
-    return open_rows(claim, prove(claim).decisions)
 
 
 def open_rows(claim: Claim, decisions: Iterable[Decision]) -> Iterator[Row]:

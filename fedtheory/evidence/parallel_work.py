@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import signal
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, as_completed, wait
 from contextlib import ExitStack
@@ -26,6 +27,8 @@ def run_all(
     executor: Executor | None = None,
     together: Mapping[str, str] | None = None,
     imports: tuple[str, ...] = (),
+    work: Mapping[str, float] | None = None,
+    spent: dict[str, float] | None = None,
 ) -> dict[str, Any]:
     """Run independent tasks on all cores, and return the result of every one, by its name.
 
@@ -41,6 +44,8 @@ def run_all(
         together: by task, what it shares with others (data that are loaded, say): a process goes on with the tasks of
             what it has begun, and another one begins with these only when nothing else is left.
         imports: modules that all tasks need, for processes to import once, where they can share it.
+        work: by task, how much it is; progress then counts it, in thousandths of all, and not tasks.
+        spent: is given the CPU seconds of every task.
 
     Raises:
         Exception: the first one that a task raises; tasks that have not started are then dropped.
@@ -50,13 +55,23 @@ def run_all(
     {'a': 8, 'b': 9}
     """
     results: dict[str, Any] = {}
+    total = sum(work[name] for name in tasks) if work else 0.0
 
-    def finish(name: str, result: Any) -> None:
-        results[name] = result
+    def finish(name: str, timed: tuple[Any, float]) -> None:
+        results[name], seconds = timed
+        if spent is not None:
+            spent[name] = seconds
         if done:
-            done(name, result)
-        if progress:
+            done(name, results[name])
+        if progress and work:
+            finished = sum(work[each] for each in results) / total if len(results) < len(tasks) else 1.0
+            progress(name, round(1000 * finished), 1000)
+        elif progress:
             progress(name, len(results), len(tasks))
+
+    if progress and work:
+        progress("", 0, 1000)
+    tasks = {name: functools.partial(_timed, task) for name, task in tasks.items()}
 
     workers = min(workers or os.cpu_count() or 1, len(tasks))
     if executor is not None:
@@ -68,6 +83,13 @@ def run_all(
         with ExitStack() as stack:
             _share_out([stack.enter_context(_worker(imports)) for _ in range(workers)], tasks, together or {}, finish)
     return {name: results[name] for name in tasks}
+
+
+def _timed(task: Callable[[], Any]) -> tuple[Any, float]:
+    """The result of a task, and the CPU seconds that it took."""
+    begun = time.process_time()
+    result = task()
+    return result, time.process_time() - begun
 
 
 def _worker(imports: tuple[str, ...]) -> ProcessPoolExecutor:

@@ -32,7 +32,7 @@ def to_json(verdicts: Sequence[Verdict]) -> dict[str, Any]:
                 "verdict": verdict.verdict,
                 "readings": covered(verdict.verdict, verdict.evidence),
                 "why": verdict.why,
-                "evidence": _rounded(verdict.evidence),
+                "evidence": rounded(verdict.evidence),
                 "instance": verdict.evidence["exact"]["instance"] and verdict.evidence["exact"]["instance"]["file"],
                 "tightness": published_column(verdict.claim),
             }
@@ -50,12 +50,13 @@ def published_rows() -> dict[str, dict[str, Any]]:
     return {f"{row['id']}@{row['edition']}": row for row in rows}
 
 
-def _rounded(value: Any) -> Any:
+def rounded(value: Any) -> Any:
+    """Return plain data with every number to the six digits of the scorecard."""
     if isinstance(value, float):
         return float(f"{value:.6g}")
     if isinstance(value, dict):
-        return {key: _rounded(entry) for key, entry in value.items()}
-    return [_rounded(entry) for entry in value] if isinstance(value, (list, tuple)) else value
+        return {key: rounded(entry) for key, entry in value.items()}
+    return [rounded(entry) for entry in value] if isinstance(value, (list, tuple)) else value
 
 
 def differences(scorecard: dict[str, Any], published: dict[str, Any]) -> list[str]:

@@ -21,6 +21,8 @@ class Verdict:
         why: one sentence.
         evidence: by kind (``units``, ``exact``, ``measured``), plain data.
         instance: the file content of the refuting instance, if there is one.
+        search: the search of the claim, with what is kept of it (``kept_searches``); of editions with the same
+            mathematics the first has it.
     """
 
     claim: str
@@ -28,6 +30,7 @@ class Verdict:
     why: str
     evidence: Mapping[str, Any] = field(default_factory=dict)
     instance: dict[str, Any] | None = None
+    search: dict[str, Any] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:

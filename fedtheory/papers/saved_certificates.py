@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from copy import copy
 from functools import lru_cache
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from ..claims.statement import algorithm_of
 from ..files import read_json, read_text, write_beside
 from ..proof.step_certificates import Shelf, chain_data, decision_data, own_steps, steps_data, verified_all
 from ..proof.chains import Chain
+from ..proof.library import Library
 from ..proof.verdict_word import DECLARED, joints, missing_rule
 from ..proof.polynomial_data import fields, parse_text
 from ..proof.chains import tied
@@ -94,6 +96,17 @@ def reverify(ref: str, places: Folders | None = None) -> Chain:
     if chain.outcome != outcome:
         raise ValueError(f"outcome of {ref} = {outcome!r}: the evidence shows {chain.outcome}")
     return chain
+
+
+def certified_library(places: Folders | None = None) -> Library:
+    """Return the library of all papers' proofs, whose steps are decided by the published certificates, each verified.
+
+    >>> certified_library().decided("lemma2").outcome
+    'proved'
+    """
+    read = copy(library())
+    read.decided = shelf(places).decision  # type: ignore[method-assign]
+    return read
 
 
 def steps_decided() -> list[dict[str, str]]:

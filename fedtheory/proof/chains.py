@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from ..assumptions import ASSUMPTIONS
 from ..claims.statement import Claim
-from .compatibility import COMPATIBLE, CONTRADICTORY, compatibility
+from . import compatibility
 from .derivations import Derivation
 from .implies import ASSUMES, CLAIM, tying, words
 from .library import Library
@@ -166,9 +165,6 @@ def _tying(claim: Claim, derivation: Derivation, library: Library) -> Iterator[S
     yield from _met(claim, derivation, library)
 
 
-_compatibility = lru_cache(maxsize=1000)(compatibility)
-
-
 def _only_declared(derivation: Derivation, library: Library) -> bool:
     """Whether it is declared how its steps follow on each other, and not by whose word is taken."""
     own = [library.step(name) for name in library.needed(derivation.steps)]
@@ -186,15 +182,15 @@ def _met(claim: Claim, derivation: Derivation, library: Library) -> Iterator[Ste
     if any(some and len(some) < len(a.options) for a, some in covered.items()):
         kept = (replace(a, options=tuple(some or a.options)) for a, some in covered.items())
         claim = replace(claim, ambiguities=tuple(kept))
-    found = _compatibility(claim)
-    if found.state == CONTRADICTORY:
+    found = compatibility.kept_compatibility(claim)
+    if found.state == compatibility.CONTRADICTORY:
         fails = " or ".join(dict.fromkeys(proof["fails"] for proof in found.proofs))
         yield _open(
             "hypotheses",
             claim,
             f"its hypotheses contradict each other, so that it says nothing: {fails} fails wherever the others hold",
         )
-    elif found.state != COMPATIBLE:
+    elif found.state != compatibility.COMPATIBLE:
         yield _open(
             "hypotheses", claim, "no values of the quantities are known that meet all hypotheses: it may say nothing"
         )

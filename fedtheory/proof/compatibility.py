@@ -12,7 +12,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
@@ -97,6 +97,12 @@ def compatibility(claim: Claim, seed: int = 0) -> Compatibility:
     return Compatibility(CONTRADICTORY, proofs=tuple(proof for proof in proofs if proof))
 
 
+@lru_cache(maxsize=1000)
+def kept_compatibility(claim: Claim) -> Compatibility:
+    """Return ``compatibility``, decided once in a process."""
+    return compatibility(claim)
+
+
 def _systems(claim: Claim) -> list[tuple[dict[str, str], tuple[Hypothesis, ...]]]:
     """The hypotheses under every reading that changes them, with what the assumptions say of the same quantities, the
     literal reading first."""
@@ -121,6 +127,18 @@ def _implied(claim: Claim) -> Iterator[Hypothesis]:
 # A witness ------------------------------------------------------------------------------------------------------------
 
 
+def _distinct(places: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """The distinct rows in order; column i has numbers below ``sizes[i]``.
+
+    >>> _distinct(np.array([[1, 0], [0, 2], [1, 0]]), np.array([2, 3])).tolist()
+    [[0, 2], [1, 0]]
+    """
+    if np.prod(sizes.astype(float)) >= 2.0**62 or not sizes.size:
+        return np.unique(places, axis=0)
+    keys = np.unique(np.ravel_multi_index(tuple(places.T), tuple(sizes)))  # sorts numbers, in the order of the rows
+    return np.stack(np.unravel_index(keys, tuple(sizes)), axis=1)
+
+
 def _witness(
     claim: Claim, hypotheses: Sequence[Hypothesis], seed: int, steps: Mapping[str, Sequence[str]] = _LADDERS
 ) -> tuple[dict[str, str], dict[str, str]] | None:
@@ -134,7 +152,7 @@ def _witness(
     if steps is not _LADDERS:
         drawn = np.random.default_rng(seed).integers(0, last + 1, (SAMPLES, len(names)))
     places = np.vstack([0 * last, drawn])
-    places = np.unique(places, axis=0)
+    places = _distinct(places, last + 1)
     places = places[np.argsort(places.sum(1), kind="stable")]
     numbers = {name: np.array([float(v) for v in ladders[name]])[places[:, i]] for i, name in enumerate(names)}
     with np.errstate(all="ignore"):

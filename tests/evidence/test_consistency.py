@@ -143,9 +143,11 @@ def test_a_solver_in_trouble_decides_nothing(monkeypatch, trouble):
         monkeypatch.setattr(z3.Solver, "check", lambda self: z3.unknown)
     else:
         monkeypatch.setattr(deciding, "_solved", lambda claim, hypotheses: None)
+    deciding.kept_compatibility.cache_clear()
     found = compatibility(statement)
     assert found.state == "unknown" and not found.proofs
     assert [finding.name for finding in check_consistency(statement)] == ["undecided"]
+    deciding.kept_compatibility.cache_clear()
 
 
 def test_a_solver_out_of_steps_decides_nothing(monkeypatch):

@@ -292,7 +292,7 @@ def test_some_are_published() -> None:
 def test_those_that_fall_where_a_condition_is_multiplied_out(ref: str, kind: str) -> None:
     for reading in PUBLISHED[ref, kind]["readings"]:
         assert reading["refutes"] == reading["reading"]["q-condition"].startswith("product")
-    found = assess._needs_json(kind, PUBLISHED[ref, kind])
+    found = assess.needs_evidence(kind, PUBLISHED[ref, kind])
     assert found["only_under"] == [{"q-condition": option} for option in ("product", "product with 2 L eta_s")]
 
 

@@ -197,7 +197,7 @@ def test_differences_name_changed_missing_and_new_rows():
 
 def test_the_first_edition_with_the_same_mathematics():
     statements = ft.papers.all_claims()
-    twins = assess._twins(statements)
+    twins = assess.twins(statements)
     assert list(twins) == [s.ref for s in statements]
     for s in statements[:40]:
         assert twins[s.ref] == next(t.ref for t in statements if assess.same_mathematics(s, t))
@@ -213,7 +213,7 @@ def test_instances_are_replayed_whatever_is_kept(tmp_path, monkeypatch):
     first = assess.assess_all(statements, **options)
     again = assess.assess_all(statements, **options, progress=lambda name, *_: names.append(name))
     assert first == again and first[0].instance is not None
-    assert names == ["drawn", "replay fast.rem2.a@main", "replay fast.lemma1@main"]
+    assert names == ["", "drawn", "replay fast.rem2.a@main", "replay fast.lemma1@main"]
     monkeypatch.setattr(assess, "replay", Mock(side_effect=ReplayError("the file says otherwise")))
     with pytest.raises(ReplayError, match="says otherwise"):
         assess.assess_all(statements, **options)
@@ -235,7 +235,7 @@ def quick(monkeypatch, tmp_path):
     ]
     monkeypatch.setattr(assess, "assess_all", lambda **options: verdicts)
     monkeypatch.setattr("fedtheory.report.drawing.figures_of_claims", lambda folder: {})
-    return verdicts, ["verify", "--report", str(tmp_path / "r"), "--figures", str(tmp_path / "f")]
+    return verdicts, ["verify", "--search", "--report", str(tmp_path / "r"), "--figures", str(tmp_path / "f")]
 
 
 def test_verify_exits_with_zero_on_the_published_verdicts(quick, tmp_path):
