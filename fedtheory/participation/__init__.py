@@ -4,7 +4,8 @@
 - `Bernoulli`: every client for itself; `Markov`, `Cyclic`: with a memory. `participation_probabilities` are FedAU's.
 - `UniformGroups`, `PoissonGroups`, `DayNightGroups`, `RandomPatterns`: FLICS's availability, client by client.
 - `GroupChain`: how many of each group are there, by any finite law, with or without a memory.
-- `Fixed`, `Phases`, `Recorded`: sets, schedules and traces (`read_intervals`, `rounds_of`; `read_usage`, `light_use`).
+- `Fixed`, `Phases`, `Recorded`: sets, schedules and traces (`read_log`; `read_intervals`, `rounds_of`; `read_usage`,
+  `light_use`).
 - `LargestNoise`: the clients whose gradient noise is largest, which most theorems exclude without a word.
 - `Incomplete`: any of these, some clients never taking part; `Mixture`: one of several in every round.
 

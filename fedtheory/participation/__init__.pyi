@@ -17,6 +17,8 @@ from .index_laws import IndexWeibull as IndexWeibull
 from .interval_tables import Table as Table
 from .interval_tables import read_intervals as read_intervals
 from .interval_tables import read_usage as read_usage
+from .logs import Log as Log
+from .logs import read_log as read_log
 from .markov import Cyclic as Cyclic
 from .markov import Markov as Markov
 from .mixture import Mixture as Mixture

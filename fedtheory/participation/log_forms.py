@@ -1,0 +1,407 @@
+"""Forms of participation logs, each read as rows: who, from when to when."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..files import Damaged, read_json
+from .log_columns import Columns
+from .log_times import moment, moments
+
+HERE = frozenset({"1", "true", "yes", "ok", "on", "up", "start", "begin", "join", "joined", "login", "online",
+                  "connect", "connected", "available", "active", "success", "successful", "succeeded", "complete",
+                  "completed", "done", "finished", "received", "participated"})  # fmt: skip
+"""States and statuses of who is there, in small letters."""
+AWAY = frozenset({"0", "false", "no", "off", "down", "stop", "end", "leave", "left", "logout", "offline",
+                  "disconnect", "disconnected", "unavailable", "inactive", "fail", "failed", "failure", "error",
+                  "timeout", "timed out", "drop", "dropped", "dropout", "aborted", "cancelled", "canceled", "missing",
+                  "skipped"})  # fmt: skip
+"""States and statuses of who is not."""
+
+
+@dataclass
+class Rows:
+    """Rows of a log, in the order of the file.
+
+    Attributes:
+        unit: "rounds", "seconds since 1970 UTC" or "numbers".
+        place: names a row.
+        client: names.
+        start, end: of [start, end); nan where the file does not say it: then the log's own.
+        known: the clients whom the file names, also those who never came.
+        begins, ends: of the log, where the file says it.
+        told: what was not taken as it stands, and how often.
+    """
+
+    unit: str
+    place: Callable[[int], str]
+    client: list[str] = field(default_factory=list)
+    start: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    end: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    known: tuple[str, ...] = ()
+    begins: float = math.nan
+    ends: float = math.nan
+    told: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a file does not say of itself: see ``logs.read_log``."""
+
+    tz: tzinfo | None = None
+    present: frozenset[str] | None = None
+    where: tuple[str, ...] = ()
+    server: str | None = None
+
+
+UNITS = ("numbers", "seconds since 1970 UTC")
+
+
+def intervals(columns: Columns, options: Options) -> Rows:
+    """Read columns ``client``, ``start``, ``end``; an empty end is open."""
+    client = _names(columns, "client")
+    start, dates = moments(columns.path, columns.of("start"), "start", columns.place, options.tz)
+    end, ends_are_dates = moments(columns.path, columns.of("end"), "end", columns.place, options.tz, empty=True)
+    if dates != ends_are_dates and not np.isnan(end).all():
+        raise Damaged(columns.path, "one of start and end has dates, the other numbers: allowed is one of both")
+    for i in np.flatnonzero(end < start).tolist():
+        wrong = f"start = {columns.of('start')[i]}, end = {columns.of('end')[i]}: allowed is start <= end"
+        raise Damaged(columns.path, wrong, columns.place(i))
+    return Rows(UNITS[dates], columns.place, client, start, end)
+
+
+def rounds(columns: Columns, options: Options) -> Rows:
+    """Read columns ``round``, ``client`` and perhaps ``status``: who took part."""
+    number, client = _rounds(columns), _names(columns, "client")
+    known = {name: k for k, name in enumerate(dict.fromkeys(client))}
+    told: dict[str, int] = defaultdict(int)
+    kept = range(len(client))
+    place: Callable[[int], str] = columns.place
+    if columns.named("status") is not None:
+        here = np.array([_is_here(columns, "status", i, options.present) for i in range(len(client))])
+        key = number * len(known) + np.array([known[name] for name in client])
+        order = np.argsort(key, kind="stable")
+        differ = np.flatnonzero((np.diff(key[order]) == 0) & (np.diff(here[order].astype(int)) != 0))
+        for one, other in ((int(order[k]), int(order[k + 1])) for k in differ):
+            by = columns.place(one if here[one] else other)
+            wrong = f"client {client[one]!r} is in round {number[one]} twice, and took part by {by} alone"
+            raise Damaged(columns.path, f"{wrong}: allowed is one row a round and client", columns.place(other))
+        if (~here).any():
+            told["rows of clients who did not take part, by their status"] = int((~here).sum())
+        kept = np.flatnonzero(here).tolist()
+        place = _places(columns.place, kept)
+    at = number[np.array(kept, dtype=int)].astype(float)
+    begins, ends = float(number.min()), float(number.max() + 1)
+    return Rows("rounds", place, [client[i] for i in kept], at, at + 1, tuple(known), begins, ends, told)
+
+
+def _places(place: Callable[[int], str], rows: Sequence[int]) -> Callable[[int], str]:
+    """Name rows that were chosen of a file's."""
+    return lambda i: place(int(rows[i]))
+
+
+def transitions(columns: Columns, options: Options) -> Rows:
+    """Read columns ``client``, ``time``, ``state``: who came and who left.
+
+    Who leaves without having come was there since the log began; who comes and does not leave, until it ends.
+    """
+    client = _names(columns, "client")
+    time, dates = moments(columns.path, columns.of("time"), "time", columns.place, options.tz)
+    here = [_is_here(columns, "state", i, options.present) for i in range(len(client))]
+    found = Rows(UNITS[dates], columns.place, known=tuple(dict.fromkeys(client)))
+    found.begins, found.ends = float(time.min()), float(time.max())
+    _walk(found, client, time, here)
+    return found
+
+
+def _walk(found: Rows, client: Sequence[str], time: np.ndarray, here: Sequence[bool]) -> None:
+    """Join comings and goings to intervals. Of the same moment they count in the file's order."""
+    since: dict[str, float] = {}
+    seen: set[str] = set()
+    rows: list[tuple[str, float, float, int]] = []
+    for i in np.argsort(time, kind="stable").tolist():
+        name, at = client[i], float(time[i])
+        if here[i] and name in since:
+            found.told["comings of clients who are there already, which change nothing"] += 1
+        elif here[i]:
+            since[name] = at
+        elif name in since:
+            rows.append((name, since.pop(name), at, i))
+        elif name not in seen:
+            found.told["clients who leave first: counted as there since the log begins"] += 1
+            rows.append((name, math.nan, at, i))
+        else:
+            found.told["goings of clients who are not there, which change nothing"] += 1
+        seen.add(name)
+    rows += [(name, at, math.nan, len(client) - 1) for name, at in since.items()]
+    found.client = [row[0] for row in rows]
+    found.start, found.end = (np.array([row[k] for row in rows], dtype=float) for k in (1, 2))
+    found.place = _places(found.place, [row[3] for row in rows])
+
+
+def mask(columns: Columns, options: Options) -> Rows:
+    """Read a column of 0 and 1 for each client, and perhaps ``round``; a row is a round."""
+    name = columns.named("round")
+    names = [each for each in columns.cells if each != name]
+    number = np.arange(len(columns.cells[names[0]])) if name is None else _rounds(columns)
+    if len({*number.tolist()}) != len(number):
+        raise Damaged(columns.path, "a round stands there twice: allowed is one row a round")
+    cells = np.array([columns.cells[each] for each in names])
+    for k, i in zip(*np.nonzero((cells != "0") & (cells != "1")), strict=True):
+        raise Damaged(
+            columns.path, f"{cells[k, i]!r}: allowed is 0 or 1", f"{columns.place(int(i))}, column {names[k]!r}"
+        )
+    which, row = np.nonzero(cells == "1")
+    at = number[row].astype(float)
+    begins, ends = float(number.min()), float(number.max() + 1)
+    return Rows(
+        "rounds",
+        _places(columns.place, row.tolist()),
+        [names[k] for k in which],
+        at,
+        at + 1,
+        tuple(names),
+        begins,
+        ends,
+    )
+
+
+def traffic(columns: Columns, options: Options) -> Rows:
+    """Read columns ``round``, ``sender``, ``receiver`` and perhaps ``bytes``: a client takes part when it sends.
+
+    The server is ``server``, or the only name that is in every row.
+    """
+    number, sender, receiver = _rounds(columns), _names(columns, "sender"), _names(columns, "receiver")
+    server = options.server
+    if server is None:
+        always = {sender[0], receiver[0]}
+        for pair in zip(sender, receiver, strict=True):
+            always &= {*pair}
+        if len(always) != 1:
+            raise Damaged(
+                columns.path, "no name, or two, are in every row: allowed with server= alone, which names the server"
+            )
+        (server,) = always
+    ways = list(zip(number.tolist(), sender, receiver, strict=True))
+    known = tuple(dict.fromkeys(name for _, a, b in ways for name in (a, b) if name != server))
+    pairs: dict[tuple[int, str], int] = {}
+    for i, (at_round, a, b) in enumerate(ways):
+        if a != server and b == server:
+            pairs.setdefault((at_round, a), i)
+    asked = {(at_round, b) for at_round, a, b in ways if a == server}
+    told: dict[str, int] = defaultdict(int)
+    if silent := len(asked - pairs.keys()):
+        told["clients a round that were sent something and sent nothing: counted as away"] = silent
+    rows = sorted(pairs.items(), key=lambda pair: pair[1])
+    at = np.array([key[0] for key, _ in rows], dtype=float)
+    return Rows("rounds", _places(columns.place, [i for _, i in rows]), [key[1] for key, _ in rows], at, at + 1, known,
+                float(number.min()), float(number.max() + 1), told)  # fmt: skip
+
+
+# Dictionaries by client ----------------------------------------------------------------------------------------------
+
+
+def fedscale(path: Path, data: Mapping[str, Any]) -> Rows:
+    """Read FedScale's availability: by client the seconds ``active`` and ``inactive`` of one period, ``finish_time``.
+
+    Source: FedScale, Lai et al. (2022), its device traces, as JSON.
+    """
+    client: list[str] = []
+    start: list[float] = []
+    end: list[float] = []
+    ends = 0.0
+    for name, entry in data.items():
+        if not isinstance(entry, Mapping) or not {"active", "inactive"} <= entry.keys():
+            raise Damaged(path, "allowed is an object with the lists active and inactive", f"client {name!r}")
+        active, inactive = (_seconds(path, name, key, entry[key]) for key in ("active", "inactive"))
+        if len(active) != len(inactive):
+            raise Damaged(
+                path, f"{len(active)} active and {len(inactive)} inactive: allowed are as many", f"client {name!r}"
+            )
+        for a, b in zip(active, inactive, strict=True):
+            if b < a:
+                raise Damaged(
+                    path, f"active at {a:g}, inactive at {b:g}: allowed is active <= inactive", f"client {name!r}"
+                )
+        client += [name] * len(active)
+        start += active
+        end += inactive
+        ends = max(ends, *_seconds(path, name, "finish_time", [entry.get("finish_time", 0)]), *inactive, 0.0)
+    places = [f"client {name!r}" for name in client]
+    return Rows("numbers", places.__getitem__, client, np.array(start), np.array(end), tuple(data), 0.0, ends)
+
+
+def _seconds(path: Path, name: str, key: str, values: Any) -> list[float]:
+    good = isinstance(values, list) and all(
+        isinstance(v, int | float) and not isinstance(v, bool) and math.isfinite(v) for v in values
+    )
+    if not good:
+        raise Damaged(path, f"{str(values)[:60]}: allowed are finite numbers", f"client {name!r}, {key}")
+    return [float(v) for v in values]
+
+
+STATES: Mapping[str, tuple[str, bool]] = {
+    "battery_charged_on": ("charging", True), "battery_charged_off": ("charging", False),
+    "battery_low": ("battery", False), "battery_okay": ("battery", True),
+    "phone_on": ("phone", True), "phone_off": ("phone", False),
+    "screen_off": ("dark", True), "screen_on": ("dark", False),
+    "screen_lock": ("locked", True), "screen_unlock": ("locked", False),
+    "wifi": ("wifi", True), "unknown": ("wifi", False), "2g": ("wifi", False), "3g": ("wifi", False),
+    "4g": ("wifi", False), "5g": ("wifi", False),
+}  # fmt: skip
+"""Messages of FLASH's devices, each with the state that it sets: what holds from then on."""
+DEFAULT_WHERE = ("charging", "wifi", "locked")
+CONDITIONS = tuple(dict.fromkeys(state for state, _ in STATES.values()))
+_LEVEL = re.compile(r"\d+(\.\d+)?%")
+
+
+def flash(path: Path, data: Mapping[str, Any], options: Options) -> Rows:
+    """Read FLASH's messages, lines "TIME<tab>EVENT" of each device: it is there while all conditions hold.
+
+    A condition that no message has set yet does not hold. Levels of the battery are not looked at.
+
+    Source: FLASH, Yang et al. (2021), its state traces.
+    """
+    where = options.where or DEFAULT_WHERE
+    for condition in where:
+        if condition not in CONDITIONS:
+            raise ValueError(f"where has {condition!r}: allowed are {', '.join(CONDITIONS)}")
+    found = Rows(UNITS[1], str, known=tuple(data))
+    met: set[str] = set()
+    client: list[str] = []
+    time: list[float] = []
+    here: list[bool] = []
+    places: list[str] = []
+    begins, ends = math.inf, -math.inf
+    for name, entry in data.items():
+        if not isinstance(entry, Mapping) or not isinstance(entry.get("messages"), str):
+            raise Damaged(path, "allowed is an object with the text messages", f"client {name!r}")
+        holds: dict[str, bool] = {}
+        was = False
+        for at, event, line in sorted(_messages(path, name, entry["messages"], options.tz), key=lambda each: each[0]):
+            begins, ends = min(begins, at), max(ends, at)
+            if event not in STATES:
+                found.told["messages of other events, which change nothing"] += not _LEVEL.fullmatch(event)
+                continue
+            state, value = STATES[event]
+            holds[state] = value
+            met |= {state} if value else set()
+            now = all(holds.get(condition, False) for condition in where)
+            if now != was:
+                client.append(name)
+                time.append(at)
+                here.append(now)
+                places.append(f"client {name!r}, message {line}")
+                was = now
+    if missing := [condition for condition in where if condition not in met]:
+        raise Damaged(
+            path, f"no message ever says {', '.join(missing)}: allowed are conditions that some message meets"
+        )
+    found.told = defaultdict(int, {what: count for what, count in found.told.items() if count})
+    found.place, found.begins, found.ends = places.__getitem__, begins, ends
+    _walk(found, client, np.array(time), here)
+    return found
+
+
+def _messages(path: Path, name: str, text: str, tz: tzinfo | None) -> Iterator[tuple[float, str, int]]:
+    for number, line in enumerate(text.replace("\x00", "").splitlines(), 1):
+        if not line.strip():
+            continue
+        at, tab, event = line.partition("\t")
+        place = f"client {name!r}, message {number}"
+        if not tab:
+            raise Damaged(path, f"{line[:60]!r}: allowed is a time, a tab and an event", place)
+        try:
+            yield moment(at.strip(), tz), event.strip().lower(), number
+        except ValueError as error:
+            raise Damaged(path, str(error), place) from None
+
+
+# What the forms have in common --------------------------------------------------------------------------------------
+
+
+def form_of(columns: Columns) -> str:
+    """Name the form that has these columns.
+
+    Raises:
+        Damaged: there is none; it says what each form needs.
+    """
+    for form, needed in NEEDED.items():
+        if all(columns.named(what) is not None for what in needed):
+            return form
+    rest = [values for name, values in columns.cells.items() if name != columns.named("round")]
+    if rest and all({*values} <= {"0", "1"} for values in rest):
+        return "mask"
+    forms = "; ".join(f"{', '.join(needed)} ({form})" for form, needed in NEEDED.items())
+    wrong = f"its columns are {', '.join(columns.cells)}: allowed are {forms}; or a column of 0 and 1 a client (mask)"
+    raise Damaged(columns.path, f"{wrong}; columns={{'client': NAME}} names one that is called otherwise")
+
+
+def form_of_entries(path: Path, data: Mapping[str, Any]) -> str:
+    """Name the form of a dictionary by client."""
+    entry = next(iter(data.values()), None)
+    keys = {*entry} if isinstance(entry, Mapping) else set()
+    if {"active", "inactive"} <= keys or "messages" in keys:
+        return "flash" if "messages" in keys else "fedscale"
+    raise Damaged(
+        path, "its entries have neither active and inactive (fedscale) nor messages (flash): allowed are these"
+    )
+
+
+NEEDED: Mapping[str, tuple[str, ...]] = {
+    "intervals": ("client", "start", "end"),
+    "transitions": ("client", "time", "state"),
+    "rounds": ("round", "client"),
+    "traffic": ("round", "sender", "receiver"),
+}
+IN_COLUMNS: Mapping[str, Callable[[Columns, Options], Rows]] = {
+    "intervals": intervals, "transitions": transitions, "rounds": rounds, "traffic": traffic, "mask": mask,
+}  # fmt: skip
+
+
+def read_entries(path: Path, like: str, options: Options) -> Rows:
+    """Read a JSON dictionary by client."""
+    data = read_json(path)
+    if not data:
+        raise Damaged(path, "no client: allowed is at least one")
+    form = form_of_entries(path, data) if like == "auto" else like
+    return fedscale(path, data) if form == "fedscale" else flash(path, data, options)
+
+
+def _names(columns: Columns, what: str) -> list[str]:
+    cells = list(columns.of(what))
+    if "" in cells:
+        place = f"{columns.place(cells.index(''))}, column {columns.named(what)!r}"
+        raise Damaged(columns.path, "empty: allowed is a name", place)
+    return cells
+
+
+def _rounds(columns: Columns) -> np.ndarray:
+    cells = columns.of("round")
+    known = {cell: int(float(cell)) if re.fullmatch(r"[0-9]{1,15}(\.0)?", cell) else -1 for cell in {*cells}}
+    found = np.array([known[cell] for cell in cells], dtype=np.int64)
+    for i in np.flatnonzero(found < 0).tolist():
+        place = f"{columns.place(i)}, column {columns.named('round')!r}"
+        raise Damaged(columns.path, f"{cells[i]!r}: allowed is an integer >= 0", place)
+    return found
+
+
+def _is_here(columns: Columns, what: str, i: int, present: frozenset[str] | None) -> bool:
+    cell = columns.of(what)[i].lower()
+    if present is not None:
+        return cell in present
+    if cell not in HERE and cell not in AWAY:
+        place = f"{columns.place(i)}, column {columns.named(what)!r}"
+        raise Damaged(
+            columns.path, f"{cell!r} is no known state: allowed is present=[...], the states of who is there", place
+        )
+    return cell in HERE

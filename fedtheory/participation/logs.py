@@ -1,0 +1,239 @@
+"""Participation logs: who was there when, read from the files that servers and data sets have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import tzinfo
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from ..files import Damaged
+from .interval_tables import Table
+from .log_columns import read_columns
+from .log_forms import IN_COLUMNS, Options, Rows, form_of, read_entries
+from .log_times import moment, zone
+from .probabilities import check_option
+from .recorded import Recorded
+from .traces import rounds_of
+
+FORMS = ("auto", *IN_COLUMNS, "fedscale", "flash")
+
+
+@dataclass(frozen=True)
+class Log:
+    """Intervals in which each client was there.
+
+    Attributes:
+        names: the clients, also those who never came.
+        client: (rows,) int64, into ``names``.
+        start, end: (rows,) float64, of intervals [start, end) that neither overlap nor touch, by client and start.
+        censored: (rows, 2) bool, whether the start, and the end, are the log's own: the client may have been there
+            before, or stayed.
+        begins, ends: of the log.
+        unit: "rounds", "seconds since 1970 UTC" or "numbers".
+        told: sentences on what was not taken as it stands in the file.
+    """
+
+    names: tuple[str, ...]
+    client: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    censored: np.ndarray
+    begins: float
+    ends: float
+    unit: str
+    told: tuple[str, ...] = ()
+
+    @cached_property
+    def table(self) -> Table:
+        """The intervals as a table, for ``traces.rounds_of``."""
+        return Table(self.names, self.client, self.start, self.end)
+
+    @property
+    def never(self) -> tuple[str, ...]:
+        """The clients who never came."""
+        came = {*self.client.tolist()}
+        return tuple(name for k, name in enumerate(self.names) if k not in came)
+
+    def intervals(self, name: str) -> list[tuple[float, float]]:
+        """Return the intervals of one client.
+
+        Raises:
+            ValueError: there is no such client.
+        """
+        if name not in self.names:
+            raise ValueError(
+                f"name = {name!r}: allowed are {', '.join(self.names[:5])}{', ...' * (len(self.names) > 5)}"
+            )
+        mine = self.client == self.names.index(name)
+        return list(zip(self.start[mine].tolist(), self.end[mine].tolist(), strict=True))
+
+    def mask(self, width: float | None = None, rule: str = "any") -> np.ndarray:
+        """Return who was there in each round, (rounds, clients) bool, from the log's beginning to its end.
+
+        Args:
+            width: how long a round is, in the log's unit; a log of rounds has its own.
+            rule: see ``traces.rounds_of``: there in some moment of the round ("any"), or when it starts ("start").
+
+        Raises:
+            ValueError: a width for a log of rounds, or none for one of times; or as ``traces.rounds_of``.
+        """
+        by_rounds = self.unit == "rounds"
+        if by_rounds == (width is not None):
+            allowed = "nothing for a log of rounds" if by_rounds else f"how long a round is, in {self.unit}"
+            raise ValueError(f"width = {width}: allowed is {allowed}")
+        length = 1.0 if width is None else float(width)
+        if not 0 < length < np.inf:
+            raise ValueError(f"width = {width}: allowed is a positive finite number")
+        rounds = max(1, int(np.ceil((self.ends - self.begins) / length)))
+        if not len(self.client):
+            return np.zeros((rounds, len(self.names)), dtype=bool)
+        return rounds_of(self.table, length, rounds, self.begins, rule)
+
+    def recorded(self, width: float | None = None, after: str = "repeat", rule: str = "any") -> Recorded:
+        """Return the process in which the clients come as they did: see ``mask`` and ``Recorded``."""
+        return Recorded(self.mask(width, rule), after)
+
+    def __str__(self) -> str:
+        came = len(self.names) - len(self.never)
+        about = f"{len(self.names)} clients, {came} of whom came, in {len(self.start)} intervals"
+        return "\n".join([f"{about} of {self.begins:g} to {self.ends:g} ({self.unit})", *self.told])
+
+
+def read_log(
+    path: str | Path,
+    like: str = "auto",
+    *,
+    columns: Mapping[str, str] | None = None,
+    tz: str | tzinfo | None = None,
+    names: Sequence[str] | None = None,
+    until: float | str | None = None,
+    present: Sequence[str] | None = None,
+    where: Sequence[str] = (),
+    server: str | None = None,
+) -> Log:
+    """Read a participation log of any of these forms:
+
+    - "intervals": columns client, start, end. An empty end is open: the client stayed until the log ends.
+    - "rounds": columns round, client and perhaps status, as simulators and LEAF's metrics have them.
+    - "transitions": columns client, time, state: who came, and who left.
+    - "mask": a column of 0 and 1 for each client, a row for each round.
+    - "traffic": columns round, sender, receiver: a client takes part when it sends to the server.
+    - "fedscale": JSON by client, with seconds ``active`` and ``inactive``.
+    - "flash": JSON by client, with ``messages`` of a device's events.
+
+    Columns stand in CSV, JSON lines (.jsonl) or Parquet (.parquet, needs pyarrow). Times are numbers, or dates with a
+    zone, which become seconds since 1970 UTC. Rows that stand there twice count once, overlaps are merged, rounds and
+    times in which nobody came stay; ``told`` says how often. The log begins with its first moment and ends with its
+    last, or with ``until``.
+
+    Args:
+        path: the file. It is parsed, never evaluated.
+        like: a form; "auto" tells it from the columns.
+        columns: names of columns that are called otherwise, such as {"client": "phone"}.
+        tz: the zone of dates without one, such as "Europe/Berlin".
+        names: all the clients, in order, also those who never came; default: those in the file.
+        until: the log's end, a number or a date.
+        present: the states or statuses of who is there, if the usual words do not do.
+        where: of "flash", the conditions under which a device is there: charging, battery, phone, dark, locked, wifi.
+            Default: charging, wifi and locked.
+        server: of "traffic", the server's name.
+
+    Raises:
+        Damaged: what the file has is not of the form, with the line and the column.
+        ValueError: another form, zone, column or condition.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "log.csv"
+    >>> _ = file.write_text("client,start,end\\na,0,10\\na,0,10\\nb,5,\\n")
+    >>> log = read_log(file)
+    >>> log.intervals("b"), log.mask(width=5).astype(int).tolist()
+    ([(5.0, 10.0)], [[1, 0], [1, 1]])
+    >>> print(log)
+    2 clients, 2 of whom came, in 2 intervals of 0 to 10 (numbers)
+    1: rows that stand there twice
+    1: intervals without an end: counted until the log ends
+    """
+    path = Path(path)
+    check_option("like", like, FORMS)
+    states = None if present is None else frozenset(str(state).lower() for state in present)
+    options = Options(zone(tz), states, (where,) if isinstance(where, str) else tuple(where), server)
+    if like in ("fedscale", "flash") or (like == "auto" and path.suffix.lower() == ".json"):
+        rows = read_entries(path, like, options)
+    else:
+        found = read_columns(path, columns)
+        form = form_of(found) if like == "auto" else like
+        rows = IN_COLUMNS[form](found, options)
+    return _log(path, rows, names, None if until is None else _until(until, options.tz))
+
+
+def _until(until: float | str, tz: tzinfo | None) -> float:
+    try:
+        return moment(str(until), tz)
+    except ValueError as error:
+        raise ValueError(f"until = {error}") from None
+
+
+def _log(path: Path, rows: Rows, names: Sequence[str] | None, until: float | None) -> Log:
+    """Join rows to intervals, count what is there twice, and close what is open."""
+    known = dict.fromkeys([*rows.known, *rows.client]) if names is None else dict.fromkeys(map(str, names))
+    if names is not None and len(known) != len(names):
+        raise ValueError(f"names = {list(names)}: allowed are distinct names")
+    number = {name: k for k, name in enumerate(known)}
+    for i, name in enumerate(rows.client):
+        if name not in number:
+            raise Damaged(
+                path, f"client {name!r} is not in names: allowed are {', '.join([*known][:5])}", rows.place(i)
+            )
+    who = np.array([number[name] for name in rows.client], dtype=np.int64)
+    moments = np.concatenate([rows.start, rows.end, [rows.begins, rows.ends]])
+    if np.isnan(moments).all():
+        raise Damaged(path, "no moment: allowed is at least one")
+    begins, last = float(np.nanmin(moments)), float(np.nanmax(moments))
+    ends = last if until is None else until
+    if ends < last:
+        raise ValueError(f"until = {until}: allowed is no time before the log's last, {last:g}")
+    censored = np.isnan(np.column_stack([rows.start, rows.end]))
+    start, end = np.where(censored[:, 0], begins, rows.start), np.where(censored[:, 1], ends, rows.end)
+    told = dict(rows.told)
+    order = np.lexsort((censored[:, 1], end, start, who))
+    who, start, end, censored = who[order], start[order], end[order], censored[order]
+    same = np.zeros(len(who), dtype=bool)
+    same[1:] = (who[1:] == who[:-1]) & (start[1:] == start[:-1]) & (end[1:] == end[:-1])
+    instant = (start == end) & ~censored.any(axis=1)
+    for what, which in (
+        ("rows that stand there twice", same),
+        ("intervals of no length, which are left out", instant & ~same),
+    ):
+        if which.any():
+            told[what] = int(which.sum())
+    kept = ~same & ~instant
+    who, start, end, censored = who[kept], start[kept], end[kept], censored[kept]
+    if censored[:, 1].any():
+        told["intervals without an end: counted until the log ends"] = int(censored[:, 1].sum())
+    group, overlaps = _joined(who, start, end)
+    if overlaps:
+        told["intervals that overlap an earlier one of the same client: merged"] = overlaps
+    first = np.flatnonzero(np.diff(group, prepend=-1))
+    closing = np.maximum.reduceat(end, first) if len(first) else end
+    open_end = np.logical_or.reduceat(censored[:, 1], first) if len(first) else censored[:, 1]
+    edges = np.column_stack([censored[first, 0], open_end])
+    told_lines = tuple(f"{count}: {what}" for what, count in told.items())
+    return Log(tuple(known), who[first], start[first], closing, edges, begins, ends, rows.unit, told_lines)
+
+
+def _joined(who: np.ndarray, start: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, int]:
+    """Number the intervals that each row joins, of rows by client and start; and how many overlap an earlier one."""
+    group, overlaps, current = np.zeros(len(who), dtype=np.int64), 0, -1
+    edges = np.flatnonzero(np.diff(who, prepend=-1))
+    for first, last in zip(edges, [*edges[1:], len(who)], strict=True):
+        reach = np.maximum.accumulate(end[first:last])
+        new = np.ones(last - first, dtype=bool)
+        new[1:] = start[first + 1 : last] > reach[:-1]
+        overlaps += int((start[first + 1 : last] < reach[:-1]).sum())
+        group[first:last] = current + np.cumsum(new)
+        current = int(group[last - 1])
+    return group, overlaps

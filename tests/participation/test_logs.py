@@ -1,0 +1,190 @@
+"""Participation logs in the forms that they have: one history through every reader, and what is told and refused."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fedtheory.files import Damaged
+from fedtheory.participation import log_times, read_log
+
+HERE = np.array([[1, 0, 1], [0, 0, 1], [0, 0, 0], [1, 0, 0], [1, 0, 1]])
+"""Rounds x clients a, b, c; b never comes, nobody comes in round 2."""
+NAMES = "abc"
+
+
+def write(folder: Path, text: str, name: str = "log.csv") -> Path:
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def forms(folder: Path) -> dict[str, Path]:
+    """The same history in each form, with a minute a round where there are times."""
+    came = [(r, NAMES[i]) for r, i in zip(*np.nonzero(HERE), strict=True)]
+    runs = [("a", 0, 1), ("a", 3, 5), ("c", 0, 2), ("c", 4, 5)]
+    iso = [datetime.fromtimestamp(60 * r, UTC).isoformat() for r in range(6)]
+    events = sorted([(s, n, "on") for n, s, _ in runs] + [(e, n, "off") for n, _, e in runs])
+    lines = {
+        "intervals": "client,start,end\n" + "".join(f"{n},{iso[s]},{iso[e]}\n" for n, s, e in runs),
+        "rounds": "round,client\n" + "".join(f"{r},{n}\n" for r, n in reversed(came)),
+        "status": "server_round,cid,status\n"
+        + "".join(f"{r},{NAMES[i]},{'ok' if HERE[r, i] else 'dropped'}\n" for r in range(5) for i in range(3)),
+        "transitions": "client,time,state\n" + "".join(f"{n},{60 * r},{what}\n" for r, n, what in events),
+        "mask": "round,a,b,c\n" + "".join(f"{r},{','.join(map(str, HERE[r]))}\n" for r in range(5)),
+        "traffic": "round,sender,receiver,bytes\n"
+        + "".join(f"{r},server,{NAMES[i]},9\n" for r in range(5) for i in range(3))
+        + "".join(f"{r},{n},server,7\n" for r, n in came),
+    }
+    found = {form: write(folder, text, f"{form}.csv") for form, text in lines.items()}
+    objects = "".join(json.dumps({"round": int(r), "client": n}) + "\n" for r, n in came)
+    found["json lines"] = write(folder, objects, "rounds.jsonl")
+    minutes = {n: [(60 * s, 60 * e) for m, s, e in runs if m == n] for n in NAMES}
+    scale = {
+        n: {"active": [s for s, _ in m], "inactive": [e for _, e in m], "finish_time": 300} for n, m in minutes.items()
+    }
+    found["fedscale"] = write(folder, json.dumps(scale), "scale.json")
+    clock = [f"1970-01-01 00:{r:02d}:00" for r in range(6)]
+    messages = {
+        n: {"messages": f"{clock[0]}\twifi\n{clock[0]}\t80.0%\n"
+            + "".join(f"{clock[s]}\tbattery_charged_on\n{clock[e]}\tbattery_charged_off\n"
+                      for m, s, e in runs if m == n)}
+        for n in NAMES
+    }  # fmt: skip
+    found["flash"] = write(folder, json.dumps(messages), "flash.json")
+    return found
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_one_history_through_every_reader(tmp_path: Path, shuffled: bool) -> None:
+    for form, path in forms(tmp_path).items():
+        if shuffled and path.suffix == ".csv":
+            header, *rows = path.read_text().splitlines()
+            path.write_text("\n".join([header, *np.random.default_rng(0).permutation(rows)]) + "\n")
+        options = {"tz": "UTC", "where": ["charging", "wifi"]} if form == "flash" else {}
+        log = read_log(path, names="abc", **options)
+        width = None if log.unit == "rounds" else 60
+        assert log.mask(width).astype(int).tolist() == HERE.tolist(), form
+        assert log.never == ("b",) and not log.censored.any(), form
+        assert log.recorded(width).mask.tolist() == HERE.astype(bool).tolist()
+
+
+def test_dates_without_a_zone_are_read_in_the_zone_that_is_given(tmp_path: Path) -> None:
+    path = write(tmp_path, "client,start,end\na,2026-03-28T22:00:00+01:00,2026-03-29T06:00:00+02:00\n"
+                 "b,2026-03-29 01:00,2026-03-29 05:30\n")  # fmt: skip
+    with pytest.raises(Damaged, match=r"line 3, column 'start': '2026-03-29 01:00' has no time zone"):
+        read_log(path)
+    log = read_log(path, tz="Europe/Berlin")
+    (a,), (b,) = log.intervals("a"), log.intervals("b")
+    assert a[1] - a[0] == 7 * 3600 and b[1] - b[0] == 3.5 * 3600
+    assert a[0] == datetime(2026, 3, 28, 21, tzinfo=UTC).timestamp()
+
+
+@pytest.mark.parametrize(("cell", "wrong"), [("2026-03-29 02:30", "never comes"), ("2026-10-25 02:30", "comes twice")])
+def test_local_times_that_name_no_moment_are_refused(cell: str, wrong: str) -> None:
+    zone = log_times.zone("Europe/Berlin")
+    with pytest.raises(ValueError, match=wrong):
+        log_times.moment(cell, zone)
+    assert log_times.moment(cell + "+01:00", zone) == datetime.fromisoformat(cell + "+01:00").timestamp()
+
+
+def test_what_is_not_taken_as_it_stands_is_told(tmp_path: Path) -> None:
+    log = read_log(write(tmp_path, "client,start,end\na,0,10\na,0,10\na,5,12\na,12,13\nb,5,\nb,7,7\nc,1,1\n"))
+    assert log.intervals("a") == [(0, 13)] and log.intervals("b") == [(5, 13)] and log.never == ("c",)
+    assert log.told == (
+        "1: rows that stand there twice",
+        "2: intervals of no length, which are left out",
+        "1: intervals without an end: counted until the log ends",
+        "1: intervals that overlap an earlier one of the same client: merged",
+    )
+    assert log.censored.tolist() == [[False, False], [False, True]]
+    assert read_log(tmp_path / "log.csv", until=20).intervals("b") == [(5, 20)]
+
+
+def test_comings_and_goings_that_do_not_match(tmp_path: Path) -> None:
+    rows = "a,5,off\na,9,on\na,10,on\na,12,off\na,13,off\nb,2,join\n"
+    log = read_log(write(tmp_path, "user,timestamp,event\n" + rows))
+    assert log.intervals("a") == [(2, 5), (9, 12)] and log.intervals("b") == [(2, 13)]
+    assert log.censored.tolist() == [[True, False], [False, False], [False, True]]
+    assert len(log.told) == 4
+
+
+def test_a_dropped_client_did_not_take_part(tmp_path: Path) -> None:
+    log = read_log(write(tmp_path, "round,client,status\n3,a,ok\n4,a,failed\n5,b,weird\n"), present=["ok"])
+    assert log.mask().astype(int).tolist() == [[1, 0], [0, 0], [0, 0]] and log.begins == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("client,start,end\na,5,4\n", r"line 2: start = 5, end = 4: allowed is start <= end"),
+        ("client,start,end\na,5,2026-01-01T00:00:00Z\n", "one of start and end has dates"),
+        ("client,start,end\na,1,2\nb,2026-01-01T00:00:00Z,\n", r"line 3, column 'start': .* is a date, and others"),
+        ("client,start,end\na,1,x\n", r"line 2, column 'end': 'x': allowed is a finite number"),
+        ("client,start,end\n,1,2\n", r"line 2, column 'client': empty"),
+        ("round,client\n-1,a\n", r"line 2, column 'round': '-1': allowed is an integer >= 0"),
+        ("round,client,status\n0,a,weird\n", r"'weird' is no known state: allowed is present="),
+        ("round,client,status\n0,a,ok\n0,a,failed\n", r"line 3: client 'a' is in round 0 twice, .* by line 2 alone"),
+        ("round,a,b\n0,1,1\n0,0,1\n", "a round stands there twice"),
+        ("a,b\n1,2\n", r"its columns are a, b: allowed are client, start, end \(intervals\)"),
+        ("client,start,end\na,1\n", "line 2: 2 cells: allowed is 3"),
+        ("client,client,end\na,1,2\n", "line 1: its columns are client, client, end"),
+        ("client,start,end\n", "no row: allowed is at least one"),
+        ("round,sender,receiver\n0,a,b\n1,c,d\n", "allowed with server= alone"),
+    ],
+)
+def test_what_is_refused_names_the_line(tmp_path: Path, text: str, wrong: str) -> None:
+    with pytest.raises(Damaged, match=wrong):
+        read_log(write(tmp_path, text))
+
+
+def test_columns_that_are_called_otherwise(tmp_path: Path) -> None:
+    path = write(tmp_path, "phone,von,end\na,0,1\n")
+    assert read_log(path, columns={"client": "phone", "start": "von"}).intervals("a") == [(0, 1)]
+    with pytest.raises(ValueError, match=r"its columns are phone, von, end \(is 'phone' meant\?\)"):
+        read_log(path, "intervals", columns={"client": "phon", "start": "von"})
+    with pytest.raises(Damaged, match=r"no column 'client': .*columns=\{'client': NAME\} names it"):
+        read_log(path, "intervals")
+    with pytest.raises(ValueError, match="columns has 'clint'"):
+        read_log(path, columns={"clint": "phone"})
+
+
+def test_a_roster_says_who_there_is(tmp_path: Path) -> None:
+    path = write(tmp_path, "round,client\n0,a\n")
+    assert read_log(path, names=["b", "a"]).mask().tolist() == [[False, True]]
+    with pytest.raises(Damaged, match="line 2: client 'a' is not in names"):
+        read_log(path, names=["b"])
+    with pytest.raises(ValueError, match="distinct names"):
+        read_log(path, names=["a", "a"])
+
+
+def test_conditions_of_a_device(tmp_path: Path) -> None:
+    text = "2020-01-01 00:00:00\twifi\n2020-01-01 00:01:00\tbattery_charged_on\n2020-01-01 00:09:00\t4G\n"
+    path = write(tmp_path, json.dumps({"d": {"messages": text}}), "f.json")
+    (held,) = read_log(path, tz="UTC", where=["wifi", "charging"]).intervals("d")
+    assert held[1] - held[0] == 8 * 60
+    with pytest.raises(Damaged, match="no message ever says locked"):
+        read_log(path, tz="UTC")
+    with pytest.raises(ValueError, match="where has 'wify'"):
+        read_log(path, tz="UTC", where=["wify"])
+    with pytest.raises(Damaged, match="client 'd', message 1: '2020-01-01 00:00:00' has no time zone"):
+        read_log(path)
+
+
+def test_widths_belong_to_logs_of_times(tmp_path: Path) -> None:
+    by_round = read_log(write(tmp_path, "round,client\n0,a\n"))
+    by_time = read_log(write(tmp_path, "client,start,end\na,0,2\n", "t.csv"))
+    for log, width, wrong in (
+        (by_round, 2.0, "nothing"),
+        (by_time, None, "how long a round is"),
+        (by_time, -1, "positive"),
+    ):
+        with pytest.raises(ValueError, match=wrong):
+            log.mask(width)
+    with pytest.raises(ValueError, match="no time before the log's last, 2"):
+        read_log(tmp_path / "t.csv", until=1)
+    with pytest.raises(ValueError, match="tz = 'Europe/Berlim'"):
+        read_log(tmp_path / "t.csv", tz="Europe/Berlim")
