@@ -2,9 +2,9 @@
 
     OMP_NUM_THREADS=1 python benchmarks/unit.py
 
-The work is a mix like the package's own, on one thread: plain Python with rational numbers, numpy, sympy, and products in
-torch. A server core of 2024 does it in about a second. Times in units (a command's CPU seconds, or its seconds by the
-clock on two idle cores, over this) can be compared between machines within some 20%; seconds cannot.
+The work is a mix like the package's own, on one thread: plain Python with rational numbers, numpy, sympy, and products
+in torch. A server core of 2024 does it in about a second. Times in units (a command's CPU seconds, or its seconds
+by the clock on two idle cores, over this) can be compared between machines within some 20%; seconds cannot.
 """
 
 from __future__ import annotations

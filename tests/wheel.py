@@ -45,10 +45,8 @@ OWN = {
     "report": (
         "python",
         "-c",
-        "import fedtheory as ft; fed = ft.federations.Quadratic.common_hessian([1, -1]);"
-        "a = ft.algorithms.fast(snapshot_period=2, cohort=2, local_lr='1/100');"
-        "s = ft.Setting(fed, a, ft.participation.Fixed([0]), start=3); r = range(1, 9);"
-        "ft.plot(ft.claim('fast.thm1@main').at(s, rounds=r), s.exact(r)).savefig('plot.png')",
+        "import numpy as np; from fedtheory.data import Partition; from fedtheory.report import plot_partition;"
+        "plot_partition(Partition((np.arange(3), np.arange(3, 5))), np.array([0, 1, 0, 1, 1])).savefig('plot.png')",
     ),
     "testing": ("python", "-c", "import fedtheory as ft; ft.testing.participation_arrays"),
     "cluster": ("python", "-c", "from distributed import Client"),

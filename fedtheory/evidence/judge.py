@@ -279,6 +279,8 @@ class _Slacks:
     def _bounded(self, expression: sympy.Expr, sides: Sides) -> Checked:
         values, used = sides.values, {s.name for s in expression.free_symbols}
         names = [name for name in self.of_runs if name in used]
+        boxes = sides.boxes() if names else []
+        names = [name for name in names if name not in values or any(name in box for box in boxes)]  # else it is stated
         if not names:
             slack = evaluate_or_limit(known(expression, values), values)
             return Checked(slack if slack >= 0 else None, EXACTLY if isinstance(slack, Fraction) else IN_BALLS)
@@ -289,7 +291,6 @@ class _Slacks:
         def slack_at(point: Sequence[arb]) -> arb:
             return ball(evaluate_or_limit(rest, {**values, **dict(zip(names, point, strict=True))}))
 
-        boxes = sides.boxes()
         bounds = [lower_bound_over_box(slack_at, [box[name] for name in names]) for box in boxes]
         if None in bounds and (corner := _at_lowest(rest, names)):
             bounds = [

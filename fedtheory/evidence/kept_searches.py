@@ -85,7 +85,7 @@ def exact_near(statement: Claim, space: Space, found: Found) -> dict[str, Any] |
         if point is None:
             return None
         judgement = judge(Instance(statement.ref, point), follow=False, statement=statement)
-    except (ValueError, KeyError):  # no point can hold it, or be judged
+    except ValueError:  # no point can hold it, or be judged
         return None
     readings = [
         {

@@ -18,10 +18,13 @@ from hypothesis import strategies as st
 from fedtheory.claims.balls import ball, working_precision
 from fedtheory.claims.statement import Claim, Hypothesis, Term
 from fedtheory.evidence.constructions import construct
+from fedtheory.evidence.judge import judge as judge_again
 from fedtheory.evidence.judge import parse
+from fedtheory.evidence.search import search
 from fedtheory.functionals import FINAL_SQUARED_DISTANCE
 from fedtheory.moments.function_points import Points
 from fedtheory.papers import claim
+from fedtheory.papers.dispatch import subject_of
 from fedtheory.quantities import RUN_QUANTITIES, symbol
 from fedtheory.subjects.enclosures import FOLLOWED, Undecided
 from fedtheory.subjects.functions import FunctionPoint
@@ -491,3 +494,14 @@ def test_parse_and_judge_a_claim_of_ones_own():
     assert judge(replace(instance, local_lr=F(334, 1000)), statement=own).readings[0].failing == ["root_cap"]
     stronger = replace(own, terms=(Term("all", symbol("initial_distance") ** 2 * sympy.exp(-5 * lr * L)),))
     assert judge(instance, statement=stronger).refutes  # (2/3)^4 = 0.1975 > exp(-5/3) = 0.1889
+
+
+@pytest.mark.parametrize("ref", ["fast.thm1@floor", "safari.thm4@floor"])
+def test_values_that_are_stated_of_a_run_are_taken_as_they_are(ref: str) -> None:
+    """Values of a run's quantities have no range to be looked through: they are numbers of the point."""
+    statement = claim(ref)
+    found = search(statement, candidates=40, climbs=1, steps=5).best
+    assert found is not None
+    point = next(iter(subject_of(statement).space(statement).rounded(found, 6)))
+    judged = judge_again(Instance(ref, point), follow=False, statement=statement)
+    assert not judged.refutes and not judged.readings[0].failing
