@@ -1,7 +1,7 @@
 """Keeps the list of slow tests, ``slow.txt``, by what a run of all tests took: ``python -m tests.slowest suite.xml``.
 
-The file is what ``pytest --junitxml=suite.xml`` writes. A test is slow if it takes more than a share of the whole, so that
-the list is the same on a fast machine and on a loaded one. ``conftest.py`` marks what is listed. A name without
+The file is what ``pytest --junitxml=suite.xml`` writes. A test is slow if it takes more than a share of the whole, so
+that the list is the same on a fast machine and on a loaded one. ``conftest.py`` marks what is listed. A name without
 parameters stands for all of them.
 """
 
