@@ -85,6 +85,7 @@ def run(project, *options):
     return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, timeout=300)
 
 
+@pytest.mark.slow
 def test_survivors_are_named_and_the_project_is_left_alone(project):
     done = run(project, "--tests", "tests/test_toy.py", "--lines", "5-7")
     survivors = [line for line in done.stdout.splitlines() if "SURVIVED" in line]
@@ -94,6 +95,7 @@ def test_survivors_are_named_and_the_project_is_left_alone(project):
     assert {path.name for path in project.rglob("*")} == {"fedtheory", "tests", "__init__.py", "toy.py", "test_toy.py"}
 
 
+@pytest.mark.slow
 def test_a_sample_is_drawn_by_its_seed_and_failing_tests_are_said(project):
     (project / "tests/test_toy.py").write_text("def test_nothing(): pass\n")
     first, again, other = (run(project, "--tests", "tests/test_toy.py", "--sample", "3", "--seed", seed).stdout
