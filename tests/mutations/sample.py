@@ -207,7 +207,7 @@ def table(sample: Sequence[dict[str, Any]], seed: int) -> str:
         "# A sample of changes, against the quick tests", "",
         f"{len(sample)} changes of seed {seed}, drawn over all packages by lines (`python -m tests.mutations.sample`),",
         f"each tried on its own. Of these, a quick test caught {count['caught']}; {count['lived']} lived the likely",
-        f"tests, and were not tried against all; {count['lived all']} lived all quick tests; {count['']} not tried.", "",
+        f"tests, and were not tried against all; {count['lived all']} lived all; not tried {count['']}.", "",
         "| module | line | change | caught by |", "| --- | --- | --- | --- |",
     ]  # fmt: skip
     for each in sample:
