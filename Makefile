@@ -40,7 +40,7 @@ report: $(STAMP) ## write what is known as pages for a browser: report/site/inde
 figures: $(STAMP) ## draw every figure anew, its numbers beside it
 	OMP_NUM_THREADS=1 $(VENV)/bin/fedtheory run --all-figures
 
-test: $(STAMP) ## run the quick tests and the examples in the docstrings: some four minutes on two cores
+test: $(STAMP) ## run the quick tests and the examples in the docstrings
 	$(TESTS) -m 'not slow and not exhaustive' $(PYTEST_ARGS)
 
 test-all: $(STAMP) ## run all other tests: together with `make test`, all that is tested on every change
