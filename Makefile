@@ -16,9 +16,12 @@ STAMP := $(VENV)/.fedtheory-installed
 CHECK_VERSION := import sys; v = sys.version_info; v >= (3, 11, 4) or \
 	sys.exit("fedtheory needs Python 3.11.4 or later, but %s is Python %d.%d.%d: %s" % (sys.argv[1], v[0], v[1], v[2], sys.argv[2]))
 
+# Bytecode is kept even where the environment says otherwise: workers, and processes that tests start, read it.
+TESTS = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(VENV)/bin/python -m pytest -n 2 --dist loadfile
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install verify report figures test test-all versions data lint
+.PHONY: help install verify report figures test test-all wheel versions data lint
 
 help: ## print this text
 	@echo 'Targets:'
@@ -37,11 +40,13 @@ report: $(STAMP) ## write what is known as pages for a browser: report/site/inde
 figures: $(STAMP) ## draw every figure anew, its numbers beside it
 	OMP_NUM_THREADS=1 $(VENV)/bin/fedtheory run --all-figures
 
-# Bytecode is kept even where the environment says otherwise: workers, and processes that tests start, read it.
-test: $(STAMP) ## run the tests and the examples in the docstrings
-	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(VENV)/bin/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
+test: $(STAMP) ## run the quick tests and the examples in the docstrings
+	$(TESTS) -m 'not slow and not exhaustive' $(PYTEST_ARGS)
 
-test-all: test ## run the tests, and try the wheel with each extra in an environment of its own (gigabytes)
+test-all: $(STAMP) ## run all other tests: together with `make test`, all that is tested on every change
+	$(TESTS) -m 'slow and not exhaustive' $(PYTEST_ARGS)
+
+wheel: $(STAMP) ## build the wheel and try it with each extra in an environment of its own (gigabytes)
 	$(VENV)/bin/python tests/wheel.py
 
 versions: ## run ten commands with the lowest versions allowed, and with the newest (gigabytes, in build/)

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests import slowest
+
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
@@ -31,6 +33,17 @@ def _seldom_collected() -> Iterator[None]:
     gc.freeze()
     yield
     gc.unfreeze()
+
+
+SLOW = frozenset(slowest.LIST.read_text(encoding="utf-8").splitlines())
+"""Tests that `make test-all` runs, and `make test` does not, beside those that are marked where they stand."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        name = slowest.name_of(item.nodeid)
+        if name in SLOW or name.partition("[")[0] in SLOW:
+            item.add_marker(pytest.mark.slow)
 
 
 TOGETHER = ("tests/proof/", "tests/report/site/", "tests/report/")

@@ -36,6 +36,7 @@ from fedtheory.quantities import (
     symbol,
     symbols,
 )
+from tests.loops import looped
 
 EVERY = sorted(QUANTITIES)
 COUNTS = ["clients", "cohort", "arbitrary_cohort", "local_steps", "rounds", "snapshot_period", "cutoff", "history",
@@ -68,7 +69,7 @@ def refusal(**values: object) -> str:
 # Bounds of one quantity.
 
 
-@pytest.mark.parametrize("name", COUNTS)
+@looped("name", COUNTS)
 def test_counts_are_whole_numbers_from_one(name: str) -> None:
     check_values({name: 1})
     check_values({name: 3.0})
@@ -77,7 +78,7 @@ def test_counts_are_whole_numbers_from_one(name: str) -> None:
         assert refusal(**{name: wrong}) == f"{name} = {float(wrong)}: allowed is an integer >= 1"
 
 
-@pytest.mark.parametrize("name", INDICES)
+@looped("name", INDICES)
 def test_indices_are_whole_numbers_from_zero(name: str) -> None:
     check_values({name: 0})
     check_values({name: 3.0})
@@ -85,7 +86,7 @@ def test_indices_are_whole_numbers_from_zero(name: str) -> None:
         assert refusal(**{name: wrong}) == f"{name} = {float(wrong)}: allowed is an integer >= 0"
 
 
-@pytest.mark.parametrize("name", POSITIVE)
+@looped("name", POSITIVE)
 def test_positive_quantities_exclude_zero(name: str) -> None:
     check_values({name: 5e-324})
     check_values({name: Fraction(1, 3)})
@@ -93,19 +94,19 @@ def test_positive_quantities_exclude_zero(name: str) -> None:
         assert refusal(**{name: wrong}) == f"{name} = {float(wrong)}: allowed is a finite number > 0"
 
 
-@pytest.mark.parametrize("name", FROM_ONE)
+@looped("name", FROM_ONE)
 def test_factors_start_at_one(name: str) -> None:
     check_values({name: 1.0})
     assert refusal(**{name: 0.5}) == f"{name} = 0.5: allowed is a finite number >= 1"
 
 
-@pytest.mark.parametrize("name", FROM_ZERO)
+@looped("name", FROM_ZERO)
 def test_the_other_quantities_start_at_zero(name: str) -> None:
     check_values({name: 0})
     assert refusal(**{name: -1e-9}).startswith(f"{name} = -1e-09: allowed is a ")
 
 
-@pytest.mark.parametrize("name", SIGNED)
+@looped("name", SIGNED)
 def test_a_signed_quantity_may_be_any_finite_number(name: str) -> None:
     for value in (-1e300, 0, 2.5):
         check_values({name: value})
@@ -119,7 +120,7 @@ def test_probability_ends_at_one() -> None:
         assert refusal(snapshot_probability=wrong) == f"snapshot_probability = {wrong}: allowed is a number in [0, 1]"
 
 
-@pytest.mark.parametrize("name", EVERY)
+@looped("name", EVERY)
 @pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf])
 def test_nothing_may_be_infinite_or_undefined(name: str, wrong: float) -> None:
     expected = f"{name} = {wrong}: allowed is {QUANTITIES[name].allowed}"
@@ -202,7 +203,7 @@ def test_a_name_like_no_other_is_answered_with_those_that_there_are() -> None:
     assert nearest("zzz", ["b", "a"]) == "known are a, b"
 
 
-@pytest.mark.parametrize("name", EVERY)
+@looped("name", EVERY)
 def test_the_table_is_consistent(name: str) -> None:
     known = quantity(name)
     assert known.name == name
@@ -334,7 +335,7 @@ def test_units_in_words(units: Units, text: str) -> None:
 # Symbols.
 
 
-@pytest.mark.parametrize("name", EVERY)
+@looped("name", EVERY)
 def test_a_symbol_assumes_what_the_bounds_justify_and_no_more(name: str) -> None:
     s = symbol(name)
     assert s.name == name

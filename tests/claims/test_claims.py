@@ -25,9 +25,12 @@ from fedtheory.papers import all_claims, claim, editions, index, papers
 from fedtheory.papers.dispatch import algorithms
 from fedtheory.papers.paper import Paper
 from fedtheory.quantities import QUANTITIES, symbol
+from tests.loops import looped
 
 CLAIMS = {c.ref: c for c in all_claims()}
-every_claim = pytest.mark.parametrize("each", CLAIMS.values(), ids=CLAIMS)
+every_claim = looped("each", CLAIMS.values(), ids=CLAIMS)
+some_claims = looped("each", CLAIMS.values(), ids=CLAIMS, quick=24)
+"""What takes long: the quick tests try some."""
 
 
 def relations(each: Claim) -> dict[str, sympy.core.relational.Relational]:
@@ -173,7 +176,7 @@ def read(text: str) -> None:
     MathTextParser("path").parse("$" + mathtext(text) + "$")
 
 
-@every_claim
+@some_claims
 @pytest.mark.parametrize("vocabulary", [False, True])
 def test_latex_is_well_formed(each: Claim, vocabulary: bool) -> None:
     text = each.latex(vocabulary)

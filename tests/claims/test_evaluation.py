@@ -20,9 +20,12 @@ from fedtheory.claims.statement import Claim, Hypothesis, slack_of
 from fedtheory.papers import all_claims, claim
 from fedtheory.quantities import QUANTITIES, RUN_QUANTITIES, SERVER_RUN_QUANTITIES, check_values, symbol, symbols
 from fedtheory.testing import claim_values, quantity_values
+from tests.loops import looped
 
 CLAIMS = {c.ref: c for c in all_claims()}
-every_claim = pytest.mark.parametrize("each", CLAIMS.values(), ids=CLAIMS)
+every_claim = looped("each", CLAIMS.values(), ids=CLAIMS)
+some_claims = looped("each", CLAIMS.values(), ids=CLAIMS, quick=24)
+"""What takes long: the quick tests try some."""
 
 OF_A_RUN = (*RUN_QUANTITIES, *SERVER_RUN_QUANTITIES)
 
@@ -95,7 +98,7 @@ def test_the_value_is_the_sum_of_the_terms(each: Claim) -> None:
     assert bound.claim == each.ref
 
 
-@every_claim
+@some_claims
 def test_arrays_give_what_scalars_give(each: Claim) -> None:
     rng = np.random.default_rng(1)
     other = "local_lr" if "local_lr" in inputs(each) else "smoothness"
@@ -117,7 +120,7 @@ def continuous(each: Claim) -> list[str]:
     return [name for name in inputs(each) if not QUANTITIES[name].integer]
 
 
-@pytest.mark.parametrize("each", [c for c in CLAIMS.values() if len(continuous(c)) > 1], ids=lambda c: c.ref)
+@looped("each", [c for c in CLAIMS.values() if len(continuous(c)) > 1], ids=lambda c: c.ref)
 def test_chunks_give_what_one_piece_gives(each: Claim) -> None:
     rng = np.random.default_rng(3)
     # A step size by rule is a text for each value of what is in it, made one by one: that stays as it is.
@@ -257,7 +260,7 @@ def to_fraction(number: sympy.Rational) -> Fraction:
     return Fraction(int(number.p), int(number.q))
 
 
-@every_claim
+@some_claims
 @given(data=st.data())
 @settings(max_examples=6, deadline=None)
 def test_the_slack_is_non_negative_exactly_where_the_relation_holds(each: Claim, data: st.DataObject) -> None:
@@ -286,7 +289,7 @@ def in_balls(expression: sympy.Expr, balls: dict[str, arb]) -> arb:
         raise
 
 
-@every_claim
+@some_claims
 @given(data=st.data())
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 def test_exact_arithmetic_agrees_with_numpy(each: Claim, data: st.DataObject) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import os
-import time
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +15,8 @@ from hypothesis import strategies as st
 from fedtheory.evidence.judge import parse
 from fedtheory.files import read_json
 from fedtheory.subjects.file_entries import rational
+from tests.loops import looped
+from tests.work import counted
 
 from .numbers import Numbers, stated_constants
 
@@ -132,15 +133,13 @@ RATIONALS = {
 }
 
 
-@pytest.mark.parametrize(("path", "name"), RATIONALS.items(), ids=RATIONALS.values())
+@looped(("path", "name"), RATIONALS.items(), ids=RATIONALS.values())
 def test_what_is_no_rational_is_refused(path, name):
     """By the name of its entry; quickly, however large the number that it would stand for."""
     for value in NO_RATIONALS:
-        started = time.perf_counter()
-        with pytest.raises(ValueError) as error:
+        with pytest.raises(ValueError) as error, counted(10_000):
             parse(changed(path, value))
         assert str(error.value).startswith(f"{name} = {value!r}: allowed is "), value
-        assert time.perf_counter() - started < 1
 
 
 @pytest.mark.parametrize("value", ["١", "１", "۳.۵"])
@@ -177,7 +176,7 @@ COUNTS = {
 }
 
 
-@pytest.mark.parametrize(("path", "name"), COUNTS.items(), ids=COUNTS.values())
+@looped(("path", "name"), COUNTS.items(), ids=COUNTS.values())
 @pytest.mark.parametrize("value", [0, -1, -(10**30), 2.0, 2.5, True, False, None, "2", "nan", [], {}, CODE])
 def test_what_is_no_count_is_refused(path, name, value):
     with pytest.raises(ValueError) as error:
@@ -199,14 +198,14 @@ def leaves(data: Any, path: tuple = ()) -> list[tuple]:
     return [p for key, value in items for p in [(*path, key), *leaves(value, (*path, key))]]
 
 
-@pytest.mark.parametrize("path", [p for p in leaves(DATA) if isinstance(p[-1], str)], ids=".".join)
+@looped("path", [p for p in leaves(DATA) if isinstance(p[-1], str)], ids=".".join)
 def test_missing_entries_are_named(path):
     with pytest.raises(ValueError) as error:
         parse(changed(path, ...))
     assert str(error.value).startswith(f"{path[-1]} = None: allowed is ")
 
 
-@pytest.mark.parametrize("path", leaves(DATA), ids=lambda p: ".".join(map(str, p)))
+@looped("path", leaves(DATA), ids=lambda p: ".".join(map(str, p)))
 @pytest.mark.parametrize("value", [None, True, 0.5, {}, [[]], CODE, "nan", ["nan"], [CODE], [0.5], [True]])
 def test_nothing_of_the_wrong_kind_passes(path, value):
     """Whatever is put anywhere: a ``ValueError``, which names the entry; inside a list, the list's name, and in an

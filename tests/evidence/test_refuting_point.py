@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -153,9 +152,8 @@ def test_other_processes_become_fixed_sets():
 def test_the_referees_example_falls_by_a_short_instance(monkeypatch):
     monkeypatch.setattr(kinked_search, "searched", lambda wanted: False)  # quadratic clients only
     (statement,) = load(EXAMPLE).claims
-    started = time.perf_counter()
     judgement = refuting_point(statement, search(statement, candidates=100, climbs=2, steps=10).best)
-    assert judgement.refutes and time.perf_counter() - started < 60  # 3 s on an idle core
+    assert judgement.refutes
     instance = Numbers.of(judgement.instance)
     numbers = [*sum(instance.hessians, ()), *sum(instance.centres, ()), *instance.start, instance.local_lr]
     significant = [len(str(part).rstrip("0")) for v in numbers for part in (v.numerator, v.denominator)]

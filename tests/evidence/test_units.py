@@ -14,9 +14,12 @@ from fedtheory.claims.statement import Claim
 from fedtheory.evidence.units_check import UnitsError, check_units, scaling_defect, units_of
 from fedtheory.papers import all_claims
 from fedtheory.quantities import CURVATURE, DIMENSIONLESS, LENGTH, QUANTITIES, STEP, symbol, symbols
+from tests.loops import looped
 
 CLAIMS = {c.ref: c for c in all_claims()}
-every_claim = pytest.mark.parametrize("each", CLAIMS.values(), ids=CLAIMS)
+every_claim = looped("each", CLAIMS.values(), ids=CLAIMS)
+some_claims = looped("each", CLAIMS.values(), ids=CLAIMS, quick=24)
+"""What takes long: the quick tests try some."""
 
 # What the paper prints with clashing units; nothing else may be flagged.
 CLASHES = {
@@ -56,7 +59,7 @@ def test_only_the_known_clashes_are_flagged(each: Claim) -> None:
     assert flagged(each) == CLASHES.get(each.ref, set())
 
 
-@every_claim
+@some_claims
 @pytest.mark.parametrize("seed", range(2))
 def test_both_routes_agree(each: Claim, seed: int) -> None:
     places = {item.name for item in (*each.terms, *each.hypotheses)} | set(each.choices)
@@ -148,8 +151,11 @@ def unseen(changed: Iterator[tuple[str, str, Claim]], sees: Callable[[Claim], se
     return [(where, name) for where, name, mutant in listed if where not in sees(mutant)]
 
 
-changed_claim = pytest.mark.parametrize(
-    "each", [c for c in CLAIMS.values() if c.edition != "appendix" and c.id != "fast.cor3"], ids=lambda c: c.ref
+changed_claim = looped(
+    "each",
+    [c for c in CLAIMS.values() if c.edition != "appendix" and c.id != "fast.cor3"],
+    ids=lambda c: c.ref,
+    quick=16,
 )
 
 
@@ -164,7 +170,7 @@ def test_a_change_in_a_single_place_is_seen(each: Claim) -> None:
     assert unseen(mutants(each, in_one_place), flagged) == []
 
 
-@every_claim
+@some_claims
 def test_a_changed_alternative_is_seen(each: Claim) -> None:
     if any(h.alternatives for h in each.hypotheses):
         assert unseen(mutants_of_alternatives(each, in_one_place), flagged) == []

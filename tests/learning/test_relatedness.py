@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from fractions import Fraction
 
 import numpy as np
@@ -19,6 +18,7 @@ from fedtheory.learning.thresholds import (
     smallest_alpha_for_thresholds,
     threshold_excesses,
 )
+from tests.work import counted
 
 BETAS = (0.0, 0.3, 0.5, 1.0, 1.5, 2.0)
 
@@ -83,13 +83,12 @@ def test_intervals_against_a_grid(beta: float) -> None:
         assert seen >= exact * 0.9 - 0.02 if math.isfinite(exact) else seen > 3
 
 
-def test_ten_thousand_geometries_in_seconds() -> None:
+def test_ten_thousand_geometries_at_once() -> None:
     of_p, of_q = random_geometries(10_000, 6)
-    start = time.perf_counter()
     for beta in BETAS:
-        alphas = smallest_alpha_on_path(of_p, of_q, beta)
+        with counted(1000):
+            alphas = smallest_alpha_on_path(of_p, of_q, beta)
         assert alphas.shape == (10_000,)
-    assert time.perf_counter() - start < 5
     one = smallest_alpha_on_path(of_p, of_q, 1.0)
     for i in range(0, 10_000, 997):
         assert one[i] == smallest_alpha_on_path(of_p[i], of_q[i], 1.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -53,11 +54,25 @@ def mutants(source: str) -> Iterator[Mutant]:
 '2 -> 3', '2 -> 1']
     """
     tree = ast.parse(source)
-    for path, line, text, change, other in _found(tree, source.splitlines()):
-        mutated = copy.deepcopy(tree)
-        _put(mutated, path, other)
-        whole = ast.unparse(ast.fix_missing_locations(mutated))
-        yield Mutant(line, text, change, whole, _is_inside(tree, path))
+    for found in _found(tree, source.splitlines()):
+        yield _made(tree, *found)
+
+
+def mutant(source: str, number: int) -> Mutant:
+    """One of them, counted from 0 as by ``names``.
+
+    >>> mutant("x = a == 2", 1).change
+    '2 -> 3'
+    """
+    tree = ast.parse(source)
+    return _made(tree, *next(itertools.islice(_found(tree, source.splitlines()), number, None)))
+
+
+def _made(tree: ast.AST, path: Path, line: int, text: str, change: str, other: ast.expr) -> Mutant:
+    mutated = copy.deepcopy(tree)
+    _put(mutated, path, other)
+    whole = ast.unparse(ast.fix_missing_locations(mutated))
+    return Mutant(line, text, change, whole, _is_inside(tree, path))
 
 
 def names(source: str) -> Iterator[tuple[str, str]]:

@@ -85,6 +85,7 @@ def run(project, *options):
     return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, timeout=300)
 
 
+@pytest.mark.slow
 def test_survivors_are_named_and_the_project_is_left_alone(project):
     done = run(project, "--tests", "tests/test_toy.py", "--lines", "5-7")
     survivors = [line for line in done.stdout.splitlines() if "SURVIVED" in line]
@@ -94,6 +95,7 @@ def test_survivors_are_named_and_the_project_is_left_alone(project):
     assert {path.name for path in project.rglob("*")} == {"fedtheory", "tests", "__init__.py", "toy.py", "test_toy.py"}
 
 
+@pytest.mark.slow
 def test_a_sample_is_drawn_by_its_seed_and_failing_tests_are_said(project):
     (project / "tests/test_toy.py").write_text("def test_nothing(): pass\n")
     first, again, other = (run(project, "--tests", "tests/test_toy.py", "--sample", "3", "--seed", seed).stdout
@@ -102,3 +104,44 @@ def test_a_sample_is_drawn_by_its_seed_and_failing_tests_are_said(project):
     (project / "tests/test_toy.py").write_text("def test_something(): assert False\n")
     done = run(project, "--tests", "tests/test_toy.py", "--sample", "3")
     assert (done.returncode, done.stdout) == (2, "the tests fail without a change\n")
+
+
+@pytest.fixture
+def sampling():
+    sys.path.insert(0, str(ROOT))
+    try:
+        from tests.mutations import covered, sample
+    finally:
+        sys.path.remove(str(ROOT))
+    return covered, sample
+
+
+def test_a_sample_over_modules_goes_on_where_a_smaller_one_ends(project, sampling):
+    _, sample = sampling
+    (project / "fedtheory/other.py").write_text("x = 1 < 2\n" * 5)
+    first, more, other = (sample.drawn(project, count, seed) for count, seed in ((5, 0), (12, 0), (12, 1)))
+    assert more[:5] == first and more != other
+    assert {each["module"] for each in more} == {"fedtheory/toy.py", "fedtheory/other.py"}
+    assert len({(each["module"], each["number"]) for each in more}) == 12
+
+
+def test_the_likely_tests_are_those_that_run_the_innermost_block(sampling):
+    covered, sample = sampling
+    known = []
+    covered.Blocks("fedtheory/toy.py", known).visit(compile(SOURCE, "toy", "exec", 1024))
+    assert [block[1:] for block in known] == [(6, 6), (4, 7)]
+    blocks = [[*known[0], [1]], [*known[1], [0, 1, 2]]]
+    tests = sample.Tests({"tests": [["a", 0.1, True], ["b", 0.2, True], ["toy", 9.0, False]], "blocks": blocks})
+    assert (tests.running("fedtheory/toy.py", 6), tests.running("fedtheory/toy.py", 7)) == (["b"], ["a", "b"])
+    assert tests.running("fedtheory/toy.py", 1) == ["a", "b"] and tests.running("fedtheory/x.py", 1) == []
+    assert tests.within(["a", "b"], 0.2) == ["a"] and tests.near("fedtheory/toy.py") == []
+
+
+def test_every_outcome_is_told(sampling):
+    _, sample = sampling
+    each = {"module": "fedtheory/toy.py", "number": 0, "text": "", "change": "a | b", "line": 3, "by": ""}
+    told = sample.table([each | {"result": "caught", "by": "tests/x::y"}, each | {"result": "lived"},
+                         each | {"result": "lived all"}, each | {"result": ""}], 0)  # fmt: skip
+    assert told.count("| `toy.py` | 3 | `a \\| b` |") == 4
+    for outcome in ("`tests/x::y`", "lived the likely tests", "**lived**", "not tried"):
+        assert f"{outcome} |" in told

@@ -6,7 +6,6 @@ import copy
 import itertools
 import json
 import random
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -29,6 +28,7 @@ from fedtheory.proof.kernel.theorems import Refused, Theorem, combine, instantia
 from fedtheory.proof.kernel.worst_case_theorems import Constants, worst_case
 from fedtheory.proof.saved_proofs import check_file
 from fedtheory.proof.worst_case_editions import NumericEdition, one_round
+from tests.work import counted
 
 FILES = sorted((Path(__file__).parents[2] / "docs" / "certificates").glob("*.json"))
 KEPT = {file.stem: json.loads(file.read_text()) for file in FILES}
@@ -81,13 +81,11 @@ SAYS = {
 
 @pytest.mark.parametrize("name", KEPT)
 def test_each_kept_certificate_is_a_theorem_that_the_checker_accepts(name: str) -> None:
-    start = time.process_time()
-    made = theorem(KEPT[name])
-    assert time.process_time() - start < 0.5
+    with counted(10**6):
+        made = theorem(KEPT[name])
     assert (made.context, made.kind) == SAYS[name][:2]
-    start = time.process_time()
-    assert checker.check(json.loads(json.dumps(saved(made)))) == 1
-    assert time.process_time() - start < 0.5
+    with counted(10**6):
+        assert checker.check(json.loads(json.dumps(saved(made)))) == 1
     names = {n for n, _ in made.assumptions}
     assert {
         "smooth",
@@ -387,19 +385,17 @@ def _leaves(data: Any, at: tuple) -> Any:
         yield from _leaves(part, (*at, name))
 
 
-def test_cycles_and_huge_certificates_are_refused_in_bounded_time() -> None:
-    start = time.process_time()
+def test_cycles_and_huge_certificates_are_refused_with_bounded_work() -> None:
     cycle = forged("fast", lambda it: it.update(premises=[0]))
-    with pytest.raises(checker.Wrong, match="a cycle"):
+    with pytest.raises(checker.Wrong, match="a cycle"), counted(10**6):
         checker.check(cycle)
     many = forged("fast", lambda it: it["arguments"]["certificate"].update(pairs=[[0, 0, 1, "0"]] * 10**5))
-    with pytest.raises(checker.Wrong, match="theorem 0: pairs: 100000 entries"):
+    with pytest.raises(checker.Wrong, match="theorem 0: pairs: 100000 entries"), counted(10**6):
         checker.check(many)
     far = forged("fast", lambda it: it["form"][0][1]["top"].append([[0] * 10, "1"]) or it.update(form=[
         [["product", "", ["", ["x_61", False, []]], ["", ["x_61", False, []]]], scalar(1)]]))  # fmt: skip
-    with pytest.raises(checker.Wrong):
+    with pytest.raises(checker.Wrong), counted(10**6):
         checker.check(far)
-    assert time.process_time() - start < 3
 
 
 # composition

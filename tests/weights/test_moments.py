@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise, product
@@ -25,6 +24,7 @@ from fedtheory.weights import (
     markov_weight_moments,
     weight_moments,
 )
+from tests.work import counted
 
 ROUNDS = 12
 CUTOFFS = [1, 2, 3, 5, math.inf]
@@ -236,11 +236,11 @@ def test_cyclic_long_run_limits():
 
 
 @pytest.mark.slow
-def test_250_clients_over_ten_thousand_rounds_take_seconds():
-    """Processor time: other work on the machine does not count."""
-    began = time.process_time()
-    moments = weight_moments(np.linspace(0.02, 0.9, 250), 50, 10_000)
-    assert time.process_time() - began < 10 and moments.error.shape == (250, 10_000)
+def test_250_clients_over_ten_thousand_rounds_take_few_calls():
+    """Arrays hold all clients and rounds."""
+    with counted(10**6):
+        moments = weight_moments(np.linspace(0.02, 0.9, 250), 50, 10_000)
+    assert moments.error.shape == (250, 10_000)
     assert moments.error.min() > 0
 
 

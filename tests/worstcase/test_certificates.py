@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -32,6 +31,7 @@ from fedtheory.worstcase import (
     worst_case,
 )
 from fedtheory.worstcase.exact_matrices import is_semidefinite
+from tests.work import counted
 
 STRONG = strongly_convex(smoothness=2, strong_convexity="1/5")
 TWO = local_sgd(local_lr="1/4", local_steps=2)
@@ -76,9 +76,8 @@ def test_a_certificate_proves_the_value(made, name, tmp_path):
     found, certificate = made(name)
     certificate.save(tmp_path / "it.json")
     read = Certificate.load(tmp_path / "it.json")
-    start = time.process_time()
-    read.verify()
-    assert time.process_time() - start < 0.5
+    with counted(200_000):
+        read.verify()
     problem = found.problem
     bound = read.bound(distance=problem.distance, dissimilarity_at_optimum=problem.dissimilarity_at_optimum)
     assert bound == pytest.approx(found.value, rel=1e-6)  # from above, but for what the solver is accurate to
@@ -130,13 +129,12 @@ def test_a_given_contraction_is_kept():
 
 
 def test_the_certificates_that_are_kept():
-    """Those of docs/certificates: each verifies in less than half a second."""
+    """Those of docs/certificates: each verifies in few operations."""
     files = sorted(KEPT.glob("*.json"))
     assert len(files) >= 7
     for file in files:
-        start = time.process_time()
-        Certificate.load(file).verify()
-        assert time.process_time() - start < 0.5
+        with counted(200_000):
+            Certificate.load(file).verify()
 
 
 def test_verification_needs_no_solver():

@@ -7,7 +7,6 @@ import json
 import random
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -31,6 +30,7 @@ from fedtheory.worstcase import (
     strongly_convex,
     worst_case,
 )
+from tests.work import counted
 
 FILES = sorted((Path(__file__).parents[2] / "docs" / "certificates").glob("*.json"))
 KEPT = {file.stem: json.loads(file.read_text()) for file in FILES}
@@ -116,9 +116,8 @@ def package_proves(data: dict) -> bool:
 
 @pytest.mark.parametrize("name", KEPT)
 def test_it_verifies_what_is_kept(name: str) -> None:
-    start = time.process_time()
-    found = checker.verified(KEPT[name])
-    assert time.process_time() - start < 0.5
+    with counted(10**6):
+        found = checker.verified(KEPT[name])
     certificate = Certificate.from_json(KEPT[name])
     assert (found.tau, found.additive) == (certificate.contraction, certificate.additive)
     said = found.statement()
@@ -261,10 +260,8 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_bad_files_are_refused_by_name_at_once(name: str) -> None:
     data, message = BAD[name]
-    start = time.process_time()
-    with pytest.raises(checker.Wrong, match=message):
+    with pytest.raises(checker.Wrong, match=message), counted(10**6):
         checker.verified(data)
-    assert time.process_time() - start < 1
 
 
 def test_work_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -274,10 +271,8 @@ def test_work_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     data = changed(SQUARE, ("rounds", 0, 0, 1, "local_lr"), [f"1/{draw.randrange(10**90)}" for _ in range(40)])
     rows = [(p, q) for p in range(1, 41) for q in range(p, 41)]
     data["operators"] = [[[p, q, f"{draw.randrange(1, 10**90)}/{10**90 if p != q else 10**80}"] for p, q in rows]]
-    start = time.process_time()
-    with pytest.raises(checker.Wrong, match="a certificate too large"):
+    with pytest.raises(checker.Wrong, match="a certificate too large"), counted(4 * 10**6):
         checker.verified(data)
-    assert time.process_time() - start < 5
 
 
 def test_files_are_found_checked_and_told_apart(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from fractions import Fraction
 
@@ -30,6 +29,7 @@ from fedtheory.worstcase import (
     strongly_convex,
     worst_case,
 )
+from tests.work import counted
 
 STRONG = strongly_convex(smoothness=2, strong_convexity="1/5")
 STEEP = strongly_convex(smoothness=1, strong_convexity="1/5")
@@ -356,19 +356,18 @@ def test_pairs_that_are_added_give_the_value_of_all_pairs(monkeypatch):
     assert found.value == pytest.approx(whole, rel=1e-7) and len(found.solution.pairs) < len(found.program.pairs)
 
 
-def spent(steps: int, rounds: int) -> float:
+def spent(steps: int, rounds: int) -> int:
     training = local_sgd(local_lr="1/20", local_steps=steps)
-    began = time.process_time()
-    value(STEEP, training, rounds=rounds, dissimilarity_at_optimum=1)
-    return time.process_time() - began
+    with counted() as work:
+        value(STEEP, training, rounds=rounds, dissimilarity_at_optimum=1)
+    return work.calls
 
 
-def test_two_steps_take_less_than_50_ms():
+def test_two_steps_take_few_calls():
     value(STEEP, local_sgd(local_lr="1/20"))  # what is imported on first use
-    assert min(spent(2, 1) for _ in range(3)) < 0.05
+    assert spent(2, 1) < 20_000
 
 
 @pytest.mark.slow
-def test_eight_steps_in_four_rounds_take_less_than_5_s():
-    """Or, where the machine is slow, less than 25 times as long as four steps: some 16 times is usual."""
-    assert spent(8, 4) < max(5, 25 * min(spent(4, 4) for _ in range(2)))
+def test_eight_steps_in_four_rounds_take_little_more_than_four():
+    assert spent(8, 4) < 25 * spent(4, 4)

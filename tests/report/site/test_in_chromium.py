@@ -21,6 +21,7 @@ from fedtheory.report.site.pages import address
 from tests.report.site import chromium
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(chromium.program() is None, reason=f"no browser: none of {', '.join(chromium.NAMES)} is there"),
 ]
 

@@ -1,0 +1,94 @@
+"""Loops in tests: what fails is named, with all that fails beside it; what is left for the slow tests is the rest."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.loops import looped, spread
+
+ROOT = Path(__file__).parents[1]
+
+FILE = '''
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.loops import looped
+
+@looped("each", ["one", "two", "three", "four"])
+def test_whole(each):
+    """All of them."""
+    assert "t" not in each
+
+@looped(("a", "b"), [(1, 1), (2, 3), (4, 4)], ids=["x", "y", "z"])
+@pytest.mark.parametrize("factor", [1, 2])
+def test_pairs(a, factor, b, tmp_path):
+    assert tmp_path.exists() and a * factor == b * factor
+
+@looped("limit", [-1, 2000])
+@given(st.integers(0, 1000))
+def test_of_hypothesis(limit, number):
+    assert number <= limit
+
+@looped("each", range(10), quick=3)
+def test_in_two(each):
+    pytest.fail("none is right")
+
+@looped("each", [1, 2])
+def test_skipped(each):
+    pytest.skip("none of them")
+
+@looped("each", [1, 2])
+def test_skipped_in_part(each):
+    if each == 1:
+        pytest.skip("one of them")
+'''
+
+
+@pytest.fixture
+def ran(tmp_path):
+    def run(*options):
+        (tmp_path / "test_it.py").write_text(FILE)
+        (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    slow: slow\n")
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), "-rA"]
+        return subprocess.run([*command, *options, str(tmp_path)], cwd=ROOT, capture_output=True, text=True).stdout
+
+    return run
+
+
+def test_every_failure_is_named_and_nothing_else(ran):
+    told = ran("-m", "not slow")
+    assert "2 of 4 fail:" in told and "two: AssertionError: " in told and "three: AssertionError: " in told
+    assert "one: AssertionError" not in told and "four: AssertionError" not in told
+    assert told.count("y: AssertionError: ") == 2 and "x: AssertionError" not in told
+    assert "-1: AssertionError: " in told and "2000: " not in told
+    assert "3 of 3 fail:" in told and "7 of 7 fail:" not in told
+    assert "5 failed, 1 passed, 1 skipped, 1 deselected" in told, told
+
+
+def test_the_rest_is_slow(ran):
+    told = ran("-m", "slow")
+    assert "7 of 7 fail:" in told and "1 failed, 7 deselected" in told, told
+
+
+def test_the_rest_and_some_are_all_of_them():
+    for count in range(1, 30):
+        for some in range(1, count + 1):
+            for offset in range(0, 40, 7):
+                chosen = spread(count, some, offset)
+                assert len(chosen) == some and set(chosen) <= set(range(count))
+
+
+def test_what_does_not_fit_is_refused():
+    with pytest.raises(ValueError, match="test takes a, not each"):
+
+        @looped("each", [1])
+        def test(a):
+            pass
+
+    with pytest.raises(ValueError, match="1 ids of 2 values"):
+        looped("each", [1, 2], ids=["one"])
