@@ -108,6 +108,7 @@ class Paper:
         shorthands: a sentence for each other letter of its steps.
         order: papers are listed by it, then by name.
         home: the package of its sub-modules.
+        rests_on: the other papers on whose steps its proofs rest.
         evaluators: those sub-modules that register evaluators of its quantities and functionals
             (``moments.evaluators``).
         scopes: subjects by the scope of functionals, for other things than an algorithm's runs.
@@ -128,6 +129,7 @@ class Paper:
     shorthands: Mapping[str, str] = field(default_factory=dict)
     order: int = 1000
     home: str = ""
+    rests_on: tuple[str, ...] = ()
     evaluators: tuple[str, ...] = ()
     scopes: Mapping[str, Subject] = field(default_factory=dict)
     claims: tuple[Claim, ...] = _part("statements", "CLAIMS", (), _claims)
