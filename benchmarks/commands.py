@@ -72,6 +72,7 @@ ROWS = (
     Row("fedtheory claims", 1),
     Row("fedtheory algorithms", 1),
     Row("fedtheory show fast.thm2", 1),
+    Row("fedtheory show fast.cor3", 1),
     Row("fedtheory show fast.cor3 --json", 1),
     Row("fedtheory evaluate fedau.thm3 K=5 T=100 cutoff_bias=0", 1),
     Row("fedtheory evaluate fast.lemma1 L=1 displacement=1/2", 1),

@@ -361,7 +361,7 @@ def verify(
 
     Example: fedtheory verify
     """
-    from ..evidence import assess, claim_summaries, scorecard
+    from ..evidence import assess, scorecard
     from ..evidence.result_cache import Cache
     from ..evidence.verdict_rule import PROVED_AND_REFUTED
     from ..federations.devices import find_device
@@ -398,7 +398,6 @@ def verify(
         scorecard.write_json(published, card)
         publish()
         index.refresh()
-        claim_summaries.refresh()
     lines = scorecard.differences(card, read_json(published))
     if json:
         print_json(card | {"differences": lines})

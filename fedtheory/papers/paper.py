@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from copy import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -71,7 +72,14 @@ def _claims(paper: Paper, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         if claim.paper != paper.name or claim.ref in seen:
             raise PaperError(f"{claim.ref}: allowed is a ref that begins with {paper.name!r} and is there once")
         seen.add(claim.ref)
-    return tuple(replace(claim, letters=paper.letters) for claim in claims)
+    return tuple(_lettered(claim, paper.letters) for claim in claims)
+
+
+def _lettered(claim: Claim, letters: Mapping[str, str]) -> Claim:
+    """Copy a claim with letters, which are nothing that its making checks."""
+    made = copy(claim)
+    object.__setattr__(made, "letters", letters)
+    return made
 
 
 def _steps(paper: Paper, steps: tuple[Step, ...]) -> tuple[Step, ...]:
