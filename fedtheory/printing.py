@@ -206,11 +206,18 @@ def _print_rich(table: Any, spare: Sequence[str] = ()) -> None:
 
 @dataclass
 class _Stage:
-    """A part of a command's work: its first and its last call, (seconds, how much of ``total`` was done)."""
+    """A part of a command's work: its last call, (seconds, how much of ``total`` was done), and its ``calls`` from the
+    first on, but for those within 1/200 of another one."""
 
     total: float
-    first: tuple[float, float]
+    calls: list[tuple[float, float]]
     last: tuple[float, float]
+
+    def call(self, seconds: float, done: float) -> None:
+        """Note a call."""
+        self.last = seconds, done
+        if done - self.calls[-1][1] >= self.total / 200:
+            self.calls.append(self.last)
 
     @property
     def share(self) -> float:
@@ -218,15 +225,20 @@ class _Stage:
         return self.last[1] / self.total if self.total else 1.0
 
     def left(self, now: float) -> float | None:
-        """The seconds that are left, at the pace since the first call, which may have come after a set-up or have told
-        what an earlier run has done; ``None`` before there is a pace.
+        """The seconds that are left, at the pace since a quarter was done of what the calls told: the first pieces may
+        be slow, which warm caches or are compiled. What came before the first call, such as a set-up, or what an
+        earlier run has done, is no part of it. ``None`` before there is a pace.
 
         A piece of work that takes longer than all that was left is thought to be some two thirds over.
 
-        >>> _Stage(10, (0.0, 0), (20.0, 4)).left(now=25.0)
+        >>> _Stage(10, [(0.0, 0)], (20.0, 4)).left(now=25.0)
         25.0
         """
-        (begun, before), (at, done) = self.first, self.last
+        at, done = self.last
+        start = self.calls[0][1]
+        begun, before = max(
+            (call for call in self.calls if call[1] <= start + (done - start) / 4), default=self.calls[0]
+        )
         if done <= before or at <= begun:
             return None
         since = now - at
@@ -269,8 +281,9 @@ class Progress:
     def __call__(self, label: str, done: float, total: float) -> None:
         here, stage = (time.monotonic(), done), self.stages.get(label)
         if stage is None or done < stage.last[1] or total != stage.total:
-            stage = self.stages[label] = _Stage(total, here, here)
-        stage.last, self.label, self.said = here, label, ""
+            stage = self.stages[label] = _Stage(total, [here], here)
+        stage.call(*here)
+        self.label, self.said = label, ""
         if self.on_terminal:
             self._bar(label, stage)
         elif done < total:
@@ -335,9 +348,9 @@ class Progress:
 def _how_far(stage: _Stage | None, now: float) -> str:
     """The share that is done and the time that is left, as far as it is known.
 
-    >>> _how_far(_Stage(240, (0.0, 0), (30.0, 40)), 30.0)
+    >>> _how_far(_Stage(240, [(0.0, 0)], (30.0, 40)), 30.0)
     '40 of 240, about 0:02:30 left'
-    >>> _how_far(_Stage(1000, (0.0, 0), (30.0, 371)), 30.0)
+    >>> _how_far(_Stage(1000, [(0.0, 0)], (30.0, 371)), 30.0)
     '37 %, about 0:00:51 left'
     """
     if stage is None:

@@ -96,9 +96,9 @@ LOGS = json.loads((Path(__file__).parent / "reference" / "progress_logs.json").r
 def factors(calls: list[list[float]]) -> list[float]:
     """How far off the time was that was told to be left, from the first tenth of the work to the last second of it."""
     (begun, first), (end, _), total = calls[0][:2], calls[-1][:2], calls[0][2]
-    stage, found = _Stage(total, (begun, first), (begun, first)), []
+    stage, found = _Stage(total, [(begun, first)], (begun, first)), []
     for at, done, _ in calls:
-        stage.last = at, done
+        stage.call(at, done)
         told, left = stage.left(at), end - at
         if told is not None and done - first >= (total - first) / 10 and left > 1:
             found.append(max(told, 1e-9) / left)
