@@ -1,4 +1,4 @@
-"""What is said when loops are compiled for the first time: it takes a while, once, and nothing else would tell why.
+"""Notice of the first compilation of loops: it takes a while, once, and nothing else would tell why.
 
 It is apart from ``compiler``, so that who wants to be told imports no compiler.
 """
