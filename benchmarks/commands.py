@@ -32,6 +32,7 @@ import numpy as np
 from unit import unit
 
 from fedtheory.files import json_text, write_beside
+from fedtheory.printing import Progress
 from fedtheory.provenance import machine
 
 ROOT = Path(__file__).parent.parent
@@ -171,7 +172,7 @@ def measured(command: list[str], only_news: bool = False, folder: Path = ROOT) -
 def table(rows: list[Row], rounds: int) -> dict[str, Any]:
     """Measure the rows in turns: the unit in seconds, and for each row what it took in units and whether it held."""
     units, found = [], {row: list[dict[str, Any]]() for row in rows}
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as place, Progress() as progress:
         given = Path(place) / "input"
         given.mkdir()
         inputs(given, 10**6 if any("long" in row.command for row in rows) else 3)
@@ -179,6 +180,7 @@ def table(rows: list[Row], rounds: int) -> dict[str, Any]:
         for turn in range(rounds + 1):
             units.append(unit(1))
             for number, row in enumerate(rows if turn else warm):
+                progress("commands", max(turn - 1, 0) * len(rows) + number * bool(turn), rounds * len(rows))
                 new = Path(place) / f"{turn}-{number}"
                 new.mkdir()
                 one = measured(words(row, {"NEW": new, "INPUT": given}), row.only_news)
