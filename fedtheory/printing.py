@@ -7,11 +7,15 @@ import shutil
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
 from itertools import zip_longest
 from textwrap import TextWrapper, wrap
+from threading import Event, Lock, Thread
 from typing import Any
 
 from .files import json_text
+from .loops import first_compilation
 from .numerals import rational
 
 
@@ -200,49 +204,160 @@ def _print_rich(table: Any, spare: Sequence[str] = ()) -> None:
         print_wrapped(f"(left out, for want of room: {', '.join(left_out)}; --json has all)")
 
 
-class Progress:
-    """Display of progress, on standard error; called with (label, done, total).
+@dataclass
+class _Stage:
+    """A part of a command's work: its last call, (seconds, how much of ``total`` was done), and its ``calls`` from the
+    first on, but for those within 1/200 of another one."""
 
-    On a terminal it is a bar. Elsewhere it is a line, once ``QUIET`` seconds have passed and then every ``PAUSE``, with
-    the time that is left at the pace so far.
+    total: float
+    calls: list[tuple[float, float]]
+    last: tuple[float, float]
+
+    def call(self, seconds: float, done: float) -> None:
+        """Note a call."""
+        self.last = seconds, done
+        if done - self.calls[-1][1] >= self.total / 200:
+            self.calls.append(self.last)
+
+    @property
+    def share(self) -> float:
+        """How much is done, from 0 to 1."""
+        return self.last[1] / self.total if self.total else 1.0
+
+    def left(self, now: float) -> float | None:
+        """The seconds that are left, at the pace since a quarter was done of what the calls told: the first pieces may
+        be slow, which warm caches or are compiled. What came before the first call, such as a set-up, or what an
+        earlier run has done, is no part of it. ``None`` before there is a pace.
+
+        A piece of work that takes longer than all that was left is thought to be some two thirds over.
+
+        >>> _Stage(10, [(0.0, 0)], (20.0, 4)).left(now=25.0)
+        25.0
+        """
+        at, done = self.last
+        start = self.calls[0][1]
+        begun, before = max(
+            (call for call in self.calls if call[1] <= start + (done - start) / 4), default=self.calls[0]
+        )
+        if done <= before or at <= begun:
+            return None
+        since = now - at
+        return max((at - begun) / (done - before) * (self.total - done) - since, since / 2)
+
+
+class Progress:
+    """Display of progress, on standard error; called with (label, done, total), for each stage of the work another
+    label.
+
+    ``done`` and ``total`` count pieces of work. Where these differ, both are sums of weights instead, such as the
+    seconds that each piece took before, or thousandths of their sum: the time that is left is told from ``done``, so
+    that it is right as far as the weights are in proportion to the time. The first call of a stage begins its time.
+
+    On a terminal it is a bar. Elsewhere it is a line, once ``QUIET`` seconds have passed and then every ``PAUSE``, also
+    while a piece of work goes on.
     """
 
-    QUIET, PAUSE = 10.0, 60.0
+    QUIET, PAUSE = 3.0, 10.0
 
     def __enter__(self) -> Progress:
-        from rich.console import Console
-        from rich.progress import Progress as Bars
-
-        console = Console(stderr=True)
-        self.on_terminal = console.is_terminal
-        self.bars = Bars(console=console, transient=True, disable=not self.on_terminal)
-        self.bars.start()
-        self.tasks: dict[str, Any] = {}
-        self.begun: dict[str, float] = {}
+        self.on_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self.stages: dict[str, _Stage] = {}
+        self.label = self.said = ""
         self.next = time.monotonic() + self.QUIET
+        self.ended, self.one_line = Event(), Lock()
+        if self.on_terminal:
+            self._begin_bars()
+        else:
+            Thread(target=self._tick, daemon=True).start()
+        first_compilation.tell = self.note
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.bars.stop()
+        first_compilation.tell = None
+        self.ended.set()
+        if self.on_terminal:
+            self.bars.stop()
 
-    def __call__(self, label: str, done: int, total: int) -> None:
-        now = time.monotonic()
-        if label not in self.tasks:
-            self.tasks[label] = self.bars.add_task(label, total=total)
-            self.begun[label] = now
-        self.bars.update(self.tasks[label], completed=done)
-        if not self.on_terminal and now >= self.next and done < total:
+    def __call__(self, label: str, done: float, total: float) -> None:
+        here, stage = (time.monotonic(), done), self.stages.get(label)
+        if stage is None or done < stage.last[1] or total != stage.total:
+            stage = self.stages[label] = _Stage(total, [here], here)
+        stage.call(*here)
+        self.label, self.said = label, ""
+        if self.on_terminal:
+            self._bar(label, stage)
+        elif done < total:
+            self._line(here[0])
+
+    def doing(self, what: str) -> None:
+        """Say what is done now, of which nobody knows how long it takes, until the next call."""
+        self.said = what
+        if self.on_terminal:
+            self._bar(what, None)
+
+    def note(self, what: str) -> None:
+        """Say something at once; it is no stage."""
+        if self.on_terminal:
+            self.bars.console.print(f"fedtheory: {what}", highlight=False, markup=False)
+        else:
+            print(f"fedtheory: {what}", file=sys.stderr, flush=True)
+
+    def _tick(self) -> None:
+        while not self.ended.wait(0.5):
+            self._line(time.monotonic())
+
+    def _line(self, now: float) -> None:
+        """Print a line, if it is time."""
+        with self.one_line:
+            stage = self.stages.get(self.label)
+            if now < self.next or self.ended.is_set() or not (self.said or stage):
+                return
             self.next = now + self.PAUSE
-            left = _left(now - self.begun[label], done, total)
-            print(f"fedtheory: {label}: {done} of {total}{left}", file=sys.stderr)
+            print(f"fedtheory: {self.said or f'{self.label}: {_how_far(stage, now)}'}", file=sys.stderr, flush=True)
+
+    def _begin_bars(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, ProgressColumn, TextColumn
+        from rich.progress import Progress as Bars
+        from rich.text import Text
+
+        stages = self.stages
+
+        class HowFar(ProgressColumn):
+            """The share that is done and the time that is left."""
+
+            def render(self, task: Any) -> Text:
+                stage = stages.get(task.description)
+                return Text("" if task.total is None or stage is None else _how_far(stage, time.monotonic()))
+
+        text = TextColumn("{task.description}", markup=False)
+        self.bars = Bars(text, BarColumn(), HowFar(), console=Console(stderr=True), transient=True)
+        self.tasks: dict[str, Any] = {}
+        self.bars.start()
+
+    def _bar(self, label: str, stage: _Stage | None) -> None:
+        """Show a stage as a bar, and something of unknown length as a moving one, which is gone with the next call."""
+        for other in [name for name in self.tasks if name not in self.stages and name != label]:
+            self.bars.remove_task(self.tasks.pop(other))
+        if label not in self.tasks:
+            self.tasks[label] = self.bars.add_task(label, total=None)
+        if stage is not None:
+            self.bars.update(self.tasks[label], completed=stage.last[1], total=stage.total)
 
 
-def _left(seconds: float, done: int, total: int) -> str:
-    """The time that is left, at the pace so far.
+def _how_far(stage: _Stage | None, now: float) -> str:
+    """The share that is done and the time that is left, as far as it is known.
 
-    >>> _left(30.0, 40, 240)
-    ', about 0:02:30 left'
+    >>> _how_far(_Stage(240, [(0.0, 0)], (30.0, 40)), 30.0)
+    '40 of 240, about 0:02:30 left'
+    >>> _how_far(_Stage(1000, [(0.0, 0)], (30.0, 371)), 30.0)
+    '37 %, about 0:00:51 left'
     """
-    from datetime import timedelta
-
-    return f", about {timedelta(seconds=round(seconds / done * (total - done)))} left" if done and seconds else ""
+    if stage is None:
+        return ""
+    done, left = stage.last[1], stage.left(now)
+    counted = float(done).is_integer() and stage.total < 1000
+    share = f"{done:g} of {stage.total:g}" if counted else f"{100 * stage.share:.0f} %"
+    if done >= stage.total:
+        return f"{share}, what is left has no count"
+    return share if left is None else f"{share}, about {timedelta(seconds=round(left))} left"

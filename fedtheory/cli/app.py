@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 GROUPS = {
     "Theorems": ("claims", "show", "evaluate", "explain", "quantities", "functionals", "assumptions", "algorithms"),
@@ -25,6 +25,69 @@ FIRST = """Theorems about federated learning, made executable. Three things to t
 
 fedtheory --help lists every command, fedtheory explain WORD says what a word means.
 """
+
+
+MOST = 14
+"""Lines of a command's short help, at 80 columns."""
+
+FULL = "--help-all"
+
+
+class Command(TyperCommand):
+    """A command whose ``--help`` fits ``MOST`` lines: the first sentence, the example, and as many options as there is
+    room for, the others by name; ``--help-all`` has all of it."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments, and keep whether all help is asked for."""
+        ctx.meta[FULL] = FULL in args
+        return super().parse_args(ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the short help, or all of it after ``--help-all``."""
+        if ctx.meta.get(FULL):
+            return super().format_help(ctx, formatter)
+        self.format_usage(ctx, formatter)
+        text, _, example = (self.help or "").partition("Example:")
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(_sentence(text))
+            if example:
+                formatter.write_paragraph()
+                formatter.write_text(f"Example: {' '.join(example.split())}")
+        formatter.write_paragraph()
+        rows = [row for each in self.get_params(ctx) if (row := _row(each, ctx))]
+        head = formatter.getvalue().count("\n")
+        for shown in range(len(rows), -1, -1):
+            made = type(formatter)(width=formatter.width)
+            with made.indentation():
+                if shown:
+                    made.write_dl(rows[:shown])
+                names = ", ".join(_name(name) for name, _ in rows[shown:])
+                if names or _sentence(text) != " ".join(text.split()):
+                    made.write_text(f"More: {names}{'; ' if names else ''}see {ctx.command_path} {FULL}")
+            if head + made.getvalue().count("\n") <= MOST or not shown:
+                formatter.write(made.getvalue())
+                return
+
+
+def _row(parameter: Any, ctx: Any) -> tuple[str, str] | None:
+    """A parameter's name and meaning; help says nothing of itself."""
+    if parameter.name == "help":
+        return None
+    return parameter.get_help_record(ctx)
+
+
+def _name(text: str) -> str:
+    """'--plan' of '--plan <path>'."""
+    return text.split(" <")[0].split("...")[0]
+
+
+class App(typer.Typer):
+    """An application whose commands are of the class ``Command``."""
+
+    def command(self, name: str | None = None, **options: Any) -> Any:
+        """Register a command."""
+        return super().command(name, **{"cls": Command} | options)
 
 
 class Commands(TyperGroup):
@@ -50,9 +113,9 @@ def _sentence(help: str) -> str:
     return " ".join(help.split()).partition(". ")[0].rstrip(".") + "."
 
 
-app = typer.Typer(
+app = App(
     cls=Commands, invoke_without_command=True, pretty_exceptions_enable=False, rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help", FULL]},
     help="Theorems about federated learning, made executable: evaluate bounds, check claims, replay refutations.",
     epilog="Exit status: 0 done, or yes; 1 no; 2 no answer, as after wrong input; more in docs/exit-statuses.md.",
 )  # fmt: skip

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from ..printing import Progress, print_json, print_table, print_tree
-from .app import Commands, Json, app
+from .app import App, Commands, Json, app
 
-data = typer.Typer(
+data = App(
     cls=Commands, no_args_is_help=True, help="Data sets: what there is, where it lies, and how to get it."
 )
 app.add_typer(data, name="data")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ..printing import print_json, print_table
+from ..printing import Progress, print_json, print_table
 from .app import Json, app
 
 Paper = Annotated[str, typer.Option(help="A paper: fast, flics, safari or fedau.")]
@@ -57,7 +58,9 @@ def curves(
     if rule is None:
         raise ValueError(f"paper = {paper!r}: its authors published no curves")
     path = archive or archive_path(rule)
-    content = to_json(paper, compare(paper, path), path)
+    with Progress() as progress:
+        progress.doing(f"reading the curves of {path}")
+        content = to_json(paper, compare(paper, path), path)
     if into:
         write_beside(into, (json_text(content, indent=1) + "\n").encode())
     else:
@@ -161,9 +164,12 @@ def run(
         store, budget, workers, scheduler, track, publish, only, missing, device, threads, memory_limit, mixed
     )
     drawn, others = _split([_at_hand(path) for path in files or []], all_figures)
-    failed = _draw(drawn, figures, "svg" if svg else "png")
     try:
-        report = run_files(experiment_files() if all else others, options)
+        with Progress() as progress:
+            failed = _draw(drawn, figures, "svg" if svg else "png", progress)
+            progress.doing("setting up the first run")
+            options = replace(options, progress=progress)
+            report = run_files(experiment_files() if all else others, options)
     except (KeyboardInterrupt, Terminated) as stop:
         for folder in {path.parent for path in store.rglob(TEMPORARY)}:  # of workers that were ended while they wrote
             remove_leftovers(folder)
@@ -201,7 +207,7 @@ def _split(files: list[Path], all_figures: bool) -> tuple[list[Path], list[Path]
     return drawn + (figure_files() if all_figures else []), others
 
 
-def _draw(files: list[Path], into: Path, format: str) -> bool:
+def _draw(files: list[Path], into: Path, format: str, progress: Progress) -> bool:
     """Draw figure files one after another; whether one failed."""
     if not files:
         return False
@@ -210,7 +216,11 @@ def _draw(files: list[Path], into: Path, format: str) -> bool:
 
     check_target(into / "any")
     failed = False
-    for path in files:
+    for done, path in enumerate(files):
+        if len(files) > 1:
+            progress("figures", done, len(files))
+        else:
+            progress.doing(f"drawing {path}")
         try:
             print(written(path, into, format))
         except (ValueError, FileNotFoundError) as error:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..printing import print_json, print_tree
+from ..printing import Progress, print_json, print_tree
 from .app import Json, app
 
 
@@ -44,7 +44,9 @@ def learnability(
             "capacity is in (0, 1)"
         )
     here = sorted(rng.permutation(clients)[:participants].tolist())
-    found = estimated(loaded, clients, here, concentration, server, beta, confidence, seed=seed)
+    with Progress() as progress:
+        progress.doing(f"training classifiers on {len(loaded.labels)} rows of {data}")
+        found = estimated(loaded, clients, here, concentration, server, beta, confidence, seed=seed)
     content = asdict(found) | {"present": here}
     print_json(content) if json else print_tree(_shown(content))
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..printing import print_json, print_tree
+from ..printing import Progress, print_json, print_tree
 from .app import Json, app
 
 
@@ -30,9 +30,15 @@ def offvar(
 
     if plan:
         check_target(plan)
-    trace = read_availability(availability)
-    k, p = read_budget(budget, len(trace.counts)), read_group_weight(weights, trace.groups)
-    solution = solve(trace.counts, k, p, r_min)
+    with Progress() as progress:
+        progress.doing(f"reading {availability}")
+        trace = read_availability(availability)
+        k, p = read_budget(budget, len(trace.counts)), read_group_weight(weights, trace.groups)
+        progress.doing(f"solving {len(trace.counts)} rounds of {len(trace.groups)} groups")
+        solution = solve(trace.counts, k, p, r_min)
+        if plan:
+            progress.doing(f"writing {plan}")
+            write_plan(plan, solution.plan(), trace.groups)
     content = {
         "totals": dict(zip(trace.groups, solution.totals.tolist(), strict=True)),
         "objective": solution.objective,
@@ -40,8 +46,6 @@ def offvar(
         "gap": solution.gap,
         "seconds": solution.seconds,
     }
-    if plan:
-        write_plan(plan, solution.plan(), trace.groups)
     print_json(content) if json else print_tree(content)
 
 
@@ -68,16 +72,20 @@ def select(
 
     if plan:
         check_target(plan)
-    trace = read_availability(availability)
-    k, p = read_budget(budget, len(trace.counts)), read_group_weight(weights, trace.groups)
-    run = online(trace.counts, k, p, counts, update, start, seed)
-    genie = solve(trace.counts, k, p)
+    with Progress() as progress:
+        progress.doing(f"reading {availability}")
+        trace = read_availability(availability)
+        k, p = read_budget(budget, len(trace.counts)), read_group_weight(weights, trace.groups)
+        progress.doing(f"{len(trace.counts)} rounds of {len(trace.groups)} groups")
+        run = online(trace.counts, k, p, counts, update, start, seed)
+        genie = solve(trace.counts, k, p)
+        if plan:
+            progress.doing(f"writing {plan}")
+            write_plan(plan, run.rates, trace.groups)
     content = {
         "participation": dict(zip(trace.groups, run.estimate()[-1].tolist(), strict=True)),
         "objective": float(run.objective()[-1]),
         "genie": genie.objective,
         "gap": float(run.objective()[-1]) - genie.objective,
     }
-    if plan:
-        write_plan(plan, run.rates, trace.groups)
     print_json(content) if json else print_tree(content)

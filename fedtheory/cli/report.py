@@ -22,9 +22,10 @@ def report(
 
     Example: fedtheory report --into pages
     """
-    from ..report.site import write
-
     with Progress() as progress:
+        progress.doing("reading the claims")
+        from ..report.site import write
+
         written = write(into, figures, progress)
     first = into / "index.html"
     if json:

@@ -24,14 +24,14 @@ def show(
     Example: fedtheory show fast.thm2@appendix
     """
     from ..evidence.claim_summaries import shown
+    from ..papers import claim
 
-    content = shown(ref)
     if latex:
-        print(content["latex"])
+        print(claim(ref).latex())
     elif json:
-        print_json(content)
+        print_json(shown(ref) | {"latex": claim(ref).latex()})
     else:
-        print_tree({name: value for name, value in content.items() if name != "latex"})
+        print_tree(shown(ref))
         _print_formula(ref)
 
 

@@ -43,7 +43,8 @@ def replay(
     from .certificates import is_certificate, replay_certificate
 
     try:
-        with added(load(theorem)) if theorem else nullcontext():
+        with Progress() as progress, added(load(theorem)) if theorem else nullcontext():
+            progress.doing(f"judging {instance}")
             file = _instance_file(instance)
             data = read_json(file)
             try:
@@ -219,11 +220,15 @@ def _prove(ref: str, save: Path | None, recheck: bool, worst_case: Path | None, 
         from ..proof.worst_case_editions import NumericEdition
 
         edition = NumericEdition(statement, read_json(worst_case))
-        chain = edition.prove()
+        with Progress() as progress:
+            progress.doing(f"{statement.ref}: proof with the certificate's numbers")
+            chain = edition.prove()
         if not json:
             print(edition.statement())
     else:
-        chain = reverify(statement.ref) if recheck else decide(statement)
+        with Progress() as progress:
+            progress.doing(f"{statement.ref}: {'certificates' if recheck else 'proof'}")
+            chain = reverify(statement.ref) if recheck else decide(statement)
     if save:
         write_json(save, chain_data(chain))
     if json:
@@ -300,6 +305,7 @@ def errata(
     if into:
         check_target(into)
     with Progress() as progress:
+        progress.doing("reading the claims")
         rows = find(paper, None if fresh else Cache(report / "cache"), lambda *at: progress("errata", *at))
     if into:
         put(into, generated(paper, rows))
@@ -320,14 +326,15 @@ def referee(
 
     Example: fedtheory referee docs/referee/my_theorem.py --save report.html
     """
-    from ..evidence.referee import SUFFIXES, status
-    from ..evidence.referee import referee as examine_file
-    from ..evidence.referee import save as write
-    from ..files import check_target
-
-    if save:
-        check_target(save, ".html", *SUFFIXES)
     with Progress() as progress:
+        progress.doing(f"reading {theorem}")
+        from ..evidence.referee import SUFFIXES, status
+        from ..evidence.referee import referee as examine_file
+        from ..evidence.referee import save as write
+        from ..files import check_target
+
+        if save:
+            check_target(save, ".html", *SUFFIXES)
         reports = examine_file(theorem, seed=seed, progress=progress)
     if save and save.suffix == ".html":
         from ..report.site.refereed_page import save as write_pages

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..printing import assignment, print_json, print_table, print_tree
+from ..printing import Progress, assignment, print_json, print_table, print_tree
 from .app import Json, app
 from .statements import each_once
 
@@ -66,7 +66,8 @@ def _every(save: Path | None, accept: bool, json: bool) -> None:
     from ..tightness.scorecard_column import accept as publish
     from ..tightness.tightness_table import page, rows, rows_of_constants, table
 
-    entries = table()
+    with Progress() as progress:
+        entries = table(progress=lambda done, total: progress("worst cases", done, total))
     if save:
         write_beside(save, page(entries).encode())
     if accept:
@@ -89,10 +90,13 @@ def _one(ref: str, given: dict[str, Any], over: str | None, save: Path | None, j
     from ..tightness.tightness_table import content, over_rounds, over_values, remarks, rows_of_constants
 
     statement = claim(ref)
-    found = tightness_of(statement, **given)
-    if found.status == NOT_APPLICABLE:
-        raise ValueError(f"{found.claim}: not applicable: {found.why}")
-    along = curve(statement, given, over or "local_lr") if save or over else {}
+    with Progress() as progress:
+        progress.doing(f"{statement.ref}: worst case")
+        found = tightness_of(statement, **given)
+        if found.status == NOT_APPLICABLE:
+            raise ValueError(f"{found.claim}: not applicable: {found.why}")
+        progress.doing(f"{statement.ref}: worst cases along {over or 'local_lr'}")
+        along = curve(statement, given, over or "local_lr") if save or over else {}
     if save:
         from ..report.style import save as save_figure
         from ..report.worst_case_figures import figure

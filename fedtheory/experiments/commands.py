@@ -16,7 +16,7 @@ from ..seals import sealed
 from . import schema
 from .published import check_alike, new_runs, read_kept
 from .results import digest, gathered, published, runs_of
-from .sweeps import MakeExecutor, Outcome, dask, perform_all, process_pool, search
+from .sweeps import MakeExecutor, Outcome, Tell, dask, nobody, perform_all, process_pool, search
 from .tracking import Tracker, tracker
 from .work_units import Unit, finished, seconds, units_of
 
@@ -40,6 +40,7 @@ class RunOptions:
         memory_limit: bytes that each run may hold besides its data.
         mixed: whether runs are gone on with, and published together, that something else has made: other versions,
             threads, processors, devices, paths or splits.
+        progress: is told how far each file's runs are: see ``sweeps.perform_all``.
     """
 
     store: Path
@@ -54,6 +55,7 @@ class RunOptions:
     threads: int | None = None
     memory_limit: int | None = None
     mixed: bool = False
+    progress: Tell = nobody
 
     def executors(self) -> MakeExecutor | None:
         """Return the executor of the units; ``None`` for this process.
@@ -140,12 +142,12 @@ def _run_file(
     if experiment.checked.search:
         if options.missing:
             report.lines.append(f"{path}: --missing leaves out nothing of a search, which is run whole")
-        _, searched, outcome = search(experiment, options.store, executors, deadline, done)
+        _, searched, outcome = search(experiment, options.store, executors, deadline, done, options.progress)
     else:
         units = units_of(experiment, _chosen(experiment, options.only), options.store)
         if options.missing:
             units = _missing(path, experiment, units, report)
-        outcome = perform_all(units, executors, deadline, done, fitting)
+        outcome = perform_all(units, executors, deadline, done, fitting, options.progress)
     if fitting and outcome.waiting:
         return False
     _tell(path, outcome, report)

@@ -24,6 +24,12 @@ LOST = ("BrokenProcessPool", "KilledWorker", "CancelledError", "FutureCancelledE
 """Names of the errors that say that a worker was lost, not that its work failed."""
 
 MakeExecutor = Callable[[], Executor]
+Tell = Callable[[str, float, float], None]
+"""Is told how far something is: (its name, units done, units in all)."""
+
+
+def nobody(name: str, done: float, total: float) -> None:
+    """Tell nobody how far something is."""
 
 
 @dataclass
@@ -53,6 +59,7 @@ def perform_all(
     deadline: float = math.inf,
     done: Callable[[Unit, dict[str, Any]], None] = lambda unit, result: None,
     fitting: bool = False,
+    progress: Tell = nobody,
 ) -> Outcome:
     """Run units, in this process or over an executor; a unit that fails stops no other.
 
@@ -60,16 +67,18 @@ def perform_all(
         make_executor: gives a fresh executor; called again when workers were lost.
         deadline: in seconds since the epoch; units that are not done then wait, with their checkpoints.
         done: called for each result as it comes.
+        progress: called with (the experiment's name, units done, units in all), of those that have no result yet; in
+            this process with the share of the one that runs.
         fitting: whether units that will not be done before the deadline, by the time that they took so far, wait.
     """
     outcome, losses = Outcome(), 0
     left = [unit for unit in units if not fitting or (estimate(unit) or 0.0) <= deadline - time.time()]
     outcome.waiting = [unit for unit in units if unit not in left]
     if make_executor is None:
-        outcome.add(_here(left, deadline, done))
+        outcome.add(_here(left, deadline, done, progress))
         return outcome
     while left:
-        lost = _over(left, make_executor, deadline, done, outcome)
+        lost = _over(left, make_executor, deadline, done, outcome, progress)
         losses = losses + 1 if lost else 0
         if losses > RETRIES:
             outcome.failed |= {unit: f"{unit.name}: its worker was lost {losses} times" for unit in lost}
@@ -78,11 +87,18 @@ def perform_all(
     return outcome
 
 
-def _here(units: Sequence[Unit], deadline: float, done: Callable[[Unit, dict[str, Any]], None]) -> Outcome:
-    outcome = Outcome()
+def _here(
+    units: Sequence[Unit], deadline: float, done: Callable[[Unit, dict[str, Any]], None], progress: Tell
+) -> Outcome:
+    outcome, new = Outcome(), [unit for unit in units if not unit.result_path.exists()]
     for unit in units:
+        before = new.index(unit) if unit in new else 0
+
+        def tell(rounds: int, of: int, name: str = unit.experiment, before: int = before) -> None:
+            progress(name, before + rounds / of, len(new))
+
         try:
-            outcome.results[unit] = perform(unit, deadline)
+            outcome.results[unit] = perform(unit, deadline, tell)
         except OutOfTime:
             outcome.waiting.append(unit)
         except (ValueError, FileNotFoundError) as error:
@@ -98,6 +114,7 @@ def _over(
     deadline: float,
     done: Callable[[Unit, dict[str, Any]], None],
     outcome: Outcome,
+    progress: Tell,
 ) -> list[Unit]:
     """One round over a fresh executor; the units whose worker was lost."""
     lost: list[Unit] = []
@@ -106,8 +123,9 @@ def _over(
     try:
         for each in units:
             waiting[executor.submit(perform, each, deadline)] = each
-        for future in as_completed(waiting):
+        for ended, future in enumerate(as_completed(waiting)):
             unit = waiting[future]
+            progress(unit.experiment, ended, len(waiting))
             try:
                 outcome.results[unit] = future.result()
             except OutOfTime:
@@ -146,6 +164,7 @@ def search(
     make_executor: MakeExecutor | None = None,
     deadline: float = math.inf,
     done: Callable[[Unit, dict[str, Any]], None] = lambda unit, result: None,
+    progress: Tell = nobody,
 ) -> tuple[dict[str, Any], list[dict[str, Any]], Outcome]:
     """A file's search: stage after stage, the value whose statistic is best is kept.
 
@@ -168,7 +187,8 @@ def search(
             experiment.at(_spelled({**chosen, stage.over: value}), {}, {**chosen, stage.over: value})
             for value in stage.values
         ]
-        got = perform_all(units_of(experiment, points, store), make_executor, deadline, done)
+        units = units_of(experiment, points, store)
+        got = perform_all(units, make_executor, deadline, done, progress=progress)
         outcome.add(got)
         if got.failed or got.waiting:
             break

@@ -11,7 +11,7 @@ import json
 import math
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -104,11 +104,14 @@ def folder_name(name: str) -> str:
     return f"{plain[:90]}-{hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:8]}"
 
 
-def perform(unit: Unit, deadline: float = math.inf) -> dict[str, Any]:
+def perform(
+    unit: Unit, deadline: float = math.inf, progress: Callable[[int, int], None] = lambda done, total: None
+) -> dict[str, Any]:
     """Run a unit, or go on with it, or read its result.
 
     Args:
         deadline: in seconds since the epoch.
+        progress: called with (replica-rounds done, replica-rounds in all) while it runs.
 
     Raises:
         ValueError: its folder is another experiment's, a setting out of range, or a disk that takes no more.
@@ -120,7 +123,7 @@ def perform(unit: Unit, deadline: float = math.inf) -> dict[str, Any]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder / "lock", make=True):
-            return finished(unit) or _run(unit, folder, deadline)
+            return finished(unit) or _run(unit, folder, deadline, progress)
     except FileNotFoundError:
         raise
     except OSError as error:
@@ -214,7 +217,7 @@ def _difference(there: Any, here: Any) -> str:
     return "; ".join(f"{key} = {there.get(key)!r} there, {here.get(key)!r} here" for key in sorted(keys)) or "its seed"
 
 
-def _run(unit: Unit, folder: Path, deadline: float) -> dict[str, Any]:
+def _run(unit: Unit, folder: Path, deadline: float, progress: Callable[[int, int], None]) -> dict[str, Any]:
     if time.time() > deadline:
         raise OutOfTime("not begun")
     from ..loops.threads import fixed
@@ -223,6 +226,11 @@ def _run(unit: Unit, folder: Path, deadline: float) -> dict[str, Any]:
     made, plan = setting(unit.content), unit.content["run"]
     clock = Clock(folder / "time.json", deadline)
     threads = plan.get("threads") or 1
+
+    def tell(done: int, total: int) -> None:
+        clock(done, total)
+        progress(done, total)
+
     run = made.simulate(
         replicas=plan.get("replicas", 1),
         rounds=plan["rounds"],
@@ -230,7 +238,7 @@ def _run(unit: Unit, folder: Path, deadline: float) -> dict[str, Any]:
         record_every=plan.get("record_every"),
         observers=observers(unit.content),
         directory=folder,
-        progress=clock,
+        progress=tell,
         device=plan.get("device", "cpu"),
         checkpoint_every=plan.get("checkpoint_every") or max(1, plan["rounds"] // CHECKPOINTS),
         dtype=plan.get("dtype"),

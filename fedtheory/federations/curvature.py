@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import acosh, sqrt, tanh
 
 import numpy as np
+import scipy
 import torch
-from scipy.special import betaincinv
 from torch import Tensor
 
 from ..randomness import Axis, normals, words
@@ -137,5 +137,5 @@ def _missed_share(dimension: int, steps: int, failure: float) -> float:
     most ``failure`` / 2."""
     if dimension == 1:
         return 0.0
-    coordinate = sqrt(betaincinv(0.5, (dimension - 1) / 2, failure / 2))
+    coordinate = sqrt(scipy.special.betaincinv(0.5, (dimension - 1) / 2, failure / 2))
     return tanh(acosh(1 / coordinate) / (2 * steps - 1)) ** 2

@@ -15,7 +15,10 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from numba import njit
+from numba.core import event
 from numba.extending import intrinsic
+
+from . import first_compilation
 
 Loop = TypeVar("Loop", bound=Callable[..., object])
 
@@ -33,6 +36,19 @@ def _stamp() -> str:
     """
     sources = ((Path(__file__).parent / name).read_bytes() for name in SHARED)
     return hashlib.sha256(b"".join(sources)).hexdigest()[:8]
+
+
+class _Compilations(event.Listener):  # type: ignore[misc]
+    """Says that a loop is compiled, which is not so of one that is read from disk."""
+
+    def on_start(self, of: event.Event) -> None:
+        first_compilation.begun()
+
+    def on_end(self, of: event.Event) -> None:
+        pass
+
+
+event.register("numba:compile", _Compilations())
 
 
 def compiled(loop: Loop) -> Loop:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from copy import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -71,7 +72,14 @@ def _claims(paper: Paper, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         if claim.paper != paper.name or claim.ref in seen:
             raise PaperError(f"{claim.ref}: allowed is a ref that begins with {paper.name!r} and is there once")
         seen.add(claim.ref)
-    return tuple(replace(claim, letters=paper.letters) for claim in claims)
+    return tuple(_lettered(claim, paper.letters) for claim in claims)
+
+
+def _lettered(claim: Claim, letters: Mapping[str, str]) -> Claim:
+    """Copy a claim with letters, which are nothing that its making checks."""
+    made = copy(claim)
+    object.__setattr__(made, "letters", letters)
+    return made
 
 
 def _steps(paper: Paper, steps: tuple[Step, ...]) -> tuple[Step, ...]:
@@ -108,6 +116,7 @@ class Paper:
         shorthands: a sentence for each other letter of its steps.
         order: papers are listed by it, then by name.
         home: the package of its sub-modules.
+        rests_on: the other papers on whose steps its proofs rest.
         evaluators: those sub-modules that register evaluators of its quantities and functionals
             (``moments.evaluators``).
         scopes: subjects by the scope of functionals, for other things than an algorithm's runs.
@@ -128,6 +137,7 @@ class Paper:
     shorthands: Mapping[str, str] = field(default_factory=dict)
     order: int = 1000
     home: str = ""
+    rests_on: tuple[str, ...] = ()
     evaluators: tuple[str, ...] = ()
     scopes: Mapping[str, Subject] = field(default_factory=dict)
     claims: tuple[Claim, ...] = _part("statements", "CLAIMS", (), _claims)

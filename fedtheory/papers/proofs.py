@@ -1,4 +1,4 @@
-"""Proofs of the papers' claims: all papers' steps and derivations together, since one uses another's lemmas."""
+"""Proofs of the papers' claims, from steps and derivations of several papers, since one uses another's lemmas."""
 
 from __future__ import annotations
 
@@ -32,6 +32,20 @@ def library() -> Library:
     'proved'
     """
     return _library(tuple(papers().values()))
+
+
+def library_of(paper: Paper) -> Library:
+    """Return the steps and derivations that prove a paper's statements: of a paper that comes with this package its own
+    and those of the papers that it rests on, so that no other is imported; of another one those of all papers.
+
+    >>> from fedtheory.papers import paper
+    >>> {step.paper for step in library_of(paper("fast")).steps}
+    {'fast'}
+    """
+    known = built_in()
+    if known.get(paper.name) is not paper:
+        return library()
+    return _library(tuple(one for one in known.values() if one is paper or one.name in paper.rests_on))
 
 
 def library_with(paper: Paper) -> Library:
@@ -77,7 +91,11 @@ def sentence(decision: Decision, paper: Paper | None = None) -> str:
     return text.sentence(decision, words, repair)
 
 
-@lru_cache(maxsize=4)
+_decided: dict[str, Decision] = {}
+"""Decisions of the steps of papers that come with this package, by name; all their libraries share them."""
+
+
+@lru_cache(maxsize=16)
 def _library(all_papers: tuple[Paper, ...]) -> Library:
     usable, known = [], tuple(built_in().values())
     for paper in all_papers:
@@ -92,6 +110,7 @@ def _library(all_papers: tuple[Paper, ...]) -> Library:
         partial(_rounds, all_papers),
         None if {*all_papers} <= {*known} else _library(known),
         _excluded,
+        _decided if {*all_papers} <= {*known} else None,
     )
 
 
@@ -144,7 +163,9 @@ def _library_for(claim: Claim, paper: Paper | None) -> Library:
     used = paper or papers().get(claim.paper)
     if used and (failure := _failure(used)):
         raise PaperError(f"claim {claim.ref!r}: the proofs of paper {used.name!r} cannot be used: {failure}")
-    return library_with(paper) if paper else library()
+    if paper or used is None:
+        return library_with(paper) if paper else library()
+    return library_of(used) if any(claim is known for known in used.claims) else library()
 
 
 @cache

@@ -42,8 +42,9 @@ def built_in() -> dict[str, Paper]:
     >>> "fast" in built_in()
     True
     """
+    found = _found()[0]  # which imports them
     own = [getattr(sys.modules.get(place), "PAPER", None) for _, place, _ in _folders()]
-    return {name: one for name, one in _found()[0].items() if one in own}
+    return {name: one for name, one in found.items() if one in own}
 
 
 def load_evaluators() -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ..claims.statement import algorithm_of
 from ..files import read_json, read_text, write_beside
+from ..proof.library import Library
 from ..proof.step_certificates import Shelf, chain_data, decision_data, own_steps, steps_data, verified_all
 from ..proof.chains import Chain
 from ..proof.library import Library
@@ -22,7 +23,7 @@ from ..proof.polynomial_data import fields, parse_text
 from ..proof.chains import tied
 from .registry import claim as claim_of
 from .registry import papers
-from .proofs import library, prove
+from .proofs import library, library_of, prove
 
 STEPS = "steps.json"
 
@@ -86,12 +87,13 @@ def reverify(ref: str, places: Folders | None = None) -> Chain:
     named, name, outcome, steps = fields(parse_text(text), "claim", "derivation", "outcome", "steps")
     if named != ref:
         raise ValueError(f"claim = {named!r}: allowed is {ref!r} in {ref}.json")
-    derivation = next((d for d in library().fitting(claim) if d.name == name), None)
+    used = library_of(papers()[claim.paper])
+    derivation = next((d for d in used.fitting(claim) if d.name == name), None)
     if derivation is None:
         raise ValueError(f"derivation = {name!r}: none of that name bounds the functional of {ref}")
-    read = shelf(places)
-    decisions = {name: read.decision(name) for name in library().needed(derivation.steps)}
-    decisions |= verified_all(tied(claim, derivation, library()), steps, ref)
+    read = shelf(places, used)
+    decisions = {name: read.decision(name) for name in used.needed(derivation.steps)}
+    decisions |= verified_all(tied(claim, derivation, used), steps, ref)
     chain = Chain(claim, derivation, tuple(decisions.values()))
     if chain.outcome != outcome:
         raise ValueError(f"outcome of {ref} = {outcome!r}: the evidence shows {chain.outcome}")
@@ -128,12 +130,13 @@ def steps_decided() -> list[dict[str, str]]:
     return rows
 
 
-def shelf(places: Folders | None = None) -> Shelf:
-    """Return the published decisions of all papers' steps."""
-    places = folders() if places is None else places
-    return _shelf(tuple((name, read_text(folder / STEPS)) for name, folder in places.items()))
+def shelf(places: Folders | None = None, used: Library | None = None) -> Shelf:
+    """Return the published decisions of the steps of a library, by default of all papers."""
+    places, used = folders() if places is None else places, used or library()
+    of = {step.paper for step in used.steps}
+    return _shelf(tuple((name, read_text(folder / STEPS)) for name, folder in places.items() if name in of), used)
 
 
-@lru_cache(maxsize=4)
-def _shelf(texts: tuple[tuple[str, str], ...]) -> Shelf:
-    return Shelf(dict(texts), library())
+@lru_cache(maxsize=16)
+def _shelf(texts: tuple[tuple[str, str], ...], used: Library) -> Shelf:
+    return Shelf(dict(texts), used)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import isfinite
 
 import numpy as np
-from scipy.special import gammainc, gammaincc
+import scipy
 
 from .probabilities import check_option
 from .successive_sampling import SuccessiveSampling
@@ -74,7 +74,7 @@ class IndexGamma(_IndexLaw):
     def _masses(self, clients: int) -> tuple[np.ndarray, float]:
         with np.errstate(over="ignore"):
             edges = np.arange(clients + 1) / (clients * self.scale)
-        below, above = gammainc(self.shape, edges), gammaincc(self.shape, edges)
+        below, above = scipy.special.gammainc(self.shape, edges), scipy.special.gammaincc(self.shape, edges)
         # Differences of the smaller of the two tails: the others would be rounding noise where they are close to 1.
         masses = np.where(above[1:] < 0.5, above[:-1] - above[1:], below[1:] - below[:-1])
         return masses, float(above[-1])

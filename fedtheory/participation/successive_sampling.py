@@ -10,7 +10,7 @@ from math import ceil, isfinite, log, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import betainc
+import scipy
 
 from ..extras import torch
 from ..randomness import exponentials, refined, words
@@ -170,8 +170,8 @@ def _beta_masses(cells: int, alpha: float, beta: float) -> np.ndarray:
     For Beta(1, 10) in 100 cells, the last of mass 1e-20, relative errors are below 2e-14.
     """
     edges = np.arange(cells + 1)
-    below = betainc(alpha, beta, edges / cells)
-    above = betainc(beta, alpha, (cells - edges) / cells)
+    below = scipy.special.betainc(alpha, beta, edges / cells)
+    above = scipy.special.betainc(beta, alpha, (cells - edges) / cells)
     return np.where(above[1:] < 0.5, above[:-1] - above[1:], below[1:] - below[:-1])
 
 

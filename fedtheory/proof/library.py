@@ -21,6 +21,7 @@ class Library:
         algorithms: the algorithm whose runs a paper's claims are about, by the paper's name.
         rounds: returns the rounds of an algorithm from the claim and the algorithm's name; ``ValueError`` if the kernel
             has no words for them.
+        excluded: says of a claim why nothing that it is about meets its hypotheses; "" where nothing does that.
         vouched: the part of the library that is trusted to declare how the steps of a derivation follow on each other;
             by default all of it.
     """
@@ -33,11 +34,13 @@ class Library:
         rounds: Callable[[Claim, str], Rounds] = built_in,
         vouched: Library | None = None,
         excluded: Callable[[Claim], str] = lambda claim: "",
+        decided: dict[str, Decision] | None = None,
     ) -> None:
+        """``decided`` are decisions that several libraries of the same steps share."""
         self.steps, self.derivations = tuple(steps), tuple(derivations)
         self.algorithms, self.rounds, self.vouched, self.excluded = dict(algorithms or {}), rounds, vouched, excluded
         self._by_name: dict[str, Step] = {}
-        self._decided: dict[str, Decision] = {}
+        self._decided = {} if decided is None else decided
         self._needed: dict[tuple[str, ...], tuple[str, ...]] = {}
         for step in self.steps:
             if step.name.startswith(CLAIM):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..evidence import assess, claim_summaries, kept_searches, scorecard, work_done
+from ..evidence import assess, kept_searches, scorecard, work_done
 from ..evidence.result_cache import Cache
 from ..evidence.verdict import Verdict
 from ..evidence.verdict_rule import PROVED_AND_REFUTED
@@ -163,7 +163,6 @@ def search_anew(
         scorecard.write_json(work_done.FILE, work_done.record(work_done.FILE, work_done.recorded(work)))
         publish()
         index.refresh()
-        claim_summaries.refresh()
     said = [f"made anew: all evidence, {len(searches['searches'])} searches, {len(drawings)} figures in {figures}"]
     done = Done(card, scorecard.differences(card, read_json(published)), contradicted, report, said)
     done.write()

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammainc, gammaln, xlogy
+import scipy
 
 from ..rationals import checked_count, checked_seed
 
@@ -83,8 +83,9 @@ class PoissonAvailability:
         [[0.367879, 0.367879, 0.264241]]
         """
         number, mean, size = np.arange(max(sizes) + 1), np.array(self.mean)[:, None], np.array(sizes)[:, None]
-        below = np.where(number < size, np.exp(xlogy(number, mean) - gammaln(number + 1) - mean), 0.0)
-        return np.where(number == size, gammainc(size, mean), below)  # P(Poisson >= size)
+        log = scipy.special.xlogy(number, mean) - scipy.special.gammaln(number + 1) - mean
+        below = np.where(number < size, np.exp(log), 0.0)
+        return np.where(number == size, scipy.special.gammainc(size, mean), below)  # P(Poisson >= size)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -59,9 +59,16 @@ def convergence_claims() -> list[Claim]:
     ]
 
 
-def table(statements: Sequence[Claim] | None = None) -> list[Tightness]:
-    """Compute the tightness of each claim, at the default choice of quantities."""
-    return [tightness(each) for each in (convergence_claims() if statements is None else statements)]
+def table(
+    statements: Sequence[Claim] | None = None, progress: Callable[[int, int], None] = lambda done, total: None
+) -> list[Tightness]:
+    """Compute the tightness of each claim, at the default choice of quantities; ``progress`` is called with (claims
+    done, claims in all)."""
+    asked, entries = convergence_claims() if statements is None else statements, list[Tightness]()
+    for done, each in enumerate(asked):
+        progress(done, len(asked))
+        entries.append(tightness(each))
+    return entries
 
 
 def rows(entries: Sequence[Tightness]) -> list[dict[str, str]]:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import betainc
 
 from ..rationals import checked_seed
 from .weight_arguments import check_cutoff, check_probability
@@ -241,7 +241,7 @@ class CutoffGeometric:
         if self.cutoff == math.inf:
             return 1.0
         left = self.cutoff - successes
-        return float(betainc(successes, left, self.participation_probability)) if left >= 1 else 0.0
+        return float(scipy.special.betainc(successes, left, self.participation_probability)) if left >= 1 else 0.0
 
 
 def _numbers(k: ArrayLike) -> np.ndarray:

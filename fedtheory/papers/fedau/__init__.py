@@ -42,6 +42,7 @@ PAPER = Paper(
     algorithm="fedau",
     shorthands={"z": "z = L I gamma", "q": "q = 1 - p"},
     order=3,
+    rests_on=("fast",),
     home=__name__,
     evaluators=("exact.weight_evaluators", "exact.run_evaluators"),
     scopes={

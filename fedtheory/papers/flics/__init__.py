@@ -55,6 +55,7 @@ PAPER = Paper(
     algorithm="flics",
     shorthands={"z": "z = L K eta_c"},
     order=4,
+    rests_on=("fast",),
     home=__name__,
     evaluators=("exact.evaluators",),
     scopes={

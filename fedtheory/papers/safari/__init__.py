@@ -71,6 +71,7 @@ PAPER = Paper(
         "N": "N and D are the numerator and the denominator of the bound on q",
     },
     order=2,
+    rests_on=("fast",),
     home=__name__,
     scopes={
         "learning": LazySubject(

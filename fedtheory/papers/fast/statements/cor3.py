@@ -26,13 +26,13 @@ def _logarithm(a):
     return log(Max(distance**2 * mu * K * R / a, 1))
 
 
-def _step(a):
+def _step(logarithm):
     """The step size chosen after (40)."""
-    return least(_logarithm(a) / (mu * K * R), 1 / (20 * m * L * K), 1 / (20 * n * L * K))
+    return least(logarithm / (mu * K * R), 1 / (20 * m * L * K), 1 / (20 * n * L * K))
 
 
-_a = _floor_rate(1 - q)
-_logs = 1 + _logarithm(_a)
+_log = _logarithm(_floor_rate(1 - q))
+_logs = 1 + _log
 MAIN = THEOREM_2.edited(
     "main",
     "FAST, section 4.2, Corollary 3",
@@ -45,7 +45,7 @@ MAIN = THEOREM_2.edited(
         "noise": _logs * 2 * sigma**2 / (mu * m * K * R),
     },
     hypotheses=(*THEOREM_2.hypotheses, EQUAL_COHORTS, Hypothesis("many_rounds", Ge(R, 20 * m * L), "Corollary 3")),
-    choices={"local_lr": _step(_a)},
+    choices={"local_lr": _step(_log)},
     rates=(
         Term("initial", exp(-mu * R / (20 * m * L))),
         Term("arbitrary_rounds", (1 - q) / (mu * R)),
@@ -56,8 +56,8 @@ MAIN = THEOREM_2.edited(
               "change along the family of instances, left/right without bound",
 )  # fmt: skip
 
-_b = _floor_rate((1 - q) * sigma_G**2)
-_corrected_logs = 1 + _logarithm(_b)
+_corrected_log = _logarithm(_floor_rate((1 - q) * sigma_G**2))
+_corrected_logs = 1 + _corrected_log
 CORRECTED = MAIN.edited(
     "corrected",
     "FAST, Corollary 3, repaired",
@@ -67,7 +67,7 @@ CORRECTED = MAIN.edited(
         "noise": _corrected_logs * 2 * sigma**2 / (mu**2 * m * K * R),
     },
     hypotheses=(*THEOREM_2_APPENDIX.hypotheses, EQUAL_COHORTS),
-    choices={"local_lr": _step(_b)},
+    choices={"local_lr": _step(_corrected_log)},
     rates=(),
     constants="",
     assumptions=CORRECTED_STRONGLY_CONVEX,
