@@ -50,6 +50,12 @@ class SimulationOptions(TypedDict, total=False):
 
 Found = TypeVar("Found")
 
+OF_START = ("exact_start", "start_vector")
+"""What a setting knows of its start, once it was asked for."""
+
+KEPT = ("_kept", "_of_any_start", "_of_any_algorithm")
+"""Where a setting keeps what was computed of it."""
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -190,14 +196,35 @@ class Setting:
         other.__dict__["_of_any_start"] = self.__dict__.setdefault("_of_any_start", {})
         return other
 
+    def running(self, algorithm: Algorithm) -> Setting:
+        """Return the setting with another algorithm, the same one for the same algorithm.
+
+        What depends on the federation and the start alone is computed once for all settings that come from one another
+        so.
+        """
+        return self.once(("running", algorithm), lambda: self._running(algorithm))
+
+    def _running(self, algorithm: Algorithm) -> Setting:
+        other = replace(self, algorithm=algorithm)
+        other.__dict__.update((name, self.__dict__[name]) for name in OF_START if name in self.__dict__)
+        other.__dict__["_of_any_algorithm"] = self.__dict__.setdefault("_of_any_algorithm", {})
+        return other
+
+    def whatever_the_algorithm(self, what: Hashable, compute: Callable[[], Found]) -> Found:
+        """Return ``compute()``, kept under the name ``what`` where other settings share it (see ``running``)."""
+        return self._shared("_of_any_algorithm", what, compute)
+
     def whatever_the_start(self, what: Hashable, compute: Callable[[], Found]) -> Found:
         """Return ``compute()``, kept under the name ``what`` where other settings share it (see ``started``)."""
-        if "_of_any_start" not in self.__dict__:
+        return self._shared("_of_any_start", what, compute)
+
+    def _shared(self, place: str, what: Hashable, compute: Callable[[], Found]) -> Found:
+        shared = self.__dict__.get(place)
+        if shared is None:
             return compute()
-        shared = self.__dict__["_of_any_start"]
         if what not in shared:
             shared[what] = compute()
-        return shared[what]
+        return shared[what]  # type: ignore[no-any-return]
 
     @cached_property
     def _kept(self) -> dict[Hashable, Any]:
@@ -205,7 +232,7 @@ class Setting:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields that are copied and sent to other processes, without results that are only kept."""
-        return {name: value for name, value in self.__dict__.items() if name not in ("_kept", "_of_any_start")}
+        return {name: value for name, value in self.__dict__.items() if name not in KEPT}
 
     # What follows is computed by packages above, which know settings: see ``doors``.
 

@@ -43,7 +43,9 @@ from .quadratic_candidates import (
     demands,
     draw,
     in_words,
+    known_of,
     perturb,
+    placed,
     settle,
     snapshots,
     structured,
@@ -169,8 +171,8 @@ class Runs(Space):
 
     def _chosen(self, candidate: Candidate) -> Iterator[Found]:
         """The candidate with the step size that the claim chooses for each horizon."""
-        base, free = candidate.setting(), free_of_steps(candidate.step_constant)
-        known = base.quantities(needed=[n for n in self.statement.quantities if n not in self.statement.choices])
+        base, free = placed(candidate), free_of_steps(candidate.step_constant)
+        known = known_of(base, [n for n in self.statement.quantities if n not in self.statement.choices])
         stated = free | {name: known[name] for name in ("initial_gap", "initial_distance") if name in known}
         values = {name: constant.value for name, constant in known.items()} | free
         values = {name: np.float64(value) for name, value in values.items() if name in self.statement.quantities}
@@ -179,7 +181,7 @@ class Runs(Space):
             step = chosen.pop("local_lr")
             if possible(step) and _holds(self.statement.evaluate(**chosen), (), undecided=True):
                 algorithm = candidate.algorithm(base.federation.clients, step, chosen.get("snapshot_probability"))
-                yield from self._looked_at(candidate, replace(base, algorithm=algorithm), np.array([rounds]), stated)
+                yield from self._looked_at(candidate, base.running(algorithm), np.array([rounds]), stated)
 
     def _choice(self, candidate: Candidate, values: Mapping[str, Any]) -> dict[str, Any]:
         """The values with the step size that the claim chooses and, where snapshots are random, a probability that
@@ -202,7 +204,7 @@ class Runs(Space):
             if peaks is None:
                 return
             overrides |= peaks
-        of_round = one_round(setting) if self.demands.one_round else None
+        of_round = setting.once("one round in floats", lambda: one_round(setting)) if self.demands.one_round else None
         if of_round:
             overrides |= {n: v for n, v in of_round.quantities().items() if n in self.statement.quantities}
         bound = self.statement.at(setting, rounds=horizons, **overrides)
@@ -227,8 +229,12 @@ class Runs(Space):
         """The left side at the horizons, infinite where floats are too small for it; nan where it is not known."""
         if isinstance(setting.federation, Piecewise):
             return kinked_search.errors_at(setting, horizons, self.statement.functional, self.average)
+        functional = self.statement.functional
         with np.errstate(over="ignore"):
-            return left_in_floats(setting, horizons, self.statement.functional, self.average)
+            if functional.compute is not None:
+                return left_in_floats(setting, horizons, functional, self.average)
+            what = "left", functional, self.average, horizons.tobytes()
+            return setting.once(what, lambda: left_in_floats(setting, horizons, functional, self.average))
 
     def _peaks(self, setting: Setting, horizons: np.ndarray) -> dict[str, Any] | None:
         """The run quantities at each horizon or, where they are not known exactly, a grid over their ranges,
