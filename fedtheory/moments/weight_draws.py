@@ -362,7 +362,7 @@ def phases_of(process: Participation) -> Changes | None:
     """
     match process:
         case Phases():
-            return Changes(tuple(Fixed(members) for members in process.sets), process.lengths, process.cyclic)
+            return _changes(process)
         case DayNightGroups():
             rates = [getattr(process, name) for name in ("day", "night")]
             laws = tuple(PoissonGroups(process.groups, r) for r in rates)
@@ -374,6 +374,12 @@ def phases_of(process: Participation) -> Changes | None:
             same = [Fixed(members) if members else _nobody(process.mask.shape[1]) for members, _ in runs]
             return Changes(tuple(same), tuple(length for _, length in runs), process.after == "repeat")
     return None
+
+
+@lru_cache(maxsize=256)
+def _changes(process: Phases) -> Changes:
+    """Return the phases of one process, which a setting is asked for again and again."""
+    return Changes(tuple(Fixed(members) for members in process.sets), process.lengths, process.cyclic)
 
 
 @cache
