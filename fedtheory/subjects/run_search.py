@@ -227,14 +227,18 @@ class Runs(Space):
 
     def _errors(self, setting: Setting, horizons: np.ndarray) -> np.ndarray:
         """The left side at the horizons, infinite where floats are too small for it; nan where it is not known."""
-        if isinstance(setting.federation, Piecewise):
-            return kinked_search.errors_at(setting, horizons, self.statement.functional, self.average)
         functional = self.statement.functional
+        if functional.compute is not None:
+            return self._left(setting, horizons)
+        what = "left", functional, self.average, horizons.tobytes()
+        return setting.once(what, lambda: self._left(setting, horizons)).copy()
+
+    def _left(self, setting: Setting, horizons: np.ndarray) -> np.ndarray:
+        functional = self.statement.functional
+        if isinstance(setting.federation, Piecewise):
+            return kinked_search.errors_at(setting, horizons, functional, self.average)
         with np.errstate(over="ignore"):
-            if functional.compute is not None:
-                return left_in_floats(setting, horizons, functional, self.average)
-            what = "left", functional, self.average, horizons.tobytes()
-            return setting.once(what, lambda: left_in_floats(setting, horizons, functional, self.average))
+            return left_in_floats(setting, horizons, functional, self.average)
 
     def _peaks(self, setting: Setting, horizons: np.ndarray) -> dict[str, Any] | None:
         """The run quantities at each horizon or, where they are not known exactly, a grid over their ranges,
