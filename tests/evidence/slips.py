@@ -25,9 +25,7 @@ def slip(statement: Claim, rng: np.random.Generator) -> Claim:
     else:
         expression = -term.expression
     changed = Term(term.name, expression)
-    return replace(
-        statement, edition="slip", terms=(*statement.terms[:place], changed, *statement.terms[place + 1 :])
-    )
+    return replace(statement, edition="slip", terms=(*statement.terms[:place], changed, *statement.terms[place + 1 :]))
 
 
 def slips(statements: Sequence[Claim], count: int, seed: int = 0) -> Iterator[Claim]:
