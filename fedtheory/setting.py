@@ -50,8 +50,8 @@ class SimulationOptions(TypedDict, total=False):
 
 Found = TypeVar("Found")
 
-OF_START = ("exact_start", "start_vector")
-"""What a setting knows of its start, once it was asked for."""
+OF_START = ("federation", "participation", "start", "exact_start", "start_vector")
+"""What a setting knows besides its algorithm, some of it once it was asked for."""
 
 KEPT = ("_kept", "_of_any_start", "_of_any_algorithm")
 """Where a setting keeps what was computed of it."""
@@ -95,6 +95,12 @@ class Setting:
             "a process, such as participation.Uniform(cohort=2)",
         )
         self.participation.check(self.federation.clients)
+        self._check_algorithm()
+        shape = self._checked_shape()
+        if shape not in ((), (self.federation.dimension,)):
+            raise ValueError(f"start has shape {shape}: allowed is () or ({self.federation.dimension},)")
+
+    def _check_algorithm(self) -> None:
         self.algorithm.check(self.federation.clients, self.participation)
         weighed = self.federation.objective_weight
         if weighed is not None and weighed != self.algorithm.objective_weight(self.federation.clients):
@@ -102,9 +108,6 @@ class Setting:
                 "objective_weight: allowed is the weighting that the algorithm has: of groups by their "
                 "group_weight, else of all clients alike"
             )
-        shape = self._checked_shape()
-        if shape not in ((), (self.federation.dimension,)):
-            raise ValueError(f"start has shape {shape}: allowed is () or ({self.federation.dimension},)")
 
     def _checked_shape(self) -> tuple[int, ...]:
         """The shape of the start; ``ValueError`` if it is not finite."""
@@ -205,23 +208,25 @@ class Setting:
         return self.once(("running", algorithm), lambda: self._running(algorithm))
 
     def _running(self, algorithm: Algorithm) -> Setting:
-        other = replace(self, algorithm=algorithm)
-        other.__dict__.update((name, self.__dict__[name]) for name in OF_START if name in self.__dict__)
-        other.__dict__["_of_any_algorithm"] = self.__dict__.setdefault("_of_any_algorithm", {})
+        other = object.__new__(type(self))  # all else was checked
+        shared = {name: self.__dict__[name] for name in OF_START if name in self.__dict__}
+        kept = self.__dict__.setdefault("_of_any_algorithm", {})
+        other.__dict__.update(shared, algorithm=algorithm, _of_any_algorithm=kept)
+        other._check_algorithm()
         return other
 
     def whatever_the_algorithm(self, what: Hashable, compute: Callable[[], Found]) -> Found:
         """Return ``compute()``, kept under the name ``what`` where other settings share it (see ``running``)."""
-        return self._shared("_of_any_algorithm", what, compute)
+        shared = self.__dict__.setdefault("_of_any_algorithm", {})
+        if what not in shared:
+            shared[what] = compute()
+        return shared[what]  # type: ignore[no-any-return]
 
     def whatever_the_start(self, what: Hashable, compute: Callable[[], Found]) -> Found:
         """Return ``compute()``, kept under the name ``what`` where other settings share it (see ``started``)."""
-        return self._shared("_of_any_start", what, compute)
-
-    def _shared(self, place: str, what: Hashable, compute: Callable[[], Found]) -> Found:
-        shared = self.__dict__.get(place)
-        if shared is None:
+        if "_of_any_start" not in self.__dict__:
             return compute()
+        shared = self.__dict__["_of_any_start"]
         if what not in shared:
             shared[what] = compute()
         return shared[what]  # type: ignore[no-any-return]

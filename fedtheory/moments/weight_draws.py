@@ -16,7 +16,7 @@ from __future__ import annotations
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, lru_cache
 from math import ceil, comb, floor
@@ -83,9 +83,13 @@ class OneSize(AtMostOnce):
 
     pairs: np.ndarray
     cohort: int
+    _joint: dict[int, np.ndarray] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def joint(self, power: int) -> np.ndarray:
-        return self.pairs / self.cohort**power if self.cohort else self.pairs
+        if power not in self._joint:
+            self._joint[power] = self.pairs / self.cohort**power if self.cohort else self.pairs.copy()
+            self._joint[power].flags.writeable = False
+        return self._joint[power]
 
     def somebody(self) -> int:
         return int(self.cohort > 0)

@@ -433,9 +433,32 @@ def placed(candidate: Candidate | KinkedCandidate) -> Setting:
     return candidate.setting()
 
 
+OF_ANY_ALGORITHM = frozenset(
+    {
+        "smoothness",
+        "strong_convexity",
+        "gradient_noise",
+        "dissimilarity",
+        "dissimilarity_at_optimum",
+        "clients",
+        "initial_gap",
+        "initial_distance",
+    }
+)
+"""Quantities of a federation and a start."""
+
+
 def known_of(setting: Setting, names: Sequence[str]) -> dict[str, Constant]:
-    """Return ``setting.quantities(needed=names)``, each of which is kept with the setting; a user's own is not."""
-    kept = setting.once("quantities", dict[str, Constant | None])
+    """Return ``setting.quantities(needed=names)``, each of which is kept with the setting; a user's own is not.
+
+    Those ``OF_ANY_ALGORITHM`` are kept for all settings that come from one another by ``running``.
+    """
+    if OF_ANY_ALGORITHM.issuperset(names):
+        kept = setting.whatever_the_algorithm("quantities", dict[str, Constant | None])
+    else:
+        fixed = known_of(setting, [name for name in names if name in OF_ANY_ALGORITHM])
+        kept = setting.once("quantities", dict[str, Constant | None])
+        kept.update(fixed)
     missing = [name for name in names if name not in kept or QUANTITIES[name].compute is not None]
     if missing:
         found = setting.quantities(needed=missing)

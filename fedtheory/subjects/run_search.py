@@ -39,6 +39,7 @@ from .lead import LATE, Found, finds_at, worst
 from .protocol import Point, Space, runs_of
 from .quadratic_candidates import (
     LEFT_OUT,
+    OF_ANY_ALGORITHM,
     Candidate,
     demands,
     draw,
@@ -140,6 +141,10 @@ class Runs(Space):
         return COHORT_DRAWS[algorithm.replacement :][:1]
 
     @cached_property
+    def _of_any_algorithm(self) -> list[str]:
+        return [name for name in self.statement.quantities if name in OF_ANY_ALGORITHM]
+
+    @cached_property
     def horizons(self) -> np.ndarray:
         """The numbers of rounds at which a candidate is looked at."""
         if self.demands.one_round:
@@ -196,7 +201,8 @@ class Runs(Space):
         self, candidate: Any, setting: Setting, horizons: np.ndarray, stated: Mapping[str, Any] | None = None
     ) -> Iterator[Found]:
         """The setting at the worst of the horizons where every hypothesis holds, and at the worst late one."""
-        overrides: dict[str, Any] = dict(stated or {}) | self._young(candidate, setting)
+        overrides: dict[str, Any] = known_of(setting, self._of_any_algorithm)
+        overrides |= dict(stated or {}) | self._young(candidate, setting)
         if self.demands.run_quantities:
             if not setting.deterministic:  # one round leaves no arbitrary one to take a maximum over
                 horizons = horizons[horizons >= 2]
