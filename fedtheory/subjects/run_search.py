@@ -260,14 +260,8 @@ class Runs(Space):
 
     def _surely(self, left: np.ndarray, setting: Setting) -> np.ndarray:
         """A left side, less what it may be off; 0 where it is nothing but that."""
-        fed, units = setting.federation, self.statement.functional.units
-        if isinstance(fed, Piecewise):
-            points, cancelling = kinked_search.extent(setting).astype(float), 0.0
-        else:
-            fed = quadratic(setting)
-            points = (np.vstack([fed.exact_centres, setting.exact_start]) - fed.exact_optimum).astype(float)
-            cancelling = CANCELLATION * in_floats.scale(fed, units, points[:-1])
-        unit, begun = in_floats.scale(fed, units, points), in_floats.scale(fed, units, points[-1:])
+        units = self.statement.functional.units
+        unit, begun, cancelling = setting.whatever_the_algorithm(("scales", units), lambda: _scales(setting, units))
         seen = np.where((left > 0) & (left < RESOLUTION * unit), 0.0, left)
         if self.demands.one_round:
             return np.where(seen > 0, np.maximum(seen - ONE_ROUND_RESOLUTION * begun, 0.0), seen)
@@ -428,6 +422,19 @@ class Runs(Space):
         slope, distance, curvature = (c.value for c in setting.quantities(needed=needed).values())
         best = slope / (2 * distance) if slope > 0 and distance > 0 else curvature
         return {"young_parameter": candidate.young * best}
+
+
+def _scales(setting: Setting, units: Any) -> tuple[float, float, float]:
+    """The unit of a left side by start and minimisers, and by the start alone; what floats leave of terms that
+    cancel."""
+    fed = setting.federation
+    if isinstance(fed, Piecewise):
+        points, cancelling = kinked_search.extent(setting).astype(float), 0.0
+    else:
+        fed = quadratic(setting)
+        points = (np.vstack([fed.exact_centres, setting.exact_start]) - fed.exact_optimum).astype(float)
+        cancelling = CANCELLATION * in_floats.scale(fed, units, points[:-1])
+    return in_floats.scale(fed, units, points), in_floats.scale(fed, units, points[-1:]), cancelling
 
 
 def _holds(bound: Bound, shape: tuple[int, ...], undecided: bool) -> np.ndarray:
