@@ -20,7 +20,7 @@ def limit_of(statement: Claim, name: str, kind: type[Le] | type[Ge], values: Map
     Only hypotheses count that ``values`` decide; ``None`` if there is none.
     """
     given = values.keys()
-    decided = [side for names, side in _sides(statement, name, kind) if names <= given]
+    decided = [side for names, side in _sides(statement, name, kind) if names <= given]  # type: ignore[arg-type]  # a class has a hash
     if not decided:
         return None
     arrays = {n: np.float64(v) for n, v in values.items()}
