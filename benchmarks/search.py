@@ -80,8 +80,7 @@ def measured(statements: Sequence[Claim], depth: Sequence[int]) -> dict[str, dic
     rows = {}
     for kind, claims in kinds.items():
         for statement in claims:
-            search(statement, 20, 1, 2)  # what is compiled once for a claim
-        search(claims[0], *depth)  # what is loaded once for a kind, such as compiled loops
+            search(statement, *depth)  # what is compiled and loaded once
         forget()
         together = [timed(statement, depth) for statement in claims]
         alone = []
