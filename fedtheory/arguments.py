@@ -36,7 +36,7 @@ def check_has(name: str, value: Any, members: tuple[str, ...], allowed: str) -> 
     Raises:
         ValueError: it says what ``value`` is.
     """
-    if inspect.isclass(value) or not all(hasattr(value, member) for member in members):
+    if isinstance(value, type) or not all([hasattr(value, member) for member in members]):
         raise ValueError(f"{name} is {described(value)}: allowed is {allowed}")
 
 

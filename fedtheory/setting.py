@@ -50,6 +50,12 @@ class SimulationOptions(TypedDict, total=False):
 
 Found = TypeVar("Found")
 
+OF_START = ("federation", "participation", "start", "exact_start", "start_vector")
+"""What a setting knows besides its algorithm, some of it once it was asked for."""
+
+KEPT = ("_kept", "_of_any_start", "_of_any_algorithm")
+"""Where a setting keeps what was computed of it."""
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -89,6 +95,12 @@ class Setting:
             "a process, such as participation.Uniform(cohort=2)",
         )
         self.participation.check(self.federation.clients)
+        self._check_algorithm()
+        shape = self._checked_shape()
+        if shape not in ((), (self.federation.dimension,)):
+            raise ValueError(f"start has shape {shape}: allowed is () or ({self.federation.dimension},)")
+
+    def _check_algorithm(self) -> None:
         self.algorithm.check(self.federation.clients, self.participation)
         weighed = self.federation.objective_weight
         if weighed is not None and weighed != self.algorithm.objective_weight(self.federation.clients):
@@ -96,9 +108,6 @@ class Setting:
                 "objective_weight: allowed is the weighting that the algorithm has: of groups by their "
                 "group_weight, else of all clients alike"
             )
-        shape = self._checked_shape()
-        if shape not in ((), (self.federation.dimension,)):
-            raise ValueError(f"start has shape {shape}: allowed is () or ({self.federation.dimension},)")
 
     def _checked_shape(self) -> tuple[int, ...]:
         """The shape of the start; ``ValueError`` if it is not finite."""
@@ -190,6 +199,29 @@ class Setting:
         other.__dict__["_of_any_start"] = self.__dict__.setdefault("_of_any_start", {})
         return other
 
+    def running(self, algorithm: Algorithm) -> Setting:
+        """Return the setting with another algorithm, the same one for the same algorithm.
+
+        What depends on the federation and the start alone is computed once for all settings that come from one another
+        so.
+        """
+        return self.once(("running", algorithm), lambda: self._running(algorithm))
+
+    def _running(self, algorithm: Algorithm) -> Setting:
+        other = object.__new__(type(self))  # all else was checked
+        shared = {name: self.__dict__[name] for name in OF_START if name in self.__dict__}
+        kept = self.__dict__.setdefault("_of_any_algorithm", {})
+        other.__dict__.update(shared, algorithm=algorithm, _of_any_algorithm=kept)
+        other._check_algorithm()
+        return other
+
+    def whatever_the_algorithm(self, what: Hashable, compute: Callable[[], Found]) -> Found:
+        """Return ``compute()``, kept under the name ``what`` where other settings share it (see ``running``)."""
+        shared = self.__dict__.setdefault("_of_any_algorithm", {})
+        if what not in shared:
+            shared[what] = compute()
+        return shared[what]  # type: ignore[no-any-return]
+
     def whatever_the_start(self, what: Hashable, compute: Callable[[], Found]) -> Found:
         """Return ``compute()``, kept under the name ``what`` where other settings share it (see ``started``)."""
         if "_of_any_start" not in self.__dict__:
@@ -197,7 +229,7 @@ class Setting:
         shared = self.__dict__["_of_any_start"]
         if what not in shared:
             shared[what] = compute()
-        return shared[what]
+        return shared[what]  # type: ignore[no-any-return]
 
     @cached_property
     def _kept(self) -> dict[Hashable, Any]:
@@ -205,7 +237,7 @@ class Setting:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields that are copied and sent to other processes, without results that are only kept."""
-        return {name: value for name, value in self.__dict__.items() if name not in ("_kept", "_of_any_start")}
+        return {name: value for name, value in self.__dict__.items() if name not in KEPT}
 
     # What follows is computed by packages above, which know settings: see ``doors``.
 

@@ -141,7 +141,8 @@ class ClientRound:
         estimated = isinstance(self.aggregation, GroupWeights) and self.aggregation.estimate is None
         if estimated and not isinstance(self.selection, VarSelection):
             raise ValueError(f"selection = {self.selection}: allowed with GroupWeights is a VarSelection")
-        return replace(self, aggregation=self.aggregation.bound(process, clients))
+        aggregation = self.aggregation.bound(process, clients)
+        return self if aggregation is self.aggregation else replace(self, aggregation=aggregation)
 
     def initial(self, x: Tensor, clients: int) -> Memory:
         """Return the parts' memory before round 0, for the iterates x (replicas, D)."""

@@ -93,6 +93,7 @@ class _Program:
     terms: Mapping[str, Compiled]
     slack: Mapping[str, tuple[frozenset[str], Compiled]]
     rates: Mapping[str, tuple[frozenset[str], Compiled]]
+    used: frozenset[str]
 
 
 @functools.lru_cache(maxsize=256)
@@ -102,6 +103,7 @@ def _program(claim: Claim) -> _Program:
     needed = tuple(name for name in claim.quantities if name not in of_a_run and name not in claim.choices)
     sides = [*(term.expression for term in claim.terms), *claim.choices.values()]
     in_bound = {s.name for side in sides for s in side.free_symbols}
+    in_rates = {s.name for rate in claim.rates for s in rate.expression.free_symbols}
     return _Program(
         needed,
         tuple(name for name in needed if name in in_bound),
@@ -116,6 +118,7 @@ def _program(claim: Claim) -> _Program:
             rate.name: (frozenset(s.name for s in rate.expression.free_symbols), compiled_term(rate.expression))
             for rate in claim.rates
         },
+        frozenset({*claim.quantities, *claim.bound, *in_rates}),
     )
 
 
@@ -132,8 +135,7 @@ def evaluate(claim: Claim, values: Mapping[str, Any]) -> Bound:
     missing = [name for name in program.of_bound if name not in values]
     if missing:
         raise ValueError(f"{claim.ref} needs {', '.join(missing)}")
-    used = {*claim.quantities, *claim.bound, *(n for names, _ in program.rates.values() for n in names)}
-    unused = tuple(name for name in values if name not in used)
+    unused = tuple(name for name in values if name not in program.used)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         chosen = {name: choice(arrays) for name, choice in program.choices.items()}
         arrays |= chosen
@@ -163,6 +165,8 @@ def without_rounding(values: Mapping[str, Any]) -> tuple[Mapping[str, Any], tupl
 
 
 def _is_rounded(name: str, value: Any) -> bool:
+    if type(value) is float and not -ROUNDING <= value < 0:
+        return False
     known = QUANTITIES.get(name)
     if known is None or known.lower != 0 or known.positive or known.integer or known.units != DIMENSIONLESS:
         return False
@@ -175,6 +179,8 @@ def _is_rounded(name: str, value: Any) -> bool:
 
 def _with_bound(claim: Claim, values: Mapping[str, Any]) -> Mapping[str, Any]:
     """The values with those that the claim binds quantities to, where these are not given."""
+    if not claim.bound:
+        return values
     left_out = {name: value for name, value in claim.bound.items() if name not in values}
     while ready := [name for name, value in left_out.items() if {s.name for s in value.free_symbols} <= values.keys()]:
         arrays = checked(values)

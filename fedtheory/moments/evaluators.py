@@ -211,7 +211,11 @@ def left(functional: Functional, question: Question) -> Any:
 
 def _evaluator(known: Mapping[str, Mapping[Condition | None, Any]], name: str, question: Question) -> Any:
     """The evaluator whose condition holds, else the one without a condition; ``None`` where there is none."""
-    own = known.get(name, {})
+    own = known.get(name)
+    if own is None:
+        return None
+    if len(own) == 1 and None in own:
+        return own[None]
     return next((one for where, one in own.items() if where is not None and where(question)), own.get(None))
 
 

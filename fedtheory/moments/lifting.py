@@ -291,7 +291,7 @@ class _Builder:
         second = np.empty((len(first), len(first)), dtype=first.dtype)
         second[0], second[:, 0] = first, first
         if clients:
-            second[1:, 1:] = np.block(blocks)
+            second[1:, 1:] = np.block(blocks) if len(families) > 1 else blocks[0][0]
         return _of_kind(first, self.dtype), _of_kind(second, self.dtype)
 
 

@@ -140,6 +140,15 @@ def triangle(size: int) -> tuple[np.ndarray, np.ndarray]:
     return np.triu_indices(size)
 
 
+@cache
+def _places(size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where the entries ((i, j), (k, l)) with i <= j and k <= l are in (s, s, s, s), and ((i, j), (l, k)) for k < l."""
+    rows, columns = triangle(size)
+    apart = rows != columns
+    first = (rows * size + columns)[:, None] * size**2
+    return first + rows * size + columns, first + columns[apart] * size + rows[apart]
+
+
 SMALL = 8
 """The largest state, in floats, whose operator is packed from the one on all entries, which takes fewer calls."""
 
@@ -198,9 +207,9 @@ def symmetric_increment(round: LinearRound) -> np.ndarray:
     rows, columns = triangle(size)
     apart = rows != columns
     if size <= SMALL and round.increments.ndim == 3 and round.increments.dtype != object:
-        entries = round.square_increment().reshape(size, size, size, size)[rows, columns]
-        folded = entries[:, rows, columns]
-        folded[:, apart] += entries[:, columns[apart], rows[apart]]
+        entries, (direct, mirrored) = round.square_increment().ravel(), _places(size)
+        folded = entries[direct]
+        folded[:, apart] += entries[mirrored]
         return folded
     left, right = (np.moveaxis(each, 0, -3) for each in round.factors())  # (*blocks, factors, s, s)
     if holds_balls(round.increments):

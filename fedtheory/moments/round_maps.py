@@ -238,6 +238,8 @@ def layout_of(setting: Setting) -> Layout | OwnLayout:
     kinds = [kind for kind in setting.algorithm.kinds if isinstance(kind, ClientRound)]
     server = any(isinstance(kind.server, (Momentum, Amplified, Amplifying)) for kind in kinds)
     remembering = [kind for kind in kinds if isinstance(kind.aggregation, LatestUpdates)]
+    if not remembering:
+        return Layout(setting.federation.dimension, server, ())
     changes, taking_part = phases_of(setting.participation), set()
     for process in (setting.participation,) if changes is None else changes.processes:
         for kind in remembering:

@@ -77,6 +77,12 @@ def _rounds(question: Question) -> Constant:
 @evaluates("initial_gap")
 def _initial_gap(question: Question) -> Constant:
     """F(x_0) - F*, widened by what the optimum's certificate leaves open."""
+    if question.numbers == FLOAT:
+        return question.setting.whatever_the_algorithm("initial_gap", lambda: _gap(question))
+    return _gap(question)
+
+
+def _gap(question: Question) -> Constant:
     fed = _convex(question, "initial_gap")
     if isinstance(fed, Piecewise):
         exact = fed.exact_gap(list(question.setting.exact_start))
@@ -97,7 +103,11 @@ def _initial_distance(question: Question) -> Constant:
     if question.numbers != FLOAT:
         _, shift = _exact_shift(question, "initial_distance")
         return Constant(question.root(shift @ shift), EXACT, "|x_0 - x*|")
-    distance = float(torch.linalg.vector_norm(question.setting.start_vector - fed.optimum))
+    return question.setting.whatever_the_algorithm("initial_distance", lambda: _distance(question.setting, fed))
+
+
+def _distance(setting: Setting, fed: ConvexFederation) -> Constant:
+    distance = float(torch.linalg.vector_norm(setting.start_vector - fed.optimum))
     return _widened(fed, distance + fed.optimum_error, "|x_0 - x*|")
 
 

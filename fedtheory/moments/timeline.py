@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -374,12 +375,11 @@ def at_horizons(
     observables take the small steps, and states the giant ones, so some sqrt(R) of each are made instead of R states.
     Of large operators, states go to the limit as soon as nothing else is left of them: see ``settled``.
     """
-    cycles, phase = np.divmod(np.asarray(rounds, dtype=np.int64), period)
     whole = np.linalg.matrix_power(rest, period - 1) @ first if period > 1 else first
-    bits = int(cycles.max()).bit_length()
-    small = small_bits(cycles, phase, len(observables))
-    of_row, row = np.unique(phase << small | cycles & (1 << small) - 1, return_inverse=True)
-    giant, state = np.unique(cycles >> small, return_inverse=True)
+    division = _division if len(rounds) <= FEW else _division.__wrapped__
+    numbers = np.asarray(rounds, dtype=np.int64).tobytes()
+    bits, small, of_row, row, giant, state = division(numbers, period, len(observables))
+    giant = giant.copy()
     rows = _in_phase(first, rest, of_row >> small, observables)
     states = np.broadcast_to(start[..., None, :], (*start.shape[:-1], len(giant), start.shape[-1])).copy()
     power, steps = whole, np.tile(of_row & (1 << small) - 1, len(observables))
@@ -394,6 +394,23 @@ def at_horizons(
                 break
         _move(power.swapaxes(-1, -2), giant >> (bit - small), states)
     return _paired(rows, states, len(observables), row, state)
+
+
+FEW = 64
+"""The most horizons whose division into steps is kept: a search asks for the same ones again and again."""
+
+
+@lru_cache(maxsize=128)
+def _division(
+    rounds: bytes, period: int, observables: int
+) -> tuple[int, int, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The binary digits of the largest number of periods, and those of small steps; the small and the giant steps, each
+    with which of them a horizon takes. The rounds are the bytes of int64."""
+    cycles, phase = np.divmod(np.frombuffer(rounds, dtype=np.int64), period)
+    small = small_bits(cycles, phase, observables)
+    of_row, row = np.unique(phase << small | cycles & (1 << small) - 1, return_inverse=True)
+    giant, state = np.unique(cycles >> small, return_inverse=True)
+    return int(cycles.max()).bit_length(), small, of_row, row, giant, state
 
 
 LARGE = 64

@@ -16,7 +16,7 @@ from __future__ import annotations
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, lru_cache
 from math import ceil, comb, floor
@@ -83,9 +83,13 @@ class OneSize(AtMostOnce):
 
     pairs: np.ndarray
     cohort: int
+    _joint: dict[int, np.ndarray] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def joint(self, power: int) -> np.ndarray:
-        return self.pairs / self.cohort**power if self.cohort else self.pairs
+        if power not in self._joint:
+            self._joint[power] = self.pairs / self.cohort**power if self.cohort else self.pairs.copy()
+            self._joint[power].flags.writeable = False
+        return self._joint[power]
 
     def somebody(self) -> int:
         return int(self.cohort > 0)
@@ -362,7 +366,7 @@ def phases_of(process: Participation) -> Changes | None:
     """
     match process:
         case Phases():
-            return Changes(tuple(Fixed(members) for members in process.sets), process.lengths, process.cyclic)
+            return _changes(process)
         case DayNightGroups():
             rates = [getattr(process, name) for name in ("day", "night")]
             laws = tuple(PoissonGroups(process.groups, r) for r in rates)
@@ -374,6 +378,12 @@ def phases_of(process: Participation) -> Changes | None:
             same = [Fixed(members) if members else _nobody(process.mask.shape[1]) for members, _ in runs]
             return Changes(tuple(same), tuple(length for _, length in runs), process.after == "repeat")
     return None
+
+
+@lru_cache(maxsize=256)
+def _changes(process: Phases) -> Changes:
+    """Return the phases of one process, which a setting is asked for again and again."""
+    return Changes(tuple(Fixed(members) for members in process.sets), process.lengths, process.cyclic)
 
 
 @cache

@@ -107,9 +107,7 @@ class Fixed(Participation):
         return True
 
     def check(self, clients: int) -> None:
-        if min(self.members) < 0 or max(self.members) >= clients:
-            outside = [i for i in self.members if not 0 <= i < clients]
-            raise ValueError(f"members = {list(self.members)}: client {outside[0]} is not in 0 to {clients - 1}")
+        _check_members(self.members, clients)
 
     def step(self, state: Keys, round: int) -> tuple[Tensor, Keys]:
         counts = torch.zeros(len(state.replica_ids), state.clients, dtype=torch.int8, device=state.replica_ids.device)
@@ -174,7 +172,7 @@ class Phases(Participation):
 
     def check(self, clients: int) -> None:
         for members in self.sets:
-            Fixed(members).check(clients)
+            _check_members(members, clients)
 
     def step(self, state: Keys, round: int) -> tuple[Tensor, Keys]:
         return Fixed(self.sets[int(self.phase(np.array(round)))]).step(state, round)
@@ -197,6 +195,13 @@ class Phases(Participation):
     def marginal(self, clients: int, round: int) -> Inclusion:
         self.check(clients)
         return Fixed(self.sets[int(self.phase(np.array(round)))]).inclusion(clients)
+
+
+def _check_members(members: tuple[int, ...], clients: int) -> None:
+    """Raise ``ValueError`` if one of them is none of so many clients."""
+    if min(members) < 0 or max(members) >= clients:
+        outside = [i for i in members if not 0 <= i < clients]
+        raise ValueError(f"members = {list(members)}: client {outside[0]} is not in 0 to {clients - 1}")
 
 
 def smallest(scores: Tensor, count: int) -> Tensor:

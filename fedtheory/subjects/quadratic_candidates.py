@@ -9,11 +9,12 @@ number of participants (each client on its own) are left out: its cohorts have a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sympy import Ge, Le
@@ -21,11 +22,15 @@ from sympy import Ge, Le
 from ..algorithms import Fast, fast
 from ..claims.statement import Claim
 from ..federations import Quadratic
+from ..federations.constants import Constant
 from ..participation import Fixed, IndexBeta, Participation, Phases, Uniform
 from ..quantities import QUANTITIES, RUN_QUANTITIES, symbol, symbols
 from ..setting import Setting
 from .protocol import span
 from .quantity_limits import limit_of
+
+if TYPE_CHECKING:
+    from .kinked_search import KinkedCandidate
 
 FAMILIES = ("pair", "quartet", "one", "identical", "random")
 PROCESSES = ("fixed", "uniform", "beta", "cycle", "switch")
@@ -392,15 +397,15 @@ DIVERGING_STEP = 4.0
 """Step size that a share of 1 means where a claim caps none, times smoothness. Gradient descent diverges there."""
 
 
-def settle(statement: Claim, candidate: Candidate) -> Setting | None:
+def settle(statement: Claim, candidate: Candidate | KinkedCandidate) -> Setting | None:
     """Return the candidate's setting, with the step size at its share of the cap; ``None`` if the hypotheses allow
     none.
 
     Where snapshots are random, their probability is between the smallest and the largest one that the hypotheses allow.
     """
-    base = candidate.setting()
+    base = placed(candidate)
     with np.errstate(over="ignore", invalid="ignore"):  # of a round with a step that is still to be set
-        known = base.quantities(needed=["smoothness", *(n for n in statement.quantities if n not in RUN_QUANTITIES)])
+        known = known_of(base, ["smoothness", *(n for n in statement.quantities if n not in RUN_QUANTITIES)])
     values: dict[str, Any] = {name: constant.value for name, constant in known.items()} | {"rounds": 1}
     values.pop("local_lr", None)
     probability = None
@@ -416,10 +421,52 @@ def settle(statement: Claim, candidate: Candidate) -> Setting | None:
         probability = within(statement, candidate, values | {"local_lr": step})
         if probability is None:
             return None
-    return replace(base, algorithm=candidate.algorithm(base.federation.clients, float(step), probability))
+    return base.running(candidate.algorithm(base.federation.clients, float(step), probability))
 
 
-def within(statement: Claim, candidate: Candidate, values: Mapping[str, Any]) -> float | None:
+@lru_cache(maxsize=1024)
+def placed(candidate: Candidate | KinkedCandidate) -> Setting:
+    """Return the candidate's setting, its steps still to be set.
+
+    Equal candidates have the same one, so that what was computed of it is known to all claims that they are drawn for.
+    """
+    return candidate.setting()
+
+
+OF_ANY_ALGORITHM = frozenset(
+    {
+        "smoothness",
+        "strong_convexity",
+        "gradient_noise",
+        "dissimilarity",
+        "dissimilarity_at_optimum",
+        "clients",
+        "initial_gap",
+        "initial_distance",
+    }
+)
+"""Quantities of a federation and a start."""
+
+
+def known_of(setting: Setting, names: Sequence[str]) -> dict[str, Constant]:
+    """Return ``setting.quantities(needed=names)``, each of which is kept with the setting; a user's own is not.
+
+    Those ``OF_ANY_ALGORITHM`` are kept for all settings that come from one another by ``running``.
+    """
+    if OF_ANY_ALGORITHM.issuperset(names):
+        kept = setting.whatever_the_algorithm("quantities", dict[str, Constant | None])
+    else:
+        fixed = known_of(setting, [name for name in names if name in OF_ANY_ALGORITHM])
+        kept = setting.once("quantities", dict[str, Constant | None])
+        kept.update(fixed)
+    missing = [name for name in names if name not in kept or QUANTITIES[name].compute is not None]
+    if missing:
+        found = setting.quantities(needed=missing)
+        kept.update((name, found.get(name)) for name in missing)
+    return {name: constant for name in names if (constant := kept[name]) is not None}
+
+
+def within(statement: Claim, candidate: Candidate | KinkedCandidate, values: Mapping[str, Any]) -> float | None:
     """Return the probability at the candidate's share of the way from the smallest to the largest one allowed."""
     lowest = max(0.0, limit_of(statement, "snapshot_probability", Ge, values) or 0.0) * (1 + 1e-12)
     limit = limit_of(statement, "snapshot_probability", Le, values)

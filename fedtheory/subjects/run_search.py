@@ -39,11 +39,14 @@ from .lead import LATE, Found, finds_at, worst
 from .protocol import Point, Space, runs_of
 from .quadratic_candidates import (
     LEFT_OUT,
+    OF_ANY_ALGORITHM,
     Candidate,
     demands,
     draw,
     in_words,
+    known_of,
     perturb,
+    placed,
     settle,
     snapshots,
     structured,
@@ -138,6 +141,10 @@ class Runs(Space):
         return COHORT_DRAWS[algorithm.replacement :][:1]
 
     @cached_property
+    def _of_any_algorithm(self) -> list[str]:
+        return [name for name in self.statement.quantities if name in OF_ANY_ALGORITHM]
+
+    @cached_property
     def horizons(self) -> np.ndarray:
         """The numbers of rounds at which a candidate is looked at."""
         if self.demands.one_round:
@@ -169,8 +176,8 @@ class Runs(Space):
 
     def _chosen(self, candidate: Candidate) -> Iterator[Found]:
         """The candidate with the step size that the claim chooses for each horizon."""
-        base, free = candidate.setting(), free_of_steps(candidate.step_constant)
-        known = base.quantities(needed=[n for n in self.statement.quantities if n not in self.statement.choices])
+        base, free = placed(candidate), free_of_steps(candidate.step_constant)
+        known = known_of(base, [n for n in self.statement.quantities if n not in self.statement.choices])
         stated = free | {name: known[name] for name in ("initial_gap", "initial_distance") if name in known}
         values = {name: constant.value for name, constant in known.items()} | free
         values = {name: np.float64(value) for name, value in values.items() if name in self.statement.quantities}
@@ -179,7 +186,7 @@ class Runs(Space):
             step = chosen.pop("local_lr")
             if possible(step) and _holds(self.statement.evaluate(**chosen), (), undecided=True):
                 algorithm = candidate.algorithm(base.federation.clients, step, chosen.get("snapshot_probability"))
-                yield from self._looked_at(candidate, replace(base, algorithm=algorithm), np.array([rounds]), stated)
+                yield from self._looked_at(candidate, base.running(algorithm), np.array([rounds]), stated)
 
     def _choice(self, candidate: Candidate, values: Mapping[str, Any]) -> dict[str, Any]:
         """The values with the step size that the claim chooses and, where snapshots are random, a probability that
@@ -194,7 +201,8 @@ class Runs(Space):
         self, candidate: Any, setting: Setting, horizons: np.ndarray, stated: Mapping[str, Any] | None = None
     ) -> Iterator[Found]:
         """The setting at the worst of the horizons where every hypothesis holds, and at the worst late one."""
-        overrides: dict[str, Any] = dict(stated or {}) | self._young(candidate, setting)
+        overrides: dict[str, Any] = known_of(setting, self._of_any_algorithm)
+        overrides |= dict(stated or {}) | self._young(candidate, setting)
         if self.demands.run_quantities:
             if not setting.deterministic:  # one round leaves no arbitrary one to take a maximum over
                 horizons = horizons[horizons >= 2]
@@ -202,7 +210,7 @@ class Runs(Space):
             if peaks is None:
                 return
             overrides |= peaks
-        of_round = one_round(setting) if self.demands.one_round else None
+        of_round = setting.once("one round in floats", lambda: one_round(setting)) if self.demands.one_round else None
         if of_round:
             overrides |= {n: v for n, v in of_round.quantities().items() if n in self.statement.quantities}
         bound = self.statement.at(setting, rounds=horizons, **overrides)
@@ -225,10 +233,18 @@ class Runs(Space):
 
     def _errors(self, setting: Setting, horizons: np.ndarray) -> np.ndarray:
         """The left side at the horizons, infinite where floats are too small for it; nan where it is not known."""
+        functional = self.statement.functional
+        if functional.compute is not None:
+            return self._left(setting, horizons)
+        what = "left", functional, self.average, horizons.tobytes()
+        return setting.once(what, lambda: self._left(setting, horizons)).copy()
+
+    def _left(self, setting: Setting, horizons: np.ndarray) -> np.ndarray:
+        functional = self.statement.functional
         if isinstance(setting.federation, Piecewise):
-            return kinked_search.errors_at(setting, horizons, self.statement.functional, self.average)
+            return kinked_search.errors_at(setting, horizons, functional, self.average)
         with np.errstate(over="ignore"):
-            return left_in_floats(setting, horizons, self.statement.functional, self.average)
+            return left_in_floats(setting, horizons, functional, self.average)
 
     def _peaks(self, setting: Setting, horizons: np.ndarray) -> dict[str, Any] | None:
         """The run quantities at each horizon or, where they are not known exactly, a grid over their ranges,
@@ -244,14 +260,8 @@ class Runs(Space):
 
     def _surely(self, left: np.ndarray, setting: Setting) -> np.ndarray:
         """A left side, less what it may be off; 0 where it is nothing but that."""
-        fed, units = setting.federation, self.statement.functional.units
-        if isinstance(fed, Piecewise):
-            points, cancelling = kinked_search.extent(setting).astype(float), 0.0
-        else:
-            fed = quadratic(setting)
-            points = (np.vstack([fed.exact_centres, setting.exact_start]) - fed.exact_optimum).astype(float)
-            cancelling = CANCELLATION * in_floats.scale(fed, units, points[:-1])
-        unit, begun = in_floats.scale(fed, units, points), in_floats.scale(fed, units, points[-1:])
+        units = self.statement.functional.units
+        unit, begun, cancelling = setting.whatever_the_algorithm(("scales", units), lambda: _scales(setting, units))
         seen = np.where((left > 0) & (left < RESOLUTION * unit), 0.0, left)
         if self.demands.one_round:
             return np.where(seen > 0, np.maximum(seen - ONE_ROUND_RESOLUTION * begun, 0.0), seen)
@@ -412,6 +422,19 @@ class Runs(Space):
         slope, distance, curvature = (c.value for c in setting.quantities(needed=needed).values())
         best = slope / (2 * distance) if slope > 0 and distance > 0 else curvature
         return {"young_parameter": candidate.young * best}
+
+
+def _scales(setting: Setting, units: Any) -> tuple[float, float, float]:
+    """The unit of a left side by start and minimisers, and by the start alone; what floats leave of terms that
+    cancel."""
+    fed = setting.federation
+    if isinstance(fed, Piecewise):
+        points, cancelling = kinked_search.extent(setting).astype(float), 0.0
+    else:
+        fed = quadratic(setting)
+        points = (np.vstack([fed.exact_centres, setting.exact_start]) - fed.exact_optimum).astype(float)
+        cancelling = CANCELLATION * in_floats.scale(fed, units, points[:-1])
+    return in_floats.scale(fed, units, points), in_floats.scale(fed, units, points[-1:]), cancelling
 
 
 def _holds(bound: Bound, shape: tuple[int, ...], undecided: bool) -> np.ndarray:

@@ -201,7 +201,7 @@ def weight_spread(question: Question) -> Constant:
 
 def _given_summaries(question: Question) -> list[laws.GivenSummary]:
     rows, probabilities = question.once(_rows), _probabilities(question)
-    return [laws.given_summary(probabilities, rows, T) for T in horizons_of(question)]
+    return laws.given_summaries(probabilities, rows, horizons_of(question))
 
 
 def _of_rounds(

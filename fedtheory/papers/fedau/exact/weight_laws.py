@@ -270,10 +270,18 @@ def given_summary(probabilities: Row, rows: Sequence[Row], rounds: int) -> Given
     >>> given_summary((Fraction(1, 2),), ((Fraction(2),), (Fraction(4),)), 3)
     GivenSummary(error=Fraction(1, 3), scale=Fraction(4, 1), largest_error=Fraction(1, 1), largest_scale=Fraction(8, 1))
     """
+    return given_summaries(probabilities, rows, [rounds])[0]
+
+
+def given_summaries(probabilities: Row, rows: Sequence[Row], horizons: Sequence[int]) -> list[GivenSummary]:
+    """Summarise rows of given weights over each of some numbers of rounds; see ``given_summary``."""
     pairs = [list(zip(probabilities, row, strict=True)) for row in rows]
     errors = [mean([(p * w - 1) ** 2 for p, w in row]) for row in pairs]
     scales = [mean([p * w**2 for p, w in row]) for row in pairs]
-    cycles, rest = divmod(rounds, len(rows))
-    counts = [cycles + (i < rest) for i in range(len(rows))]
-    error, scale = (mean_of(counts, values) / rounds for values in (errors, scales))
-    return GivenSummary(error, scale, max(errors[:rounds]), max(scales[:rounds]))
+    found = []
+    for rounds in horizons:
+        cycles, rest = divmod(rounds, len(rows))
+        counts = [cycles + (i < rest) for i in range(len(rows))]
+        error, scale = (mean_of(counts, values) / rounds for values in (errors, scales))
+        found.append(GivenSummary(error, scale, max(errors[:rounds]), max(scales[:rounds])))
+    return found

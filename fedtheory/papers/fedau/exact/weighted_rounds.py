@@ -339,13 +339,16 @@ def given_sums(rounds: WeightedRounds, objective: Row, horizons: Sequence[int]) 
         maps = [round_map(column, rounds, row, curvatures[d] ** 2) for row in rounds.rows]
         y = rounds.start[d] - origin[d]
         state = np.array([y * y, y, y * 0 + 1, y * 0])
+        squares: list[np.ndarray] = []
         for i, horizon in enumerate(horizons):
-            sums[i] = sums[i] + _advanced(maps, state, horizon)[-1]
+            sums[i] = sums[i] + _advanced(maps, state, horizon, squares)[-1]
     return sums
 
 
-def _advanced(maps: Sequence[np.ndarray], state: np.ndarray, rounds: int) -> Sequence[Any] | np.ndarray:
-    """The state after so many rounds, the maps in a cycle."""
+def _advanced(
+    maps: Sequence[np.ndarray], state: np.ndarray, rounds: int, squares: list[np.ndarray]
+) -> Sequence[Any] | np.ndarray:
+    """The state after so many rounds, the maps in a cycle, of which ``squares`` are the powers 1, 2, 4, ... so far."""
     cycles, rest = divmod(rounds, len(maps))
     if maps[0].dtype == object and any(isinstance(v, Ball) for v in maps[0].ravel()):
         balls = [arb_mat(4, 4, [ball(v) for v in one.ravel()]) for one in maps]
@@ -353,7 +356,9 @@ def _advanced(maps: Sequence[np.ndarray], state: np.ndarray, rounds: int) -> Seq
         for one in [_cycle(balls) ** cycles, *balls[:rest]]:
             column = one * column
         return [Ball(column[i, 0]) for i in range(4)]
-    for one in [_power(_cycle(maps), cycles), *maps[:rest]]:
+    if not squares:
+        squares.append(_cycle(maps))
+    for one in [_power(squares, cycles), *maps[:rest]]:
         state = one @ state
     return state
 
@@ -363,12 +368,14 @@ def _cycle(maps: Sequence[Any]) -> Any:
     return reduce(lambda earlier, later: later @ earlier if isinstance(later, np.ndarray) else later * earlier, maps)
 
 
-def _power(matrix: np.ndarray, exponent: int) -> np.ndarray:
-    result = matrix * 0 + np.eye(4, dtype=int)
-    while exponent:
-        if exponent & 1:
-            result = matrix @ result
-        matrix, exponent = matrix @ matrix, exponent >> 1
+def _power(squares: list[np.ndarray], exponent: int) -> np.ndarray:
+    """A power of a matrix from its powers 1, 2, 4, ..., to which those are added that it needs."""
+    result = squares[0] * 0 + np.eye(4, dtype=int)
+    for bit in range(exponent.bit_length()):
+        if bit == len(squares):
+            squares.append(squares[-1] @ squares[-1])
+        if exponent >> bit & 1:
+            result = squares[bit] @ result
     return result
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from ....algorithms import fedau, given_weights
@@ -81,6 +81,10 @@ class FedauRun:
 
     def setting(self) -> Setting:
         """Return the setting; where the claim chooses, it has a step of 1 and no cutoff."""
+        return self._setting
+
+    @cached_property
+    def _setting(self) -> Setting:
         steps = {name: 1 if getattr(self, name) is None else getattr(self, name) for name in STEPS}
         algorithm = (
             given_weights(aggregation_weight=self.weights, local_steps=self.local_steps, **steps)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
@@ -156,7 +157,15 @@ class EstimatedWeights(Space):
 
 
 def least_left(weights: Weights, functional: Functional, condition: str = "") -> float:
-    """Compute a functional in floating point; an error is lowered by what it may be off."""
+    """Compute a functional in floating point; an error is lowered by what it may be off.
+
+    It is kept, since editions of a claim are searched on the same weights; one that a user computes is not.
+    """
+    return (_least_left if functional.compute is None else _least_left.__wrapped__)(weights, functional, condition)
+
+
+@lru_cache(maxsize=2048)
+def _least_left(weights: Weights, functional: Functional, condition: str) -> float:
     value = left(functional, weights.question(FLOAT, {readings.CONDITION: condition}))
     if functional not in (AVERAGE_WEIGHT_ERROR, ROUND_WEIGHT_ERROR):
         return value

@@ -80,10 +80,14 @@ class _Same:
         return id(self.setting)
 
 
-@functools.lru_cache(maxsize=8)
+@functools.lru_cache(maxsize=1024)
 def _followed(same: _Same, reading: tuple, steps: tuple, numbers: str, rounds: int) -> Followed:
+    """What is told of the runs, in lists; arrays over all histories are dropped."""
     stated = {name: arb(*key) if isinstance(key, tuple) else key for name, key in steps}
-    return _way_of_following(Question(same.setting, rounds, dict(reading), numbers, stated), rounds)
+    found = _way_of_following(Question(same.setting, rounds, dict(reading), numbers, stated), rounds)
+    for name in [name for name, value in vars(found).items() if isinstance(value, np.ndarray)]:
+        delattr(found, name)
+    return found
 
 
 def _key(step: Any) -> Any:

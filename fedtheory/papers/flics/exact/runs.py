@@ -168,7 +168,8 @@ class Followed:
         return tuple(s + n for s, n in zip(sums, counts, strict=True))
 
     def _round(self, t: int, nodes: Mapping[_Past, _Node]) -> dict[_Past, _Node]:
-        states = {z: going_on(self.setting, t - 1, z, exact=self.numbers != FLOAT) for z, _ in nodes}
+        exact = self.numbers != FLOAT
+        states = {z: going_on(self.setting, t - 1, z, exact) for z in dict.fromkeys(z for z, _ in nodes)}
         budget, following = self.number(self.policy.exact_budget(t - 1)), dict[_Past, _Node]()
         bound = functools.reduce(larger, map(self._met, nodes.values()), self.bound[-1])
         error, tally = self.error[-1], _Tally(self)

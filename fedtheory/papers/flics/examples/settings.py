@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from ....algorithms import flics_avg
@@ -252,9 +252,15 @@ class SelectionRun(_OfSetting):
         if self.local_lr is not None and not 0 < self.local_lr * self.curvature <= 1:
             raise ValueError(f"local_lr = {self.local_lr}: allowed is a number in (0, 1/curvature]")
 
-    @cached_property
+    @property
     def setting(self) -> Setting:
-        """The run's setting; a step size that the claim chooses is 1 there, and has to be stated."""
+        """The run's setting; a step size that the claim chooses is 1 there, and has to be stated.
+
+        Equal runs have the same one, so that what was computed of it is known to all claims that they are searched for.
+        """
+        return _setting_of(self)
+
+    def _setting(self) -> Setting:
         who = self.availability
         training: dict[str, Any] = {
             "curvature": self.curvature,
@@ -282,6 +288,11 @@ class PolicyTrace(_OfSetting):
     def setting(self) -> Setting:
         """The setting; its training plays no part."""
         return along_a_trace(self.trace.weight, self.trace.availability, self.trace.budget)
+
+
+@lru_cache(maxsize=1024)
+def _setting_of(run: SelectionRun) -> Setting:
+    return run._setting()
 
 
 @dataclass(frozen=True)

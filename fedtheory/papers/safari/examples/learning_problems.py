@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations
 from typing import Any, Protocol
 
 import numpy as np
-from flint import arb
+from flint import arb, ctx
 
 from ....claims.balls import ball
 from ....functionals import (
@@ -179,6 +179,12 @@ class Thresholds:
         }
 
 
+@lru_cache(maxsize=1024)
+def first_equal(problem: Problem) -> Problem:
+    """Return the first of equal problems, with all that has been computed of it: claims are searched on the same."""
+    return problem
+
+
 @dataclass(frozen=True)
 class Pooled:
     """A finite class, P, the clients' distribution D, how many samples the server has of P and the clients of D.
@@ -200,7 +206,7 @@ class Pooled:
         RELATEDNESS_GAP, NEGATED_SOURCE_EXCESS, TARGET_EXCESS, POOLED_EXCESS, CHECKED_EXCESS, CHECKED_EMPIRICAL_GAP,
         DISAGREEMENT_EXCESS, DISAGREEMENT_DEFICIT, PAIR_DEVIATION, POOLED_SOURCE_EXCESS,
     )  # fmt: skip
-    _kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    _kept: dict[tuple[Functional, Fraction, int], Any] = field(default_factory=dict, compare=False, repr=False)
 
     def check(self) -> None:
         """Raise ``ValueError`` unless its laws and counts are in bounds, and its tables of counts few enough."""
@@ -279,12 +285,18 @@ class Pooled:
         return values
 
     def left(self, functional: Functional, constants: Constants) -> Any:
-        """Return the value of one of its functionals."""
+        """Return the value of one of its functionals; quantiles are kept."""
         of_p, of_q = (excess[self.hypothesis] for excess in self.excesses)
         simple = {RELATEDNESS_GAP: abs(of_p - of_q), NEGATED_SOURCE_EXCESS: -of_q, TARGET_EXCESS: of_p}
         if functional in simple:
             return simple[functional]
-        delta = constants["confidence"]
+        what = functional, constants["confidence"], ctx.prec
+        if what not in self._kept:
+            self._kept[what] = self._quantile(functional, constants["confidence"])
+        return self._kept[what]
+
+    def _quantile(self, functional: Functional, delta: Fraction) -> Any:
+        """What a deviation stays below with probability 1 - delta."""
         if functional in (POOLED_EXCESS, CHECKED_EXCESS):
             server = 0 if functional == CHECKED_EXCESS else None
             shown = excess_shown(self.p, self.hypotheses, self.sources, server=server)

@@ -23,7 +23,7 @@ from ....subjects.protocol import Space
 from ....subjects.lead import Found
 from ....subjects.values import found_at
 from .learning_points import LearningPoint, stated
-from .learning_problems import Hiding, Pooled, Problem, Thresholds
+from .learning_problems import Hiding, Pooled, Problem, Thresholds, first_equal
 
 LARGEST_POINTS, LARGEST_SAMPLES, LARGEST_CLIENTS = 3, 5, 30
 """Largest sizes of what is drawn: points of a domain, samples of a source, clients and samples of a client."""
@@ -65,6 +65,7 @@ class LearningProblems(Space):
     def draw(self, rng: np.random.Generator) -> LearningPoint:
         """Draw a random problem."""
         problem: Problem = self._hiding(rng) if self.hiding else self._line(rng) if self.on_line else self._pooled(rng)
+        problem = first_equal(problem)
         return LearningPoint(problem, self._constants(problem, rng))
 
     def perturb(self, candidate: LearningPoint, rng: np.random.Generator, size: float) -> LearningPoint:
@@ -77,6 +78,7 @@ class LearningProblems(Space):
             moved = replace(problem, server_samples=min(n, LARGEST_SAMPLES), _kept={})
         else:
             return self.draw(rng)
+        moved = first_equal(moved)
         return LearningPoint(moved, self._constants(moved, rng))
 
     def _hiding(self, rng: np.random.Generator) -> Hiding:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
 from typing import Any
 
@@ -30,7 +30,7 @@ from ....participation import IndexBeta
 from ....quantities import CLIENT_ROUND_QUANTITIES, ROUND_QUANTITIES, RUN_QUANTITIES, SERVER_RUN_QUANTITIES
 from ....setting import Setting
 from ....subjects import kinked_search
-from ....subjects.quadratic_candidates import DIVERGING_STEP, MOST_CLIENTS, Candidate, Demands
+from ....subjects.quadratic_candidates import DIVERGING_STEP, MOST_CLIENTS, Candidate, Demands, known_of, placed
 from ....subjects.enclosures import EVERY_ROUND, GRADIENTS, PSEUDOGRADIENTS, algorithm_of, members_of
 from ....subjects.file_entries import is_about_one_round
 from ....subjects.lead import Found
@@ -84,20 +84,21 @@ class ServerCandidate:
             local_steps=self.base.local_steps,
             **{name: Fraction(float(step)) for name, step in steps.items()},
         )
-        return replace(self._with_server_noise, algorithm=algorithm)
+        return _with_server_noise(self.base, self.server_noise).running(algorithm)
 
-    @cached_property
-    def _with_server_noise(self) -> Setting:
-        """The setting of ``base``, with the server's noise: its steps are asked for twice."""
-        plain, noise = self.base.setting(), self.server_noise * self.base.smoothness * self.base.scale
-        fed = plain.federation
-        federation: Quadratic | Piecewise
-        if isinstance(fed, Piecewise):
-            federation = Piecewise(fed.gradients, fed.multiplicities, fed.exact_gradient_noise, server_noise=noise)
-        else:
-            fed = quadratic(plain)
-            federation = Quadratic(fed.exact_hessians, fed.exact_centres, fed.exact_gradient_noise, server_noise=noise)
-        return replace(plain, federation=federation)
+
+@lru_cache(maxsize=1024)
+def _with_server_noise(base: Candidate | KinkedCandidate, server_noise: float) -> Setting:
+    """The setting of ``base``, with the server's noise: it is asked for with several steps, and by several claims."""
+    plain, noise = placed(base), server_noise * base.smoothness * base.scale
+    fed = plain.federation
+    federation: Quadratic | Piecewise
+    if isinstance(fed, Piecewise):
+        federation = Piecewise(fed.gradients, fed.multiplicities, fed.exact_gradient_noise, server_noise=noise)
+    else:
+        fed = quadratic(plain)
+        federation = Quadratic(fed.exact_hessians, fed.exact_centres, fed.exact_gradient_noise, server_noise=noise)
+    return replace(plain, federation=federation)
 
 
 class ServerRuns(Runs):
@@ -313,7 +314,7 @@ class ServerRuns(Runs):
         base = candidate.setting(dict.fromkeys(STEPS, 1.0), 0.0)
         left_out = {*self.asked, *ROUND_QUANTITIES, *CLIENT_ROUND_QUANTITIES, *STEPS, "client_round_probability"}
         needed = {"smoothness", "local_steps", *statement.quantities} - left_out
-        known = base.quantities(needed=[name for name in statement.quantities if name in needed] + ["smoothness"])
+        known = known_of(base, [*(name for name in statement.quantities if name in needed), "smoothness"])
         values: dict[str, Any] = {name: np.float64(constant.value) for name, constant in known.items()}
         values["rounds"] = np.float64(rounds)
         low, high = (limit_of(statement, "client_round_probability", kind, values) for kind in (Ge, Le))
