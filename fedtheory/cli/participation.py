@@ -63,7 +63,7 @@ def select(
     """
     from ..files import check_target
     from ..selection import offvar as solve
-    from ..selection import online
+    from ..selection import online, proxy
     from ..selection.readers import read_availability, read_budget, read_group_weight, write_plan
 
     if plan:
@@ -71,12 +71,13 @@ def select(
     trace = read_availability(availability)
     k, p = read_budget(budget, len(trace.counts)), read_group_weight(weights, trace.groups)
     run = online(trace.counts, k, p, counts, update, start, seed)
-    genie = solve(trace.counts, k, p)
+    genie, estimate = solve(trace.counts, k, p), run.estimate()[-1]
+    objective = float(proxy(estimate, p))
     content = {
-        "participation": dict(zip(trace.groups, run.estimate()[-1].tolist(), strict=True)),
-        "objective": float(run.objective()[-1]),
+        "participation": dict(zip(trace.groups, estimate.tolist(), strict=True)),
+        "objective": objective,
         "genie": genie.objective,
-        "gap": float(run.objective()[-1]) - genie.objective,
+        "gap": objective - genie.objective,
     }
     if plan:
         write_plan(plan, run.rates, trace.groups)
