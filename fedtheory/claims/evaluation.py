@@ -93,6 +93,7 @@ class _Program:
     terms: Mapping[str, Compiled]
     slack: Mapping[str, tuple[frozenset[str], Compiled]]
     rates: Mapping[str, tuple[frozenset[str], Compiled]]
+    used: frozenset[str]
 
 
 @functools.lru_cache(maxsize=256)
@@ -116,6 +117,7 @@ def _program(claim: Claim) -> _Program:
             rate.name: (frozenset(s.name for s in rate.expression.free_symbols), compiled_term(rate.expression))
             for rate in claim.rates
         },
+        frozenset((*claim.quantities, *claim.bound, *(s.name for r in claim.rates for s in r.expression.free_symbols))),
     )
 
 
@@ -132,8 +134,7 @@ def evaluate(claim: Claim, values: Mapping[str, Any]) -> Bound:
     missing = [name for name in program.of_bound if name not in values]
     if missing:
         raise ValueError(f"{claim.ref} needs {', '.join(missing)}")
-    used = {*claim.quantities, *claim.bound, *(n for names, _ in program.rates.values() for n in names)}
-    unused = tuple(name for name in values if name not in used)
+    unused = tuple(name for name in values if name not in program.used)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         chosen = {name: choice(arrays) for name, choice in program.choices.items()}
         arrays |= chosen
@@ -166,6 +167,8 @@ def _is_rounded(name: str, value: Any) -> bool:
     known = QUANTITIES.get(name)
     if known is None or known.lower != 0 or known.positive or known.integer or known.units != DIMENSIONLESS:
         return False
+    if isinstance(value, (float, int)):
+        return -ROUNDING <= value < 0
     try:
         array = np.asarray(value, dtype=float)
         return bool(array.size and -ROUNDING <= array.min() < 0)  # false for NaN
@@ -272,4 +275,4 @@ def _allowed_floats(known: Quantity, value: Any) -> np.ndarray | None:
         return None
     if isinstance(value, np.ndarray):
         return np.asarray(value, dtype=float) + 0.0 if low == 0 else np.asarray(value, dtype=float)
-    return np.asarray(np.float64(value) + 0.0)[()]
+    return np.float64(value + 0.0)
