@@ -112,6 +112,7 @@ def online(
     taking = np.flatnonzero(p > 0)
     rates = np.zeros((rounds, groups))
     counted = rates if counts == "planned" else np.zeros((rounds, groups))
+    steps: Iterator[tuple[ArrayLike, ArrayLike]]
     if counts == "planned" and rounds * len(taking) >= _LONG and not absent("numba"):
         steps = _compiled_steps(a[taking], k, p[taking], update, beta)
     else:
