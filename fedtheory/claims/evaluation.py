@@ -275,4 +275,5 @@ def _allowed_floats(known: Quantity, value: Any) -> np.ndarray | None:
         return None
     if isinstance(value, np.ndarray):
         return np.asarray(value, dtype=float) + 0.0 if low == 0 else np.asarray(value, dtype=float)
-    return np.float64(value + 0.0)
+    scalar: Any = np.float64(value + 0.0)
+    return scalar

@@ -24,6 +24,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -112,7 +113,7 @@ def online(
     taking = np.flatnonzero(p > 0)
     rates = np.zeros((rounds, groups))
     counted = rates if counts == "planned" else np.zeros((rounds, groups))
-    steps: Iterator[tuple[ArrayLike, ArrayLike]]
+    steps: Iterator[tuple[Any, Any]]
     if counts == "planned" and rounds * len(taking) >= _LONG and not absent("numba"):
         steps = _compiled_steps(a[taking], k, p[taking], update, beta)
     else:
