@@ -152,7 +152,7 @@ def _compiled_steps(
 
 def _plain_steps(
     a: np.ndarray, k: np.ndarray, p: np.ndarray, counts: str, update: str, start: float, seed: int
-) -> Iterator[tuple[Sequence[list[float]], Sequence[list[float]]]]:
+) -> Iterator[tuple[Any, Any]]:
     """The rates and what was counted, chunk after chunk of rounds."""
     steps = _steps(_rows(a, k), p.tolist(), counts, update, start, seed)
     while chunk := list(islice(steps, _CHUNK)):
