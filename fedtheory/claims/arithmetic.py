@@ -53,7 +53,8 @@ def _where_defined(otherwise: float, value: np.ndarray, *denominators: np.ndarra
     undefined = np.isnan(value)
     for each in denominators:
         undefined = undefined | (each == 0)
-    return np.where(undefined, otherwise, value)[()] if undefined.any() else value
+    somewhere = undefined.any() if undefined.ndim else undefined
+    return np.where(undefined, otherwise, value)[()] if somewhere else value
 
 
 def _by_chunks(expressions: tuple[sympy.Expr, ...], finish: Callable[..., np.ndarray]) -> Compiled:

@@ -170,6 +170,8 @@ def _is_rounded(name: str, value: Any) -> bool:
     known = QUANTITIES.get(name)
     if known is None or known.lower != 0 or known.positive or known.integer or known.units != DIMENSIONLESS:
         return False
+    if isinstance(value, (float, int)):
+        return -ROUNDING <= value < 0
     try:
         array = np.asarray(value, dtype=float)
         return bool(array.size and -ROUNDING <= array.min() < 0)  # false for NaN
@@ -278,4 +280,5 @@ def _allowed_floats(known: Quantity, value: Any) -> np.ndarray | None:
         return None
     if isinstance(value, np.ndarray):
         return np.asarray(value, dtype=float) + 0.0 if low == 0 else np.asarray(value, dtype=float)
-    return np.asarray(np.float64(value) + 0.0)[()]
+    scalar: Any = np.float64(value + 0.0)
+    return scalar

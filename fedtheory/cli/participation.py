@@ -67,7 +67,7 @@ def select(
     """
     from ..files import check_target
     from ..selection import offvar as solve
-    from ..selection import online
+    from ..selection import online, proxy
     from ..selection.readers import read_availability, read_budget, read_group_weight, write_plan
 
     if plan:
@@ -82,10 +82,12 @@ def select(
         if plan:
             progress.doing(f"writing {plan}")
             write_plan(plan, run.rates, trace.groups)
+    estimate = run.estimate()[-1]
+    objective = float(proxy(estimate, p))
     content = {
-        "participation": dict(zip(trace.groups, run.estimate()[-1].tolist(), strict=True)),
-        "objective": float(run.objective()[-1]),
+        "participation": dict(zip(trace.groups, estimate.tolist(), strict=True)),
+        "objective": objective,
         "genie": genie.objective,
-        "gap": float(run.objective()[-1]) - genie.objective,
+        "gap": objective - genie.objective,
     }
     print_json(content) if json else print_tree(content)

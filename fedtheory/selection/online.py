@@ -19,25 +19,26 @@ Var takes the history (t-1) s^(t-1) in all of them, as (6) says.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+import operator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..extras import absent
 from ..rationals import checked_seed
 from .inputs import checked_availability, checked_budget, checked_group_weight, checked_number
 from .offline import lower_bound, offvar, proxy
-from .segments import advance
 
 COUNTS = ("planned", "received")
 UPDATES = ("mean", "printed", "start_counts")
 _CHUNK = 4096
-_LONG = 2000
-"""Rounds from which on segments pay off."""
-
-_SURELY_WITHIN = 1 - 1e-12
-"""A rounded sum below this fraction of the budget is below the budget."""
+_LONG = 10**6
+"""Rounds times groups from which on a compiled loop pays off: a second of the interpreter's."""
 
 
 @dataclass(frozen=True)
@@ -112,19 +113,15 @@ def online(
     taking = np.flatnonzero(p > 0)
     rates = np.zeros((rounds, groups))
     counted = rates if counts == "planned" else np.zeros((rounds, groups))
-    done, lag = 0, np.zeros(len(taking))
-    if counts == "planned" and update == "mean" and rounds >= _LONG:
-        found, done, lag = advance(a[taking].T, k, p[taking], math.isqrt(rounds))
-        over = np.flatnonzero(found.sum(axis=1) > k * _SURELY_WITHIN)
-        found[over] = [within(row, most) for row, most in zip(found[over].tolist(), k[over].tolist(), strict=True)]
-        rates[:, taking] = found
-    steps = _steps(_rows(a[taking, done:], k[done:]), p[taking].tolist(), lag.tolist(), counts, update, beta, seed)
-    for first in range(done, rounds, _CHUNK):
-        last = min(first + _CHUNK, rounds)
-        planned, entered = zip(*(next(steps) for _ in range(first, last)), strict=True)
-        rates[first:last, taking] = planned
+    steps: Iterator[tuple[Any, Any]]
+    if counts == "planned" and rounds * len(taking) >= _LONG and not absent("numba"):
+        steps = _compiled_steps(a[taking], k, p[taking], update, beta)
+    else:
+        steps = _plain_steps(a[taking], k, p[taking], counts, update, beta, seed)
+    for first, (planned, entered) in zip(range(0, rounds, _CHUNK), steps, strict=True):
+        rates[first : first + _CHUNK, taking] = planned
         if counts == "received":
-            counted[first:last, taking] = entered
+            counted[first : first + _CHUNK, taking] = entered
     return OnlineRun(rates, counted, p, update, beta)
 
 
@@ -139,6 +136,30 @@ def _running_sums(counted: np.ndarray) -> np.ndarray:
     return sums
 
 
+def _compiled_steps(
+    a: np.ndarray, k: np.ndarray, p: np.ndarray, update: str, start: float
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """What `_plain_steps` yields for planned counts, the same bits."""
+    from ..loops.policy_rounds import follow
+
+    lag, sums = np.zeros(len(p)), np.full(len(p), start if update == "start_counts" else 0.0)
+    for first in range(0, len(k), _CHUNK):
+        available = np.ascontiguousarray(a[:, first : first + _CHUNK].T)
+        rates = np.empty(available.shape)
+        follow(available, k[first : first + _CHUNK], p, UPDATES.index(update), start, first, lag, sums, rates)
+        yield rates, rates
+
+
+def _plain_steps(
+    a: np.ndarray, k: np.ndarray, p: np.ndarray, counts: str, update: str, start: float, seed: int
+) -> Iterator[tuple[Any, Any]]:
+    """The rates and what was counted, chunk after chunk of rounds."""
+    steps = _steps(_rows(a, k), p.tolist(), counts, update, start, seed)
+    while chunk := list(islice(steps, _CHUNK)):
+        planned, entered = zip(*chunk, strict=True)
+        yield planned, entered
+
+
 def _rows(a: np.ndarray, k: np.ndarray) -> Iterator[tuple[list[float], float]]:
     """The rounds as lists: an interpreted loop over twenty groups is faster on lists than on arrays."""
     for first in range(0, len(k), _CHUNK):
@@ -148,19 +169,19 @@ def _rows(a: np.ndarray, k: np.ndarray) -> Iterator[tuple[list[float], float]]:
 def _steps(
     rows: Iterator[tuple[list[float], float]],
     p: list[float],
-    lag: list[float],
     counts: str,
     update: str,
     start: float,
     seed: int,
 ) -> Iterator[tuple[list[float], list[float]]]:
-    """The rates and what was counted, round after round.
+    """The rates and what was counted, round after round. For planned counts ``loops.policy_rounds`` has it compiled.
 
     A group's lag is p_j nu - b_j for the last level nu. Var's rates clip(p_j rise + lag_j, 0, a_j) follow from the lags
     and the rise of the level alone, and what is not served is the next lag; so with the plain mean no growing sum is
     ever formed.
     """
     rng = np.random.default_rng(seed)
+    lag = [0.0] * len(p)
     sums = [start if update == "start_counts" else 0.0] * len(p)
     for t, (a, k) in enumerate(rows, start=1):
         if update != "mean":
@@ -193,16 +214,12 @@ def water_fill(p: Sequence[float], lag: Sequence[float], a: list[float], k: floa
     bound, whichever violate it by more, and the others share what is left. Such a bound stays active (Bitran & Hax,
     1981).
 
-    Bounds are tried as inactive; then either all groups that want too much or all that want less than nothing get their
-    bound, whichever violate it by more, and the others share what is left. Such a bound stays active (Bitran & Hax,
-    1981).
-
     >>> water_fill([0.5, 0.5], [0.0, 1.0], [4.0, 4.0], 3.0)
     ([1.0, 2.0], [1.0, 2.0])
     """
-    if sum(a) <= k:
+    if _total(a) <= k:
         return [q * k + l for q, l in zip(p, lag, strict=True)], a
-    rise = (k - sum(lag)) / sum(p)
+    rise = (k - _total(lag)) / _total(p)
     wanted = [q * rise + l for q, l in zip(p, lag, strict=True)]
     if min(wanted) >= 0 and all(map(float.__le__, wanted, a)):
         return wanted, wanted
@@ -217,17 +234,23 @@ def water_fill(p: Sequence[float], lag: Sequence[float], a: list[float], k: floa
         if over == under:
             break
         if over > under:
-            k -= sum([a[j] for j in free if wanted[j] > a[j]])
+            k -= _total([a[j] for j in free if wanted[j] > a[j]])
             free = [j for j in free if wanted[j] <= a[j]]
         else:
             free = [j for j in free if wanted[j] >= 0]
         if not free:  # the others take exactly what is there
             break
-        rise = (k - sum([lag[j] for j in free])) / sum([p[j] for j in free])
+        rise = (k - _total([lag[j] for j in free])) / _total([p[j] for j in free])
         for j in free:
             wanted[j] = p[j] * rise + lag[j]
     wanted = [q * rise + l for q, l in zip(p, lag, strict=True)]
     return wanted, [0.0 if w < 0 else (n if w > n else w) for w, n in zip(wanted, a, strict=True)]
+
+
+def _total(numbers: Iterable[float]) -> float:
+    """The sum from left to right, rounded at each step as in the compiled loop; ``sum`` has other bits from Python 3.12
+    on."""
+    return reduce(operator.add, numbers, 0.0)
 
 
 def within(rates: list[float], k: float) -> list[float]:

@@ -19,14 +19,21 @@ running interval has lasted a rounds, and 1 stands for M = 0. For the law at han
 
     1 - f = (1 - z) D,    f = (p z + (q z)^K (1 - z)) / (1 - q z).
 
-*With no cutoff within the horizon* the same function is, with l_s = (1 - q^s) / s and l(z) = sum_s l_s z^s,
+*By recurrences.* All coefficients of L = -log(1-f) = f A are known: L_s = (1 - q^s + [K divides s] K q^s) / s, since
+1 - f = (1-z) (1 - (qz)^K) / (1-qz). With N = (1-qz) f = p z + q^K z^K (1-z) and theta Li_2(f) = theta f * A, of which F
+is theta,
 
-    sum_t E[omega_t^2] z^t = 1/(1-qz) + q z l(z) / (1-qz)^3 + p z / ((1-z) (1-qz)^3):
+    p A_{s-1} = L_s - q L_{s-1} - q^K (A_{s-K} - A_{s-K-1}),
+    (1-qz) theta f * A = L + q^K ((K-1) z^K - K z^{K+1}) A,
+    (1-qz) sum_t E[omega_t^2] z^t = (1 - (qz)^K) (1 + theta(theta f * A)).
 
-sums of positive terms, by three first-order recurrences. *With a cutoff* the coefficients are found by a discrete
-Fourier transform on a circle of radius r < 1, after the limit E[S]^2 / (1-z) has been taken off. The transform of n
-points returns c_t + sum_{j >= 1} r^{jn} c_{t+jn}; as 0 <= E[omega^2] <= K^2, the error of method is below
-2 r^n K^2 = 2e-17 K^2. Rounding is the rest; the tests measure it.
+With no cutoff within the horizon q^K is left out, and all terms are positive. With one, the first line divides by
+p + q^K z^{K-1} (1-z): errors grow by 1 / (1 - 2 q^K/p) at most, which is done up to q^K = .45 p (tenfold).
+
+*By a transform*, where q^K is larger: the coefficients are found by a discrete Fourier transform on a circle of radius
+r < 1, after the limit E[S]^2 / (1-z) has been taken off. The transform of n points returns c_t + sum_{j >= 1} r^{jn}
+c_{t+jn}; as 0 <= E[omega^2] <= K^2, the error of method is below 2 r^n K^2 = 2e-17 K^2. Rounding is the rest; the tests
+measure it.
 """
 
 from __future__ import annotations
@@ -48,6 +55,15 @@ LARGEST_MEMORY = 2**33
 
 _BYTES = {"with a cutoff": 1400, "without": 200, "kept": 40}
 """A round, for the computation of one client's moments (measured), and for what is kept of each."""
+
+MOST_DAMPED = 0.45
+"""The largest q^K / p with which the recurrences are used: errors grow tenfold there."""
+
+FEWEST_AT_ONCE = 16
+"""Rounds that a recurrence over K rounds has to advance at once to be faster than a transform."""
+
+NEGLIGIBLE = 1e-40
+"""Share of an earlier round below which it adds nothing to a sum, which may grow as the square of the rounds."""
 
 OVERSAMPLING = 8
 """Points a round, n / T: rounding errors are amplified by r^{-T} = ALIASING^{-1/8} = 133."""
@@ -100,8 +116,10 @@ def weight_moments(participation_probability: object, cutoff: float, rounds: int
         rounds: T; rounds are 0 to T-1.
 
     Returns:
-        Moments of shape (..., rounds). The mean is a closed form. Up to 10,000 rounds the absolute error of
-        ``error`` was measured below 1e-12, that of the variance below 1e-10 K^2 (it is largest where p T << 1).
+        Moments of shape (..., rounds). The mean is a closed form. By recurrences (without a cutoff, or with one of more
+        than 16 rounds that q^K <= .45 p of the intervals reach) E[omega^2] was measured within 1e-14 of exact sums,
+        relative to it. By a transform, up to 10,000 rounds the absolute error of ``error`` was measured below 1e-12,
+        that of the variance below 1e-10 K^2 (it is largest where p T << 1).
 
     Raises:
         ValueError: an argument outside its range, or moments of more rounds than 8 GiB hold: a few million with a
@@ -120,11 +138,7 @@ def weight_moments(participation_probability: object, cutoff: float, rounds: int
     distinct, index = np.unique(probabilities, return_inverse=True)
     _check_memory(rounds, len(distinct) + probabilities.size, effective)
     means = np.stack([mean_weight(p, effective, rounds) for p in distinct])
-    if effective == math.inf:
-        squares = np.stack([_mean_square_without_cutoff(p, rounds) for p in distinct])
-    else:
-        circle = _Circle(int(effective), rounds)
-        squares = np.stack([circle.mean_square(p) for p in distinct])
+    squares = np.stack(_mean_squares(distinct, effective, rounds))
     variances = np.maximum(squares - means**2, 0.0)
     variances[:, : min(2, rounds)] = 0.0  # omega_0 = omega_1 = 1 always
     shape = (*probabilities.shape, rounds)
@@ -199,27 +213,58 @@ def _powers(p: float, exponents: np.ndarray) -> np.ndarray:
     return np.exp(exponents * math.log1p(-p)) if p < 1.0 else (exponents == 0).astype(float)
 
 
-def _mean_square_without_cutoff(p: float, rounds: int) -> np.ndarray:
-    """E[omega_t^2], t = 0 to T-1, if no interval is cut off."""
-    q, t = 1.0 - p, np.arange(rounds, dtype=float)
+def _mean_squares(probabilities: np.ndarray, cutoff: float, rounds: int) -> list[np.ndarray]:
+    """E[omega_t^2], t = 0 to T-1, for each client."""
+    circle = None
+    found = []
+    for p in probabilities.tolist():
+        if cutoff == math.inf or (cutoff > FEWEST_AT_ONCE and _absent_until(p, cutoff) <= MOST_DAMPED * p):
+            found.append(_by_recurrences(p, cutoff, rounds))
+            continue
+        circle = circle or _Circle(int(cutoff), rounds)
+        found.append(circle.mean_square(p))
+    return found
+
+
+def _absent_until(p: float, cutoff: float) -> float:
+    """(1-p)^K."""
+    return math.exp(cutoff * math.log1p(-p)) if p < 1.0 else 0.0
+
+
+def _by_recurrences(p: float, cutoff: float, rounds: int) -> np.ndarray:
+    """E[omega_t^2], t = 0 to T-1, for one client; the cutoff is infinite or below T."""
+    t = np.arange(1.0, rounds)
     absent = _powers(p, t)
-    logarithm = np.zeros(rounds)
-    if p > 0.0:
-        taken = -np.expm1(t[1:] * math.log1p(-p)) if p < 1.0 else np.ones(rounds - 1)
-        logarithm[1:] = taken / t[1:]
-    source = np.zeros(rounds)
-    source[1:] = q * logarithm[:-1] + p
-    # p z / (1-z) is p in every round from 1 on, and z l(z) is l a round later
-    for _ in range(3):
-        source = _accumulate(source, p)
-    return absent + source
+    source = np.zeros(rounds)  # L
+    source[1:] = (-np.expm1(t * math.log1p(-p)) if p < 1.0 else np.ones(rounds - 1)) / t
+    if cutoff < math.inf:
+        K, factor = int(cutoff), _absent_until(p, cutoff)
+        periodic = np.zeros(rounds)
+        periodic[K::K] = K * absent[K - 1 :: K] / t[K - 1 :: K]
+        source += periodic
+        a = np.empty(rounds - 1)
+        a[0] = 1.0
+        a[1:] = (p * t[1:] - 1.0 + absent[1:]) / (t[1:] * t[:-1]) + periodic[2:] - (1.0 - p) * periodic[1:-1]
+        a[1:] /= p
+        for first in range(K - 1, rounds - 1, K - 1):  # what comes K-1 rounds later follows from these
+            last, again = min(first + K - 1, rounds - 1), max(first, K)
+            a[first:last] -= factor / p * a[first - K + 1 : last - K + 1]
+            a[again:last] += factor / p * a[again - K : last - K]
+        source[K:] += factor * (K - 1) * a[: rounds - K]
+        source[K + 1 :] -= factor * K * a[: rounds - K - 1]
+    source = _accumulate(source, p)
+    source[1:] *= t
+    source[0] = 1.0
+    if cutoff < math.inf:
+        source[K:] -= factor * source[: rounds - K].copy()
+    return _accumulate(source, p)
 
 
 def _accumulate(source: np.ndarray, p: float) -> np.ndarray:
-    """y_t = (1-p) y_{t-1} + source_t, by doubling: 1 / (1 - qz) = (1 + qz) (1 + (qz)^2) (1 + (qz)^4) ..."""
+    """y_t = (1-p) y_{t-1} + source_t, in place, by doubling: 1 / (1 - qz) = (1 + qz) (1 + (qz)^2) (1 + (qz)^4) ..."""
     shift, factors = 1, _powers(p, 2.0 ** np.arange(64))
-    while shift < len(source):
-        source = np.r_[source[:shift], source[shift:] + factors[shift.bit_length() - 1] * source[:-shift]]
+    while shift < len(source) and (factor := factors[shift.bit_length() - 1]) > NEGLIGIBLE:
+        source[shift:] += factor * source[:-shift]  # the product is there before anything is added
         shift *= 2
     return source
 

@@ -34,6 +34,7 @@ FOCUSED: dict[str, tuple[str, ...]] = {
             "the_generating_function_and_the_recursion_agree_over_many_rounds", "wrong_input_is_refused",
             "what_would_fill_the_memory_is_refused_at_once", "what_is_told_to_be_allowed_is",
             "the_scale_of_two_clients_is_that_of_all_pairs_of_histories",
+            "recurrences_have_the_digits_of_exact_moments", "recurrences_and_the_transform_agree_where_both_are_good",
         )
     ),
 }  # fmt: skip

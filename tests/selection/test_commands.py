@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 
 import numpy as np
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 
 from fedtheory.cli import app
 from fedtheory.selection import offvar, online, read_availability
+from fedtheory.selection.readers import write_plan
 
 TRACE = "round,north,south\n1,4,4\n2,4,0\n3,4,4\n"
 
@@ -51,6 +53,31 @@ def test_select_steps_the_policy_and_compares_it(files):
     assert found["objective"] == policy.objective()[-1]
     assert found["gap"] == found["objective"] - found["genie"] >= -1e-15
     assert (files / "plan.csv").read_text().splitlines()[2] == "2,2.0,0.0"
+
+
+def test_a_plan_is_read_as_the_numbers_that_were_written(tmp_path, monkeypatch):
+    """Numbers of every size, in more rounds than are written at a time, and names that have to be quoted."""
+    monkeypatch.setattr("fedtheory.selection.readers._CHUNK", 7)
+    rng = np.random.default_rng(0)
+    rates = rng.integers(0, 2**62, (100, 3)).view(float)
+    rates[::3] = rng.uniform(0, 9, rates[::3].shape)
+    rates[0], rates[1], rates[2] = (0.0, 5e-324, 2.0**53), (1e16, 1e-7, 1e22), (0.1, 3.0, 123456789012345678.0)
+    for rounds in (1, 7, 100):
+        write_plan(tmp_path / "plan.csv", rates[:rounds], ["a", "b, c", 'd"'])
+        header, *rows = csv.reader((tmp_path / "plan.csv").read_text().splitlines())
+        assert header == ["round", "a", "b, c", 'd"']
+        assert [int(row[0]) for row in rows] == list(range(1, rounds + 1))
+        assert [[float(cell) for cell in row[1:]] for row in rows] == rates[:rounds].tolist()
+    assert (tmp_path / "plan.csv").read_text().splitlines()[1] == "1,0.0,5e-324,9007199254740992.0"
+
+
+def test_a_plan_that_cannot_be_written_leaves_the_one_before(tmp_path, monkeypatch):
+    write_plan(tmp_path / "plan.csv", np.ones((2, 1)), ["a"])
+    before = (tmp_path / "plan.csv").read_bytes()
+    monkeypatch.setattr("os.replace", lambda *paths: (_ for _ in ()).throw(OSError("full")))
+    with pytest.raises(OSError, match="full"):
+        write_plan(tmp_path / "plan.csv", np.zeros((2, 1)), ["a"])
+    assert (tmp_path / "plan.csv").read_bytes() == before and len(list(tmp_path.iterdir())) == 1
 
 
 def test_wrong_cells_are_named(files):

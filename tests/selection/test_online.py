@@ -1,8 +1,10 @@
-"""The online policy: every round solves Var, both ways to compute it agree, and the genie is never beaten."""
+"""The online policy: every round solves Var, the compiled loop has the same bits, and the genie is never beaten."""
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -20,7 +22,8 @@ from fedtheory.selection import (
     var,
 )
 from fedtheory.selection.online import COUNTS, UPDATES, water_fill, within
-from fedtheory.selection.segments import advance, rises
+
+policy = import_module("fedtheory.selection.online")  # the package has a function of that name
 
 P = np.array([0.1, 0.2, 0.3, 0.4])
 
@@ -71,62 +74,100 @@ def test_received_counts_follow_the_rates():
     assert (online(a[:100], k[:100], P, counts="received", seed=1).counted == run.counted[:100]).all()
 
 
-def loop(a, k, p):
-    lag, rates = [0.0] * len(p), []
-    for row, budget in zip(a.astype(float).tolist(), k.tolist(), strict=True):
-        wanted, rate = water_fill(p.tolist(), lag, row, budget)
-        lag = [w - r for w, r in zip(wanted, rate, strict=True)]
-        rates.append(rate)
-    return np.array(rates)
+# One round in Python and the same round compiled -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "mean",
-    [
-        (20, 20, 20, 20),  # never short
-        (0.3, 9, 9, 9),  # one group always short
-        (0.58, 9, 9, 9),  # its shortage comes and goes: it wants 0.55 to 0.6
-        (0.2, 0.3, 9, 2.1),  # several
-        (0.2, 0.3, 0.4, 0.5),  # the budget is often ample
-    ],
-)
-def test_segments_equal_the_loop(mean):
-    a, k = trace(2500, seed=5, mean=mean)
-    expected = loop(a, k, P)
-    rates, right, _ = advance(a.astype(float), k, P, length=50)
-    assert right == 2500
-    assert np.abs(rates - expected).max() <= 1e-9
-    assert np.abs(online(a, k, P).rates - expected).max() <= 1e-9
+def both_ways(a, k, p, update="mean", start=0.0):
+    """The rates by the plain loop, and by the compiled one."""
+    pytest.importorskip("numba")
+    plain = policy._plain_steps(a.T.astype(float), k, p, "planned", update, start, seed=0)
+    compiled = policy._compiled_steps(a.T.astype(float), k, p, update, start)
+    return tuple(np.concatenate([rates for rates, _ in steps]) for steps in (plain, compiled))
 
 
-def test_segments_of_far_apart_weights_equal_the_loop():
-    """A group of tiny weight that is often alone drives all others far behind: lags of 10^12, and still no guess."""
-    a, k = trace(2500, seed=7, mean=(3, 1, 1, 2))
-    p = np.array([1e-9, 0.2, 0.3, 0.5 - 1e-9])
-    furthest = loop(a, k, p)[:, 0].sum() / p[0]  # what group 0 has, over its weight, is a level of all
-    got, right, _ = advance(a.astype(float), k, p, length=50)
-    assert right == 2500
-    # a lag of that size is rounded by 1e-16 of it in every round, in both computations; errors do not grow
-    assert np.abs(got - loop(a, k, p)).max() <= 1e-15 * furthest
+def same_bits(one, other):
+    return one.shape == other.shape and one.tobytes() == other.tobytes()
 
 
-def test_segments_of_small_budgets_equal_the_loop():
-    """All lags are below 10^-5: what counts as agreement must be far smaller."""
-    a = (np.random.default_rng(8).random((2500, 4)) < [0.05, 0.3, 0.9, 0.9]).astype(float)
-    k = np.random.default_rng(9).uniform(0, 1e-7, 2500)
-    # 50 starts agree within 1e-11, and changes of a start do not grow
-    assert np.abs(advance(a, k, P, length=50)[0] - loop(a, k, P)).max() <= 5e-10
+@st.composite
+def traces(draw):
+    """Traces with rounds in which nobody is there, budgets of 0, whole or of any size, ties, and weights far apart."""
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    groups, rounds = draw(st.integers(1, 8)), draw(st.integers(1, 40))
+    spread = draw(st.sampled_from([0, 0, 3, 9, 300]))  # 0: all weights are equal
+    p = 10.0 ** -rng.uniform(0, spread, groups)
+    most = draw(st.sampled_from([1, 4, 30, 2**53 // 8]))
+    a = rng.integers(0, most + 1, (rounds, groups)) * (rng.random((rounds, groups)) < draw(st.sampled_from([0.3, 1])))
+    kind = draw(st.sampled_from(["whole", "small", "any", "all there"]))
+    k = {
+        "whole": rng.integers(0, groups * most + 1, rounds).astype(float),
+        "small": 10.0 ** rng.uniform(-12, 0, rounds),
+        "any": rng.uniform(0, groups * most, rounds),
+        "all there": a.sum(axis=1) * rng.choice([1.0, 1 - 2.0**-53, 0.5], rounds),
+    }[kind]
+    return a, k, p / p.sum()
 
 
-def test_what_does_not_agree_is_left_to_the_loop(monkeypatch):
-    monkeypatch.setattr("fedtheory.selection.segments.RUNS", 1)
-    a, k = trace(2500, seed=5, mean=(0.3, 9, 9, 9))
-    _, right, _ = advance(a.astype(float), k, P, length=50)
-    assert 0 < right < 2500
-    assert np.abs(online(a, k, P).rates - loop(a, k, P)).max() <= 1e-9
+@given(trace=traces(), update=st.sampled_from(UPDATES), start=st.sampled_from([0.0, 0.25, 3.7]))
+@settings(max_examples=300, deadline=None)
+def test_the_compiled_loop_has_the_bits_of_the_plain_one(trace, update, start):
+    assert same_bits(*both_ways(*trace, update, start))
 
 
-def test_three_ways_to_fill_agree():
+@pytest.mark.parametrize("update", UPDATES)
+def test_the_compiled_loop_goes_on_from_chunk_to_chunk(update, monkeypatch):
+    monkeypatch.setattr(policy, "_CHUNK", 7)
+    a, k = trace(50, seed=5, mean=(0.3, 9, 2.1, 9))
+    cut = both_ways(a, k, P, update, 0.5)
+    monkeypatch.setattr(policy, "_CHUNK", 4096)
+    assert same_bits(*cut) and same_bits(cut[0], both_ways(a, k, P, update, 0.5)[1])
+
+
+@pytest.mark.parametrize("taking", [P, np.array([0.0, 0.3, 0.3, 0.4])])
+def test_long_traces_run_compiled_and_without_numba_plainly(taking, monkeypatch):
+    a, k = trace(300)
+    plain = online(a, k, taking).rates
+    with monkeypatch.context() as without:
+        without.setattr(policy, "_LONG", 300)
+        without.setattr(policy, "absent", lambda module: module == "numba")
+        without.setattr(policy, "_compiled_steps", None)
+        assert same_bits(online(a, k, taking).rates, plain)
+    pytest.importorskip("numba")
+    monkeypatch.setattr(policy, "_LONG", 300)
+    monkeypatch.setattr(policy, "_plain_steps", None)
+    assert same_bits(online(a, k, taking).rates, plain)
+
+
+@given(
+    terms=st.lists(st.floats(0, 2.0**53) | st.integers(-1080, 50).map(lambda e: 2.0**e), min_size=1, max_size=12),
+    moved=st.integers(-3, 3), by=st.integers(-1074, -40),
+)  # fmt: skip
+@settings(max_examples=300, deadline=None)
+def test_the_compiled_excess_is_the_exact_one_rounded_once(terms, moved, by):
+    pytest.importorskip("numba")
+    from fedtheory.loops.policy_rounds import excess
+
+    k = math.fsum(terms)
+    for budget in (k, abs(k + moved * math.ulp(k)), 2.0**by, 0.0):
+        assert excess(np.array(terms), budget, np.empty(len(terms) + 1)) == math.fsum([*terms, -budget])
+
+
+def test_halves_round_as_in_the_exact_sum():
+    """1 + 2^-53 lies half-way: what follows decides, as `math.fsum` says."""
+    pytest.importorskip("numba")
+    from fedtheory.loops.policy_rounds import excess
+
+    half, odd = 2.0**-53, 1 + 2.0**-52
+    for terms in ([1.0, half], [1.0, half, 2.0**-200], [odd, half], [odd, half, 1e-300], [odd, half, 2.0**-60]):
+        assert excess(np.array(terms), 0.0, np.empty(len(terms) + 1)) == math.fsum(terms)
+
+
+def test_sums_are_added_from_left_to_right():
+    """Python's ``sum`` is so up to 3.11, and compensated from 3.12 on."""
+    assert policy._total([1.0, 1e100, 1.0, -1e100]) == 0.0
+
+
+def test_two_ways_to_fill_agree():
     rng = np.random.default_rng(6)
     p = rng.dirichlet(np.ones(6))
     lag = rng.normal(0, 3, (4000, 6)) * (rng.random((4000, 6)) < 0.6)
@@ -134,10 +175,7 @@ def test_three_ways_to_fill_agree():
     lag[:, 0] -= rng.integers(0, 3, 4000) * 10.0  # far ahead: gets nothing, and the others may use the budget exactly
     shift = (lag / p).max(axis=1, keepdims=True) * p  # as histories b >= 0, for levels counted from another zero
     expected = var(np.maximum(shift - lag, 0), a, k, p).rates
-    rise = rises(p, lag, a, k)
-    at_once = np.where(np.isinf(rise)[:, None], a, np.clip(p * np.where(np.isinf(rise), 0, rise)[:, None] + lag, 0, a))
     one_by_one = np.array([water_fill(p.tolist(), *row)[1] for row in zip(lag.tolist(), a.tolist(), k, strict=True)])
-    assert np.abs(at_once - expected).max() <= 1e-11
     assert np.abs(one_by_one - expected).max() <= 1e-11
 
 

@@ -132,6 +132,40 @@ def test_the_generating_function_and_the_recursion_agree_over_many_rounds(cutoff
         assert p**2 * fast.variance == pytest.approx(p**2 * slow.variance, abs=1e-12)
 
 
+def exact_squares(p: Fraction, cutoff: float, rounds: int) -> list[Fraction]:
+    """E[omega_t^2] from the powers of f, one for each number of intervals: no formula in common with the module."""
+    law = {s: p * (1 - p) ** (s - 1) for s in range(1, int(min(cutoff, rounds)))}
+    if cutoff < rounds:
+        law[int(cutoff)] = (1 - p) ** (int(cutoff) - 1)
+    ended, ratios = [Fraction(1)] + [Fraction(0)] * (rounds - 1), [Fraction(1)] + [Fraction(0)] * (rounds - 1)
+    for m in range(1, rounds):
+        ended = [sum((law[s] * ended[t - s] for s in law if s <= t), Fraction(0)) for t in range(rounds)]
+        ratios = [r + Fraction(t, m) ** 2 * chance for t, (r, chance) in enumerate(zip(ratios, ended, strict=True))]
+    ages = range(int(min(cutoff, rounds)))
+    return [sum((1 - p) ** a * ratios[t - a] for a in ages if a <= t) for t in range(rounds)]
+
+
+@pytest.mark.parametrize("cutoff", [17, 20, 31, math.inf])
+@pytest.mark.parametrize("p", [Fraction(1, 4), Fraction(1, 6), Fraction(3, 4), Fraction(1)])
+def test_recurrences_have_the_digits_of_exact_moments(p, cutoff):
+    """40 rounds; 1e-14 is five times the largest relative error that was seen."""
+    if cutoff < math.inf:
+        assert (1 - p) ** int(cutoff) <= moments.MOST_DAMPED * p
+    found = moments._by_recurrences(float(p), cutoff, 40)
+    assert found == pytest.approx(np.array(exact_squares(p, cutoff, 40), float), rel=1e-14, abs=0)
+
+
+@pytest.mark.parametrize("cutoff", [17, 50, 300, 699])
+def test_recurrences_and_the_transform_agree_where_both_are_good(cutoff):
+    """In units of 1/p; the transform's rounding leaves 2e-14 of it."""
+    circle, seen = moments._Circle(cutoff, 700), 0
+    for p in (0.008, 0.02, 0.0676, 0.1, 0.16, 0.3, 0.9, 1.0):
+        if moments._absent_until(p, cutoff) <= moments.MOST_DAMPED * p:
+            found, seen = moments._by_recurrences(p, cutoff, 700), seen + 1
+            assert p**2 * found == pytest.approx(p**2 * circle.mean_square(p), abs=1e-13)
+    assert seen > 2
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("p", "cutoff"), [(0.02, 50), (0.1, 300), (0.02, math.inf), (0.001, 4000)])
 def test_the_two_algorithms_agree_over_ten_thousand_rounds(p, cutoff):
