@@ -10,9 +10,7 @@ import typer
 from ..printing import Progress, print_json, print_table, print_tree
 from .app import App, Commands, Json, app
 
-data = App(
-    cls=Commands, no_args_is_help=True, help="Data sets: what there is, where it lies, and how to get it."
-)
+data = App(cls=Commands, no_args_is_help=True, help="Data sets: what there is, where it lies, and how to get it.")
 app.add_typer(data, name="data")
 
 Name = Annotated[str, typer.Argument(help="A data set, as `data list` names it.")]

@@ -17,7 +17,6 @@ from ..files import read_json, read_text, write_beside
 from ..proof.library import Library
 from ..proof.step_certificates import Shelf, chain_data, decision_data, own_steps, steps_data, verified_all
 from ..proof.chains import Chain
-from ..proof.library import Library
 from ..proof.verdict_word import DECLARED, joints, missing_rule
 from ..proof.polynomial_data import fields, parse_text
 from ..proof.chains import tied
