@@ -148,7 +148,7 @@ def _of_columns(name: str, data: Any, clients: Any, columns: tuple[str, str] | N
 
 
 def _column(name: str, values: Any) -> np.ndarray:
-    if isinstance(values, list) or getattr(values, "dtype", None) == object:
+    if isinstance(values, list) or getattr(getattr(values, "dtype", None), "kind", "") == "O":
         return _stacked(name, [_array(name, each) for each in values])
     return _array(name, values)
 
@@ -190,6 +190,8 @@ def _images(x: np.ndarray, channels: str | None) -> np.ndarray:
         x = x[:, None]
     elif x.ndim == 4:
         first, last = x.shape[1] in CHANNELS, x.shape[3] in CHANNELS
+        if first and last:  # then which reading makes squares
+            first, last = x.shape[2] == x.shape[3], x.shape[1] == x.shape[2]
         if channels is None and first == last:
             raise ValueError(f"x has shape {x.shape}: which axis has the channels is open; allowed is channels='first'")
         if channels == "last" or (channels is None and last):

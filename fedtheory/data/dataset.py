@@ -127,8 +127,8 @@ class Dataset:
             mean, std = self.normalisation.mean, self.normalisation.std
             if not all(0 <= m <= 1 for m in mean) or not all(s <= 1 for s in std):
                 raise ValueError(
-                    f"normalisation has mean = {mean}, std = {std}: allowed of bytes are those of grey values, means in "
-                    "[0, 1], deviations in (0, 1]"
+                    f"normalisation has mean = {mean}, std = {std}: allowed of bytes are those of grey values, means "
+                    "in [0, 1], deviations in (0, 1]"
                 )
         if self.test is not None:
             self._check_test(self.test)
@@ -174,7 +174,7 @@ class Dataset:
             normalisation: of images: a ``Normalisation``, "measured" (on ``x``), or means and deviations of each
                 channel, in units of grey values in [0, 1] where images are bytes. None: images are seen as they are.
             channels: "first" or "last", of images with an axis for them; by default whichever axis has length 1, 3 or
-                4, if just one of the two has.
+                4; if both have, that which makes images squares.
             clients: the natural client of each sample, (N,) of integers or names; or the column that has it.
             columns: the names of the columns of features and of targets in a Hugging Face data set; by default "image"
                 or "img" (or the only column of images), and "label" (or the only column of classes).

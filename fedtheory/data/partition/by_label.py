@@ -112,12 +112,13 @@ class LabelDirichlet(Scheme):
             sizes = np.diff(places, axis=0, prepend=0)
             sizes[-1] += [len(samples) - place for samples, place in zip(classes, places[-1], strict=True)]
             if sizes.sum(axis=1).min() >= self.least:
-                break
-        else:
-            raise never_enough(self.clients, self.alpha, self.least)
+                return Drawn(self._cut(classes, places, rng), distributions=distributions, redraws=redraws)
+        raise never_enough(self.clients, self.alpha, self.least)
+
+    def _cut(self, classes: list[np.ndarray], places: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
+        """The samples of each client: each class in random order, cut at its places."""
         pieces = [np.split(rng.permutation(samples), places[:-1, c].astype(int)) for c, samples in enumerate(classes)]
-        parts = [np.concatenate([piece[client] for piece in pieces]) for client in range(self.clients)]
-        return Drawn(parts, distributions=distributions, redraws=redraws)
+        return [np.concatenate([piece[client] for piece in pieces]) for client in range(self.clients)]
 
     def _shares(self, classes: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
         """(clients, classes), columns with a positive sum; and what ``distributions`` are.

@@ -53,7 +53,7 @@ class BySize(Scheme):
         sizes = self._sizes(len(dataset))
         if sizes[0] == 0:
             raise ValueError(
-                f"clients = {self.clients}, growth = {self.growth!r}: {sizes.count(0)} clients would get none of "
+                f"clients = {self.clients}, growth = {self.growth!r}: the first client would get none of "
                 f"{len(dataset)} samples; allowed are fewer clients, or a lower rate of exponential growth"
             )
         return Drawn(np.split(rng.permutation(len(dataset)), np.cumsum(sizes[:-1])))

@@ -164,7 +164,9 @@ class Partition:
             return dataset
         features = dataset.values()
         for client, part in enumerate(self.train):
-            mine = part if self.test is None or not self.held_out else np.sort(np.concatenate([part, self.test[client]]))
+            mine = (
+                part if self.test is None or not self.held_out else np.sort(np.concatenate([part, self.test[client]]))
+            )
             features[mine] += self.noise.of(client, (len(mine), *features.shape[1:])).astype(features.dtype)
         return replace(dataset, features=features)
 
