@@ -136,6 +136,17 @@ class FlatModel:
         values, every = self.unflattened(x), _named(self._source, remove_duplicate=False)
         return state | {name: values[names[id(each)]].clone() for name, each in every if names[id(each)] in values}
 
+    def filled(self, x: Tensor) -> nn.Module:
+        """A copy of the module with parameters x (D,), in evaluation mode.
+
+        >>> model = FlatModel(nn.Linear(3, 2))
+        >>> model.filled(torch.arange(8.0)).bias.tolist()
+        [6.0, 7.0]
+        """
+        module = copy.deepcopy(self._source).to("cpu")
+        module.load_state_dict(self.state_dict(x))
+        return module.eval()
+
     def scores(self, tensors: dict[str, Tensor], features: Tensor, factors: tuple[Tensor, ...] | None = None) -> Tensor:
         """Compute class scores (B, classes) with parameters by name; in training with the dropout layers'
         ``factors``."""
