@@ -94,7 +94,7 @@ def load_parameters(what: str, x: Tensor, shapes: Mapping[str, tuple[int, ...]],
         ValueError: the module has another architecture.
     """
     there = dict(into.named_parameters())
-    here = {name: value for name, value in there.items() if value.requires_grad}
+    here: dict[str, Tensor] = {name: value for name, value in there.items() if value.requires_grad}
     here |= {name: value for name, value in into.named_buffers() if name in shapes}
     check_architecture(what, shapes, here, into)
     pieces = x.split([math.prod(shape) for shape in shapes.values()])

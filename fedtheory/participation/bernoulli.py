@@ -99,7 +99,7 @@ def on_device(values: Sequence[Fraction], keys: Keys) -> Tensor:
 
 
 def thresholds_of(probabilities: Tensor) -> np.ndarray | None:
-    """What compiled draws compare with; None on a device, where torch draws."""
+    """The thresholds of compiled draws; None on a device, where torch draws."""
     if not in_memory(probabilities):
         return None
     from ..loops.independent_clients import thresholds

@@ -292,6 +292,7 @@ class Cyclic(_WithMemory):
 
     @cached_property
     def law(self) -> tuple[Fraction, ...]:  # type: ignore[override]
+        """P(client i takes part), the same in every round."""
         return tuple((least + chance) / self.period for least, chance in self._lengths)
 
     @property

@@ -173,7 +173,7 @@ def simulate(
                 try:
                     parts.append(_chunk(plan, span, keep, _shifted(report, span[0] * rounds, replicas * rounds)))
                 except torch.OutOfMemoryError as error:
-                    halves = _halves(span, directory or (start and "start"), error)
+                    halves = _halves(span, directory or ("start" if start is not None else None), error)
                     plan = replace(plan, chunk=halves[0][1] - halves[0][0])
                     left += [(plan, half) for half in halves[::-1]]
         return _made(Run.join(parts), plan)

@@ -1,4 +1,4 @@
-"""What a run keeps besides its rows: models, and what it goes on from."""
+"""Models that a run keeps besides its rows, and the state from which it goes on."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Origin:
 
     @classmethod
     def of(cls, plan: Plan) -> Origin:
-        """Those of a plan."""
+        """The setting and the options of a plan."""
         return cls(
             plan.setting, plan.seed, plan.record_every, plan.observers, plan.dtype, plan.keep_models, plan.made_by
         )
@@ -119,7 +119,7 @@ def model_name(round: int) -> str:
 
 def models_of(segments: Sequence[Segment], rounds: int) -> dict[int, np.ndarray]:
     """The models that segments have, by round: those that were to be kept, and those from which rounds went on."""
-    found = {}
+    found: dict[int, np.ndarray] = {}
     for segment in segments:
         names = [name for name in segment if name.startswith(_MODELS)]
         found |= {int(name.removeprefix(_MODELS)): segment[name] for name in names}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..doors import through
 from ..functionals import Functional, check_average
 from ..provenance import together
 from ..quantities import nearest
@@ -181,9 +182,8 @@ class Run:
             ValueError: there is no file, it is damaged, or holds something else; a run that is not finished.
         """
         if Path(path).is_dir():
-            from .stored import read_stored  # which knows runs
-
-            return read_stored(Path(path), models=True).run
+            found: Run = through("run.load")(Path(path), models=True).run
+            return found
         return cls(**load_run(path))
 
     def to_pandas(self, by_client: bool = False) -> Any:

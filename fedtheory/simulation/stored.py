@@ -40,7 +40,7 @@ def read_stored(directory: Path, models: bool = False) -> Stored:
     """
     folders = sorted(directory.glob("replica-*"))
     if not folders:
-        raise ValueError(f"{directory}: no run is kept here")
+        raise ValueError(f"{directory}: no run is kept here; allowed is a folder with replica-000000")
     parts, first, history = [], read_label(folders[0] / "run.json"), list[Record]()
     of_all = {key: value for key, value in first.items() if key not in ("first_replica", "replicas", "made_by")}
     replicas = 0

@@ -18,7 +18,7 @@ WHOLE, PROPORTIONS = "whole", "proportions"
 # Schemes draw from default_rng(seed), test parts and a client's noise from streams of their own.
 _TEST_STREAM, _NOISE_STREAM = 1, 2
 TRIES = 1000
-"""How often a scheme draws until every client has enough samples."""
+"""The most draws that a scheme makes until every client has enough samples."""
 
 Parts = tuple[np.ndarray, ...]
 
@@ -276,7 +276,7 @@ def _parts(name: str, indices: Sequence[Any] | Mapping[Any, Any]) -> Parts:
 
 
 def targets(dataset: Dataset) -> np.ndarray:
-    """What is to be predicted of each sample: its class, (N,), of text whose every character has one, the last; or the
+    """The target of each sample: its class, (N,), of text whose every character has one, the last; or the
     targets of regression, (N,) or (N, k)."""
     return dataset.labels[:, -1] if dataset.classes and dataset.labels.ndim == 2 else dataset.labels
 
