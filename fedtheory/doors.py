@@ -13,7 +13,6 @@ DOORS = {
     "setting.quantities": "moments.evaluators:quantities",
     "setting.exact": "moments.expected_errors:exact_errors",
     "setting.simulate": "simulation:simulate",
-    "run.load": "simulation.stored:read_stored",
     "setting.fixed_point": "moments.stationary:fixed_point",
     "setting.stationary": "moments.stationary:stationary",
     "moments.evaluators": "papers:load_evaluators",

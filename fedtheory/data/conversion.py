@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from .dataset import Dataset, Normalisation
-
 CHANNELS = (1, 3, 4)
 _ALLOWED = "an array or tensor, a torch data set whose items are pairs, or one of Hugging Face's datasets"
 
@@ -24,42 +22,47 @@ class _Read:
     clients: np.ndarray | None = None
 
 
-def converted(
+def read_parts(
     x: Any,
     y: Any,
-    classes: int | None,
     test: Any,
-    name: str,
-    normalisation: Normalisation | tuple[Any, Any] | str | None,
+    tested: bool,
+    classes: int | None,
     channels: str | None,
     clients: Any,
     columns: tuple[str, str] | None,
-) -> Dataset:
-    """The data set: see ``Dataset.of``."""
+) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """The fields of a data set, and of its test set where one is read; see ``Dataset.of``.
+
+    Args:
+        tested: whether there is a test set already, so that none is looked for.
+    """
     if channels not in (None, "first", "last"):
         raise ValueError(f"channels = {channels!r}: allowed is 'first', 'last' or None")
     if y is None and isinstance(x, Mapping):  # a DatasetDict
         if "train" not in x:
             raise ValueError(f"x has the splits {', '.join(map(str, x))}: allowed is one split, or train among them")
-        x, test = x["train"], x.get("test") if test is None else test
+        x, test = x["train"], x.get("test") if test is None and not tested else test
     read = _read("x", x, y, clients, columns)
-    held = test if test is None or isinstance(test, Dataset) else _read_test(test, clients, columns)
-    kinds = [each for each in (read, held) if isinstance(each, _Read)]
-    count = _classes(kinds, read.class_names, classes, held if isinstance(held, Dataset) else None)
-    owners = [each.clients for each in kinds if each.clients is not None]
+    parts = [read] if test is None else [read, _read_test(test, clients, columns)]
+    count = _classes(parts, read.class_names, classes)
+    owners = [each.clients for each in parts if each.clients is not None]
     names = tuple(np.unique(np.concatenate([np.unique(each) for each in owners])).tolist()) if owners else ()
+    number = {each: i for i, each in enumerate(names)}
 
-    def made(part: _Read, test: Dataset | None = None) -> Dataset:
-        number = {each: i for i, each in enumerate(names)}
+    def fields(part: _Read) -> dict[str, Any]:
         own = None if part.clients is None else np.array([number[each] for each in part.clients.tolist()], np.int64)
-        features = _images(part.x, channels)
         known = part.class_names if count == len(part.class_names) else ()
-        data = Dataset(
-            name, features, part.y, count, test, clients=own, client_names=tuple(map(str, names)), class_names=known
-        )
-        return replace(data, normalisation=_normalisation(normalisation, data)) if part is read else data
+        return {
+            "features": _images(part.x, channels),
+            "labels": part.y,
+            "classes": count,
+            "clients": own,
+            "client_names": tuple(map(str, names)),
+            "class_names": known,
+        }
 
-    return made(read, made(held) if isinstance(held, _Read) else held)
+    return fields(read), None if len(parts) == 1 else fields(parts[1])
 
 
 def _read_test(test: Any, clients: Any, columns: tuple[str, str] | None) -> _Read:
@@ -169,7 +172,7 @@ def _array(name: str, values: Any) -> np.ndarray:
     return found
 
 
-def _classes(parts: list[_Read], names: tuple[str, ...], classes: int | None, test: Dataset | None) -> int:
+def _classes(parts: list[_Read], names: tuple[str, ...], classes: int | None) -> int:
     kinds = {part.y.dtype.kind for part in parts}
     if kinds <= {"f"} or classes == 0:
         if classes:
@@ -179,8 +182,6 @@ def _classes(parts: list[_Read], names: tuple[str, ...], classes: int | None, te
         raise ValueError(f"y is {' and '.join(str(p.y.dtype) for p in parts)}: allowed are integers or floats alone")
     if classes is not None:
         return classes
-    if test is not None:
-        return test.classes
     return max(2, len(names), *(int(part.y.max()) + 1 for part in parts if part.y.size))
 
 
@@ -203,17 +204,3 @@ def _images(x: np.ndarray, channels: str | None) -> np.ndarray:
             raise ValueError(f"x ranges over {x.min()} to {x.max()}: allowed of whole numbers is 0 to 255")
         x = x.astype(np.uint8)
     return x
-
-
-def _normalisation(given: Any, data: Dataset) -> Normalisation | None:
-    if given is None or isinstance(given, Normalisation):
-        return given
-    if isinstance(given, str) and given == "measured":
-        return Normalisation.of(data.features)
-    try:
-        mean, std = (tuple(float(v) for v in np.atleast_1d(np.asarray(each, dtype=float))) for each in given)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"normalisation = {given!r}: allowed is a Normalisation, 'measured', or means and deviations"
-        ) from None
-    return Normalisation(mean, std, "as given")

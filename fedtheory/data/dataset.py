@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .conversion import read_parts
+
 _PARTS = 64  # images are summed in so many parts, so that no float64 copy of all of them is made
 
 
@@ -186,9 +188,13 @@ class Dataset:
         >>> data.classes, data.kind, Dataset.of(np.eye(3), [0.5, 1.0, 2.0]).classes
         (2, 'vectors', 0)
         """
-        from .conversion import converted  # which knows data sets
-
-        return converted(x, y, classes, test, name, normalisation, channels, clients, columns)
+        held = test if isinstance(test, cls) else None
+        if held is not None and classes is None:
+            classes = held.classes
+        given = None if held is not None else test
+        own, others = read_parts(x, y, given, held is not None, classes, channels, clients, columns)
+        data = cls(name, test=held if others is None else cls(name, **others), **own)
+        return replace(data, normalisation=_normalisation(normalisation, data.features))
 
     def values(self) -> np.ndarray:
         """Features as numbers, a copy: of bytes x / 255 in float32, others in their own precision.
@@ -245,6 +251,20 @@ class Dataset:
 
     def __len__(self) -> int:
         return len(self.features)
+
+
+def _normalisation(given: Normalisation | tuple[Any, Any] | str | None, features: np.ndarray) -> Normalisation | None:
+    if given is None or isinstance(given, Normalisation):
+        return given
+    if isinstance(given, str) and given == "measured":
+        return Normalisation.of(features)
+    try:
+        mean, std = (tuple(float(v) for v in np.atleast_1d(np.asarray(each, dtype=float))) for each in given)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"normalisation = {given!r}: allowed is a Normalisation, 'measured', or means and deviations"
+        ) from None
+    return Normalisation(mean, std, "as given")
 
 
 def _rows(images: np.ndarray) -> np.ndarray:

@@ -114,7 +114,7 @@ class FlatModel:
         Raises:
             ValueError: if a layer with parameters has no ``reset_parameters``.
         """
-        module = copy.deepcopy(self._source).to("cpu")
+        module = self.copied()
         if not self.starts_from_module:
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(seed)
@@ -136,16 +136,9 @@ class FlatModel:
         values, every = self.unflattened(x), _named(self._source, remove_duplicate=False)
         return state | {name: values[names[id(each)]].clone() for name, each in every if names[id(each)] in values}
 
-    def filled(self, x: Tensor) -> nn.Module:
-        """A copy of the module with parameters x (D,), in evaluation mode.
-
-        >>> model = FlatModel(nn.Linear(3, 2))
-        >>> model.filled(torch.arange(8.0)).bias.tolist()
-        [6.0, 7.0]
-        """
-        module = copy.deepcopy(self._source).to("cpu")
-        module.load_state_dict(self.state_dict(x))
-        return module.eval()
+    def copied(self) -> nn.Module:
+        """Return a copy of the module as it was given, on the CPU."""
+        return copy.deepcopy(self._source).to("cpu")
 
     def scores(self, tensors: dict[str, Tensor], features: Tensor, factors: tuple[Tensor, ...] | None = None) -> Tensor:
         """Compute class scores (B, classes) with parameters by name; in training with the dropout layers'

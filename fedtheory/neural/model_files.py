@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from ..files import Damaged, archived, check_target, parse_json, parsing, read_arrays, read_file, write_beside
+from .flat import BUFFERS, FlatModel
 
 SUFFIXES = (".npz", ".safetensors")
 FORMAT = "fedtheory model, version 1"
@@ -86,7 +87,7 @@ def load_model(path: str | Path, into: nn.Module) -> nn.Module:
     return into
 
 
-def load_parameters(what: str, x: Tensor, shapes: Mapping[str, tuple[int, ...]], into: nn.Module) -> nn.Module:
+def load_parameters(what: str, x: np.ndarray, shapes: Mapping[str, tuple[int, ...]], into: nn.Module) -> nn.Module:
     """Load a flat model x (D,), whose named parts have these shapes, into a module, and return the module. Parameters
     that are not trained, and buffers that were kept, stay the module's.
 
@@ -97,11 +98,28 @@ def load_parameters(what: str, x: Tensor, shapes: Mapping[str, tuple[int, ...]],
     here: dict[str, Tensor] = {name: value for name, value in there.items() if value.requires_grad}
     here |= {name: value for name, value in into.named_buffers() if name in shapes}
     check_architecture(what, shapes, here, into)
-    pieces = x.split([math.prod(shape) for shape in shapes.values()])
+    pieces = torch.from_numpy(np.array(x)).split([math.prod(shape) for shape in shapes.values()])
     with torch.no_grad():
         for (name, shape), piece in zip(shapes.items(), pieces, strict=True):
             here[name].copy_(piece.view(shape))
     return into
+
+
+def shapes_like(what: str, x: np.ndarray, module: nn.Module) -> dict[str, tuple[int, ...]]:
+    """The shapes of a module's parts, for a flat model x (D,) that is known by its numbers alone; they have to be as
+    many.
+
+    Raises:
+        ValueError: the module has more or fewer.
+    """
+    for buffers in BUFFERS[1:]:
+        model = FlatModel(module, buffers=buffers)
+        if model.dimension == len(x):
+            return {name: tuple(shape) for name, shape in model.shapes.items()}
+    raise ValueError(
+        f"{what} holds a model of another architecture: of {len(x)} numbers, {type(module).__name__} has "
+        f"{model.dimension}; allowed is the architecture that was saved"
+    )
 
 
 def check_architecture(

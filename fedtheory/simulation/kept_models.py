@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from torch import nn
 
-from ..neural.flat import BUFFERS, FlatModel
-from ..neural.model_files import load_parameters
 from ..provenance import Record
 from .segment import STATE_DICTS, STATE_TENSORS, Segment
 
@@ -131,27 +128,3 @@ def shapes_of(federation: Any) -> dict[str, tuple[int, ...]]:
     """The shapes of a network's parts by name; {} of other federations."""
     model = getattr(federation, "model", None)
     return {} if model is None else {name: tuple(shape) for name, shape in model.shapes.items()}
-
-
-def _shapes_like(x: torch.Tensor, module: nn.Module) -> dict[str, tuple[int, ...]]:
-    """The shapes of a module's parts, where the run does not say them; their entries have to be as many as it has."""
-    for buffers in BUFFERS[1:]:
-        model = FlatModel(module, buffers=buffers)
-        if model.dimension == len(x):
-            return {name: tuple(shape) for name, shape in model.shapes.items()}
-    raise ValueError(
-        f"the run holds a model of another architecture: of {len(x)} numbers, {type(module).__name__} has "
-        f"{model.dimension}; allowed is the architecture that was saved"
-    )
-
-
-def filled(run: Run, replica: int, round: int | None, into: nn.Module | None) -> nn.Module:
-    """A module with one replica's parameters: see ``Run.model``."""
-    x = torch.from_numpy(np.array(run.parameters(round)[replica]))
-    if into is not None:
-        return load_parameters("the run", x, run.shapes or _shapes_like(x, into), into)
-    if run.origin is None:
-        raise ValueError("into = None: the run was loaded, so that its module is not known; allowed is a module")
-    federation: Any = run.origin.setting.federation
-    module: nn.Module = federation.model.filled(x)
-    return module

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..doors import through
 from ..functionals import Functional, check_average
 from ..provenance import together
 from ..quantities import nearest
@@ -158,9 +157,15 @@ class Run:
             raise ValueError(f"replica = {replica}: allowed is 0 to {self.replicas - 1}")
         if not (self.shapes or (self.origin is None and into is not None)):
             raise ValueError("model: the run is none of a network; allowed is run.parameters()")
-        from .kept_models import filled  # torch is imported by whoever has a module
+        from ..neural.model_files import load_parameters, shapes_like  # which needs torch
 
-        return filled(self, replica, round, into)
+        x = self.parameters(round)[replica]
+        if into is not None:
+            return load_parameters("the run", x, self.shapes or shapes_like("the run", x, into), into)
+        if self.origin is None:
+            raise ValueError("into = None: the run was loaded, so that its module is not known; allowed is a module")
+        federation: Any = self.origin.setting.federation
+        return load_parameters("the run", x, self.shapes, federation.model.copied()).eval()
 
     def save_model(self, path: str | Path, replica: int = 0, round: int | None = None) -> None:
         """Write the network of one replica and round to an ``.npz`` or ``.safetensors`` file, which
@@ -175,15 +180,11 @@ class Run:
 
     @classmethod
     def load(cls, path: str | Path) -> Run:
-        """The run that ``save`` has written, or that a directory of checkpoints holds, finished: its rows, and its
-        models where they were saved.
+        """The run that ``save`` has written; of a folder of checkpoints see ``simulation.stored_run``.
 
         Raises:
-            ValueError: there is no file, it is damaged, or holds something else; a run that is not finished.
+            ValueError: there is no file, it is damaged, or holds something else.
         """
-        if Path(path).is_dir():
-            found: Run = through("run.load")(Path(path), models=True).run
-            return found
         return cls(**load_run(path))
 
     def to_pandas(self, by_client: bool = False) -> Any:

@@ -32,6 +32,16 @@ class Stored:
     seal: str
 
 
+def stored_run(directory: str | Path) -> Run:
+    """Load the finished run that a folder of checkpoints has: its rows, without peaks, and its models, of those rounds
+    that ``keep_models`` asked for and of checkpoints.
+
+    Raises:
+        ValueError: there is none, it is damaged, or not finished.
+    """
+    return read_stored(Path(directory), models=True).run
+
+
 def read_stored(directory: Path, models: bool = False) -> Stored:
     """The run in a directory, from its segments alone, with its models if they are asked for.
 
@@ -40,7 +50,7 @@ def read_stored(directory: Path, models: bool = False) -> Stored:
     """
     folders = sorted(directory.glob("replica-*"))
     if not folders:
-        raise ValueError(f"{directory}: no run is kept here; allowed is a folder with replica-000000")
+        raise ValueError(f"{directory}: no run is kept here")
     parts, first, history = [], read_label(folders[0] / "run.json"), list[Record]()
     of_all = {key: value for key, value in first.items() if key not in ("first_replica", "replicas", "made_by")}
     replicas = 0

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from fedtheory import Setting, algorithms, data, federations, neural, participation
-from fedtheory.simulation import Run, engine, kept_models
+from fedtheory.simulation import Run, engine, kept_models, stored_run
 
 CLIENTS = 12
 DIGITS = data.load("digits")
@@ -27,6 +27,10 @@ def network(algorithm: algorithms.Algorithm, model: torch.nn.Module | None = Non
     scheme = data.Dirichlet(clients=CLIENTS, alpha=0.5, test=0.2)
     fed = federations.Network(model or module(), DIGITS, scheme, batch_size=8)
     return Setting(fed, algorithm, participation.Markov([0.5] * CLIENTS, [0.2] * CLIENTS))
+
+
+def check_equal(one: torch.nn.Module, other: torch.nn.Module) -> None:
+    assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
 
 
 def quadratic() -> Setting:
@@ -64,7 +68,12 @@ def test_a_run_goes_on_to_the_bits_of_the_long_one(name: str, tmp_path: Path) ->
     check_same(s.simulate(rounds=16, start=s.simulate(rounds=11, start=short)), long)
     s.simulate(replicas=2, rounds=8, seed=5, directory=tmp_path, **options)
     check_same(s.simulate(replicas=2, rounds=16, seed=5, directory=tmp_path), long)
-    check_same(replace(Run.load(tmp_path), peaks=long.peaks), long)
+    stored = stored_run(tmp_path)
+    check_same(replace(stored, peaks=long.peaks), long)
+    if "quadratic" not in name:
+        check_equal(stored.model(1, 8, into=module()), long.model(1, 8))
+        with pytest.raises(ValueError, match="of another architecture: of 460 numbers, Sequential has 467"):
+            stored.model(into=module(11))
 
 
 def test_chunks_and_executors_go_on_too() -> None:
