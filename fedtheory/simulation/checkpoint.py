@@ -143,12 +143,14 @@ class Checkpoints:
             "next_round": np.array(next_round),
             "rounds": np.array([round for round, _ in self.pending], dtype=np.int64),
         }
-        arrays |= state_arrays(state)
+        after = state_arrays(state)
+        arrays |= {name: value for name, value in after.items() if name.partition(".")[0] not in STATE_DICTS}
         arrays |= {model_name(round): values for round, values in self.models.items()}
         for name in row_names(state.sums):
             columns = [row[name] for _, row in self.pending]
             empty = np.zeros((len(state.ids), 0, *_shape_of(state, name)))
             arrays[name] = np.stack(columns, axis=1) if columns else empty
+        arrays |= after  # statistics come last, as in older files
         if self.directory is not None:
             write_segment(self._path(next_round), arrays)
             if len(self.segments) > 1 and state.memory:
