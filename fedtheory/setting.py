@@ -46,6 +46,8 @@ class SimulationOptions(TypedDict, total=False):
     progress: Callable[[int, int], None] | bool | None
     executor: Executor | None
     mixed: bool
+    keep_models: int | None
+    start: Run | None
 
 
 Found = TypeVar("Found")
@@ -256,9 +258,13 @@ class Setting:
         return found
 
     def simulate(
-        self, replicas: int = 32, rounds: int = 1000, seed: int = 0, **options: Unpack[SimulationOptions]
+        self,
+        replicas: int | None = None,
+        rounds: int = 1000,
+        seed: int | None = None,
+        **options: Unpack[SimulationOptions],
     ) -> Run:
-        """Simulate runs: see ``fedtheory.simulation.simulate``."""
+        """Simulate runs, 32 with seed 0 if nothing else is said: see ``fedtheory.simulation.simulate``."""
         run: Run = through("setting.simulate")(self, replicas=replicas, rounds=rounds, seed=seed, **options)
         return run
 

@@ -15,6 +15,9 @@ from .loaders.shakespeare import shakespeare as shakespeare
 from .loaders.svhn import svhn as svhn
 from .loaders.synthetic import synthetic as synthetic
 from .partition import ByClient as ByClient
+from .partition import ByFeatureNoise as ByFeatureNoise
+from .partition import ByQuantity as ByQuantity
+from .partition import BySize as BySize
 from .partition import CoarseLabels as CoarseLabels
 from .partition import Dirichlet as Dirichlet
 from .partition import LabelDirichlet as LabelDirichlet

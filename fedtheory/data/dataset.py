@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+
+from .conversion import read_parts
 
 _PARTS = 64  # images are summed in so many parts, so that no float64 copy of all of them is made
 
 
 @dataclass(frozen=True)
 class Normalisation:
-    """Mean and standard deviation of each channel, of grey values in [0, 1], and where the numbers come from.
+    """Mean and standard deviation of each channel, and where the numbers come from.
 
-    A network that is given one sees (x / 255 - mean) / std; loaders never apply it.
+    A network that is given one sees (x - mean) / std, of images that are bytes (x / 255 - mean) / std, with grey values
+    in [0, 1]; loaders never apply it.
 
     >>> Normalisation.of(np.array([[[[0, 255]]]], dtype=np.uint8)).mean
     (0.5,)
@@ -26,37 +30,47 @@ class Normalisation:
     def __post_init__(self) -> None:
         if len(self.mean) != len(self.std) or not self.mean:
             raise ValueError(f"mean = {self.mean}, std = {self.std}: allowed is one of each for every channel")
-        if not all(0 <= m <= 1 for m in self.mean) or not all(0 < s <= 1 for s in self.std):
-            raise ValueError(f"mean = {self.mean}, std = {self.std}: allowed are means in [0, 1], deviations in (0, 1]")
+        if not np.isfinite([self.mean, self.std]).all() or not all(s > 0 for s in self.std):
+            raise ValueError(f"mean = {self.mean}, std = {self.std}: allowed are finite numbers, deviations > 0")
 
     @classmethod
     def of(cls, images: np.ndarray) -> Normalisation:
-        """The normalisation measured on uint8 images (N, C, H, W), each channel over all images and pixels.
+        """The normalisation measured on images (N, C, H, W), uint8 or floats, each channel over all images and pixels.
 
         Raises:
             ValueError: for anything but such images, or a channel without any variation.
         """
-        if images.dtype != np.uint8 or images.ndim != 4 or images.size == 0:
-            raise ValueError(f"images have shape {images.shape}, type {images.dtype}: allowed is (N, C, H, W), uint8")
+        bytes = images.dtype == np.uint8
+        if not (bytes or images.dtype.kind == "f") or images.ndim != 4 or images.size == 0:
+            raise ValueError(
+                f"images have shape {images.shape}, type {images.dtype}: allowed is (N, C, H, W), uint8 or floats"
+            )
+        source = f"measured on the {len(images)} images themselves"
+        if not bytes:
+            axes = (0, 2, 3)
+            mean, std = images.mean(axis=axes, dtype=np.float64), images.std(axis=axes, dtype=np.float64)
+            return cls(tuple(mean.tolist()), tuple(std.tolist()), source)
         counts = np.zeros((images.shape[1], 256))
         for part in np.array_split(images, min(_PARTS, len(images))):
             counts += [np.bincount(part[:, c].ravel(), minlength=256) for c in range(images.shape[1])]
         share, grey = counts / counts.sum(axis=1, keepdims=True), np.arange(256) / 255.0
         mean = share @ grey
         std = np.sqrt((share * (grey - mean[:, None]) ** 2).sum(axis=1))
-        return cls(tuple(mean.tolist()), tuple(std.tolist()), f"measured on the {len(images)} images themselves")
+        return cls(tuple(mean.tolist()), tuple(std.tolist()), source)
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Samples with the class of each: images, windows of text, or vectors.
+    """Samples with the class or the target of each: images, windows of text, or vectors.
 
     Attributes:
         name: what the data set is called.
-        features: images (N, C, H, W) uint8, channels first; windows of text (N, T), integers that index
+        features: images (N, C, H, W), channels first, uint8 or floats (kept as float32 unless they are float64; of
+            bytes x / 255 is meant), finite; windows of text (N, T), integers that index
             ``vocabulary``, in the type that the loader chose (uint8); or vectors (N, p) float64, finite.
-        labels: (N,) int64, in 0 to ``classes - 1``; for text the next character, or (N, T): the one after each.
-        classes: how many classes there are, at least 2.
+        labels: (N,) int64, in 0 to ``classes - 1``; for text the next character, or (N, T): the one after each. Of
+            regression the targets, (N,) or (N, k) float64, finite.
+        classes: how many classes there are, at least 2; 0 for regression.
         test: a held-out set of the same kind, or None.
         copy: which copy of the data this is, in words; results on it quote this.
         normalisation: of images, the published or measured one, or None.
@@ -91,14 +105,15 @@ class Dataset:
     vocabulary: str = ""
 
     def __post_init__(self) -> None:
-        if self.classes < 2:
-            raise ValueError(f"classes = {self.classes}: allowed is an integer >= 2")
+        if self.classes < 2 and self.classes != 0:
+            raise ValueError(f"classes = {self.classes}: allowed is an integer >= 2, or 0 for regression")
         if self.class_names and len(self.class_names) != self.classes:
             raise ValueError(f"class_names has {len(self.class_names)} entries: allowed is 0 or {self.classes}")
         object.__setattr__(self, "features", _checked_features(self.features, self.vocabulary))
         each = (len(self.features),)
         windows = (self.features.shape,) if self.vocabulary else ()
-        object.__setattr__(self, "labels", _whole("labels", self.labels, self.classes, each, *windows))
+        labels = _whole("labels", self.labels, self.classes, each, *windows) if self.classes else _targets(self, each)
+        object.__setattr__(self, "labels", labels)
         if self.coarse_labels is not None:
             object.__setattr__(self, "coarse_labels", _whole("coarse_labels", self.coarse_labels, None, each))
         if self.clients is not None:
@@ -110,6 +125,13 @@ class Dataset:
                 f"normalisation has {len(self.normalisation.mean)} channels, features shape {self.features.shape}: "
                 "allowed is one for images, with as many channels"
             )
+        if self.normalisation and self.features.dtype == np.uint8:
+            mean, std = self.normalisation.mean, self.normalisation.std
+            if not all(0 <= m <= 1 for m in mean) or not all(s <= 1 for s in std):
+                raise ValueError(
+                    f"normalisation has mean = {mean}, std = {std}: allowed of bytes are those of grey values, means "
+                    "in [0, 1], deviations in (0, 1]"
+                )
         if self.test is not None:
             self._check_test(self.test)
 
@@ -117,12 +139,74 @@ class Dataset:
         def like(data: Dataset) -> tuple:
             return data.kind, data.features.shape[1:], data.labels.shape[1:], data.classes, data.vocabulary
 
+        what = f"{self.classes} classes" if self.classes else f"targets of shape {self.labels.shape}"
+
         if like(test) != like(self) or test.client_names != self.client_names:
             raise ValueError(
                 f"test holds {test.kind} of shape {test.features.shape}, {test.classes} classes: allowed are "
-                f"{self.kind} of shape (N, {', '.join(map(str, self.features.shape[1:]))}), {self.classes} classes, "
+                f"{self.kind} of shape (N, {', '.join(map(str, self.features.shape[1:]))}), {what}, "
                 "of the same vocabulary and clients"
             )
+
+    @classmethod
+    def of(
+        cls,
+        x: Any,
+        y: Any = None,
+        *,
+        classes: int | None = None,
+        test: Any = None,
+        name: str = "data",
+        normalisation: Normalisation | tuple[Any, Any] | str | None = None,
+        channels: str | None = None,
+        clients: Any = None,
+        columns: tuple[str, str] | None = None,
+    ) -> Dataset:
+        """The data set of arrays, tensors, a torch data set or one of Hugging Face's ``datasets``.
+
+        Args:
+            x: features: an array or tensor (N, p), images (N, H, W) or (N, C, H, W), uint8 or floats. Or a whole data
+                set, without ``y``: of torch (with ``__len__``, whose items are pairs of features and target; each is
+                asked for once), or of Hugging Face (one split, or a ``DatasetDict`` with "train" and perhaps "test").
+            y: classes, integers (N,); or targets of regression, floats (N,) or (N, k).
+            classes: how many; by default those that the data set names, else one more than the largest label of ``y``
+                and ``test``. 0: integers are targets of regression too.
+            test: a held-out set: a pair (x, y), or a data set as ``x`` may be one, or a ``Dataset``.
+            name: what it is called.
+            normalisation: of images: a ``Normalisation``, "measured" (on ``x``), or means and deviations of each
+                channel, in units of grey values in [0, 1] where images are bytes. None: images are seen as they are.
+            channels: "first" or "last", of images with an axis for them; by default whichever axis has length 1, 3 or
+                4; if both have, that which makes images squares.
+            clients: the natural client of each sample, (N,) of integers or names; or the column that has it.
+            columns: the names of the columns of features and of targets in a Hugging Face data set; by default "image"
+                or "img" (or the only column of images), and "label" (or the only column of classes).
+
+        Raises:
+            ValueError: what is given is none of these, or does not fit together.
+
+        >>> data = Dataset.of(np.eye(3), [0, 1, 1])
+        >>> data.classes, data.kind, Dataset.of(np.eye(3), [0.5, 1.0, 2.0]).classes
+        (2, 'vectors', 0)
+        """
+        held = test if isinstance(test, cls) else None
+        if held is not None and classes is None:
+            classes = held.classes
+        given = None if held is not None else test
+        own, others = read_parts(x, y, given, held is not None, classes, channels, clients, columns)
+        data = cls(name, test=held if others is None else cls(name, **others), **own)
+        return replace(data, normalisation=_normalisation(normalisation, data.features))
+
+    def values(self) -> np.ndarray:
+        """Features as numbers, a copy: of bytes x / 255 in float32, others in their own precision.
+
+        Raises:
+            ValueError: for text.
+        """
+        if self.kind == "text":
+            raise ValueError(f"{self.name!r} holds text: allowed are images or vectors")
+        if self.features.dtype == np.uint8:
+            return np.asarray(self.features, dtype=np.float32) / np.float32(255)
+        return np.array(self.features)
 
     @property
     def kind(self) -> str:
@@ -169,8 +253,23 @@ class Dataset:
         return len(self.features)
 
 
+def _normalisation(given: Normalisation | tuple[Any, Any] | str | None, features: np.ndarray) -> Normalisation | None:
+    if given is None or isinstance(given, Normalisation):
+        return given
+    if isinstance(given, str) and given == "measured":
+        return Normalisation.of(features)
+    try:
+        mean, std = (tuple(float(v) for v in np.atleast_1d(np.asarray(each, dtype=float))) for each in given)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"normalisation = {given!r}: allowed is a Normalisation, 'measured', or means and deviations"
+        ) from None
+    return Normalisation(mean, std, "as given")
+
+
 def _rows(images: np.ndarray) -> np.ndarray:
-    return images.reshape(len(images), -1) / 255.0
+    rows = images.reshape(len(images), -1)
+    return rows / 255.0 if images.dtype == np.uint8 else rows.astype(np.float64)
 
 
 def _scaled(features: np.ndarray, scale: float, bias: bool) -> np.ndarray:
@@ -183,18 +282,35 @@ def _checked_features(features: np.ndarray, vocabulary: str) -> np.ndarray:
     if vocabulary:
         return _checked_text(features, len(vocabulary))
     if features.ndim == 4:
-        if features.dtype != np.uint8 or 0 in features.shape:
+        if features.dtype.kind == "f" and features.dtype != np.float64:
+            features = features.astype(np.float32, copy=False)
+        if features.dtype not in (np.uint8, np.float32, np.float64) or 0 in features.shape:
             raise ValueError(
-                f"features has shape {features.shape}, type {features.dtype}: allowed are images (N, C, H, W), uint8, "
-                "not empty"
+                f"features has shape {features.shape}, type {features.dtype}: allowed are images (N, C, H, W), uint8 "
+                "or floats, not empty"
             )
-        return features
+        return _finite("features", features)
     features = np.asarray(features, dtype=np.float64)
     if features.ndim != 2 or 0 in features.shape:
         raise ValueError(f"features has shape {features.shape}: allowed is (N, p) or (N, C, H, W), not empty")
-    if not np.isfinite(features).all():
-        raise ValueError("features has entries that are not finite: allowed are finite numbers")
-    return features
+    return _finite("features", features)
+
+
+def _finite(name: str, values: np.ndarray) -> np.ndarray:
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise ValueError(f"{name} has entries that are not finite: allowed are finite numbers")
+    return values
+
+
+def _targets(data: Dataset, each: tuple[int, ...]) -> np.ndarray:
+    """Targets of regression, in float64."""
+    labels = np.asanyarray(data.labels)
+    if data.vocabulary or labels.dtype.kind not in "iuf" or labels.shape[:1] != each or labels.ndim not in (1, 2):
+        raise ValueError(
+            f"labels of regression have shape {labels.shape} and type {labels.dtype}: allowed are numbers, {each} or "
+            f"({each[0]}, k), of vectors or images"
+        )
+    return _finite("labels", np.asarray(labels, dtype=np.float64))
 
 
 def _checked_text(features: np.ndarray, characters: int) -> np.ndarray:

@@ -20,7 +20,7 @@ from ..data.partition import Scheme
 from ..data.partition.split import targets
 from ..neural.augmentation import Augmentation
 from ..neural.batches import Samples, Visits
-from ..neural.flat import FlatModel, cross_entropy
+from ..neural.flat import LOSSES, FlatModel
 from ..neural.gradients import CHOSEN, PATHS, choose_path, gradients
 from ..neural.grouped import refusal
 from ..neural.local_solver import State
@@ -34,7 +34,7 @@ from .devices import find_device, find_dtype
 from .federation import Footprint, Pairs
 from .local_training import LocalTraining
 from .memory_ledger import peak_bytes
-from .network_data import check_partition, samples_of, server_rows
+from .network_data import check_partition, samples_of, server_rows, tell_what_is_lacking
 from .network_evaluation import Evaluated, kept, some, weighted_gradient
 from .visits import AHEAD, Minibatches
 
@@ -43,7 +43,8 @@ class Network(Evaluated):
     r"""A network f(x, .) with flat parameters x, whose data are split between clients.
 
     Client i holds points (a_s, y_s), s = 1..n_i, and F_i(x) = (1/n_i) sum_s loss(f(x, a_s), y_s), F = (1/M) sum_i F_i:
-    clients count equally, however many points they hold. Losses are the model's, cross-entropy by default.
+    clients count equally, however many points they hold. Losses are the model's; by default cross-entropy, and
+    |f(x, a_s) - y_s|^2 / 2 of data with targets of regression.
 
     A stochastic gradient is that of the mean loss over a minibatch, drawn by (seed, replica, client, round, step), as
     the masks of dropout and the augmentation of images are: nothing depends on what shares the batch. Without dropout
@@ -114,16 +115,20 @@ class Network(Evaluated):
         if augmentation is not None and dataset.kind != "images":
             raise ValueError(f"augmentation of {dataset.kind}: allowed is that of images")
         workers = checked_count("workers", workers, 0)
-        self.model = model if isinstance(model, FlatModel) else FlatModel(model)
+        if not isinstance(model, FlatModel):
+            model = FlatModel(model, "cross_entropy" if dataset.classes else "squared_error")
+        self.model = model
         if path == "grouped" and (why := refusal(self.model)) is not None:
             raise ValueError(f"path = 'grouped': {why}; allowed is auto, timed, loop or vmap")
         self.workers = workers
         self._working: Workers | None = None
         self.dimension = self.model.dimension
-        self.least_loss = 0.0 if self.model.losses is cross_entropy else None
-        self.dataset, self.augmentation, self.path, self.precision = dataset, augmentation, path, precision
+        self.least_loss = 0.0 if self.model.losses in LOSSES.values() else None
         self.partition = partition.split(dataset) if isinstance(partition, Scheme) else partition
         check_partition(self.partition, dataset)
+        tell_what_is_lacking(self.partition, dataset)
+        self.dataset = self.partition.seen(dataset)
+        self.augmentation, self.path, self.precision = augmentation, path, precision
         self.clients = self.partition.clients
         self.batch_size = batch_size
         for name, count in (
@@ -154,7 +159,7 @@ class Network(Evaluated):
         """Return how many classes the model tells apart; raise ``ValueError`` if it does not take the data."""
         few = samples_of(self.dataset, self._rows[:2], self.dtype, self.augmentation is not None)
         classes = self.model.check(few.of(torch.arange(len(few))[None])[0], few.labels)
-        if classes < self.dataset.classes:
+        if classes < self.dataset.classes:  # 0 of both in regression
             raise ValueError(
                 f"the model has scores of {classes} classes: allowed is at least {self.dataset.classes}, "
                 f"the classes of {self.dataset.name!r}"

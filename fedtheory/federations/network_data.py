@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -23,12 +25,15 @@ def samples_of(dataset: Dataset, rows: Tensor, dtype: torch.dtype, augmented: bo
     labels = torch.from_numpy(targets(dataset))[rows]
     if dataset.kind == "text":
         return Samples(features.long(), labels)
+    if not dataset.classes:
+        labels = labels.to(dtype)
     mean, std = (dataset.normalisation.mean, dataset.normalisation.std) if dataset.normalisation else ((), ())
-    if features.dtype != torch.uint8:
+    if dataset.kind != "images":
         return Samples(features.to(dtype), labels)
-    if dtype == torch.float32 and 4 * features.nbytes > KEPT_AS_BYTES:
+    bytes = features.dtype == torch.uint8
+    if bytes and dtype == torch.float32 and 4 * features.nbytes > KEPT_AS_BYTES:
         return Samples(features, labels, mean, std)
-    images = features.to(dtype) / 255
+    images = features.to(dtype) / 255 if bytes else features.to(dtype)
     if augmented or not mean:
         return Samples(images, labels, mean, std)
     shape = (1, -1, 1, 1)
@@ -54,6 +59,12 @@ def check_partition(partition: Partition, dataset: Dataset) -> None:
         largest = max((int(part[-1]) for part in parts if len(part)), default=-1)
         if points is not None and largest >= len(points):
             raise ValueError(f"partition.{name} names point {largest}: allowed is 0 to {len(points) - 1}")
+
+
+def tell_what_is_lacking(partition: Partition, dataset: Dataset) -> None:
+    """Warn of classes that no client trains on."""
+    if lacking := [line for line in partition.lacks(dataset) if line.startswith("no client trains on")]:
+        warnings.warn(f"partition of {dataset.name!r}: {'; '.join(lacking)}", stacklevel=3)
 
 
 def test_rows(dataset: Dataset, partition: Partition) -> tuple[Dataset, Tensor]:

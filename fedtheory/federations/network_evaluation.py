@@ -159,6 +159,8 @@ class Evaluated(ExactFederation):
     def training_accuracy(self, x: Tensor) -> Tensor:
         """(1/M) sum_i of the share of client i's points (of the first ``accuracy_points``) that x classifies right,
         (replicas,) float64."""
+        if not self.dataset.classes:
+            return super().training_accuracy(x)
         if self.accuracy_points is None:
             return self.client_losses(x)[1].mean(1)
         sizes = self.sizes.clamp(max=self.accuracy_points)

@@ -7,6 +7,8 @@ from .local_solver import Adam as Adam
 from .local_update import Trained as Trained
 from .local_update import local_update as local_update
 from .model_evaluation import evaluate as evaluate
+from .model_files import load_model as load_model
+from .model_files import save_model as save_model
 from .models import fast_char_lstm as fast_char_lstm
 from .models import fast_cifar_cnn as fast_cifar_cnn
 from .models import fast_fashion_cnn as fast_fashion_cnn

@@ -29,7 +29,7 @@ class Samples:
     Attributes:
         features: (N, ...): floats, or int64 (characters), or uint8 images (N, channels, height, width), of which x/255
             is meant.
-        labels: (N,) int64.
+        labels: (N,) int64; or targets of regression, (N,) or (N, k) floats.
         mean, std: of each channel; images become (x - mean) / std after the augmentation. () leaves them as they are.
 
     Raises:
@@ -43,10 +43,11 @@ class Samples:
     std: Sequence[float] = ()
 
     def __post_init__(self) -> None:
-        if self.labels.shape != self.features.shape[:1] or self.labels.dtype != torch.int64:
+        kinds = (1,) if self.labels.dtype == torch.int64 else (1, 2) if self.labels.dtype.is_floating_point else ()
+        if self.labels.shape[:1] != self.features.shape[:1] or self.labels.dim() not in kinds:
             raise ValueError(
                 f"labels have shape {tuple(self.labels.shape)} and type {self.labels.dtype}: allowed is "
-                f"({len(self.features)},), int64, a label for each row of features"
+                f"({len(self.features)},), int64, a label for each row of features, or floats, the targets of each"
             )
         channels = self.features.shape[1] if self.features.dim() == 4 else 0
         for name, values in {"mean": self.mean, "std": self.std}.items():

@@ -16,7 +16,7 @@ from .dropout import KeyedDropout, with_keyed_dropout
 from .rewriting import pooled_first
 
 Loss = Callable[[Tensor, Tensor], Tensor]
-"""Class scores (N, classes) and labels (N,) to the loss of each sample, (N,)."""
+"""Class scores (N, classes) and labels (N,), or outputs and targets, to the loss of each sample, (N,)."""
 
 BUFFERS = ("refuse", "average", "keep")
 _NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
@@ -27,6 +27,14 @@ def cross_entropy(scores: Tensor, labels: Tensor) -> Tensor:
     return nn.functional.cross_entropy(scores, labels, reduction="none")
 
 
+def squared_error(outputs: Tensor, targets: Tensor) -> Tensor:
+    """Compute |output - target|^2 / 2 of each sample, (N,): outputs are (N, k), targets (N, k), or (N,) if k = 1."""
+    return (outputs - targets.view_as(outputs)).square().sum(-1) / 2
+
+
+LOSSES: dict[str, Loss] = {"cross_entropy": cross_entropy, "squared_error": squared_error}
+
+
 class FlatModel:
     """A network f(x, .) with flat parameters x in R^D, and the loss of a batch: the mean of its samples' losses.
 
@@ -35,8 +43,9 @@ class FlatModel:
     are in ``module``, of which a copy is kept.
 
     Args:
-        module: maps features (B, ...) to class scores (B, classes).
-        loss: "cross_entropy", or a function of scores (N, classes) and labels (N,) to losses (N,).
+        module: maps features (B, ...) to class scores (B, classes), or to outputs (B, k) of regression.
+        loss: "cross_entropy", "squared_error" (of regression, |output - target|^2 / 2), or a function of scores
+            (N, classes) and labels (N,) to losses (N,).
         buffers: what becomes of tensors that a forward pass may change. "refuse" says which ones there are; "average"
             takes the running statistics of batch norm into x, so that the server averages them like parameters
             (in training a batch is normalised by its own moments, in evaluation by the running ones); "keep" holds all
@@ -65,9 +74,11 @@ class FlatModel:
             raise ValueError(f"buffers = {buffers!r}: allowed is one of {', '.join(BUFFERS)}")
         if initial not in ("reset", "module"):
             raise ValueError(f"initial = {initial!r}: allowed is 'reset' or 'module'")
-        if not (callable(loss) or loss == "cross_entropy"):
-            raise ValueError(f"loss = {loss!r}: allowed is 'cross_entropy' or a function of scores and labels")
-        self.losses: Loss = cross_entropy if isinstance(loss, str) else loss
+        if not (callable(loss) or loss in LOSSES):
+            raise ValueError(
+                f"loss = {loss!r}: allowed is 'cross_entropy', 'squared_error' or a function of scores and labels"
+            )
+        self.losses: Loss = LOSSES[loss] if isinstance(loss, str) else loss
         self.buffers = buffers
         self.starts_from_module = initial == "module"
         _check_state(module)
@@ -103,7 +114,7 @@ class FlatModel:
         Raises:
             ValueError: if a layer with parameters has no ``reset_parameters``.
         """
-        module = copy.deepcopy(self._source).to("cpu")
+        module = self.copied()
         if not self.starts_from_module:
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(seed)
@@ -124,6 +135,10 @@ class FlatModel:
         names = {id(value): name for name, value in _named(self._source)}
         values, every = self.unflattened(x), _named(self._source, remove_duplicate=False)
         return state | {name: values[names[id(each)]].clone() for name, each in every if names[id(each)] in values}
+
+    def copied(self) -> nn.Module:
+        """Return a copy of the module as it was given, on the CPU."""
+        return copy.deepcopy(self._source).to("cpu")
 
     def scores(self, tensors: dict[str, Tensor], features: Tensor, factors: tuple[Tensor, ...] | None = None) -> Tensor:
         """Compute class scores (B, classes) with parameters by name; in training with the dropout layers'
@@ -185,7 +200,7 @@ class FlatModel:
 
     def check(self, features: Tensor, labels: Tensor) -> int:
         """Try the network on a few samples, features (B, ...) and labels (B,), and return how many classes it tells
-        apart.
+        apart; of regression, with targets (B,) or (B, k), 0.
 
         Raises:
             ValueError: features do not fit, scores are not (B, classes), a label has no score, or the module draws
@@ -226,6 +241,16 @@ class FlatModel:
                 f"scores have shape {_shape(scores)} and type {_dtype(scores)}: allowed is ({len(features)}, classes), "
                 "floating-point"
             )
+        of_classes, outputs = not labels.dtype.is_floating_point, labels[0].numel()
+        if of_classes if self.losses is squared_error else (not of_classes and self.losses is cross_entropy):
+            raise ValueError(
+                f"loss {'of regression, labels are classes' if of_classes else 'of classes, labels are numbers'}: "
+                "allowed is loss='cross_entropy' with classes, loss='squared_error' with targets of regression"
+            )
+        if not of_classes:
+            if scores.shape[1] != outputs:
+                raise ValueError(f"the model has {scores.shape[1]} outputs: allowed is {outputs}, as targets have")
+            return 0
         if labels.dtype != torch.int64 or int(labels.min()) < 0 or int(labels.max()) >= scores.shape[1]:
             raise ValueError(
                 f"labels of type {_dtype(labels)} from {labels.min()} to {labels.max()}: allowed are int64 from 0 to "

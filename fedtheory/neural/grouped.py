@@ -154,7 +154,7 @@ def _losses(model: FlatModel, scores: Tensor, labels: Tensor) -> Tensor:
     """(P, B)."""
     if model.losses is cross_entropy:
         return functional.cross_entropy(scores.transpose(1, 2), labels, reduction="none")
-    return model.losses(scores.flatten(0, 1), labels.flatten()).view_as(labels)
+    return model.losses(scores.flatten(0, 1), labels.flatten(0, 1)).view(labels.shape[:2])
 
 
 def _layers(module: nn.Module) -> list[nn.Module]:

@@ -46,7 +46,7 @@ def per_sample(
     model: FlatModel, x: Tensor, samples: Samples, batch: int | None = None, precision: str = "float32"
 ) -> tuple[Tensor, Tensor]:
     """Compute each sample's loss, (replicas, N) float64, and whether its label has the largest score, (replicas, N)
-    bool."""
+    bool; in regression it never has."""
     if compiled_logistic.covers(model, x, samples, None, precision):
         return compiled_logistic.per_sample(model, x, samples)
     losses = torch.empty(len(x), len(samples), dtype=torch.float64, device=x.device)
@@ -68,7 +68,7 @@ def per_sample(
             for row, scores in enumerate(_scores(model, models, samples, piece, place, compiled)):
                 scores = scores.to(x.dtype)
                 losses[row, piece] = _losses(model, scores, labels)
-                correct[row, piece] = scores.argmax(1) == labels
+                correct[row, piece] = _right(scores, labels)
     return losses, correct
 
 
@@ -77,8 +77,16 @@ def _of_several(model: FlatModel, x: Tensor, samples: Samples, precision: str) -
     costs."""
     with torch.no_grad(), model.training(False), reduced(x.device, precision):
         scores = grouped_scores(model, x, samples.between(0, len(samples))).to(x.dtype)
-        losses = model.losses(scores.flatten(0, 1), samples.labels.repeat(len(x))).view(scores.shape[:2])
-    return losses.double(), scores.argmax(2) == samples.labels
+        labels = samples.labels.repeat(len(x), *(1,) * (samples.labels.dim() - 1))
+        losses = model.losses(scores.flatten(0, 1), labels).view(scores.shape[:2])
+    return losses.double(), _right(scores.flatten(0, 1), labels).view(scores.shape[:2])
+
+
+def _right(scores: Tensor, labels: Tensor) -> Tensor:
+    """Where the largest score is the label's; nowhere in regression."""
+    if labels.dtype.is_floating_point:
+        return torch.zeros(len(labels), dtype=torch.bool, device=labels.device)
+    return scores.argmax(1) == labels
 
 
 def _scores(

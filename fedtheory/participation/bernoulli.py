@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..extras import torch
-from ..randomness import uniforms, words
+from ..randomness import finalized, in_memory, refined, uniforms, words
 from .base import AnySize, Inclusion, Keys
 from .probabilities import check_clients, check_probabilities
 
@@ -19,10 +19,13 @@ if TYPE_CHECKING:
 
 
 class BernoulliState(NamedTuple):
-    """A process's keys, and its clients' probabilities (clients,) float64 on the keys' device."""
+    """A process's keys, its clients' probabilities (clients,) float64 on the keys' device, and the words, (replicas,
+    clients), that a round refines; in main memory also the thresholds of compiled draws."""
 
     keys: Keys
     probabilities: Tensor
+    words: Tensor
+    below: np.ndarray | None
 
 
 @dataclass(frozen=True)
@@ -64,16 +67,22 @@ class Bernoulli(AnySize):
 
     def init(self, keys: Keys) -> BernoulliState:
         self.check(keys.clients)
-        return BernoulliState(keys, on_device(self.probabilities, keys))
+        law = on_device(self.probabilities, keys)
+        return BernoulliState(keys, law, client_words(keys), thresholds_of(law))
 
     def step(self, state: BernoulliState, round: int) -> tuple[Tensor, BernoulliState]:
-        return (client_uniforms(state.keys, round) < state.probabilities).to(torch.int8), state
+        return self.steps(state, round, 1)[0][0], state
 
     def steps(self, state: BernoulliState, first: int, rounds: int) -> tuple[Tensor, BernoulliState]:
-        if rounds == 1:
-            return super().steps(state, first, rounds)
-        several = torch.arange(first, first + rounds, device=state.probabilities.device)[:, None, None]
-        return (client_uniforms(state.keys, several) < state.probabilities).to(torch.int8), state
+        several = torch.arange(first, first + rounds, device=state.probabilities.device)
+        if state.below is not None:
+            from ..loops.independent_clients import draw_independent
+
+            counts = torch.empty(rounds, *state.words.shape, dtype=torch.int8)
+            draw_independent(state.words.numpy().view(np.uint64), finalized(several), state.below, counts.numpy())
+            return counts, state
+        drawn = uniforms(refined(state.words, several[:, None, None]))
+        return (drawn < state.probabilities).to(torch.int8), state
 
     def expected(self, clients: int, round: int) -> np.ndarray:
         self.check(clients)
@@ -87,6 +96,21 @@ class Bernoulli(AnySize):
 def on_device(values: Sequence[Fraction], keys: Keys) -> Tensor:
     """``values`` as float64 where the keys are."""
     return torch.tensor([float(v) for v in values], dtype=torch.float64, device=keys.replica_ids.device)
+
+
+def thresholds_of(probabilities: Tensor) -> np.ndarray | None:
+    """The thresholds of compiled draws; None on a device, where torch draws."""
+    if not in_memory(probabilities):
+        return None
+    from ..loops.independent_clients import thresholds
+
+    return thresholds(probabilities.numpy())
+
+
+def client_words(keys: Keys) -> Tensor:
+    """One word for each replica and client, (replicas, clients) int64, which a round refines."""
+    clients = torch.arange(keys.clients, device=keys.replica_ids.device)
+    return words(keys.seed, keys.axis, keys.replica_ids[:, None], clients)
 
 
 def client_uniforms(keys: Keys, *coordinates: int | Tensor) -> Tensor:

@@ -6,16 +6,17 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import floor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..extras import torch
-from ..randomness import words
+from ..randomness import finalized, refined, uniforms, words
 from ..rationals import exact_number
 from .base import AnySize, Inclusion, Keys
-from .bernoulli import client_uniforms, independent_inclusion, independent_sizes, on_device
+from .bernoulli import client_uniforms, client_words, independent_inclusion, independent_sizes, on_device, thresholds_of
 from .probabilities import check_clients, check_count, check_option, check_probabilities
 
 if TYPE_CHECKING:
@@ -64,13 +65,16 @@ class _WithMemory(AnySize):
 
 
 class MarkovState(NamedTuple):
-    """Data of a step: the clients' constants (clients,), and the round last drawn with the clients that were on, if
-    any."""
+    """Data of a step: the clients' constants (clients,), the words that a round refines, (replicas, clients), in main
+    memory the thresholds of compiled draws for clients that stay and that enter, and the round last drawn with the
+    clients that were on, if any."""
 
     keys: Keys
     stationary: Tensor
     entry: Tensor
     stay: Tensor
+    words: Tensor
+    below: tuple[np.ndarray | None, np.ndarray | None]
     round: int
     on: Tensor | None
 
@@ -161,7 +165,7 @@ class Markov(_WithMemory):
         """Whether every probability is 0 or 1."""
         return all(p in (0, 1) for p in self.probabilities)
 
-    @property
+    @cached_property
     def exits(self) -> tuple[Fraction, ...]:
         """The probabilities l_i of leaving participation; 1 where p_i = 0."""
         both = zip(self.probabilities, self.entries, strict=True)
@@ -186,11 +190,12 @@ class Markov(_WithMemory):
         self.check(keys.clients)
         stay = [1 - l for l in self.exits]
         law, entry, stays = (on_device(values, keys) for values in (self.probabilities, self.entries, stay))
-        return MarkovState(keys, law, entry, stays, round=-1, on=None)
+        below = thresholds_of(stays), thresholds_of(entry)
+        return MarkovState(keys, law, entry, stays, client_words(keys), below, round=-1, on=None)
 
     def step(self, state: MarkovState, round: int) -> tuple[Tensor, MarkovState]:
         if state.on is not None and state.round == round - 1:
-            on = client_uniforms(state.keys, round) < torch.where(state.on, state.stay, state.entry)
+            on = _next(state, state.on, round)
         else:
             on = _look_back(state, round)
         return on.to(torch.int8), state._replace(round=round, on=on)
@@ -199,6 +204,19 @@ class Markov(_WithMemory):
 def _largest_entry(p: Fraction) -> Fraction:
     """The largest entry of a chain with stationary probability p: that of one that leaves at once, or 1."""
     return min(Fraction(1), p / (1 - p)) if p < 1 else Fraction(1)
+
+
+def _next(state: MarkovState, before: Tensor, round: int) -> Tensor:
+    """Return who is on in this round, (replicas, clients) bool, from who was on in the round before."""
+    stay, entry = state.below
+    if stay is None or entry is None:
+        return uniforms(refined(state.words, round)) < torch.where(before, state.stay, state.entry)
+    from ..loops.independent_clients import draw_chains
+
+    on = torch.empty_like(before)
+    number = finalized(torch.tensor([round]))[0]
+    draw_chains(state.words.numpy().view(np.uint64), number, stay, entry, before.numpy(), on.numpy())
+    return on
 
 
 def _look_back(state: MarkovState, round: int) -> Tensor:
@@ -264,7 +282,7 @@ class Cyclic(_WithMemory):
         object.__setattr__(self, "period", check_count("period", self.period))
         check_option("rounding", self.rounding, ROUNDINGS)
 
-    @property
+    @cached_property
     def _lengths(self) -> tuple[tuple[int, Fraction], ...]:
         """Number of active rounds for each client, and the chance that it is one more."""
         exact = [p * self.period for p in self.probabilities]
@@ -272,8 +290,9 @@ class Cyclic(_WithMemory):
             return tuple((floor(a + Fraction(1, 2)), Fraction(0)) for a in exact)
         return tuple((floor(a), a - floor(a)) for a in exact)
 
-    @property
-    def law(self) -> tuple[Fraction, ...]:
+    @cached_property
+    def law(self) -> tuple[Fraction, ...]:  # type: ignore[override]
+        """P(client i takes part), the same in every round."""
         return tuple((least + chance) / self.period for least, chance in self._lengths)
 
     @property

@@ -20,6 +20,7 @@ import torch
 from ..files import Damaged, check_no_links, json_text, locked, read_json, remove_leftovers, write_beside
 from ..provenance import Record, differences, together
 from ..seals import check_seal, sealed
+from .kept_models import Chunk, model_name, models_of, shapes_of, state_arrays
 from .run import Row, Run, row_names
 from .segment import (
     STATE_DICTS,
@@ -39,15 +40,18 @@ if TYPE_CHECKING:
 class Checkpoints:
     """The segments of one chunk of replicas; in memory only when there is no directory."""
 
-    def __init__(self, directory: Path | None, every: int, made_by: list[Record]) -> None:
+    def __init__(self, directory: Path | None, every: int, made_by: list[Record], begun: Segment | None = None) -> None:
         self.directory, self.every, self.made_by = directory, every, made_by
-        self.segments: list[Segment] = []  # without what the algorithm remembers, but for one to go on from
+        # without what the algorithm remembers, but for one to go on from
+        self.segments: list[Segment] = [] if begun is None else [begun]
         self.pending: list[tuple[int, Row]] = []
+        self.models: dict[int, np.ndarray] = {}  # of rounds since the last segment
+        self.last: tuple[Chunk, ...] = ()
 
     @classmethod
     @contextlib.contextmanager
     def open(
-        cls, directory: str | Path | None, label: dict[str, Any], every: int, made_by: Record, mixed: bool = False
+        cls, directory: str | Path, label: dict[str, Any], every: int, made_by: Record, mixed: bool = False
     ) -> Iterator[Checkpoints]:
         """The store in ``directory``/replica-<first>, locked; an existing one must carry the same label, or that of a
         run of fewer rounds, which is gone on with.
@@ -60,9 +64,6 @@ class Checkpoints:
             ValueError: the directory holds another run, or one that something else has begun, of which the differing
                 entries are named; or it is damaged.
         """
-        if directory is None:
-            yield cls(None, every, [made_by])
-            return
         folder = Path(directory) / f"replica-{label['first_replica']:06d}"
         check_no_links(folder, 1)
         folder.mkdir(parents=True, exist_ok=True)
@@ -76,7 +77,8 @@ class Checkpoints:
             _check_label(found | ({} if last is None else {"rounds": label["rounds"]}), label, directory)
             segments = read_chain(folder, but=None if last is None else last + 1, forget=True)
             done = bool(segments) and int(segments[-1]["next_round"]) > label["rounds"]
-            now = history if done else _continued(history if segments else [], made_by, mixed, directory)
+            what = f"directory = {str(directory)!r} holds"
+            now = history if done else continued(history if segments else [], made_by, mixed, what)
             if last is not None:  # the other order would leave the segment of that round to a longer run
                 (folder / segment_name(last + 1)).unlink(missing_ok=True)
             if last is not None or now != history:
@@ -117,6 +119,14 @@ class Checkpoints:
         """Keep rows of every statistic, each with its round."""
         self.pending.extend(rows)
 
+    def record_models(self, round: int, state: State) -> None:
+        """Keep the models before this round."""
+        self.models[round] = state.x.cpu().numpy().copy()
+
+    def remember(self, state: State) -> None:
+        """Keep the state before the last round is observed: a longer run goes on from it."""
+        self.last = (Chunk.of(state),)
+
     def maybe_save(self, next_round: int, state: State) -> None:
         """Save the state, if a checkpoint is due before this round."""
         if self.directory is not None and next_round % self.every == 0:
@@ -133,26 +143,23 @@ class Checkpoints:
             "next_round": np.array(next_round),
             "rounds": np.array([round for round, _ in self.pending], dtype=np.int64),
         }
-        arrays |= {name: getattr(state, name).cpu().numpy() for name in STATE_TENSORS}
-        arrays |= {f"memory.{name}": value.cpu().numpy() for name, value in state.memory.items()}
-        arrays |= {f"kept.{name}": value.cpu().numpy() for name, value in state.kept.items()}
+        after = state_arrays(state)
+        arrays |= {name: value for name, value in after.items() if name.partition(".")[0] not in STATE_DICTS}
+        arrays |= {model_name(round): values for round, values in self.models.items()}
         for name in row_names(state.sums):
             columns = [row[name] for _, row in self.pending]
             empty = np.zeros((len(state.ids), 0, *_shape_of(state, name)))
             arrays[name] = np.stack(columns, axis=1) if columns else empty
-        for kind in STATE_DICTS:
-            for name in state.sums:
-                arrays[f"{kind}.{name}"] = getattr(state, kind)[name].cpu().numpy()
+        arrays |= after  # statistics come last, as in older files
         if self.directory is not None:
             write_segment(self._path(next_round), arrays)
             if len(self.segments) > 1 and state.memory:
                 write_segment(self._path(int(self.segments[-2]["next_round"])), self.segments[-2])
         self.segments.append(without_memory(arrays))
-        self.pending = []
+        self.pending, self.models = [], {}
 
     def _path(self, next_round: int) -> Path:
-        assert self.directory is not None
-        return self.directory / segment_name(next_round)
+        return (self.directory or Path("start")) / segment_name(next_round)
 
     def load(self, plan: Plan, state: State) -> Run:
         """All segments as one run."""
@@ -162,7 +169,10 @@ class Checkpoints:
         rounds = np.concatenate([segment["rounds"] for segment in self.segments])
         peaks = {name: value.cpu().numpy() for name, value in state.kept.items()}
         every = {name: watch.every for watch in plan.observers for name in watch.names if watch.every > 1}
-        return Run(rounds, rows, peaks, state.diverged_at.cpu().numpy(), every, together(self.made_by) | plan.where)
+        where = together(self.made_by) | plan.where
+        models = models_of(self.segments, plan.rounds)
+        shapes = shapes_of(plan.federation)
+        return Run(rounds, rows, peaks, state.diverged_at.cpu().numpy(), every, where, models, shapes, self.last)
 
 
 def _shape_of(state: State, name: str) -> tuple[int, ...]:
@@ -177,25 +187,28 @@ def _last_round(found: dict[str, Any], label: dict[str, Any]) -> int | None:
     return rounds if isinstance(rounds, int) and 0 < rounds < label["rounds"] else None
 
 
-def known_record(directory: str | Path | None) -> Record | None:
-    """Read the record of what made the run in ``directory`` when it was gone on with last.
-
-    ``None`` if there is no run, or nothing of it is computed.
-    """
+def known_label(directory: str | Path | None) -> dict[str, Any]:
+    """Read what is said of the run in ``directory``; {} if there is no run, or nothing of it is computed."""
     tags = [] if directory is None else sorted(Path(directory).glob("replica-*/run.json"))
     if not tags or not any(tag.parent.glob("segment-*.npz") for tag in tags):
-        return None
-    return read_label(tags[0]).get("made_by", [{}])[-1]
+        return {}
+    return read_label(tags[0])
 
 
-def _continued(history: list[Record], made_by: Record, mixed: bool, directory: str | Path) -> list[Record]:
-    """The records of a run that is gone on with."""
+def known_spacing(label: dict[str, Any], rounds: int) -> int | None:
+    """The rounds between recorded rows of a kept run, where a longer one is asked for."""
+    every = label.get("record_every")
+    return every if _last_round(label, {"rounds": rounds}) is not None and isinstance(every, int) else None
+
+
+def continued(history: list[Record], made_by: Record, mixed: bool, what: str) -> list[Record]:
+    """The records of a run that is gone on with; ``what`` holds it, and has another in its place."""
     if not history or history[-1] == made_by:
         return history or [made_by]
     if not mixed:
-        what = "; ".join(differences(history[-1], made_by)) if history[-1] else "what made it is not recorded"
+        other = "; ".join(differences(history[-1], made_by)) if history[-1] else "what made it is not recorded"
         raise ValueError(
-            f"directory = {str(directory)!r} holds a run whose bits something else has made: {what}. "
+            f"{what} a run whose bits something else has made: {other}. "
             "Allowed is the same, another directory, or mixed=True (--mixed), "
             "which is recorded"
         )
@@ -203,6 +216,7 @@ def _continued(history: list[Record], made_by: Record, mixed: bool, directory: s
 
 
 def _check_label(found: dict[str, Any], label: dict[str, Any], directory: str | Path) -> None:
+    label = {"keep_models": None, **label}
     differing = [f"{k} = {found.get(k)!r} there, {v!r} here" for k, v in label.items() if found.get(k) != v]
     if differing:
         raise ValueError(f"directory = {str(directory)!r} holds another run: {'; '.join(differing)}")

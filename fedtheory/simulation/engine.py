@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from itertools import pairwise
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -19,30 +21,38 @@ from ..loops.threads import fixed
 from ..process_workers import check_main_guard
 from ..provenance import Record, differences
 from ..rationals import checked_count
-from .checkpoint import Checkpoints, known_record
+from .checkpoint import Checkpoints, continued, known_label, known_spacing
 from .drawn_participants import Participants
 from .fused_rounds import Several
+from .kept_models import Origin, begun
 from .memory_limits import chunks, settled
 from .observer import Observer
 from .progress import ProgressBar
 from .rounds import advance
 from .run import Run
+from .segment import Segment
 from .state import Plan, State
 
 if TYPE_CHECKING:
     from ..setting import Setting
 
 
-Keep = tuple[str | Path | None, int]
-"""The directory of checkpoints, and the rounds between them."""
+class Keep(NamedTuple):
+    """The directory of checkpoints, and the rounds between them; or, of a run that goes on from one in memory, what
+    made that, and the segments to go on from by their first replica."""
+
+    directory: str | Path | None
+    every: int
+    history: list[Record] | None = None
+    begun: Mapping[int, Segment] | None = None
 
 
 def simulate(
     setting: Setting,
     *,
-    replicas: int = 32,
+    replicas: int | None = None,
     rounds: int = 1000,
-    seed: int = 0,
+    seed: int | None = None,
     record_every: int | None = None,
     observers: Sequence[Observer | str] | None = None,
     chunk: int | None = None,
@@ -56,10 +66,14 @@ def simulate(
     progress: Callable[[int, int], None] | bool | None = None,
     executor: Executor | None = None,
     mixed: bool = False,
+    keep_models: int | None = None,
+    start: Run | None = None,
 ) -> Run:
     """Simulate ``replicas`` independent runs of ``rounds`` rounds.
 
     Args:
+        replicas: by default 32, or as many as ``start`` has.
+        seed: of all draws; by default 0, or that of ``start``.
         record_every: rounds between recorded rows (default: rounds / 100, at least 1); the last round is always
             recorded, and sums, minima and maxima are accumulated in every round.
         observers: what is watched, ``Observer`` objects or names of ``OBSERVERS``. By default ``squared_distance`` and
@@ -80,7 +94,7 @@ def simulate(
         threads: of torch and of compiled loops, while the simulation runs: products by several may be rounded
             otherwise than by one.
         directory: where to keep checkpoints; an interrupted run continues from the last one, split as it was begun, and
-            a finished one with more ``rounds``. A second process waits for the first, and then reads.
+            a finished one with more ``rounds``, recorded as often. A second process waits for the first, then reads.
         checkpoint_every: rounds between checkpoints (default: a tenth of the run).
         progress: called with (replica-rounds done, replica-rounds in all); ``True``: a bar with the time that is left.
             With an executor, after each chunk.
@@ -89,13 +103,22 @@ def simulate(
             Processes are sent the setting, so its parts must be such as can be sent.
         mixed: whether a run in ``directory`` that something else has begun (versions, threads, processor, device, path,
             chunk) may be gone on with, and workers may have other versions or processors: ``Run.where`` says it.
+        keep_models: rounds between models that are kept in ``Run.models``, from round 0 on; the last one always is. By
+            default as it was in a directory that has the run.
+        start: a run of this setting that is gone on with, to the bits of one of all ``rounds``. What is not given is as
+            it was in that run. It has to be one that was made in this process.
 
     Raises:
         ValueError: a count below 1, or another dtype than float32 and float64. A directory that holds another run, or
             one that something else has begun. An observer of what the setting does not have: adaptive snapshots need a
             training accuracy. A device that is not there, too low a limit or too little memory. Another number of
-            threads than a run has that goes on beside, or a worker with other versions or another processor.
+            threads than a run has that goes on beside, or a worker with other versions or another processor. A start
+            of another setting, or that does not have its state.
     """
+    if start is not None:
+        record_every, observers, dtype, keep_models = _as_in(start, rounds, record_every, observers, dtype, keep_models)
+    replicas = replicas if replicas is not None else 32 if start is None else start.replicas
+    seed = seed if seed is not None else start.origin.seed if start is not None and start.origin else 0
     counts = {
         "replicas": replicas,
         "rounds": rounds,
@@ -105,6 +128,7 @@ def simulate(
         "memory_limit": memory_limit,
         "threads": threads,
         "checkpoint_every": checkpoint_every,
+        "keep_models": keep_models,
     }
     for name, value in counts.items():
         if value is not None or name in ("replicas", "rounds"):
@@ -122,17 +146,26 @@ def simulate(
         check_kind("directory", directory, (str, PathLike), "a path")
     replicas, rounds = int(replicas), int(rounds)
     report = ProgressBar() if progress is True else progress or None
-    keep = directory, checkpoint_every or max(1, rounds // 10)
+    keep = Keep(directory, checkpoint_every or max(1, rounds // 10))
     with fixed(threads):
-        plan = Plan.of(setting, rounds, seed, record_every or max(1, rounds // 100), observers, device, dtype)
-        plan, known = replace(plan, threads=threads, mixed=mixed), known_record(directory)
+        label = known_label(directory)
+        record_every = record_every or known_spacing(label, rounds) or max(1, rounds // 100)
+        plan = Plan.of(setting, rounds, seed, record_every, observers, device, dtype)
+        plan = replace(plan, threads=threads, mixed=mixed, keep_models=keep_models or label.get("keep_models"))
+        known = label.get("made_by", [{}])[-1] if label else None
+        begin: list[Segment] = []
+        if start is not None:
+            begin, known = begun(start), start.origin.made_by if start.origin else None
+            _check_start(start, plan, replicas, directory)
         plan = settled(plan, known)
         together, pairs = chunks(plan, replicas, memory_limit, known)
         size = min(chunk or together, replicas)
         plan = replace(plan, chunk=size, pairs_at_once=pairs_at_once or pairs)
-        spans = [(start, min(start + size, replicas)) for start in range(0, replicas, size)]
+        spans = [(first, min(first + size, replicas)) for first in range(0, replicas, size)]
+        if start is not None:
+            keep = _from_start(start, plan, spans, begin, keep)
         if executor is not None:
-            return Run.join(_spread(executor, plan, spans, keep, _shifted(report, 0, replicas * rounds)))
+            return _made(Run.join(_spread(executor, plan, spans, keep, _shifted(report, 0, replicas * rounds))), plan)
         parts, left = [], [(plan, span) for span in spans[::-1]]
         with plan.federation.working(), same_bits(plan.device):
             while left:
@@ -140,10 +173,56 @@ def simulate(
                 try:
                     parts.append(_chunk(plan, span, keep, _shifted(report, span[0] * rounds, replicas * rounds)))
                 except torch.OutOfMemoryError as error:
-                    halves = _halves(span, directory, error)
+                    halves = _halves(span, directory or ("start" if start is not None else None), error)
                     plan = replace(plan, chunk=halves[0][1] - halves[0][0])
                     left += [(plan, half) for half in halves[::-1]]
-        return Run.join(parts)
+        return _made(Run.join(parts), plan)
+
+
+def _made(run: Run, plan: Plan) -> Run:
+    """The run with what made it."""
+    return replace(run, origin=Origin.of(plan))
+
+
+def _as_in(start: Run, rounds: int, *given: Any) -> tuple[Any, ...]:
+    """What is given of ``record_every``, ``observers``, ``dtype`` and ``keep_models``, else as it was."""
+    check_kind("start", start, Run, "a run that simulate has returned, to be gone on with")
+    last = int(start.rounds[-1])
+    if rounds <= last:
+        raise ValueError(f"rounds = {rounds}: allowed is more than the {last} rounds that start has")
+    if start.origin is None:
+        begun(start)
+    was = start.origin
+    kept = (was.record_every, was.observers, was.dtype, was.keep_models) if was is not None else given
+    return tuple(old if new is None else new for new, old in zip(given, kept, strict=True))
+
+
+def _check_start(start: Run, plan: Plan, replicas: int, directory: str | PathLike | None) -> None:
+    """Refuse a start that is none of this plan."""
+    was = start.origin
+    assert was is not None
+    if directory is not None:
+        raise ValueError("start and directory are both given: allowed is one, since a directory has its own start")
+    there = {"replicas": start.replicas, "seed": was.seed, "record_every": was.record_every, "dtype": was.dtype,
+             "observers": was.observers, "keep_models": was.keep_models}  # fmt: skip
+    here = {"replicas": replicas, "seed": plan.seed, "record_every": plan.record_every, "dtype": plan.dtype,
+            "observers": plan.observers, "keep_models": plan.keep_models}  # fmt: skip
+    differing = [f"{name} = {there[name]} there, {here[name]} here" for name in there if there[name] != here[name]]
+    if was.setting is not plan.setting and was.setting.fingerprint() != plan.setting.fingerprint():
+        differing.append("another setting")
+    if differing:
+        raise ValueError(f"start is another run: {'; '.join(differing)}; allowed is a run of the same")
+
+
+def _from_start(start: Run, plan: Plan, spans: list[tuple[int, int]], begin: list[Segment], keep: Keep) -> Keep:
+    """Where each chunk goes on from."""
+    assert start.origin is not None
+    history = continued([start.origin.made_by], plan.made_by, plan.mixed, "start is")
+    ends = np.cumsum([0, *(chunk.replicas for chunk in start.state)]).tolist()
+    was = list(pairwise(ends))
+    if spans != was:
+        raise ValueError(f"chunk: start has chunks of replicas {was}, here they are {spans}; allowed are the same")
+    return keep._replace(history=history, begun=dict(zip(ends, begin, strict=False)))
 
 
 def _halves(
@@ -166,7 +245,7 @@ def _halves(
 def _chunk(plan: Plan, span: tuple[int, int], keep: Keep, progress: Callable[[int], None]) -> Run:
     """The replicas of ``span``."""
     ids = torch.arange(*span, device=plan.device)
-    with _store(plan, ids, *keep) as store:
+    with _store(plan, ids, keep) as store:
         return _run_chunk(plan, ids, store, progress)
 
 
@@ -207,13 +286,15 @@ def _elsewhere(asker: Record, plan: Plan, span: tuple[int, int], keep: Keep) -> 
             return _chunk(plan, span, keep, lambda done: None)
 
 
-def _store(plan: Plan, ids: Tensor, directory: str | Path | None, every: int) -> AbstractContextManager[Checkpoints]:
+def _store(plan: Plan, ids: Tensor, keep: Keep) -> AbstractContextManager[Checkpoints]:
     """Open the checkpoints of a chunk.
 
     The label that it must agree with takes a look at all data, and is not asked for in memory.
     """
-    label = {} if directory is None else plan.label(ids)
-    return Checkpoints.open(directory, label, every, plan.made_by, plan.mixed)
+    if keep.directory is None:
+        segment = keep.begun[int(ids[0])] if keep.begun else None
+        return nullcontext(Checkpoints(None, keep.every, keep.history or [plan.made_by], segment))
+    return Checkpoints.open(keep.directory, plan.label(ids), keep.every, plan.made_by, plan.mixed)
 
 
 def _shifted(progress: Callable[[int, int], None] | None, done: int, total: int) -> Callable[[int], None]:
@@ -226,11 +307,15 @@ def _run_chunk(plan: Plan, ids: Tensor, store: Checkpoints, progress: Callable[[
     several = Several.of(plan)
     participants = Participants(plan, ids, round, listed=several is None or several.listed)
     while round <= plan.rounds:
+        if round == plan.rounds:
+            store.remember(state)
         state.observe(plan, round)
         if round % plan.record_every == 0 or round == plan.rounds:
             store.record([(round, state.row())])
         if round == plan.rounds:
             break
+        if plan.keep_models is not None and round % plan.keep_models == 0:
+            store.record_models(round, state)
         made, rows = several.advance(state, round, participants, store.spacing) if several else (0, [])
         store.record(rows)
         if not made:

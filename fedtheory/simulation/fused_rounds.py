@@ -96,14 +96,15 @@ class Several:
     ) -> tuple[int, list[tuple[int, Row]]]:
         """Advance ``state`` from before this round by as many rounds as one call makes.
 
-        It does not pass where the state is kept, which is every ``spacing`` rounds. The result is as if the rounds had
-        been made one by one, and not yet observed before the next one.
+        It does not pass where the state is kept, which is every ``spacing`` rounds, or models are. The result is as if
+        the rounds had been made one by one, and not yet observed before the next one.
 
         Returns:
             how many rounds were made, and the rows that are recorded on the way.
         """
         plan = self.plan
-        most = min(plan.rounds - round, spacing - round % spacing if spacing else plan.rounds)
+        kept = (every - round % every for every in (spacing, plan.keep_models) if every)
+        most = min([plan.rounds - round, *kept])
         drawn = participants.steps(state, lambda ahead: self._fitting(len(state.x), ahead[:most]))
         if not drawn:
             return 0, []

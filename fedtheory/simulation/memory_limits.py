@@ -95,6 +95,8 @@ class Needs:
         replica += _KEPT * kept + need.replica
         rows = plan.rounds // plan.record_every + 2
         recorded = _ROWS * rows * len(STATISTICS) * sum(value.nbytes for value in one.current.values())
+        if plan.keep_models is not None:
+            recorded += _ROWS * (plan.rounds // plan.keep_models + 1) * size
         chunk = 8 * clients + most * size + remembered + kept
         drawn, ahead = _DRAWN * clients + _LISTED * most, (DRAWS // clients, 0 if plan.adaptive else plan.rounds)
         return cls(need.base, need.pair, replica, recorded, chunk, most, need.together, drawn, ahead, Several.of(plan))

@@ -19,7 +19,7 @@ from ..quantities import RUN_QUANTITIES, nearest
 from ..rationals import checked_count
 from .chunked_training import train
 from .observer import Observer, Training, convex, exact
-from .practice_observers import Evaluation, Loss, Traffic, Weights
+from .practice_observers import Evaluation, Loss, RegressionLoss, Traffic, Weights
 from .run import OBSERVABLES
 
 if TYPE_CHECKING:
@@ -185,12 +185,13 @@ def usual(federation: Federation, record_every: int) -> list[Observer | str]:
     """Return the default observers of a federation.
 
     Convex problems have squared distance and gradient. Networks have the accuracy on test points, or on training points
-    where there are no others, in the recorded rounds.
+    where there are no others, in the recorded rounds; of regression the loss alone.
     """
     if isinstance(federation, ConvexFederation):
         return [*OBSERVABLES]
     if isinstance(federation, Evaluated):
-        return [Evaluation("test" if federation.is_tested else "train", record_every)]
+        kind = Evaluation if federation.dataset.classes else RegressionLoss
+        return [kind("test" if federation.is_tested else "train", record_every)]
     raise ValueError(f"observers: {type(federation).__name__} has none of its own, allowed is to give some")
 
 

@@ -85,6 +85,8 @@ class Evaluation(Observer):
         fed: Any = setting.federation
         if not hasattr(fed, "client_losses"):
             raise ValueError(f"observer evaluation: allowed with a Network only, not {type(fed).__name__}")
+        if not fed.dataset.classes:
+            raise ValueError("observer evaluation: data of regression have no accuracy; allowed is RegressionLoss()")
         if self.of == "test":
             fed.check_test()
         if self.groups is not None and len(self.groups) != fed.clients:
@@ -93,13 +95,58 @@ class Evaluation(Observer):
     def observe(self, plan: Plan, state: State, round: int) -> dict[str, Tensor]:
         fed: Any = plan.federation
         losses, accuracies = fed.client_losses(state.x, self.of)
-        losses = torch.where(losses.isnan() & ~accuracies.isnan(), torch.inf, losses)
+        losses = _finite_or_infinite(losses, accuracies)
         found = [losses.nanmean(1), *_summary(accuracies)]
         if self.groups is not None:
             of_group = torch.tensor(self.groups, device=accuracies.device)
             means = torch.stack([accuracies[:, of_group == g].nanmean(1) for g in range(max(self.groups) + 1)], dim=1)
             found += [*means.unbind(1), *_summary(means)[1:]]
         return dict(zip(self.names, [*found, losses, accuracies] if self.by_client else found, strict=True))
+
+
+@dataclass(frozen=True)
+class RegressionLoss(Observer):
+    """Observer of the loss of x_r on clients' points, where targets are numbers: ``test_loss``, the mean over the
+    clients that have such points, of their mean losses, without dropout.
+
+    Args:
+        of: "test", or "train" for the clients' training points (``train_loss``).
+        every: rounds between two looks.
+        by_client: whether to keep every client's loss too, ``test_loss_by_client``; NaN for one without such points.
+    """
+
+    of: str = "test"
+    every: int = 1
+    by_client: bool = False
+
+    def __post_init__(self) -> None:
+        if self.of not in ("test", "train"):
+            raise ValueError(f"of = {self.of!r}: allowed is 'test' or 'train'")
+
+    @property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        return (f"{self.of}_loss", *self.per_client)
+
+    @property
+    def per_client(self) -> tuple[str, ...]:  # type: ignore[override]
+        return (f"{self.of}_loss_by_client",) if self.by_client else ()
+
+    def check(self, setting: Setting) -> None:
+        fed: Any = setting.federation
+        if not hasattr(fed, "client_losses"):
+            raise ValueError(f"observer of regression: allowed with a Network only, not {type(fed).__name__}")
+        if self.of == "test":
+            fed.check_test()
+
+    def observe(self, plan: Plan, state: State, round: int) -> dict[str, Tensor]:
+        fed: Any = plan.federation
+        losses = _finite_or_infinite(*fed.client_losses(state.x, self.of))
+        return dict(zip(self.names, (losses.nanmean(1), losses), strict=False))
+
+
+def _finite_or_infinite(losses: Tensor, accuracies: Tensor) -> Tensor:
+    """Losses of a diverged model as infinite; NaN for clients without points, whose accuracy is NaN too."""
+    return torch.where(losses.isnan() & ~accuracies.isnan(), torch.inf, losses)
 
 
 def _summary(values: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,10 +14,17 @@ from ..provenance import together
 from ..quantities import nearest
 from .run_files import load_run, save_run, to_pandas
 
+if TYPE_CHECKING:
+    from torch import nn
+
+    from .kept_models import Chunk, Origin
+
 OBSERVABLES = ("squared_distance", "squared_gradient")
 """Default observables of convex federations."""
 ADAPTIVE_OBSERVABLES = ("snapshot_probability", "snapshot", "training_accuracy")
 """Observables that are always recorded where the snapshot probability follows the training accuracy."""
+SHOWN = 12
+"""Kept rounds that an error names."""
 STATISTICS = ("", "_sum", "_min", "_max")
 Row = dict[str, np.ndarray]
 """Every statistic of every observable in one round, (replicas, ...)."""
@@ -63,6 +70,12 @@ class Run:
             gradients and the points ``evaluated_at_once``), ``chunk`` and ``pairs_at_once``; where parts of it differ,
             all values, with " | " between. And what ran: ``dtype``, ``seed``, and the kinds of federation, algorithm
             and participation as ``setting``.
+        models: by round, x_r of each replica, (replicas, D): the last, those that ``keep_models`` asked for, and those
+            of checkpoints.
+        shapes: of a network's parts by name, in the order in which x has them; {} of other federations.
+        state: what the run goes on from, of each chunk of replicas, if it is returned by ``simulate`` and not too
+            large: see ``simulate(start=run)``.
+        origin: the setting and the options that made it, in the process that did.
     """
 
     rounds: np.ndarray
@@ -71,6 +84,10 @@ class Run:
     diverged_at: np.ndarray
     every: dict[str, int] = field(default_factory=dict)
     where: dict[str, str] = field(default_factory=dict)
+    models: dict[int, np.ndarray] = field(default_factory=dict, repr=False)
+    shapes: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False)
+    state: tuple[Chunk, ...] = field(default=(), repr=False, compare=False)
+    origin: Origin | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rows", Rows(self.rows))
@@ -86,19 +103,84 @@ class Run:
             np.concatenate([part.diverged_at for part in parts]),
             parts[0].every,
             together([part.where for part in parts]),
+            {
+                round: np.concatenate([part.models[round] for part in parts])
+                for round in parts[0].models
+                if all(round in part.models for part in parts)
+            },
+            parts[0].shapes,
+            tuple(chunk for part in parts for chunk in part.state) if all(part.state for part in parts) else (),
         )
 
-    def save(self, path: str | Path) -> None:
+    def __getstate__(self) -> dict[str, Any]:
+        """What is sent to other processes: all but the setting, whose data may be large."""
+        return {**self.__dict__, "origin": None}
+
+    def save(self, path: str | Path, weights: bool = False) -> None:
         """Write the run to an ``.npz`` file, whole or not at all; plain arrays, without pickles.
+
+        Args:
+            weights: whether to write the ``models`` too.
 
         Raises:
             ValueError: another suffix, or a place that cannot be written to.
         """
-        save_run(self, path)
+        save_run(self, path, weights)
+
+    def parameters(self, round: int | None = None) -> np.ndarray:
+        """x_r of each replica in a kept round, by default the last one, (replicas, D).
+
+        Raises:
+            ValueError: of this round no models are kept.
+        """
+        if not self.models:
+            raise ValueError("round: this run has no models; allowed is one that was not saved without its weights")
+        if (last := max(self.models) if round is None else round) not in self.models:
+            known = sorted(self.models)
+            kept = ", ".join(map(str, known[:SHOWN])) + (f", ..., {known[-1]}" if len(known) > SHOWN else "")
+            raise ValueError(f"round = {round}: allowed are the rounds whose models are kept, {kept} (see keep_models)")
+        return self.models[last]
+
+    def model(self, replica: int = 0, round: int | None = None, into: nn.Module | None = None) -> nn.Module:
+        """A network with the parameters x_r of one replica, by default those after the last round.
+
+        Args:
+            round: a round of ``models``.
+            into: a module of the same architecture, which is filled and returned; by default a copy of the setting's,
+                in evaluation mode, where the run is one that ``simulate`` has returned in this process.
+
+        Raises:
+            ValueError: there is no such replica or round, the run is none of a network, or the module is of another
+                architecture.
+        """
+        if not 0 <= replica < self.replicas:
+            raise ValueError(f"replica = {replica}: allowed is 0 to {self.replicas - 1}")
+        if not (self.shapes or (self.origin is None and into is not None)):
+            raise ValueError("model: the run is none of a network; allowed is run.parameters()")
+        from ..neural.model_files import load_parameters, shapes_like  # which needs torch
+
+        x = self.parameters(round)[replica]
+        if into is not None:
+            return load_parameters("the run", x, self.shapes or shapes_like("the run", x, into), into)
+        if self.origin is None:
+            raise ValueError("into = None: the run was loaded, so that its module is not known; allowed is a module")
+        federation: Any = self.origin.setting.federation
+        return load_parameters("the run", x, self.shapes, federation.model.copied()).eval()
+
+    def save_model(self, path: str | Path, replica: int = 0, round: int | None = None) -> None:
+        """Write the network of one replica and round to an ``.npz`` or ``.safetensors`` file, which
+        ``neural.load_model`` loads into a module.
+
+        Raises:
+            ValueError: as of ``model``; another suffix, or a place that cannot be written to.
+        """
+        from ..neural.model_files import save_model
+
+        save_model(self.model(replica, round), path)
 
     @classmethod
     def load(cls, path: str | Path) -> Run:
-        """The run that ``save`` has written.
+        """The run that ``save`` has written; of a folder of checkpoints see ``simulation.stored_run``.
 
         Raises:
             ValueError: there is no file, it is damaged, or holds something else.

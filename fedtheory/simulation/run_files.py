@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,16 +18,19 @@ if TYPE_CHECKING:
 FORMAT = "fedtheory run, version 1"
 
 
-def save_run(run: Run, path: str | Path) -> None:
+def save_run(run: Run, path: str | Path, weights: bool = False) -> None:
     """Write a run as an ``.npz`` file of plain arrays and a line of JSON; it is there whole or not at all.
 
     Raises:
         ValueError: another suffix, or a place that cannot be written to.
     """
     target = check_target(path, ".npz")
-    about = {"format": FORMAT, "every": run.every, "where": run.where}
+    about: dict[str, Any] = {"format": FORMAT, "every": run.every, "where": run.where}
     arrays = {f"rows.{name}": values for name, values in run.rows.items()}
     arrays |= {f"peaks.{name}": values for name, values in run.peaks.items()}
+    if weights:
+        arrays |= {f"models.{round}": values for round, values in run.models.items()}
+        about["shapes"] = {name: list(shape) for name, shape in run.shapes.items()}
     about_line = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
     content = archived(about=about_line, rounds=run.rounds, diverged_at=run.diverged_at, **arrays)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -49,10 +53,14 @@ def load_run(path: str | Path) -> dict[str, Any]:
         if about["format"] != FORMAT:
             raise ValueError(f"its format is {about['format']!r}, allowed is {FORMAT!r}")
         every, where = dict(about["every"]), dict(about["where"])
+        shapes = {name: tuple(map(int, shape)) for name, shape in about.get("shapes", {}).items()}
+        models = {int(name.removeprefix("models.")): value for name, value in arrays.items() if name[:7] == "models."}
     rows = {name.removeprefix("rows."): value for name, value in arrays.items() if name.startswith("rows.")}
     peaks = {name.removeprefix("peaks."): value for name, value in arrays.items() if name.startswith("peaks.")}
     _check_shapes(path, fields, rows, peaks)
-    return {**fields, "rows": rows, "peaks": peaks, "every": every, "where": where}
+    _check_models(path, models, len(fields["diverged_at"]), shapes)
+    kept = {"models": models, "shapes": shapes}
+    return {**fields, "rows": rows, "peaks": peaks, "every": every, "where": where, **kept}
 
 
 def _check_shapes(path: str | Path, fields: dict[str, np.ndarray], rows: dict[str, Any], peaks: dict[str, Any]) -> None:
@@ -65,6 +73,18 @@ def _check_shapes(path: str | Path, fields: dict[str, np.ndarray], rows: dict[st
     for name, values in peaks.items():
         if values.shape != (replicas,):
             raise Damaged(path, f"peak {name} has shape {values.shape}, allowed is ({replicas},)")
+
+
+def _check_models(
+    path: str | Path, models: dict[int, np.ndarray], replicas: int, shapes: dict[str, tuple[int, ...]]
+) -> None:
+    dimensions = {math.prod(shape) for shape in shapes.values()} and {sum(map(math.prod, shapes.values()))}
+    for round, values in models.items():
+        if values.ndim != 2 or len(values) != replicas or {values.shape[1]} != (dimensions or {values.shape[1]}):
+            dimension = next(iter(dimensions), "D")
+            raise Damaged(
+                path, f"models of round {round} have shape {values.shape}, allowed is ({replicas}, {dimension})"
+            )
 
 
 def to_pandas(run: Run, by_client: bool = False) -> Any:

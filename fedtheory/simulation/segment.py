@@ -102,7 +102,7 @@ def check_segment(path: Path, segment: Segment, plan: Plan, state: State, last: 
         raise Damaged(path, f"damaged segment ({what}); {_ADVICE}")
 
     rounds = _recorded(segment, plan)
-    expected = _expected(state, len(rounds))
+    expected = _expected(state, len(rounds)) | _expected_models(segment, plan, state)
     if last and without_memory(expected).keys() == segment.keys() != expected.keys():
         raise ValueError(
             f"{path}: what the algorithm remembers is kept in the last segments alone, and later ones are "
@@ -150,6 +150,15 @@ def _expected(state: State, recorded: int) -> dict[str, tuple[np.dtype | None, t
         shape = (len(value), recorded, *value.shape[1:])
         found |= {row: (None if row == name else np.dtype(np.float64), shape) for row in row_names([name])}
     return found
+
+
+def _expected_models(segment: Segment, plan: Plan, state: State) -> dict[str, tuple[np.dtype | None, tuple[int, ...]]]:
+    """The same of the models that were to be kept."""
+    if plan.keep_models is None:
+        return {}
+    kind, shape = state.x[:0].cpu().numpy().dtype, tuple(state.x.shape)
+    between = range(int(segment["first_round"]), min(int(segment["next_round"]), plan.rounds))
+    return {f"models.{round}": (kind, shape) for round in between if round % plan.keep_models == 0}
 
 
 def _not_finite(segment: Segment, state: State, rounds: np.ndarray) -> str | None:

@@ -68,6 +68,8 @@ class Plan:
     threads: int = 1
     mixed: bool = False
     """Whether a run is gone on with that something else has begun."""
+    keep_models: int | None = None
+    """The rounds from one kept model to the next; ``None``: the last alone."""
 
     @classmethod
     def of(
@@ -156,7 +158,9 @@ class Plan:
 
     def label(self, ids: Tensor) -> dict[str, Any]:
         """Return the entries that must agree for a checkpoint to belong to this simulation."""
+        kept = {} if self.keep_models is None else {"keep_models": self.keep_models}
         return {
+            **kept,
             "layout": LAYOUT if isinstance(self.federation, ConvexFederation) else SINCE,
             "setting": self.setting.fingerprint(),
             "dtype": str(self.dtype),

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..provenance import Record, together
 from .checkpoint import read_chain, read_label
+from .kept_models import models_of
 from .run import STATISTICS, Run
 from .segment import STATE_TENSORS, Segment, seal
 
@@ -31,8 +32,18 @@ class Stored:
     seal: str
 
 
-def read_stored(directory: Path) -> Stored:
-    """The run in a directory, from its segments alone.
+def stored_run(directory: str | Path) -> Run:
+    """Load the finished run that a folder of checkpoints has: its rows, without peaks, and its models, of those rounds
+    that ``keep_models`` asked for and of checkpoints.
+
+    Raises:
+        ValueError: there is none, it is damaged, or not finished.
+    """
+    return read_stored(Path(directory), models=True).run
+
+
+def read_stored(directory: Path, models: bool = False) -> Stored:
+    """The run in a directory, from its segments alone, with its models if they are asked for.
 
     Raises:
         ValueError: there is none, it is damaged, not finished, or of parts that do not belong together.
@@ -47,7 +58,7 @@ def read_stored(directory: Path) -> Stored:
         label = read_label(folder / "run.json")
         if label.get("first_replica") != replicas or any(label.get(key) != value for key, value in of_all.items()):
             raise ValueError(f"{folder}: its replicas are not those after replica {replicas} of the run beside it")
-        part = _part(folder, label)
+        part = _part(folder, label, models)
         parts.append(part)
         replicas += part.replicas
         history += [record for record in label.get("made_by", [{}]) if record not in history]
@@ -59,7 +70,7 @@ def read_stored(directory: Path) -> Stored:
     return Stored(run, first, tuple(history), seal(content).tobytes().hex())
 
 
-def _part(folder: Path, label: dict[str, Any]) -> Run:
+def _part(folder: Path, label: dict[str, Any], models: bool) -> Run:
     """One chunk of replicas."""
     counts: list[int] = [label.get(key, 0) for key in ("rounds", "record_every", "replicas")]
     if not all(isinstance(each, int) and each >= 1 for each in counts):
@@ -79,7 +90,8 @@ def _part(folder: Path, label: dict[str, Any]) -> Run:
     wanted = [*range(0, rounds, every), rounds] if shaped else []
     if found.rounds.tolist() != wanted or found.diverged_at.shape != (replicas,) or not shaped or not rows:
         raise ValueError(f"{folder}: damaged store (it has other rounds or replicas than its label says)")
-    return Run(found.rounds, rows, {}, found.diverged_at, {}, together(label.get("made_by", [{}])))
+    kept = models_of(chain, rounds) if models else {}
+    return Run(found.rounds, rows, {}, found.diverged_at, {}, together(label.get("made_by", [{}])), kept)
 
 
 def _rows(segment: Segment) -> list[str]:

@@ -51,7 +51,10 @@ def test_normalisation_uses_one_constant_of_the_training_rows(bias: bool) -> Non
         ({"features": np.zeros(3)}, r"features has shape \(3,\)"),
         ({"features": np.zeros((6, 0))}, "features has shape"),
         ({"features": np.full((6, 3), np.nan)}, "features has entries that are not finite"),
-        ({"features": np.zeros((6, 1, 2, 2))}, r"type float64: allowed are images \(N, C, H, W\), uint8"),
+        ({"features": np.zeros((6, 1, 2, 2), int)}, r"type int64: allowed are images \(N, C, H, W\), uint8 or floats"),
+        ({"features": np.full((6, 1, 2, 2), np.nan)}, "features has entries that are not finite"),
+        ({"classes": 0, "labels": np.array([0.0] * 5 + [np.inf])}, "labels has entries that are not finite"),
+        ({"classes": 0, "labels": np.zeros((6, 1, 1)), "test": None}, r"labels of regression have shape \(6, 1, 1\)"),
         ({"labels": np.zeros(5, dtype=int)}, r"labels has shape \(5,\)"),
         ({"labels": np.zeros(6)}, "type float64: allowed"),
         ({"labels": np.full(6, 2)}, "labels range over 2 to 2: allowed is 0 to 1"),
@@ -121,9 +124,13 @@ def test_measured_normalisation_is_that_of_all_pixels() -> None:
     grey = images / 255.0
     np.testing.assert_allclose(measured.mean, grey.mean(axis=(0, 2, 3)), rtol=1e-14)
     np.testing.assert_allclose(measured.std, grey.std(axis=(0, 2, 3)), rtol=1e-13)
+    floats = Normalisation.of(images.astype(float))
+    np.testing.assert_allclose(floats.std, images.std(axis=(0, 2, 3)), rtol=1e-13)
     with pytest.raises(ValueError, match="allowed is"):
-        Normalisation.of(images.astype(float))
-    with pytest.raises(ValueError, match=r"deviations in \(0, 1\]"):
+        Normalisation.of(images.astype(int))
+    with pytest.raises(ValueError, match=r"means in \[0, 1\], deviations in \(0, 1\]"):
+        pictures(normalisation=floats)
+    with pytest.raises(ValueError, match="deviations > 0"):
         Normalisation.of(np.zeros_like(images))
     with pytest.raises(ValueError, match="one of each for every channel"):
         Normalisation((0.1, 0.2), (0.1,), "")

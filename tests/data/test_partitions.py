@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 from fedtheory import data
 from fedtheory.data import (
     ByClient,
+    ByFeatureNoise,
+    ByQuantity,
+    BySize,
     CoarseLabels,
     Dataset,
     Dirichlet,
@@ -57,6 +60,9 @@ SCHEMES: list[tuple[Scheme, Dataset]] = [
     (LabelsPerClient(clients=7, labels=2), even(30)),
     (LabelsPerClient(clients=7, labels=3, choice="even", shared=False), even(30)),
     (CoarseLabels(clients=9), coarse()),
+    (BySize(clients=7, growth="square"), even(40)),
+    (ByQuantity(clients=7, alpha=0.5, least=4), even(30)),
+    (ByFeatureNoise(clients=7, level=0.1), even(30)),
     (LabelGroups(clients=9, groups=4), even(30)),
     (ByClient(clients=5), data.synthetic(groups=2, clients=4, samples=6, test_samples=2)),
 ]

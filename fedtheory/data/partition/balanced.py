@@ -7,6 +7,8 @@ from bisect import bisect_right
 
 import numpy as np
 
+from .dirichlet_draws import SMALL, log_dirichlet, relative, within
+
 
 def dirichlet(labels: np.ndarray, clients: int, alpha: float, seed: int) -> list[np.ndarray]:
     """A balanced partition in which every client has a label distribution of its own.
@@ -14,8 +16,7 @@ def dirichlet(labels: np.ndarray, clients: int, alpha: float, seed: int) -> list
     Client i draws pi_i ~ Dirichlet(alpha, ..., alpha) over the classes. Then n = floor(N / clients) samples go to each
     client, one at a time, the clients' turns in random order: the label is drawn from pi_i, the sample uniformly from
     those of that label still unassigned. A class that is used up gets probability 0 in every pi_i, which is then
-    renormalised; a client whose classes are all used up draws from the others in proportion to what they have left.
-    N - clients * n samples stay unassigned.
+    renormalised. N - clients * n samples stay unassigned.
 
     Small alpha: few labels a client; alpha to infinity: all labels alike.
 
@@ -46,19 +47,20 @@ def drawn(labels: np.ndarray, clients: int, alpha: float, seed: int) -> tuple[li
     labels = _checked(labels, clients, alpha, seed)
     rng = np.random.default_rng(seed)
     stock = [rng.permutation(np.flatnonzero(labels == c)).tolist() for c in range(int(labels.max()) + 1)]
-    priors = rng.dirichlet(np.full(len(stock), float(alpha)), size=clients)
+    logs = log_dirichlet(rng, alpha, clients, len(stock)) if alpha < SMALL else None
+    priors = rng.dirichlet(np.full(len(stock), within(alpha)), size=clients) if logs is None else np.exp(logs)
     turns = rng.permutation(np.repeat(np.arange(clients), len(labels) // clients))
     parts: list[list[int]] = [[] for _ in range(clients)]
-    cumulative = _cumulative(priors, stock)
+    cumulative = _cumulative(priors, logs, stock)
     for client, uniform in zip(turns.tolist(), rng.random(len(turns)).tolist(), strict=True):
         samples = stock[bisect_right(cumulative[client], uniform)]
         parts[client].append(samples.pop())
         if not samples:
-            cumulative = _cumulative(priors, stock)
+            cumulative = _cumulative(priors, logs, stock)
     return [np.sort(np.array(part, dtype=np.int64)) for part in parts], priors
 
 
-def _cumulative(priors: np.ndarray, stock: list[list[int]]) -> list[list[float]]:
+def _cumulative(priors: np.ndarray, logs: np.ndarray | None, stock: list[list[int]]) -> list[list[float]]:
     """Cumulative label distributions of the clients, given what each class has left.
 
     From the last class with positive probability on, an entry is exactly 1, so that a uniform number below 1 never
@@ -67,8 +69,7 @@ def _cumulative(priors: np.ndarray, stock: list[list[int]]) -> list[list[float]]
     left = np.array([len(samples) for samples in stock], dtype=float)
     if not left.any():
         return []
-    weights = priors * (left > 0)
-    weights[weights.sum(axis=1) == 0] = left
+    weights = priors * (left > 0) if logs is None else relative(logs, left > 0)
     cumulative = np.cumsum(weights, axis=1)
     return (cumulative / cumulative[:, -1:]).tolist()
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from ..dataset import Dataset
 from .balanced import drawn as balanced_draw
-from .split import Drawn, Scheme, check_alpha, check_count, targets
+from .dirichlet_draws import SMALL, log_dirichlet, relative, within
+from .split import TRIES, Drawn, Scheme, check_alpha, check_count, class_labels, never_enough
 
 _SAMPLES = "the number of samples"
-_TRIES = 1000
 OVER, ROUNDING, CHOICES = ("classes", "clients"), ("down", "nearest"), ("random", "even")
 
 
@@ -55,7 +55,7 @@ class Dirichlet(Scheme):
         check_alpha("alpha", self.alpha)
 
     def draw(self, dataset: Dataset, rng: np.random.Generator) -> Drawn:
-        parts, distributions = balanced_draw(targets(dataset), self.clients, self.alpha, self.seed)
+        parts, distributions = balanced_draw(class_labels(dataset), self.clients, self.alpha, self.seed)
         return Drawn(parts, distributions=distributions)
 
 
@@ -70,7 +70,8 @@ class LabelDirichlet(Scheme):
             pi_i[c] / sum_j pi_j[c] of class c; ``distributions`` are the pi_i. "clients": class c draws its shares
             p_c ~ Dirichlet(alpha, ...) over the clients.
         rounding: of the places where a class is cut, "down" or to the "nearest".
-        least: if some client gets fewer samples, everything is drawn again, at most 1000 times.
+        least: if some client gets fewer samples, everything is drawn again, at most 1000 times; the partition's
+            ``redraws`` say how often. Its law is then that of shares given that every client gets so many.
 
     Sources: "classes", rounded down: the public code of FAST; rounded to the nearest: that of FedAU, whose paper has
     the pi_i (appendix C.6.2) and leaves sizes open; its class-dependent participation (C.6.1) is
@@ -101,9 +102,9 @@ class LabelDirichlet(Scheme):
 
     def draw(self, dataset: Dataset, rng: np.random.Generator) -> Drawn:
         check_count("clients", self.clients, len(dataset) // self.least, "the number of samples over least")
-        labels = targets(dataset)
+        labels = class_labels(dataset)
         classes = [np.flatnonzero(labels == c) for c in range(dataset.classes)]
-        for _ in range(_TRIES):
+        for redraws in range(TRIES):
             shares, distributions = self._shares(len(classes), rng)
             ends = np.cumsum(shares, axis=0) / shares.sum(axis=0)
             cuts = ends * [len(samples) for samples in classes]
@@ -111,22 +112,27 @@ class LabelDirichlet(Scheme):
             sizes = np.diff(places, axis=0, prepend=0)
             sizes[-1] += [len(samples) - place for samples, place in zip(classes, places[-1], strict=True)]
             if sizes.sum(axis=1).min() >= self.least:
-                break
-        else:
-            raise ValueError(
-                f"clients = {self.clients}, alpha = {self.alpha}: in {_TRIES} draws some client always had fewer than "
-                f"{self.least} samples; allowed are fewer clients or a larger alpha"
-            )
+                return Drawn(self._cut(classes, places, rng), distributions=distributions, redraws=redraws)
+        raise never_enough(self.clients, self.alpha, self.least)
+
+    def _cut(self, classes: list[np.ndarray], places: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
+        """The samples of each client: each class in random order, cut at its places."""
         pieces = [np.split(rng.permutation(samples), places[:-1, c].astype(int)) for c, samples in enumerate(classes)]
-        parts = [np.concatenate([piece[client] for piece in pieces]) for client in range(self.clients)]
-        return Drawn(parts, distributions=distributions)
+        return [np.concatenate([piece[client] for piece in pieces]) for client in range(self.clients)]
 
     def _shares(self, classes: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
-        """(clients, classes), columns with a positive sum; and what ``distributions`` are."""
+        """(clients, classes), columns with a positive sum; and what ``distributions`` are.
+
+        The largest of the clients' shares of a class is below t with probability t^(alpha clients) or so: where that
+        exponent is small, all of them may be too small for numbers, and logarithms are compared.
+        """
         if self.over == "clients":
-            return rng.dirichlet(np.full(self.clients, float(self.alpha)), size=classes).T, None
-        shares = rng.dirichlet(np.full(classes, float(self.alpha)), size=self.clients)
-        return shares + np.where(shares.sum(axis=0) == 0, 1.0, 0.0), shares  # a class that nobody drew goes to all
+            return rng.dirichlet(np.full(self.clients, within(self.alpha)), size=classes).T, None
+        if self.alpha < SMALL and self.alpha * self.clients < 1:
+            logs = log_dirichlet(rng, self.alpha, self.clients, classes)
+            return relative(logs, axis=0), np.exp(logs)
+        shares = rng.dirichlet(np.full(classes, within(self.alpha)), size=self.clients)
+        return shares, shares
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,13 +180,13 @@ class LabelsPerClient(Scheme):
 
     def draw(self, dataset: Dataset, rng: np.random.Generator) -> Drawn:
         check_count("clients", self.clients, len(dataset), _SAMPLES)
-        present = np.unique(targets(dataset))
+        present = np.unique(class_labels(dataset))
         check_count("labels", self.labels, len(present), "the number of classes that have samples")
         chosen = present[self._chosen(len(present), rng)]
-        parts = self._sampled(targets(dataset), dataset.classes, chosen, self.samples, rng)
+        parts = self._sampled(class_labels(dataset), dataset.classes, chosen, self.samples, rng)
         test = None
         if self.test == "proportions" and dataset.test is not None:
-            test = self._sampled(targets(dataset.test), dataset.classes, chosen, None, rng)
+            test = self._sampled(class_labels(dataset.test), dataset.classes, chosen, None, rng)
         distributions = np.zeros((self.clients, dataset.classes))
         np.put_along_axis(distributions, chosen, 1 / self.labels, axis=1)
         return Drawn(parts, distributions=distributions, shared=self.shared, test=test)

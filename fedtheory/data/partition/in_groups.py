@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..dataset import Dataset
-from .split import Drawn, Scheme, check_alpha, check_count, targets
+from .dirichlet_draws import SMALL, log_dirichlet, relative, within
+from .split import Drawn, Scheme, check_alpha, check_count, class_labels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,9 +19,8 @@ class CoarseLabels(Scheme):
     Client after client draws theta ~ Dirichlet(alpha, ...) over the coarse labels and, for each coarse label, phi ~
     Dirichlet(beta, ...) over its fine labels; then, for each of its samples, a coarse label from theta, a fine label
     from phi, and one of the samples of that label that nobody has yet. A fine label that is used up gets probability 0,
-    and so does a coarse label without fine labels; the rest is renormalised. If all that a client prefers is used up,
-    it draws from what is left, in proportion to it. ``groups`` are the coarse labels of largest theta among those in a
-    client's data, ``distributions`` the laws of fine labels, theta times phi.
+    and so does a coarse label without fine labels; the rest is renormalised. ``groups`` are the coarse labels of
+    largest theta among those in a client's data, ``distributions`` the laws of fine labels, theta times phi.
 
     Attributes:
         clients: how many.
@@ -51,51 +51,81 @@ class CoarseLabels(Scheme):
         check_count("clients", self.clients, len(dataset), "the number of samples")
         size = len(dataset) // self.clients if self.samples is None else self.samples
         check_count("samples", size, len(dataset) // self.clients, "the number of samples over clients")
-        labels, coarse_of = targets(dataset), _coarse_of(dataset)
+        labels, coarse_of = class_labels(dataset), _coarse_of(dataset)
         stock = [rng.permutation(np.flatnonzero(labels == c)).tolist() for c in range(dataset.classes)]
         fines = [np.flatnonzero(coarse_of == k) for k in range(int(coarse_of.max()) + 1)]
         parts, groups = [], np.empty(self.clients, dtype=np.int64)
         distributions = np.zeros((self.clients, dataset.classes))
         for client in range(self.clients):
-            theta = rng.dirichlet(np.full(len(fines), float(self.alpha)))
-            for fine, share in zip(fines, theta, strict=True):
-                if len(fine):
-                    distributions[client, fine] = share * rng.dirichlet(np.full(len(fine), float(self.beta)))
-            part = _sequentially(distributions[client], coarse_of, theta, stock, rng.random((size, 2)))
+            law = _Law.drawn(rng, self.alpha, self.beta, coarse_of, fines)
+            distributions[client] = law.fine
+            part = _sequentially(law, coarse_of, stock, rng.random((size, 2)))
             parts.append(np.array(part, dtype=np.int64))
             present = np.unique(coarse_of[labels[parts[-1]]])
-            groups[client] = present[np.argmax(theta[present])]
+            groups[client] = present[np.argmax((law.coarse if law.logs is None else law.logs[0])[present])]
         return Drawn(parts, groups=groups, distributions=distributions)
 
 
-def _sequentially(
-    law: np.ndarray, coarse_of: np.ndarray, theta: np.ndarray, stock: list[list[int]], uniforms: np.ndarray
-) -> list[int]:
+@dataclass(frozen=True)
+class _Law:
+    """A client's law of coarse and of fine labels; and where shares may be too small for numbers, the logarithms: of
+    the coarse labels, and of each fine label within its coarse one."""
+
+    coarse: np.ndarray
+    fine: np.ndarray
+    logs: tuple[np.ndarray, np.ndarray] | None = None
+
+    @classmethod
+    def drawn(
+        cls, rng: np.random.Generator, alpha: float, beta: float, coarse_of: np.ndarray, fines: list[np.ndarray]
+    ) -> _Law:
+        fine = np.zeros(len(coarse_of))
+        if min(alpha, beta) >= SMALL:
+            theta = rng.dirichlet(np.full(len(fines), within(alpha)))
+            for mine, share in zip(fines, theta, strict=True):
+                if len(mine):
+                    fine[mine] = share * rng.dirichlet(np.full(len(mine), within(beta)))
+            return cls(theta, fine)
+        logs = log_dirichlet(rng, alpha, 1, len(fines))[0], np.zeros(len(coarse_of))
+        for mine in fines:
+            if len(mine):
+                logs[1][mine] = log_dirichlet(rng, beta, 1, len(mine))[0]
+        return cls(np.exp(logs[0]), np.exp(logs[0][coarse_of] + logs[1]), logs)
+
+    def among(self, left: np.ndarray, coarse_of: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Weights of the coarse labels, and of all fine labels, of which some samples are left; only those of fine
+        labels of one coarse label are comparable."""
+        if self.logs is None:
+            fine = self.fine * left
+            return self.coarse * (np.bincount(coarse_of, fine, minlength=len(self.coarse)) > 0), fine
+        some = np.bincount(coarse_of, left, minlength=len(self.coarse)) > 0
+        fine = np.zeros(len(coarse_of))
+        for k in np.flatnonzero(some):
+            fine[coarse_of == k] = relative(self.logs[1][coarse_of == k], left[coarse_of == k])
+        return relative(self.logs[0], some), fine
+
+
+def _sequentially(law: _Law, coarse_of: np.ndarray, stock: list[list[int]], uniforms: np.ndarray) -> list[int]:
     """One sample for each pair of uniform numbers, the first for its coarse label, the second for its fine one."""
     part: list[int] = []
-    of_coarse, of_fine = _cumulative(law, coarse_of, theta, stock)
+    of_coarse, of_fine = _cumulative(law, coarse_of, stock)
     for first, second in uniforms.tolist():
         coarse = bisect_right(of_coarse, first)
         samples = stock[bisect_right(of_fine[coarse], second)]
         part.append(samples.pop())
         if not samples:
-            of_coarse, of_fine = _cumulative(law, coarse_of, theta, stock)
+            of_coarse, of_fine = _cumulative(law, coarse_of, stock)
     return part
 
 
-def _cumulative(
-    law: np.ndarray, coarse_of: np.ndarray, theta: np.ndarray, stock: list[list[int]]
-) -> tuple[list[float], list[list[float]]]:
+def _cumulative(law: _Law, coarse_of: np.ndarray, stock: list[list[int]]) -> tuple[list[float], list[list[float]]]:
     """Cumulative probabilities of coarse labels, and of all labels given each coarse label, among what is left; from
     the last possible label on exactly 1, and a label that is impossible has its predecessor's number."""
-    left = np.array([len(samples) for samples in stock], dtype=float)
+    left = np.array([len(samples) > 0 for samples in stock])
     if not left.any():
         return [], []
-    weights = law * (left > 0)
-    coarse = theta * (np.bincount(coarse_of, weights, minlength=len(theta)) > 0)
-    if coarse.sum() == 0:
-        weights, coarse = left, np.bincount(coarse_of, left, minlength=len(theta))
-    fine = np.cumsum(np.where(coarse_of == np.arange(len(theta))[:, None], weights, 0.0), axis=1)
+    coarse, weights = law.among(left, coarse_of)
+    fine = np.cumsum(np.where(coarse_of == np.arange(len(coarse))[:, None], weights, 0.0), axis=1)
     totals = np.where(fine[:, -1:] > 0, fine[:, -1:], 1.0)
     steps = np.cumsum(coarse)
     return (steps / steps[-1]).tolist(), (fine / totals).tolist()
@@ -105,7 +135,7 @@ def _coarse_of(dataset: Dataset) -> np.ndarray:
     """The coarse label of each label, (classes,)."""
     if dataset.coarse_labels is None:
         raise ValueError(f"{dataset.name!r} has no coarse labels: allowed is a data set that has, such as cifar-100")
-    labels = targets(dataset)
+    labels = class_labels(dataset)
     coarse_of = np.zeros(dataset.classes, dtype=np.int64)
     coarse_of[labels] = dataset.coarse_labels
     wrong = np.flatnonzero(coarse_of[labels] != dataset.coarse_labels)
@@ -149,7 +179,7 @@ class LabelGroups(Scheme):
 
     def draw(self, dataset: Dataset, rng: np.random.Generator) -> Drawn:
         check_count("groups", self.groups, dataset.classes, "the number of classes")
-        of_samples = targets(dataset)
+        of_samples = class_labels(dataset)
         groups = rng.permutation(np.arange(self.clients) % self.groups)
         parts: list[list[np.ndarray]] = [[] for _ in range(self.clients)]
         for label in range(self.groups):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +15,26 @@ from ...rationals import checked_count
 from ..dataset import Dataset
 
 WHOLE, PROPORTIONS = "whole", "proportions"
-_TEST_STREAM = 1  # schemes draw from default_rng(seed), test parts from default_rng((seed, _TEST_STREAM))
+# Schemes draw from default_rng(seed), test parts and a client's noise from streams of their own.
+_TEST_STREAM, _NOISE_STREAM = 1, 2
+TRIES = 1000
+"""The most draws that a scheme makes until every client has enough samples."""
 
 Parts = tuple[np.ndarray, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureNoise:
+    """Gaussian noise in the clients' features, independent of all else: each client's standard deviation, (clients,),
+    in units of what features mean, and the seed of the draws."""
+
+    deviations: np.ndarray
+    seed: int = 0
+
+    def of(self, client: int, shape: tuple[int, ...]) -> np.ndarray:
+        """A client's noise, float64: a function of the seed, the client and the shape."""
+        draws = np.random.default_rng((self.seed, _NOISE_STREAM, client))
+        return self.deviations[client] * draws.standard_normal(shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +49,8 @@ class Partition:
         shared: whether a sample may be of several clients; if not, parts are disjoint.
         groups: the group of each client, (clients,) int64, or None.
         distributions: (clients, classes), the label distributions that the clients were given, or None.
+        redraws: how often the scheme drew everything again, until every client had enough samples.
+        noise: what is added to the clients' features, see ``seen``; or None.
 
     Raises:
         ValueError: an empty client, an index twice, or numbers of clients that differ.
@@ -44,6 +65,36 @@ class Partition:
     shared: bool = False
     groups: np.ndarray | None = None
     distributions: np.ndarray | None = None
+    redraws: int = 0
+    noise: FeatureNoise | None = None
+
+    @classmethod
+    def of(
+        cls,
+        indices: Sequence[Any] | Mapping[Any, Any],
+        test: Sequence[Any] | Mapping[Any, Any] | None = None,
+        held_out: bool = False,
+        shared: bool = False,
+    ) -> Partition:
+        """The partition in which client i has the samples with these numbers, in any order.
+
+        Args:
+            indices: for each client a list or array of integers; or a mapping of clients to such, in its order.
+            test: the same for test samples, of the same clients; None: all share the whole test set.
+            held_out, shared: as of ``Partition``.
+
+        Raises:
+            ValueError: as of ``Partition``; numbers that are no integers, or test samples of other clients.
+
+        >>> Partition.of([[2, 0], [1]]).counts(np.array([0, 1, 1])).tolist()
+        [[1, 1], [0, 1]]
+        """
+        if test is not None and isinstance(indices, Mapping):
+            if not isinstance(test, Mapping) or test.keys() != indices.keys():
+                raise ValueError("test has other clients than indices: allowed is a mapping of the same ones")
+            test = [test[client] for client in indices]
+        found = [_parts(name, each) for name, each in (("indices", indices), ("test", test)) if each is not None]
+        return cls(found[0], found[1] if len(found) > 1 else None, held_out, shared)
 
     def __post_init__(self) -> None:
         for name, parts in (("train", self.train), ("test", self.test or ())):
@@ -53,9 +104,16 @@ class Partition:
             if parts and not self.shared and len(np.unique(np.concatenate(parts))) < sum(map(len, parts)):
                 raise ValueError(f"{name}: a sample is of two clients; allowed are disjoint parts")
         empty = [client for client, part in enumerate(self.train) if len(part) == 0]
+        deviations = None if self.noise is None else self.noise.deviations
         if empty or not self.train:
             raise ValueError(f"train: client {empty[:1] or 'list'} is empty; allowed is at least 1 sample for each")
-        for name, each in (("test", self.test), ("groups", self.groups), ("distributions", self.distributions)):
+        each_clients = {
+            "test": self.test,
+            "groups": self.groups,
+            "distributions": self.distributions,
+            "noise": deviations,
+        }
+        for name, each in each_clients.items():
             if each is not None and len(each) != len(self.train):
                 raise ValueError(f"{name} is of {len(each)} clients: allowed is {len(self.train)}, as in train")
         if self.held_out and self.test is not None:
@@ -72,6 +130,45 @@ class Partition:
     def sizes(self) -> np.ndarray:
         """The number of training samples of each client, (clients,) int64."""
         return np.array([len(part) for part in self.train], dtype=np.int64)
+
+    def lacks(self, dataset: Dataset) -> tuple[str, ...]:
+        """Say in lines what the clients do not have of a data set: classes that nobody trains on, samples that nobody
+        has; and that the scheme drew again, if it did. () where nothing is lacking.
+
+        >>> data = Dataset("toy", np.ones((4, 1)), np.array([0, 1, 2, 2]), classes=3)
+        >>> Partition.of([[0], [1]]).lacks(data)
+        ('no client trains on class 2 (2 samples)', '2 of 4 samples are of no client')
+        """
+        found = []
+        for of, whole in (("", dataset), ("test ", dataset.test)):
+            if dataset.classes and whole is not None:
+                there = np.bincount(class_labels(whole), minlength=dataset.classes)
+                held = np.bincount(class_labels(dataset)[np.concatenate(self.train)], minlength=dataset.classes)
+                if len(absent := np.flatnonzero((held == 0) & (there > 0))):
+                    names = ", ".join(map(str, absent[:10])) + (", ..." if len(absent) > 10 else "")
+                    word = "class" if len(absent) == 1 else f"{len(absent)} classes:"
+                    found.append(f"no client trains on {word} {names} ({there[absent].sum()} {of}samples)")
+        parts = (*self.train, *(self.test or ())) if self.held_out else self.train
+        if left := len(dataset) - len(np.unique(np.concatenate(parts))):
+            found.append(f"{left} of {len(dataset)} samples are of no client")
+        if self.redraws:
+            found.append(f"drawn {self.redraws + 1} times, until every client had enough samples")
+        return tuple(found)
+
+    def seen(self, dataset: Dataset) -> Dataset:
+        """The data set as its clients see it: with their ``noise`` in the features of their samples.
+
+        Images become float32, of which 0 to 1 means what 0 to 255 meant of bytes.
+        """
+        if self.noise is None:
+            return dataset
+        features = dataset.values()
+        for client, part in enumerate(self.train):
+            mine = (
+                part if self.test is None or not self.held_out else np.sort(np.concatenate([part, self.test[client]]))
+            )
+            features[mine] += self.noise.of(client, (len(mine), *features.shape[1:])).astype(features.dtype)
+        return replace(dataset, features=features)
 
     def label_shares(self, labels: np.ndarray, classes: int | None = None) -> np.ndarray:
         """The share of each class in each client's training samples, (clients, classes), rows that sum to 1."""
@@ -91,6 +188,8 @@ class Partition:
         parts = {"train": self.train, "test": self.test}.get(of)
         if parts is None:
             raise ValueError(f"of = {of!r}: allowed is train, or test where clients have test samples of their own")
+        if labels.dtype.kind not in "iu":
+            raise ValueError(f"labels are {labels.dtype}: allowed are classes, integers >= 0")
         width = int(labels.max()) + 1 if classes is None else classes
         return np.array([np.bincount(labels[part], minlength=width) for part in parts], dtype=np.int64)
 
@@ -104,6 +203,8 @@ class Drawn:
     distributions: np.ndarray | None = None
     shared: bool = False
     test: list[np.ndarray] | None = None
+    redraws: int = 0
+    noise: FeatureNoise | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,24 +245,56 @@ class Scheme(ABC):
             train, test = held_out_share(train, float(self.test), rng)
         elif self.test == PROPORTIONS and dataset.test is not None:
             test = self._test_parts(drawn, train, dataset, rng)
-        return Partition(train, test, held_out, drawn.shared, drawn.groups, drawn.distributions)
+        return Partition(
+            train, test, held_out, drawn.shared, drawn.groups, drawn.distributions, drawn.redraws, drawn.noise
+        )
 
     @staticmethod
     def _test_parts(drawn: Drawn, train: Parts, dataset: Dataset, rng: np.random.Generator) -> Parts:
         assert dataset.test is not None
         if drawn.test is not None:
             return tuple(np.sort(np.asarray(part, dtype=np.int64)) for part in drawn.test)
-        counts = Partition(train, shared=drawn.shared).counts(targets(dataset), dataset.classes)
-        return in_proportion(counts, targets(dataset.test), rng)
+        counts = Partition(train, shared=drawn.shared).counts(_strata(dataset), dataset.classes or 1)
+        return in_proportion(counts, _strata(dataset.test), rng)
 
     @abstractmethod
     def draw(self, dataset: Dataset, rng: np.random.Generator) -> Drawn:
         """The training samples of each client, drawn with ``rng``."""
 
 
+def _parts(name: str, indices: Sequence[Any] | Mapping[Any, Any]) -> Parts:
+    """The numbers of each client, sorted."""
+    found = []
+    for client, each in indices.items() if isinstance(indices, Mapping) else enumerate(indices):
+        numbers = np.asarray(each)
+        if numbers.size == 0:
+            numbers = np.empty(0, dtype=np.int64)
+        if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+            raise ValueError(f"{name}[{client}] is {numbers.dtype} {numbers.shape}: allowed are integers >= 0, (n,)")
+        found.append(np.sort(numbers.astype(np.int64)))
+    return tuple(found)
+
+
 def targets(dataset: Dataset) -> np.ndarray:
-    """One label a sample, (N,): of text whose every character has one, the last."""
-    return dataset.labels if dataset.labels.ndim == 1 else dataset.labels[:, -1]
+    """The target of each sample: its class, (N,), of text whose every character has one, the last; or the
+    targets of regression, (N,) or (N, k)."""
+    return dataset.labels[:, -1] if dataset.classes and dataset.labels.ndim == 2 else dataset.labels
+
+
+def class_labels(dataset: Dataset) -> np.ndarray:
+    """The class of each sample, (N,).
+
+    Raises:
+        ValueError: the data set has no classes.
+    """
+    if not dataset.classes:
+        raise ValueError(f"{dataset.name!r} has targets of regression: allowed is a data set with classes")
+    return targets(dataset)
+
+
+def _strata(dataset: Dataset) -> np.ndarray:
+    """Whole numbers of which each client gets its share: classes, or 0 for all."""
+    return targets(dataset) if dataset.classes else np.zeros(len(dataset), dtype=np.int64)
 
 
 def held_out_share(train: Parts, share: float, rng: np.random.Generator) -> tuple[Parts, Parts]:
@@ -189,6 +322,14 @@ def in_proportion(counts: np.ndarray, labels: np.ndarray, rng: np.random.Generat
         for client, part in enumerate(np.split(samples, cuts[:-1])):
             parts[client].append(part)
     return tuple(np.sort(np.concatenate(part)).astype(np.int64) for part in parts)
+
+
+def never_enough(clients: int, alpha: float, least: int) -> ValueError:
+    """The error of a scheme none of whose draws gave all clients enough."""
+    return ValueError(
+        f"clients = {clients}, alpha = {alpha}: in {TRIES} draws some client always had fewer than {least} samples; "
+        "allowed are fewer clients or a larger alpha"
+    )
 
 
 def check_seed(seed: int) -> None:
