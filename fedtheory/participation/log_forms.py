@@ -84,7 +84,7 @@ def rounds(columns: Columns, options: Options) -> Rows:
     number, client = _rounds(columns), _names(columns, "client")
     known = {name: k for k, name in enumerate(dict.fromkeys(client))}
     told: dict[str, int] = defaultdict(int)
-    kept = range(len(client))
+    kept: Sequence[int] = range(len(client))
     place: Callable[[int], str] = columns.place
     if columns.named("status") is not None:
         here = np.array([_is_here(columns, "status", i, options.present) for i in range(len(client))])

@@ -42,6 +42,8 @@ Constants = Mapping[str, Fraction]
 class Problem(Protocol):
     """A learning problem with exact numbers."""
 
+    def __hash__(self) -> int: ...
+
     @property
     def kind(self) -> str:
         """The name in files."""
