@@ -89,6 +89,8 @@ class Setting:
             "a process, such as participation.Uniform(cohort=2)",
         )
         self.participation.check(self.federation.clients)
+        if (known := self.algorithm.for_federation(self.federation)) is not self.algorithm:
+            object.__setattr__(self, "algorithm", known)
         self.algorithm.check(self.federation.clients, self.participation)
         weighed = self.federation.objective_weight
         if weighed is not None and weighed != self.algorithm.objective_weight(self.federation.clients):
