@@ -203,8 +203,8 @@ class SampleShares(WeightedSum):
     def bound(self, process: Participation, clients: int) -> SampleShares:
         if self.samples is None:
             raise ValueError(
-                "samples = None: allowed with average = 'samples' are one number for each client, or a federation whose "
-                "clients hold points"
+                "samples = None: allowed with average = 'samples' are one number for each client, or a federation "
+                "whose clients hold points"
             )
         check_one_each("samples", self.samples, clients)
         return self

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from ..algorithms.algorithm import ClientRound
 from ..algorithms.aggregation import LatestUpdates
+from ..algorithms.algorithm import ClientRound
 from .lifting import NotClosed, weighing
 from .round_maps import drawn_by
 

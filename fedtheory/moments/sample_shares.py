@@ -121,8 +121,8 @@ def _moments(process: Participation, samples: tuple[Fraction, ...]) -> tuple[np.
     except NotClosed:
         raise NotClosed(
             f"participation = {type(process).__name__}: the moments of shares by samples are known here for Bernoulli "
-            "and Uniform, for few cohorts of Multinomial and Uniform with replacement, and for Fixed, Phases, Recorded, "
-            "Markov and Cyclic"
+            "and Uniform, for few cohorts of Multinomial and Uniform with replacement, and for Fixed, Phases, "
+            "Recorded, Markov and Cyclic"
         ) from None
     each = [(_shares(counts, samples), chance) for counts, chance in law]
     return sum(p * w for w, p in each), sum(p * np.outer(w, w) for w, p in each)  # type: ignore[return-value]

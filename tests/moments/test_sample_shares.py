@@ -1,4 +1,4 @@
-"""FedAvg with weights by samples, n_i over the sum of the round's cohort: moments, runs and the objective, enumerated."""
+"""FedAvg with weights by samples, n_i over the sum of the round's cohort: moments, runs and objectives, enumerated."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ from fedtheory.participation import (
     Weighted,
 )
 from fedtheory.setting import Setting
+from fedtheory.testing import check_algorithm
 
 Law = list[tuple[F, tuple[int, ...]]]
 """(probability, how often each client takes part)."""
@@ -71,6 +72,7 @@ def moments(law: Law, samples: tuple[F, ...]) -> tuple[list, list]:
 
 N = (F(1), F(1), F(5, 2), F(7))
 P = (F(1, 2), F(1), F(1, 3), F(1, 4))
+BY = (F(1, 2), F(1, 4), F(1, 8), F(1, 8))
 CASES: dict[str, tuple[Participation, Law]] = {
     "independent": (Bernoulli(P), independent(P)),
     "one": (Uniform(1), uniform(4, 1)),
@@ -79,7 +81,7 @@ CASES: dict[str, tuple[Participation, Law]] = {
     "everyone": (Uniform(4), uniform(4, 4)),
     "fixed": (Fixed([1, 3]), [(F(1), (0, 1, 0, 1))]),
     "with replacement": (Uniform(2, True), drawn((F(1, 4),) * 4, 2)),
-    "multinomial": (Multinomial(2, (F(1, 2), F(1, 4), F(1, 8), F(1, 8))), drawn((F(1, 2), F(1, 4), F(1, 8), F(1, 8)), 2)),
+    "multinomial": (Multinomial(2, BY), drawn(BY, 2)),
     "incomplete": (
         Incomplete(Uniform(2), [1]),
         [(p, (c[0], 0, c[1], c[2])) for p, c in uniform(3, 2)],
@@ -188,7 +190,7 @@ def test_participants_with_a_memory(process: Participation) -> None:
     run = s.simulate(replicas=20_000, rounds=3, record_every=1, seed=5, observers=["gap"])
     gaps, exact = run.rows["gap"][:, -1], of_run(s, FINAL_GAP, 3)[0]
     assert abs(gaps.mean() - exact) < 4 * gaps.std() / len(gaps) ** 0.5  # 1 in 15,000
-    with pytest.raises(ValueError, match="depend on each other|depend on the round|memory"):
+    with pytest.raises(ValueError, match="its rounds depend on each other"):
         implied_objective(s)
 
 
@@ -290,7 +292,7 @@ def test_a_cohort_without_samples_is_refused(process: Participation) -> None:
     s = Setting(
         Quadratic([[1]] * 3, [[0], [1], [2]]), fedavg(local_lr=1, average="samples", samples=[0, 1, 1]), process
     )
-    with pytest.raises(ValueError, match="samples: with probability .* all who take part have 0"):
+    with pytest.raises(ValueError, match=r"samples: with probability .* all who take part have 0"):
         s.exact([1])
     with pytest.raises(ValueError, match=r"samples: clients \[0\] take part and have 0"):
         s.simulate(replicas=64, rounds=4, seed=0)
@@ -302,6 +304,13 @@ def test_a_client_without_samples_counts_for_nothing() -> None:
     )
     assert implied_objective(s) == (0, F(1, 2), F(1, 2))
     assert len(s.simulate(replicas=8, rounds=4, seed=0).rows) > 0
+
+
+def test_it_passes_the_check_of_algorithms() -> None:
+    own = [1, 4, 2, "5/2"]
+    algorithm = fedavg(local_lr="1/8", local_steps=2, average="samples", samples=own)
+    checked = check_algorithm(algorithm, objective_weight=own)  # with everyone there it settles where n_i F_i sum least
+    assert {"replicas alone and in a batch", "runs that were stopped", "single precision"} <= {*checked}
 
 
 def test_rows_of_a_round() -> None:
