@@ -60,6 +60,9 @@ class Network(Evaluated):
         partition: which points each client has, or a scheme that says so.
         batch_size: B, the points of a minibatch; ``None``: all of the client's, and then there is no noise.
         sampling: "independent", "shuffled" or "one pass" (see ``Minibatches``).
+        local_epochs: E: a visit is E passes over the client's points, so that clients with more points make more steps;
+            "one pass" is E = 1. It ends earlier if the algorithm asks for fewer steps: ``visit_steps`` are enough.
+        drop_last: whether an epoch leaves out the points after its last whole batch.
         augmentation: of images in training, see ``neural.augmentation``.
         path: how gradients of several pairs are computed: "auto" (by a rule of layers, sizes and device), "timed" (what
             a trial finds fastest, which another process may find otherwise), or one of ``neural.gradients.PATHS``.
@@ -96,6 +99,8 @@ class Network(Evaluated):
         batch_size: int | None = 32,
         *,
         sampling: str = "independent",
+        local_epochs: int | None = None,
+        drop_last: bool = False,
         augmentation: Augmentation | None = None,
         path: str = "auto",
         precision: str = "float32",
@@ -140,7 +145,15 @@ class Network(Evaluated):
             rows.append(server_rows(torch.cat(rows), server_points, server_seed))
         self._rows = torch.cat(rows)
         self._starts = [0, *np.cumsum([len(part) for part in rows]).tolist()]
-        self._batches = Minibatches(torch.tensor([len(part) for part in rows]), batch_size or 1, sampling)
+        if local_epochs is not None:
+            if batch_size is None or sampling == "shuffled":
+                raise ValueError(
+                    f"local_epochs = {local_epochs}: allowed with a batch_size, and without sampling = 'shuffled'"
+                )
+            sampling = "one pass"
+        held = torch.tensor([len(part) for part in rows])
+        epochs = 1 if local_epochs is None else local_epochs
+        self._batches = Minibatches(held, batch_size or 1, sampling, epochs, drop_last)
         self._servers_batches = Minibatches(self._batches.sizes, server_batch_size or batch_size or 1)
         self._server_has_all = server_batch_size is None and batch_size is None
         self.classes = self._check_model()
@@ -313,6 +326,18 @@ class Network(Evaluated):
         offsets = torch.tensor([0, *sizes.cumsum().tolist()], device=replica_ids.device)
         return Pairs(client, replica, replica_ids, offsets, seed, round, _known={"sizes": sizes})
 
+    @property
+    def visit_steps(self) -> int:
+        """The most steps of a client's visit of ``local_epochs``, E ceil(n / B): local_steps of algorithms that let
+        every visit end by itself.
+
+        Raises:
+            ValueError: visits end with the algorithm's local_steps only.
+        """
+        if self._batches.sampling != "one pass":
+            raise ValueError(f"sampling = {self._batches.sampling!r}: allowed is 'one pass', or local_epochs")
+        return int(self._batches.steps_of_visits(self._batches.known_sizes[: self.clients]).max())
+
     def visits(self, pairs: Pairs, first: int, steps: int) -> Visits:
         """Return the ``samples`` that each pair uses in the steps ``first`` to ``first + steps - 1``, and the keys of
         other draws."""
@@ -329,7 +354,7 @@ class Network(Evaluated):
     def _identity(self) -> bytes:
         options = (
             self.batch_size,
-            self._batches.sampling,
+            str(self._batches),
             repr(self.augmentation),
             self.precision,
             self.accuracy_points,
