@@ -84,10 +84,8 @@ class Minibatches:
         return self.epochs * (sizes // self.batch_size if self.drop_last else -(-sizes // self.batch_size))
 
     def __str__(self) -> str:
-        more = (
-            f", {self.epochs} epochs, drop_last {self.drop_last}" if (self.epochs, self.drop_last) != (1, False) else ""
-        )
-        return self.sampling + more
+        plain = (self.epochs, self.drop_last) == (1, False)
+        return self.sampling if plain else f"{self.sampling}, {self.epochs} epochs, drop_last {self.drop_last}"
 
     def of(self, pairs: Pairs, first: int, steps: int, dropout: bool, augmented: bool) -> Visits:
         """Draw the points of every pair in the steps ``first`` to ``first + steps - 1``.

@@ -14,6 +14,7 @@ from fedtheory.algorithms import fedavg
 from fedtheory.federations import Network
 from fedtheory.federations.federation import Pairs
 from fedtheory.federations.visits import Minibatches
+from fedtheory.neural import models
 from fedtheory.participation import Uniform, history
 from fedtheory.simulation.iterates import iterates
 
@@ -27,7 +28,7 @@ def network(path: str = "loop", **options: object) -> Network:
     return Network(module, data.load("digits"), scheme, 16, path=path, **options)
 
 
-def plain(net: Network, who: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+def plain(net: Network, who: torch.Tensor, x: torch.Tensor, lr: float = LR) -> torch.Tensor:
     """The loop that one writes first: each participant's epochs by ``optim.SGD``, then the mean by samples."""
     samples, module, sizes = net.samples, net.model.module, net.sizes.tolist()
     for round, here in enumerate(who):
@@ -35,7 +36,7 @@ def plain(net: Network, who: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
         visits, after, held = net.visits(pairs, 0, net.visit_steps), [], []
         for pair, client in enumerate(here.nonzero().flatten().tolist()):
             torch.nn.utils.vector_to_parameters(x.clone(), module.parameters())
-            optimiser = torch.optim.SGD(module.parameters(), lr=LR)
+            optimiser = torch.optim.SGD(module.parameters(), lr=lr)
             for step in range(net.visit_steps):
                 index = visits.index[pair, step][visits.weights[pair, step] > 0]
                 if len(index):
@@ -70,6 +71,37 @@ def test_the_default_fedavg_is_the_plain_loop(path: str, drop_last: bool) -> Non
         other = Setting(net, fedavg(local_lr=LR, local_steps=net.visit_steps), Uniform(3))
         *_, wrong = iterates(other, rounds=ROUNDS, replicas=1, seed=SEED)
         assert float((torch.as_tensor(np.asarray(wrong)).flatten() - expected).abs().max()) > 1e-3
+
+
+@pytest.mark.parametrize("path", ["loop", "grouped", "vmap"])
+def test_the_default_fedavg_on_fashion_mnist(path: str) -> None:
+    """100 clients of unequal sizes, 10 a round, 2 epochs of batches of 32."""
+    try:
+        images = data.load("fashion-mnist")
+    except FileNotFoundError:
+        pytest.skip("Fashion-MNIST is not here")
+    lr = 0.01  # larger steps amplify rounding: the images' squared norm is about 800
+    torch.manual_seed(0)
+    module, scheme = models.multinomial_logistic(), data.LabelDirichlet(clients=100, alpha=0.1)
+    net = Network(module, images, scheme, 32, path=path, local_epochs=2)
+    algorithm = fedavg(local_lr=lr, local_steps=net.visit_steps, average="samples")
+    *_, last = iterates(Setting(net, algorithm, Uniform(10)), rounds=2, replicas=1, seed=SEED)
+    who = history(Uniform(10), 100, 2, 1, SEED)[:, 0] > 0
+    expected = plain(net, who, net.initial(SEED, torch.zeros(1).long())[0], lr)
+    assert float((last.flatten() - expected).abs().max()) < 1e-5  # rounding in float32
+
+
+def test_an_epoch_that_counts_whole_batches_only_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: the last batch of a pass is filled up from its beginning, as if it were whole."""
+    kept = Minibatches._in_passes
+
+    def filled(self: Minibatches, *given: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        lap, place, counts = kept(self, *given)
+        return lap, place, counts.any(2, keepdim=True).expand(counts.shape).contiguous()
+
+    monkeypatch.setattr(Minibatches, "_in_passes", filled)
+    with pytest.raises(AssertionError):
+        test_every_epoch_uses_every_point_once(2, False)
 
 
 @pytest.mark.parametrize(("epochs", "drop_last"), [(1, False), (2, False), (3, True)])
