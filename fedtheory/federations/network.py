@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..arguments import check_kind
+from ..arguments import check_kind, option
 from ..data import Dataset, Partition
 from ..data.partition import Scheme
 from ..data.partition.split import targets
@@ -43,7 +44,8 @@ class Network(Evaluated):
     r"""A network f(x, .) with flat parameters x, whose data are split between clients.
 
     Client i holds points (a_s, y_s), s = 1..n_i, and F_i(x) = (1/n_i) sum_s loss(f(x, a_s), y_s), F = (1/M) sum_i F_i:
-    clients count equally, however many points they hold. Losses are the model's, cross-entropy by default.
+    clients count equally, however many points they hold, unless ``objective`` is "samples": F = sum_i n_i F_i / sum n.
+    Losses are the model's, cross-entropy by default.
 
     A stochastic gradient is that of the mean loss over a minibatch, drawn by (seed, replica, client, round, step), as
     the masks of dropout and the augmentation of images are: nothing depends on what shares the batch. Without dropout
@@ -62,6 +64,7 @@ class Network(Evaluated):
         sampling: "independent", "shuffled" or "one pass" (see ``Minibatches``).
         local_epochs: E: a visit is E passes over the client's points, so that clients with more points make more steps;
             "one pass" is E = 1. It ends earlier if the algorithm asks for fewer steps: ``visit_steps`` are enough.
+        objective: "clients" or "samples", by which the F_i are weighed in F, and the clients' accuracies in the mean.
         drop_last: whether an epoch leaves out the points after its last whole batch.
         augmentation: of images in training, see ``neural.augmentation``.
         path: how gradients of several pairs are computed: "auto" (by a rule of layers, sizes and device), "timed" (what
@@ -101,6 +104,7 @@ class Network(Evaluated):
         sampling: str = "independent",
         local_epochs: int | None = None,
         drop_last: bool = False,
+        objective: str = "clients",
         augmentation: Augmentation | None = None,
         path: str = "auto",
         precision: str = "float32",
@@ -113,6 +117,7 @@ class Network(Evaluated):
         check_kind("model", model, (nn.Module, FlatModel), "a torch module, such as torch.nn.Linear(64, 10)")
         check_kind("dataset", dataset, Dataset, 'a data set, such as data.load("digits")')
         check_kind("partition", partition, (Partition, Scheme), "a partition, such as data.Uniform(clients=3)")
+        option("objective", objective, ("clients", "samples"))
         for name, value, allowed in (("path", path, (*CHOSEN, *PATHS)), ("precision", precision, PRECISIONS)):
             if value not in allowed:
                 raise ValueError(f"{name} = {value!r}: allowed is one of {', '.join(allowed)}")
@@ -130,6 +135,9 @@ class Network(Evaluated):
         self.partition = partition.split(dataset) if isinstance(partition, Scheme) else partition
         check_partition(self.partition, dataset)
         self.clients = self.partition.clients
+        if objective == "samples":
+            points = [len(part) for part in self.partition.train]
+            self.objective_weight = tuple(Fraction(n, sum(points)) for n in points)
         self.batch_size = batch_size
         for name, count in (
             ("server_points", server_points),
@@ -361,6 +369,7 @@ class Network(Evaluated):
             self.server_points,
             self._servers_batches.batch_size,
             self._server_has_all,
+            *(() if self.objective_weight is None else ("by samples",)),
         )
         content = hashlib.sha256(repr((str(self.model.module), tuple(self.model.shapes.items()), options)).encode())
         content.update(self.model.initial(0).numpy().tobytes())

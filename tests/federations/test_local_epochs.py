@@ -155,3 +155,25 @@ def test_an_epoch_without_a_step_is_refused() -> None:
         Minibatches(torch.tensor([5, 0]), 4, "one pass", 2)
     with pytest.raises(ValueError, match="sampling = 'independent': allowed is 'one pass', or local_epochs"):
         _ = network().visit_steps
+
+
+def test_an_objective_by_samples_is_the_mean_over_points() -> None:
+    by_clients, by_samples = network(), network(objective="samples")
+    x, points = by_samples.initial(0, torch.arange(2)), by_samples.samples
+    losses = [nn.functional.cross_entropy(by_samples.model.scores(by_samples.model.unflattened(each), points.of(
+        torch.arange(len(points))[None])[0]), points.labels) for each in x]  # fmt: skip
+    assert by_samples.global_loss(x).tolist() == pytest.approx([float(each) for each in losses], rel=1e-5)
+    assert by_clients.global_loss(x).tolist() != pytest.approx(by_samples.global_loss(x).tolist(), rel=1e-5)
+    shares = torch.tensor([float(w) for w in by_samples.objective_weight], dtype=torch.float64)
+    assert by_samples.training_accuracy(x).tolist() == (by_samples.client_losses(x)[1] @ shares).tolist()
+    ones = [Pairs.of(torch.ones(1, 10, dtype=torch.bool), torch.zeros(1).long(), 0, 0)] * 2
+    each = torch.stack([by_samples.exact_gradient(x[r].expand(10, -1), ones[r]) for r in range(2)])
+    weighed = (shares[:, None] * each.double()).sum(1)
+    assert float((by_samples.global_gradient(x).double() - weighed).abs().max()) < 1e-6  # rounding in float32
+    assert by_samples.identity() != by_clients.identity()
+    setting = Setting(by_samples, fedavg(local_lr=LR, average="samples"), Uniform(3))
+    assert setting.algorithm.objective_weight(10) == by_samples.objective_weight
+    with pytest.raises(ValueError, match="objective_weight: allowed is the weighting that the algorithm has"):
+        Setting(by_samples, fedavg(local_lr=LR), Uniform(3))
+    with pytest.raises(ValueError, match="objective = 'points'"):
+        network(objective="points")
