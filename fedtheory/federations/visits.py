@@ -143,11 +143,12 @@ class Minibatches:
         known = self.known_sizes[pairs.known_client]
         position = torch.arange(first * B, (first + steps) * B, device=sizes.device).view(1, steps, B)
         lap, place = position // sizes[:, None, None], position % sizes[:, None, None]
-        counting, drawn = None, ((first + steps) * B - 1) // known - first * B // known + 1
+        counting: np.ndarray | None = None
+        drawn = ((first + steps) * B - 1) // known - first * B // known + 1
         if self.sampling == "one pass":
             lap, place, _ = self._in_passes(torch.arange(first, first + steps, device=sizes.device), sizes)
-            known_lap, _, counting = self._in_passes(torch.arange(first, first + steps), torch.from_numpy(known))
-            counting = counting.numpy()
+            known_lap, _, counts = self._in_passes(torch.arange(first, first + steps), torch.from_numpy(known))
+            counting = counts.numpy()
             drawn = (known_lap[:, -1, -1] - known_lap[:, 0, 0] + 1).numpy()
         begin, laps = lap[:, 0, 0], lap[:, -1, -1] - lap[:, 0, 0] + 1
         pair = torch.arange(len(pairs), device=sizes.device).repeat_interleave(laps, output_size=int(drawn.sum()))
