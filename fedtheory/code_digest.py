@@ -1,4 +1,4 @@
-"""What tells one function from another: a hash of its code."""
+"""Hash of a function's code, which tells it from another."""
 
 from __future__ import annotations
 

@@ -145,9 +145,9 @@ def fedavg(
 
         x_{r+1} = x_r + global_lr sum_i w_i delta_i,    delta_i the way of client i's local SGD,
 
-    with w_i = 1/|S_r| (the mean over the participants), w_i = 1/M (over all clients, the absent ones sending 0),
-    w_i = M p_i/|S_r| (p the clients' weights in the objective sum_i p_i F_i) or w_i = n_i / sum_{j in S_r} n_j (n the
-    clients' samples). With weights p that differ, the mean is for cohorts drawn with probabilities p
+    with w_i = 1/|S_r| (the mean over the participants), w_i = 1/M (over all clients, the absent ones sending 0)
+    or w_i = M p_i/|S_r| (p the clients' weights in the objective sum_i p_i F_i). By samples n it is
+    w_i = n_i / sum_{j in S_r} n_j. With weights p that differ, the mean is for cohorts drawn with probabilities p
     (``participation.Multinomial``), the third one for uniform ones or everyone.
 
     The last one is what most frameworks run. A step of it goes, in the mean, down sum_i E[w_i] F_i, where E[w_i] is in

@@ -31,7 +31,7 @@ MOST_TERMS = 10**6
 """The most terms of laws of sums that are formed, a second's or two's work."""
 
 Kind = tuple[Fraction, Fraction]
-"""What clients have in common that are alike: n, and p (of uniform cohorts 1/2, which does not matter)."""
+"""Pair n, p of clients that are alike; of uniform cohorts p is 1/2, which does not matter."""
 
 
 @dataclass(frozen=True)
