@@ -24,7 +24,7 @@ def implied_objective(setting: Setting) -> tuple[Fraction, ...]:
     - "all": p_i / sum_j p_j if clients come independently with probabilities p, 1/M for uniform cohorts of S.
     - "participating": E[N_i/|N|] / P(somebody) and 1/M.
     - "weighted": q_i E[N_i/|N|] / sum_j q_j E[N_j/|N|] and q_i, with q the ``objective_weight``.
-    - "samples": E[n_i N_i / sum_j n_j N_j] / P(somebody), and the sum of n_i / sum_{j in S} n_j over the cohorts with i,
+    - "samples": E[n_i N_i / sum_j n_j N_j] / P(somebody), and the sum of n_i / sum_{j in S} n_j over cohorts with i,
       over their number C(M, S).
 
     The last one is n_i / sum_j n_j only for equal n_i, or if everyone takes part; for S = 1 it is 1/M.
