@@ -2,9 +2,10 @@
 
 The plain loop has ``--threads`` threads, ``optim.SGD``, and copies a ``state_dict`` before and after every visit. Both
 train 10 of 100 clients (Dirichlet, alpha .1) for 5 steps from the same model, in turns; models are compared before they
-are timed. On another ``--device`` there are no workers. The best and the median of the repetitions are given, and the
-ratio of the medians: by the clock, or with ``--processor`` of the processor's time, of both in one thread, which
-depends less on what else is running.
+are timed. ``default-fedavg`` is that of most frameworks: clients of unequal sizes, 2 epochs of batches of 32, and the
+mean by samples. On another ``--device`` there are no workers. The best and the median of the repetitions are given,
+and the ratio of the medians: by the clock, or with ``--processor`` of the processor's time, of both in one thread,
+which depends less on what else is running.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from devices import add_device, by_the_clock, device_name, timer
 from torch import Tensor, nn
 
 from fedtheory import data
+from fedtheory.federations.federation import Pairs
+from fedtheory.federations.visits import Minibatches
 from fedtheory.neural import FlatModel, Samples, Visits, evaluate, local_update, models
 from fedtheory.neural.gradients import PATHS
 from fedtheory.neural.grouped import refusal
@@ -49,6 +52,8 @@ class Case:
     batch: int
     cohort: int = COHORT
     steps: int = STEPS
+    epochs: int = 0
+    """Passes over a client's points in place of so many ``steps``; then clients weigh by their samples."""
 
     def to(self, device: torch.device) -> Case:
         """The same on another device."""
@@ -58,16 +63,37 @@ class Case:
         """The batches of one round, without replacement where a client has enough samples."""
         rng = np.random.default_rng(seed)
         chosen = rng.choice(len(self.parts), self.cohort, replace=False)
+        if self.epochs:
+            return self._passes(chosen, seed)
         need = self.steps * self.batch
         drawn = [rng.choice(self.parts[i], need, replace=len(self.parts[i]) < need) for i in chosen]
         index = torch.from_numpy(np.stack(drawn)).view(self.cohort, self.steps, self.batch)
         return Visits(index.to(self.samples.labels.device))
 
+    def _passes(self, chosen: np.ndarray, seed: int) -> Visits:
+        """Batches of whole epochs, as networks with ``local_epochs`` draw them."""
+        device, sizes = self.samples.labels.device, torch.tensor([len(part) for part in self.parts])
+        batches, here = Minibatches(sizes, self.batch, "one pass", self.epochs), torch.zeros(1, len(sizes)).bool()
+        here[0, chosen] = True
+        steps = int(batches.steps_of_visits(sizes.numpy()[chosen]).max())
+        found = batches.of(Pairs.of(here, torch.zeros(1).long(), seed, 0), 0, steps, False, False)
+        index, weights = torch.from_numpy(np.concatenate(self.parts))[found.index], found.weights
+        assert weights is not None
+        return Visits(index.to(device), weights.to(device), counting=found.counting)
+
+
+def averaged(each: Tensor, visits: Visits) -> Tensor:
+    """The clients' mean, by the points that they went through where visits differ in length."""
+    if visits.weights is None:
+        return each.mean(0)
+    passed = visits.weights.sum((1, 2))
+    return (passed / passed.sum()).view(-1, *[1] * (each.dim() - 1)).mul(each).sum(0)
+
 
 def cases(names: list[str]) -> list[Case]:
     """Those of the cases whose data are on this machine."""
     found: list[Case] = []
-    if any(name.startswith(("logistic", "small", "fashion")) for name in names):
+    if any(name.startswith(("logistic", "small", "fashion", "default")) for name in names):
         found += fashion_cases(names)
     if "cifar-cnn-32" in names:
         found += cifar_case()
@@ -91,7 +117,12 @@ def fashion_cases(names: list[str]) -> list[Case]:
         "small-cnn": models.small_cnn,
         "fashion-cnn": lambda: models.fast_fashion_cnn(dropout=(0, 0)),
     }
-    return [
+    if "default-fedavg" in names:
+        unequal = [np.asarray(part) for part in data.LabelDirichlet(clients=CLIENTS, alpha=0.1).split(loaded).train]
+        default = [Case("default-fedavg", seeded(made["small-cnn"]), samples, unequal, 32, epochs=2)]
+    else:
+        default = []
+    return default + [
         Case(f"{name}-{batch}", seeded(make), samples, parts, batch)
         for name, make in made.items()
         for batch in (32, 120)
@@ -139,15 +170,18 @@ def plain_round(case: Case, state: dict[str, Tensor], visits: Visits) -> dict[st
     """FedAvg as one would write it first."""
     module, samples = case.module.train(), case.samples
     after = []
-    for index in visits.index:
+    for pair, index in enumerate(visits.index):
         module.load_state_dict(state)
         optimiser = torch.optim.SGD(module.parameters(), lr=LR)
-        for chosen in index:
+        for step, whole in enumerate(index):
+            chosen = whole if visits.counts is None else whole[torch.from_numpy(visits.counts[pair, step])]
+            if len(chosen) == 0:
+                continue
             optimiser.zero_grad()
             nn.functional.cross_entropy(module(samples.features[chosen]), samples.labels[chosen]).backward()
             optimiser.step()
         after.append(copy.deepcopy(module.state_dict()))
-    return {name: torch.stack([each[name] for each in after]).mean(0) for name in state}
+    return {name: averaged(torch.stack([each[name] for each in after]), visits) for name in state}
 
 
 def plain_evaluation(case: Case, state: dict[str, Tensor], samples: Samples, batch: int = 1000) -> Tensor:
@@ -178,7 +212,7 @@ def contenders(case: Case, stack: ExitStack, options: argparse.Namespace) -> dic
             torch.set_num_threads(options.threads)
             start = x.expand(len(visits), -1)
             found = local_update(flat, start, case.samples, visits, LR, path=path, precision=precision)
-            return found.models.mean(0)
+            return averaged(found.models, visits)
 
         return run
 
@@ -188,7 +222,7 @@ def contenders(case: Case, stack: ExitStack, options: argparse.Namespace) -> dic
         def run(visits: Visits) -> Tensor:
             torch.set_num_threads(1)
             start = x.expand(len(visits), -1)
-            return workers.local_update(start, visits, LR, path=path, precision=precision).models.mean(0)
+            return averaged(workers.local_update(start, visits, LR, path=path, precision=precision).models, visits)
 
         return run
 
@@ -272,7 +306,8 @@ def machine(options: argparse.Namespace) -> dict[str, Any]:
             "workers": options.workers, "torch": torch.__version__, "python": platform.python_version()}  # fmt: skip
 
 
-CASES = ["logistic-32", "logistic-120", "small-cnn-32", "small-cnn-120", "fashion-cnn-32", "cifar-cnn-32", "lstm-32"]
+CASES = ["logistic-32", "logistic-120", "small-cnn-32", "small-cnn-120", "fashion-cnn-32", "cifar-cnn-32", "lstm-32",
+         "default-fedavg"]  # fmt: skip
 
 
 def main(arguments: list[str]) -> None:
@@ -295,7 +330,9 @@ def main(arguments: list[str]) -> None:
     if options.device.type != "cpu":
         options.workers = 0
     results = []
-    for case in cases(options.cases or ["logistic-32", "logistic-120", "small-cnn-32", "cifar-cnn-32", "lstm-32"]):
+    for case in cases(
+        options.cases or ["default-fedavg", "logistic-32", "logistic-120", "small-cnn-32", "cifar-cnn-32", "lstm-32"]
+    ):
         there = case.to(options.device)
         results += [*measure(there, options), *measure_evaluation(there, options)]
     if options.json:

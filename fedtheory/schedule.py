@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import math
+import operator
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from .code_digest import code_digest
 from .numerals import DIGITS, rational
 from .rationals import exact_number
 
@@ -30,8 +33,11 @@ Value = Fraction | float
 class StepRule:
     """Step size as an expression in ``round_index`` and ``step_index``.
 
-    Numbers, + - * / **, parentheses, and sqrt, min, max, floor, ceiling (also as sympy prints them: Min, Max) are
-    allowed. A size is an exact Fraction where it is rational, else a float.
+    Numbers, pi, + - * / **, parentheses, and sqrt, cos, exp, min, max, floor, ceiling are allowed, and pieces:
+    ``piecewise((size, condition), ..., (size, True))``, where the first that is met counts, and conditions are
+    comparisons, joined by & and |. All may be as sympy prints them (Min, Max, Piecewise). A size is an exact Fraction
+    where only rational arithmetic and whole roots make it, else a float; cos, exp and pi make floats, but for cos(0)
+    and exp(0).
 
     Args:
         text: the expression.
@@ -42,12 +48,16 @@ class StepRule:
     >>> rule = StepRule("2/(3*(8 + step_index))")
     >>> rule.at(round=1, step=4), StepRule("1/sqrt(round_index + 2)").at(0, 0)
     (Fraction(1, 18), 0.7071067811865475)
+    >>> cosine = "(1 + cos(pi*round_index/100))/20"
+    >>> warm_up = StepRule(f"piecewise(((1 + round_index)/50, round_index < 5), ({cosine}, True))")
+    >>> warm_up.at(4, 0), warm_up.at(50, 0)
+    (Fraction(1, 10), 0.05)
     """
 
     text: str
 
     def __post_init__(self) -> None:
-        used = {node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name)} - _FUNCTIONS.keys()
+        used = {node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name)} - _WORDS
         if used - set(INDICES):
             raise ValueError(
                 f"step size {self.text!r} uses {sorted(used - set(INDICES))[0]}: allowed are {' and '.join(INDICES)}"
@@ -71,7 +81,8 @@ class StepRule:
             shown = self.text if len(self.text) < 80 else self.text[:77] + "..."
             raise ValueError(
                 f"step size {shown!r}: allowed is an expression in {' and '.join(INDICES)} with numbers of at most "
-                f"{DIGITS} digits, + - * / **, {', '.join(dict.fromkeys(name.lower() for name in _FUNCTIONS))}"
+                f"{DIGITS} digits, pi, + - * / **, {', '.join(dict.fromkeys(name.lower() for name in _FUNCTIONS))}, "
+                "piecewise((size, condition), ..., (size, True))"
             ) from None
         return tree
 
@@ -106,13 +117,80 @@ class StepRule:
         return self.text
 
 
+@dataclass(frozen=True, repr=False)
+class StepFunction(StepRule):
+    """Step size as a function of one's own, of the round, or of the round and the step (see ``INDICES``).
+
+    Runs and the exact moments of runs take it; no claim speaks of it, since nothing is known of it but its values.
+
+    Args:
+        text: its name.
+        function: f(round_index) or f(round_index, step_index), a number > 0 whose floats are taken as they are.
+        digest: of what it does.
+
+    Raises:
+        ValueError: it takes other arguments. When a size is asked for: it is no finite number > 0.
+
+    >>> step_size("local_lr", lambda round_index: 0.5 ** round_index).at(2, 0)
+    0.25
+    """
+
+    function: Callable[..., Any] = field(default=float, compare=False)
+    digest: str = ""
+
+    def __post_init__(self) -> None:
+        if self._arguments not in (1, 2):
+            raise ValueError(f"{self}: allowed are functions of {ROUND}, or of {ROUND} and {STEP}")
+
+    @classmethod
+    def named(cls, function: Callable[..., Any]) -> StepFunction:
+        """Return the step size of a function, with its name and digest."""
+        digest = code_digest(function) if hasattr(function, "__code__") else repr(function)
+        return cls(getattr(function, "__name__", type(function).__name__), function, digest)
+
+    @cached_property
+    def _arguments(self) -> int:
+        try:
+            needed = inspect.signature(self.function).parameters.values()
+        except (TypeError, ValueError):
+            return 1
+        return sum(each.kind <= each.POSITIONAL_OR_KEYWORD and each.default is each.empty for each in needed)
+
+    @property
+    def uses_steps(self) -> bool:
+        return self._arguments == 2
+
+    def at(self, round: int, step: int) -> Value:
+        given = self.function(*(round, step)[: self._arguments])
+        exact = isinstance(given, int | Fraction) and not isinstance(given, bool)
+        size = Fraction(given) if exact else _float(given)
+        if not (math.isfinite(size) and size > 0):
+            raise ValueError(
+                f"step size {self} is {given} at {ROUND} = {round}, {STEP} = {step}: allowed is a finite number > 0"
+            )
+        return size
+
+    def __repr__(self) -> str:
+        return f"StepFunction({self.text!r}, {self.digest})"
+
+    def __str__(self) -> str:
+        return f"of the function {self.text}"
+
+
+def _float(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return math.nan
+
+
 StepSize = Any
 """Step size: a Fraction or a ``StepRule``; most callers that take one have refused rules before."""
 
 
 def step_size(name: str, value: Any, within_rounds: bool = True) -> StepSize:
-    """Read a step size as users write it: a number or a rule. A rule is an object, a sympy expression or text with an
-    index in it.
+    """Read a step size as users write it: a number or a rule. A rule is an object, a sympy expression, text with an
+    index in it, or a function (see ``StepFunction``).
 
     Raises:
         ValueError: it is neither; or it changes within a round, where it must not.
@@ -121,6 +199,8 @@ def step_size(name: str, value: Any, within_rounds: bool = True) -> StepSize:
     (Fraction(1, 10), StepRule(text='1/(2 + round_index)'))
     """
     rule: StepRule | None = value if isinstance(value, StepRule) else None
+    if rule is None and callable(value) and not getattr(value, "free_symbols", None):
+        rule = StepFunction.named(value)
     if isinstance(value, str) and any(index in value for index in INDICES):
         rule = StepRule(value)
     elif rule is None and getattr(value, "free_symbols", None):
@@ -180,6 +260,14 @@ def _power(base: Value, exponent: Value) -> Value:
 _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "sqrt": _root, "min": min, "max": max, "Min": min, "Max": max,
     "floor": lambda v: Fraction(math.floor(v)), "ceiling": lambda v: Fraction(math.ceil(v)),
+    "cos": lambda v: math.cos(v) if v else Fraction(1), "exp": lambda v: math.exp(v) if v else Fraction(1),
+}  # fmt: skip
+_NUMBERS = {"pi": math.pi}
+_PIECES = ("piecewise", "Piecewise")
+_WORDS = {*_FUNCTIONS, *_NUMBERS, *_PIECES, "Eq", "Ne"}
+_COMPARISONS: dict[type | str, Callable[[Any, Any], bool]] = {
+    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, "Eq": operator.eq, "Ne": operator.ne,
 }  # fmt: skip
 _OPERATORS: dict[type, Callable[[Any, Any], Value]] = {
     ast.Add: lambda a, b: a + b, ast.Sub: lambda a, b: a - b, ast.Mult: lambda a, b: a * b,
@@ -194,16 +282,23 @@ def _constant(node: ast.expr, text: str) -> Fraction:
 def _check(node: ast.expr, text: str) -> None:
     """Raise ``ValueError`` at what is no arithmetic."""
     match node:
-        case ast.BinOp(left, operator, right) if type(operator) in _OPERATORS:
+        case ast.BinOp(left, kind, right) if type(kind) in _OPERATORS:
             inner = [left, right]
         case ast.UnaryOp(ast.USub() | ast.UAdd(), operand):
             inner = [operand]
+        case ast.Call(ast.Name(name), [_, *_] as pieces, []) if name in _PIECES:
+            for piece in pieces:
+                if not isinstance(piece, ast.Tuple) or len(piece.elts) != 2:
+                    raise ValueError
+                _check(piece.elts[0], text)
+                _check_condition(piece.elts[1], text)
+            return
         case ast.Call(ast.Name(name), arguments, []) if name in _FUNCTIONS and arguments:
             inner = arguments if name.lower() in ("min", "max") or len(arguments) == 1 else [node.func]
         case ast.Constant(int() | float() as value) if not isinstance(value, bool) and abs(value) < LARGEST:
             _constant(node, text)
             return
-        case ast.Name(name) if name not in _FUNCTIONS:
+        case ast.Name(name) if name not in _WORDS or name in _NUMBERS:
             return
         case _:
             raise ValueError
@@ -211,17 +306,62 @@ def _check(node: ast.expr, text: str) -> None:
         _check(each, text)
 
 
+def _check_condition(node: ast.expr, text: str) -> None:
+    """Raise ``ValueError`` at what is no condition."""
+    match node:
+        case ast.Constant(bool()):
+            return
+        case ast.Compare(left, kinds, others) if all(type(kind) in _COMPARISONS for kind in kinds):
+            for each in (left, *others):
+                _check(each, text)
+        case ast.Call(ast.Name("Eq" | "Ne"), [one, other], []):
+            _check(one, text)
+            _check(other, text)
+        case ast.BinOp(one, ast.BitAnd() | ast.BitOr(), other):
+            _check_condition(one, text)
+            _check_condition(other, text)
+        case ast.BoolOp(_, conditions):
+            for each in conditions:
+                _check_condition(each, text)
+        case _:
+            raise ValueError
+
+
+def _holds(node: ast.expr, indices: dict[str, Fraction], text: str) -> bool:
+    match node:
+        case ast.Constant(value):
+            return bool(value)
+        case ast.Compare(left, kinds, others):
+            values = [_value(each, indices, text) for each in (left, *others)]
+            pairs = zip(kinds, values[:-1], values[1:], strict=True)
+            return all(_COMPARISONS[type(kind)](a, b) for kind, a, b in pairs)
+        case ast.Call(ast.Name(name), [one, other]):
+            return _COMPARISONS[name](_value(one, indices, text), _value(other, indices, text))
+        case ast.BinOp(one, ast.BitAnd(), other):
+            return _holds(one, indices, text) and _holds(other, indices, text)
+        case ast.BinOp(one, _, other):
+            return _holds(one, indices, text) or _holds(other, indices, text)
+    assert isinstance(node, ast.BoolOp)
+    return (all if isinstance(node.op, ast.And) else any)(_holds(each, indices, text) for each in node.values)
+
+
 def _value(node: ast.expr, indices: dict[str, Fraction], text: str) -> Value:
     match node:
-        case ast.BinOp(left, operator, right):
-            return _OPERATORS[type(operator)](_value(left, indices, text), _value(right, indices, text))
-        case ast.UnaryOp(operator, operand):
+        case ast.BinOp(left, kind, right):
+            return _OPERATORS[type(kind)](_value(left, indices, text), _value(right, indices, text))
+        case ast.UnaryOp(sign, operand):
             inner = _value(operand, indices, text)
-            return -inner if isinstance(operator, ast.USub) else inner
+            return -inner if isinstance(sign, ast.USub) else inner
+        case ast.Call(ast.Name(name), pieces) if name in _PIECES:
+            for piece in pieces:
+                assert isinstance(piece, ast.Tuple)
+                if _holds(piece.elts[1], indices, text):
+                    return _value(piece.elts[0], indices, text)
+            raise ValueError("no piece's condition is met")
         case ast.Call(ast.Name(name), arguments):
             values = [_value(argument, indices, text) for argument in arguments]
             return values[0] if len(values) == 1 and name.lower() in ("min", "max") else _FUNCTIONS[name](*values)
         case ast.Constant():
             return _constant(node, text)
     assert isinstance(node, ast.Name)
-    return indices[node.id]
+    return _NUMBERS[node.id] if node.id in _NUMBERS else indices[node.id]

@@ -103,6 +103,8 @@ class Setting:
             raise ValueError(f"start has shape {shape}: allowed is () or ({self.federation.dimension},)")
 
     def _check_algorithm(self) -> None:
+        if (known := self.algorithm.for_federation(self.federation)) is not self.algorithm:
+            object.__setattr__(self, "algorithm", known)
         self.algorithm.check(self.federation.clients, self.participation)
         weighed = self.federation.objective_weight
         if weighed is not None and weighed != self.algorithm.objective_weight(self.federation.clients):

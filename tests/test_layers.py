@@ -21,7 +21,7 @@ ROOT = Path(fedtheory.__file__).parent
 
 LAYERS = (
     ("units", "quantities", "functionals", "assumptions", "rationals", "schedule", "own", "files",
-     "arguments", "numerals", "markdown", "seals", "provenance", "doors", "lazy", "extras",
+     "arguments", "code_digest", "numerals", "markdown", "seals", "provenance", "doors", "lazy", "extras",
      "randomness", "loops"),
     ("process_workers",),
     ("data", "neural"),

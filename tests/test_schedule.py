@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -10,6 +11,7 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fedtheory import claim
 from fedtheory.algorithms import StepRule, fast, fedavg, safari
 from fedtheory.federations import Quadratic
 from fedtheory.moments.evaluators import Question, Unserved, quantity
@@ -40,6 +42,81 @@ r, t = symbols("round_index", "step_index")
 def test_rules_are_exact(text: str, at: tuple[int, int], size: Fraction) -> None:
     found = StepRule(text).at(*at)
     assert found == size and isinstance(found, Fraction)
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        ("(1 + cos(pi*round_index/4))/20", [F(1, 10), (1 + math.cos(math.pi / 4)) / 20, 0.05]),
+        ("exp(-round_index)/2", [F(1, 2), math.exp(-1) / 2, math.exp(-2) / 2]),
+        ("piecewise((1/2, round_index < 1), (1/3, round_index <= 1), (1/4, True))", [F(1, 2), F(1, 3), F(1, 4)]),
+        ("Piecewise((1/3, (round_index >= 1) & (round_index < 2)), (1/2, True))", [F(1, 2), F(1, 3), F(1, 2)]),
+        ("piecewise((1/3, Eq(round_index, 2) | (0 < round_index < 2)), (1/2, True))", [F(1, 2), F(1, 3), F(1, 3)]),
+        ("piecewise((1, round_index == 0), (1/round_index, round_index != 0))", [F(1), F(1), F(1, 2)]),
+    ],
+)  # fmt: skip
+def test_schedules_of_practice(text: str, sizes: list) -> None:
+    """Only the piece that counts is computed: 1/round_index is not asked for in round 0."""
+    found = [StepRule(text).at(round, 0) for round in range(3)]
+    assert found == pytest.approx(sizes, rel=1e-15) and [*map(type, found)] == [*map(type, sizes)]
+
+
+def test_schedules_of_sympy() -> None:
+    rule = step_size(
+        "local_lr", sympy.Piecewise(((1 + r) / 50, r < 5), ((1 + sympy.cos(sympy.pi * r / 100)) / 20, True))
+    )
+    assert rule.at(3, 0) == F(4, 50) and rule.at(60, 0) == pytest.approx((1 + math.cos(0.6 * math.pi)) / 20, rel=1e-15)
+    both = sympy.Piecewise((F(1, 3), (r > 1) & (r < 3)), (1, sympy.Eq(r, 5)), (2, True))
+    assert [
+        step_size("local_lr", both + 0 * t + r / 1000 - r / 1000 + sympy.exp(-r) * 0).at(k, 0) for k in (2, 5, 6)
+    ] == [F(1, 3), 1, 2]
+
+
+def test_which_round_is_negative_is_told() -> None:
+    fed, algorithm = Quadratic([[1], [1]], [[0], [1]]), fedavg(local_lr="cos(pi*round_index/8)")
+    setting = Setting(fed, algorithm, Fixed([0]))
+    with pytest.raises(
+        ValueError, match=r"step size cos.* is -0.38\d* at round_index = 5, .*allowed is a finite number > 0"
+    ):
+        setting.simulate(replicas=2, rounds=4).rows and StepRule("cos(pi*round_index/8)").at(5, 0)
+    with pytest.raises(ValueError, match="at round_index = 5"):
+        setting.simulate(replicas=2, rounds=9)
+    with pytest.raises(ValueError, match=r"no_size is -2.0 at round_index = 3, .*allowed is a finite number > 0"):
+        Setting(fed, fedavg(local_lr=no_size), Fixed([0])).simulate(replicas=2, rounds=9)
+
+
+def no_size(round_index: int) -> float:
+    return 1.0 - round_index if round_index > 2 else 0.5
+
+
+def test_a_function_runs_as_the_expression_does() -> None:
+    fed = Quadratic([[1], [2]], [[0], [1]], "1/2")
+
+    def run(local_lr: object) -> list[float]:
+        s = Setting(fed, fedavg(local_lr=local_lr, local_steps=2, global_lr=lambda n: 1 + n), Fixed([0, 1]), 3)
+        assert "local_lr" not in s.algorithm.quantities()
+        rows = s.simulate(replicas=3, rounds=5, record_every=1, seed=1).rows["squared_distance"]
+        return [*rows.flatten().tolist(), *s.exact([3]).squared_distance]
+
+    assert run(lambda round_index, step_index: 1 / (4 + step_index)) == run("1/(4 + step_index)")
+    assert run(lambda round_index: F(1, 4 + round_index)) == run("1/(4 + round_index)")
+    assert run(lambda n: 1 / (4 + n)) != run(lambda n: 1 / (5 + n))
+
+
+def test_functions_are_told_apart_and_named() -> None:
+    fed = Quadratic([[1], [1]], [[0], [1]])
+    one, two = (Setting(fed, fedavg(local_lr=f), Fixed([0])) for f in (lambda n: 1 / (4 + n), lambda n: 1 / (5 + n)))
+    assert one.fingerprint() != two.fingerprint()
+    setting = Setting(fed, fast(cohort=2, snapshot_period=2, local_lr=no_size), Fixed([0]), 1)
+    with pytest.raises(ValueError, match="local_lr: it is of the function no_size, of which no claim speaks"):
+        claim("fast.thm1@main").at(setting, rounds=[1])
+    for wrong in (lambda: 1, lambda a, b, c: 1):
+        with pytest.raises(ValueError, match="allowed are functions of round_index, or of round_index and step_index"):
+            fedavg(local_lr=wrong)
+    with pytest.raises(ValueError, match="allowed is an expression in round_index"):
+        fedavg(local_lr=1, global_lr=lambda a, b: 1)
+    with pytest.raises(ValueError, match="is nothing at round_index = 0"):
+        fedavg(local_lr=lambda n: "nothing")
 
 
 def test_irrational_sizes_are_floats() -> None:
@@ -79,6 +156,8 @@ def test_a_rule_of_an_expression_is_the_expression(expression: sympy.Expr, round
     "text",
     ["", "1 +", "__import__('os')", "round_index.real", "[1]", "round_index if 1 else 2", "1 < 2", "lambda: 1", "True",
      "sqrt", "sqrt()", "sqrt(1, 2)", "min()", "1e400", "'a'", "round_index @ 2", "f(round_index)", "min(key=1)",
+     "piecewise()", "piecewise(1)", "piecewise((1, 2))", "piecewise((1, round_index))", "piecewise((1, True, 2))",
+     "cos", "cos()", "pi()", "(1, True)", "round_index & 1", "not round_index", "piecewise((True, True))", "Eq(1, 1)",
      "(" * 300 + "1" + ")" * 300, "1 + " * 900 + "1"],
 )  # fmt: skip
 def test_what_is_no_arithmetic_is_refused(text: str) -> None:

@@ -24,6 +24,7 @@ from .aggregation import (
     GivenWeights,
     GroupWeights,
     Known,
+    SampleShares,
     Updates,
 )
 from .algorithm import Algorithm, ClientRound, OwnRound, ServerRound, Weights
@@ -62,6 +63,7 @@ __all__ = [
     "Plain",
     "Round",
     "Safari",
+    "SampleShares",
     "Selection",
     "Server",
     "ServerRound",

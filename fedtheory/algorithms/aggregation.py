@@ -180,6 +180,51 @@ class ObjectiveShares(WeightedSum):
 
 
 @dataclass(frozen=True)
+class SampleShares(WeightedSum):
+    """Average over the participants by their samples: w_i = n_i N_i / sum_j n_j N_j.
+
+    Unless everyone takes part, or the n_i are equal, E[w_i] is not in proportion to n_i: under ``Uniform(1)`` it is
+    1/M. What a step of it then minimises is not sum_i n_i F_i: see ``fedtheory.moments.implied_objective``.
+
+    Args:
+        samples: n, one number >= 0 for each client, of which at least one is > 0; ``None``: those of the federation
+            (``Setting`` finds them). Only their ratios matter.
+
+    Raises:
+        ValueError: in a round whose participants all have n_i = 0.
+
+    Source: FedAvg (McMahan et al., 2017), Algorithm 1, n_k / n over the clients of a round; the default of Flower, of
+    pfl and of FedProx's code.
+    """
+
+    samples: tuple[Fraction, ...] | None = None
+    by_counts = True
+
+    def bound(self, process: Participation, clients: int) -> SampleShares:
+        if self.samples is None:
+            raise ValueError(
+                "samples = None: allowed with average = 'samples' are one number for each client, or a federation "
+                "whose clients hold points"
+            )
+        check_one_each("samples", self.samples, clients)
+        return self
+
+    @kept_there
+    def _samples(self) -> Tensor:
+        return floats(self.samples or ())
+
+    def weights(self, counts: Tensor, memory: Memory) -> Tensor:
+        held = counts * self._samples(counts.device)
+        total = held.sum(1, keepdim=True)
+        if 0 in (self.samples or ()):
+            lost = (total[:, 0] == 0) & (counts > 0).any(1)
+            if lost.any():
+                alone = counts[int(lost.int().argmax())].nonzero().flatten().tolist()
+                raise ValueError(f"samples: clients {alone} take part and have 0: allowed are cohorts with a sample")
+        return held / torch.where(total > 0, total, 1)
+
+
+@dataclass(frozen=True)
 class Constant(WeightedSum):
     """Weighted sum with fixed omega_i: w_i = N_i omega_i / M.
 

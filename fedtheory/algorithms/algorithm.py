@@ -339,6 +339,10 @@ class Algorithm(ABC):
         """Return phi of the objective sum_i phi_i F_i that the algorithm is to minimise: the mean over the clients."""
         return (Fraction(1, clients),) * clients
 
+    def for_federation(self, federation: Any) -> Algorithm:
+        """Return this algorithm with what it takes from the federation, such as how many points its clients hold."""
+        return self
+
     def number(self, name: str) -> Any:
         """Return the algorithm's number of this name as it is kept, exactly; ``None`` where it has none."""
         return getattr(self, name, None)

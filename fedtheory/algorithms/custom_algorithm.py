@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import option
+from ..code_digest import code_digest
 from ..extras import torch
 from ..own import ComputeError, place
 from ..participation import Participation
@@ -160,7 +159,7 @@ def own(step: Callable[..., Any], *, memory: Mapping[str, str] | None = None, na
     except TypeError as error:
         listed = ", ".join(["x", "memory", "round", *(["*", *numbers] if numbers else [])])
         raise ValueError(f"{where}: algorithm {name}: {error}; allowed is a step({listed})") from None
-    return Own(OwnRound(step, name, tuple(kept.items()), _numbers(numbers), digest=_digest(step)))
+    return Own(OwnRound(step, name, tuple(kept.items()), _numbers(numbers), digest=code_digest(step)))
 
 
 def _numbers(numbers: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
@@ -171,23 +170,6 @@ def _numbers(numbers: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
             QUANTITIES[name].check(size)
         checked.append((name, size))
     return tuple(checked)
-
-
-def _digest(step: Callable[..., Any]) -> str:
-    """Hash the function, as far as its code and what it closes over tell: runs of another one are others."""
-    content = hashlib.sha256()
-
-    def add(code: CodeType) -> None:
-        content.update(code.co_code + repr(code.co_names).encode())
-        for constant in code.co_consts:
-            add(constant) if isinstance(constant, CodeType) else content.update(repr(constant).encode())
-
-    function: Any = inspect.unwrap(step)
-    add(function.__code__)
-    for cell in function.__closure__ or ():
-        kept = cell.cell_contents
-        content.update(repr(kept).encode() if isinstance(kept, int | float | str | Fraction | tuple) else b"")
-    return content.hexdigest()[:16]
 
 
 # Rounds -------------------------------------------------------------------------------------------------------------

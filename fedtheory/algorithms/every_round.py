@@ -6,18 +6,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isinf
+from typing import Any
 
 from ..arguments import Number, at_least_zero, below_one, budgets, each, option, positive, whole
 from ..federations.local_training import PLAIN_SGD
 from ..neural.local_solver import Solver
 from ..quantities import check_values
 from ..schedule import StepRule, StepSize, numbers, step_size
-from .aggregation import Aggregation, AverageAll, AverageParticipating, FedAUWeights, GroupWeights, ObjectiveShares
+from .aggregation import (
+    Aggregation,
+    AverageAll,
+    AverageParticipating,
+    FedAUWeights,
+    GroupWeights,
+    ObjectiveShares,
+    SampleShares,
+)
 from .algorithm import Algorithm, ClientRound
 from .cohort_rules import GroupSelection, Selection, UniformSelection
 from .server_step import Adam, Amplified, Momentum, Plain, Server
 
 AVERAGES = {"participating": AverageParticipating(), "all": AverageAll()}
+BY_OBJECTIVE, BY_SAMPLES = "weighted", "samples"
 
 
 @dataclass(frozen=True)
@@ -58,6 +68,18 @@ class EveryRound(Algorithm):
 
     def trained_by(self, solver: Solver) -> EveryRound:
         return replace(self, round=replace(self.round, local_solver=solver))
+
+    def for_federation(self, federation: Any) -> EveryRound:
+        weights = self.round.aggregation
+        if not isinstance(weights, SampleShares):
+            return self
+        if weights.samples is None and (sizes := getattr(federation, "sizes", None)) is not None:
+            weights = SampleShares(tuple(Fraction(int(n)) for n in sizes))
+        # Weights by samples belong to no objective: F is the federation's where none is given here.
+        weighed = federation.objective_weight if self.weighed is None else self.weighed
+        if (weights, weighed) == (self.round.aggregation, self.weighed):
+            return self
+        return replace(self, round=replace(self.round, aggregation=weights), weighed=weighed)
 
     def objective_weight(self, clients: int) -> tuple[Fraction, ...]:
         """Return the clients' weights in the objective: those that are given, else p_g / (clients of group g).
@@ -117,22 +139,30 @@ def fedavg(
     average: str = "participating",
     budget: Number | Sequence[Number] | None = None,
     objective_weight: Sequence[Number] | None = None,
+    samples: Sequence[Number] | None = None,
 ) -> EveryRound:
     """FedAvg: whoever the participation process brings trains, and
 
         x_{r+1} = x_r + global_lr sum_i w_i delta_i,    delta_i the way of client i's local SGD,
 
-    with w_i = 1/|S_r| (the mean over the participants), w_i = 1/M (over all clients, the absent ones sending 0) or
-    w_i = M p_i/|S_r| (p the clients' weights in the objective sum_i p_i F_i). With weights p that differ, the mean is
-    for cohorts drawn with probabilities p (``participation.Multinomial``), the last one for uniform ones or everyone.
+    with w_i = 1/|S_r| (the mean over the participants), w_i = 1/M (over all clients, the absent ones sending 0)
+    or w_i = M p_i/|S_r| (p the clients' weights in the objective sum_i p_i F_i). By samples n it is
+    w_i = n_i / sum_{j in S_r} n_j. With weights p that differ, the mean is for cohorts drawn with probabilities p
+    (``participation.Multinomial``), the third one for uniform ones or everyone.
+
+    The last one is what most frameworks run. A step of it goes, in the mean, down sum_i E[w_i] F_i, where E[w_i] is in
+    proportion to n_i only if everyone takes part or all n_i are equal: ``moments.implied_objective`` computes it. The
+    exact error is from the optimum of the federation's F all the same.
 
     Args:
         local_lr: the clients' step size, in units of x^2/F: a number, or a rule in ``round_index`` and ``step_index``
             such as "2/(8 + step_index)" (see ``schedule.StepRule``); a sympy expression is one too.
         local_steps: gradient steps of a client in a round.
         global_lr: > 0, without units; it may be a rule in ``round_index``.
-        average: "participating", "all" or "weighted".
+        average: "participating", "all", "weighted" or "samples".
         objective_weight: p > 0 with the sum 1, where clients weigh differently; the federation has the same.
+        samples: n >= 0 with a sum > 0, for average = "samples"; ``None``: the ``objective_weight`` if it is given, else
+            how many points each client of the federation holds.
         budget: at most so many of those who are there, drawn uniformly (one number > 0, or several that take turns; a
             number that is not whole is rounded at random, its mean kept); ``None``: all of them.
 
@@ -144,22 +174,44 @@ def fedavg(
 
     >>> fedavg(local_lr="1/10", average="all").round.aggregation
     AverageAll()
+    >>> fedavg(local_lr="1/10", average="samples", samples=[1, 2]).round.aggregation
+    SampleShares(samples=(Fraction(1, 1), Fraction(2, 1)))
     """
     server, weights = Plain(global_step(global_lr)), _weights(average, objective_weight)
-    kind = ObjectiveShares(weights) if average == "weighted" and weights else _average(average)
+    kind = _kind_of_average(average, weights, samples)
     made = every_round(local_lr, local_steps, server, kind, selection=_selection(budget))
     return replace(made, weighed=weights)
 
 
+def _kind_of_average(
+    average: str, weights: tuple[Fraction, ...] | None, samples: Sequence[Number] | None
+) -> Aggregation:
+    """The rule of this name, with its numbers."""
+    option("average", average, (*AVERAGES, BY_OBJECTIVE, BY_SAMPLES))
+    if average == BY_SAMPLES:
+        return SampleShares(weights if samples is None else _held(samples))
+    if samples is not None:
+        raise ValueError(f"samples: allowed is average = {BY_SAMPLES!r}, not {average!r}")
+    return ObjectiveShares(weights) if average == BY_OBJECTIVE and weights else AVERAGES[average]
+
+
+def _held(samples: Sequence[Number]) -> tuple[Fraction, ...]:
+    """The clients' samples; ``ValueError`` unless they are >= 0 and one is > 0."""
+    held = tuple(at_least_zero(f"samples[{i}]", n) for i, n in enumerate(samples))
+    if not any(held):
+        raise ValueError(f"samples = {[str(n) for n in held]}: allowed are numbers >= 0, of which one is > 0")
+    return held
+
+
 def _weights(average: str, given: Sequence[Number] | None) -> tuple[Fraction, ...] | None:
     """The clients' weights in the objective; ``ValueError`` unless they are > 0 with the sum 1."""
-    if given is None and average == "weighted":
+    if given is None and average == BY_OBJECTIVE:
         raise ValueError("objective_weight: average = 'weighted' needs one for each client")
     weights = None if given is None else each("objective_weight", given)
     if weights is not None and (average == "all" or sum(weights) != 1):
         raise ValueError(
             f"objective_weight = {[str(p) for p in weights]}: allowed are numbers > 0 with the sum 1, and "
-            "average = 'weighted' or 'participating'"
+            "average = 'weighted' or 'participating' or 'samples'"
         )
     return weights
 

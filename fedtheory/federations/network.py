@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..arguments import check_kind
+from ..arguments import check_kind, option
 from ..data import Dataset, Partition
 from ..data.partition import Scheme
 from ..data.partition.split import targets
@@ -43,8 +44,8 @@ class Network(Evaluated):
     r"""A network f(x, .) with flat parameters x, whose data are split between clients.
 
     Client i holds points (a_s, y_s), s = 1..n_i, and F_i(x) = (1/n_i) sum_s loss(f(x, a_s), y_s), F = (1/M) sum_i F_i:
-    clients count equally, however many points they hold. Losses are the model's; by default cross-entropy, and
-    |f(x, a_s) - y_s|^2 / 2 of data with targets of regression.
+    clients count equally, however many points they hold, unless ``objective`` is "samples": F = sum_i n_i F_i / sum n.
+    Losses are the model's; by default cross-entropy, and |f(x, a_s) - y_s|^2 / 2 of data with targets of regression.
 
     A stochastic gradient is that of the mean loss over a minibatch, drawn by (seed, replica, client, round, step), as
     the masks of dropout and the augmentation of images are: nothing depends on what shares the batch. Without dropout
@@ -61,6 +62,10 @@ class Network(Evaluated):
         partition: which points each client has, or a scheme that says so.
         batch_size: B, the points of a minibatch; ``None``: all of the client's, and then there is no noise.
         sampling: "independent", "shuffled" or "one pass" (see ``Minibatches``).
+        local_epochs: E: a visit is E passes over the client's points, so that clients with more points make more steps;
+            "one pass" is E = 1. It ends earlier if the algorithm asks for fewer steps: ``visit_steps`` are enough.
+        objective: "clients" or "samples", by which the F_i are weighed in F, and the clients' accuracies in the mean.
+        drop_last: whether an epoch leaves out the points after its last whole batch.
         augmentation: of images in training, see ``neural.augmentation``.
         path: how gradients of several pairs are computed: "auto" (by a rule of layers, sizes and device), "timed" (what
             a trial finds fastest, which another process may find otherwise), or one of ``neural.gradients.PATHS``.
@@ -97,6 +102,9 @@ class Network(Evaluated):
         batch_size: int | None = 32,
         *,
         sampling: str = "independent",
+        local_epochs: int | None = None,
+        drop_last: bool = False,
+        objective: str = "clients",
         augmentation: Augmentation | None = None,
         path: str = "auto",
         precision: str = "float32",
@@ -109,6 +117,7 @@ class Network(Evaluated):
         check_kind("model", model, (nn.Module, FlatModel), "a torch module, such as torch.nn.Linear(64, 10)")
         check_kind("dataset", dataset, Dataset, 'a data set, such as data.load("digits")')
         check_kind("partition", partition, (Partition, Scheme), "a partition, such as data.Uniform(clients=3)")
+        option("objective", objective, ("clients", "samples"))
         for name, value, allowed in (("path", path, (*CHOSEN, *PATHS)), ("precision", precision, PRECISIONS)):
             if value not in allowed:
                 raise ValueError(f"{name} = {value!r}: allowed is one of {', '.join(allowed)}")
@@ -130,6 +139,9 @@ class Network(Evaluated):
         self.dataset = self.partition.seen(dataset)
         self.augmentation, self.path, self.precision = augmentation, path, precision
         self.clients = self.partition.clients
+        if objective == "samples":
+            points = [len(part) for part in self.partition.train]
+            self.objective_weight = tuple(Fraction(n, sum(points)) for n in points)
         self.batch_size = batch_size
         for name, count in (
             ("server_points", server_points),
@@ -145,7 +157,15 @@ class Network(Evaluated):
             rows.append(server_rows(torch.cat(rows), server_points, server_seed))
         self._rows = torch.cat(rows)
         self._starts = [0, *np.cumsum([len(part) for part in rows]).tolist()]
-        self._batches = Minibatches(torch.tensor([len(part) for part in rows]), batch_size or 1, sampling)
+        if local_epochs is not None:
+            if batch_size is None or sampling == "shuffled":
+                raise ValueError(
+                    f"local_epochs = {local_epochs}: allowed with a batch_size, and without sampling = 'shuffled'"
+                )
+            sampling = "one pass"
+        held = torch.tensor([len(part) for part in rows])
+        epochs = 1 if local_epochs is None else local_epochs
+        self._batches = Minibatches(held, batch_size or 1, sampling, epochs, drop_last)
         self._servers_batches = Minibatches(self._batches.sizes, server_batch_size or batch_size or 1)
         self._server_has_all = server_batch_size is None and batch_size is None
         self.classes = self._check_model()
@@ -318,6 +338,18 @@ class Network(Evaluated):
         offsets = torch.tensor([0, *sizes.cumsum().tolist()], device=replica_ids.device)
         return Pairs(client, replica, replica_ids, offsets, seed, round, _known={"sizes": sizes})
 
+    @property
+    def visit_steps(self) -> int:
+        """The most steps of a client's visit of ``local_epochs``, E ceil(n / B): local_steps of algorithms that let
+        every visit end by itself.
+
+        Raises:
+            ValueError: visits end with the algorithm's local_steps only.
+        """
+        if self._batches.sampling != "one pass":
+            raise ValueError(f"sampling = {self._batches.sampling!r}: allowed is 'one pass', or local_epochs")
+        return int(self._batches.steps_of_visits(self._batches.known_sizes[: self.clients]).max())
+
     def visits(self, pairs: Pairs, first: int, steps: int) -> Visits:
         """Return the ``samples`` that each pair uses in the steps ``first`` to ``first + steps - 1``, and the keys of
         other draws."""
@@ -334,13 +366,14 @@ class Network(Evaluated):
     def _identity(self) -> bytes:
         options = (
             self.batch_size,
-            self._batches.sampling,
+            str(self._batches),
             repr(self.augmentation),
             self.precision,
             self.accuracy_points,
             self.server_points,
             self._servers_batches.batch_size,
             self._server_has_all,
+            *(() if self.objective_weight is None else ("by samples",)),
         )
         content = hashlib.sha256(repr((str(self.model.module), tuple(self.model.shapes.items()), options)).encode())
         content.update(self.model.initial(0).numpy().tobytes())

@@ -94,7 +94,13 @@ class Evaluated(ExactFederation):
         return found
 
     def global_loss(self, x: Tensor) -> Tensor:
-        return self.client_losses(x)[0].mean(1).to(x)
+        return self._over_clients(self.client_losses(x)[0]).to(x)
+
+    def _over_clients(self, values: Tensor) -> Tensor:
+        """Average clients' values, (replicas, clients) float64, as F averages the F_i: (replicas,)."""
+        if self.objective_weight is None:
+            return values.mean(1)
+        return values @ torch.tensor([float(w) for w in self.objective_weight], dtype=torch.float64).to(values.device)
 
     def global_gradient(self, x: Tensor) -> Tensor:
         return weighted_gradient(self.model, x, self._clients_samples, self._weights, self.at_once)
@@ -145,6 +151,9 @@ class Evaluated(ExactFederation):
     def _weights(self) -> Tensor:
         """The weight of each point in F."""
         sizes = self.sizes
+        if self.objective_weight is not None:
+            count = int(sizes.sum())
+            return torch.full((count,), 1.0 / count, dtype=torch.float64, device=sizes.device)
         return (1.0 / (self.clients * sizes.to(torch.float64))).repeat_interleave(sizes)
 
     @kept
@@ -157,17 +166,17 @@ class Evaluated(ExactFederation):
         return torch.from_numpy(index).to(self._device), torch.from_numpy(holder).to(self._device)
 
     def training_accuracy(self, x: Tensor) -> Tensor:
-        """(1/M) sum_i of the share of client i's points (of the first ``accuracy_points``) that x classifies right,
-        (replicas,) float64."""
+        """The share of client i's points (of the first ``accuracy_points``) that x classifies right, averaged over
+        clients as F averages the F_i, (replicas,) float64."""
         if not self.dataset.classes:
             return super().training_accuracy(x)
         if self.accuracy_points is None:
-            return self.client_losses(x)[1].mean(1)
+            return self._over_clients(self.client_losses(x)[1])
         sizes = self.sizes.clamp(max=self.accuracy_points)
         index, holder = self._accuracy_points
         points = Samples(self.samples.features[index], self.samples.labels[index], self.samples.mean, self.samples.std)
         losses, right = per_sample(self.model, x, points, self.at_once)
-        return holders_means(right & losses.isfinite(), holder, sizes).mean(1)
+        return self._over_clients(holders_means(right & losses.isfinite(), holder, sizes))
 
     def _present(self, pairs: Pairs) -> Iterator[tuple[slice, Samples]]:
         """Yield the span of pairs and the points of each holder that takes part."""

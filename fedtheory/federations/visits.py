@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -36,17 +36,22 @@ class Minibatches:
       order when it has used them all; a batch takes the next B.
     - "one pass": as "shuffled", but the visit ends when every point was used once, after ceil(n / B) steps, the last
       one on what is left. It ends earlier if the algorithm asks for fewer steps. A pass over PyTorch's
-      ``DataLoader(shuffle=True)`` does likewise.
+      ``DataLoader(shuffle=True)`` does likewise. With ``epochs`` E it goes on to E passes, each in an order of its own
+      and with a last batch of its own, so that a visit has E ceil(n / B) steps, or E floor(n / B) if ``drop_last``.
 
     Attributes:
         sizes: (holders,) int64, the points of each holder, >= 1; the clients, and perhaps the server after them.
         batch_size: B >= 1.
         sampling: one of the three.
+        epochs: E >= 1, passes over a client's points in a visit; other than 1 with "one pass" only.
+        drop_last: whether a pass leaves out the points after its last whole batch.
     """
 
     sizes: Tensor
     batch_size: int
     sampling: str = "independent"
+    epochs: int = 1
+    drop_last: bool = False
 
     @cached_property
     def known_sizes(self) -> np.ndarray:
@@ -55,7 +60,7 @@ class Minibatches:
 
     def to(self, device: torch.device) -> Minibatches:
         """Return this rule with its sizes on another device."""
-        moved = Minibatches(self.sizes.to(device), self.batch_size, self.sampling)
+        moved = replace(self, sizes=self.sizes.to(device))
         moved.__dict__["known_sizes"] = self.known_sizes
         return moved
 
@@ -63,6 +68,24 @@ class Minibatches:
         checked_count("batch_size", self.batch_size, allowed="an integer >= 1, or None for all points")
         if self.sampling not in SAMPLINGS:
             raise ValueError(f"sampling = {self.sampling!r}: allowed is one of {', '.join(SAMPLINGS)}")
+        checked_count("local_epochs", self.epochs)
+        if self.sampling != "one pass" and (self.epochs, self.drop_last) != (1, False):
+            raise ValueError(f"sampling = {self.sampling!r}: allowed with local_epochs or drop_last is 'one pass'")
+        without = (self.steps_of_visits(self.known_sizes) == 0).nonzero()[0]
+        if self.sampling == "one pass" and len(without):
+            points = self.known_sizes[without[0]]
+            raise ValueError(
+                f"local_epochs: client {without[0]} has {points} points, which make no batch of {self.batch_size}; "
+                "allowed are clients with a step in every epoch"
+            )
+
+    def steps_of_visits(self, sizes: np.ndarray) -> np.ndarray:
+        """The steps of visits that end by themselves, to clients with so many points."""
+        return self.epochs * (sizes // self.batch_size if self.drop_last else -(-sizes // self.batch_size))
+
+    def __str__(self) -> str:
+        plain = (self.epochs, self.drop_last) == (1, False)
+        return self.sampling if plain else f"{self.sampling}, {self.epochs} epochs, drop_last {self.drop_last}"
 
     def of(self, pairs: Pairs, first: int, steps: int, dropout: bool, augmented: bool) -> Visits:
         """Draw the points of every pair in the steps ``first`` to ``first + steps - 1``.
@@ -83,9 +106,9 @@ class Minibatches:
         each = (
             steps * self.batch_size
             if self.sampling == "independent"
-            else max(steps * self.batch_size, int(self.known_sizes.max()))
+            else max(steps * self.batch_size, self.epochs * int(self.known_sizes.max()))
         )
-        name = f"visits, {self.batch_size} {self.sampling}, {first} and {steps}, {dropout}, {augmented}"
+        name = f"visits, {self.batch_size} {self}, {first} and {steps}, {dropout}, {augmented}"
         return pairs.ahead(name, drawn, AHEAD // each)
 
     def _drawn(self, pairs: Pairs, first: int, steps: int, dropout: bool, augmented: bool) -> Visits:
@@ -120,10 +143,13 @@ class Minibatches:
         known = self.known_sizes[pairs.known_client]
         position = torch.arange(first * B, (first + steps) * B, device=sizes.device).view(1, steps, B)
         lap, place = position // sizes[:, None, None], position % sizes[:, None, None]
-        counting, drawn = None, ((first + steps) * B - 1) // known - first * B // known + 1
+        counting: np.ndarray | None = None
+        drawn = ((first + steps) * B - 1) // known - first * B // known + 1
         if self.sampling == "one pass":
-            counting = np.arange(first * B, (first + steps) * B).reshape(steps, B) < known[:, None, None]
-            lap, drawn = torch.zeros_like(lap), np.ones_like(known)
+            lap, place, _ = self._in_passes(torch.arange(first, first + steps, device=sizes.device), sizes)
+            known_lap, _, counts = self._in_passes(torch.arange(first, first + steps), torch.from_numpy(known))
+            counting = counts.numpy()
+            drawn = (known_lap[:, -1, -1] - known_lap[:, 0, 0] + 1).numpy()
         begin, laps = lap[:, 0, 0], lap[:, -1, -1] - lap[:, 0, 0] + 1
         pair = torch.arange(len(pairs), device=sizes.device).repeat_interleave(laps, output_size=int(drawn.sum()))
         before = laps.cumsum(0) - laps
@@ -135,6 +161,16 @@ class Minibatches:
         segment = before[:, None, None] + lap - begin[:, None, None]
         own = shuffled[offsets[segment] + place]
         return own, counting
+
+    def _in_passes(self, step: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The pass of each point of a batch, its place there, and whether it counts, (P, K, B): not after the last
+        pass, nor after a pass's last point."""
+        B, sizes, slot = self.batch_size, sizes[:, None, None], torch.arange(self.batch_size, device=sizes.device)
+        each = sizes // B if self.drop_last else (sizes + B - 1) // B
+        step = step.view(1, -1, 1)
+        place = step % each * B + slot
+        lap = (step // each).expand(place.shape)
+        return lap.clamp(max=self.epochs - 1), place % sizes, (place < sizes) & (lap < self.epochs)
 
 
 def _before_step(pairs: Pairs) -> tuple[int, Tensor, Tensor, int | Tensor]:

@@ -15,6 +15,7 @@ _HOMES = {
     "exact_errors": "expected_errors",
     "expected_models": "expected_errors",
     "fixed_point": "stationary",
+    "implied_objective": "mean_weights",
     "left": "evaluators",
     "quantities": "evaluators",
 }

@@ -22,11 +22,12 @@ from ..federations.constants import Constant
 from ..functionals import Functional
 from ..own import computed
 from ..quantities import QUANTITIES
+from ..schedule import StepFunction
 
 if TYPE_CHECKING:
     import sympy
 
-    from ..setting import Setting
+from ..setting import Setting
 
 FLOAT, EXACT, BALL = "float", "exact", "ball"
 """Kinds of number: floating point; Fractions; balls, where a Fraction would be too long or does not exist."""
@@ -146,6 +147,11 @@ def quantity(name: str, question: Question) -> Constant:
             raise type(reason)(told if told.startswith("quantity ") else f"quantity {name}: {told}") from None
     found = _said(name, question)
     if found is None:
+        own = question.setting.algorithm.number(name)
+        if isinstance(own, StepFunction):
+            raise Unserved(
+                f"quantity {name}: it is {own}, of which no claim speaks; allowed is a number or an expression"
+            )
         parts = " and ".join(type(part).__name__ for part in (question.setting.federation, question.setting.algorithm))
         raise Unserved(f"quantity {name}: {parts} do not say it and no evaluator computes it; state it, {name} = ...")
     return found

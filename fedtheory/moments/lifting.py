@@ -39,6 +39,7 @@ from ..algorithms.aggregation import (
     Known,
     LatestUpdates,
     ObjectiveShares,
+    SampleShares,
 )
 from ..algorithms.algorithm import ClientRound
 from ..algorithms.server_step import Adam, Amplified, Momentum, Plain, Server
@@ -109,7 +110,7 @@ def weighing(aggregation: Aggregation, clients: int) -> Weighing:
     """
     M = clients
     match aggregation:
-        case AverageParticipating() | FedVarp():
+        case AverageParticipating() | FedVarp() | SampleShares():  # whose draws have shares by samples
             return Weighing(SHARE, [Fraction(1)] * M)
         case ObjectiveShares(p):
             return Weighing(SHARE, [M * p_i for p_i in p])
@@ -131,7 +132,7 @@ def weighing(aggregation: Aggregation, clients: int) -> Weighing:
             why = "its weights are not known here"
     raise NotClosed(
         f"aggregation = {type(aggregation).__name__}: {why}, so moments do not close; allowed are "
-        "AverageParticipating, ObjectiveShares, AverageAll, Known, Constant, FedVarp and MIFA"
+        "AverageParticipating, ObjectiveShares, SampleShares, AverageAll, Known, Constant, FedVarp and MIFA"
     )
 
 

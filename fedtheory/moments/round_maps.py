@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..algorithms.aggregation import LatestUpdates
+from ..algorithms.aggregation import LatestUpdates, SampleShares
 from ..algorithms.algorithm import ClientRound, Kind, OwnRound, ServerRound
 from ..algorithms.cohort_rules import NaiveSelection
 from ..algorithms.server_step import Amplified, Momentum
@@ -39,6 +39,7 @@ from .identical_clients import as_one_client, averaged_noise, chosen_noise
 from .joint_law import chain_of
 from .lifting import Amplifying, Layout, NotClosed, client_round, server_round
 from .linear_rounds import LinearRound
+from .sample_shares import sample_share_draws, sample_shares_of_set
 from .weight_draws import PRESENT, Draws, FloatsOnly, answering, draws_of, draws_of_set, phases_of
 
 if TYPE_CHECKING:
@@ -243,26 +244,31 @@ def layout_of(setting: Setting) -> Layout | OwnLayout:
     changes, taking_part = phases_of(setting.participation), set()
     for process in (setting.participation,) if changes is None else changes.processes:
         for kind in remembering:
-            for draws in _draws(replace(setting, participation=process), kind, exact=False):
+            for draws in drawn_by(replace(setting, participation=process), kind, exact=False):
                 taking_part |= set(np.flatnonzero(draws.first(PRESENT) > 0).tolist())
     return Layout(setting.federation.dimension, server, tuple(sorted(taking_part)))
 
 
-def _draws(setting: Setting, kind: ClientRound, exact: bool) -> list[Draws]:
+def drawn_by(setting: Setting, kind: ClientRound, exact: bool) -> list[Draws]:
     """Return the draws of the participants in a round of this kind: one for each state of participants with a memory,
     or one."""
     process, clients = setting.participation, setting.federation.clients
     match kind.selection:
         case None:
             pass
-        case NaiveSelection():
+        case NaiveSelection() if not isinstance(kind.aggregation, SampleShares):
             return [answering(kind.selection, process, clients, exact)]
         case _:
             raise NotClosed(
                 f"selection = {type(kind.selection).__name__}: its rates follow the participation so far, so moments "
                 "do not close; allowed are None and NaiveSelection"
             )
-    chain = chain_of(process, clients)
+    chain, own = chain_of(process, clients), kind.aggregation
+    if isinstance(own, SampleShares):
+        if kind.uniform is None and not process.independent_rounds:
+            return [sample_shares_of_set(members, clients, own) for members in chain.sets]
+        who = process if kind.uniform is None else kind.uniform
+        return [sample_share_draws(who, clients, own, exact)] * len(chain.sets)
     if kind.uniform is not None:
         return [draws_of(kind.uniform, clients, exact)] * len(chain.sets)
     return [draws_of(process, clients, exact)] if process.independent_rounds else chain.draws(clients)
@@ -314,7 +320,7 @@ def drawn(setting: Setting, kind: Kind, exact: bool, as_known: bool = False) -> 
         return [draws_of(Fixed([0]), 1, exact)]
     if averaged_noise(quadratic(setting), kind, setting.participation) is not None:
         return [draws_of(Fixed([0]), 1, exact)]
-    return _draws(setting, kind, exact)
+    return drawn_by(setting, kind, exact)
 
 
 def _trainings(fed: Quadratic) -> LocalMapsOf:
