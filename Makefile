@@ -43,8 +43,9 @@ figures: $(STAMP) ## draw every figure anew, its numbers beside it
 test: $(STAMP) ## run the quick tests and the examples in the docstrings
 	$(TESTS) -m 'not slow and not exhaustive' $(PYTEST_ARGS)
 
-test-all: $(STAMP) ## run all other tests: together with `make test`, all that is tested on every change
+test-all: $(STAMP) ## run all other tests, and try the wheel: with `make test`, all that is tested on every change
 	$(TESTS) -m 'slow and not exhaustive' $(PYTEST_ARGS)
+	$(VENV)/bin/python tests/wheel.py --extras core testing
 
 wheel: $(STAMP) ## build the wheel and try it with each extra in an environment of its own (gigabytes)
 	$(VENV)/bin/python tests/wheel.py
