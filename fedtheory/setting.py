@@ -53,10 +53,10 @@ class SimulationOptions(TypedDict, total=False):
 Found = TypeVar("Found")
 
 OF_START = ("federation", "participation", "start", "exact_start", "start_vector")
-"""What a setting knows besides its algorithm, some of it once it was asked for."""
+"""Names of what a setting knows besides its algorithm, some of it once it was asked for."""
 
 KEPT = ("_kept", "_of_any_start", "_of_any_algorithm")
-"""Where a setting keeps what was computed of it."""
+"""Names of the stores of what was computed of a setting."""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ def test_what_is_kept_on_disk_is_not_used_for_other_operations(tmp_path: Path) -
     package.mkdir(parents=True)
     for folder in (package, package.parent):
         (folder / "__init__.py").write_text("")
-    for name in SHARED:
+    for name in (*SHARED, "first_compilation.py"):
         (package / name).write_text((source / name).read_text())
     (tmp_path / "program.py").write_text(PROGRAM)
     assert ran(tmp_path) == 120

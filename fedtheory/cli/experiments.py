@@ -17,7 +17,11 @@ Paper = Annotated[str, typer.Option(help="A paper: fast, flics, safari or fedau.
 
 
 @app.command()
-def tables(paper: Paper, number: str | None = None, json: Json = False) -> None:
+def tables(
+    paper: Paper,
+    number: Annotated[str | None, typer.Option(help="Only the table of this number.")] = None,
+    json: Json = False,
+) -> None:
     """Print the tables of a paper, every number as it is printed there.
 
     Example: fedtheory tables --paper flics

@@ -163,7 +163,7 @@ def merged(rows: Iterable[Row]) -> tuple[Row, ...]:
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a claim and that findings tell.
+    """Evidence on a claim of which findings tell.
 
     Attributes:
         instance, needs: the published instances, replayed: see ``assess``.

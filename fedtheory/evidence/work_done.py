@@ -1,4 +1,4 @@
-"""How long pieces of work take: kept at publication, so that progress can be told in proportion to it."""
+"""Durations of pieces of work: kept at publication, so that progress can be told in proportion to it."""
 
 from __future__ import annotations
 

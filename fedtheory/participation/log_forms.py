@@ -55,7 +55,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Options:
-    """What a file does not say of itself: see ``logs.read_log``."""
+    """Options for what a file does not say of itself: see ``logs.read_log``."""
 
     tz: tzinfo | None = None
     present: frozenset[str] | None = None

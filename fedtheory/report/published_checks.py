@@ -98,7 +98,7 @@ class Checked:
 
 @dataclass(frozen=True)
 class Places:
-    """Where the published files are.
+    """Places of the published files.
 
     Attributes:
         published: the folder of the scorecard, the searches and the tightness.

@@ -27,7 +27,7 @@ MOST_TOLD = 8
 
 @dataclass
 class Done:
-    """What was found.
+    """Findings of a verification.
 
     Attributes:
         card: the scorecard.
