@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import option
 from ..code_digest import code_digest
 from ..extras import torch
 from ..own import ComputeError, place
 from ..participation import Participation
 from ..quantities import QUANTITIES, nearest
+from ..rationals import option
 from ..schedule import StepRule, at_round, step_size
 from .aggregation import Memory
 from .algorithm import Algorithm, OwnRound

@@ -8,10 +8,10 @@ from fractions import Fraction
 from math import isinf
 from typing import Any
 
-from ..arguments import Number, at_least_zero, below_one, budgets, each, option, positive, whole
 from ..federations.local_training import PLAIN_SGD
 from ..neural.local_solver import Solver
 from ..quantities import check_values
+from ..rationals import Number, at_least_zero, below_one, budgets, each, option, positive, whole
 from ..schedule import StepRule, StepSize, numbers, step_size
 from .aggregation import (
     Aggregation,

@@ -13,12 +13,11 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import at_least_zero, below_one
 from ..federations.local_training import PLAIN_SGD
 from ..neural.local_solver import Solver
 from ..participation import Uniform
 from ..quantities import check_values
-from ..rationals import exact_number
+from ..rationals import at_least_zero, below_one, exact_number
 from ..schedule import StepSize, numbers, step_size
 from .algorithm import Algorithm, ClientRound
 from .server_step import Momentum, Plain

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from ..arguments import Number, at_least_zero, budgets, each, option, positive
+from ..rationals import Number, at_least_zero, budgets, each, option, positive
 from ..selection.inputs import WEIGHT_SUM_TOLERANCE
 from ..selection.online import COUNTS, UPDATES
 from .aggregation import AverageParticipating, GroupWeights

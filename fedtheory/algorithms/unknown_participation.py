@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ..arguments import Number, each, option, positive, probability
+from ..rationals import Number, each, option, positive, probability
 from ..weights.weight_arguments import check_cutoff
 from .aggregation import MIFA, Aggregation, AverageParticipating, Constant, FedAUWeights, FedVarp, GivenWeights, Known
 from .every_round import EveryRound, every_round, global_step

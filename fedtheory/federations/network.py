@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..arguments import check_kind, option
+from ..arguments import check_kind
 from ..data import Dataset, Partition
 from ..data.partition import Scheme
 from ..data.partition.split import targets
@@ -30,7 +30,7 @@ from ..neural.model_evaluation import per_sample
 from ..neural.packed import PRECISIONS
 from ..neural.training_workers import Workers
 from ..randomness import Axis, in_memory, words
-from ..rationals import checked_count
+from ..rationals import checked_count, option
 from .devices import find_device, find_dtype
 from .federation import Footprint, Pairs
 from .local_training import LocalTraining

@@ -8,6 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from fedtheory.claims.balls import working_precision
+from fedtheory.evidence.assess import recorded_instance
+from fedtheory.evidence.judge import parse
+from fedtheory.evidence.replay import replay
 from fedtheory.papers import claim
 from fedtheory.papers.flics.exact import branching_runs
 from fedtheory.papers.flics.exact.runs import Followed
@@ -71,3 +75,12 @@ def test_a_bound_of_those_that_are_there_alone_is_refuted(monkeypatch: pytest.Mo
         assert largest_ratio("flics.thm1@received", FEW)[0] > 2
     finally:
         branching_runs._followed.cache_clear()
+
+
+def test_what_was_followed_at_another_precision_is_not_taken() -> None:
+    content = recorded_instance("flics.thm1@main")
+    statement = claim("flics.thm1@main")
+    with working_precision(40):
+        for reading in statement.readings():
+            parse(content).point.examined(statement).sides(reading)
+    replay(content)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from flint import arb
+from flint import arb, ctx
 
 from ....algorithms.aggregation import GroupWeights
 from ....setting import Setting
@@ -64,7 +64,10 @@ def _follow(question: Question) -> Followed:
     told = (BEGINNING,) if asks_everybody(question.setting) else (COUNTS, BEGINNING)
     reading = [(DIVISION, divided), *((n, question.reading[n]) for n in told if n in question.reading)]
     steps = tuple((n, _key(question.stated[n])) for n in ("local_lr", "global_lr") if n in question.stated)
-    return _followed(_Same(question.setting), tuple(reading), steps, question.numbers, max(horizons(question)))
+    precision = 0 if question.numbers == FLOAT else ctx.prec
+    return _followed(
+        _Same(question.setting), tuple(reading), steps, question.numbers, max(horizons(question)), precision
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +84,8 @@ class _Same:
 
 
 @functools.lru_cache(maxsize=1024)
-def _followed(same: _Same, reading: tuple, steps: tuple, numbers: str, rounds: int) -> Followed:
-    """What is told of the runs, in lists; arrays over all histories are dropped."""
+def _followed(same: _Same, reading: tuple, steps: tuple, numbers: str, rounds: int, precision: int) -> Followed:
+    """Follow the runs, at the precision of balls that holds; arrays over all histories are dropped."""
     stated = {name: arb(*key) if isinstance(key, tuple) else key for name, key in steps}
     found = _way_of_following(Question(same.setting, rounds, dict(reading), numbers, stated), rounds)
     for name in [name for name, value in vars(found).items() if isinstance(value, np.ndarray)]:
