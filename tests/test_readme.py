@@ -58,6 +58,21 @@ def test_a_weight_estimator_is_tested_and_a_wrong_one_is_refused(tmp_path):
         printed(given.replace(" - history", ""), tmp_path)
 
 
+def test_example_of_a_log(tmp_path):
+    lines = printed(example(DOCS / "examples.md", "read_log"), tmp_path)
+    assert lines[:3] == [
+        "3 clients, 3 of whom came, in 3 intervals of 0 to 20 (numbers)",
+        "1: rows that stand there twice",
+        "1: intervals without an end: counted until the log ends",
+    ]
+    # Rounds of a; a, b; b, c; b, c; here x -> .9 x + .1 times the mean of their minimisers 1, -1, 0.
+    x, errors = 3.0, {}
+    for r, drawn in enumerate([1, 0, -0.5, -0.5] * 100, 1):
+        x = 0.9 * x + 0.1 * drawn
+        errors[r] = x**2
+    assert [float(e) for e in lines[3].strip("[]").split()] == pytest.approx([errors[4], errors[40], errors[400]])
+
+
 def test_examples_of_weights_and_selection(tmp_path):
     exact, sampled = printed(example(DOCS / "examples.md", "weight_moments"), tmp_path)
     assert all(0 < float(number) < 0.01 for number in exact.split())
