@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flint import Ordering, fmpz_mpoly, fmpz_mpoly_ctx
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from fedtheory.proof import checker
@@ -120,7 +120,6 @@ def test_scalars_are_those_of_flint(parts: list[dict]) -> None:
     assert a * b / b == a and a + b - b == a and (a - b) * (a + b) == a**2 - b**2
     assert same((a + b).top, p + r if parts[1] == parts[3] else p * s + r * q)
     values = {"x": b, "y": c}
-    made = found.put(a, values)
     top, bottom = p, q
     for index in (2, 3):  # letters of the values are others: set apart by parameters
         hold, one = GENS[len(MANY) + index], CONTEXT.constant(1)
@@ -129,7 +128,11 @@ def test_scalars_are_those_of_flint(parts: list[dict]) -> None:
         at = len(MANY) + index
         d, e = (int(part.degrees()[at]) for part in (top, bottom))
         top, bottom = put_in(top, at, over, under) * under**e, put_in(bottom, at, over, under) * under**d
-    assert made == checker.Scalar(*map(packed, (top, bottom)))
+    try:
+        assert found.put(a, values) == checker.Scalar(*map(packed, (top, bottom)))
+    except checker.Unfit as unfit:  # more terms than any proof takes: such examples say nothing
+        assert "too large" in str(unfit)
+        reject()
 
 
 def packed(polynomial: fmpz_mpoly) -> dict:
