@@ -89,7 +89,7 @@ def check(report: Path, figures: Path, fresh: bool, progress: Progress) -> Done:
     parts = (
         (
             of.get("proofs", 0),
-            f"proofs, open ones too ({of.get('kernel', 0)} composed: by the kernel and by the checker that stands alone)",
+            f"proofs, also open ones ({of.get('kernel', 0)} composed: by the kernel and the checker that stands alone)",
         ),
         (of.get("instances", 0), "instances in exact arithmetic"),
         (of.get("candidates", 0), "candidates that searches kept"),
