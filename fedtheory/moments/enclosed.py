@@ -339,7 +339,7 @@ def _summed(rows: Blocks, states: Blocks) -> list[arb]:
 
 def _one_by_one(plan: Varying, states: Blocks, rows: Blocks, wanted: list[int]) -> Iterator[tuple[int, list[arb]]]:
     if wanted[-1] > MOST_VARYING:
-        raise ValueError(f"rounds = {wanted[-1]}: allowed are at most {MOST_VARYING} with step sizes by rule")
+        raise ValueError(f"rounds = {wanted[-1]}: allowed are at most {MOST_VARYING} that all differ")
     at = 0
     for r in wanted:
         for passed in range(at, r):

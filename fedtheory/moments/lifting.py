@@ -125,7 +125,7 @@ def weighing(aggregation: Aggregation, clients: int) -> Weighing:
         case GivenWeights():
             why = "weights that are given round by round differ, so there is no limit; allowed are moments of rounds"
         case FedAUWeights():
-            why = "weights estimated from the participation so far depend on all that the iterate has been through"
+            why = "weights estimated from participation that is drawn depend on all that the iterate has been through"
         case GroupWeights():
             why = "weights that follow the rates so far differ from round to round"
         case _:

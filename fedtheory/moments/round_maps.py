@@ -25,7 +25,7 @@ import numpy as np
 
 from ..algorithms.aggregation import LatestUpdates, SampleShares
 from ..algorithms.algorithm import ClientRound, Kind, OwnRound, ServerRound
-from ..algorithms.cohort_rules import NaiveSelection
+from ..algorithms.cohort_rules import NaiveSelection, UniformSelection
 from ..algorithms.server_step import Amplified, Momentum
 from ..federations.federation import COMMON, ONE_SIDED
 from ..federations.local_training import PLAIN_SGD
@@ -258,10 +258,13 @@ def drawn_by(setting: Setting, kind: ClientRound, exact: bool) -> list[Draws]:
             pass
         case NaiveSelection() if not isinstance(kind.aggregation, SampleShares):
             return [answering(kind.selection, process, clients, exact)]
+        case UniformSelection(budget) if not isinstance(kind.aggregation, SampleShares):
+            among_all = NaiveSelection((0,) * clients, (Fraction(1),), budget, "drawn")
+            return [answering(among_all, process, clients, exact)]
         case _:
             raise NotClosed(
                 f"selection = {type(kind.selection).__name__}: its rates follow the participation so far, so moments "
-                "do not close; allowed are None and NaiveSelection"
+                "do not close; allowed are None, NaiveSelection and UniformSelection"
             )
     chain, own = chain_of(process, clients), kind.aggregation
     if isinstance(own, SampleShares):

@@ -13,6 +13,13 @@ set up from P, not from I + P: where steps are small, the difference would lose 
 
 The mean is where the algorithm is on average in the end, its biased optimum x* + m. It is x* only where local training
 and the participants' weights leave no bias.
+
+Where rounds come in a cycle (snapshots with a period, a record that is repeated, phases), the run tends to a periodic
+law instead. The systems are those of a cycle: with w' = w - B_k w + r_k in its round k,
+
+    B = B_1 + B_2 - B_2 B_1,  r = r_1 + r_2 - B_2 r_1    for two rounds, and so on for more,    B w = r
+
+gives w before the cycle's first round, and each round the next one.
 """
 
 from __future__ import annotations
@@ -21,16 +28,21 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..algorithms.algorithm import Kind
 from ..federations.elimination import solve_exactly
+from ..participation import Participation
 from .custom_rounds import OwnLayout
 from .expected_errors import exact_errors
 from .joint_law import Chain, chain_of, check_size
+from .known_past import settled_rounds
 from .linear_rounds import LinearRound
 from .round_maps import Layout, layout_of, observable_weights, quadratic, rounds_of_kind
+from .weight_draws import phases_of
 
 if TYPE_CHECKING:
     from ..setting import Setting
@@ -51,21 +63,26 @@ class FixedPoint:
     """The limit of the expected model, in floats or in Fractions.
 
     Attributes:
-        point: (D,), lim E x_r, the biased optimum.
+        point: (D,), lim E x_r, the biased optimum; where rounds come in a cycle, the mean over the cycle.
         bias: (D,), point - x*.
         squared_distance: |bias|^2: what is left of the error if the steps' randomness is averaged out.
-        spectral_radius: of the recursion of means, below 1. Always a float.
+        spectral_radius: of the recursion of means, below 1; of a cycle its geometric mean per round. Always a float.
+        points: (P, D), the limit of E x_r over the rounds r = k modulo P, for k = 0, ..., P - 1; P = 1 where all rounds
+            are alike.
     """
 
     point: np.ndarray
     bias: np.ndarray
     squared_distance: float | Fraction
     spectral_radius: float
+    points: np.ndarray
 
 
 @dataclass(frozen=True)
 class Stationary:
     """The stationary law's moments, in floats or in Fractions.
+
+    Where rounds come in a cycle, they are those of the model before a round that is drawn uniformly from a late cycle.
 
     Attributes:
         mean: (D,), E x - x*.
@@ -75,6 +92,9 @@ class Stationary:
         spectral_radius: of what a round does to second moments, below 1: the factor by which the expected square of
             the distance of two runs with the same draws shrinks in a round, in the long run. Always a float; with tiny
             steps it rounds to 1.
+        means: (P, D), and
+        covariances: (P, D, D), of x before the rounds r = k modulo P, for k = 0, ..., P - 1; P = 1 where all rounds are
+            alike.
     """
 
     mean: np.ndarray
@@ -82,6 +102,8 @@ class Stationary:
     squared_distance: float | Fraction
     squared_gradient: float | Fraction
     spectral_radius: float
+    means: np.ndarray
+    covariances: np.ndarray
 
 
 def fixed_point(setting: Setting, exact: bool = False) -> FixedPoint:
@@ -95,23 +117,31 @@ def fixed_point(setting: Setting, exact: bool = False) -> FixedPoint:
     >>> algorithm = ft.algorithms.fedavg(local_lr="1/3", local_steps=2)
     >>> fixed_point(ft.Setting(fed, algorithm, ft.participation.Fixed([0, 1])), exact=True).point.tolist()
     [Fraction(9, 14)]
+
+    A record that is repeated, of which FedAU learns that its clients come every other round:
+
+    >>> fedau, here = ft.algorithms.fedau(local_lr="1/4"), ft.participation.Recorded.of_sets([[0], [1]], 2, "repeat")
+    >>> found = fixed_point(ft.Setting(fed.common_hessian([1, -1]), fedau, here), exact=True)
+    >>> found.point.tolist(), found.points[:, 0].tolist()
+    ([Fraction(0, 1)], [Fraction(-1, 7), Fraction(1, 7)])
     """
-    mixture = _Mixture.of(setting, exact, squares=False)
-    means, radius = mixture.means()
-    bias = means.sum(0)[mixture.layout.of_model]
+    cycle = _Cycle.of(setting, exact, squares=False)
+    means, radius = cycle.means()
+    biases = means.sum(1)[:, cycle.layout.of_model]
+    bias = _mean(biases)
     optimum = quadratic(setting).exact_optimum
+    optimum = optimum if exact else optimum.astype(float)
     squared_distance = bias @ bias if exact else float(bias @ bias)
-    return FixedPoint((optimum if exact else optimum.astype(float)) + bias, bias, squared_distance, radius)
+    return FixedPoint(optimum + bias, bias, squared_distance, radius, optimum + biases)
 
 
 def stationary(setting: Setting, exact: bool = False) -> Stationary:
     """Compute the moments to which the run of ``setting`` tends from any start, in Fractions if ``exact``.
 
     Raises:
-        ValueError: the federation is not quadratic; moments do not close under the algorithm; the kinds of round
-            alternate periodically, or the participants' moments are not the same in every round; the squares do not
-            contract; Fractions are asked for and the participation process knows floats only; or the recursion has
-            more numbers than ``joint_law.LARGEST``.
+        ValueError: the federation is not quadratic; moments do not close under the algorithm; a record of the
+            participants ends; the squares do not contract; Fractions are asked for and the participation process knows
+            floats only; or the recursion has more numbers than ``joint_law.LARGEST``.
 
     >>> import fedtheory as ft
     >>> fed = ft.federations.Quadratic.common_hessian(offsets=[1, -1])
@@ -120,50 +150,65 @@ def stationary(setting: Setting, exact: bool = False) -> Stationary:
     >>> found.mean.tolist(), found.squared_distance  # q eta_c c / ((1 - q) eta_s + q eta_c) = 1/2
     ([Fraction(1, 2)], Fraction(20, 77))
     """
-    mixture = _Mixture.of(setting, exact, squares=True)
-    squares, radius = mixture.about_the_mean()
-    means, _ = mixture.means()
-    model = mixture.layout.of_model
-    mean, covariance = means.sum(0)[model], squares.sum(0)[model, model]
+    cycle = _Cycle.of(setting, exact, squares=True)
+    squares, radius = cycle.about_the_mean()
+    of_state, _ = cycle.means()
+    model = cycle.layout.of_model
+    means, covariances = of_state.sum(1)[:, model], squares.sum(1)[:, model, model]
+    mean = _mean(means)
+    covariance = _mean(covariances) + _mean(np.array([np.outer(each, each) for each in means - mean]))
     moment = np.zeros([len(mean) + 1] * 2, dtype=int).astype(mean.dtype)
     moment[:-1, :-1] = covariance + np.outer(mean, mean)
     weights = observable_weights(quadratic(setting), exact)
     observed = {name: weight @ moment.ravel() for name, weight in weights.items()}
     observed = observed if exact else {name: float(value) for name, value in observed.items()}
-    return Stationary(mean, covariance, **observed, spectral_radius=radius)
+    return Stationary(mean, covariance, **observed, spectral_radius=radius, means=means, covariances=covariances)
+
+
+def _mean(values: np.ndarray) -> np.ndarray:
+    return values.sum(0) / (Fraction(len(values)) if values.dtype == object else len(values))
+
+
+Mixture = tuple[tuple[Any, list[LinearRound]], ...]
+"""For each kind of round its probability, and the rounds in each of the states of the participants' chain."""
 
 
 @dataclass(frozen=True)
-class _Mixture:
-    """Mixture of kinds of round, the same for ever.
-
-    Attributes:
-        kinds: for each kind of round its probability, and the rounds in each of the chain's states.
-    """
+class _Cycle:
+    """Rounds one after another, for ever."""
 
     layout: Layout | OwnLayout
     chain: Chain
-    kinds: tuple[tuple[Any, list[LinearRound]], ...]
+    rounds: tuple[Mixture, ...]
 
     @classmethod
-    def of(cls, setting: Setting, exact: bool, squares: bool) -> _Mixture:
-        algorithm = setting.algorithm
-        if algorithm.period not in (None, 1):
-            raise ValueError(
-                f"period = {algorithm.period}: allowed are kinds of round that come at random, or period 1"
-            )
-        share = Fraction(1) if algorithm.period == 1 else algorithm.share
-        clients, layout = quadratic(setting).clients, layout_of(setting)
-        chain = chain_of(setting.participation, clients)
+    def of(cls, setting: Setting, exact: bool, squares: bool) -> _Cycle:
+        algorithm, layout = setting.algorithm, layout_of(setting)
+        chain, changes = chain_of(setting.participation, quadratic(setting).clients), phases_of(setting.participation)
         numbers = len(chain.sets) * (layout.size - 1) ** (2 if squares else 1)
         how = f"a state of {layout.size} numbers and {len(chain.sets)} of the participants"
         check_size(numbers, f"algorithm = {type(algorithm).__name__}", how, exact)
-        # Both kinds are made, also where one never comes: a setting that is refused is refused whatever the share.
-        kinds = [
-            (q if exact else float(q), rounds_of_kind(setting, kind, exact, layout))
-            for q, kind in zip((share, 1 - share), algorithm.kinds, strict=True)
-        ]
-        return cls(layout, chain, tuple(kinds))
+        first, length = 0, 1
+        if changes is not None:
+            if changes.ends:
+                raise ValueError(
+                    f"participation = {setting.participation}: a record that ends has no limit; allowed is "
+                    'after="repeat", after="absent" or after="last"'
+                )
+            first, length = (0, sum(changes.lengths)) if changes.cyclic else (sum(changes.lengths[:-1]), 1)
+
+        @cache
+        def made(process: Participation, kind: Kind) -> list[LinearRound]:
+            return rounds_of_kind(replace(setting, participation=process), kind, exact, layout)
+
+        rounds = []
+        for r, *kinds in settled_rounds(setting, first, length):
+            process = setting.participation if changes is None else changes.processes[changes.place(r)]
+            share = Fraction(int(r % algorithm.period == 0)) if algorithm.period is not None else algorithm.share
+            # Both kinds are made, also where one never comes: a setting that is refused is refused whatever the share.
+            both = zip((share, 1 - share), kinds, strict=True)
+            rounds.append(tuple((q if exact else float(q), made(process, kind)) for q, kind in both))
+        return cls(layout, chain, tuple(rounds))
 
     @property
     def size(self) -> int:
@@ -172,55 +217,89 @@ class _Mixture:
 
     @property
     def dtype(self) -> np.dtype:
-        return self.kinds[0][1][0].increments.dtype
+        return self.rounds[0][0][1][0].increments.dtype
 
     @property
     def _initial(self) -> np.ndarray:
         return self.chain.initial.astype(self.dtype)
 
     def means(self) -> tuple[np.ndarray, float]:
-        """m_t for each state t of the participants, (states, size), and the spectral radius of means."""
-        increments = self._mixed(LinearRound.mean_increment)
+        """m_t before each round, for each state t of the participants, (rounds, states, size), and the spectral radius
+        of means."""
+        increments = [self._mixed(mixture, LinearRound.mean_increment) for mixture in self.rounds]
         unknown = np.arange(self.size + 1) < self.size
-        return self._solve(increments, unknown, self._initial[:, None], "the means")
+        known = [self._initial[:, None]] * len(self.rounds)
+        return self._solve(increments, unknown, known, "the means")
 
     def about_the_mean(self) -> tuple[np.ndarray, float]:
-        """C_t for each state t, (states, size, size), and the spectral radius of squares."""
+        """C_t before each round, for each state t, (rounds, states, size, size), and the spectral radius of squares."""
         means, _ = self.means()
-        mean, initial = means.sum(0), self._initial
-        centred = replace(self, kinds=tuple((q, [r.about(mean) for r in rounds]) for q, rounds in self.kinds))
-        increments = centred._mixed(LinearRound.square_increment)
+        initial, centres = self._initial, means.sum(1)
+        increments, known = [], []
         # Of vec(Z), row-major, those of s s^T are unknown; those of s 1 and 1 s, and the last 1, are the means.
-        offsets = means - np.outer(initial, mean)  # 0 where there is one state
-        known = np.zeros((len(initial), self.size + 1, self.size + 1), dtype=int).astype(self.dtype)
-        known[:, :-1, -1], known[:, -1, :-1], known[:, -1, -1] = offsets, offsets, initial
         square = np.zeros((self.size + 1, self.size + 1), dtype=bool)
         square[:-1, :-1] = True
-        unknown = square.ravel()
-        found, radius = self._solve(increments, unknown, known.reshape(len(initial), -1)[:, ~unknown], "the squares")
-        return found.reshape(-1, self.size, self.size), radius
+        for mixture, of_state, centre, after in zip(
+            self.rounds, means, centres, np.roll(centres, -1, axis=0), strict=True
+        ):
+            way = None if len(self.rounds) == 1 else centre - after
+            centred = tuple((q, [_about(round, centre, way) for round in rounds]) for q, rounds in mixture)
+            increments.append(self._mixed(centred, LinearRound.square_increment))
+            offsets = of_state - np.outer(initial, centre)  # 0 where there is one state
+            all_of = np.zeros((len(initial), self.size + 1, self.size + 1), dtype=int).astype(self.dtype)
+            all_of[:, :-1, -1], all_of[:, -1, :-1], all_of[:, -1, -1] = offsets, offsets, initial
+            known.append(all_of.reshape(len(initial), -1)[:, ~square.ravel()])
+        found, radius = self._solve(increments, square.ravel(), known, "the squares")
+        return found.reshape(len(self.rounds), -1, self.size, self.size), radius
 
-    def _mixed(self, increment: Callable[[LinearRound], np.ndarray]) -> list[np.ndarray]:
+    def _mixed(self, mixture: Mixture, increment: Callable[[LinearRound], np.ndarray]) -> list[np.ndarray]:
         """The increments of the mixture in each state."""
         states = range(len(self.chain.sets))
-        return [np.sum([q * increment(rounds[t]) for q, rounds in self.kinds], axis=0) for t in states]
+        return [np.sum([q * increment(rounds[t]) for q, rounds in mixture], axis=0) for t in states]
 
     def _solve(
-        self, increments: list[np.ndarray], unknown: np.ndarray, known: np.ndarray, what: str
+        self, increments: list[list[np.ndarray]], unknown: np.ndarray, known: list[np.ndarray], what: str
     ) -> tuple[np.ndarray, float]:
-        """The fixed point w_t = sum_s P(s -> t) (I + G_s) w_s, whose entries outside of ``unknown`` are ``known``
-        (states, number of them); (states, number of unknown), and the spectral radius."""
+        """Solve for the w_t before each round, (rounds, states, number of unknown), and the spectral radius.
+
+        In a round w_t' = sum_s P(s -> t) (I + G_s) w_s, and after the last one they are what they were. Entries outside
+        of ``unknown`` are ``known``, (states, number of them) before each round.
+        """
+        steps = [self._step(of_state, unknown, rest) for of_state, rest in zip(increments, known, strict=True)]
+        contraction, right = steps[0]
+        for own, pushed in steps[1:]:
+            contraction, right = contraction + own - own @ contraction, right + pushed - own @ right
+        radius = _spectral_radius(contraction.astype(float), what) ** (1 / len(steps))
+        solved = solve_exactly(contraction, right) if self.dtype == object else np.linalg.solve(contraction, right)
+        found = [solved]
+        for own, pushed in steps[:-1]:
+            found.append(found[-1] - own @ found[-1] + pushed)
+        return np.stack(found).reshape(len(steps), len(self.chain.sets), -1), radius
+
+    def _step(
+        self, increments: list[np.ndarray], unknown: np.ndarray, known: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """B and r of one round, w' = w - B w + r, of all states' unknown entries."""
         states, wanted = len(increments), int(unknown.sum())
         into = self.chain.transitions.astype(self.dtype).T
         identity = np.eye(wanted, dtype=int).astype(self.dtype)
         own = [increment[np.ix_(unknown, unknown)] for increment in increments]
         moved = np.block([[p * block for p, block in zip(row, own, strict=True)] for row in into])
         contraction = np.kron(np.eye(states, dtype=int).astype(self.dtype) - into, identity) - moved
-        radius = _spectral_radius(contraction.astype(float), what)
         pushed = [increment[np.ix_(unknown, ~unknown)] @ k for increment, k in zip(increments, known, strict=True)]
-        right = (into @ np.stack(pushed)).ravel()
-        solved = solve_exactly(contraction, right) if self.dtype == object else np.linalg.solve(contraction, right)
-        return solved.reshape(states, wanted), radius
+        return contraction, (into @ np.stack(pushed)).ravel()
+
+
+def _about(round: LinearRound, centre: np.ndarray, way: np.ndarray | None) -> LinearRound:
+    """Express the round for the state minus ``centre``, and what it makes of it minus another point, ``way`` away."""
+    moved = round.about(centre)
+    if way is None:
+        return moved
+    certain = np.zeros_like(moved.increments[:1])
+    certain[0, :-1, -1] = way
+    first = np.concatenate([moved.first, moved.first[:1] * 0 + 1])
+    second = np.block([[moved.second, moved.first[:, None]], [moved.first[None], first[None, -1:]]])
+    return replace(moved, increments=np.concatenate([moved.increments, certain]), first=first, second=second)
 
 
 def _spectral_radius(contraction: np.ndarray, what: str) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from ..participation import Fixed, Participation, Phases
 from .centred import Forms
 from .custom_rounds import OwnLayout
 from .joint_law import Chain, chain_of, check_entries, check_size
+from .known_past import KnownPast, depends_on_past
 from .lifting import Amplifying, Layout
 from .linear_rounds import mean_map, symmetric_moment_map
 from .round_maps import drawn, layout_of, quadratic, rounds_of_kind, rounds_with
@@ -136,22 +137,22 @@ def timeline(
     coordinates if the ``forms`` are.
 
     Raises:
-        ValueError: as ``schedule``; a phase's length is not a multiple of the algorithm's period; given weights under
-            participants whose law changes; or FedAmplify under those, or under participants who may all stay away, so
-            that its periods have no fixed length.
+        ValueError: as ``schedule``; or of what depends on the participation so far, as ``KnownPast``.
     """
+    phases = phases_of(setting.participation)
     if setting.algorithm.by_rule:
         return _varying(setting, one_round, exact, forms)
-    phases = phases_of(setting.participation)
-    if _amplifies(setting):
+    if phases is None and _amplifies(setting) and setting.participation.sizes(setting.federation.clients)[0] > 0:
         return _amplified(setting, one_round, exact, forms)
-    if _has_given_weights(setting):
+    if phases is None and _has_given_weights(setting):
         return _given(setting, one_round, exact, forms)
+    if _depends_on_past(setting):
+        return _varying(setting, one_round, exact, forms)
     if phases is None:
         return Timeline((schedule(setting, one_round, exact, None, forms),), (1,), False)
     period, ended = setting.algorithm.period or 1, phases.lengths if phases.cyclic else phases.lengths[:-1]
     if any(length % period for length in ended):
-        raise ValueError(f"lengths = {list(ended)}: exact moments need multiples of the snapshot period, {period}")
+        return _varying(setting, one_round, exact, forms)
     layout = layout_for(setting, forms)
     of_kind: dict[Kind, np.ndarray] = {}
     made = {
@@ -162,38 +163,48 @@ def timeline(
 
 
 def _varying(setting: Setting, one_round: Callable, exact: bool, forms: Forms | None) -> Varying:
-    """The rounds of step sizes by rule."""
+    """The rounds of step sizes by rule, and of what depends on the participation so far."""
     algorithm, fed, layout = setting.algorithm, quadratic(setting), layout_for(setting, forms)
     phases, chain = phases_of(setting.participation), chain_of(setting.participation, fed.clients)
-    if _amplifies(setting) or _has_given_weights(setting):
-        raise ValueError(f"{algorithm}: step sizes by rule are followed where neither FedAmplify nor weights alternate")
+    past = KnownPast(setting)
     _check(setting, one_round, chain, layout, forms, exact)
-    made = {}
-    for process in (setting.participation,) if phases is None else dict.fromkeys(phases.processes):
-        own = replace(setting, participation=process)
-        made[process] = [drawn(own, kind, exact, forms is not None and forms.in_balls) for kind in algorithm.kinds]
 
-    def operator(process: Participation, place: int, round: int) -> np.ndarray:
-        kind, draws = algorithm.kinds[place].at(round), made[process][place]
-        made_of = rounds_with(process, fed, kind, draws, exact, layout, forms)
-        return chain.operator([one_round(each) for each in made_of])
+    def draws_in(process: Participation, kind: Kind) -> list[Any]:
+        return drawn(replace(setting, participation=process), kind, exact, forms is not None and forms.in_balls)
+
+    of_place = cache(lambda process, place: draws_in(process, algorithm.kinds[place]))
+
+    @lru_cache(maxsize=64)
+    def operator(process: Participation, place: int, kind: Kind) -> np.ndarray:
+        selects = isinstance(kind, ClientRound) and kind.selection is not None
+        draws = draws_in(process, kind) if selects else of_place(process, place)
+        return chain.operator(
+            [one_round(each) for each in rounds_with(process, fed, kind, draws, exact, layout, forms)]
+        )
+
+    def of_kind(process: Participation, place: int, round: int) -> np.ndarray:
+        return operator(process, place, past.at(algorithm.kinds[place].at(round), round))
 
     def of_round(round: int) -> np.ndarray:
         process = setting.participation if phases is None else phases.processes[phases.place(round)]
         if algorithm.period is not None:
-            return operator(process, int(round % algorithm.period > 0), round)
+            return of_kind(process, int(round % algorithm.period > 0), round)
         if algorithm.kinds[0] == algorithm.kinds[1]:
-            return operator(process, 0, round)
+            return of_kind(process, 0, round)
         q = algorithm.share if exact else float(algorithm.share)
-        return q * operator(process, 0, round) + (1 - q) * operator(process, 1, round)
+        return q * of_kind(process, 0, round) + (1 - q) * of_kind(process, 1, round)
 
     return Varying(of_round)
 
 
 def is_steady(setting: Setting) -> bool:
     """Whether the kinds of round, and who takes part in them, are the same all along."""
-    changing = setting.algorithm.by_rule or _amplifies(setting) or _has_given_weights(setting)
+    changing = setting.algorithm.by_rule or _depends_on_past(setting)
     return not changing and phases_of(setting.participation) is None
+
+
+def _depends_on_past(setting: Setting) -> bool:
+    return any(map(depends_on_past, setting.algorithm.kinds))
 
 
 def _amplifies(setting: Setting) -> bool:
@@ -206,14 +217,8 @@ def _has_given_weights(setting: Setting) -> bool:
 
 def _amplified(setting: Setting, one_round: Callable, exact: bool, forms: Forms | None) -> Timeline:
     """The rounds of a period, of which the last stretches the way gone in it, in a cycle."""
-    kind, process = setting.algorithm.client_rounds[0], setting.participation
+    kind = setting.algorithm.client_rounds[0]
     assert isinstance(kind.server, Amplified)
-    fewest, _ = process.sizes(setting.federation.clients)
-    if fewest == 0 or phases_of(process) is not None:
-        raise ValueError(
-            f"participation = {type(process).__name__}: with the server Amplified, which does not count empty rounds, "
-            "allowed is one law for all rounds, each with somebody"
-        )
     schedules = []
     for last in (False, True):
         server: Any = Amplifying(kind.server.global_lr, last)
@@ -227,11 +232,6 @@ def _given(setting: Setting, one_round: Callable, exact: bool, forms: Forms | No
     """The rounds of given weights, a row each, in a cycle."""
     kind = setting.algorithm.client_rounds[0]
     assert isinstance(kind.aggregation, GivenWeights)
-    if phases_of(setting.participation) is not None:
-        raise ValueError(
-            f"participation = {type(setting.participation).__name__}: with given weights, allowed is one law for all "
-            "rounds"
-        )
     algorithms = [EveryRound(replace(kind, aggregation=Constant(row))) for row in kind.aggregation.aggregation_weight]
     schedules = [schedule(replace(setting, algorithm=each), one_round, exact, None, forms) for each in algorithms]
     return Timeline(tuple(schedules), (1,) * len(schedules), True)
@@ -291,7 +291,7 @@ def _one_by_one(plan: Timeline | Varying, start: np.ndarray, rounds: np.ndarray,
     """Evaluate ``what`` at the state before each of the rounds, (len(rounds), ...)."""
     wanted, state = np.asarray(rounds).tolist(), start
     if isinstance(plan, Varying) and max(wanted) > MOST_VARYING:
-        raise ValueError(f"rounds = {max(wanted)}: allowed are at most {MOST_VARYING} with step sizes by rule")
+        raise ValueError(f"rounds = {max(wanted)}: allowed are at most {MOST_VARYING} that all differ")
     asked, kept = set(wanted), {0: what(start)}
     for r, operator in enumerate(itertools.islice(operators(plan), max(wanted)), start=1):
         state = (operator @ state[..., None])[..., 0]

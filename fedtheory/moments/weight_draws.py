@@ -211,14 +211,17 @@ class Embedded(Draws):
         return self.inner.somebody()
 
 
-def draws_of_set(members: Sequence[int], clients: int) -> Draws:
-    """Return the draws in which ``members`` take part for certain, in Fractions; there may be none.
+def draws_of_set(members: Sequence[int], clients: int, exact: bool = True) -> Draws:
+    """Return the draws in which ``members`` take part for certain; there may be none. In Fractions if ``exact``.
 
     >>> draws_of_set([0, 2], 3).first("share").tolist()
     [Fraction(1, 2), Fraction(0, 1), Fraction(1, 2)]
     """
-    here = np.array([Fraction(int(i in members)) for i in range(clients)], dtype=object)
-    return OneSize(np.outer(here, here), len(members))
+    none, one = (Fraction(0), Fraction(1)) if exact else (0.0, 1.0)
+    present = sorted(members)
+    pairs = np.full((len(present) or clients,) * 2, one if present else none)
+    inner = OneSize(pairs, len(present))
+    return Embedded(inner, present, clients) if 0 < len(present) < clients else inner
 
 
 def draws_of(process: Participation, clients: int, exact: bool = False) -> Draws:
@@ -244,6 +247,9 @@ def draws_of(process: Participation, clients: int, exact: bool = False) -> Draws
 @lru_cache(maxsize=1024)
 def _plain_draws(process: Uniform | Fixed, clients: int, exact: bool) -> Draws:
     """Return the draws that nearly every setting asks for; they are kept."""
+    process.check(clients)
+    if isinstance(process, Fixed):
+        return draws_of_set(process.members, clients, exact)
     found = _draws_by_law(process, clients, exact)
     if isinstance(found, OneSize):
         found.pairs.flags.writeable = False
@@ -343,11 +349,16 @@ def _binomial(number: int, p: Fraction) -> np.ndarray:
 
 
 class Changes(NamedTuple):
-    """Processes one after another, each for its number of rounds: the last for ever, or all of them in a cycle."""
+    """Processes one after another, each for its number of rounds: the last for ever, or all of them in a cycle.
+
+    Attributes:
+        ends: whether there are no rounds after the last one, so that "for ever" is not asked.
+    """
 
     processes: tuple[Participation, ...]
     lengths: tuple[int, ...]
     cyclic: bool
+    ends: bool = False
 
     def place(self, round: int) -> int:
         """Return the index of the process that brings the participants of a round."""
@@ -376,7 +387,13 @@ def phases_of(process: Participation) -> Changes | None:
             sets += [()] if process.after == "absent" else []
             runs = [(members, len(list(rounds))) for members, rounds in itertools.groupby(sets)]
             same = [Fixed(members) if members else _nobody(process.mask.shape[1]) for members, _ in runs]
-            return Changes(tuple(same), tuple(length for _, length in runs), process.after == "repeat")
+            lengths = tuple(length for _, length in runs)
+            return Changes(tuple(same), lengths, process.after == "repeat", process.after == "refuse")
+        case Incomplete():
+            inner = phases_of(process.process)
+            if inner is None:
+                return None
+            return inner._replace(processes=tuple(Incomplete(each, process.absent) for each in inner.processes))
     return None
 
 

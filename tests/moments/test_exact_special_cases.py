@@ -217,9 +217,9 @@ def test_a_chain_has_its_stationary_law() -> None:
     ("algorithm", "process", "message"),
     [
         (algorithms.fedadam(**STEPS, global_lr="1/10"), EVERYONE, "server = Adam: its step divides by a root"),
-        (algorithms.fedau(**STEPS), Bernoulli(P), "aggregation = FedAUWeights: weights estimated from"),
+        (algorithms.fedau(**STEPS), Bernoulli(P), "FedAUWeights: weights estimated from participation that is drawn"),
         (
-            algorithms.flics_avg(**STEPS, groups=[0, 0, 1], budget=1), EVERYONE,
+            algorithms.flics_avg(**STEPS, groups=[0, 0, 1], budget=1, counts="received"), EVERYONE,
             "selection = VarSelection: its rates follow the participation so far",
         ),
         (
@@ -231,16 +231,12 @@ def test_a_chain_has_its_stationary_law() -> None:
             "participation = RandomPatterns: its rounds depend on each other",
         ),
         (
-            algorithms.naive(**STEPS, groups=[0, 0, 1], budget=[1, 2]), EVERYONE,
-            r"budget = \['1', '2'\]: allowed is one number",
-        ),
-        (
             algorithms.naive(**STEPS, groups=[0, 0, 1], budget=1), Bernoulli(P),
             "participation = Bernoulli: allowed with a selection are",
         ),
         (algorithms.fedavg(**STEPS), Cyclic(P, 100), "participation = Cyclic of 3 clients: 10000 joint states"),
     ],
-    ids=["FedAdam", "FedAU", "FLICS", "FedAmplify", "patterns", "budgets", "groups", "cycle"],
+    ids=["FedAdam", "FedAU", "FLICS", "FedAmplify", "patterns", "groups", "cycle"],
 )  # fmt: skip
 def test_what_has_no_exact_moments(algorithm: object, process: object, message: str) -> None:
     for ask in (lambda s: s.exact([1]), lambda s: expected_models(s, [1]), fixed_point, stationary):
@@ -259,9 +255,9 @@ def test_amplified_periods() -> None:
     setting = on(algorithms.fedamplify(**LOCAL, period=4, global_lr=2), Uniform(2))
     late = setting.exact([10**8, 10**8 + 3, 10**8 + 4]).squared_distance
     assert late[0] == pytest.approx(late[2], rel=1e-9) and late[1] != pytest.approx(late[0], rel=1e-3)
-    for ask in (stationary, fixed_point):
-        with pytest.raises(NotClosed, match="server = Amplified: its step differs between the rounds of a period"):
-            ask(setting)
+    settled = stationary(setting)
+    squares = [float(m @ m + np.trace(c)) for m, c in zip(settled.means, settled.covariances, strict=True)]
+    assert squares[:1] + squares[3:] == pytest.approx(late[:2], rel=1e-9)
 
 
 def test_not_closed_is_a_value_error() -> None:

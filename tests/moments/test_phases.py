@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction as F
 
 import numpy as np
 import pytest
@@ -103,11 +104,17 @@ def test_phases_over_a_long_horizon() -> None:
     assert setting.exact([10**8, 10**8 + 1]).squared_distance == pytest.approx([1 / 9, 1 / 9])
 
 
-def test_phases_that_cut_a_period_are_refused() -> None:
+def test_phases_that_cut_a_period() -> None:
+    """Snapshots of everyone every other round, and x -> (3 x + c)/4 for the one client of a phase."""
     algorithm = fast(cohort=2, local_lr="1/4", snapshot_period=2)
+    fed = Quadratic.common_hessian([1, -1])
     for process in (Phases([[0], [1]], [3, 1]), Phases([[0], [1]], [2, 3], cyclic=True)):
-        with pytest.raises(ValueError, match=r"lengths = .*: exact moments need multiples of the snapshot period, 2"):
-            Setting(Quadratic(*THREE), algorithm, process).exact([1])
+        x, squares = F(5), []
+        for r in range(12):
+            squares.append(x * x)
+            goal = F(0) if r % 2 == 0 else F(1) if 0 in process.sets[int(process.phase(np.array(r)))] else F(-1)
+            x = (3 * x + goal) / 4
+        assert Setting(fed, algorithm, process, 5).exact(range(12), exact=True).squared_distance.tolist() == squares
 
 
 # Deterministic runs and single rounds.

@@ -14,7 +14,7 @@ from fedtheory.federations import Logistic, Quadratic
 from fedtheory.moments.linear_rounds import second_moment_map
 from fedtheory.moments.stationary import NotContracting, best_probability, stationary
 from fedtheory.moments.timeline import schedule
-from fedtheory.participation import Fixed, IndexBeta, Phases, Uniform
+from fedtheory.participation import Fixed, IndexBeta, Recorded, Uniform
 from fedtheory.setting import Setting
 
 F = Fraction
@@ -157,11 +157,7 @@ def test_small_steps_keep_their_digits(scale: F) -> None:
             of_safari(Quadratic([[1, 0], [1, 1]], [[0, 0], [1, 1]]), Fixed([0]), client_round_probability=1),
             "spectral radius = 1.0: allowed is less than 1",
         ),
-        (of_safari(NOISY, Phases([[0], [1]], [2, 3])), "the moments of a round differ between phases"),
-        (
-            Setting(NOISY, fast(snapshot_period=2, cohort=1, local_lr="1/9"), Fixed([0])),
-            "period = 2: allowed are kinds of round that come at random",
-        ),
+        (of_safari(NOISY, Recorded.of_sets([[0], [1]], 3)), "a record that ends has no limit; allowed is after="),
         (Setting(NOISY, fast(adaptivity=1, cohort=1, local_lr="1/9"), Fixed([0])), "snapshot_probability has no value"),
         (
             Setting(Logistic([[[1.0]]] * 2, [[0], [1]], l2=1.0), SETTINGS["safari, fixed"].algorithm, Fixed([0])),
