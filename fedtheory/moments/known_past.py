@@ -57,8 +57,10 @@ def after_round(intervals: Intervals, here: bool, cutoff: float) -> Intervals:
 
 
 def filled(p: tuple[Fraction, ...], history: list[Fraction], available: list[int], budget: Fraction) -> list[Fraction]:
-    """Solve FLICS's problem Var in Fractions: the rates r that make sum_j p_j^2 / (b_j + r_j) least, for 0 <= r_j <=
-    a_j and sum_j r_j <= k, as r_j = min(max(p_j v - b_j, 0), a_j) with a level v common to all.
+    """Solve the problem Var (see ``selection.variance``) in Fractions.
+
+    The rates r that make sum_j p_j^2 / (b_j + r_j) least, for 0 <= r_j <= a_j and sum_j r_j <= k, are
+    r_j = min(max(p_j v - b_j, 0), a_j) with a level v common to all.
 
     >>> third = Fraction(1, 3)
     >>> [str(r) for r in filled((third,) * 3, [Fraction(0), Fraction(1), Fraction(5)], [4, 4, 4], Fraction(4))]
@@ -81,7 +83,7 @@ def filled(p: tuple[Fraction, ...], history: list[Fraction], available: list[int
 
 @dataclass
 class Estimates:
-    """FLICS's estimate of how many clients of each group take part, from the rates of the rounds so far."""
+    """The estimate of how many clients of each group take part, from the rates of the rounds so far."""
 
     selection: VarSelection
     estimate: list[Fraction]
@@ -215,8 +217,8 @@ def settled_rounds(setting: Setting, first: int, length: int) -> Rounds:
     """Return the rounds to which a setting's own tend, one cycle of them, for participants that repeat every ``length``
     rounds from round ``first`` on.
 
-    FedAU's weight of a client tends to the length over the number of its intervals that end in it. The cycle is as long
-    as it takes until snapshots, weights given in turn, and amplified steps are where they were.
+    The mean of a client's intervals tends to the length over the number of them that end in a cycle. The cycle is as
+    long as it takes until snapshots, weights given in turn, and amplified steps are where they were.
 
     Raises:
         NotClosed, ValueError: as `KnownPast`.
@@ -247,7 +249,7 @@ def settled_rounds(setting: Setting, first: int, length: int) -> Rounds:
 
 
 def _limits(past: KnownPast, cutoff: float, first: int, length: int) -> tuple[Fraction, ...]:
-    """FedAU's weights in the limit; 1 of clients without an interval that ends, who do not take part."""
+    """The mean intervals in the limit; 1 of clients without an interval that ends, who do not take part."""
     intervals: list[Intervals] = [(0, 0, 0)] * past.clients
     before = intervals
     for _ in range(2):  # after the first cycle, the running interval is where it will always be

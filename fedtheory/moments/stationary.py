@@ -118,10 +118,10 @@ def fixed_point(setting: Setting, exact: bool = False) -> FixedPoint:
     >>> fixed_point(ft.Setting(fed, algorithm, ft.participation.Fixed([0, 1])), exact=True).point.tolist()
     [Fraction(9, 14)]
 
-    A record that is repeated, of which FedAU learns that its clients come every other round:
+    Two clients in turn:
 
-    >>> fedau, here = ft.algorithms.fedau(local_lr="1/4"), ft.participation.Recorded.of_sets([[0], [1]], 2, "repeat")
-    >>> found = fixed_point(ft.Setting(fed.common_hessian([1, -1]), fedau, here), exact=True)
+    >>> fedavg, here = ft.algorithms.fedavg(local_lr="1/4"), ft.participation.Recorded.of_sets([[0], [1]], 2, "repeat")
+    >>> found = fixed_point(ft.Setting(fed.common_hessian([1, -1]), fedavg, here), exact=True)
     >>> found.point.tolist(), found.points[:, 0].tolist()
     ([Fraction(0, 1)], [Fraction(-1, 7), Fraction(1, 7)])
     """
@@ -170,7 +170,7 @@ def _mean(values: np.ndarray) -> np.ndarray:
 
 
 Mixture = tuple[tuple[Any, list[LinearRound]], ...]
-"""For each kind of round its probability, and the rounds in each of the states of the participants' chain."""
+"""The probability of each kind of round, and the rounds in each of the states of the participants' chain."""
 
 
 @dataclass(frozen=True)
