@@ -29,7 +29,7 @@ from fedtheory.setting import Setting
 from ..contract.table import ALGORITHMS, PROCESSES, refusal, setting
 
 FEW, FAR = [0, 1, 2, 10], [1000, 10**6, 10**18, 2**63 - 1, 2**63, 10**25]
-FIRST = ("bernoulli", "with replacement")
+FIRST = ("Bernoulli", "with replacement")
 
 
 # Beside Fractions -----------------------------------------------------------------------------------------------------
@@ -68,7 +68,7 @@ def test_every_algorithm_keeps_its_accuracy(algorithm: str) -> None:
     assert any(closing) != algorithm.startswith(unfollowed)
 
 
-SLOW = ("cyclic", "markov")
+SLOW = ("Cyclic", "Markov")
 """Many states of the participants, followed jointly."""
 
 
@@ -77,7 +77,7 @@ def test_every_process_keeps_its_accuracy(process: str) -> None:
     for algorithm in ("fedavg", "safari"):
         exact_numbers = compare(algorithm, process)
         this = setting(algorithm, process)
-        if process == "patterns":
+        if process == "RandomPatterns":
             with pytest.raises(ValueError, match="in no way that an exact recursion follows"):
                 this.exact(FEW)
         elif not exact_numbers:  # probabilities in floats, which are taken as they are
@@ -314,7 +314,7 @@ def test_rounds_as_people_write_them() -> None:
 
 
 def test_what_is_too_large_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    this = setting("fedvarp", "fixed")  # two clients of whom something is remembered, in two dimensions
+    this = setting("fedvarp", "Fixed")  # two clients of whom something is remembered, in two dimensions
     assert this.exact([10**6]).squared_distance[0] > 0
     monkeypatch.setattr(enclosed, "MOST_WORK", 10**4)
     with pytest.raises(
