@@ -7,6 +7,7 @@ from math import isqrt
 
 import numpy as np
 
+from ..arguments import check_count
 from .base import Participation
 from .bernoulli import Bernoulli
 from .group_chain import GroupChain
@@ -17,7 +18,6 @@ from .markov import Cyclic, Markov
 from .mixture import Mixture
 from .multinomial import Multinomial
 from .noise_chosen import LargestNoise
-from .probabilities import check_count
 from .processes import Fixed, Phases, Uniform
 from .recorded import RandomPatterns, Recorded
 from .successive_sampling import IndexBeta, Weighted

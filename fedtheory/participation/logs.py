@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
+from ..arguments import check_option
 from ..files import Damaged
 from .interval_tables import Table
 from .log_columns import read_columns
 from .log_forms import IN_COLUMNS, Options, Rows, form_of, read_entries
 from .log_times import moment, zone
-from .probabilities import check_option
 from .recorded import Recorded
 from .traces import rounds_of
 
