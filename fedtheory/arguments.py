@@ -5,7 +5,11 @@ from __future__ import annotations
 
 import inspect
 import reprlib
+from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
+
+from .rationals import checked_count
 
 
 def check_kind(name: str, value: Any, kinds: type | tuple[type, ...], allowed: str) -> None:
@@ -45,3 +49,26 @@ def described(value: Any) -> str:
     if value is None or isinstance(value, (str, int, float, bytes)):
         return reprlib.repr(value)
     return f"of type {type(value).__name__}"
+
+
+def check_count(name: str, value: object, least: int = 1) -> int:
+    """Return ``value`` as an int.
+
+    Raises:
+        ValueError: it is no integer >= ``least``.
+    """
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise ValueError(f"{name} = {value!r}: allowed is an integer >= {least}")
+    return checked_count(name, value, least)
+
+
+def check_option(name: str, value: str, allowed: Sequence[str]) -> None:
+    """Raise ``ValueError`` unless ``value`` is one of ``allowed``."""
+    if value not in allowed:
+        raise ValueError(f"{name} = {value!r}: allowed is one of {', '.join(allowed)}")
+
+
+def check_clients(name: str, given: int, clients: int) -> None:
+    """Raise ``ValueError`` unless there is one entry for each client."""
+    if given != clients:
+        raise ValueError(f"{name}: there are {given}, allowed is one for each of {clients} clients")

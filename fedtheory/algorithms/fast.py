@@ -25,6 +25,8 @@ from .server_step import Momentum, Plain
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from ..setting import Setting
+
 
 @dataclass(frozen=True)
 class Fast(Algorithm):
@@ -199,3 +201,10 @@ def fast(
         momentum=below_one("momentum", momentum),
         **counts,
     )
+
+
+def fast_of(setting: Setting) -> Fast:
+    """Return the setting's algorithm; raise ``ValueError`` unless it is ``fast``."""
+    if not isinstance(setting.algorithm, Fast):
+        raise ValueError(f"algorithm = {setting.algorithm}: run quantities are known for Fast only")
+    return setting.algorithm

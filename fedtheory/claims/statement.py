@@ -71,8 +71,13 @@ class Hypothesis:
         """Return the hypothesis with the relation that it has under a reading (option by ambiguity)."""
         for name, option in reading.items():
             check_options(name, [option])
-        chosen = next((o for o in reading.values() if o in self.alternatives), None)
-        return self if chosen is None else replace(self, relation=self.alternatives[chosen], alternatives={})
+        if not any(option in self.alternatives for option in reading.values()):
+            return self
+        return replace(self, relation=self.relation_under(reading), alternatives={})
+
+    def relation_under(self, reading: Mapping[str, str]) -> sympy.core.relational.Relational:
+        """Return the relation that it has under one of its claim's own readings."""
+        return next((self.alternatives[o] for o in reading.values() if o in self.alternatives), self.relation)
 
 
 @dataclass(frozen=True)

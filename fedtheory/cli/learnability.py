@@ -30,9 +30,9 @@ def learnability(
     """
     import numpy as np
 
+    from ..arguments import check_count
     from ..data import load
     from ..learning.data_estimates import learnability as estimated
-    from ..participation.probabilities import check_count
 
     check_count("clients", clients), check_count("participants", participants), check_count("rows", rows, 2)
     rng, loaded = np.random.default_rng(seed), load(data)

@@ -13,11 +13,12 @@ import numpy as np
 import sympy
 
 from ..algorithms import fast
+from ..algorithms.fast import fast_of
 from ..claims.statement import Claim, Hypothesis
 from ..federations import Quadratic
 from ..functionals import AVERAGES
 from ..moments.round_maps import local_maps, quadratic
-from ..moments.trajectory import fast_of, peaks_at, trajectory
+from ..moments.trajectory import peaks_at, trajectory
 from ..participation import Fixed
 from ..quantities import QUANTITIES, RUN_QUANTITIES, symbol
 from ..setting import Setting

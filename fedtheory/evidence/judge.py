@@ -239,7 +239,7 @@ def _judged(
     undecided = ""
     for hypothesis in statement.hypotheses:
         try:
-            checks[hypothesis.name] = slacks.of(hypothesis.under(reading).relation, sides)
+            checks[hypothesis.name] = slacks.of(hypothesis.relation_under(reading), sides)
         except Undecided as reason:
             checks[hypothesis.name], undecided = Checked(None, NOT_CHECKED), str(reason)
     left = sides.left if isinstance(sides.left, arb) else ball(sides.left) if finite(sides.left) else arb("inf")

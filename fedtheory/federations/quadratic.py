@@ -66,7 +66,6 @@ class Quadratic(Placed, ConvexFederation):
         if objective_weight is not None:
             self.objective_weight = checked_weights(objective_weight, self.clients)
         check_convex(self.hessians, self.mean_hessian)
-        self._place("cpu", "float64")
 
     def _keep(
         self, given: Array, name: str, rows: np.ndarray, gradient_noise: object, noise: str, server_noise: object
@@ -139,7 +138,6 @@ class Quadratic(Placed, ConvexFederation):
         self.exact_slopes = exact_array("slopes", slopes)
         self._keep(curvatures, "slopes", self.exact_slopes, gradient_noise, noise, server_noise)
         self.tilted = True
-        self._place("cpu", "float64")
         return self
 
     @cached_property

@@ -42,6 +42,8 @@ class Placed:
         @property
         def _given_products(self) -> Products: ...
 
+    _placed: tuple[torch.device | str, torch.dtype | str] = "cpu", "float64"
+
     def _prepare(self) -> None:
         """Find the numbers that tensors are made of: here, so that copies on other devices have them too."""
         for name in ("_given_products", "exact_slopes" if self.tilted else "centres"):
@@ -50,7 +52,7 @@ class Placed:
             self._rounded_optimum  # noqa: B018
 
     def _place(self, device: torch.device | str, dtype: torch.dtype | str) -> None:
-        self._placed: tuple[torch.device | str, torch.dtype | str] = device, dtype
+        self._placed = device, dtype
         for name in ("products", "centred", "slopes", "_hessian", "_optimum"):
             self.__dict__.pop(name, None)
 

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..arguments import check_count
 from ..participation.base import Inclusion, Keys, Participation
-from ..participation.probabilities import check_count
 from ..randomness import uniforms, words
 from .impossibility import TwoPoints
 from .tails import check_probability

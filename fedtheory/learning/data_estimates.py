@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import check_count
 from ..data.dataset import Dataset
 from ..data.partition import dirichlet
 from ..extras import needed
 from ..participation.base import Participation, history
-from ..participation.probabilities import check_count
 from .impossibility import capacity
 from .relatedness import check_exponent, smallest_alpha_on_path
 from .risk_bounds import finite_complexity, mixture_alpha, theorem_2, theorem_3

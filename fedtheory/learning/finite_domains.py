@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..participation.probabilities import check_count
+from ..arguments import check_count
 from ..rationals import exact_array
 from .tails import check_probability
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ..participation.probabilities import check_count
+from ..arguments import check_count
 from .tails import LARGEST_EXACT, binomial_tail, check_probability, log_tail
 
 CLAIMED_PROBABILITY = Fraction(1, 20)

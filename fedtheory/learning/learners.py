@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
+from ..arguments import check_count
 from ..participation.base import Keys
-from ..participation.probabilities import check_count
 from ..randomness import Axis
 from .adversary import FewestRare
 from .impossibility import TwoPoints

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..participation.probabilities import check_count
+from ..arguments import check_count
 from .finite_domains import FiniteClass, Law
 from .tails import check_probability
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..participation.probabilities import check_count
+from ..arguments import check_count
 from .relatedness import check_exponent
 from .tails import check_probability
 

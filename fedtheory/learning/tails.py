@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..participation.probabilities import check_count
+from ..arguments import check_count
 from ..rationals import exact_number
 
 LARGEST_EXACT = 5000

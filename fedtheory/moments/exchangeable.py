@@ -402,12 +402,6 @@ LONGEST = 8
 """The most rounds that are enumerated."""
 
 
-def is_one_sided(setting: Setting) -> bool:
-    """Whether a quadratic federation's noise depends on the state."""
-    fed = setting.federation
-    return isinstance(fed, Quadratic) and fed.noise == ONE_SIDED and not (fed.deterministic and fed.server_noise == 0)
-
-
 def enumerated(setting: Setting, rounds: np.ndarray, exact: bool) -> tuple[np.ndarray, Any]:
     """Enumerate the errors at each R, (rounds, 3), and |grad F(x_0)|^2; in Fractions if ``exact``.
 

@@ -23,11 +23,11 @@ from ..functionals import AVERAGES, Functional, check_average
 from ..participation import Recorded
 from .centred import Forms, about_optimum, forms_of, in_balls
 from .enclosed import observed_in_balls, rounded
-from .exchangeable import enumerated, is_one_sided
+from .exchangeable import enumerated
 from .factored_runs import followed, followed_in_balls
 from .joint_law import chain_of
 from .linear_rounds import functional, mean_map, packed, symmetric_moment_map
-from .round_maps import initial_state, layout_of, quadratic, spread_over_participation
+from .round_maps import initial_state, is_one_sided, layout_of, quadratic, spread_over_participation
 from .timeline import Schedule, Timeline, Varying, advance, layout_for, observed, timeline
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def exact_errors(setting: Setting, rounds: Any = None, exact: bool = False) -> E
     array([0.    , 0.    , 0.25  , 0.0625])
     """
     rounds = whole_rounds(setting, rounds, LONGEST)
-    if is_one_sided(setting):
+    if is_one_sided(setting.federation):
         values, first = enumerated(setting, rounds, exact=True)
         numbers = np.stack([*values.T, values[:, 2] + values[:, 1] - first])
     elif exact:
@@ -147,7 +147,7 @@ def errors_in_floats(setting: Setting, rounds: Any = None) -> ExactErrors:
         ValueError: as ``exact_errors``.
     """
     rounds = whole_rounds(setting, rounds)
-    if is_one_sided(setting):
+    if is_one_sided(setting.federation):
         return exact_errors(setting, rounds)
     values, first = _in_floats(setting, rounds)
     values[:, ~np.isfinite(values).all(0)] = np.inf
@@ -192,7 +192,7 @@ def enclosed_functional(
     numbers, name = whole_rounds(setting, rounds, LONGEST), functional.observable
     if functional.average and min(numbers.tolist()) < 1:
         raise ValueError(f"rounds contain {numbers.min()}: an average needs >= 1")
-    if is_one_sided(setting):
+    if is_one_sided(setting.federation):
         found = exact_errors(setting, numbers)
         return found.functional(functional, average), found.accuracy_of(functional, average)
 
@@ -330,15 +330,6 @@ def _whole(number: Any) -> int:
     if finite and not isinstance(number, bool) and number >= 0 and number == int(number):
         return int(number)
     raise ValueError(f"rounds contain {reprlib.repr(number)}: allowed are whole numbers >= 0")
-
-
-def initial_moments(setting: Setting, exact: bool = False) -> np.ndarray:
-    """Return vec(z_0 z_0^T) with z_0 = (x_0 - x*, 0 for what is remembered, 1).
-
-    For participants with a memory it is times the probability of each of their states.
-    """
-    state = initial_state(setting, exact)
-    return spread_over_participation(setting, np.outer(state, state).ravel())
 
 
 def packed_start(setting: Setting, forms: Forms) -> np.ndarray:

@@ -27,7 +27,7 @@ from ..algorithms.aggregation import LatestUpdates, SampleShares
 from ..algorithms.algorithm import ClientRound, Kind, OwnRound, ServerRound
 from ..algorithms.cohort_rules import NaiveSelection, UniformSelection
 from ..algorithms.server_step import Amplified, Momentum
-from ..federations.federation import COMMON, ONE_SIDED
+from ..federations.federation import COMMON, ONE_SIDED, Federation
 from ..federations.local_training import PLAIN_SGD
 from ..federations.quadratic import Quadratic
 from ..participation import Fixed, LargestNoise, Participation
@@ -167,13 +167,19 @@ def _local(forms: Forms, moved: np.ndarray, shares: np.ndarray, added: np.ndarra
     return LocalMaps(maps, shares, added, np.concatenate([sums, -(sums @ minimisers)], axis=-1))
 
 
+def is_one_sided(fed: Federation) -> bool:
+    """Whether a quadratic federation's noise depends on the state, so that its rounds are no linear maps."""
+    one_sided = isinstance(fed, Quadratic) and fed.noise == ONE_SIDED
+    return one_sided and bool(fed.exact_gradient_noise or fed.exact_server_noise)
+
+
 def has_common_noise(fed: Quadratic) -> bool:
     """Whether the clients' noise is the same.
 
     Raises:
         ValueError: it is, and their Hessians differ; or its variance depends on the state.
     """
-    if fed.noise == ONE_SIDED and (fed.exact_gradient_noise or fed.exact_server_noise):
+    if is_one_sided(fed):
         raise ValueError(f"noise = {fed.noise!r}: its variance depends on the state, so moments do not close")
     if fed.noise == COMMON and not fed.has_common_hessian:
         raise ValueError("noise = 'common two-point': moments are known for clients with the same Hessian")
@@ -402,3 +408,12 @@ def spread_over_participation(setting: Setting, state: np.ndarray) -> np.ndarray
     It is the same in every state of participants with a memory, times its probability.
     """
     return chain_of(setting.participation, setting.federation.clients).spread(state)
+
+
+def initial_moments(setting: Setting, exact: bool = False) -> np.ndarray:
+    """Return vec(z_0 z_0^T) with z_0 = (x_0 - x*, 0 for what is remembered, 1).
+
+    For participants with a memory it is times the probability of each of their states.
+    """
+    state = initial_state(setting, exact)
+    return spread_over_participation(setting, np.outer(state, state).ravel())

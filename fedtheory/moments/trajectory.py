@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..algorithms import Fast
+from ..algorithms.fast import fast_of
 from ..participation import Fixed, Phases
 from ..quantities import LEAST_QUANTITIES, RUN_QUANTITIES
 from ..rationals import checked_count
@@ -22,13 +22,6 @@ if TYPE_CHECKING:
 
 PEAK_STAGES = 60
 """Stages of a run between which its maxima are enclosed: enough to keep the enclosures narrow over 10^8 rounds."""
-
-
-def fast_of(setting: Setting) -> Fast:
-    """Return the setting's algorithm; raise ``ValueError`` unless it is ``fast``."""
-    if not isinstance(setting.algorithm, Fast):
-        raise ValueError(f"algorithm = {setting.algorithm}: run quantities are known for Fast only")
-    return setting.algorithm
 
 
 def trajectory(setting: Setting, rounds: int) -> np.ndarray:

@@ -7,7 +7,7 @@ from math import isfinite
 
 import numpy as np
 
-from .probabilities import check_count, check_option
+from ..arguments import check_count, check_option
 
 ABOVE = ("cap", "refuse")
 NORMALISATIONS = ("expected", "empirical")

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..arguments import check_clients, check_count
 from ..extras import torch
 from ..randomness import uniforms, words
 from .base import AnySize, Inclusion, Keys
 from .groups import check_groups, smallest_of_groups
-from .probabilities import check_clients, check_count, check_probabilities
+from .probabilities import check_probabilities
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..arguments import check_clients, check_count, check_option
 from ..extras import torch
 from ..randomness import uniforms, words
 from ..selection.availability import PoissonAvailability, UniformAvailability
 from .base import AnySize, Inclusion, Keys
-from .probabilities import check_clients, check_count, check_option
 
 if TYPE_CHECKING:
     from torch import Tensor

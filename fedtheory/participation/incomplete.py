@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..arguments import check_count
 from ..extras import torch
 from .base import Inclusion, Keys, Participation
-from .probabilities import check_count
 
 if TYPE_CHECKING:
     from torch import Tensor

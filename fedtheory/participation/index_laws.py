@@ -9,7 +9,7 @@ from math import isfinite
 import numpy as np
 import scipy
 
-from .probabilities import check_option
+from ..arguments import check_option
 from .successive_sampling import SuccessiveSampling
 
 BEYOND = ("redrawn", "last")

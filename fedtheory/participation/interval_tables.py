@@ -1,15 +1,17 @@
-"""Tables of client intervals from CSV or Parquet files. Files are parsed, never evaluated."""
+"""Tables of client intervals, read from the files that logs stand in. Files are parsed, never evaluated."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from ..files import Damaged, read_csv, read_parquet
+from ..files import Damaged
+from .log_columns import Columns, read_columns
+from .log_forms import spans
+from .log_times import moments
 
 
 @dataclass(frozen=True)
@@ -33,27 +35,29 @@ class Table:
 def read_intervals(path: str | Path, names: Sequence[str] | None = None) -> Table:
     """Read when clients are available, from columns ``client``, ``start``, ``end``; others are not looked at.
 
+    Unlike `read_log` it takes nothing that needs a guess: no open end, and no overlap.
+
     Args:
-        path: a CSV file, or a Parquet file (its name ends in .parquet; needs pyarrow).
+        path: a file of columns, as `read_log` has them. Dates with their offset become seconds since 1970 UTC.
         names: the clients there are, in order; a client without a row is never available. Default: those in the file,
             in the order of their first rows.
 
     Raises:
-        ValueError: a missing file or column, a cell that is no finite number, a client that is not in ``names``, an
-            interval that does not end after it starts, or two of one client that overlap; with the line (in
-            Parquet: the row, the first being 1) and the column.
+        ValueError: a missing file or column, a cell that is no finite number or date, a client that is not in
+            ``names``, an interval that does not end after it starts, or two of one client that overlap; with the line
+            (in Parquet: the row, the first being 1) and the column.
     """
-    path = Path(path)
-    rows, line = _rows(path, ("client", "start", "end"))
-    table = _table(path, rows, line, names)
-    for i in np.flatnonzero(~(table.end > table.start)).tolist():
-        raise _wrong_order(path, rows, line, i, "start < end")
+    columns = read_columns(Path(path))
+    table = _table(columns, names)
+    for i in np.flatnonzero(table.start == table.end).tolist():
+        wrong = f"start = {columns.of('start')[i]}, end = {columns.of('end')[i]}: allowed is start < end"
+        raise Damaged(path, wrong, columns.place(i))
     order = np.lexsort((table.start, table.client))
     clash = (table.client[order][1:] == table.client[order][:-1]) & (table.start[order][1:] < table.end[order][:-1])
     for k in np.flatnonzero(clash):
         first, second = sorted((int(order[k]), int(order[k + 1])))
-        wrong = f"client {table.names[table.client[second]]!r} is already there then, by {line(first)}"
-        raise Damaged(path, f"{wrong}: allowed are intervals that do not overlap", line(second))
+        wrong = f"client {table.names[table.client[second]]!r} is already there then, by {columns.place(first)}"
+        raise Damaged(path, f"{wrong}: allowed are intervals that do not overlap", columns.place(second))
     return table
 
 
@@ -65,93 +69,41 @@ def read_usage(path: str | Path) -> Table:
     Raises:
         ValueError: as `read_intervals`, but for overlaps; a use that ends before it starts, or bytes below 0.
     """
-    path = Path(path)
-    rows, line = _rows(path, ("user", "start", "end", "bytes"))
-    table = _table(path, rows, line, None)
-    for i in np.flatnonzero(table.end < table.start).tolist():
-        raise _wrong_order(path, rows, line, i, "start <= end")
-    for i in np.flatnonzero(np.asarray(table.amount) < 0).tolist():
-        raise Damaged(path, f"{rows['bytes'][i]}: allowed is a finite number >= 0", f"{line(i)}, column 'bytes'")
-    return table
+    columns = read_columns(Path(path))
+    table, cells = _table(columns, None), columns.of("bytes")
+    amount, dates = moments(path, cells, "bytes", columns.place, None)
+    for i in np.flatnonzero(dates | (amount < 0)).tolist():
+        where = f"{columns.place(i)}, column {columns.named('bytes')!r}"
+        raise Damaged(path, f"{cells[i]}: allowed is a finite number >= 0", where)
+    return replace(table, amount=amount)
 
 
-class _Line:
-    """Names a row of a file in messages."""
-
-    def __init__(self, kind: str, numbers: Sequence[int]) -> None:
-        self.kind, self.numbers = kind, numbers
-
-    def __call__(self, i: int) -> str:
-        return f"{self.kind} {self.numbers[i]}"
+def _table(columns: Columns, names: Sequence[str] | None) -> Table:
+    client, start, end, _ = spans(columns)
+    return Table(*numbered(columns.path, client, columns.place, names), start, end)
 
 
-def _wrong_order(path: Path, rows: dict[str, list[str]], line: _Line, i: int, allowed: str) -> ValueError:
-    start, end = rows["start"][i], rows["end"][i]
-    return Damaged(path, f"start = {start}, end = {end}: allowed is {allowed}", f"{line(i)}")
+def numbered(
+    path: Path,
+    client: Sequence[str],
+    place: Callable[[int], str],
+    names: Sequence[str] | None = None,
+    known: Iterable[str] = (),
+) -> tuple[tuple[str, ...], np.ndarray]:
+    """Return the clients' names, each once, and each row's client as a number, (rows,) int64.
 
+    Args:
+        client: of each row. place: names a row.
+        names: all the clients; default: those who are ``known``, then those of the rows, in order.
 
-def _rows(path: Path, columns: tuple[str, ...]) -> tuple[dict[str, list[str]], _Line]:
-    rows, line = (_parquet if path.suffix == ".parquet" else _csv)(path, columns)
-    if not rows[columns[0]]:
-        raise Damaged(path, "no row after the header: allowed is at least one")
-    return rows, line
-
-
-def _check_columns(path: Path, found: Sequence[str], columns: tuple[str, ...]) -> None:
-    for column in columns:
-        if list(found).count(column) != 1:
-            raise Damaged(path, f"its columns are {', '.join(found)}: allowed are {', '.join(columns)}, each once")
-
-
-def _csv(path: Path, columns: tuple[str, ...]) -> tuple[dict[str, list[str]], _Line]:
-    rows: dict[str, list[str]] = {column: [] for column in columns}
-    numbers: list[int] = []
-    lines = read_csv(path)
-    _, header = next(lines, (1, []))
-    _check_columns(path, header, columns)
-    for line, cells in lines:
-        if len(cells) != len(header):
-            raise Damaged(path, f"{len(cells)} cells: allowed is {len(header)}", f"line {line}")
-        for column in columns:
-            rows[column].append(cells[header.index(column)])
-        numbers.append(line)
-    return rows, _Line("line", numbers)
-
-
-def _parquet(path: Path, columns: tuple[str, ...]) -> tuple[dict[str, list[str]], _Line]:
-    table = read_parquet(path)
-    _check_columns(path, table.column_names, columns)
-    rows = {column: ["" if v is None else str(v) for v in table[column].to_pylist()] for column in columns}
-    return rows, _Line("row", range(1, len(table) + 1))
-
-
-def _table(path: Path, rows: dict[str, list[str]], line: _Line, names: Sequence[str] | None) -> Table:
-    who, *numeric = rows
-    for i, name in enumerate(rows[who]):
-        if not name:
-            raise Damaged(path, "empty: allowed is a name", f"{line(i)}, column {who!r}")
-    known = tuple(dict.fromkeys(rows[who])) if names is None else tuple(str(name) for name in names)
-    if len(set(known)) != len(known):
-        raise ValueError(f"names = {list(known)}: allowed are distinct names")
-    number = {name: k for k, name in enumerate(known)}
-    for i, name in enumerate(rows[who]):
+    Raises:
+        ValueError: names that are not distinct; a client that is not among them, with its row.
+    """
+    number = {name: k for k, name in enumerate(dict.fromkeys([*known, *client] if names is None else map(str, names)))}
+    if names is not None and len(number) != len(names):
+        raise ValueError(f"names = {list(names)}: allowed are distinct names")
+    for i, name in enumerate(client):
         if name not in number:
-            raise Damaged(path, f"{name!r} is no client; allowed are {_some(known)}", f"{line(i)}, column {who!r}")
-    values = [_numbers(path, rows[column], column, line) for column in numeric]
-    return Table(known, np.array([number[name] for name in rows[who]], dtype=np.int64), *values)
-
-
-def _some(names: tuple[str, ...]) -> str:
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-
-
-def _numbers(path: Path, cells: list[str], column: str, line: _Line) -> np.ndarray:
-    values = np.empty(len(cells))
-    for i, cell in enumerate(cells):
-        try:
-            values[i] = float(cell)
-        except ValueError:
-            values[i] = math.nan
-        if not math.isfinite(values[i]):
-            raise Damaged(path, f"{cell!r}: allowed is a finite number", f"{line(i)}, column {column!r}")
-    return values
+            some = ", ".join([*number][:5]) + (f" and {len(number) - 5} more" if len(number) > 5 else "")
+            raise Damaged(path, f"client {name!r} is not in names: allowed are {some}", place(i))
+    return tuple(number), np.array([number[name] for name in client], dtype=np.int64)

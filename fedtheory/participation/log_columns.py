@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import difflib
-import io
-import itertools
+from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..files import Damaged, parse_json, read_file, read_parquet, read_text
+from ..files import Damaged, parse_json, read_csv, read_file, read_parquet
 
 USUAL: Mapping[str, tuple[str, ...]] = {
     "client": ("client", "client_id", "clientid", "cid", "user", "user_id", "userid", "device", "device_id", "node",
@@ -93,31 +91,19 @@ def read_columns(path: Path, given: Mapping[str, str] | None = None) -> Columns:
 
 
 def _csv(path: Path) -> tuple[dict[str, list[str]], Callable[[int], str]]:
-    try:
-        text = read_text(path)
-    except FileNotFoundError:
-        raise Damaged(path, "cannot be read: no such file") from None
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    try:
-        rows = [row for row in reader if row]  # an empty line is no row
-    except csv.Error as error:
-        raise Damaged(path, f"cannot be read: {error}", f"line {reader.line_num}") from None
-
-    def place(i: int) -> str:
-        """Return the line in which a row ends; lines are counted again where one is asked for."""
-        again = csv.reader(io.StringIO(text, newline=""), strict=True)
-        ends = (again.line_num for row in again if row)
-        return f"line {next(itertools.islice(ends, i + 1, None))}"
-
-    header = [name.strip().removeprefix("\ufeff") for name in rows[0]] if rows else []
+    lines = ((number, cells) for number, cells in read_csv(path) if cells)  # an empty line is no row
+    header = next(lines, (1, []))[1]
     if len({*header}) != len(header) or not all(header):
         raise Damaged(path, f"its columns are {', '.join(header)}: allowed are distinct names", "line 1")
-    lengths = {*map(len, rows)}
-    if lengths - {len(header)}:
-        i = next(i for i, row in enumerate(rows) if len(row) != len(header))
-        raise Damaged(path, f"{len(rows[i])} cells: allowed is {len(header)}", place(i - 1))
-    columns = zip(*rows[1:], strict=True) if len(rows) > 1 else ([] for _ in header)
-    return {name: [cell.strip() for cell in cells] for name, cells in zip(header, columns, strict=True)}, place
+    numbers = array("q")
+    columns: list[list[str]] = [[] for _ in header]
+    for number, cells in lines:
+        if len(cells) != len(header):
+            raise Damaged(path, f"{len(cells)} cells: allowed is {len(header)}", f"line {number}")
+        numbers.append(number)
+        for column, cell in zip(columns, cells, strict=True):
+            column.append(cell)
+    return dict(zip(header, columns, strict=True)), lambda i: f"line {numbers[i]}"
 
 
 def _json_lines(path: Path) -> tuple[dict[str, list[str]], Callable[[int], str]]:

@@ -68,15 +68,27 @@ UNITS = ("numbers", "seconds since 1970 UTC")
 
 def intervals(columns: Columns, options: Options) -> Rows:
     """Read columns ``client``, ``start``, ``end``; an empty end is open."""
+    client, start, end, dates = spans(columns, options.tz, open_ends=True)
+    return Rows(UNITS[dates], columns.place, client, start, end)
+
+
+def spans(
+    columns: Columns, tz: tzinfo | None = None, open_ends: bool = False
+) -> tuple[list[str], np.ndarray, np.ndarray, bool]:
+    """Return the clients, starts and ends of columns, and whether moments are dates; nan for an end that is open.
+
+    Raises:
+        Damaged: a cell that is none of these, a start after its end, or dates beside numbers.
+    """
     client = _names(columns, "client")
-    start, dates = moments(columns.path, columns.of("start"), "start", columns.place, options.tz)
-    end, ends_are_dates = moments(columns.path, columns.of("end"), "end", columns.place, options.tz, empty=True)
+    start, dates = moments(columns.path, columns.of("start"), "start", columns.place, tz)
+    end, ends_are_dates = moments(columns.path, columns.of("end"), "end", columns.place, tz, empty=open_ends)
     if dates != ends_are_dates and not np.isnan(end).all():
         raise Damaged(columns.path, "one of start and end has dates, the other numbers: allowed is one of both")
     for i in np.flatnonzero(end < start).tolist():
         wrong = f"start = {columns.of('start')[i]}, end = {columns.of('end')[i]}: allowed is start <= end"
         raise Damaged(columns.path, wrong, columns.place(i))
-    return Rows(UNITS[dates], columns.place, client, start, end)
+    return client, start, end, dates
 
 
 def rounds(columns: Columns, options: Options) -> Rows:

@@ -84,27 +84,26 @@ def moments(
     Raises:
         Damaged: a cell names no moment; or some are numbers and others dates.
     """
-    values = np.empty(len(cells))
     dates: bool | None = None
     known: dict[str, float] = {}
-    for i, cell in enumerate(cells):
+
+    def damaged(cell: str, wrong: str) -> Damaged:
+        return Damaged(str(path), wrong, f"{place(cells.index(cell))}, column {column!r}")
+
+    for cell in dict.fromkeys(cells):
         if empty and cell.lower() in NOTHING:
-            values[i] = math.nan
+            known[cell] = math.nan
             continue
-        if cell not in known:
-            try:
-                known[cell] = moment(cell, tz)
-            except ValueError as error:
-                raise Damaged(str(path), str(error), f"{place(i)}, column {column!r}") from None
-            is_date = not _is_number(cell)
-            if dates is not None and dates != is_date:
-                kinds = "a date, and others are numbers" if is_date else "a number, and others are dates"
-                raise Damaged(
-                    str(path), f"{cell!r} is {kinds}: allowed is one of both", f"{place(i)}, column {column!r}"
-                )
-            dates = is_date
-        values[i] = known[cell]
-    return values, bool(dates)
+        try:
+            known[cell] = moment(cell, tz)
+        except ValueError as error:
+            raise damaged(cell, str(error)) from None
+        is_date = not _is_number(cell)
+        if dates is not None and dates != is_date:
+            kinds = "a date, and others are numbers" if is_date else "a number, and others are dates"
+            raise damaged(cell, f"{cell!r} is {kinds}: allowed is one of both")
+        dates = is_date
+    return np.array([known[cell] for cell in cells], dtype=float), bool(dates)
 
 
 def _is_number(cell: str) -> bool:

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
+from ..arguments import check_option
 from ..files import Damaged
-from .interval_tables import Table
+from .interval_tables import Table, numbered
 from .log_columns import read_columns
 from .log_forms import IN_COLUMNS, Options, Rows, form_of, read_entries
 from .log_times import moment, zone
-from .probabilities import check_option
 from .recorded import Recorded
 from .traces import rounds_of
 
@@ -179,16 +179,7 @@ def _until(until: float | str, tz: tzinfo | None) -> float:
 
 def _log(path: Path, rows: Rows, names: Sequence[str] | None, until: float | None) -> Log:
     """Join rows to intervals, count what is there twice, and close what is open."""
-    known = dict.fromkeys([*rows.known, *rows.client]) if names is None else dict.fromkeys(map(str, names))
-    if names is not None and len(known) != len(names):
-        raise ValueError(f"names = {list(names)}: allowed are distinct names")
-    number = {name: k for k, name in enumerate(known)}
-    for i, name in enumerate(rows.client):
-        if name not in number:
-            raise Damaged(
-                path, f"client {name!r} is not in names: allowed are {', '.join([*known][:5])}", rows.place(i)
-            )
-    who = np.array([number[name] for name in rows.client], dtype=np.int64)
+    known, who = numbered(path, rows.client, rows.place, names, rows.known)
     moments = np.concatenate([rows.start, rows.end, [rows.begins, rows.ends]])
     if np.isnan(moments).all():
         raise Damaged(path, "no moment: allowed is at least one")
@@ -222,7 +213,7 @@ def _log(path: Path, rows: Rows, names: Sequence[str] | None, until: float | Non
     open_end = np.logical_or.reduceat(censored[:, 1], first) if len(first) else censored[:, 1]
     edges = np.column_stack([censored[first, 0], open_end])
     told_lines = tuple(f"{count}: {what}" for what, count in told.items())
-    return Log(tuple(known), who[first], start[first], closing, edges, begins, ends, rows.unit, told_lines)
+    return Log(known, who[first], start[first], closing, edges, begins, ends, rows.unit, told_lines)
 
 
 def _joined(who: np.ndarray, start: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, int]:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..arguments import check_clients, check_count, check_option
 from ..extras import torch
 from ..randomness import finalized, refined, uniforms, words
 from ..rationals import exact_number
 from .base import AnySize, Inclusion, Keys
 from .bernoulli import client_uniforms, client_words, independent_inclusion, independent_sizes, on_device, thresholds_of
-from .probabilities import check_clients, check_count, check_option, check_probabilities
+from .probabilities import check_probabilities
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..arguments import check_clients
 from ..extras import torch
 from ..randomness import uniforms, words
 from .base import AnySize, Inclusion, Keys, Participation
-from .probabilities import check_clients, check_probabilities
+from .probabilities import check_probabilities
 
 if TYPE_CHECKING:
     from torch import Tensor

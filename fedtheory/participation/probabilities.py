@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from ..rationals import checked_count, exact_number
+from ..rationals import exact_number
 
 
 def check_probabilities(name: str, values: Sequence[Any]) -> tuple[Fraction, ...]:
@@ -32,29 +31,6 @@ def check_probabilities(name: str, values: Sequence[Any]) -> tuple[Fraction, ...
         if not 0 <= exact[-1] <= 1:
             raise ValueError(f"{name}[{i}] = {value!r}: allowed is [0, 1]")
     return tuple(exact)
-
-
-def check_count(name: str, value: object, least: int = 1) -> int:
-    """Return ``value`` as an int.
-
-    Raises:
-        ValueError: it is no integer >= ``least``.
-    """
-    if not isinstance(value, Integral) or isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name} = {value!r}: allowed is an integer >= {least}")
-    return checked_count(name, value, least)
-
-
-def check_option(name: str, value: str, allowed: Sequence[str]) -> None:
-    """Raise ``ValueError`` unless ``value`` is one of ``allowed``."""
-    if value not in allowed:
-        raise ValueError(f"{name} = {value!r}: allowed is one of {', '.join(allowed)}")
-
-
-def check_clients(name: str, given: int, clients: int) -> None:
-    """Raise ``ValueError`` unless there is one entry for each client."""
-    if given != clients:
-        raise ValueError(f"{name}: there are {given}, allowed is one for each of {clients} clients")
 
 
 def check_mask(name: str, values: object) -> np.ndarray:

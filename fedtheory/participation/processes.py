@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arguments import check_has
+from ..arguments import check_count, check_has
 from ..extras import torch
 from ..randomness import finalized, in_memory, refined, words
 from .base import Inclusion, Keys, Participation
-from .probabilities import check_count
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..arguments import check_clients, check_count, check_option
 from ..extras import torch
 from ..randomness import words
 from .base import AnySize, Inclusion, Keys
 from .bernoulli import independent_inclusion
-from .probabilities import check_clients, check_count, check_mask, check_option
+from .probabilities import check_mask
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -7,10 +7,10 @@ from math import log, sqrt
 
 import numpy as np
 
+from ..arguments import check_count
 from ..extras import torch
 from ..randomness import Axis
 from .base import Keys, Participation
-from .probabilities import check_count
 
 _CHUNK = 2**22  # numbers (replicas x clients) drawn at once
 

@@ -7,8 +7,8 @@ from math import isfinite
 
 import numpy as np
 
+from ..arguments import check_count, check_option
 from .interval_tables import Table
-from .probabilities import check_count, check_option
 
 RULES = ("any", "start")
 TRAFFIC = ("spread", "start")

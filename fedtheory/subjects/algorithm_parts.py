@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..algorithms import Algorithm, Fast, Safari, fast, safari
+from ..algorithms.fast import fast_of
 from ..claims.balls import Number, Undecided
 from ..claims.statement import Claim
-from ..moments.trajectory import fast_of
 from ..participation import Fixed, Participation
 from .enclosures import FIRST, SECOND, STEPS, Way
 from .file_entries import CHOSEN, check_counts, chosen_or_rational, entry, is_about_one_round, rational_entry, shown

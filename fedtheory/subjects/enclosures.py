@@ -20,20 +20,18 @@ from flint import arb
 
 from ..algorithms import Fast, Safari
 from ..algorithms.algorithm import ServerRound
+from ..algorithms.fast import fast_of
 from ..claims.balls import Ball, Undecided, ball, ball_matrix, interval
 from ..federations.federation_arguments import COMMON, ONE_SIDED, rise_of
 from ..functionals import Functional
-from ..moments.ball_runs import advanced_by_rule, weights_of
-from ..moments.exchangeable import is_one_sided
-from ..moments.expected_errors import exact_errors, initial_moments
+from ..moments.expected_errors import exact_errors
 from ..moments.linear_rounds import mean_map
-from ..moments.round_maps import kind_of_round, local_maps, observable_weights, quadratic
-from ..moments.trajectory import fast_of
+from ..moments.round_maps import initial_moments, is_one_sided, kind_of_round, local_maps, observable_weights, quadratic
 from ..participation import Fixed, Phases
 from ..quantities import LEAST_QUANTITIES, RUN_QUANTITIES
 from ..schedule import StepRule
 from ..setting import Setting
-from .long_runs import DRAWN, FIRST, SECOND, advanced_moments, column, moment_maps
+from .long_runs import DRAWN, FIRST, SECOND, advanced_by_rule, advanced_moments, column, moment_maps, weights_of
 from .protocol import Box
 
 FOLLOWED = 10**6
@@ -146,7 +144,7 @@ class LeftSide:
 
 def left_side(way: Way, only: str = "") -> LeftSide:
     """Enclose the exact expected errors after the rounds, or ``only`` the one observable, also ``gap``."""
-    if is_one_sided(way.setting):
+    if is_one_sided(way.setting.federation):
         return _enumerated(way)
     setting = way.in_balls
     start = initial_moments(setting, exact=True)

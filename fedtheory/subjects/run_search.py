@@ -16,6 +16,7 @@ import numpy as np
 import sympy
 
 from ..algorithms import fast
+from ..algorithms.fast import fast_of
 from ..claims.arithmetic import two_sided_denominators
 from ..claims.evaluation import Bound, compiled
 from ..claims.statement import Claim
@@ -24,7 +25,7 @@ from ..federations.piecewise import NoMinimum
 from ..functionals import AVERAGES
 from ..moments.one_round import one_round
 from ..moments.round_maps import quadratic
-from ..moments.trajectory import fast_of, ranges_of_run
+from ..moments.trajectory import ranges_of_run
 from ..participation import Fixed, IndexBeta
 from ..quantities import LEAST_QUANTITIES, POINT_QUANTITIES, ROUND_QUANTITIES, RUN_QUANTITIES
 from ..setting import Setting

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import check_count
 from ..participation import Cyclic, Markov, Participation, history
-from ..participation.probabilities import check_count
 from ..rationals import checked_seed
 from ..weights import (
     RULE_OF_THUMB,

@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..arguments import check_count
 from ..participation import Inclusion, Keys, Participation
-from ..participation.probabilities import check_count
 from ..randomness import Axis
 from ..rationals import checked_seed
 from . import check_errors

@@ -11,31 +11,13 @@ from fedtheory import Setting, algorithms
 from fedtheory.algorithms import Algorithm
 from fedtheory.data import Dataset, Partition
 from fedtheory.federations import Federation, Network
-from fedtheory.participation import (
-    Bernoulli,
-    Cyclic,
-    DayNightGroups,
-    Fixed,
-    Incomplete,
-    IndexBeta,
-    IndexGamma,
-    IndexWeibull,
-    Markov,
-    Multinomial,
-    Participation,
-    Phases,
-    PoissonGroups,
-    RandomPatterns,
-    Recorded,
-    Uniform,
-    UniformGroups,
-    Weighted,
-    history,
-)
+from fedtheory.participation import Incomplete, Participation, Recorded, Uniform, history
+from fedtheory.participation.examples import examples
 from fedtheory.testing import settings
 from fedtheory.testing.settings import CLIENTS, logistic, quadratic
 
 GROUPS = (0, 1, 1, 0)
+"""The groups of the examples of processes, too."""
 STARTS: dict[str, list[float] | None] = {**settings.STARTS, "network": None}
 OBSERVED: dict[str, list[str] | None] = {
     "quadratic": None,
@@ -62,30 +44,14 @@ FEDERATIONS: dict[str, Federation] = {
     "network": network(server_points=5),
 }
 
-TRACE = np.array([[1, 0, 0, 1], [0, 0, 0, 0], [0, 1, 1, 1], [1, 1, 1, 1], [0, 0, 1, 0]])
-
 PROCESSES: dict[str, Participation] = {
-    "uniform": Uniform(2),
+    name: process for name, process in examples(CLIENTS).items() if name != "LargestNoise"
+} | {
     "with replacement": Uniform(3, replacement=True),
-    "multinomial": Multinomial(3, ["1/2", "1/4", "1/8", "1/8"]),
-    "fixed": Fixed([0, 2]),
-    "phases": Phases([[0], [3]], [2, 1], cyclic=True),
-    "weighted": Weighted(2, [1.0, 2.0, 3.0, 0.5]),
-    "index beta": IndexBeta(2, alpha=1.0, beta=2.0),
-    "index gamma": IndexGamma(2, shape=2.0, scale=0.25),
-    "index weibull": IndexWeibull(2, shape=2.0, scale=0.5),
-    "bernoulli": Bernoulli(["1/4", "1/2", "1/8", "1/3"]),
-    "markov": Markov(["1/4", "1/2", "1/8", "1/3"], ["1/8", "1/4", "1/8", "1/4"]),
-    "cyclic": Cyclic(["1/4", "1/2", "1/4", "1/4"], period=4),
-    "groups": UniformGroups(GROUPS, lowest=[0, 0], highest=[2, 1]),
-    "poisson groups": PoissonGroups(GROUPS, rates=[0.5, 1.0]),
-    "day and night": DayNightGroups(GROUPS, day=[1.5, 0.5], night=[0.25, 0.5]),
-    "recorded": Recorded(TRACE, after="repeat"),
-    "recorded, then nobody": Recorded(TRACE[:1], after="absent"),
-    "patterns": RandomPatterns.real_random(TRACE, CLIENTS, after="repeat"),
-    "incomplete": Incomplete(Bernoulli(["1/2", "1/3", "1/4"]), absent=[1]),
+    "recorded, then nobody": Recorded([[1, 0, 0, 1]], after="absent"),
     "incomplete cohort": Incomplete(Uniform(2), absent=[3]),
-}
+}  # fmt: skip
+"""Every process by its class, but the one that looks at the noise of gradients; and some by what is particular."""
 
 LOCAL = {"local_lr": "1/8", "local_steps": 2}
 
@@ -133,8 +99,8 @@ ALGORITHMS: dict[str, Algorithm] = {
     "naive": algorithms.naive(**LOCAL, groups=GROUPS, budget="3/2"),
 }  # fmt: skip
 
-NOT_THE_SAME_IN_EVERY_ROUND = {"phases", "recorded", "recorded, then nobody", "day and night", "patterns"}
-NEVER_COME = {"fixed", "incomplete", "incomplete cohort"}
+NOT_THE_SAME_IN_EVERY_ROUND = {"Phases", "Recorded", "recorded, then nobody", "DayNightGroups", "RandomPatterns"}
+NEVER_COME = {"Fixed", "Incomplete", "incomplete cohort"}
 """Processes some of whose clients never take part."""
 
 

@@ -214,7 +214,7 @@ OTHERS = {"different Hessians": FEDERATIONS["quadratic"], "logistic": logistic(g
 @pytest.mark.parametrize("federation", OTHERS)
 def test_axioms_are_true_of_other_clients(federation: str, algorithm: str) -> None:
     fed = OTHERS[federation]
-    seen, false = along(Setting(fed, ALGORITHMS[algorithm], PROCESSES["incomplete"], start=[1.0] * fed.dimension))
+    seen, false = along(Setting(fed, ALGORITHMS[algorithm], PROCESSES["Incomplete"], start=[1.0] * fed.dimension))
     assert false == [] and {"smooth", "cocoercive", "convex", "interpolated", "mu <= L", "optimal"} <= seen
 
 

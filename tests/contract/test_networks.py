@@ -71,7 +71,7 @@ def test_local_solvers_go_on_with_the_same_bits(solver: str, algorithm: str, tmp
 
 @pytest.mark.parametrize("options", [{"sampling": "shuffled"}, {"sampling": "one pass"}, {"batch_size": None}], ids=str)
 def test_every_way_to_take_batches_is_its_own(options: dict) -> None:
-    plain = setting("fedavg", "bernoulli", "network")
+    plain = setting("fedavg", "Bernoulli", "network")
     other = Setting(network(**options), plain.algorithm, plain.participation, STARTS["network"])
     one, two = (simulate(each, **OPTIONS | {"rounds": 6}) for each in (plain, other))
     assert (one.rows["loss"][:, 0] == two.rows["loss"][:, 0]).all()
@@ -82,7 +82,7 @@ def test_every_way_to_take_batches_is_its_own(options: dict) -> None:
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_gpu_computes_the_same(algorithm: str) -> None:
-    this = setting(algorithm, "bernoulli", "network")
+    this = setting(algorithm, "Bernoulli", "network")
     options = OPTIONS | {"dtype": "float64", "rounds": 5}
     here, there = (simulate(this, **options, device=device) for device in ("cpu", "cuda"))
     for name, values in everything(here).items():

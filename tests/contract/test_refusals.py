@@ -11,7 +11,7 @@ from fedtheory import Setting, algorithms
 from fedtheory.participation import Bernoulli, Fixed, Recorded, Uniform
 from fedtheory.simulation import simulate
 
-from .table import ALGORITHMS, CLIENTS, FEDERATIONS, LOCAL, PROCESSES, TRACE, quadratic, refusal, setting
+from .table import ALGORITHMS, CLIENTS, FEDERATIONS, LOCAL, PROCESSES, quadratic, refusal, setting
 
 REFUSED = [(a, p, f) for f in FEDERATIONS for a in ALGORITHMS for p in PROCESSES if refusal(a, p, f)]
 
@@ -40,7 +40,7 @@ WRONG = {
     "a larger process than clients": (lambda: plain(participation=Uniform(5)), "cohort = 5: allowed is 1 to"),
     "a client that is not there": (lambda: plain(participation=Fixed([4])), "client 4 is not in 0 to 3"),
     "other clients of the process": (lambda: plain(participation=Bernoulli([1, 1])), "there are 2, allowed is one for"),
-    "other clients of a record": (lambda: plain(participation=Recorded(TRACE[:, :3])), "there are 3, allowed is one"),
+    "other clients of a record": (lambda: plain(participation=Recorded([[1, 0, 0]])), "there are 3, allowed is one"),
     "other clients of the weights": (
         lambda: plain(algorithm=algorithms.constant_weights(**LOCAL, aggregation_weight=[1, 2])),
         "aggregation_weight: there are 2, allowed is one for each of 4"),
@@ -67,4 +67,4 @@ def test_a_wrong_setting_says_why(name: str) -> None:
 
 def test_a_record_that_ends_too_early_says_so() -> None:
     with pytest.raises(ValueError, match="the record has the rounds 0 to 4; allowed beyond"):
-        simulate(plain(participation=Recorded(TRACE)), rounds=CLIENTS + 2)
+        simulate(plain(participation=Recorded([[1, 1, 1, 1]] * 5)), rounds=CLIENTS + 2)

@@ -26,7 +26,7 @@ from .table import ALGORITHMS, PROCESSES, allowed, logistic, setting
 SEED = 11
 OPTIONS = {"rounds": ROUNDS, "replicas": REPLICAS, "seed": SEED, "record_every": 1}
 
-FEW = ["bernoulli", "with replacement", "groups"]
+FEW = ["Bernoulli", "with replacement", "UniformGroups"]
 
 
 def alone_and_idle(algorithm: str, process: str) -> None:
@@ -62,11 +62,11 @@ def test_the_same_on_logistic_regression_and_in_single_precision(algorithm: str)
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_replicas_differ_from_one_another(algorithm: str) -> None:
-    replicas_differ(setting(algorithm, "bernoulli", "logistic"), SEED)
+    replicas_differ(setting(algorithm, "Bernoulli", "logistic"), SEED)
 
 
 def test_iterates_are_the_points_that_the_run_observed() -> None:
-    this = setting("fedvarp", "bernoulli")
+    this = setting("fedvarp", "Bernoulli")
     found = iterates(this, rounds=ROUNDS, replicas=REPLICAS, seed=SEED, chunk=2)
     distance = (found - this.federation.optimum).square().sum(2)
     assert found.shape == (ROUNDS + 1, REPLICAS, 2)
@@ -80,4 +80,4 @@ def test_iterates_are_the_points_that_the_run_observed() -> None:
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_run_that_was_stopped_goes_on_with_the_same_bits(algorithm: str, tmp_path: Path) -> None:
     """Stopped in round 3: the last checkpoint is that before round 2."""
-    goes_on_after_a_stop(setting(algorithm, "markov", "logistic"), tmp_path, SEED)
+    goes_on_after_a_stop(setting(algorithm, "Markov", "logistic"), tmp_path, SEED)

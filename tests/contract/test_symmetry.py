@@ -53,7 +53,7 @@ def schedules(order: list[int]) -> dict[str, Participation]:
     """Participants that are fixed beforehand, also those that random processes brought once."""
     position = {client: i for i, client in enumerate(order)}
     drawn = {name: participants(PROCESSES[name], 9, 1, seed=1)[:, 0, order].numpy()
-             for name in ("bernoulli", "recorded")}  # fmt: skip
+             for name in ("Bernoulli", "Recorded")}  # fmt: skip
     return {
         "phases": Phases([[position[0], position[1]], [position[3], position[2]]], [2, 1], cyclic=True),
         **{name: Recorded(mask) for name, mask in drawn.items()},
@@ -71,7 +71,7 @@ def test_renaming_the_clients_changes_nothing(algorithm: str, process: str) -> N
 
 @pytest.mark.parametrize("algorithm", weighty(ORDERED))
 def test_renaming_the_clients_of_logistic_regression_changes_nothing(algorithm: str) -> None:
-    renamed(algorithm, "bernoulli", logistic, STARTS["logistic"])
+    renamed(algorithm, "Bernoulli", logistic, STARTS["logistic"])
 
 
 def renamed(algorithm: str, process: str, build: Callable[[list[int]], Federation], start: list[float]) -> None:
@@ -83,7 +83,7 @@ def renamed(algorithm: str, process: str, build: Callable[[list[int]], Federatio
 
 def test_renaming_only_the_federation_is_seen() -> None:
     """The test above could not fail if nothing depended on who is who."""
-    rows = [simulate(Setting(quadratic(order), weighty(ORDERED)["fedau"], schedules(ORDERED)["recorded"]),
+    rows = [simulate(Setting(quadratic(order), weighty(ORDERED)["fedau"], schedules(ORDERED)["Recorded"]),
                      replicas=1, rounds=9).rows["squared_distance"][0, -1] for order in (ORDERED, ORDER)]  # fmt: skip
     assert abs(rows[0] - rows[1]) > 1e-3
 

@@ -18,10 +18,9 @@ import sympy
 
 from fedtheory.evidence.search import search
 from fedtheory.functionals import SQUARED_MOVEMENT
-from fedtheory.moments.expected_errors import initial_moments
 from fedtheory.moments.linear_rounds import second_moment_map
 from fedtheory.moments.one_round import one_round
-from fedtheory.moments.round_maps import observable_weights
+from fedtheory.moments.round_maps import initial_moments, observable_weights
 from fedtheory.moments.timeline import schedule
 from fedtheory.moments.trajectory import peak_ranges, peaks
 from fedtheory.papers import claim

@@ -23,9 +23,8 @@ from fedtheory.algorithms import fast
 from fedtheory.federations.logistic import Logistic
 from fedtheory.federations.quadratic import Quadratic
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, FINAL_SQUARED_DISTANCE
-from fedtheory.moments.expected_errors import initial_moments
 from fedtheory.moments.linear_rounds import mean_map, second_moment_map
-from fedtheory.moments.round_maps import observable_weights
+from fedtheory.moments.round_maps import initial_moments, observable_weights
 from fedtheory.moments.timeline import schedule
 from fedtheory.participation import Fixed, IndexBeta, Participation, Uniform, Weighted
 from fedtheory.setting import Setting

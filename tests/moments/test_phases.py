@@ -12,10 +12,9 @@ import torch
 from fedtheory.algorithms import fast
 from fedtheory.federations import Quadratic
 from fedtheory.functionals import FINAL_SQUARED_DISTANCE
-from fedtheory.moments.expected_errors import initial_moments
 from fedtheory.moments.linear_rounds import second_moment_map
 from fedtheory.moments.one_round import one_round
-from fedtheory.moments.round_maps import observable_weights
+from fedtheory.moments.round_maps import initial_moments, observable_weights
 from fedtheory.moments.timeline import schedule
 from fedtheory.moments.trajectory import peaks, trajectory
 from fedtheory.participation import Fixed, Keys, Phases

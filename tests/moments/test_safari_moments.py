@@ -19,10 +19,9 @@ from hypothesis import strategies as st
 from fedtheory.algorithms import fast, safari
 from fedtheory.federations import Quadratic
 from fedtheory.functionals import FINAL_SQUARED_DISTANCE, SQUARED_MOVEMENT
-from fedtheory.moments.expected_errors import initial_moments
 from fedtheory.moments.linear_rounds import mean_map, second_moment_map
 from fedtheory.moments.one_round import one_round
-from fedtheory.moments.round_maps import observable_weights
+from fedtheory.moments.round_maps import initial_moments, observable_weights
 from fedtheory.moments.timeline import schedule
 from fedtheory.moments.trajectory import peaks, trajectory
 from fedtheory.papers.safari.statements import rounds as one_round_claims

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -52,6 +53,17 @@ def test_every_line_of_the_table_is_one_of_the_module():
     for module, tests in FOCUSED.items():
         assert (ROOT / "fedtheory" / module).exists()
         assert all((ROOT / "tests" / test.partition("::")[0]).exists() for test in tests)
+
+
+def test_the_page_lists_the_table():
+    sys.path.insert(0, str(ROOT))
+    try:
+        from tests.mutations.table import EQUIVALENT, FOCUSED
+    finally:
+        sys.path.remove(str(ROOT))
+    page = (ROOT / "docs/mutations.md").read_text()
+    told = {module: int(known) for module, known in re.findall(r"^\| `(.*)` \| (\d+) \|$", page, re.MULTILINE)}
+    assert told == {module: len(EQUIVALENT.get(module, ())) for module in FOCUSED} and EQUIVALENT.keys() <= told.keys()
 
 
 def test_every_kind_of_change_and_none_of_texts():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import torch
@@ -39,7 +41,8 @@ def test_bernoulli_is_the_formula(p: list[float], first: int, seed: int) -> None
 @settings(max_examples=40)
 @given(p=st.floats(0.01, 0.99), pace=st.floats(0.01, 1.0), first=st.integers(0, 30), seed=st.integers(0, 2**40))
 def test_chains_step_as_they_are_looked_up(p: float, pace: float, first: int, seed: int) -> None:
-    process, k = Markov([p] * CLIENTS, [pace * min(1.0, p / (1 - p))] * CLIENTS), keys(seed)
+    largest = min(Fraction(1), Fraction(p) / (1 - Fraction(p)))  # a float may be more
+    process, k = Markov([p] * CLIENTS, [Fraction(pace) * largest] * CLIENTS), keys(seed)
     state = process.init(k)
     for round in range(first, first + 6):
         looked_up = process.step(process.init(k), round)[0]

@@ -52,17 +52,20 @@ def test_a_file_becomes_a_process(tmp_path):
 
 BAD = {
     "no file": (None, r"cannot be read"),
-    "empty": ("", r"its columns are : allowed are client, start, end, each once"),
-    "columns": ("client,begin,end\n", r"its columns are client, begin, end: allowed are client, start, end"),
+    "empty": ("", r"no row: allowed is at least one"),
+    "columns": ("client,opens,end\na,0,1\n", r"no column 'start': its columns are client, opens, end"),
     "column twice": ("client,start,end,start\n", r"its columns are client, start, end, start: allowed are"),
-    "no rows": ("client,start,end\n", r"no row after the header"),
+    "no rows": ("client,start,end\n", r"no row: allowed is at least one"),
     "short line": ("client,start,end\na,0,1\na,2\n", r"line 3: 2 cells: allowed is 3"),
-    "empty line": ("client,start,end\na,0,1\n\na,2,3\n", r"line 3: 0 cells"),
+    "after an empty line": ("client,start,end\na,0,1\n\na,2\n", r"line 4: 2 cells: allowed is 3"),
+    "open end": ("client,start,end\na,0,\n", r"line 2, column 'end': '': allowed is a finite number"),
+    "date without a zone": ("client,start,end\na,2026-03-28,2026-03-29\n", r"line 2, column 'start': .* no time zone"),
+    "dates and numbers": ("client,start,end\na,0,2026-03-29T00:00Z\n", r"start and end has dates, the other numbers"),
     "no number": ("client,start,end\na,0,1\na,2,later\n", r"line 3, column 'end': 'later': allowed is a finite number"),
     "nan": ("client,start,end\na,nan,1\n", r"line 2, column 'start': 'nan': allowed is a finite number"),
     "infinite": ("client,start,end\na,0,inf\n", r"line 2, column 'end': 'inf'"),
     "no name": ("client,start,end\n,0,1\n", r"line 2, column 'client': empty"),
-    "reversed": ("client,start,end\na,0,1\na,5,4\n", r"line 3: start = 5, end = 4: allowed is start < end"),
+    "reversed": ("client,start,end\na,0,1\na,5,4\n", r"line 3: start = 5, end = 4: allowed is start <= end"),
     "no time": ("client,start,end\na,0,0\n", r"line 2: start = 0, end = 0: allowed is start < end"),
     "overlap": (
         "client,start,end\na,4,6\nb,0,9\na,0,5\n",
@@ -84,7 +87,7 @@ def test_bad_interval_files(tmp_path, text, message):
 
 def test_unknown_clients_and_names(tmp_path):
     path = write(tmp_path, "client,start,end\na,0,1\nz,0,1\n")
-    with pytest.raises(ValueError, match=r"line 3, column 'client': 'z' is no client; allowed are a, b, c, d, e and 2"):
+    with pytest.raises(ValueError, match=r"line 3: client 'z' is not in names: allowed are a, b, c, d, e and 2 more"):
         read_intervals(path, names="abcdefg")
     with pytest.raises(ValueError, match=r"names = \['a', 'a'\]: allowed are distinct names"):
         read_intervals(path, names=["a", "a"])
@@ -100,7 +103,12 @@ def test_intervals_may_touch(tmp_path):
     [
         ("user,start,end,bytes\nu,5,4,1\n", r"line 2: start = 5, end = 4: allowed is start <= end"),
         ("user,start,end,bytes\nu,4,4,1\nu,4,5,-1\n", r"line 3, column 'bytes': -1: allowed is a finite number >= 0"),
-        ("user,start,end\nu,4,4\n", r"its columns are user, start, end: allowed are user, start, end, bytes"),
+        ("user,start,end,bytes\nu,4,4,\n", r"line 2, column 'bytes': '': allowed is a finite number"),
+        (
+            "user,start,end,bytes\nu,4,4,2026-03-29T00:00Z\n",
+            r"line 2, column 'bytes': 2026.*: allowed is a finite number",
+        ),
+        ("user,start,end\nu,4,4\n", r"no column 'bytes': its columns are user, start, end"),
     ],
 )
 def test_bad_usage_files(tmp_path, text, message):
@@ -128,7 +136,7 @@ def test_parquet(tmp_path):
     assert table.start.tolist() == csv.start.tolist() and table.end.tolist() == csv.end.tolist()
     with pytest.raises(ValueError, match=r"row 2, column 'end': '': allowed is a finite number"):
         read_intervals(save(client=["a", "b"], start=[0, 0], end=[1, None]))
-    with pytest.raises(ValueError, match=r"its columns are client: allowed are"):
+    with pytest.raises(ValueError, match=r"no column 'start': its columns are client"):
         read_intervals(save(client=["a"]))
     (tmp_path / "t.parquet").write_text("no table")
     with pytest.raises(ValueError, match="cannot be read"):

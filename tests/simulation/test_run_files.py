@@ -24,7 +24,7 @@ WATCHED = [Evaluation("train", every=2, by_client=True), "traffic"]
 
 @pytest.fixture(scope="module")
 def run() -> Run:
-    this = setting("fedau", "bernoulli", "network")
+    this = setting("fedau", "Bernoulli", "network")
     return simulate(this, replicas=2, rounds=6, record_every=2, observers=[*WATCHED, "weights"])
 
 
@@ -95,7 +95,7 @@ def test_a_run_of_no_client_has_no_table_of_them() -> None:
 
 
 def test_the_record_says_where_it_ran(run: Run, tmp_path: Path) -> None:
-    this = setting("fedavg", "bernoulli", "network")
+    this = setting("fedavg", "Bernoulli", "network")
     assert run.where["dtype"] == "float32" and run.where["torch"] == torch.__version__
     assert run.where["device"].startswith("cuda" if torch.cuda.is_available() else "cpu")
     for name, dtype in (("float64", torch.float64), ("float32", torch.float32)):
@@ -113,13 +113,13 @@ def test_the_record_says_where_it_ran(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize("device", ["tpu", "cuda:97", "gpu", ""])
 def test_a_device_that_is_not_there_is_refused(device: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=f"device = '{device}'.*: allowed here is one of auto, cpu"):
-        simulate(setting("fedavg", "bernoulli"), rounds=1, device=device, directory=tmp_path / "run")
+        simulate(setting("fedavg", "Bernoulli"), rounds=1, device=device, directory=tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
 def test_cuda_without_cuda_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    for this in (setting("fedavg", "bernoulli"), setting("fedavg", "bernoulli", "network")):
+    for this in (setting("fedavg", "Bernoulli"), setting("fedavg", "Bernoulli", "network")):
         with pytest.raises(ValueError, match=r"device = 'cuda' \(torch finds no CUDA device\): allowed here is one of"):
             this.simulate(rounds=1, device="cuda")
         assert this.simulate(replicas=1, rounds=1).where["device"] == "cpu"
@@ -132,10 +132,10 @@ def test_other_precisions_are_refused(dtype: object) -> None:
     with pytest.raises(
         ValueError, match=r"dtype = .*: allowed is 'float32', 'float64', torch.float32 or torch.float64"
     ):
-        simulate(setting("fedavg", "bernoulli"), rounds=1, dtype=dtype)
+        simulate(setting("fedavg", "Bernoulli"), rounds=1, dtype=dtype)
     for kind in ("quadratic", "logistic", "network"):
         with pytest.raises(ValueError, match=r"dtype = .*: allowed is 'float32', 'float64'"):
-            setting("fedavg", "bernoulli", kind).federation.to("cpu", dtype)
+            setting("fedavg", "Bernoulli", kind).federation.to("cpu", dtype)
 
 
 # What is on the way.
@@ -143,11 +143,11 @@ def test_other_precisions_are_refused(dtype: object) -> None:
 
 def test_the_progress_line_counts_rounds_of_replicas(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
-    simulate(setting("fedavg", "bernoulli"), replicas=2, rounds=3, chunk=1, progress=ProgressBar(stream, always=True))
+    simulate(setting("fedavg", "Bernoulli"), replicas=2, rounds=3, chunk=1, progress=ProgressBar(stream, always=True))
     lines = stream.getvalue().split("\r")
     assert lines[-1] == f"[{'#' * 30}] 100 %  6/6  0:00:00 left\n"
     monkeypatch.setattr(sys, "stderr", silent := io.StringIO())
-    simulate(setting("fedavg", "bernoulli"), replicas=2, rounds=3, progress=True)
+    simulate(setting("fedavg", "Bernoulli"), replicas=2, rounds=3, progress=True)
     assert silent.getvalue() == ""  # no terminal
 
 

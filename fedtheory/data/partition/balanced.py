@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
 
 import numpy as np
 
 from .dirichlet_draws import SMALL, log_dirichlet, relative, within
+from .split import check_alpha, check_count, check_seed
 
 
 def dirichlet(labels: np.ndarray, clients: int, alpha: float, seed: int) -> list[np.ndarray]:
@@ -78,10 +78,7 @@ def _checked(labels: np.ndarray, clients: int, alpha: float, seed: int) -> np.nd
     labels = np.asarray(labels)
     if labels.ndim != 1 or labels.dtype.kind not in "iu" or len(labels) == 0 or labels.min() < 0:
         raise ValueError(f"labels of shape {labels.shape}, type {labels.dtype}: allowed is (N,), integers >= 0, N >= 1")
-    if not isinstance(clients, int | np.integer) or not 1 <= clients <= len(labels):
-        raise ValueError(f"clients = {clients}: allowed is an integer from 1 to the number of samples, {len(labels)}")
-    if not (alpha > 0 and math.isfinite(alpha)):
-        raise ValueError(f"alpha = {alpha}: allowed is a finite number > 0")
-    if not isinstance(seed, int | np.integer) or seed < 0:
-        raise ValueError(f"seed = {seed}: allowed is an integer >= 0")
+    check_count("clients", clients, len(labels), "the number of samples")
+    check_alpha("alpha", alpha)
+    check_seed(seed)
     return labels

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..dataset import Dataset
-from .split import Drawn, FeatureNoise, Scheme, check_count
+from .split import Drawn, FeatureNoise, ForClients
 
 SPREADS = ("variance", "deviation")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ByFeatureNoise(Scheme):
+class ByFeatureNoise(ForClients):
     """Samples dealt at random, equally many up to 1; client i = 1..M sees its features with Gaussian noise of variance
     level i / M, the last one with most.
 
@@ -37,22 +37,19 @@ class ByFeatureNoise(Scheme):
     [0.158, 0.224, 0.274, 0.316]
     """
 
-    clients: int
     level: float
     spread: str = "variance"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_count("clients", self.clients)
         if not (self.level >= 0 and math.isfinite(self.level)):
             raise ValueError(f"level = {self.level}: allowed is a finite number >= 0")
         if self.spread not in SPREADS:
             raise ValueError(f"spread = {self.spread!r}: allowed is one of {', '.join(SPREADS)}")
 
     def draw(self, dataset: Dataset, rng: np.random.Generator) -> Drawn:
-        check_count("clients", self.clients, len(dataset), "the number of samples")
         if dataset.kind == "text":
             raise ValueError(f"{dataset.name!r} holds text: allowed are images or vectors, to which noise is added")
         levels = self.level * np.arange(1, self.clients + 1) / self.clients
         noise = FeatureNoise(np.sqrt(levels) if self.spread == "variance" else levels, self.seed)
-        return Drawn(np.array_split(rng.permutation(len(dataset)), self.clients), noise=noise)
+        return Drawn(self.dealt(dataset, rng), noise=noise)

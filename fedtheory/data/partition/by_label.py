@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..dataset import Dataset
 from .balanced import drawn as balanced_draw
 from .dirichlet_draws import SMALL, log_dirichlet, relative, within
-from .split import TRIES, Drawn, Scheme, check_alpha, check_count, class_labels, never_enough
+from .split import Drawn, ForClients, check_alpha, check_count, class_labels, enough_for_each
 
-_SAMPLES = "the number of samples"
 OVER, ROUNDING, CHOICES = ("classes", "clients"), ("down", "nearest"), ("random", "even")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Uniform(Scheme):
+class Uniform(ForClients):
     """Samples dealt at random, whatever their labels: sizes differ by at most 1, and every sample is given.
 
     >>> from fedtheory.data import load
@@ -24,19 +24,12 @@ class Uniform(Scheme):
     [17, 18]
     """
 
-    clients: int
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_count("clients", self.clients)
-
     def draw(self, dataset: Dataset, rng: np.random.Generator) -> Drawn:
-        check_count("clients", self.clients, len(dataset), _SAMPLES)
-        return Drawn(np.array_split(rng.permutation(len(dataset)), self.clients))
+        return Drawn(self.dealt(dataset, rng))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dirichlet(Scheme):
+class Dirichlet(ForClients):
     """The balanced Dirichlet partition: floor(N / clients) samples each, labels from pi_i ~ Dirichlet(alpha, ...).
 
     See ``dirichlet``, which draws it: ``split`` gives the same parts for the same seed. ``distributions`` are the pi_i.
@@ -46,12 +39,10 @@ class Dirichlet(Scheme):
     True
     """
 
-    clients: int
     alpha: float
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_count("clients", self.clients)
         check_alpha("alpha", self.alpha)
 
     def draw(self, dataset: Dataset, rng: np.random.Generator) -> Drawn:
@@ -60,7 +51,7 @@ class Dirichlet(Scheme):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabelDirichlet(Scheme):
+class LabelDirichlet(ForClients):
     """The unbalanced partition: each class is cut between the clients in random proportions; every sample is given.
 
     Attributes:
@@ -85,7 +76,6 @@ class LabelDirichlet(Scheme):
     (1797, True)
     """
 
-    clients: int
     alpha: float
     over: str = "classes"
     rounding: str = "down"
@@ -93,7 +83,6 @@ class LabelDirichlet(Scheme):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_count("clients", self.clients)
         check_count("least", self.least)
         check_alpha("alpha", self.alpha)
         for name, value, allowed in (("over", self.over, OVER), ("rounding", self.rounding, ROUNDING)):
@@ -101,19 +90,21 @@ class LabelDirichlet(Scheme):
                 raise ValueError(f"{name} = {value!r}: allowed is one of {', '.join(allowed)}")
 
     def draw(self, dataset: Dataset, rng: np.random.Generator) -> Drawn:
-        check_count("clients", self.clients, len(dataset) // self.least, "the number of samples over least")
         labels = class_labels(dataset)
         classes = [np.flatnonzero(labels == c) for c in range(dataset.classes)]
-        for redraws in range(TRIES):
+
+        def draw() -> tuple[np.ndarray, Any]:
             shares, distributions = self._shares(len(classes), rng)
             ends = np.cumsum(shares, axis=0) / shares.sum(axis=0)
             cuts = ends * [len(samples) for samples in classes]
             places = np.floor(cuts) if self.rounding == "down" else np.rint(cuts)
             sizes = np.diff(places, axis=0, prepend=0)
             sizes[-1] += [len(samples) - place for samples, place in zip(classes, places[-1], strict=True)]
-            if sizes.sum(axis=1).min() >= self.least:
-                return Drawn(self._cut(classes, places, rng), distributions=distributions, redraws=redraws)
-        raise never_enough(self.clients, self.alpha, self.least)
+            return sizes.sum(axis=1), (places, distributions)
+
+        found, redraws = enough_for_each(draw, self.clients, self.alpha, self.least, len(dataset))
+        places, distributions = found
+        return Drawn(self._cut(classes, places, rng), distributions=distributions, redraws=redraws)
 
     def _cut(self, classes: list[np.ndarray], places: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
         """The samples of each client: each class in random order, cut at its places."""
@@ -136,7 +127,7 @@ class LabelDirichlet(Scheme):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabelsPerClient(Scheme):
+class LabelsPerClient(ForClients):
     """Each client has samples of a few labels, equally many of each, and all clients equally many.
 
     Attributes:
@@ -163,7 +154,6 @@ class LabelsPerClient(Scheme):
     [0, 50]
     """
 
-    clients: int
     labels: int
     samples: int | None = None
     choice: str = "random"
@@ -171,7 +161,6 @@ class LabelsPerClient(Scheme):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_count("clients", self.clients)
         check_count("labels", self.labels)
         if self.samples is not None:
             check_count("samples", self.samples)
@@ -179,7 +168,7 @@ class LabelsPerClient(Scheme):
             raise ValueError(f"choice = {self.choice!r}: allowed is one of {', '.join(CHOICES)}")
 
     def draw(self, dataset: Dataset, rng: np.random.Generator) -> Drawn:
-        check_count("clients", self.clients, len(dataset), _SAMPLES)
+        check_count("clients", self.clients, len(dataset), "the number of samples")
         present = np.unique(class_labels(dataset))
         check_count("labels", self.labels, len(present), "the number of classes that have samples")
         chosen = present[self._chosen(len(present), rng)]

@@ -9,13 +9,13 @@ import numpy as np
 
 from ..dataset import Dataset
 from .dirichlet_draws import within
-from .split import TRIES, Drawn, Scheme, check_alpha, check_count, never_enough
+from .split import Drawn, ForClients, check_alpha, check_count, enough_for_each
 
 GROWTHS = ("linear", "square", "exponential")
 
 
 @dataclass(frozen=True, kw_only=True)
-class BySize(Scheme):
+class BySize(ForClients):
     """Samples dealt at random, so that sizes grow with the clients' numbers.
 
     Client i = 1..M gets floor(N s_i / sum_j s_j) of the N samples, with s_i = i ("linear"), i^2 ("square") or
@@ -37,13 +37,11 @@ class BySize(Scheme):
     [179, 359, 539, 720]
     """
 
-    clients: int
     growth: str = "linear"
     rate: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_count("clients", self.clients)
         if self.growth not in GROWTHS:
             raise ValueError(f"growth = {self.growth!r}: allowed is one of {', '.join(GROWTHS)}")
         if not (self.rate > 0 and math.isfinite(self.rate)):
@@ -71,7 +69,7 @@ class BySize(Scheme):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ByQuantity(Scheme):
+class ByQuantity(ForClients):
     """Samples dealt at random, in random quantities: client i gets the share q_i of them, q ~ Dirichlet(alpha, ...).
 
     Attributes:
@@ -89,21 +87,19 @@ class ByQuantity(Scheme):
     (1797, True)
     """
 
-    clients: int
     alpha: float
     least: int = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_count("clients", self.clients)
         check_count("least", self.least)
         check_alpha("alpha", self.alpha)
 
     def draw(self, dataset: Dataset, rng: np.random.Generator) -> Drawn:
-        check_count("clients", self.clients, len(dataset) // self.least, "the number of samples over least")
-        for redraws in range(TRIES):
+        def draw() -> tuple[np.ndarray, np.ndarray]:
             ends = np.cumsum(rng.dirichlet(np.full(self.clients, within(self.alpha))))
             places = np.floor(ends[:-1] * len(dataset)).astype(int)
-            if np.diff(places, prepend=0, append=len(dataset)).min() >= self.least:
-                return Drawn(np.split(rng.permutation(len(dataset)), places), redraws=redraws)
-        raise never_enough(self.clients, self.alpha, self.least)
+            return np.diff(places, prepend=0, append=len(dataset)), places
+
+        places, redraws = enough_for_each(draw, self.clients, self.alpha, self.least, len(dataset))
+        return Drawn(np.split(rng.permutation(len(dataset)), places), redraws=redraws)

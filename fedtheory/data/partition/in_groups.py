@@ -9,11 +9,11 @@ import numpy as np
 
 from ..dataset import Dataset
 from .dirichlet_draws import SMALL, log_dirichlet, relative, within
-from .split import Drawn, Scheme, check_alpha, check_count, class_labels
+from .split import Drawn, ForClients, check_alpha, check_count, class_labels
 
 
 @dataclass(frozen=True, kw_only=True)
-class CoarseLabels(Scheme):
+class CoarseLabels(ForClients):
     """Pachinko allocation: clients prefer some coarse labels; a client's group is the one it prefers most.
 
     Client after client draws theta ~ Dirichlet(alpha, ...) over the coarse labels and, for each coarse label, phi ~
@@ -41,7 +41,6 @@ class CoarseLabels(Scheme):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_count("clients", self.clients)
         check_alpha("alpha", self.alpha)
         check_alpha("beta", self.beta)
         if self.samples is not None:
@@ -145,7 +144,7 @@ def _coarse_of(dataset: Dataset) -> np.ndarray:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabelGroups(Scheme):
+class LabelGroups(ForClients):
     """Partition by groups of clients with a few labels each.
 
     Clients are split at random into groups of equal size (up to 1). Group k has the labels k, k + 1, ... modulo the
@@ -173,7 +172,6 @@ class LabelGroups(Scheme):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_count("clients", self.clients)
         check_count("groups", self.groups, self.clients, "the number of clients")
         check_count("labels", self.labels, self.groups, "the number of groups")
 

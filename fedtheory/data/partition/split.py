@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from ...arguments import check_kind
-from ...rationals import checked_count
+from ... import arguments
 from ..dataset import Dataset
 
 WHOLE, PROPORTIONS = "whole", "proportions"
@@ -236,7 +235,7 @@ class Scheme(ABC):
         Raises:
             ValueError: more clients than samples, or a data set that lacks what the scheme needs.
         """
-        check_kind("dataset", dataset, Dataset, 'a data set, such as data.load("digits")')
+        arguments.check_kind("dataset", dataset, Dataset, 'a data set, such as data.load("digits")')
         drawn = self.draw(dataset, np.random.default_rng(self.seed))
         train = tuple(np.sort(np.asarray(part, dtype=np.int64)) for part in drawn.parts)
         test, held_out = None, not isinstance(self.test, str)
@@ -260,6 +259,22 @@ class Scheme(ABC):
     @abstractmethod
     def draw(self, dataset: Dataset, rng: np.random.Generator) -> Drawn:
         """The training samples of each client, drawn with ``rng``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForClients(Scheme):
+    """A scheme for a number of clients that is given."""
+
+    clients: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count("clients", self.clients)
+
+    def dealt(self, dataset: Dataset, rng: np.random.Generator) -> list[np.ndarray]:
+        """Deal all samples at random; sizes differ by at most 1."""
+        check_count("clients", self.clients, len(dataset), "the number of samples")
+        return np.array_split(rng.permutation(len(dataset)), self.clients)
 
 
 def _parts(name: str, indices: Sequence[Any] | Mapping[Any, Any]) -> Parts:
@@ -324,9 +339,24 @@ def in_proportion(counts: np.ndarray, labels: np.ndarray, rng: np.random.Generat
     return tuple(np.sort(np.concatenate(part)).astype(np.int64) for part in parts)
 
 
-def never_enough(clients: int, alpha: float, least: int) -> ValueError:
-    """The error of a scheme none of whose draws gave all clients enough."""
-    return ValueError(
+def enough_for_each(
+    draw: Callable[[], tuple[np.ndarray, Any]], clients: int, alpha: float, least: int, samples: int
+) -> tuple[Any, int]:
+    """Draw until every client gets ``least`` samples; return what was drawn, and how often it was drawn anew.
+
+    Args:
+        draw: the sizes, (clients,), and what goes with them.
+        samples: how many there are.
+
+    Raises:
+        ValueError: there are not so many samples, or ``TRIES`` draws were not enough.
+    """
+    check_count("clients", clients, samples // least, "the number of samples over least")
+    for redraws in range(TRIES):
+        sizes, drawn = draw()
+        if sizes.min() >= least:
+            return drawn, redraws
+    raise ValueError(
         f"clients = {clients}, alpha = {alpha}: in {TRIES} draws some client always had fewer than {least} samples; "
         "allowed are fewer clients or a larger alpha"
     )
@@ -340,9 +370,7 @@ def check_seed(seed: int) -> None:
 
 def check_count(name: str, count: int, most: int | None = None, what: str = "") -> None:
     """Raise ``ValueError`` unless the count is an integer >= 1, and no more than there is of something."""
-    if not isinstance(count, int | np.integer) or isinstance(count, bool):
-        raise ValueError(f"{name} = {count}: allowed is an integer >= 1")
-    checked_count(name, count)
+    arguments.check_count(name, count)
     if most is not None and count > most:
         raise ValueError(f"{name} = {count}: allowed is an integer from 1 to {what}, {most}")
 

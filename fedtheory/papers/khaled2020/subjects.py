@@ -18,7 +18,7 @@ from fedtheory.algorithms import Algorithm, EveryRound, Fast, fast, fedavg
 from fedtheory.claims.statement import Claim
 from fedtheory.federations import Quadratic
 from fedtheory.papers.paper import Example
-from fedtheory.moments.trajectory import fast_of
+from fedtheory.algorithms.fast import fast_of
 from fedtheory.participation import Fixed
 from fedtheory.setting import Setting
 from fedtheory.subjects import kinked_search, run_points, run_subject

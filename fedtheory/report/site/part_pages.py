@@ -18,8 +18,9 @@ from ...files import read_json
 from ...papers import all_claims, papers
 from ...papers.dispatch import algorithm_of
 from ...participation import Bernoulli, history
+from ...participation.examples import examples
 from ...setting import Setting
-from .algorithm_examples import ALGORITHMS, PROCESSES
+from .algorithm_examples import ALGORITHMS
 from .experiments import files, page_of
 
 ROUNDS, SHOWN_ROUNDS, CLIENTS = 200, 90, 12
@@ -140,13 +141,13 @@ def _curve(setting: Setting) -> tuple[bool, list[list[float]]]:
 
 def _raster(name: str) -> tuple[str, tuple[str, ...]]:
     """Draw who takes part in the first rounds of one run of a process; or say why it is not shown."""
-    if name not in PROCESSES:
-        return f"no plot: {NOT_DRAWN.get(name, 'it has no example')}", ()
-    process, clients = PROCESSES[name]()
-    counts = history(process, clients, SHOWN_ROUNDS)[:, 0].numpy()
-    rows = tuple("".join(f"M{r} 0h1v1h-1z" for r in np.flatnonzero(counts[:, i])) for i in range(clients))
+    if name in NOT_DRAWN:
+        return f"no plot: {NOT_DRAWN[name]}", ()
+    process = examples(CLIENTS)[name]
+    counts = history(process, CLIENTS, SHOWN_ROUNDS)[:, 0].numpy()
+    rows = tuple("".join(f"M{r} 0h1v1h-1z" for r in np.flatnonzero(counts[:, i])) for i in range(CLIENTS))
     called = re.sub(r"Fraction\((\d+), (\d+)\)", r"\1/\2", repr(process))
-    return f"{clients} clients, one a line, through {SHOWN_ROUNDS} rounds of one run of {called}", rows
+    return f"{CLIENTS} clients, one a line, through {SHOWN_ROUNDS} rounds of one run of {called}", rows
 
 
 NOT_DRAWN = {

@@ -22,9 +22,8 @@ from ....claims.evaluation import compiled
 from ....claims.statement import Claim
 from ....federations import Federation, Piecewise, Quadratic
 from ....federations.piecewise import NoMinimum
-from ....moments.expected_errors import initial_moments
 from ....moments.linear_rounds import second_moment_map
-from ....moments.round_maps import local_maps, observable_weights, quadratic
+from ....moments.round_maps import initial_moments, local_maps, observable_weights, quadratic
 from ....moments.timeline import advance, timeline
 from ....participation import IndexBeta
 from ....quantities import CLIENT_ROUND_QUANTITIES, ROUND_QUANTITIES, RUN_QUANTITIES, SERVER_RUN_QUANTITIES
