@@ -38,6 +38,7 @@ class Axis(IntEnum):
     DROPOUT = 7
     AUGMENTATION = 8
     INITIAL = 9
+    STEP = 10
 
 
 def _shift_right(x: Tensor, bits: int) -> Tensor:

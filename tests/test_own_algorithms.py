@@ -324,7 +324,7 @@ def test_what_a_step_is_given_stays_unchanged() -> None:
     ("arguments", "why"),
     [
         ({"local_lr": 1, "memory": {"v": "vektor"}}, r"line \d+: memory\['v'\] = 'vektor': allowed is one of vector"),
-        ({"local_lr": 1, "learning": 2}, r"line \d+: learning is no quantity: .*; fedtheory.own.define makes one"),
+        ({"local_lr": 1, "learning": 2}, r"line \d+: algorithm step: got an unexpected keyword argument 'learning'"),
         ({"local_lr": 0}, "local_lr = 0: allowed is a finite number > 0"),
         ({"local_lr": "1/x"}, "local_lr = '1/x': allowed is a finite number"),
         ({}, r"algorithm step: missing a required argument: 'local_lr'; allowed is a step\(x, memory, round\)"),

@@ -4,6 +4,8 @@
 - `fedavg`, `fedprox`, `fedavgm`, `fedadam`, `fedamplify`: one kind of round; local training, or the server, differ.
 - `fedau`, `known_statistics`, `constant_weights`, `given_weights`: weights for clients that come at different rates.
 - `fedvarp`, `mifa`, `afl`: the server remembers every client's latest update.
+- `scaffold`, `fedlin`, `scaffnew`, `feddyn`: clients correct their steps by gradients that are remembered; `sag`,
+  `saga`: the same for single steps; `fednova`: clients take different numbers of steps.
 - `flics_avg`, `flics_adam`, `naive`: the server selects among groups of clients; `weighted_groups`: its
   rounds with given estimates.
 - `custom_algorithm`: an algorithm of one's own, given as one function.
@@ -29,6 +31,7 @@ from .aggregation import (
 )
 from .algorithm import Algorithm, ClientRound, OwnRound, ServerRound, Weights
 from .cohort_rules import GroupSelection, NaiveSelection, Selection, UniformSelection, VarSelection
+from .corrected_steps import feddyn, fedlin, fednova, sag, saga, scaffnew, scaffold
 from .custom_algorithm import Own, Round, StepError, own
 from .every_round import EveryRound, fedadam, fedamplify, fedavg, fedavgm, fedprox
 from .fast import Fast, fast
@@ -83,6 +86,9 @@ __all__ = [
     "fedau",
     "fedavg",
     "fedavgm",
+    "feddyn",
+    "fedlin",
+    "fednova",
     "fedprox",
     "fedvarp",
     "flics_adam",
@@ -93,6 +99,10 @@ __all__ = [
     "naive",
     "own",
     "safari",
+    "sag",
+    "saga",
+    "scaffnew",
+    "scaffold",
     "theorem_4_server_lr",
     "theorem_5_server_lr",
     "weighted_groups",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -13,8 +13,8 @@ from ..code_digest import code_digest
 from ..extras import torch
 from ..own import ComputeError, place
 from ..participation import Participation
-from ..quantities import QUANTITIES, nearest
-from ..rationals import option
+from ..quantities import QUANTITIES
+from ..rationals import exact_number, option
 from ..schedule import StepRule, at_round, step_size
 from .aggregation import Memory
 from .algorithm import Algorithm, OwnRound
@@ -47,6 +47,10 @@ class Round(ABC):
     somebody: Any
 
     @abstractmethod
+    def each(self, values: Sequence[Any]) -> Any:
+        """Numbers of the clients, one for each, that multiply what is theirs, (1, clients, 1)."""
+
+    @abstractmethod
     def train(self, start: Any, local_lr: Any, local_steps: int = 1, proximal: Any = 0) -> Any:
         """Train locally from ``start``, (replicas, D) or one for each client, and return the ways x_{i,K} - x_{i,0}.
 
@@ -61,8 +65,33 @@ class Round(ABC):
         D). Each call draws noise afresh."""
 
     @abstractmethod
+    def proximal(self, x: Any, weight: Any) -> Any:
+        """The ways from ``x`` to the participants' proximal points, argmin_y F_i(y) + (weight/2) |y - x|^2.
+
+        They are (replicas, clients, D), exact, with ``weight`` > 0; x is one point, or one for each client. Of
+        ``Quadratic`` federations.
+        """
+
+    @abstractmethod
     def server_gradient(self, x: Any) -> Any:
-        """The server's stochastic gradient of F at ``x``, (replicas, D). A round has one draw of its noise."""
+        """The server's stochastic gradient of F at ``x``, (replicas, D). Each call draws noise afresh."""
+
+    @abstractmethod
+    def draw(self, probability: Any, clients: bool = False) -> Any:
+        """Draw 1 with this probability, else 0, (replicas, 1); or of each client for itself, (replicas, clients, 1)."""
+
+    @abstractmethod
+    def permutation(self, number: int) -> Sequence[Any]:
+        """Draw an order of the numbers 0, ..., number - 1, all orders being as likely.
+
+        Returns the places in turn: each is (replicas, number, 1), 1 at the number that has this place, else 0. So
+        ``(order[k] * values).sum(1)`` are the values, (replicas, number, D), of the k-th.
+        """
+
+    @abstractmethod
+    def noise(self, size: Any, clients: bool = False) -> Any:
+        """Draw a Gaussian vector with E|n|^2 = size^2, the same in all directions, (replicas, D); or one for each
+        participant, (replicas, clients, D)."""
 
 
 @dataclass(frozen=True)
@@ -112,8 +141,9 @@ class Own(Algorithm):
         return replace(self, round=replace(self.round, numbers=_numbers(self.numbers | numbers)))
 
     def quantities(self) -> dict[str, float]:
-        """The claims' quantities that the algorithm fixes: its numbers."""
-        fixed = {name: value for name, value in self.numbers.items() if not isinstance(value, StepRule)}
+        """The claims' quantities that the algorithm fixes: those of its numbers that are quantities."""
+        known = {name: value for name, value in self.numbers.items() if name in QUANTITIES}
+        fixed = {name: value for name, value in known.items() if not isinstance(value, StepRule | tuple)}
         return {name: int(value) if QUANTITIES[name].integer else float(value) for name, value in fixed.items()}
 
     def check(self, clients: int, participation: Participation) -> None:
@@ -124,18 +154,19 @@ def own(step: Callable[..., Any], *, memory: Mapping[str, str] | None = None, na
     """Make an algorithm of one's own: ``step(x, memory, round, **numbers)`` returns x and the memory after a round.
 
     In the engine x is a tensor (replicas, D), what is remembered has the same shape or (replicas, clients, D), and
-    ``round`` is a ``Round``. A step keeps nothing but what it returns, and draws nothing by itself.
+    ``round`` is a ``Round``. A step keeps nothing but what it returns, and draws by ``round`` alone.
 
     Args:
         memory: by name, what is remembered: "vector", "model" or "clients", see ``MEMORIES``.
         name: what claims call the algorithm (``Claim(algorithm=...)``); by default the function's.
-        numbers: what the step takes by name: quantities of the vocabulary, or of one's own (``fedtheory.own.define``);
-            each a number, or a rule in ``round_index`` (``local_lr`` also in ``step_index``). The step is given them as
-            numbers, ``local_lr`` by rule as one for each local step.
+        numbers: what the step takes by name, each a number, several of them in a list, or a rule in ``round_index``
+            (``local_lr`` also in ``step_index``). The step is given them as numbers, or tuples; ``local_lr`` by rule
+            has one for each local step. Claims can speak of those that are quantities of the vocabulary, or of one's
+            own (``fedtheory.own.define``); these have their bounds.
 
     Raises:
-        ValueError: a memory of another kind, a number that is no quantity or out of bounds, or a step that does not
-            take these arguments.
+        ValueError: a memory of another kind, a number that is none or out of bounds, or a step that does not take these
+            arguments.
 
     >>> def averaging(x, memory, round, *, local_lr, local_steps):
     ...     return x + (round.share * round.train(x, local_lr, local_steps)).sum(1), {}
@@ -149,11 +180,6 @@ def own(step: Callable[..., Any], *, memory: Mapping[str, str] | None = None, na
     kept = dict(memory or {})
     for key, kind in kept.items():
         option(f"{where}: memory[{key!r}]", kind, MEMORIES)
-    for number in numbers:
-        if number not in QUANTITIES:
-            raise ValueError(
-                f"{where}: {number} is no quantity: {nearest(number, QUANTITIES)}; fedtheory.own.define makes one"
-            )
     try:
         inspect.signature(step).bind(None, None, None, **numbers)
     except TypeError as error:
@@ -163,13 +189,90 @@ def own(step: Callable[..., Any], *, memory: Mapping[str, str] | None = None, na
 
 
 def _numbers(numbers: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    checked = []
+    checked: list[tuple[str, Any]] = []
     for name, value in numbers.items():
+        if isinstance(value, list | tuple):
+            checked.append((name, tuple(exact_number(f"{name}[{i}]", each) for i, each in enumerate(value))))
+            continue
         size = step_size(name, value, within_rounds=name == "local_lr")
-        if not isinstance(size, StepRule):
+        if not isinstance(size, StepRule) and name in QUANTITIES:
             QUANTITIES[name].check(size)
         checked.append((name, size))
     return tuple(checked)
+
+
+# Draws --------------------------------------------------------------------------------------------------------------
+
+
+class Outcomes:
+    """What a round's draws give, one after another: one of all the ways in which they may come.
+
+    Attributes:
+        probability: of this way, so far.
+    """
+
+    def __init__(self, begun: Sequence[int] = ()) -> None:
+        self._begun, self._chosen, self._ways = list(begun), [], []  # type: ignore[var-annotated]
+        self.probability = Fraction(1)
+
+    def _one_of(self, chances: Sequence[Fraction]) -> int:
+        """The number of what comes, of events with these chances, of which those with the chance 0 do not come."""
+        possible = [i for i, chance in enumerate(chances) if chance > 0]
+        place = self._begun[len(self._chosen)] if len(self._chosen) < len(self._begun) else 0
+        self._chosen.append(place)
+        self._ways.append(len(possible))
+        self.probability *= chances[possible[place]]
+        return possible[place]
+
+    def draws(self, chance: Fraction, asked: Sequence[bool]) -> list[int]:
+        """Return 1 with this chance, else 0, of each that is ``asked``; 0 of the others."""
+        return [self._one_of([1 - chance, chance]) if each else 0 for each in asked]
+
+    def order(self, number: int) -> list[int]:
+        """Return an order of 0, ..., number - 1."""
+        left, found = list(range(number)), []
+        while left:
+            found.append(left.pop(self._one_of([Fraction(1, len(left))] * len(left))))
+        return found
+
+    def again(self) -> Outcomes:
+        """Return the same way, from its beginning."""
+        return Outcomes(self._chosen)
+
+    def next(self) -> Outcomes | None:
+        """Return the next way; ``None`` after the last one."""
+        chosen = list(self._chosen)
+        while chosen and chosen[-1] + 1 == self._ways[len(chosen) - 1]:
+            chosen.pop()
+        return Outcomes([*chosen[:-1], chosen[-1] + 1]) if chosen else None
+
+
+def check_each(values: Sequence[Any], clients: int) -> int:
+    """Return the number of clients; raise ``ValueError`` unless there is one value for each."""
+    if len(values) != clients:
+        raise ValueError(f"{len(values)} values: allowed is one for each of {clients} clients")
+    return clients
+
+
+def checked_chance(value: Any) -> Any:
+    """Return a probability; raise ``ValueError`` unless it is a number in [0, 1]."""
+    if isinstance(value, int | float | Fraction) and 0 <= value <= 1:
+        return value
+    raise ValueError(f"probability = {value!r}: allowed is a number in [0, 1]")
+
+
+def checked_weight(value: Any) -> float:
+    """Return the weight of a proximal step; raise ``ValueError`` unless it is a number > 0."""
+    if isinstance(value, int | float | Fraction) and 0 < value < float("inf"):
+        return float(value)
+    raise ValueError(f"weight = {value!r}: allowed is a number > 0")
+
+
+def checked_size(value: Any) -> Any:
+    """Return the size of noise; raise ``ValueError`` unless it is a number >= 0."""
+    if isinstance(value, int | float | Fraction) and 0 <= value < float("inf"):
+        return value
+    raise ValueError(f"size = {value!r}: allowed is a number >= 0")
 
 
 # Rounds -------------------------------------------------------------------------------------------------------------
@@ -178,15 +281,20 @@ def _numbers(numbers: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
 def numbers_at(kind: OwnRound, round: int | None, number: Callable[[Any], Any]) -> dict[str, Any]:
     """Return the step's numbers in a round.
 
-    Whole ones are ints; others are made by ``number`` of a Fraction (or an irrational float).
+    Whole ones are ints, quantities' by what they are; others are made by ``number`` of a Fraction (or an irrational
+    float).
     """
     values = dict(kind.numbers)
     steps = values.get("local_steps", 1)
-    found = {}
+
+    def of_kind(name: str, value: Any) -> Any:
+        whole = QUANTITIES[name].integer if name in QUANTITIES else isinstance(value, Fraction) and value == int(value)
+        return int(value) if whole else number(value)
+
+    found: dict[str, Any] = {}
     for name, value in values.items():
         sized = at_round(value, round or 0, int(steps)) if isinstance(value, StepRule) else value
-        whole = QUANTITIES[name].integer
-        found[name] = int(sized) if whole else tuple(map(number, sized)) if isinstance(sized, tuple) else number(sized)
+        found[name] = tuple(of_kind(name, each) for each in sized) if isinstance(sized, tuple) else of_kind(name, sized)
     return found
 
 

@@ -17,7 +17,8 @@ def positive_definite(matrix: np.ndarray) -> bool:
 
 
 def solve_exactly(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Solve a regular linear system in Fractions, by elimination (simulations must not need python-flint)."""
+    """Solve a regular linear system in Fractions, by elimination (simulations must not need python-flint); ``right`` is
+    a vector, or a matrix of them as columns."""
     rows = np.column_stack([matrix, right])
     size = len(right)
     for i in range(size):
@@ -27,4 +28,4 @@ def solve_exactly(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
         for j in range(size):
             if j != i and rows[j, i] != 0:
                 rows[j] = rows[j] - rows[j, i] * rows[i]
-    return rows[:, -1]
+    return rows[:, size:] if right.ndim == 2 else rows[:, -1]

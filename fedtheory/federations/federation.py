@@ -287,10 +287,18 @@ class Federation(ABC):
         """
         return Footprint(0, 4 * x.nbytes, 0)
 
-    def server_gradient(self, x: Tensor, replica_ids: Tensor, seed: int, round: int) -> Tensor:
+    def proximal_way(self, x: Tensor, pairs: Pairs, weight: float) -> Tensor:
+        """Compute argmin_y F_i(y) + (weight/2) |y - x|^2, minus x, for each pair, (P, D); weight > 0.
+
+        Raises:
+            ValueError: it is not known exactly here. A quadratic federation overrides this.
+        """
+        raise ValueError(f"{type(self).__name__} has no exact proximal step: allowed is Quadratic")
+
+    def server_gradient(self, x: Tensor, replica_ids: Tensor, seed: int, round: int, draw: int = 0) -> Tensor:
         """Draw a stochastic gradient of F from the server's own data, shape (replicas, D).
 
-        It is unbiased, and drawn afresh for every (replica, round).
+        It is unbiased, and drawn afresh for every (replica, round, draw).
 
         Raises:
             ValueError: the server has no data here.
@@ -459,12 +467,12 @@ class ConvexFederation(ExactFederation):
         """Draw the noise from refined keys, ``keys.shape + (D,)``."""
         return self._noise(keys, self.gradient_noise, dtype)
 
-    def server_gradient(self, x: Tensor, replica_ids: Tensor, seed: int, round: int) -> Tensor:
+    def server_gradient(self, x: Tensor, replica_ids: Tensor, seed: int, round: int, draw: int = 0) -> Tensor:
         gradient = self.global_gradient(x)
         if self.server_noise == 0:
             return gradient
         # The server draws as one more client, with the number after the last one's.
-        key = words(seed, Axis.GRADIENT_NOISE, replica_ids, self.clients, round, 0)
+        key = words(seed, Axis.GRADIENT_NOISE, replica_ids, self.clients, round, draw)
         return gradient + self.felt(self._noise(key, self.server_noise, gradient.dtype), x)
 
     def identity(self, server: bool = False) -> bytes:

@@ -310,7 +310,7 @@ class Network(Evaluated):
         check_one(one, limit)
         return found
 
-    def server_gradient(self, x: Tensor, replica_ids: Tensor, seed: int, round: int) -> Tensor:
+    def server_gradient(self, x: Tensor, replica_ids: Tensor, seed: int, round: int, draw: int = 0) -> Tensor:
         """Compute the gradient of the mean loss over a minibatch of the server's own points, (replicas, D).
 
         It is unbiased for the loss on those points. The server draws as one more client, with the number after the last
@@ -324,7 +324,7 @@ class Network(Evaluated):
         pairs = self.of_holder(self.clients, replica_ids, seed, round)
         if self._server_has_all:
             return self.exact_gradient(x, pairs)
-        visits = self._drawn(pairs, self._servers_batches, 0, 1)
+        visits = self._drawn(pairs, self._servers_batches, draw, 1)
         batches = visits.batches(self.samples, 0, self.augmentation)
         return gradients(self.model, x, batches, self.path, self.precision)[1]
 

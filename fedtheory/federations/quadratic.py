@@ -209,6 +209,12 @@ class Quadratic(Placed, ConvexFederation):
         gradient = self.products.times(shifted, pairs)
         return gradient + self.slopes[pairs.client] if self.tilted else gradient
 
+    def proximal_way(self, x: Tensor, pairs: Pairs, weight: float) -> Tensor:
+        """-(H_i + weight I)^-1 grad F_i(x), which is exact up to rounding."""
+        inverse = np.linalg.inv(self.hessians + weight * np.eye(self.dimension))
+        at = torch.as_tensor(inverse, dtype=x.dtype, device=x.device)[pairs.client]
+        return -(at @ self.exact_gradient(x, pairs)[..., None])[..., 0]
+
     def footprint(self, training: LocalTraining, x: Tensor, limit: int) -> Footprint:
         return linear_footprint(self, training, x)
 

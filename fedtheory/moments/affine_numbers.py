@@ -56,6 +56,8 @@ class Space:
     state: int
     columns: int
     refused: NotLinear | None = None
+    rounding: bool = False
+    """Whether forms know the size of what they were computed of, of which floats round: see ``Affine``."""
 
     def constant(self, values: Any) -> Affine:
         """Return numbers that depend on nothing, of the shape of ``values``."""
@@ -77,14 +79,23 @@ class Space:
 
 
 class Affine:
-    """An array of affine forms; ``forms`` (*shape, columns) has their coefficients."""
+    """An array of affine forms; ``forms`` (*shape, columns) has their coefficients.
 
-    __slots__ = ("forms", "space")
+    Where the space asks for it, ``sizes`` has, in floats, what the coefficients would be if nothing cancelled: the sums
+    of absolute values. The same computation in floats is off by roundings of these.
+    """
+
+    __slots__ = ("forms", "sizes", "space")
     dtype = "exact"
     __array_priority__ = 1000
 
-    def __init__(self, space: Space, forms: np.ndarray) -> None:
+    def __init__(self, space: Space, forms: np.ndarray, sizes: np.ndarray | None = None) -> None:
         self.space, self.forms = space, forms
+        self.sizes = np.abs(forms).astype(float) if sizes is None and space.rounding else sizes
+
+    def _arranged(self, arrange: Callable[[np.ndarray], np.ndarray]) -> Affine:
+        """The forms and their sizes, put otherwise, or added up."""
+        return Affine(self.space, arrange(self.forms), None if self.sizes is None else arrange(self.sizes))
 
     # Its face.
 
@@ -123,29 +134,29 @@ class Affine:
 
     def clone(self) -> Affine:
         """Return a copy."""
-        return Affine(self.space, self.forms.copy())
+        return self._arranged(np.copy)
 
     def __getitem__(self, key: Any) -> Affine:
         keys = key if isinstance(key, tuple) else (key,)
         if any(isinstance(each, Affine | torch.Tensor) for each in keys):
             raise self._refused("indexing by numbers of the round")
         rest = () if any(each is Ellipsis for each in keys) else (Ellipsis,)
-        return Affine(self.space, self.forms[(*keys, *rest, slice(None))])
+        return self._arranged(lambda forms: forms[(*keys, *rest, slice(None))])
 
     def unsqueeze(self, dim: int) -> Affine:
         """Insert an axis of length 1 before the axis ``dim``."""
-        return Affine(self.space, np.expand_dims(self.forms, dim if dim >= 0 else dim - 1))
+        return self._arranged(lambda forms: np.expand_dims(forms, dim if dim >= 0 else dim - 1))
 
     def squeeze(self, dim: int) -> Affine:
         """Remove the axis ``dim``, whose length is 1."""
-        return Affine(self.space, np.squeeze(self.forms, dim if dim >= 0 else dim - 1))
+        return self._arranged(lambda forms: np.squeeze(forms, dim if dim >= 0 else dim - 1))
 
     def sum(self, dim: Any = None, keepdim: bool = False) -> Affine:
         """Sum over all axes, or over those in ``dim``."""
         if dim is None:
-            return Affine(self.space, self.forms.reshape(-1, self.forms.shape[-1]).sum(0))
+            return self._arranged(lambda forms: forms.reshape(-1, forms.shape[-1]).sum(0))
         dims = tuple(d if d >= 0 else d - 1 for d in (dim if isinstance(dim, tuple | list) else (dim,)))
-        return Affine(self.space, self.forms.sum(axis=dims, keepdims=keepdim))
+        return self._arranged(lambda forms: forms.sum(axis=dims, keepdims=keepdim))
 
     def mean(self, dim: Any = None, keepdim: bool = False) -> Affine:
         """Average over all axes, or over those in ``dim``."""
@@ -157,17 +168,17 @@ class Affine:
 
     def __add__(self, other: Any) -> Affine:
         mine, others = self._aligned(self._lifted(other, "+"))
-        return Affine(self.space, mine + others)
+        return Affine(self.space, mine.forms + others.forms, _added(mine, others))
 
     def __sub__(self, other: Any) -> Affine:
         mine, others = self._aligned(self._lifted(other, "-"))
-        return Affine(self.space, mine - others)
+        return Affine(self.space, mine.forms - others.forms, _added(mine, others))
 
     def __rsub__(self, other: Any) -> Affine:
         return self._lifted(other, "-") - self
 
     def __neg__(self) -> Affine:
-        return Affine(self.space, -self.forms)
+        return Affine(self.space, -self.forms, self.sizes)
 
     def __pos__(self) -> Affine:
         return self
@@ -178,7 +189,9 @@ class Affine:
             if not self.fixed:
                 raise self._refused("*, of two numbers that depend on the state or the noise")
             self, factor = factor, self
-        return Affine(self.space, self.forms * factor.numbers[..., None])
+        times = factor.numbers[..., None]
+        sizes = None if self.sizes is None else self.sizes * np.abs(times).astype(float)
+        return Affine(self.space, self.forms * times, sizes)
 
     def __truediv__(self, other: Any) -> Affine:
         divisor = self._lifted(other, "/")
@@ -326,26 +339,36 @@ class Affine:
         if isinstance(other, torch.Tensor):
             raise self._refused(f"{operation}, with a tensor from outside the round")
         if isinstance(other, list | tuple | np.ndarray):
-            exact = np.vectorize(_exact, otypes=[object])(np.asarray(other, dtype=object))
+            exact = np.vectorize(exact_value, otypes=[object])(np.asarray(other, dtype=object))
             return self.space.constant(exact)
-        return self.space.constant(_exact(other))
+        return self.space.constant(exact_value(other))
 
-    def _aligned(self, other: Affine) -> tuple[np.ndarray, np.ndarray]:
-        """Both forms with all columns, of as many axes."""
-        pair = []
+    def _aligned(self, other: Affine) -> tuple[Affine, Affine]:
+        """Both with all columns, of as many axes."""
         axes = max(self.ndim, other.ndim)
-        for each in (self, other):
-            missing = np.full((*each.shape, self.space.columns - each.forms.shape[-1]), Fraction(0), dtype=object)
-            forms = np.concatenate([each.forms, missing], axis=-1)
-            pair.append(forms.reshape(*(1,) * (axes - each.ndim), *forms.shape))
-        return pair[0], pair[1]
 
-    def all_columns(self) -> np.ndarray:
-        """The coefficients in all columns, (*shape, columns)."""
+        def arranged(each: Affine) -> Affine:
+            def widened(forms: np.ndarray) -> np.ndarray:
+                none = np.full((*each.shape, self.space.columns - forms.shape[-1]), 0, dtype=forms.dtype)
+                if forms.dtype == object:
+                    none = none * Fraction(1)
+                whole = np.concatenate([forms, none], axis=-1)
+                return whole.reshape(*(1,) * (axes - each.ndim), *whole.shape)
+
+            return each._arranged(widened)
+
+        return arranged(self), arranged(other)
+
+    def all_columns(self) -> Affine:
+        """Return the same with coefficients in all columns, (*shape, columns)."""
         return self._aligned(self)[0]
 
 
-def _exact(value: Any) -> Any:
+def _added(one: Affine, other: Affine) -> np.ndarray | None:
+    return None if one.sizes is None or other.sizes is None else one.sizes + other.sizes
+
+
+def exact_value(value: Any) -> Any:
     """A number as a Fraction.
 
     Raises:

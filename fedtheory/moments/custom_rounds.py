@@ -1,14 +1,14 @@
 """Rounds of an algorithm of one's own as linear maps of the lifted state, where its step is affine in state and noise.
 
-The step is called once for each cohort that may come, on forms that are affine in the state before the round and in the
-round's noise (``affine_numbers``). What it returns is the map itself, z' = T_S z + sum_s L_Ss n_s for the cohort S; a
-round is these maps with u_S = 1 if the cohort is S, so that E[u_S u_T] is the probability of S on the diagonal and 0
-elsewhere.
+The step is called once for each cohort that may come, and for each way in which its draws may, on forms that are affine
+in the state before the round and in the round's noise (``affine_numbers``). What it returns is the map itself,
+z' = T_S z + sum_s L_Ss n_s for the cohort S; a round is these maps with u_S = 1 if the cohort, and the draws, are S, so
+that E[u_S u_T] is the probability of S on the diagonal and 0 elsewhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -16,14 +16,29 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.algorithm import ClientRound, OwnRound
-from ..algorithms.custom_algorithm import CLIENTS, MODEL, Round, StepError, numbers_at, taken
+from ..algorithms.custom_algorithm import (
+    CLIENTS,
+    MODEL,
+    Outcomes,
+    Round,
+    StepError,
+    check_each,
+    checked_chance,
+    checked_size,
+    checked_weight,
+    numbers_at,
+    taken,
+)
 from ..extras import torch
+from ..federations.elimination import solve_exactly
 from ..federations.federation import COMMON
 from ..federations.quadratic import Quadratic
 from ..own import place
 from ..quantities import check_values
-from .affine_numbers import Affine, NotLinear, Space
+from ..rationals import checked_count
+from .affine_numbers import Affine, NotLinear, Space, exact_value
 from .cohorts import Law
+from .lifting import NotClosed
 from .linear_rounds import LinearRound, Noise
 
 
@@ -74,18 +89,27 @@ LocalMapsOf = Callable[[ClientRound], Any]
 Trainings = Callable[[Quadratic], LocalMapsOf]
 
 
-class AffineRound(Round):
-    """A round of one replica with given counts."""
+MOST_WAYS = 4096
+"""The most cohorts and ways of a round's draws that are told apart."""
 
-    def __init__(self, fed: Quadratic, space: Space, counts: tuple[int, ...], maps: LocalMapsOf) -> None:
-        self.fed, self.space, self.counts, self.maps = fed, space, counts, maps
+
+class AffineRound(Round):
+    """A round of one replica with given counts and draws."""
+
+    def __init__(
+        self, fed: Quadratic, space: Space, counts: tuple[int, ...], maps: LocalMapsOf, outcomes: Outcomes
+    ) -> None:
+        self.fed, self.space, self.counts, self.maps, self.outcomes = fed, space, counts, maps, outcomes
         total, column = sum(counts), [[[Fraction(n)] for n in counts]]
         self.count = space.constant(column)
         self.share = self.count * Fraction(1, max(1, total))
         self.present = space.constant([[[Fraction(int(n > 0))] for n in counts]])
         self.somebody = space.constant([[Fraction(int(total > 0))]])
         self.noises: list[tuple[np.ndarray, slice]] = []
-        self.of_server: slice | None = None
+
+    def each(self, values: Sequence[Any]) -> Affine:
+        own = np.array([[[_number(value)] for value in values]], dtype=object)
+        return self.space.constant(own[:, : check_each(values, len(self.counts))])
 
     def train(self, start: Affine, local_lr: Any, local_steps: int = 1, proximal: Any = 0) -> Affine:
         check_values({"local_steps": local_steps})
@@ -102,10 +126,38 @@ class AffineRound(Round):
 
     def server_gradient(self, x: Affine) -> Affine:
         fed, level = self.fed, self.fed.exact_server_noise**2 / self.fed.dimension
-        if self.of_server is None and level:
-            self.of_server = self._noise(level * _identity(fed))
-        forms = self._of_one(self._errors(x)[0, 0], fed.exact_hessian, None, self.of_server)
-        return Affine(self.space, forms[None])
+        noise = self._noise(level * _identity(fed)) if level else None
+        errors = self._errors(x)[0, 0]
+        return self._of_one(errors, fed.exact_hessian, None, noise)._arranged(lambda forms: forms[None])
+
+    def proximal(self, x: Affine, weight: Any) -> Affine:
+        fed, rho = self.fed, _number(weight)
+        checked_weight(rho)
+        minimisers = fed.exact_centres - fed.exact_optimum
+        inverses = [solve_exactly(h + rho * _identity(fed), _identity(fed)) for h in fed.exact_hessians]
+        slopes = np.stack([-inverse @ h for inverse, h in zip(inverses, fed.exact_hessians, strict=True)])
+        offsets = np.stack([-slope @ m for slope, m in zip(slopes, minimisers, strict=True)])
+        return self._of_clients(x, slopes, offsets, np.zeros((fed.clients, 1), dtype=int))
+
+    def draw(self, probability: Any, clients: bool = False) -> Affine:
+        chance = checked_chance(_number(probability))
+        found = self.outcomes.draws(chance, [n > 0 for n in self.counts] if clients else [True])
+        values = np.array(found, dtype=object) * Fraction(1)
+        return self.space.constant(values[None, :, None] if clients else values[None])
+
+    def permutation(self, number: int) -> list[Affine]:
+        items = np.arange(checked_count("number", number))
+        places = ((items == item).astype(int).astype(object) * Fraction(1) for item in self.outcomes.order(number))
+        return [self.space.constant(place[None, :, None]) for place in places]
+
+    def noise(self, size: Any, clients: bool = False) -> Affine:
+        level = checked_size(_number(size)) ** 2 / self.fed.dimension
+        none, identity = self.space.constant([Fraction(0)] * self.fed.dimension), _identity(self.fed)
+        drawn = []
+        for count in self.counts if clients else [1]:
+            columns = self._noise(level * identity) if count else None
+            drawn.append(none if columns is None else self._of_one(none, 0 * identity, None, columns))
+        return _stacked(self.space, drawn) if clients else _stacked(self.space, drawn)[:, 0]
 
     def _of_clients(self, x: Affine, slopes: np.ndarray, offsets: np.ndarray, noise: np.ndarray) -> Affine:
         """slope_i (x - x*) + offset_i + noise of each participant, (1, clients, D); 0 of others."""
@@ -115,34 +167,42 @@ class AffineRound(Round):
         for i in here:
             shared = columns[here[0]] if common and columns else None
             columns[i] = shared or (self._noise(noise[i]) if noise[i].any() else None)
-        forms = np.full((1, len(self.counts), self.fed.dimension, self.space.columns), Fraction(0), dtype=object)
-        for i in here:
-            forms[0, i] = self._of_one(errors[0, i], slopes[i], offsets[i], columns[i])
-        return Affine(self.space, forms)
+        none = self.space.constant([[Fraction(0)] * self.fed.dimension])
+        moved = [self._of_one(errors[0, i], slopes[i], offsets[i], columns[i]) if i in columns else none[0]
+                 for i in range(len(self.counts))]  # fmt: skip
+        return _stacked(self.space, moved)
 
-    def _of_one(self, error: np.ndarray, slope: np.ndarray, offset: Any, columns: slice | None) -> np.ndarray:
-        """(D, columns)."""
-        forms = np.full((len(slope), self.space.columns), Fraction(0), dtype=object)
-        forms[:, : error.shape[-1]] = slope @ error
-        if offset is not None:
-            forms[:, self.space.state - 1] = forms[:, self.space.state - 1] + offset
+    def _of_one(self, error: Affine, slope: np.ndarray, offset: Any, columns: slice | None) -> Affine:
+        """slope (x - x*) + offset + noise, (D,)."""
+        known = self.space.constant([Fraction(0)] * len(slope) if offset is None else offset)
+        error = error.all_columns()
+        sizes = None if error.sizes is None else (np.abs(slope).astype(float) + np.eye(len(slope))) @ error.sizes
+        moved = Affine(self.space, slope @ error.forms, sizes) + known
         if columns is not None:
-            forms[:, columns] = forms[:, columns] + _identity(self.fed)
-        return forms
+            moved.forms[:, columns] = moved.forms[:, columns] + _identity(self.fed)
+        return moved
 
-    def _errors(self, x: Any) -> np.ndarray:
-        """x - x* for each client, (1, clients, D, columns)."""
+    def _errors(self, x: Any) -> Affine:
+        """x - x* for each client, (1, clients, D)."""
         clients, dimension = len(self.counts), self.fed.dimension
         if not isinstance(x, Affine) or x.shape not in ((1, dimension), (1, clients, dimension)):
             shape = getattr(x, "shape", None)
             raise ValueError(f"a point of shape {shape}: allowed is {(1, dimension)} or {(1, clients, dimension)}")
-        forms = (x - self.fed.exact_optimum).forms
-        forms = forms if forms.ndim == 4 else forms[:, None]
-        return np.broadcast_to(forms, (1, clients, *forms.shape[2:]))
+        from_optimum = x - self.fed.exact_optimum
+        if x.ndim == 3:
+            return from_optimum
+        return from_optimum._arranged(lambda forms: np.broadcast_to(forms[:, None], (1, clients, *forms.shape[1:])))
 
     def _noise(self, covariance: np.ndarray) -> slice:
         self.noises.append((covariance, self.space.noise(len(covariance))))
         return self.noises[-1][1]
+
+
+def _stacked(space: Space, parts: list[Affine]) -> Affine:
+    """Forms one after another, (1, number, D)."""
+    whole = [part.all_columns() for part in parts]
+    sizes = np.stack([each.sizes for each in whole])[None] if space.rounding else None  # type: ignore[misc]
+    return Affine(space, np.stack([each.forms for each in whole])[None], sizes)
 
 
 def _identity(fed: Quadratic) -> np.ndarray:
@@ -157,9 +217,7 @@ def _number(value: Any) -> Fraction:
     """
     if isinstance(value, Affine):
         raise value._refused("a step size that is computed in the round")
-    if isinstance(value, float):
-        raise ValueError(f"{value} is a float, which is not exact: allowed are the algorithm's numbers")
-    return Fraction(value)
+    return exact_value(value)
 
 
 def exactly(value: Any) -> Fraction:
@@ -184,12 +242,22 @@ def linear_round(
     """
     maps = trainings(fed)
     increments, noises, dtype = [], [], object if exact else float
-    for place_, (counts, _) in enumerate(law):
-        change, sources = one_cohort(kind, fed, counts, layout, maps)
-        increments.append(change.astype(dtype))
-        noises += [Noise(cov.astype(dtype), [place_], load[None].astype(dtype)) for cov, load in sources]
+    chances: list[Fraction] = []
+    for counts, p in law:
+        way: Outcomes | None = Outcomes()
+        while way is not None:
+            if len(chances) == MOST_WAYS:
+                raise NotClosed(
+                    f"{place(kind.step)}: algorithm {kind.name}: its draws come in more than {MOST_WAYS} ways: allowed "
+                    "for exact moments are fewer"
+                )
+            change, sources = one_cohort(kind, fed, counts, layout, maps, way)
+            noises += [Noise(cov.astype(dtype), [len(chances)], load[None].astype(dtype)) for cov, load in sources]
+            increments.append(change.astype(dtype))
+            chances.append(p * way.probability)
+            way = way.next()
     check_on_tensors(kind, fed, law[0][0], layout, trainings)
-    first = np.array([p for _, p in law], dtype=object).astype(dtype)
+    first = np.array(chances, dtype=object).astype(dtype)
     return LinearRound(np.stack(increments), first, np.diag(first) if not exact else _diagonal(first), tuple(noises))
 
 
@@ -200,11 +268,11 @@ def _diagonal(values: np.ndarray) -> np.ndarray:
 
 
 def one_cohort(
-    kind: OwnRound, fed: Quadratic, counts: tuple[int, ...], layout: OwnLayout, maps: LocalMapsOf
+    kind: OwnRound, fed: Quadratic, counts: tuple[int, ...], layout: OwnLayout, maps: LocalMapsOf, way: Outcomes
 ) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
     """Return T - I (size, size), and the covariance and L (size, D) of each noise, in Fractions."""
-    forms, noises = _called(kind, fed, counts, layout, maps)
-    again, _ = _called(kind, fed, counts, layout, maps)
+    forms, _, noises = _called(kind, fed, counts, layout, maps, way)
+    again, *_ = _called(kind, fed, counts, layout, maps, way.again())
     if forms.shape != again.shape or (forms != again).any():
         raise StepError(
             f"{place(kind.step)}: algorithm {kind.name}: two calls of step with the same arguments return different "
@@ -239,7 +307,8 @@ def _on_tensors(
         for name, part in layout.of_memory.items()
     }
     x, ids = values[:, layout.of_model].clone(), torch.arange(replicas)
-    told = TensorRound(fed, x, torch.tensor([counts] * replicas, dtype=torch.int8), ids, 0, kind.round or 0)
+    shown = torch.tensor([counts] * replicas, dtype=torch.int8)
+    told = TensorRound(fed, x, shown, ids, 0, kind.round or 0, Outcomes())
     moved, after = taken(kind, x, memory, told, numbers_at(kind, kind.round, float))
     found = [moved, *(after[name].reshape(replicas, -1) for name, _ in kind.memory)]
     return torch.cat(found, 1).numpy() - shift[:-1]
@@ -248,9 +317,9 @@ def _on_tensors(
 SCALES = (1e-3, 1.0, 1.0, 1e3)
 """Sizes of the states at which tensors and forms are compared."""
 
-AGREE = 1e-9
-"""Tolerance of differences between states, as a share of the states: float64 rounding over the operations of a
-round."""
+AGREE, ROUNDED = 1e-9, 1e-12
+"""Tolerances of differences between states: as a share of the states, and as a share of what a step adds up on its way,
+of which more is lost where large numbers cancel. It is float64's rounding over thousands of operations."""
 
 _CHECKED: set[tuple[Any, ...]] = set()
 
@@ -267,14 +336,15 @@ def check_on_tensors(
     if key in _CHECKED:
         return
     quiet = Quadratic(fed.exact_hessians, fed.exact_centres)
-    forms, _ = _called(kind, quiet, counts, layout, trainings(quiet))
+    forms, sizes, _ = _called(kind, quiet, counts, layout, trainings(quiet), Outcomes(), rounding=True)
+    forms, sizes = forms[:, : layout.size], sizes[:, : layout.size]  # without the step's own noise
     rng = np.random.default_rng(0)
     states = rng.standard_normal((len(SCALES), layout.size)) * np.array(SCALES)[:, None]
     states[:, -1] = 1
     moved = states @ forms.astype(float).T
     found = _on_tensors(kind, quiet, counts, layout, states)
-    off = np.abs(found - moved).max(1) / (np.abs(moved).max(1) + np.abs(states).max(1))
-    if not (off < AGREE).all():
+    allowed = AGREE * (np.abs(moved).max(1) + np.abs(states).max(1))[:, None] + ROUNDED * np.abs(states) @ sizes.T
+    if not (np.abs(found - moved) < allowed).all():
         raise StepError(
             f"{place(kind.step)}: algorithm {kind.name}: on tensors step does something else than on exact forms: "
             "allowed is one that treats each replica alone and does not look at what its arguments are made of"
@@ -283,17 +353,24 @@ def check_on_tensors(
 
 
 def _called(
-    kind: OwnRound, fed: Quadratic, counts: tuple[int, ...], layout: OwnLayout, maps: LocalMapsOf
-) -> tuple[np.ndarray, list[tuple[np.ndarray, slice]]]:
-    """The forms of the state after the round, but for its last 1, (size - 1, columns)."""
-    space = Space(layout.size, layout.size)
+    kind: OwnRound,
+    fed: Quadratic,
+    counts: tuple[int, ...],
+    layout: OwnLayout,
+    maps: LocalMapsOf,
+    way: Outcomes,
+    rounding: bool = False,
+) -> tuple[np.ndarray, np.ndarray, list[tuple[np.ndarray, slice]]]:
+    """The forms of the state after the round, but for its last 1, (size - 1, columns); and if ``rounding``, their
+    sizes."""
+    space = Space(layout.size, layout.size, rounding=rounding)
     optimum, shifted = fed.exact_optimum, dict(kind.memory)
     x = space.entries(layout.of_model, (1, layout.dimension)) + optimum
     memory = {}
     for name, part in layout.of_memory.items():
         shape = (1, layout.clients, layout.dimension) if shifted[name] == CLIENTS else (1, layout.dimension)
         memory[name] = space.entries(part, shape) + (optimum if shifted[name] == MODEL else 0)
-    round = AffineRound(fed, space, counts, maps)
+    round = AffineRound(fed, space, counts, maps, way)
     try:
         numbers = numbers_at(kind, kind.round, exactly)
     except NotLinear as error:
@@ -303,4 +380,7 @@ def _called(
         raise space.refused.at(f"{place(kind.step)}: algorithm {kind.name}")
     after = [moved - optimum]
     after += [kept[name] - optimum if what == MODEL else kept[name] for name, what in kind.memory]
-    return np.concatenate([each.all_columns().reshape(-1, space.columns) for each in after]), round.noises
+    whole = [each.all_columns() for each in after]
+    forms = np.concatenate([each.forms.reshape(-1, space.columns) for each in whole])
+    sizes = np.concatenate([each.sizes.reshape(-1, space.columns) for each in whole]) if rounding else forms
+    return forms, sizes, round.noises

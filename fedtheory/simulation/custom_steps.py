@@ -6,6 +6,9 @@ that then returns something else keeps or draws what is not in its memory, and c
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -13,28 +16,57 @@ from torch import Tensor
 
 from ..algorithms.aggregation import AverageParticipating, Memory
 from ..algorithms.algorithm import OwnRound
-from ..algorithms.custom_algorithm import Round, StepError, numbers_at, taken
+from ..algorithms.custom_algorithm import (
+    Outcomes,
+    Round,
+    StepError,
+    check_each,
+    checked_chance,
+    checked_size,
+    checked_weight,
+    numbers_at,
+    taken,
+)
 from ..federations.federation import Federation, Pairs
 from ..federations.local_training import PLAIN_SGD, LocalTraining
 from ..own import place
 from ..quantities import check_values
+from ..randomness import Axis, normals, uniforms, words
+from ..rationals import checked_count
 
 if TYPE_CHECKING:
     from .state import Plan, State
 
 
 class TensorRound(Round):
-    """A round of all replicas, with x (replicas, D) and counts (replicas, clients); the n-th gradient that a client is
-    asked for is its n-th draw in this round."""
+    """A round of all replicas, with x (replicas, D) and counts (replicas, clients). What a client, the server or the
+    step is asked to draw is keyed by how much it was asked for before in this round.
 
-    def __init__(self, fed: Federation, x: Tensor, counts: Tensor, ids: Tensor, seed: int, round: int) -> None:
+    With ``outcomes``, draws and orders are those, the same in all replicas, and there is no ``noise``.
+    """
+
+    def __init__(
+        self,
+        fed: Federation,
+        x: Tensor,
+        counts: Tensor,
+        ids: Tensor,
+        seed: int,
+        round: int,
+        outcomes: Outcomes | None = None,
+    ) -> None:
         self.fed, self.dimension, self.ids, self.seed, self.index = fed, x.shape[1], ids, seed, round
-        self.pairs = Pairs.of(counts > 0, ids, seed, round)
-        self.asked = 0
+        self.pairs, self.dtype = Pairs.of(counts > 0, ids, seed, round), x.dtype
+        self.asked = self.asked_of_server = self.drawn = 0
+        self.outcomes = outcomes
         self.count = counts.to(x.dtype)[:, :, None]
         self.share = AverageParticipating().weights(counts, {}).to(x.dtype)[:, :, None]
         self.present = (counts > 0).to(x.dtype)[:, :, None]
         self.somebody = (counts > 0).any(1, keepdim=True).to(x.dtype)
+
+    def each(self, values: Sequence[Any]) -> Tensor:
+        own = torch.tensor([float(value) for value in values], dtype=self.dtype, device=self.ids.device)
+        return own[: check_each(values, self.count.shape[1])][None, :, None]
 
     def train(self, start: Tensor, local_lr: Any, local_steps: int = 1, proximal: Any = 0) -> Tensor:
         check_values({"local_steps": local_steps})
@@ -51,8 +83,47 @@ class TensorRound(Round):
         self.asked += 1
         return self._spread(found)
 
+    def proximal(self, x: Tensor, weight: Any) -> Tensor:
+        return self._spread(self.fed.proximal_way(self._at_participants(x), self.pairs, checked_weight(weight)))
+
     def server_gradient(self, x: Tensor) -> Tensor:
-        return self.fed.server_gradient(x, self.ids, self.seed, self.index)
+        self.asked_of_server += 1
+        return self.fed.server_gradient(x, self.ids, self.seed, self.index, self.asked_of_server - 1)
+
+    def draw(self, probability: Any, clients: bool = False) -> Tensor:
+        chance = float(checked_chance(probability))
+        if self.outcomes is not None:
+            here = [bool(each) for each in self.present[0, :, 0].tolist()]
+            told = self.outcomes.draws(Fraction(chance), here if clients else [True])
+            found = torch.tensor(told, dtype=self.dtype).expand(len(self.ids), -1)
+            return found[..., None] if clients else found
+        found = uniforms(self._words(*([torch.arange(self.count.shape[1])] if clients else [0]))) < chance
+        return found.to(self.dtype)[..., None] * self.present if clients else found.to(self.dtype)
+
+    def permutation(self, number: int) -> list[Tensor]:
+        items = torch.arange(checked_count("number", number), device=self.ids.device)
+        if self.outcomes is not None:
+            order = torch.tensor([self.outcomes.order(number)] * len(self.ids))
+        else:
+            order = uniforms(self._words(items)).argsort(1)  # no two of 2^52 numbers are equal but by chance
+        return list((order[:, :, None, None] == items[:, None]).to(self.dtype).unbind(1))
+
+    def noise(self, size: Any, clients: bool = False) -> Tensor:
+        scale = float(checked_size(size)) / math.sqrt(self.dimension)
+        shape = self.count.shape[:2] if clients else self.count.shape[:1]
+        if self.outcomes is not None:
+            return torch.zeros(*shape, self.dimension, dtype=self.dtype)
+        keys = self._words(torch.arange(self.count.shape[1]) if clients else 0)
+        found = normals(keys if clients else keys[:, 0], self.dimension, self.dtype, scale)
+        return found * self.present if clients else found
+
+    def _words(self, column: Tensor | int) -> Tensor:
+        """Random words of a new draw of the step, (replicas, columns)."""
+        self.drawn += 1
+        column = (
+            column.to(self.ids.device) if isinstance(column, Tensor) else torch.tensor([column], device=self.ids.device)
+        )
+        return words(self.seed, Axis.STEP, self.ids[:, None], column, self.index, self.drawn)
 
     def _at_participants(self, x: Tensor) -> Tensor:
         """(P, D), of one point for all clients, or one for each."""
