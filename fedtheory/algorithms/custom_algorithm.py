@@ -205,7 +205,7 @@ def _numbers(numbers: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
 
 
 class Outcomes:
-    """What a round's draws give, one after another: one of all the ways in which they may come.
+    """One of all the ways in which a round's draws may come, one after another.
 
     Attributes:
         probability: of this way, so far.

@@ -26,6 +26,7 @@ from ..functionals import AVERAGES
 from ..moments.lifting import NotClosed
 from ..moments.round_maps import layout_of, quadratic
 from ..participation import Bernoulli, Fixed, Participation, Uniform
+from ..quantities import QUANTITIES
 from ..schedule import INDICES, StepRule
 from ..setting import Setting
 from .assumption_checks import CHOSEN_BEFORE, met_by_noise
@@ -129,7 +130,7 @@ class OwnPoint(Point):
         law = {"noise": COMMON} if fed.noise == COMMON else {}
         return {
             "federation": {"kind": "quadratic", "hessians": hessians, "centres": centres, **law},
-            "algorithm": {"kind": self.algorithm.name, **{n: str(v) for n, v in self.algorithm.numbers.items()}},
+            "algorithm": {"kind": self.algorithm.name, **{n: _text(v) for n, v in self.algorithm.numbers.items()}},
             "participation": _written(self.setting.participation),
             "start": texts(tuple(self.setting.exact_start)),
             "rounds": self.rounds,
@@ -150,7 +151,11 @@ class OwnPoint(Point):
             "clients": Fraction(fed.clients),
             **({"arbitrary_cohort": Fraction(most)} if fewest == most else {}),
             "rounds": Fraction(self.rounds),
-            **{name: v for name, v in self.algorithm.numbers.items() if not isinstance(v, StepRule)},
+            **{
+                n: v
+                for n, v in self.algorithm.numbers.items()
+                if n in QUANTITIES and not isinstance(v, StepRule | tuple)
+            },
         }
         return values | own_values(claim, self.setting, self.rounds)
 
@@ -203,13 +208,26 @@ def parse(data: Mapping[str, Any], template: Own) -> OwnPoint:
     if unknown := sorted(set(algorithm) - {"kind", *template.numbers}):
         raise ValueError(f"algorithm: {unknown[0]} is none of {template.name}'s numbers: {', '.join(template.numbers)}")
     numbers = {name: _number(name, algorithm.get(name)) for name in template.numbers}
+    for name, own in template.numbers.items():
+        if name not in QUANTITIES and _text(numbers[name]) != _text(own):
+            raise ValueError(
+                f"algorithm: {name} = {shown(_text(numbers[name]))}: allowed is {_text(own)}, which {template.name} "
+                "has, as no claim speaks of it"
+            )
     constants = rationals(data, "constants")
     fed = federation_of(matrix(federation, "hessians"), matrix(federation, "centres"), constants, law)
     setting = Setting(fed, template.with_numbers(**numbers), _read(participation), start=list(vector(data, "start")))
     return OwnPoint(setting, entry(data, "rounds", int), constants)
 
 
+def _text(value: Any) -> Any:
+    """A number as a file has it, or several, or a rule."""
+    return [str(each) for each in value] if isinstance(value, tuple) else str(value)
+
+
 def _number(name: str, text: Any) -> Any:
+    if isinstance(text, list) and len(text) < 1000:
+        return tuple(rational(f"{name}[{i}]", each) for i, each in enumerate(text))
     by_rule = isinstance(text, str) and any(index in text for index in INDICES) and len(text) < 1000
     return text if by_rule else rational(name, text)
 

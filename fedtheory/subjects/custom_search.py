@@ -234,14 +234,20 @@ class OwnRuns(Space):
         return Candidate(clients, 1, 0, 1.0, 1.0, 1.0, 0.0, 3.0, who, self._cohort(1), 1.0, self._given())
 
     def _given(self) -> tuple[tuple[str, Any], ...]:
-        return tuple((name, value) for name, value in self.algorithm.numbers.items() if not self._is_step(name))
+        """The numbers that are drawn; those that are no quantities stay what they are."""
+        known = {name: value for name, value in self.algorithm.numbers.items() if name in QUANTITIES}
+        return tuple((name, value) for name, value in known.items() if not self._is_step(name))
 
     def _cohort(self, drawn: int) -> int:
         bound = self.statement.bound.get("arbitrary_cohort")
         return int(bound) if bound is not None and bound.is_Integer else drawn
 
     def _is_step(self, name: str) -> bool:
-        return QUANTITIES[name].units == STEP and not isinstance(self.algorithm.numbers[name], StepRule)
+        return (
+            name in QUANTITIES
+            and QUANTITIES[name].units == STEP
+            and not isinstance(self.algorithm.numbers[name], StepRule)
+        )
 
     def draw(self, rng: np.random.Generator) -> Candidate:
         """Draw a random candidate."""

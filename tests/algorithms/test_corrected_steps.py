@@ -328,3 +328,18 @@ def test_what_is_too_much_or_not_there() -> None:
 def test_numbers_out_of_bounds(make: Callable, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_a_theorem_keeps_numbers_of_which_it_cannot_speak() -> None:
+    """A file with another ``option`` is about another algorithm, and refused."""
+    from fedtheory.subjects.custom_points import OwnPoint, parse
+
+    algorithm = fednova(local_lr="1/10", local_steps=[1, 4, 2])
+    diagonal = Quadratic([[1, 2], [2, 1], [4, 1]], CENTRES)
+    point = OwnPoint(Setting(diagonal, algorithm, EVERYONE, start=[5, -4]), 3, {})
+    data = point.to_json()
+    assert data["algorithm"] == {"kind": "fednova", "local_lr": "1/10", "steps": ["1", "4", "2"], "global_lr": "1"}
+    assert parse(data, algorithm) == point
+    data["algorithm"]["steps"] = ["1", "4", "3"]
+    with pytest.raises(ValueError, match=r"steps = .*3.*: allowed is \['1', '4', '2'\], which fednova has"):
+        parse(data, algorithm)

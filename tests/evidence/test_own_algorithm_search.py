@@ -177,7 +177,7 @@ WRONG = {
                "line 12: algorithm mine: two calls of step with the same arguments return different things"),
     "memory": ("return x, {}", 'memory={"v": "velocity"}, ', "line 12: memory['v'] = 'velocity': allowed is one of"),
     "argument": ("return x, {}", "cutoff=3, ", "unexpected keyword argument 'cutoff'; allowed is a step(x, "),
-    "numbers": ("return x, {}", "learning_rate=3, ", "learning_rate is no quantity"),
+    "numbers": ("return x, {}", "learning_rate=3, ", "got an unexpected keyword argument 'learning_rate'"),
 }  # fmt: skip
 
 
