@@ -153,14 +153,14 @@ def run(
     json: Json = False,
 ) -> None:
     """Run experiment files, or go on with them, and draw figure files. Exit status 1 if something failed; the others
-    are run all the same. 2 if nothing was run.
+    are run all the same. 2 if nothing was run. Python files that an experiment file names are executed, and it is said.
 
     Example: fedtheory run experiments/fast/figures/thm1.toml
     """
     from ..experiments.commands import RunOptions, run_files
     from ..experiments.results import experiment_files, short
     from ..files import TEMPORARY, remove_leftovers
-    from .statuses import INTERRUPTED, NO, NO_ANSWER, TERMINATED, Terminated, printable
+    from .statuses import INTERRUPTED, NO, NO_ANSWER, TERMINATED, Terminated
 
     if bool(files) == (all or all_figures):
         raise ValueError("files: allowed are experiment files and figure files, or --all, or --all-figures")
@@ -172,7 +172,7 @@ def run(
         with Progress() as progress:
             failed = _draw(drawn, figures, "svg" if svg else "png", progress)
             progress.doing("setting up the first run")
-            options = replace(options, progress=progress)
+            options = replace(options, progress=progress, tell=_tell)
             report = run_files(experiment_files() if all else others, options)
     except (KeyboardInterrupt, Terminated) as stop:
         for folder in {path.parent for path in store.rglob(TEMPORARY)}:  # of workers that were ended while they wrote
@@ -186,9 +186,16 @@ def run(
             print(content["file"])
             print_table([short(row) for row in content["settings"]])
     for line in report.lines:
-        print(f"fedtheory: {printable(line)}", file=sys.stderr)
+        _tell(line)
     if report.failed or failed:
         raise typer.Exit(NO if report.contents or drawn else NO_ANSWER)
+
+
+def _tell(line: str) -> None:
+    """Say something before it is done."""
+    from .statuses import printable
+
+    print(f"fedtheory: {printable(line)}", file=sys.stderr)
 
 
 def _at_hand(path: Path) -> Path:

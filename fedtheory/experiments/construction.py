@@ -13,18 +13,23 @@ import numpy as np
 
 from ..quantities import nearest
 from ..setting import Setting
+from .python_kinds import PythonFiles
 from .setting_parts import make
 
 
-def setting(content: Mapping[str, Any]) -> Setting:
+def setting(content: Mapping[str, Any], python: PythonFiles | None = None) -> Setting:
     """The ``Setting`` of one point's content.
 
+    Args:
+        python: the Python files that may define kinds; they are executed.
+
     Raises:
-        ValueError: an argument outside its range.
+        ValueError: an argument outside its range, or a Python file that fails.
         FileNotFoundError: data that are not there.
     """
-    federation, algorithm = make("federation", content["federation"]), make("algorithm", content["algorithm"])
-    participation = make("process", content["participation"])
+    federation = make("federation", content["federation"], python)
+    algorithm = make("algorithm", content["algorithm"], python)
+    participation = make("process", content["participation"], python)
     participation = participation.on(federation) if hasattr(participation, "on") else participation
     if content.get("local_solver") is not None:
         algorithm = algorithm.trained_by(make("solver", content["local_solver"]))

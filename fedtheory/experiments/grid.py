@@ -102,6 +102,5 @@ def _put(content: dict[str, Any], key: str, value: Any, name: str) -> None:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, dict):
-        return str(value.get("kind", "table"))
-    return str(value).replace("/", "|")
+    text = value.get("kind", "table") if isinstance(value, dict) else value
+    return str(text).replace("/", "|")

@@ -53,8 +53,12 @@ def read_toml(path: str | Path, model: type[M]) -> M:
     return parse_toml(read_file(path), str(path), model)
 
 
-def parse_toml(content: bytes, name: str, model: type[M]) -> M:
-    """Parse and check a file's bytes, as ``read_toml`` does a file; ``name`` is what errors call it.
+def parse_toml(content: bytes, name: str, model: type[M], context: Mapping[str, Any] | None = None) -> M:
+    """Parse and check a file's bytes, as ``read_toml`` does a file.
+
+    Args:
+        name: what errors call it.
+        context: what the model's validators may ask for.
 
     >>> class Run(Strict):
     ...     rounds: int
@@ -67,7 +71,7 @@ def parse_toml(content: bytes, name: str, model: type[M]) -> M:
     """
     data = plain_toml(content, name)
     try:
-        return model.model_validate(data)
+        return model.model_validate(data, context=dict(context or {}))
     except RecursionError:
         raise Damaged(name, "tables stand in each other without end: allowed are fewer") from None
     except ValidationError as error:

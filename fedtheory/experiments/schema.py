@@ -18,7 +18,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,7 +27,8 @@ from pydantic import Field, ValidationError, create_model, model_validator
 from ..files import Damaged, plain_toml, read_file
 from ..quantities import nearest
 from .grid import ExperimentFile, Point, with_values
-from .part_models import part, union
+from .part_models import PYTHON, part, union_or_python
+from .python_kinds import PythonFiles
 from .reading import Component, Listed, Strict, explained, parse_toml
 
 Scalar = bool | int | float | str
@@ -226,7 +227,7 @@ class ExperimentBase(Strict):
 def model() -> Any:
     """The model of an experiment file, of the parts that there are."""
     parts = {"federation": "federation", "algorithm": "algorithm", "participation": "process"}
-    fields: dict[str, Any] = {name: (union(family), ...) for name, family in parts.items()}
+    fields: dict[str, Any] = {name: (union_or_python(family), ...) for name, family in parts.items()}
     fields["local_solver"] = (part("solver"), None)
     return create_model("Experiment", __base__=ExperimentBase, **fields)
 
@@ -237,9 +238,12 @@ class Experiment(ExperimentFile):
 
     Attributes:
         checked: the model.
+        python: the Python files that its settings may execute; ``None``: none is executed, and what their kinds are
+            given is not checked.
     """
 
     checked: Any
+    python: PythonFiles | None = field(default=None, compare=False)
 
     @property
     def plan(self) -> RunPlan:
@@ -253,6 +257,12 @@ class Experiment(ExperimentFile):
             ValueError: a value that the file's model refuses; the setting is named.
         """
         return [self._checked(point) for point in super().points()]
+
+    def contents(self) -> list[Mapping[str, Any]]:
+        """The content of every setting, those of a search too."""
+        stages = self.checked.search.stages if self.checked.search else ()
+        searched = [with_values(self.content, {each.over: value}, self.name) for each in stages for value in each.values]
+        return [*(point.content for point in super().points()), *searched]
 
     @property
     def grid_labels(self) -> list[str]:
@@ -285,14 +295,17 @@ class Experiment(ExperimentFile):
         seeded = dict.fromkeys(self.plan.seeded, self.plan.seeds[0])
         for content in (point.content, with_values(point.content, seeded, self.name)):
             try:
-                model().model_validate(dict(content))
+                model().model_validate(dict(content), context={PYTHON: self.python})
             except ValidationError as error:
                 raise ValueError(explained(error, f"{self.name}, setting {point.name!r}", model())) from None
         return point
 
 
-def read_experiment(path: str | Path) -> Experiment:
+def read_experiment(path: str | Path, python: PythonFiles | None = None) -> Experiment:
     """A checked experiment file.
+
+    Args:
+        python: the Python files beside it, which are executed where its settings name them; ``None``: none is.
 
     Raises:
         ValueError: see ``reading.read_toml``; or a setting of its grid that is refused.
@@ -301,8 +314,8 @@ def read_experiment(path: str | Path) -> Experiment:
     if not str(path).isprintable():  # results name it
         raise ValueError(f"{str(path)!r}: allowed is a name in UTF-8 that can be printed")
     content = read_file(path)
-    checked = parse_toml(content, str(path), model())
-    experiment = Experiment(str(path), plain_toml(content, str(path)), checked)
+    checked = parse_toml(content, str(path), model(), {PYTHON: python})
+    experiment = Experiment(str(path), plain_toml(content, str(path)), checked, python)
     try:
         names = [point.name for point in experiment.points()]
     except ValueError as error:

@@ -12,7 +12,7 @@ import math
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from ..provenance import commit
 from ..seals import SEAL, check_seal, sealed
 from .construction import observers, setting, statistics
 from .grid import ExperimentFile, Point, with_values
+from .python_kinds import PythonFiles, hashes, told
 
 if TYPE_CHECKING:
     from ..simulation.run import Run
@@ -48,6 +49,7 @@ class Unit:
         content: the file's content with the setting's values.
         seed: of the run.
         folder: where it is kept.
+        code: the sha256 of each Python file beside the experiment's that the setting names; they are executed.
     """
 
     experiment: str
@@ -56,6 +58,7 @@ class Unit:
     content: Mapping[str, Any]
     seed: int
     folder: str
+    code: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -67,10 +70,20 @@ class Unit:
         """The path of the unit's result."""
         return Path(self.folder) / "result.json"
 
+    @property
+    def asked(self) -> dict[str, Any]:
+        """All that decides the unit's numbers, but for its seed: see ``asked_for``."""
+        return asked_for(self.content) | ({"code": dict(self.code)} if self.code else {})
+
 
 def units_of(experiment: ExperimentFile, points: list[Point], store: Path) -> list[Unit]:
-    """All units of these settings of a file, seed after seed, so that every setting has its first seed early."""
+    """All units of these settings of a file, seed after seed, so that every setting has its first seed early.
+
+    Raises:
+        ValueError: a Python file that a setting names cannot be read.
+    """
     name = experiment.name
+    code = {id(point): hashes(Path(name).parent, point.content) for point in points}
     home = store / folder_name(experiment.content.get("paper") or "own") / folder_name(Path(name).stem)
     return [
         Unit(
@@ -80,6 +93,7 @@ def units_of(experiment: ExperimentFile, points: list[Point], store: Path) -> li
             seeded(point.content, seed, name),
             seed,
             str(home / folder_name(point.name) / f"seed-{seed}"),
+            code[id(point)],
         )
         for seed in experiment.content["run"].get("seeds", [0])
         for point in points
@@ -142,17 +156,50 @@ def finished(unit: Unit) -> dict[str, Any] | None:
     if not unit.result_path.exists():
         return None
     result = _unchanged(unit.result_path, "it is made anew from its segments")
-    asked, there = asked_for(unit.content), dict(result.get("asked", {}))
+    asked, there = unit.asked, dict(result.get("asked", {}))
+    if _goes_on(there, asked):
+        return None
     statistics = there.pop("statistics", None)
-    if statistics != asked.pop("statistics") and there == asked:
+    if statistics != asked.pop("statistics", None) and there == asked:
         return None  # other statistics of the same run, which its checkpoints hold
     if there != asked or result.get("seed") != unit.seed:
-        other = _difference(there, asked)
-        raise ValueError(
-            f"{unit.name}: {unit.folder} holds the result of another experiment ({other}); allowed is the same one, or "
-            "another --store"
-        )
+        raise _another(unit, "the result", there, asked)
     return _borne_out(unit, result)
+
+
+def _another(unit: Unit, what: str, there: Mapping[str, Any], asked: Mapping[str, Any]) -> ValueError:
+    return ValueError(
+        f"{unit.name}: {unit.folder} holds {what} of another experiment ({_difference(there, asked)}); allowed is the "
+        "same one, or another --store"
+    )
+
+
+def _goes_on(there: Mapping[str, Any], asked: Mapping[str, Any]) -> bool:
+    """Whether a run is asked for that is a longer one of the same, recorded as often: it is gone on with."""
+
+    def plain(content: Mapping[str, Any]) -> tuple[Any, ...]:
+        run = dict(content.get("run", {}))
+        rounds = run.pop("rounds", 0)
+        every = run.pop("record_every", None) or max(1, rounds // 100)
+        return rounds, every, {**content, "run": run, "statistics": None}
+
+    before, after = plain(there), plain(asked)
+    return before[0] < after[0] and before[1:] == after[1:]
+
+
+def _note_asked(unit: Unit) -> None:
+    """Write down what a run is of before it begins; of one that was stopped, see that it is the same.
+
+    Raises:
+        ValueError: it is not; what differs is named.
+    """
+    path, asked = Path(unit.folder) / "asked.json", unit.asked
+    asked.pop("statistics", None)
+    there = _unchanged(path, "it is not known what the checkpoints are of")["asked"] if path.exists() else asked
+    if there != asked and not _goes_on(there, asked):
+        raise _another(unit, "the checkpoints", there, asked)
+    if there != asked or not path.exists():
+        write_beside(path, json_text(sealed({"asked": asked})).encode())
 
 
 def _unchanged(path: Path, then: str) -> dict[str, Any]:
@@ -214,16 +261,33 @@ def _difference(there: Any, here: Any) -> str:
     if not isinstance(there, Mapping):
         return "it is damaged"
     keys = [key for key in {*there, *here} if there.get(key) != here.get(key)]
+    if keys == ["code"]:
+        return told(there.get("code", {}), here.get("code", {}))
     return "; ".join(f"{key} = {there.get(key)!r} there, {here.get(key)!r} here" for key in sorted(keys)) or "its seed"
 
 
 def _run(unit: Unit, folder: Path, deadline: float, progress: Callable[[int, int], None]) -> dict[str, Any]:
     if time.time() > deadline:
         raise OutOfTime("not begun")
+    python = PythonFiles(Path(unit.experiment).parent, unit.code)
+    _note_asked(unit)
+    try:
+        return _simulated(unit, folder, deadline, progress, python)
+    except OutOfTime:
+        raise
+    except Exception as error:
+        if said := python.explained(error):
+            raise ValueError(f"{unit.name}: {said}") from None
+        raise
+
+
+def _simulated(
+    unit: Unit, folder: Path, deadline: float, progress: Callable[[int, int], None], python: PythonFiles
+) -> dict[str, Any]:
     from ..loops.threads import fixed
     from ..simulation.stored import read_stored
 
-    made, plan = setting(unit.content), unit.content["run"]
+    made, plan = setting(unit.content, python), unit.content["run"]
     clock = Clock(folder / "time.json", deadline)
     threads = plan.get("threads") or 1
 
@@ -254,7 +318,7 @@ def _run(unit: Unit, folder: Path, deadline: float, progress: Callable[[int, int
         "point": unit.point,
         "labels": dict(unit.labels),
         "seed": unit.seed,
-        "asked": asked_for(unit.content),
+        "asked": unit.asked,
         **_numbers(unit, run),
         "seconds": round(clock.note(), 3),
         "where": run.where,
