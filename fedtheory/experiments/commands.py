@@ -174,8 +174,8 @@ def _run_file(
         if options.publish and (searched is None or not outcome.failed):
             if (digest(path), code_of(experiment)) != (begun, code):
                 raise ValueError(
-                    f"{path}, or a Python file beside it, was changed while it was run: nothing of it is published; "
-                    "the same command goes on with what it says now"
+                    f"{path} was changed while it was run, or a Python file that it names: nothing of it is "
+                    "published; the same command goes on with what is there now"
                 )
             _publish(path, experiment, outcome, searched, options, report)
     return True

@@ -80,16 +80,16 @@ def _of_python(family: str, value: Mapping[str, Any], python: PythonFiles | None
         return dict(value)
     known = [each.name for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)]
     open_ended = any(each.kind is each.VAR_KEYWORD for each in parameters)
-    for each in parameters:
-        if each.default is each.empty and each.name in known and each.name not in given:
-            raise ValueError(f"{kind}: {each.name} is missing")
     for name, argument in given.items():
         if name not in known and not open_ended:
             raise ValueError(f"{kind}: {name} is unknown; {nearest(name, known) if known else 'it takes no keys'}")
         try:
             _argument_adapter(in_file(hints.get(name, Any))).validate_python(argument, context={PYTHON: python})
         except ValidationError as error:
-            raise ValueError(f"{kind}: {name} = {argument!r}: {explained(error, name, Strict)}") from None
+            raise ValueError(f"{kind}: {explained(error, f'{name} = {argument!r}', Strict)}") from None
+    for each in parameters:
+        if each.default is each.empty and each.name in known and each.name not in given:
+            raise ValueError(f"{kind}: {each.name} is missing")
     return dict(value)
 
 

@@ -105,7 +105,7 @@ def read_python(folder: Path, file: str) -> bytes:
     try:
         return read_file(path)
     except FileNotFoundError:
-        raise ValueError(f"{file}: no such file beside the experiment file, in {folder}") from None
+        raise ValueError(f"{path}: no such file; a kind with a colon names one in the experiment file's folder") from None
 
 
 def hashes(folder: Path, content: Mapping[str, Any]) -> dict[str, str]:
@@ -179,7 +179,7 @@ class PythonFiles:
             except Exception as error:
                 raise ValueError(self.explained(error) or f"{file}: {name} refuses its keys: {_said(error)}") from None
         if not _fits(family, found):
-            raise ValueError(f"{kind} gives a {type(found).__name__}: allowed is {PARTS[family]}")
+            raise ValueError(f"{kind} gives {type(found).__name__}: allowed is {PARTS[family]}")
         if family in ("algorithm", "process"):
             _check_repr(kind, found)
         return found

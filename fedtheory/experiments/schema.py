@@ -28,7 +28,7 @@ from ..files import Damaged, plain_toml, read_file
 from ..quantities import nearest
 from .grid import ExperimentFile, Point, with_values
 from .part_models import PYTHON, part, union_or_python
-from .python_kinds import PythonFiles
+from .python_kinds import PythonFiles, hashes
 from .reading import Component, Listed, Strict, explained, parse_toml
 
 Scalar = bool | int | float | str
@@ -314,10 +314,14 @@ def read_experiment(path: str | Path, python: PythonFiles | None = None) -> Expe
     if not str(path).isprintable():  # results name it
         raise ValueError(f"{str(path)!r}: allowed is a name in UTF-8 that can be printed")
     content = read_file(path)
-    checked = parse_toml(content, str(path), model(), {PYTHON: python})
-    experiment = Experiment(str(path), plain_toml(content, str(path)), checked, python)
+    checked, plain = parse_toml(content, str(path), model()), plain_toml(content, str(path))
+    experiment = Experiment(str(path), plain, checked)
     try:
         names = [point.name for point in experiment.points()]
+        if python is not None and any([hashes(python.folder, each) for each in experiment.contents()]):
+            checked = parse_toml(content, str(path), model(), {PYTHON: python})  # nothing runs before all is in order
+            experiment = replace(experiment, checked=checked, python=python)
+            experiment.points()
     except ValueError as error:
         raise Damaged(path, str(error)) from None
     if len(set(names)) < len(names):

@@ -187,19 +187,29 @@ def _goes_on(there: Mapping[str, Any], asked: Mapping[str, Any]) -> bool:
     return before[0] < after[0] and before[1:] == after[1:]
 
 
-def _note_asked(unit: Unit) -> None:
-    """Write down what a run is of before it begins; of one that was stopped, see that it is the same.
+ASKED = "asked.json"
+"""File of a unit's folder that says what its checkpoints are of."""
+
+
+def _check_begun(unit: Unit) -> None:
+    """See that checkpoints which are there are of this unit, or of a run that it goes on with.
 
     Raises:
-        ValueError: it is not; what differs is named.
+        ValueError: they are not; what differs is named.
     """
-    path, asked = Path(unit.folder) / "asked.json", unit.asked
+    path = Path(unit.folder) / ASKED
+    if path.exists() and any(Path(unit.folder).glob("replica-*/run.json")):
+        there, asked = _unchanged(path, "it is not known what the checkpoints are of")["asked"], unit.asked
+        asked.pop("statistics", None)
+        if there != asked and not _goes_on(there, asked):
+            raise _another(unit, "the checkpoints", there, asked)
+
+
+def _note_asked(unit: Unit) -> None:
+    """Write down what the checkpoints will be of."""
+    asked = unit.asked
     asked.pop("statistics", None)
-    there = _unchanged(path, "it is not known what the checkpoints are of")["asked"] if path.exists() else asked
-    if there != asked and not _goes_on(there, asked):
-        raise _another(unit, "the checkpoints", there, asked)
-    if there != asked or not path.exists():
-        write_beside(path, json_text(sealed({"asked": asked})).encode())
+    write_beside(Path(unit.folder) / ASKED, json_text(sealed({"asked": asked})).encode())
 
 
 def _unchanged(path: Path, then: str) -> dict[str, Any]:
@@ -260,17 +270,28 @@ def asked_for(content: Mapping[str, Any]) -> dict[str, Any]:
 def _difference(there: Any, here: Any) -> str:
     if not isinstance(there, Mapping):
         return "it is damaged"
-    keys = [key for key in {*there, *here} if there.get(key) != here.get(key)]
-    if keys == ["code"]:
-        return told(there.get("code", {}), here.get("code", {}))
-    return "; ".join(f"{key} = {there.get(key)!r} there, {here.get(key)!r} here" for key in sorted(keys)) or "its seed"
+    return "; ".join(_differing(there, here)) or "its seed"
+
+
+def _differing(there: Mapping[str, Any], here: Mapping[str, Any], above: str = "") -> list[str]:
+    """Say in words, key by key, where two contents differ; of Python files by their hashes."""
+    found = []
+    for key in sorted({*there, *here}):
+        a, b = there.get(key), here.get(key)
+        if a != b and key == "code" and not above:
+            found.append(told(a or {}, b or {}))
+        elif a != b and isinstance(a, Mapping) and isinstance(b, Mapping):
+            found += _differing(a, b, f"{above}{key}.")
+        elif a != b:
+            found.append(f"{above}{key} = {a!r} there, {b!r} here")
+    return found
 
 
 def _run(unit: Unit, folder: Path, deadline: float, progress: Callable[[int, int], None]) -> dict[str, Any]:
     if time.time() > deadline:
         raise OutOfTime("not begun")
     python = PythonFiles(Path(unit.experiment).parent, unit.code)
-    _note_asked(unit)
+    _check_begun(unit)
     try:
         return _simulated(unit, folder, deadline, progress, python)
     except OutOfTime:
@@ -288,6 +309,7 @@ def _simulated(
     from ..simulation.stored import read_stored
 
     made, plan = setting(unit.content, python), unit.content["run"]
+    _note_asked(unit)
     clock = Clock(folder / "time.json", deadline)
     threads = plan.get("threads") or 1
 
