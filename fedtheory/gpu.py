@@ -416,7 +416,7 @@ def _halved(on: Measured, replicas: int = 8) -> Row:
 def runs(on: Measured, files: Mapping[Path, Row]) -> Rows:
     """Units of the files, one after another, until the time is over; each goes on where it was stopped."""
     for path, content in files.items():
-        experiment = ExperimentFile(str(path), {**content, "run": {**content["run"], "device": str(on.device)}})
+        experiment = ExperimentFile(str(path), {**content, "run": {**content.get("run", {}), "device": str(on.device)}})
         for unit in units_of(experiment, experiment.points(), on.into / "runs"):
             yield partial(_performed, on, unit)
 
@@ -440,7 +440,7 @@ def experiments(paths: Sequence[Path]) -> dict[Path, Row]:
     found: dict[Path, Row] = {}
     for path in paths:
         found[path] = plain_toml(read_file(path), str(path))
-        for name in ("federation", "algorithm", "participation", "run"):
+        for name in ("federation", "algorithm"):
             if not isinstance(found[path].get(name), dict):
                 raise ValueError(f"{path}: {name} is missing: allowed is an experiment file, with a table of this name")
     return found

@@ -126,6 +126,10 @@ def run(
     all: Annotated[bool, typer.Option("--all", help="Every experiment file of the experiments folder.")] = False,
     all_figures: Annotated[bool, typer.Option("--all-figures", help="Every figure file of that folder.")] = False,
     budget: Annotated[str | None, typer.Option(help="Time after which nothing new begins: 90s, 30m, 2h.")] = None,
+    set: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Another value in all settings: KEY=VALUE, as algorithm.local_lr=0.1; repeatable."),
+    ] = None,
     only: Annotated[str, typer.Option(help="Settings by name, with * and ?: 'FedAvg*'.")] = "*",
     store: Annotated[Path, typer.Option(help="Where runs are kept; the same store goes on with them.")] = Path("runs"),
     workers: Annotated[int, typer.Option(help="Processes on this machine; 0: none but this one.")] = 0,
@@ -157,7 +161,7 @@ def run(
 
     Example: fedtheory run experiments/fast/figures/thm1.toml
     """
-    from ..experiments.commands import RunOptions, run_files
+    from ..experiments.commands import RunOptions, change, run_files
     from ..experiments.results import experiment_files, short
     from ..files import TEMPORARY, remove_leftovers
     from .statuses import INTERRUPTED, NO, NO_ANSWER, TERMINATED, Terminated
@@ -167,7 +171,13 @@ def run(
     options = RunOptions(
         store, budget, workers, scheduler, track, publish, only, missing, device, threads, memory_limit, mixed
     )
+    changes = [change(each) for each in set or []]
+    if len(dict(changes)) < len(changes):
+        raise ValueError(f"--set {', '.join(key for key, _ in changes)}: allowed is each key once")
+    options = replace(options, changes=dict(changes))
     drawn, others = _split([_at_hand(path) for path in files or []], all_figures)
+    if drawn and changes:
+        raise ValueError(f"--set: allowed with experiment files, {drawn[0]} draws a figure")
     try:
         with Progress() as progress:
             failed = _draw(drawn, figures, "svg" if svg else "png", progress)

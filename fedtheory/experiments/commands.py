@@ -5,13 +5,14 @@ from __future__ import annotations
 import fnmatch
 import logging
 import math
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..files import json_text, locked, write_beside
+from ..files import json_text, locked, plain_toml, write_beside
 from ..quantities import nearest
 from ..seals import sealed
 from . import schema
@@ -44,6 +45,7 @@ class RunOptions:
             threads, processors, devices, paths or splits.
         progress: is told how far each file's runs are: see ``sweeps.perform_all``.
         tell: is told of each Python file beside an experiment file, before it is executed.
+        changes: values at dotted keys, put in the place of those of every file: see ``schema.Experiment.changed``.
     """
 
     store: Path
@@ -60,6 +62,7 @@ class RunOptions:
     mixed: bool = False
     progress: Tell = nobody
     tell: Callable[[str], None] = logging.getLogger(__name__).warning
+    changes: Mapping[str, Any] = field(default_factory=dict)
 
     def executors(self) -> MakeExecutor | None:
         """Return the executor of the units; ``None`` for this process.
@@ -97,6 +100,8 @@ def run_files(paths: Sequence[Path], options: RunOptions) -> Report:
     """
     deadline = math.inf if options.budget is None else time.time() + seconds(options.budget)
     executors = options.executors()
+    if options.changes and (options.publish or options.missing):
+        raise ValueError("--set: allowed without --publish and --missing: what is kept beside a file is what it says")
     options = replace(options, tell=_once(options.tell))
     watch = tracker(options.track) if options.track else None
     report = Report()
@@ -108,6 +113,28 @@ def run_files(paths: Sequence[Path], options: RunOptions) -> Report:
     if watch:
         watch.close()
     return report
+
+
+def change(text: str) -> tuple[str, Any]:
+    """Read ``KEY=VALUE``: a dotted key and a value as TOML has it; a text may stand without quotes, and a decimal
+    fraction without the digit before the point.
+
+    Raises:
+        ValueError: it is none.
+
+    >>> change("algorithm.local_lr=.1"), change("algorithm.average=samples"), change("run.seeds=[0, 1]")
+    (('algorithm.local_lr', 0.1), ('algorithm.average', 'samples'), ('run.seeds', [0, 1]))
+    """
+    key, equals, value = (part.strip() for part in text.partition("="))
+    if not equals or not re.fullmatch(r"[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*", key) or not value or not value.isprintable():
+        raise ValueError(f"--set {text!r}: allowed is KEY=VALUE, as algorithm.local_lr=0.1")
+    plain = re.sub(r"^([+-]?)\.(?=\d)", r"\g<1>0.", value)
+    try:
+        return key, plain_toml(f"value = {plain}".encode(), "--set")["value"]
+    except ValueError as error:
+        if re.search(r"[\[\]{}\"'#]", value):
+            raise ValueError(f"--set {text!r}: the value is none of TOML, nor a plain text ({error})") from None
+        return key, value
 
 
 def _once(tell: Callable[[str], None]) -> Callable[[str], None]:
@@ -151,6 +178,8 @@ def _run_file(
 ) -> bool:
     begun = digest(path)
     experiment = schema.read_experiment(path, PythonFiles(path.parent, tell=options.tell))
+    if options.changes:
+        experiment = experiment.changed(options.changes)
     code = code_of(experiment)
     experiment = experiment.run_by(
         device=options.device, threads=options.threads, memory_limit=options.memory_limit, mixed=options.mixed or None

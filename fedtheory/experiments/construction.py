@@ -37,9 +37,22 @@ def setting(content: Mapping[str, Any], python: PythonFiles | None = None) -> Se
     return Setting(federation, algorithm, participation, **start)
 
 
-def observers(content: Mapping[str, Any]) -> list[Any]:
-    """Make the observers of a setting."""
-    return [make("observer", each) for each in content["run"]["observers"]]
+def observers(content: Mapping[str, Any]) -> list[Any] | None:
+    """Make the observers of a setting; ``None``: those that its federation usually has."""
+    given = content["run"].get("observers")
+    return None if given is None else [make("observer", each) for each in given]
+
+
+def wanted(content: Mapping[str, Any], rows: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The statistics that are asked for: by default the last value of everything that is observed, but for what is
+    observed of each client.
+
+    >>> wanted({}, {"gap": np.ones((2, 3)), **{f"gap_{each}": np.ones((2, 3)) for each in ("sum", "min", "max")}})
+    [{'of': 'gap', 'name': 'gap'}]
+    """
+    asked = content.get("statistics")
+    observed = [name for name in rows if all(f"{name}_{each}" in rows for each in ("sum", "min", "max"))]
+    return asked or [{"of": name, "name": name} for name in sorted(observed) if np.ndim(rows[name]) == 2]
 
 
 def statistics(
@@ -52,7 +65,7 @@ def statistics(
     Raises:
         ValueError: a row that was not observed, or fewer evaluations than asked for.
     """
-    for each in content["statistics"]:
+    for each in wanted(content, rows):
         name, of, last, last_rounds = each["name"], each["of"], each.get("last"), each.get("last_rounds")
         if of not in rows:
             raise ValueError(f"statistic {name}: of = {of!r} was not observed; {nearest(of, rows)}")

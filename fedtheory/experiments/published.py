@@ -193,7 +193,7 @@ def _check_asked(content: Mapping[str, Any], experiment: Experiment) -> None:
         if name not in points or seed not in seeds:
             raise ValueError(f"{name}, seed {seed} is no run of {experiment.name}")
     for row in content["settings"]:
-        if set(row["statistics"]) != set(names):
+        if names and set(row["statistics"]) != set(names):
             raise ValueError(
                 f"{row['name']}: statistics are {', '.join(row['statistics'])}: allowed is {', '.join(names)}"
             )

@@ -92,7 +92,7 @@ def gathered(
     settings = [joined(rows) for rows in by_point.values()]
     code = code_of(experiment)
     content: dict[str, Any] = {
-        "file": f"{path.parent.name}/{path.name}",
+        "file": (Path(path.parent.name) / path.name).as_posix(),
         "sha256": digest(path),
         **({"code": code} if code else {}),
         "commits": sorted({*before["commits"], *(each for result in results for each in commits_of(result))}),

@@ -13,9 +13,11 @@ import functools
 import inspect
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, get_args, get_type_hints
 
 from ..quantities import nearest
+from .grid import EVERYONE
 from .python_kinds import PythonFiles, check_family, is_of_file
 
 Kinds = Mapping[str, Callable[..., Any]]
@@ -34,7 +36,7 @@ def _processes() -> Kinds:
     from .. import participation as package
     from .by_class import ByClass
 
-    return {**_classes(package, package.Participation), "ByClass": ByClass}
+    return {**_classes(package, package.Participation), "ByClass": ByClass, EVERYONE: Everyone}
 
 
 def _partitions() -> Kinds:
@@ -139,6 +141,17 @@ NESTED = {
 def kinds(family: str) -> Kinds:
     """Everything of a family, by the name that it has in Python."""
     return FAMILIES[family]()
+
+
+@dataclass(frozen=True)
+class Everyone:
+    """All clients take part in every round."""
+
+    def on(self, federation: Any) -> Any:
+        """The process for this federation's clients."""
+        from ..participation import Fixed
+
+        return Fixed(range(federation.clients))
 
 
 def logistic(

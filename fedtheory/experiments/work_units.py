@@ -21,8 +21,8 @@ import numpy as np
 from ..files import check_no_links, json_text, locked, read_json, write_beside
 from ..provenance import commit
 from ..seals import SEAL, check_seal, sealed
-from .construction import observers, setting, statistics
-from .grid import ExperimentFile, Point, with_values
+from .construction import observers, setting, statistics, wanted
+from .grid import ASIDE_OF_RUN, ExperimentFile, Point, with_values
 from .python_kinds import PythonFiles, hashes, told
 
 if TYPE_CHECKING:
@@ -243,12 +243,12 @@ def _borne_out(unit: Unit, result: dict[str, Any]) -> dict[str, Any]:
 
 def _numbers(unit: Unit, run: Run) -> dict[str, Any]:
     """What a result says of a run's rows."""
-    taken = {
+    found = {
         name: {"values": values, "deviations": spreads}
         for name, values, spreads in statistics(unit.content, run.rounds, run.rows)
     }
     return {
-        "statistics": taken,
+        "statistics": found,
         "diverged": run.divergence,
         "rounds": run.rounds.tolist(),
         "rows": curves(unit.content, run.rows),
@@ -262,8 +262,7 @@ def asked_for(content: Mapping[str, Any]) -> dict[str, Any]:
     """
     words = ("title", "paper", "reproduces", "likeness", "chosen", "labels")
     asked = {key: value for key, value in content.items() if key not in words}
-    aside = ("seeds", "checkpoint_every", "device", "threads", "memory_limit", "mixed")
-    asked["run"] = {key: value for key, value in asked["run"].items() if key not in aside}
+    asked["run"] = {key: value for key, value in asked["run"].items() if key not in ASIDE_OF_RUN}
     return json.loads(json_text(asked))  # type: ignore[no-any-return]
 
 
@@ -328,6 +327,7 @@ def _simulated(
         device=plan.get("device", "cpu"),
         checkpoint_every=plan.get("checkpoint_every") or max(1, plan["rounds"] // CHECKPOINTS),
         dtype=plan.get("dtype"),
+        keep_models=plan.get("keep_models"),
         threads=threads,
         memory_limit=plan.get("memory_limit"),
         mixed=bool(plan.get("mixed")),
@@ -356,7 +356,7 @@ def _simulated(
 
 def curves(content: Mapping[str, Any], rows: Mapping[str, np.ndarray]) -> dict[str, list[list[float]]]:
     """The rows behind the statistics, (replicas, recorded rounds) each."""
-    return {name: rows[name].tolist() for name in dict.fromkeys(each["of"] for each in content["statistics"])}
+    return {name: rows[name].tolist() for name in dict.fromkeys(each["of"] for each in wanted(content, rows))}
 
 
 class Clock:
