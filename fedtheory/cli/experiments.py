@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -118,6 +119,32 @@ def _write_pages() -> Iterator[Path]:
             curves = plot_curves(content, experiment.grid_labels, by=experiment.first_label)
             save(curves, target)
             yield target
+
+
+@app.command()
+def new(
+    file: Annotated[Path, typer.Argument(help="Where to write it.")] = Path("experiment.toml"),
+    keys: Annotated[bool, typer.Option("--keys", help="Print every key with its default and meaning instead.")] = False,
+) -> None:
+    """Write a commented experiment file that runs as it is. A file that is there is not replaced.
+
+    Example: fedtheory new my_experiment.toml
+    """
+    from ..experiments.keys import keys as every_key
+    from ..experiments.starter import starter
+    from ..files import check_target, write_beside
+
+    if keys:
+        print_table([{"key": each.name, "default": each.default, "meaning": each.meaning} for each in every_key()])
+        return
+    check_target(file, ".toml")
+    if not str(file).isprintable():
+        raise ValueError(f"file = {str(file)!r}: allowed is a name in UTF-8 that can be printed")
+    if file.exists() or file.is_symlink():
+        raise ValueError(f"{file} is there already: allowed is another name")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_beside(file, starter(file.name).encode())
+    print(f"{file}: fedtheory run {shlex.quote(str(file))} runs it")
 
 
 @app.command()

@@ -26,7 +26,7 @@ from ..files import Damaged, check_no_links, read_file
 from ..quantities import nearest
 
 MARK = ":"
-"""What tells a kind of a Python file from a built-in one, whose name has none."""
+"""Mark of a kind of a Python file; names of built-in ones have none."""
 PARTS = {"model": "a model", "dataset": "a data set", "algorithm": "an algorithm", "process": "a participation process"}
 """Families of which a Python file can define kinds, in words."""
 WHERE = ("federation", "algorithm", "participation")
@@ -118,7 +118,7 @@ def hashes(folder: Path, content: Mapping[str, Any]) -> dict[str, str]:
 
 
 def told(there: Mapping[str, str], here: Mapping[str, str]) -> str:
-    """In words, which Python files two records have different.
+    """Say in words which Python files two records have different.
 
     >>> told({"mine.py": "0" * 64}, {"mine.py": "1" * 64})
     'mine.py has another content: sha256 000000000000... there, 111111111111... here'
@@ -129,6 +129,10 @@ def told(there: Mapping[str, str], here: Mapping[str, str]) -> str:
         if there.get(file) != here.get(file):
             said.append(f"{file} has another content: sha256 {a} there, {b} here")
     return "; ".join(said)
+
+
+def nobody(line: str) -> None:
+    """Tell nobody of a file that is executed."""
 
 
 @dataclass
@@ -143,12 +147,12 @@ class PythonFiles:
 
     folder: Path
     code: Mapping[str, str] | None = None
-    tell: Callable[[str], None] = lambda line: None
+    tell: Callable[[str], None] = nobody
     _told: set[str] = field(default_factory=set)
 
     def kind(self, family: str, kind: str) -> Callable[..., Any]:
-        """What a file defines under a kind's name: a function or a class. Of a part of the family itself, a function
-        without arguments that returns it.
+        """Return what a file defines under a kind's name: a function or a class. Of a part of the family itself, a
+        function without arguments that returns it.
 
         Raises:
             ValueError: the file is not there, was changed, or fails; or it defines nothing of that name.
@@ -167,7 +171,7 @@ class PythonFiles:
         return (lambda: found) if _fits(family, found) else found
 
     def made(self, family: str, kind: str, make: Callable[[], Any]) -> Any:
-        """What ``make`` returns, if it is a part of this family. Draws in it have the same seed every time.
+        """Return what ``make`` does, if it is a part of this family. Draws in it have the same seed every time.
 
         Raises:
             ValueError: it fails, which is told with the line, or returns something else.

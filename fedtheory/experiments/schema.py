@@ -168,7 +168,12 @@ class Likeness(Strict):
 
 
 class Stage(Strict):
-    """One step of a search: the value of a key that makes a statistic least (or largest), kept from then on."""
+    """One step of a search: the value of a key that makes a statistic least (or largest), kept from then on.
+
+    Attributes:
+        over: the dotted key.
+        values: those that are tried.
+    """
 
     over: str
     values: Listed[Scalar] = Field(min_length=1)
@@ -191,7 +196,7 @@ class Search(Strict):
 
 
 class ExperimentBase(Strict):
-    """Entries of a file besides its parts.
+    """Entries of a file; what stands in those of its parts is read off what they name.
 
     Attributes:
         title: one line; by default the file's name.
@@ -200,6 +205,10 @@ class ExperimentBase(Strict):
         likeness: printed tables that its numbers stand beside.
         chosen: what the paper leaves open, and what was chosen.
         labels: of all settings, in pages of tables.
+        federation: whose loss is minimised: its kind and arguments.
+        algorithm: its kind and arguments, such as the step size.
+        participation: who takes part: a process and its arguments.
+        local_solver: what clients do with their gradients: SGD or Adam and its arguments; by default plain SGD.
         start: x_0: a number; by default 0, or a network's own draw.
         run: how long and how often, and what is watched.
         statistics: numbers of each run; by default the last value of everything that is watched.
@@ -289,8 +298,8 @@ class Experiment(ExperimentFile):
         return [self._checked(self._with_changes(point)) for point in super().points()]
 
     def changed(self, values: Mapping[str, Any]) -> Experiment:
-        """This experiment with other values at dotted keys in all its settings, whose names say so; what decides no
-        numbers, such as seeds, is changed without.
+        """Return this experiment with other values at dotted keys in all its settings, whose names say so; what decides
+        no numbers, such as seeds, is changed without.
 
         Raises:
             ValueError: a key that no setting has (the nearest is named) or that the file gives several values itself, or
