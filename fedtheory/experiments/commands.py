@@ -16,8 +16,8 @@ from ..files import json_text, locked, plain_toml, write_beside
 from ..quantities import nearest
 from ..seals import sealed
 from . import schema
+from .files_beside import FilesBeside
 from .published import check_alike, new_runs, read_kept
-from .python_kinds import PythonFiles
 from .results import code_of, digest, gathered, is_current, published, runs_of
 from .sweeps import MakeExecutor, Outcome, Tell, dask, nobody, perform_all, process_pool, search
 from .tracking import Tracker, tracker
@@ -177,7 +177,7 @@ def _run_file(
     fitting: bool,
 ) -> bool:
     begun = digest(path)
-    experiment = schema.read_experiment(path, PythonFiles(path.parent, tell=options.tell))
+    experiment = schema.read_experiment(path, FilesBeside(path.parent, tell=options.tell))
     if options.changes:
         experiment = experiment.changed(options.changes)
     code = code_of(experiment)

@@ -13,28 +13,30 @@ import numpy as np
 
 from ..quantities import nearest
 from ..setting import Setting
-from .python_kinds import PythonFiles
+from .files_beside import FilesBeside, is_model
 from .setting_parts import make
 
 
-def setting(content: Mapping[str, Any], python: PythonFiles | None = None) -> Setting:
+def setting(content: Mapping[str, Any], beside: FilesBeside | None = None) -> Setting:
     """The ``Setting`` of one point's content.
 
     Args:
-        python: the Python files that may define kinds; they are executed.
+        beside: the Python files that may define kinds; they are executed.
 
     Raises:
         ValueError: an argument outside its range, or a Python file that fails.
         FileNotFoundError: data that are not there.
     """
-    federation = make("federation", content["federation"], python)
-    algorithm = make("algorithm", content["algorithm"], python)
-    participation = make("process", content["participation"], python)
+    federation = make("federation", content["federation"], beside)
+    algorithm = make("algorithm", content["algorithm"], beside)
+    participation = make("process", content["participation"], beside)
     participation = participation.on(federation) if hasattr(participation, "on") else participation
     if content.get("local_solver") is not None:
         algorithm = algorithm.trained_by(make("solver", content["local_solver"]))
-    start = {} if content.get("start") is None else {"start": content["start"]}
-    return Setting(federation, algorithm, participation, **start)
+    start = content.get("start")
+    if beside is not None and is_model(start):
+        start = beside.start(start, federation)
+    return Setting(federation, algorithm, participation, **({} if start is None else {"start": start}))
 
 
 def observers(content: Mapping[str, Any]) -> list[Any] | None:

@@ -22,7 +22,7 @@ TABLES: tuple[tuple[str, Any], ...] = (
     ("", None), ("run", RunPlan), ("statistics", Statistic), ("variants", Variant), ("called", Called),
     ("search", Search), ("search.stages", Stage),
 )  # fmt: skip
-"""Tables of a file, in the order in which they are shown, and the models of their entries; that of the whole is made."""
+"""Tables of a file, in the order in which they are shown, and the models of their entries."""
 
 
 @dataclass(frozen=True)

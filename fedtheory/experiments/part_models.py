@@ -1,7 +1,7 @@
 """Models of parts of a setting in a file: what stands there is checked against the signature of what is called.
 
-Kinds of Python files (see `python_kinds`) are checked so where the files may be executed, which the validation's context
-says by ``PYTHON``. Elsewhere, as where pages are made, it is seen only that their names are such as may stand there.
+Kinds of Python files (see `files_beside`) are checked so where the files may be executed, which the validation's
+context says by ``BESIDE``. Elsewhere, as where pages are made, only their names are looked at.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from pydantic import (
 )
 
 from ..quantities import nearest
-from .python_kinds import PythonFiles, check_family
+from .files_beside import FilesBeside, check_family
 from .reading import Strict, explained
 from .setting_parts import annotated, call, kinds, nested_family, numbers
 
-PYTHON = "python"
-"""The entry of a validation's context that has the ``PythonFiles`` which may be executed."""
+BESIDE = "beside"
+"""The entry of a validation's context that has the ``FilesBeside`` which may be executed."""
 
 MAKERS: dict[type[BaseModel], Callable[..., Any]] = {}
 """Callables whose arguments the models of parts hold."""
@@ -63,16 +63,16 @@ def union_or_python(family: str) -> Any:
 
 def _or_python(family: str, value: Any, handler: Callable[[Any], Any], info: ValidationInfo) -> Any:
     if isinstance(value, Mapping) and check_family(family, value.get("kind")):
-        return _of_python(family, value, (info.context or {}).get(PYTHON))
+        return _of_python(family, value, (info.context or {}).get(BESIDE))
     return handler(value)
 
 
-def _of_python(family: str, value: Mapping[str, Any], python: PythonFiles | None) -> Any:
+def _of_python(family: str, value: Mapping[str, Any], beside: FilesBeside | None) -> Any:
     """A table whose kind a Python file defines, its keys checked against the signature, if it may be executed."""
-    if python is None:
+    if beside is None:
         return dict(value)
     kind, given = str(value["kind"]), {key: each for key, each in value.items() if key != "kind"}
-    found = python.kind(family, kind)
+    found = beside.kind(family, kind)
     hints = annotated(found)
     try:
         parameters = inspect.signature(found).parameters.values()
@@ -84,7 +84,7 @@ def _of_python(family: str, value: Mapping[str, Any], python: PythonFiles | None
         if name not in known and not open_ended:
             raise ValueError(f"{kind}: {name} is unknown; {nearest(name, known) if known else 'it takes no keys'}")
         try:
-            _argument_adapter(in_file(hints.get(name, Any))).validate_python(argument, context={PYTHON: python})
+            _argument_adapter(in_file(hints.get(name, Any))).validate_python(argument, context={BESIDE: beside})
         except ValidationError as error:
             raise ValueError(f"{kind}: {explained(error, f'{name} = {argument!r}', Strict)}") from None
     for each in parameters:
@@ -112,15 +112,15 @@ def checked(family: str, value: Any) -> Any:
 
 
 def _checked_in(family: str, value: Any, info: ValidationInfo) -> Any:
-    return _checked(family, value, (info.context or {}).get(PYTHON))
+    return _checked(family, value, (info.context or {}).get(BESIDE))
 
 
-def _checked(family: str, value: Any, python: PythonFiles | None) -> Any:
+def _checked(family: str, value: Any, beside: FilesBeside | None) -> Any:
     value = {"kind": value} if isinstance(value, str) else value
     if isinstance(value, Mapping) and check_family(family, value.get("kind")):
-        return _of_python(family, value, python)
+        return _of_python(family, value, beside)
     try:
-        return _adapter(family).validate_python(value, context={PYTHON: python})
+        return _adapter(family).validate_python(value, context={BESIDE: beside})
     except ValidationError as error:
         given = value.get("kind") if isinstance(value, Mapping) else None
         known = model_of(given, kinds(family)[given]) if isinstance(given, str) and given in kinds(family) else Strict

@@ -16,8 +16,8 @@ from typing import Any
 from ..files import read_file
 from ..provenance import UNKNOWN, together
 from . import schema
+from .files_beside import hashes, read_beside
 from .printed_tables import folder
-from .python_kinds import hashes, read_python
 
 CONFIGURATION = ("checks.toml", "curves.toml")
 """Files beside experiments that are not experiment files."""
@@ -64,7 +64,7 @@ def is_current(path: Path, content: Mapping[str, Any]) -> bool:
         return False
     try:
         return all(
-            hashlib.sha256(read_python(path.parent, file)).hexdigest() == kept
+            hashlib.sha256(read_beside(path.parent, file)).hexdigest() == kept
             for file, kept in content.get("code", {}).items()
         )
     except ValueError:  # one is not there any more

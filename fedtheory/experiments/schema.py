@@ -27,9 +27,9 @@ from pydantic import Field, ValidationError, create_model, model_validator
 
 from ..files import Damaged, plain_toml, read_file
 from ..quantities import nearest
+from .files_beside import FilesBeside, hashes, is_model
 from .grid import ASIDE_OF_RUN, ONLY, ExperimentFile, Point, text_of, with_defaults, with_values
-from .part_models import PYTHON, part, union_or_python
-from .python_kinds import PythonFiles, hashes
+from .part_models import BESIDE, part, union_or_python
 from .reading import Component, Listed, Strict, explained, parse_toml
 
 Scalar = bool | int | float | str
@@ -209,7 +209,7 @@ class ExperimentBase(Strict):
         algorithm: its kind and arguments, such as the step size.
         participation: who takes part: a process and its arguments.
         local_solver: what clients do with their gradients: SGD or Adam and its arguments; by default plain SGD.
-        start: x_0: a number; by default 0, or a network's own draw.
+        start: x_0: a number, or the file of a model, .npz or .safetensors; by default 0, or a network's own draw.
         run: how long and how often, and what is watched.
         statistics: numbers of each run; by default the last value of everything that is watched.
         grid: lists of values by dotted key, as "algorithm.local_lr"; every combination is a setting.
@@ -234,6 +234,7 @@ class ExperimentBase(Strict):
 
     @model_validator(mode="after")
     def _check(self) -> ExperimentBase:
+        is_model(self.start)
         names = [each.name for each in self.statistics]
         if len(set(names)) < len(names):
             raise ValueError(f"statistics {', '.join(names)}: allowed is each name once")
@@ -275,13 +276,13 @@ class Experiment(ExperimentFile):
 
     Attributes:
         checked: the model.
-        python: the Python files that its settings may execute; ``None``: none is executed, and what their kinds are
+        beside: the Python files that its settings may execute; ``None``: none is executed, and what their kinds are
             given is not checked.
         changes: values at dotted keys, put in the place of every setting's: see ``changed``.
     """
 
     checked: Any
-    python: PythonFiles | None = field(default=None, compare=False)
+    beside: FilesBeside | None = field(default=None, compare=False)
     changes: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -312,7 +313,7 @@ class Experiment(ExperimentFile):
         content = {**self.content, "run": run}
         rest = {key: value for key, value in values.items() if key not in aside}
         try:
-            checked = model().model_validate(content, context={PYTHON: self.python})
+            checked = model().model_validate(content, context={BESIDE: self.beside})
         except ValidationError as error:
             raise ValueError(explained(error, self.name, model())) from None
         found = replace(self, content=content, checked=checked, changes={**self.changes, **rest})
@@ -349,7 +350,9 @@ class Experiment(ExperimentFile):
     def contents(self) -> list[Mapping[str, Any]]:
         """The content of every setting, those of a search too."""
         stages = self.checked.search.stages if self.checked.search else ()
-        searched = [with_values(self.content, {each.over: value}, self.name) for each in stages for value in each.values]
+        searched = [
+            with_values(self.content, {each.over: value}, self.name) for each in stages for value in each.values
+        ]
         return [*(point.content for point in super().points()), *searched]
 
     @property
@@ -383,7 +386,7 @@ class Experiment(ExperimentFile):
         seeded = dict.fromkeys(self.plan.seeded, self.plan.seeds[0])
         for content in (point.content, with_values(point.content, seeded, self.name)):
             try:
-                model().model_validate(dict(content), context={PYTHON: self.python})
+                model().model_validate(dict(content), context={BESIDE: self.beside})
             except ValidationError as error:
                 raise ValueError(explained(error, f"{self.name}, setting {point.name!r}", model())) from None
         return point
@@ -421,11 +424,11 @@ def _with_table(content: Mapping[str, Any], key: str, name: str) -> Mapping[str,
     return made
 
 
-def read_experiment(path: str | Path, python: PythonFiles | None = None) -> Experiment:
+def read_experiment(path: str | Path, beside: FilesBeside | None = None) -> Experiment:
     """A checked experiment file.
 
     Args:
-        python: the Python files beside it, which are executed where its settings name them; ``None``: none is.
+        beside: the Python files beside it, which are executed where its settings name them; ``None``: none is.
 
     Raises:
         ValueError: see ``reading.read_toml``; or a setting of its grid that is refused.
@@ -439,9 +442,11 @@ def read_experiment(path: str | Path, python: PythonFiles | None = None) -> Expe
     experiment = Experiment(str(path), plain_toml(content, str(path)), checked)
     try:
         names = [point.name for point in experiment.points()]
-        if python is not None and any([hashes(python.folder, each) for each in experiment.contents()]):
-            checked = parse_toml(content, str(path), model(), {PYTHON: python}, filled)  # nothing runs before all is in order
-            experiment = replace(experiment, checked=checked, python=python)
+        if beside is not None and any([hashes(beside.folder, each) for each in experiment.contents()]):
+            checked = parse_toml(
+                content, str(path), model(), {BESIDE: beside}, filled
+            )  # nothing runs before all is in order
+            experiment = replace(experiment, checked=checked, beside=beside)
             experiment.points()
     except ValueError as error:
         raise Damaged(path, str(error)) from None

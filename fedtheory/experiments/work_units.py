@@ -22,8 +22,8 @@ from ..files import check_no_links, json_text, locked, read_json, write_beside
 from ..provenance import commit
 from ..seals import SEAL, check_seal, sealed
 from .construction import observers, setting, statistics, wanted
+from .files_beside import FilesBeside, hashes, told
 from .grid import ASIDE_OF_RUN, ExperimentFile, Point, with_values
-from .python_kinds import PythonFiles, hashes, told
 
 if TYPE_CHECKING:
     from ..simulation.run import Run
@@ -289,25 +289,25 @@ def _differing(there: Mapping[str, Any], here: Mapping[str, Any], above: str = "
 def _run(unit: Unit, folder: Path, deadline: float, progress: Callable[[int, int], None]) -> dict[str, Any]:
     if time.time() > deadline:
         raise OutOfTime("not begun")
-    python = PythonFiles(Path(unit.experiment).parent, unit.code)
+    beside = FilesBeside(Path(unit.experiment).parent, unit.code)
     _check_begun(unit)
     try:
-        return _simulated(unit, folder, deadline, progress, python)
+        return _simulated(unit, folder, deadline, progress, beside)
     except OutOfTime:
         raise
     except Exception as error:
-        if said := python.explained(error):
+        if said := beside.explained(error):
             raise ValueError(f"{unit.name}: {said}") from None
         raise
 
 
 def _simulated(
-    unit: Unit, folder: Path, deadline: float, progress: Callable[[int, int], None], python: PythonFiles
+    unit: Unit, folder: Path, deadline: float, progress: Callable[[int, int], None], beside: FilesBeside
 ) -> dict[str, Any]:
     from ..loops.threads import fixed
     from ..simulation.stored import read_stored
 
-    made, plan = setting(unit.content, python), unit.content["run"]
+    made, plan = setting(unit.content, beside), unit.content["run"]
     _note_asked(unit)
     clock = Clock(folder / "time.json", deadline)
     threads = plan.get("threads") or 1

@@ -1,7 +1,7 @@
-"""Kinds that a Python file beside an experiment file defines: ``kind = "mine.py:Net"``.
+"""Files beside an experiment file that it names: Python files whose kinds it uses (``kind = "mine.py:Net"``), models.
 
-The file is EXECUTED, once in a process, and known by the sha256 of its bytes: what is hashed is what runs. Only a file
-below the experiment file's folder can be named, by a relative path without links, and of it only what it defines
+A Python file is EXECUTED, once in a process, and known by the sha256 of its bytes: what is hashed is what runs. Only a
+file below the experiment file's folder can be named, by a relative path without links, and of it only what it defines
 itself. So whoever can write the experiment file alone runs nothing but what stands beside it under that name.
 """
 
@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from ..files import Damaged, check_no_links, read_file
+from ..files import Damaged, read_file
 from ..quantities import nearest
 
 MARK = ":"
@@ -33,7 +33,12 @@ WHERE = ("federation", "algorithm", "participation")
 """Tables of an experiment file in which such kinds stand."""
 _NAME = r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}"
 _KIND = re.compile(rf"((?:{_NAME}/)*{_NAME}\.py):([A-Za-z][A-Za-z0-9_]{{0,99}})")
+_MODEL = re.compile(rf"(?:{_NAME}/)*{_NAME}\.(?:npz|safetensors)")
 _PLACE = re.compile(r" at 0x[0-9a-fA-F]+")
+_BELOW = (
+    "below the experiment file's folder, by a relative path of letters, digits and _ . + -, no part of which begins "
+    "with . + or -"
+)
 _MODULE = "fedtheory_python_"
 _RUN: dict[tuple[str, str], ModuleType] = {}
 """Files that were executed, by place and hash."""
@@ -49,17 +54,14 @@ def named(kind: Any) -> tuple[str, str] | None:
     (('parts/mine.py', 'Net'), None)
     >>> named("../mine.py:Net")
     Traceback (most recent call last):
-    ValueError: kind '../mine.py:Net': allowed is FILE.py:NAME, a file below the experiment file's folder by a relative \
-path of letters, digits and _ . + -, no part of which begins with . + or -, and the name of what it defines
+    ValueError: kind '../mine.py:Net': allowed is FILE.py:NAME, the name of what a file defines below the experiment \
+file's folder, by a relative path of letters, digits and _ . + -, no part of which begins with . + or -
     """
     if not isinstance(kind, str) or MARK not in kind:
         return None
     match = _KIND.fullmatch(kind)
     if match is None:
-        raise ValueError(
-            f"kind {kind[:200]!r}: allowed is FILE.py:NAME, a file below the experiment file's folder by a relative path "
-            "of letters, digits and _ . + -, no part of which begins with . + or -, and the name of what it defines"
-        )
+        raise ValueError(f"kind {kind[:200]!r}: allowed is FILE.py:NAME, the name of what a file defines {_BELOW}")
     return match[1], match[2]
 
 
@@ -77,12 +79,13 @@ def check_family(family: str, kind: Any) -> bool:
 
 
 def files_in(content: Mapping[str, Any]) -> list[str]:
-    """The Python files that one setting's content names, sorted.
+    """The Python files, and the file of the model to start from, that one setting's content names, sorted.
 
     >>> files_in({"algorithm": {"kind": "fedavg"}, "federation": {"kind": "Network", "model": "mine.py:Net"}})
     ['mine.py']
     """
-    found, waiting = set(), [content.get(part) for part in WHERE]
+    found: set[str] = {content["start"]} if is_model(content.get("start")) else set()
+    waiting = [content.get(part) for part in WHERE]
     while waiting:
         value = waiting.pop()
         if isinstance(value, str) and _KIND.fullmatch(value):
@@ -94,31 +97,49 @@ def files_in(content: Mapping[str, Any]) -> list[str]:
     return sorted(found)
 
 
-def read_python(folder: Path, file: str) -> bytes:
+def is_model(start: Any) -> bool:
+    """Whether a start names a file of a model.
+
+    Raises:
+        ValueError: it does, by no relative path below the folder.
+
+    >>> is_model("trained.npz"), is_model("1/2")
+    (True, False)
+    """
+    if not isinstance(start, str) or not start.endswith((".npz", ".safetensors")):
+        return False
+    if not _MODEL.fullmatch(start):
+        raise ValueError(f"start = {start[:200]!r}: allowed is a model's file {_BELOW}")
+    return True
+
+
+def read_beside(folder: Path, file: str) -> bytes:
     """The bytes of a file below a folder, on a way without links.
 
     Raises:
         ValueError: there is none, it is a link or lies behind one, or it is no regular file.
     """
     path = folder / file
-    check_no_links(path, file.count("/") + 1)
+    for place in (path, *path.parents)[: file.count("/") + 1]:
+        if place.is_symlink():
+            raise Damaged(place, "is a symbolic link: allowed is a file or folder itself")
     try:
         return read_file(path)
     except FileNotFoundError:
-        raise ValueError(f"{path}: no such file; a kind with a colon names one in the experiment file's folder") from None
+        raise ValueError(f"{path}: no such file; what an experiment file names is looked for beside it") from None
 
 
 def hashes(folder: Path, content: Mapping[str, Any]) -> dict[str, str]:
-    """The sha256 of each Python file that a setting's content names; none of them is executed.
+    """The sha256 of each file that a setting's content names; none of them is executed.
 
     Raises:
-        ValueError: see ``read_python``.
+        ValueError: see ``read_beside``.
     """
-    return {file: hashlib.sha256(read_python(folder, file)).hexdigest() for file in files_in(content)}
+    return {file: hashlib.sha256(read_beside(folder, file)).hexdigest() for file in files_in(content)}
 
 
 def told(there: Mapping[str, str], here: Mapping[str, str]) -> str:
-    """Say in words which Python files two records have different.
+    """Say in words which files two records have different.
 
     >>> told({"mine.py": "0" * 64}, {"mine.py": "1" * 64})
     'mine.py has another content: sha256 000000000000... there, 111111111111... here'
@@ -136,8 +157,8 @@ def nobody(line: str) -> None:
 
 
 @dataclass
-class PythonFiles:
-    """The Python files beside one experiment file.
+class FilesBeside:
+    """The files beside one experiment file.
 
     Attributes:
         folder: that of the experiment file.
@@ -166,7 +187,7 @@ class PythonFiles:
         if not _fits(family, found) and not (callable(found) and _defined(module, found)):
             what = f"is {type(found).__name__}" if not callable(found) else f"comes from {_module_of(found)}"
             raise ValueError(
-                f"{file}: {name} {what}: allowed is {PARTS[family]}, or a function or class that the file itself defines"
+                f"{file}: {name} {what}: allowed is {PARTS[family]}, or a function or class that the file defines"
             )
         return (lambda: found) if _fits(family, found) else found
 
@@ -194,11 +215,29 @@ class PythonFiles:
         frames = [each for each in traceback.extract_tb(error.__traceback__) if each.filename in known]
         return f"{known[frames[-1].filename]}, line {frames[-1].lineno}: {_said(error)}" if frames else None
 
-    def _module(self, file: str) -> ModuleType:
-        content = read_python(self.folder, file)
+    def start(self, file: str, federation: Any) -> Any:
+        """The numbers of a model's file, (D,) of a network's model.
+
+        Raises:
+            ValueError: the federation is no network, or the file is damaged or of another architecture.
+        """
+        model = getattr(federation, "model", None)
+        if model is None:
+            raise ValueError(f"start = {file!r}: allowed is a number, {type(federation).__name__} has no network")
+        from ..neural import load_model
+
+        self._read(file)
+        return model.flattened(load_model(self.folder / file, model.copied()))
+
+    def _read(self, file: str) -> tuple[bytes, str]:
+        content = read_beside(self.folder, file)
         digest = hashlib.sha256(content).hexdigest()
         if self.code is not None and self.code.get(file) != digest:
             raise ValueError(f"{told(self.code, {**self.code, file: digest})}; it was changed while the file was run")
+        return content, digest
+
+    def _module(self, file: str) -> ModuleType:
+        content, digest = self._read(file)
         path = self.folder / file
         if file not in self._told:
             self._told.add(file)
