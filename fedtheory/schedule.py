@@ -254,8 +254,8 @@ def at_round(step: Any, round: int, local_steps: int = 1) -> Any:
 
 
 def check_rules(part: Any, rounds: int) -> None:
-    """Refuse a kind of round in which a step size by rule is no finite number > 0 in one of so many rounds. Functions are
-    not asked before the run.
+    """Refuse a kind of round in which a step size by rule is no finite number > 0 in one of so many rounds. Functions
+    are not asked before the run.
 
     Args:
         part: the kind of round, a dataclass whose fields are step sizes or further parts.

@@ -303,8 +303,8 @@ class Experiment(ExperimentFile):
         no numbers, such as seeds, is changed without.
 
         Raises:
-            ValueError: a key that no setting has (the nearest is named) or that the file gives several values itself, or
-                a value that is refused.
+            ValueError: a key that no setting has (the nearest is named) or that the file gives several values itself; a
+                value that is refused.
         """
         for key in values:
             self._check_key(key)
@@ -317,6 +317,7 @@ class Experiment(ExperimentFile):
         except ValidationError as error:
             raise ValueError(explained(error, self.name, model())) from None
         found = replace(self, content=content, checked=checked, changes={**self.changes, **rest})
+        found._check_files()
         found.points()
         return found
 
@@ -333,8 +334,8 @@ class Experiment(ExperimentFile):
         for other, where in several.items():
             if other == key or other.startswith(f"{key}."):
                 raise ValueError(
-                    f"{self.name}: --set {key}: the file's {where} gives {other} its values: allowed is another key, or "
-                    "--only"
+                    f"{self.name}: --set {key}: the file's {where} gives {other} its values: allowed is another key, "
+                    "or --only"
                 )
 
     def _with_changes(self, point: Point) -> Point:
@@ -350,10 +351,15 @@ class Experiment(ExperimentFile):
     def contents(self) -> list[Mapping[str, Any]]:
         """The content of every setting, those of a search too."""
         stages = self.checked.search.stages if self.checked.search else ()
-        searched = [
-            with_values(self.content, {each.over: value}, self.name) for each in stages for value in each.values
-        ]
-        return [*(point.content for point in super().points()), *searched]
+        places = [{each.over: value} for each in stages for value in each.values]
+        searched = [Point(ONLY, {}, with_values(self.content, each, self.name)) for each in places]
+        return [self._with_changes(point).content for point in (*super().points(), *searched)]
+
+    def _check_files(self) -> None:
+        """See that the files beside it that its settings name are there, before any of them is executed."""
+        if self.beside is not None:
+            for content in self.contents():
+                hashes(self.beside.folder, content)
 
     @property
     def grid_labels(self) -> list[str]:
@@ -442,11 +448,10 @@ def read_experiment(path: str | Path, beside: FilesBeside | None = None) -> Expe
     experiment = Experiment(str(path), plain_toml(content, str(path)), checked)
     try:
         names = [point.name for point in experiment.points()]
-        if beside is not None and any([hashes(beside.folder, each) for each in experiment.contents()]):
-            checked = parse_toml(
-                content, str(path), model(), {BESIDE: beside}, filled
-            )  # nothing runs before all is in order
-            experiment = replace(experiment, checked=checked, beside=beside)
+        if beside is not None:  # nothing is executed before all else is in order
+            experiment = replace(experiment, beside=beside)
+            experiment._check_files()
+            parse_toml(content, str(path), model(), {BESIDE: beside}, filled)
             experiment.points()
     except ValueError as error:
         raise Damaged(path, str(error)) from None
