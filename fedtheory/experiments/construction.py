@@ -13,7 +13,7 @@ import numpy as np
 
 from ..quantities import nearest
 from ..setting import Setting
-from .files_beside import FilesBeside, is_model
+from .files_beside import FilesBeside, is_model, named
 from .setting_parts import make
 
 
@@ -27,6 +27,7 @@ def setting(content: Mapping[str, Any], beside: FilesBeside | None = None) -> Se
         ValueError: an argument outside its range, or a Python file that fails.
         FileNotFoundError: data that are not there.
     """
+    _check_workers(content["federation"])
     federation = make("federation", content["federation"], beside)
     algorithm = make("algorithm", content["algorithm"], beside)
     participation = make("process", content["participation"], beside)
@@ -37,6 +38,13 @@ def setting(content: Mapping[str, Any], beside: FilesBeside | None = None) -> Se
     if beside is not None and is_model(start):
         start = beside.start(start, federation)
     return Setting(federation, algorithm, participation, **({} if start is None else {"start": start}))
+
+
+def _check_workers(federation: Mapping[str, Any]) -> None:
+    """Refuse worker processes of a network that a Python file defines: they could not import it."""
+    model = federation.get("model")
+    if federation.get("workers") and named(model.get("kind") if isinstance(model, Mapping) else model):
+        raise ValueError(f"workers = {federation['workers']}: allowed is 0 with a model of a Python file")
 
 
 def observers(content: Mapping[str, Any]) -> list[Any] | None:

@@ -75,7 +75,7 @@ class ExperimentFile:
             labels = {**self.content.get("labels", {}), **variant.get("labels", {}), **named}
             short = [variant["name"]] if variant["name"] else []
             short += [f"{label}={text}" for label, text in named.items()]
-            put = {**variant["set"], **{key: value for key, (_, value) in zip(grid, chosen, strict=True)}}
+            put = {**variant.get("set", {}), **{key: value for key, (_, value) in zip(grid, chosen, strict=True)}}
             found.append(Point(", ".join(short) or ONLY, labels, with_values(self.content, put, self.name)))
         return found
 

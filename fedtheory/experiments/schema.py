@@ -355,11 +355,9 @@ class Experiment(ExperimentFile):
         searched = [Point(ONLY, {}, with_values(self.content, each, self.name)) for each in places]
         return [self._with_changes(point).content for point in (*super().points(), *searched)]
 
-    def _check_files(self) -> None:
-        """See that the files beside it that its settings name are there, before any of them is executed."""
-        if self.beside is not None:
-            for content in self.contents():
-                hashes(self.beside.folder, content)
+    def _check_files(self) -> bool:
+        """See that the files beside it that its settings name are there, before one is executed; whether there are any."""
+        return self.beside is not None and any([hashes(self.beside.folder, content) for content in self.contents()])
 
     @property
     def grid_labels(self) -> list[str]:
@@ -450,9 +448,9 @@ def read_experiment(path: str | Path, beside: FilesBeside | None = None) -> Expe
         names = [point.name for point in experiment.points()]
         if beside is not None:  # nothing is executed before all else is in order
             experiment = replace(experiment, beside=beside)
-            experiment._check_files()
-            parse_toml(content, str(path), model(), {BESIDE: beside}, filled)
-            experiment.points()
+            if experiment._check_files():
+                parse_toml(content, str(path), model(), {BESIDE: beside}, filled)
+                experiment.points()
     except ValueError as error:
         raise Damaged(path, str(error)) from None
     if len(set(names)) < len(names):
