@@ -393,10 +393,10 @@ _OF_FLOATS: dict[str | type, Callable[..., Any]] = {
 
 
 def _floats(node: ast.expr, indices: dict[str, Any], text: str) -> Any:
-    """The values of an expression at many indices, as floats; NaN where no piece's condition is met."""
+    """The values of an expression at many indices, as floats; NaN where it has none, or one too large for a float."""
     match node:
         case ast.BinOp(left, kind, right):
-            return _OF_FLOATS[type(kind)](_floats(left, indices, text), _floats(right, indices, text))
+            return _finite(_OF_FLOATS[type(kind)](_floats(left, indices, text), _floats(right, indices, text)))
         case ast.UnaryOp(sign, operand):
             inner = _floats(operand, indices, text)
             return -inner if isinstance(sign, ast.USub) else inner
@@ -409,11 +409,15 @@ def _floats(node: ast.expr, indices: dict[str, Any], text: str) -> Any:
         case ast.Call(ast.Name(name), arguments):
             values = [_floats(argument, indices, text) for argument in arguments]
             function = _OF_FLOATS[name.lower()]
-            return functools.reduce(function, values) if name.lower() in ("min", "max") else function(*values)
+            return functools.reduce(function, values) if name.lower() in ("min", "max") else _finite(function(*values))
         case ast.Constant():
             return np.float64(_constant(node, text))
     assert isinstance(node, ast.Name)
     return np.float64(_NUMBERS[node.id]) if node.id in _NUMBERS else indices[node.id]
+
+
+def _finite(values: Any) -> Any:
+    return np.where(np.isfinite(values), values, np.nan)
 
 
 def _met(node: ast.expr, indices: dict[str, Any], text: str) -> Any:

@@ -356,7 +356,7 @@ class Experiment(ExperimentFile):
         return [self._with_changes(point).content for point in (*super().points(), *searched)]
 
     def _check_files(self) -> bool:
-        """See that the files beside it that its settings name are there, before one is executed; whether there are any."""
+        """See that the files beside it that its settings name are there, before one is executed; whether one is."""
         return self.beside is not None and any([hashes(self.beside.folder, content) for content in self.contents()])
 
     @property

@@ -198,7 +198,7 @@ def _check_begun(unit: Unit) -> None:
         ValueError: they are not; what differs is named.
     """
     path = Path(unit.folder) / ASKED
-    if path.exists() and any(Path(unit.folder).glob("replica-*/run.json")):
+    if path.exists() and any(Path(unit.folder).glob("replica-*/segment-*.npz")):
         there, asked = _unchanged(path, "it is not known what the checkpoints are of")["asked"], unit.asked
         asked.pop("statistics", None)
         if there != asked and not _goes_on(there, asked):

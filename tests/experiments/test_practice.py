@@ -134,10 +134,8 @@ def test_an_epoch_without_points_is_refused(tmp_path: Path, capsys: pytest.Captu
     many = (NETWORK % "true").replace("batch_size = 16", "batch_size = 400")
     said = refused(tmp_path, many, capsys)
     assert "local_epochs: client 0 has" in said and "allowed are clients with a step in every epoch" in said
-    empty = (NETWORK % "true").replace(
-        '{ kind = "LabelDirichlet", clients = 6', '{ kind = "LabelDirichlet", clients = 900'
-    )
-    assert "allowed are fewer clients or a larger alpha" in refused(tmp_path, empty, capsys)
+    empty = (NETWORK % "true").replace("clients = 6", "clients = 900").replace("least = 20, ", "")
+    assert "some client always had fewer than 1 samples; allowed are fewer clients" in refused(tmp_path, empty, capsys)
 
 
 @pytest.mark.parametrize(("step", "more", "said"), [
@@ -153,3 +151,9 @@ def test_a_schedule_that_is_negative_is_refused_before_the_run(
     found = refused(tmp_path, QUADRATIC % ("1, 1, 1", step, more), capsys)
     assert said in found and found.endswith("no round is run")
     assert not list((tmp_path / "store").rglob("segment-*"))
+
+
+def test_a_file_that_is_put_right_runs_in_the_same_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    refused(tmp_path, QUADRATIC % ("0, 0, 1", "1/10", ""), capsys)
+    path = written(tmp_path, QUADRATIC % ("1, 1, 1", "1/10", ""))
+    assert command(["run", str(path), "--store", str(tmp_path / "store")]) == 0
