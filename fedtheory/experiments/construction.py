@@ -35,7 +35,7 @@ def setting(content: Mapping[str, Any], beside: FilesBeside | None = None) -> Se
     if content.get("local_solver") is not None:
         algorithm = algorithm.trained_by(make("solver", content["local_solver"]))
     start = content.get("start")
-    if beside is not None and is_model(start):
+    if beside is not None and isinstance(start, str) and is_model(start):
         start = beside.start(start, federation)
     return Setting(federation, algorithm, participation, **({} if start is None else {"start": start}))
 
@@ -53,7 +53,7 @@ def observers(content: Mapping[str, Any]) -> list[Any] | None:
     return None if given is None else [make("observer", each) for each in given]
 
 
-def wanted(content: Mapping[str, Any], rows: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def wanted(content: Mapping[str, Any], rows: Mapping[str, Any]) -> list[Any]:
     """The statistics that are asked for: by default the last value of everything that is observed, but for what is
     observed of each client.
 

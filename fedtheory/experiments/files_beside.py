@@ -189,7 +189,8 @@ class FilesBeside:
             raise ValueError(
                 f"{file}: {name} {what}: allowed is {PARTS[family]}, or a function or class that the file defines"
             )
-        return (lambda: found) if _fits(family, found) else found
+        make: Callable[..., Any] = found
+        return (lambda: found) if _fits(family, found) else make
 
     def made(self, family: str, kind: str, make: Callable[[], Any]) -> Any:
         """Return what ``make`` does, if it is a part of this family. Draws in it have the same seed every time.
@@ -305,6 +306,10 @@ def _fits(family: str, value: Any) -> bool:
     return hasattr(value, "on") or all(hasattr(value, name) for name in ("step", "init", "check"))
 
 
+def _told_by_attributes(self: Any) -> str:
+    return f"{type(self).__qualname__}({vars(self)!r})"
+
+
 def _check_repr(kind: str, made: Any) -> None:
     """See that a part's ``repr``, by which runs are known again, tells what it holds; a plain class gets such a one.
 
@@ -312,7 +317,7 @@ def _check_repr(kind: str, made: Any) -> None:
         ValueError: it names a place in memory, which is another one in the next process.
     """
     if type(made).__repr__ is object.__repr__:
-        type(made).__repr__ = lambda self: f"{type(self).__qualname__}({vars(self)!r})"
+        type(made).__repr__ = _told_by_attributes
     if _PLACE.search(repr(made)):
         raise ValueError(
             f"{kind}: its repr has a place in memory, by which no run is known again: allowed is a dataclass, or a "
