@@ -417,7 +417,10 @@ def runs(on: Measured, files: Mapping[Path, Row]) -> Rows:
     """Units of the files, one after another, until the time is over; each goes on where it was stopped."""
     for path, content in files.items():
         experiment = ExperimentFile(str(path), {**content, "run": {**content.get("run", {}), "device": str(on.device)}})
-        for unit in units_of(experiment, experiment.points(), on.into / "runs"):
+        units = units_of(experiment, experiment.points(), on.into / "runs")
+        for file, digest in sorted({entry for unit in units for entry in unit.code.items()}):
+            _say(f"uses {path.parent / file}, and executes it if it is a Python file (sha256 {digest})")
+        for unit in units:
             yield partial(_performed, on, unit)
 
 
