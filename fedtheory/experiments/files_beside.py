@@ -180,7 +180,7 @@ class FilesBeside:
         """
         file, name = named(kind) or ("", "")
         module = self._module(file)
-        found = vars(module).get(name)
+        found: Any = vars(module).get(name)
         own = [each for each, value in vars(module).items() if _defined(module, value)]
         if name not in vars(module):
             raise ValueError(f"{file} defines no {name!r}; {nearest(name, own) if own else 'it defines nothing'}")
@@ -189,8 +189,9 @@ class FilesBeside:
             raise ValueError(
                 f"{file}: {name} {what}: allowed is {PARTS[family]}, or a function or class that the file defines"
             )
-        make: Callable[..., Any] = found
-        return (lambda: found) if _fits(family, found) else make
+        if not _fits(family, found):
+            return found  # type: ignore[no-any-return]
+        return lambda: found
 
     def made(self, family: str, kind: str, make: Callable[[], Any]) -> Any:
         """Return what ``make`` does, if it is a part of this family. Draws in it have the same seed every time.
@@ -317,7 +318,7 @@ def _check_repr(kind: str, made: Any) -> None:
         ValueError: it names a place in memory, which is another one in the next process.
     """
     if type(made).__repr__ is object.__repr__:
-        type(made).__repr__ = _told_by_attributes
+        type(made).__repr__ = _told_by_attributes  # type: ignore[assignment]
     if _PLACE.search(repr(made)):
         raise ValueError(
             f"{kind}: its repr has a place in memory, by which no run is known again: allowed is a dataclass, or a "
