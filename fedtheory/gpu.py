@@ -416,8 +416,11 @@ def _halved(on: Measured, replicas: int = 8) -> Row:
 def runs(on: Measured, files: Mapping[Path, Row]) -> Rows:
     """Units of the files, one after another, until the time is over; each goes on where it was stopped."""
     for path, content in files.items():
-        experiment = ExperimentFile(str(path), {**content, "run": {**content["run"], "device": str(on.device)}})
-        for unit in units_of(experiment, experiment.points(), on.into / "runs"):
+        experiment = ExperimentFile(str(path), {**content, "run": {**content.get("run", {}), "device": str(on.device)}})
+        units = units_of(experiment, experiment.points(), on.into / "runs")
+        for file, digest in sorted({entry for unit in units for entry in unit.code.items()}):
+            _say(f"uses {path.parent / file}, and executes it if it is a Python file (sha256 {digest})")
+        for unit in units:
             yield partial(_performed, on, unit)
 
 
@@ -440,7 +443,7 @@ def experiments(paths: Sequence[Path]) -> dict[Path, Row]:
     found: dict[Path, Row] = {}
     for path in paths:
         found[path] = plain_toml(read_file(path), str(path))
-        for name in ("federation", "algorithm", "participation", "run"):
+        for name in ("federation", "algorithm"):
             if not isinstance(found[path].get(name), dict):
                 raise ValueError(f"{path}: {name} is missing: allowed is an experiment file, with a table of this name")
     return found

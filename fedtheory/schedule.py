@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import math
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 from .code_digest import code_digest
 from .numerals import DIGITS, rational
@@ -25,6 +28,10 @@ LONGEST = 2000
 
 LARGEST, LONGEST_POWER = 1e60, 10**5
 """Largest number that may be written in a rule, and the most bits of a power."""
+
+_AT_ONCE, _EXACTLY, _NEAR = 2**16, 2000, 1e-9
+"""Rounds whose steps are looked at together; steps that are all looked at exactly; what is near 0, next to the largest.
+"""
 
 Value = Fraction | float
 
@@ -103,6 +110,34 @@ class StepRule:
                 f"step size {self.text} is {size} at {ROUND} = {round}, {STEP} = {step}: allowed is a finite number > 0"
             )
         return size
+
+    def check_rounds(self, name: str, rounds: int, local_steps: int = 1) -> None:
+        """Refuse a rule that gives a step of so many rounds no finite size > 0; the first such round is named.
+
+        Of many steps, those are looked at exactly whose floats are not > 0, and those before them that are near 0.
+        """
+        each = local_steps if self.uses_steps else 1
+        for first in range(0, rounds, _AT_ONCE):
+            many = min(_AT_ONCE, rounds - first)
+            places = (first * local_steps + np.arange(many)[:, None] * local_steps + np.arange(each)).ravel()
+            for place in self._doubtful(places, local_steps) if rounds * each > _EXACTLY else places.tolist():
+                try:
+                    self.at(place // local_steps, place)
+                except ValueError as error:
+                    raise ValueError(f"{name}: {error}; no round is run") from None
+
+    def _doubtful(self, places: np.ndarray, local_steps: int) -> list[int]:
+        """The steps whose sizes, as floats, are not > 0, or that come just before one and are near 0."""
+        indices = {ROUND: (places // local_steps).astype(float), STEP: places.astype(float)}
+        with np.errstate(all="ignore"):
+            sizes = np.broadcast_to(_floats(self._tree, indices, self.text.strip()), places.shape)
+            wrong = ~(np.isfinite(sizes) & (sizes > 0))
+            near = sizes <= _NEAR * np.max(np.abs(sizes), initial=0.0, where=np.isfinite(sizes))
+        before = np.flatnonzero(wrong)[:1]
+        while before.size and before[0] > 0 and near[before[0] - 1]:
+            wrong[before[0] - 1] = True
+            before = before - 1
+        return [int(place) for place in places[wrong]]
 
     def sizes(self, round: int, local_steps: int) -> Any:
         """Return the sizes of a round's local steps: one number if they agree, else a tuple."""
@@ -218,6 +253,29 @@ def at_round(step: Any, round: int, local_steps: int = 1) -> Any:
     return step.sizes(round, local_steps) if isinstance(step, StepRule) else step
 
 
+def check_rules(part: Any, rounds: int) -> None:
+    """Refuse a kind of round in which a step size by rule is no finite number > 0 in one of so many rounds. Functions
+    are not asked before the run.
+
+    Args:
+        part: the kind of round, a dataclass whose fields are step sizes or further parts.
+
+    Raises:
+        ValueError: the step size, and the first such round.
+    """
+    steps = getattr(part, "local_steps", 1)
+    for entry in fields(part):
+        value = getattr(part, entry.name)
+        if type(value) is StepRule:
+            value.check_rounds(entry.name, rounds, int(steps) if entry.name == "local_lr" else 1)
+        elif entry.name == "numbers":  # of an algorithm of one's own, which alone knows how many steps it makes
+            for name, number in value:
+                if type(number) is StepRule and not number.uses_steps:
+                    number.check_rounds(name, rounds)
+        elif is_dataclass(value) and not isinstance(value, type | StepRule):
+            check_rules(value, rounds)
+
+
 def one_number(name: str, step: Any) -> Fraction:
     """Return the step size as one number; raise ``ValueError`` if it changes."""
     if isinstance(step, StepRule | tuple):
@@ -325,6 +383,60 @@ def _check_condition(node: ast.expr, text: str) -> None:
                 _check_condition(each, text)
         case _:
             raise ValueError
+
+
+_OF_FLOATS: dict[str | type, Callable[..., Any]] = {
+    "sqrt": np.sqrt, "floor": np.floor, "ceiling": np.ceil, "cos": np.cos, "exp": np.exp, "min": np.minimum,
+    "max": np.maximum, ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.divide,
+    ast.Pow: np.power,
+}  # fmt: skip
+
+
+def _floats(node: ast.expr, indices: dict[str, Any], text: str) -> Any:
+    """The values of an expression at many indices, as floats; NaN where it has none, or one too large for a float."""
+    match node:
+        case ast.BinOp(left, kind, right):
+            return _finite(_OF_FLOATS[type(kind)](_floats(left, indices, text), _floats(right, indices, text)))
+        case ast.UnaryOp(sign, operand):
+            inner = _floats(operand, indices, text)
+            return -inner if isinstance(sign, ast.USub) else inner
+        case ast.Call(ast.Name(name), pieces) if name in _PIECES:
+            found: Any = np.full(indices[ROUND].shape, np.nan)
+            for piece in reversed(pieces):
+                assert isinstance(piece, ast.Tuple)
+                found = np.where(_met(piece.elts[1], indices, text), _floats(piece.elts[0], indices, text), found)
+            return found
+        case ast.Call(ast.Name(name), arguments):
+            values = [_floats(argument, indices, text) for argument in arguments]
+            function = _OF_FLOATS[name.lower()]
+            return functools.reduce(function, values) if name.lower() in ("min", "max") else _finite(function(*values))
+        case ast.Constant():
+            return np.float64(_constant(node, text))
+    assert isinstance(node, ast.Name)
+    return np.float64(_NUMBERS[node.id]) if node.id in _NUMBERS else indices[node.id]
+
+
+def _finite(values: Any) -> Any:
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def _met(node: ast.expr, indices: dict[str, Any], text: str) -> Any:
+    """Whether a condition is met at many indices."""
+    match node:
+        case ast.Constant(value):
+            return np.bool_(value)
+        case ast.Compare(left, kinds, others):
+            values = [_floats(each, indices, text) for each in (left, *others)]
+            pairs = zip(kinds, values[:-1], values[1:], strict=True)
+            return functools.reduce(np.logical_and, [_COMPARISONS[type(kind)](a, b) for kind, a, b in pairs])
+        case ast.Call(ast.Name(name), [one, other]):
+            return _COMPARISONS[name](_floats(one, indices, text), _floats(other, indices, text))
+        case ast.BinOp(one, kind, other):
+            join = np.logical_and if isinstance(kind, ast.BitAnd) else np.logical_or
+            return join(_met(one, indices, text), _met(other, indices, text))
+    assert isinstance(node, ast.BoolOp)
+    join = np.logical_and if isinstance(node.op, ast.And) else np.logical_or
+    return functools.reduce(join, [_met(each, indices, text) for each in node.values])
 
 
 def _holds(node: ast.expr, indices: dict[str, Fraction], text: str) -> bool:

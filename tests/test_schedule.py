@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from fractions import Fraction
+from unittest import mock
 
 import pytest
 import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedtheory import claim
-from fedtheory.algorithms import StepRule, fast, fedavg, safari
+from fedtheory import claim, schedule
+from fedtheory.algorithms import StepRule, fast, fedavg, own, safari
 from fedtheory.federations import Quadratic
 from fedtheory.moments.evaluators import Question, Unserved, quantity
 from fedtheory.participation import Fixed
@@ -210,3 +212,95 @@ def test_where_one_number_is_needed_a_rule_is_refused_in_words() -> None:
             refused()
     with pytest.raises(Unserved, match="peak_full_pseudogradient: the step sizes change"):
         quantity("peak_full_pseudogradient", Question(setting, 3))
+
+
+def first_wrong(rule: StepRule, rounds: int, local_steps: int) -> tuple[int, int] | None:
+    """The first round and step without a size, one after another."""
+    for place in range(rounds * local_steps):
+        try:
+            rule.at(place // local_steps, place)
+        except ValueError:
+            return place // local_steps, place
+    return None
+
+
+def said(rule: StepRule, rounds: int, local_steps: int) -> tuple[int, int] | None:
+    """What ``check_rounds`` says, by floats first."""
+    with mock.patch.object(schedule, "_EXACTLY", 0), mock.patch.object(schedule, "_AT_ONCE", 7):
+        try:
+            rule.check_rounds("local_lr", rounds, local_steps)
+        except ValueError as error:
+            numbers = re.search(r"is .* at round_index = (\d+), step_index = (\d+): .*no round is run", str(error))
+            assert numbers is not None and str(error).startswith("local_lr: step size")
+            return int(numbers[1]), int(numbers[2])
+    return None
+
+
+@given(expressions, expressions, st.integers(1, 40), st.integers(1, 3))
+def test_the_first_round_without_a_size_is_known_before(
+    one: sympy.Expr, other: sympy.Expr, rounds: int, local_steps: int
+) -> None:
+    rule = StepRule.of(2 + one - other)
+    assert said(rule, rounds, local_steps) == first_wrong(rule, rounds, local_steps if rule.uses_steps else 1) or (
+        rule.uses_steps is False and said(rule, rounds, 1) == first_wrong(rule, rounds, 1)
+    )
+
+
+ROUNDED = "27/1000 - round_index*(9/1000)"
+"""It is 0 in round 3, where its floats are above 0."""
+
+
+def test_a_size_that_rounding_hides_is_found() -> None:
+    assert said(StepRule(ROUNDED), 60, 1) == (3, 3)
+    with mock.patch.object(schedule, "_NEAR", -1.0):  # without a look at what is near 0
+        assert said(StepRule(ROUNDED), 60, 1) == (4, 4)
+
+
+@pytest.mark.parametrize("text", [
+    "1/10 - round_index/70", "piecewise((1, round_index < 30), (0.5, round_index < 40))", "cos(round_index/30)",
+    "piecewise((1, (round_index < 30) | (round_index > 33)), (0, True))", "exp(-25*round_index)", ROUNDED,
+    "min(1, 1/(20 - round_index))", "sqrt(40 - round_index)", "floor(37/(1 + round_index))", "1/10",
+    "1 - pi*step_index/99", "min(1, exp(40*round_index))",
+])  # fmt: skip
+def test_floats_find_the_round_that_exact_numbers_do(text: str) -> None:
+    rule = StepRule(text)
+    assert said(rule, 60, 1) == first_wrong(rule, 60, 1)
+
+
+def test_a_million_rounds_are_looked_at_in_a_moment() -> None:
+    StepRule("piecewise((0.1, round_index < 20000), ((1 + cos(pi*round_index/1000001))/20, True))").check_rounds(
+        "x", 10**6
+    )
+    with pytest.raises(ValueError, match="is 0 at round_index = 900000,"):
+        StepRule("9/10 - round_index/1000000").check_rounds("local_lr", 10**6)
+
+
+def test_steps_of_every_part_are_looked_at() -> None:
+    fed = Quadratic([[1], [2]], [[0], [1]])
+    for algorithm, name in (
+        (fedavg(local_lr="1/2 - round_index/8"), "local_lr"),
+        (fedavg(local_lr=1, global_lr="1/2 - round_index/8"), "global_lr"),
+        (fast(cohort=1, snapshot_period=2, local_lr="1/2 - round_index/8"), "local_lr"),
+        (safari(local_lr="1/9", server_lr="1/2 - round_index/8", client_round_probability="1/2"), "server_lr"),
+        (
+            own(lambda x, memory, round, *, local_lr: (x, memory), name="still", local_lr="1/2 - round_index/8"),
+            "local_lr",
+        ),
+    ):
+        setting = Setting(fed, algorithm, Fixed([0]), 3)
+        with pytest.raises(ValueError, match=rf"^{name}: step size .* at round_index = 4, .*no round is run"):
+            setting.simulate(replicas=1, rounds=6)
+        setting.simulate(replicas=1, rounds=4)
+
+
+def test_functions_are_not_asked_before_the_run() -> None:
+    asked = []
+
+    def size(round_index: int) -> Fraction:
+        asked.append(round_index)
+        return F(1, 2) - F(round_index, 8)
+
+    setting = Setting(Quadratic([[1], [2]], [[0], [1]]), fedavg(local_lr=size), Fixed([0]), 3)
+    with pytest.raises(ValueError, match="is 0 at round_index = 4"):
+        setting.simulate(replicas=1, rounds=6)
+    assert max(asked) == 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -121,11 +122,41 @@ def _write_pages() -> Iterator[Path]:
 
 
 @app.command()
+def new(
+    file: Annotated[Path, typer.Argument(help="Where to write it.")] = Path("experiment.toml"),
+    keys: Annotated[bool, typer.Option("--keys", help="Print every key with its default and meaning instead.")] = False,
+) -> None:
+    """Write a commented experiment file that runs as it is. A file that is there is not replaced.
+
+    Example: fedtheory new my_experiment.toml
+    """
+    from ..experiments.keys import keys as every_key
+    from ..experiments.starter import starter
+    from ..files import check_target, write_beside
+
+    if keys:
+        print_table([{"key": each.name, "default": each.default, "meaning": each.meaning} for each in every_key()])
+        return
+    check_target(file, ".toml")
+    if not str(file).isprintable():
+        raise ValueError(f"file = {str(file)!r}: allowed is a name in UTF-8 that can be printed")
+    if file.exists() or file.is_symlink():
+        raise ValueError(f"{file} is there already: allowed is another name")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_beside(file, starter(file.name).encode())
+    print(f"{file}: fedtheory run {shlex.quote(str(file))} runs it")
+
+
+@app.command()
 def run(
     files: Annotated[list[Path] | None, typer.Argument(help="Experiment files and figure files (TOML).")] = None,
     all: Annotated[bool, typer.Option("--all", help="Every experiment file of the experiments folder.")] = False,
     all_figures: Annotated[bool, typer.Option("--all-figures", help="Every figure file of that folder.")] = False,
     budget: Annotated[str | None, typer.Option(help="Time after which nothing new begins: 90s, 30m, 2h.")] = None,
+    set: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Another value in all settings: KEY=VALUE, as algorithm.local_lr=0.1; repeatable."),
+    ] = None,
     only: Annotated[str, typer.Option(help="Settings by name, with * and ?: 'FedAvg*'.")] = "*",
     store: Annotated[Path, typer.Option(help="Where runs are kept; the same store goes on with them.")] = Path("runs"),
     workers: Annotated[int, typer.Option(help="Processes on this machine; 0: none but this one.")] = 0,
@@ -153,26 +184,32 @@ def run(
     json: Json = False,
 ) -> None:
     """Run experiment files, or go on with them, and draw figure files. Exit status 1 if something failed; the others
-    are run all the same. 2 if nothing was run.
+    are run all the same. 2 if nothing was run. Python files that an experiment file names are executed, and it is said.
 
     Example: fedtheory run experiments/fast/figures/thm1.toml
     """
-    from ..experiments.commands import RunOptions, run_files
+    from ..experiments.commands import RunOptions, change, run_files
     from ..experiments.results import experiment_files, short
     from ..files import TEMPORARY, remove_leftovers
-    from .statuses import INTERRUPTED, NO, NO_ANSWER, TERMINATED, Terminated, printable
+    from .statuses import INTERRUPTED, NO, NO_ANSWER, TERMINATED, Terminated
 
     if bool(files) == (all or all_figures):
         raise ValueError("files: allowed are experiment files and figure files, or --all, or --all-figures")
     options = RunOptions(
         store, budget, workers, scheduler, track, publish, only, missing, device, threads, memory_limit, mixed
     )
+    changes = [change(each) for each in set or []]
+    if len(dict(changes)) < len(changes):
+        raise ValueError(f"--set {', '.join(key for key, _ in changes)}: allowed is each key once")
+    options = replace(options, changes=dict(changes))
     drawn, others = _split([_at_hand(path) for path in files or []], all_figures)
+    if drawn and changes:
+        raise ValueError(f"--set: allowed with experiment files, {drawn[0]} draws a figure")
     try:
         with Progress() as progress:
             failed = _draw(drawn, figures, "svg" if svg else "png", progress)
             progress.doing("setting up the first run")
-            options = replace(options, progress=progress)
+            options = replace(options, progress=progress, tell=_tell)
             report = run_files(experiment_files() if all else others, options)
     except (KeyboardInterrupt, Terminated) as stop:
         for folder in {path.parent for path in store.rglob(TEMPORARY)}:  # of workers that were ended while they wrote
@@ -186,9 +223,16 @@ def run(
             print(content["file"])
             print_table([short(row) for row in content["settings"]])
     for line in report.lines:
-        print(f"fedtheory: {printable(line)}", file=sys.stderr)
+        _tell(line)
     if report.failed or failed:
         raise typer.Exit(NO if report.contents or drawn else NO_ANSWER)
+
+
+def _tell(line: str) -> None:
+    """Say something before it is done."""
+    from .statuses import printable
+
+    print(f"fedtheory: {printable(line)}", file=sys.stderr)
 
 
 def _at_hand(path: Path) -> Path:

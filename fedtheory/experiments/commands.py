@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import fnmatch
+import logging
 import math
+import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..files import json_text, locked, write_beside
+from ..files import json_text, locked, plain_toml, write_beside
 from ..quantities import nearest
 from ..seals import sealed
 from . import schema
+from .files_beside import FilesBeside
 from .published import check_alike, new_runs, read_kept
-from .results import digest, gathered, published, runs_of
+from .results import code_of, digest, gathered, is_current, published, runs_of
 from .sweeps import MakeExecutor, Outcome, Tell, dask, nobody, perform_all, process_pool, search
 from .tracking import Tracker, tracker
 from .work_units import Unit, finished, seconds, units_of
@@ -41,6 +44,8 @@ class RunOptions:
         mixed: whether runs are gone on with, and published together, that something else has made: other versions,
             threads, processors, devices, paths or splits.
         progress: is told how far each file's runs are: see ``sweeps.perform_all``.
+        tell: is told of each Python file beside an experiment file, before it is executed.
+        changes: values at dotted keys, put in the place of those of every file: see ``schema.Experiment.changed``.
     """
 
     store: Path
@@ -56,6 +61,8 @@ class RunOptions:
     memory_limit: int | None = None
     mixed: bool = False
     progress: Tell = nobody
+    tell: Callable[[str], None] = logging.getLogger(__name__).warning
+    changes: Mapping[str, Any] = field(default_factory=dict)
 
     def executors(self) -> MakeExecutor | None:
         """Return the executor of the units; ``None`` for this process.
@@ -93,6 +100,9 @@ def run_files(paths: Sequence[Path], options: RunOptions) -> Report:
     """
     deadline = math.inf if options.budget is None else time.time() + seconds(options.budget)
     executors = options.executors()
+    if options.changes and (options.publish or options.missing):
+        raise ValueError("--set: allowed without --publish and --missing: what is kept beside a file is what it says")
+    options = replace(options, tell=_once(options.tell))
     watch = tracker(options.track) if options.track else None
     report = Report()
     left = list(paths)
@@ -103,6 +113,40 @@ def run_files(paths: Sequence[Path], options: RunOptions) -> Report:
     if watch:
         watch.close()
     return report
+
+
+def change(text: str) -> tuple[str, Any]:
+    """Read ``KEY=VALUE``: a dotted key and a value as TOML has it; a text may stand without quotes, and a decimal
+    fraction without the digit before the point.
+
+    Raises:
+        ValueError: it is none.
+
+    >>> change("algorithm.local_lr=.1"), change("algorithm.average=samples"), change("run.seeds=[0, 1]")
+    (('algorithm.local_lr', 0.1), ('algorithm.average', 'samples'), ('run.seeds', [0, 1]))
+    """
+    key, equals, value = (part.strip() for part in text.partition("="))
+    if not equals or not re.fullmatch(r"[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*", key) or not value or not value.isprintable():
+        raise ValueError(f"--set {text!r}: allowed is KEY=VALUE, as algorithm.local_lr=0.1")
+    plain = re.sub(r"^([+-]?)\.(?=\d)", r"\g<1>0.", value)
+    try:
+        return key, plain_toml(f"value = {plain}".encode(), "--set")["value"]
+    except ValueError as error:
+        if re.search(r"[\[\]{}\"'#]", value):
+            raise ValueError(f"--set {text!r}: the value is none of TOML, nor a plain text ({error})") from None
+        return key, value
+
+
+def _once(tell: Callable[[str], None]) -> Callable[[str], None]:
+    """Tell each line once."""
+    said: set[str] = set()
+
+    def first(line: str) -> None:
+        if line not in said:
+            said.add(line)
+            tell(line)
+
+    return first
 
 
 def _tried(
@@ -133,7 +177,10 @@ def _run_file(
     fitting: bool,
 ) -> bool:
     begun = digest(path)
-    experiment = schema.read_experiment(path)
+    experiment = schema.read_experiment(path, FilesBeside(path.parent, tell=options.tell))
+    if options.changes:
+        experiment = experiment.changed(options.changes)
+    code = code_of(experiment)
     experiment = experiment.run_by(
         device=options.device, threads=options.threads, memory_limit=options.memory_limit, mixed=options.mixed or None
     )
@@ -154,10 +201,10 @@ def _run_file(
     if outcome.results:
         report.contents.append(gathered(experiment, outcome.results.values(), searched))
         if options.publish and (searched is None or not outcome.failed):
-            if digest(path) != begun:
+            if (digest(path), code_of(experiment)) != (begun, code):
                 raise ValueError(
-                    f"{path} was changed while it was run: nothing of it is published; the same command "
-                    "goes on with what it says now"
+                    f"{path} was changed while it was run, or a Python file that it names: nothing of it is "
+                    "published; the same command goes on with what is there now"
                 )
             _publish(path, experiment, outcome, searched, options, report)
     return True
@@ -166,7 +213,7 @@ def _run_file(
 def _missing(path: Path, experiment: schema.Experiment, units: list[Unit], report: Report) -> list[Unit]:
     """The units that are not published of what the file says now."""
     kept = read_kept(path, experiment)
-    if kept is None or kept["sha256"] != digest(path):
+    if kept is None or not is_current(path, kept):
         return units
     there = runs_of(kept)
     left = [unit for unit in units if (unit.point, unit.seed) not in there]
@@ -201,7 +248,7 @@ def _publish(
     target.parent.mkdir(parents=True, exist_ok=True)
     with locked(target.parent):  # nobody else adds runs between reading and writing
         kept, results = read_kept(path, experiment), list(found.results.values())
-        if kept is not None and kept["sha256"] != digest(path):
+        if kept is not None and not is_current(path, kept):
             report.lines.append(_replaced(path, kept))
             kept = None
         if kept is not None and searched is None:

@@ -13,28 +13,56 @@ import numpy as np
 
 from ..quantities import nearest
 from ..setting import Setting
+from .files_beside import FilesBeside, is_model, named
 from .setting_parts import make
 
 
-def setting(content: Mapping[str, Any]) -> Setting:
+def setting(content: Mapping[str, Any], beside: FilesBeside | None = None) -> Setting:
     """The ``Setting`` of one point's content.
 
+    Args:
+        beside: the Python files that may define kinds; they are executed.
+
     Raises:
-        ValueError: an argument outside its range.
+        ValueError: an argument outside its range, or a Python file that fails.
         FileNotFoundError: data that are not there.
     """
-    federation, algorithm = make("federation", content["federation"]), make("algorithm", content["algorithm"])
-    participation = make("process", content["participation"])
+    _check_workers(content["federation"])
+    federation = make("federation", content["federation"], beside)
+    algorithm = make("algorithm", content["algorithm"], beside)
+    participation = make("process", content["participation"], beside)
     participation = participation.on(federation) if hasattr(participation, "on") else participation
     if content.get("local_solver") is not None:
         algorithm = algorithm.trained_by(make("solver", content["local_solver"]))
-    start = {} if content.get("start") is None else {"start": content["start"]}
-    return Setting(federation, algorithm, participation, **start)
+    start = content.get("start")
+    if beside is not None and isinstance(start, str) and is_model(start):
+        start = beside.start(start, federation)
+    return Setting(federation, algorithm, participation, **({} if start is None else {"start": start}))
 
 
-def observers(content: Mapping[str, Any]) -> list[Any]:
-    """Make the observers of a setting."""
-    return [make("observer", each) for each in content["run"]["observers"]]
+def _check_workers(federation: Mapping[str, Any]) -> None:
+    """Refuse worker processes of a network that a Python file defines: they could not import it."""
+    model = federation.get("model")
+    if federation.get("workers") and named(model.get("kind") if isinstance(model, Mapping) else model):
+        raise ValueError(f"workers = {federation['workers']}: allowed is 0 with a model of a Python file")
+
+
+def observers(content: Mapping[str, Any]) -> list[Any] | None:
+    """Make the observers of a setting; ``None``: those that its federation usually has."""
+    given = content["run"].get("observers")
+    return None if given is None else [make("observer", each) for each in given]
+
+
+def wanted(content: Mapping[str, Any], rows: Mapping[str, Any]) -> list[Any]:
+    """The statistics that are asked for: by default the last value of everything that is observed, but for what is
+    observed of each client.
+
+    >>> wanted({}, {"gap": np.ones((2, 3)), **{f"gap_{each}": np.ones((2, 3)) for each in ("sum", "min", "max")}})
+    [{'of': 'gap', 'name': 'gap'}]
+    """
+    asked = content.get("statistics")
+    observed = [name for name in rows if all(f"{name}_{each}" in rows for each in ("sum", "min", "max"))]
+    return asked or [{"of": name, "name": name} for name in sorted(observed) if np.ndim(rows[name]) == 2]
 
 
 def statistics(
@@ -47,7 +75,7 @@ def statistics(
     Raises:
         ValueError: a row that was not observed, or fewer evaluations than asked for.
     """
-    for each in content["statistics"]:
+    for each in wanted(content, rows):
         name, of, last, last_rounds = each["name"], each["of"], each.get("last"), each.get("last_rounds")
         if of not in rows:
             raise ValueError(f"statistic {name}: of = {of!r} was not observed; {nearest(of, rows)}")

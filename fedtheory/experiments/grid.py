@@ -7,10 +7,19 @@ import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
+ROUNDS = 1000
+"""Rounds of a run, where neither a file nor a caller of ``simulate`` says how many."""
+EVERYONE = "Everyone"
+"""The participation where a file names none."""
 MOST = 10_000
 """Settings that a file may have."""
+ONLY = "only"
+"""The name of a file's setting that has no other name."""
+ASIDE_OF_RUN = ("seeds", "checkpoint_every", "device", "threads", "memory_limit", "mixed")
+"""Keys of ``run`` that do not decide the numbers of a run with one of the seeds."""
 ASIDE = ("grid", "called", "variants", "search", "likeness")
 """Keys of a file that no setting has."""
 
@@ -36,11 +45,14 @@ class ExperimentFile:
 
     Attributes:
         name: what errors and results call it.
-        content: as read.
+        content: as read, with what it leaves out: see ``with_defaults``.
     """
 
     name: str
     content: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "content", with_defaults(self.content, self.name))
 
     def points(self) -> list[Point]:
         """Every variant, with every combination of the grid.
@@ -63,8 +75,8 @@ class ExperimentFile:
             labels = {**self.content.get("labels", {}), **variant.get("labels", {}), **named}
             short = [variant["name"]] if variant["name"] else []
             short += [f"{label}={text}" for label, text in named.items()]
-            put = {**variant["set"], **{key: value for key, (_, value) in zip(grid, chosen, strict=True)}}
-            found.append(Point(", ".join(short) or "only", labels, with_values(self.content, put, self.name)))
+            put = {**variant.get("set", {}), **{key: value for key, (_, value) in zip(grid, chosen, strict=True)}}
+            found.append(Point(", ".join(short) or ONLY, labels, with_values(self.content, put, self.name)))
         return found
 
     def label(self, key: str) -> str:
@@ -73,7 +85,27 @@ class ExperimentFile:
 
     def _texts_and_values(self, key: str) -> list[tuple[str, Any]]:
         values, called = self.content["grid"][key], self.content.get("called", {}).get(key, {}).get("values")
-        return list(zip(called or map(_text, values), values, strict=True))
+        return list(zip(called or map(text_of, values), values, strict=True))
+
+
+def with_defaults(content: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The content of a file with what it may leave out: the title (the file's name), who participates (everyone), the
+    rounds, and the names of statistics (their rows').
+
+    >>> found = with_defaults({"algorithm": {"local_lr": 1}, "statistics": [{"of": "gap"}]}, "some/plain.toml")
+    >>> found["title"], found["participation"], found["run"], found["statistics"]
+    ('plain', {'kind': 'Everyone'}, {'rounds': 1000}, [{'of': 'gap', 'name': 'gap'}])
+    """
+    known = {"title": PurePath(name).stem, "participation": {"kind": EVERYONE}, "run": {}, "statistics": []}
+    made = {**content, **{key: value for key, value in known.items() if key not in content}}
+    if isinstance(made["run"], Mapping) and "rounds" not in made["run"]:
+        made["run"] = {**made["run"], "rounds": ROUNDS}
+    if isinstance(made["statistics"], list):
+        made["statistics"] = [
+            {**each, "name": each.get("name", each["of"])} if isinstance(each, Mapping) and "of" in each else each
+            for each in made["statistics"]
+        ]
+    return made
 
 
 def with_values(content: Mapping[str, Any], values: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -101,7 +133,7 @@ def _put(content: dict[str, Any], key: str, value: Any, name: str) -> None:
         raise ValueError(f"{name}: {key} = {value!r}: allowed is a table")
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, dict):
-        return str(value.get("kind", "table"))
-    return str(value).replace("/", "|")
+def text_of(value: Any) -> str:
+    """A value as the name of a setting has it: of a table its kind."""
+    text = value.get("kind", "table") if isinstance(value, dict) else value
+    return str(text).replace("/", "|")

@@ -9,7 +9,7 @@ from typing import Any
 from ..markdown import cell
 from .printed_tables import folder, tables
 from .published import read_kept
-from .results import digest, experiment_files
+from .results import experiment_files, is_current
 from .schema import Experiment, read_experiment
 from .table_checks import check
 
@@ -91,7 +91,7 @@ def _run(path: Path, experiment: Experiment) -> tuple[str, str, str, str]:
     got: dict[str, Any] | None = read_kept(path, experiment)
     if got is None:
         return "no", "-", "-", "-"
-    if got["sha256"] != digest(path):
+    if not is_current(path, got):
         return "no (what is kept is of another version of the file)", "-", "-", "-"
     units = sum(len(row["seeds"]) for row in got["settings"])
     data = "; ".join(got["data"]) or "made up"

@@ -1,4 +1,8 @@
-"""Models of parts of a setting in a file: what stands there is checked against the signature of what is called."""
+"""Models of parts of a setting in a file: what stands there is checked against the signature of what is called.
+
+Kinds of Python files (see `files_beside`) are checked so where the files may be executed, which the validation's
+context says by ``BESIDE``. Elsewhere, as where pages are made, only their names are looked at.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,25 @@ from fractions import Fraction
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError, create_model
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+    WrapValidator,
+    create_model,
+)
 
+from ..quantities import nearest
+from .files_beside import FilesBeside, check_family
 from .reading import Strict, explained
 from .setting_parts import annotated, call, kinds, nested_family, numbers
+
+BESIDE = "beside"
+"""The entry of a validation's context that has the ``FilesBeside`` which may be executed."""
 
 MAKERS: dict[type[BaseModel], Callable[..., Any]] = {}
 """Callables whose arguments the models of parts hold."""
@@ -34,7 +53,48 @@ def union(family: str) -> Any:
 
 def part(family: str) -> Any:
     """The type of a field that holds a part of this family."""
-    return Annotated[Any, BeforeValidator(functools.partial(checked, family))]
+    return Annotated[Any, BeforeValidator(functools.partial(_checked_in, family))]
+
+
+def union_or_python(family: str) -> Any:
+    """The type of a field that holds a table of one of the kinds of a family, or of a kind of a Python file."""
+    return Annotated[union(family), WrapValidator(functools.partial(_or_python, family))]
+
+
+def _or_python(family: str, value: Any, handler: Callable[[Any], Any], info: ValidationInfo) -> Any:
+    if isinstance(value, Mapping) and check_family(family, value.get("kind")):
+        return _of_python(family, value, (info.context or {}).get(BESIDE))
+    return handler(value)
+
+
+def _of_python(family: str, value: Mapping[str, Any], beside: FilesBeside | None) -> Any:
+    """A table whose kind a Python file defines, its keys checked against the signature, if it may be executed."""
+    if beside is None:
+        return dict(value)
+    kind, given = str(value["kind"]), {key: each for key, each in value.items() if key != "kind"}
+    found = beside.kind(family, kind)
+    hints = annotated(found)
+    try:
+        parameters = inspect.signature(found).parameters.values()
+    except (TypeError, ValueError):  # of a class that says nothing of its arguments
+        return dict(value)
+    known = [each.name for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)]
+    open_ended = any(each.kind is each.VAR_KEYWORD for each in parameters)
+    for name, argument in given.items():
+        if name not in known and not open_ended:
+            raise ValueError(f"{kind}: {name} is unknown; {nearest(name, known) if known else 'it takes no keys'}")
+        try:
+            _argument_adapter(in_file(hints.get(name, Any))).validate_python(argument, context={BESIDE: beside})
+        except ValidationError as error:
+            raise ValueError(f"{kind}: {explained(error, f'{name} = {argument!r}', Strict)}") from None
+    for each in parameters:
+        if each.default is each.empty and each.name in known and each.name not in given:
+            raise ValueError(f"{kind}: {each.name} is missing")
+    return dict(value)
+
+
+def _argument_adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind, config=ConfigDict(strict=True))
 
 
 @functools.cache
@@ -48,9 +108,19 @@ def checked(family: str, value: Any) -> Any:
     Raises:
         ValueError: it is none.
     """
+    return _checked(family, value, None)
+
+
+def _checked_in(family: str, value: Any, info: ValidationInfo) -> Any:
+    return _checked(family, value, (info.context or {}).get(BESIDE))
+
+
+def _checked(family: str, value: Any, beside: FilesBeside | None) -> Any:
     value = {"kind": value} if isinstance(value, str) else value
+    if isinstance(value, Mapping) and check_family(family, value.get("kind")):
+        return _of_python(family, value, beside)
     try:
-        return _adapter(family).validate_python(value)
+        return _adapter(family).validate_python(value, context={BESIDE: beside})
     except ValidationError as error:
         given = value.get("kind") if isinstance(value, Mapping) else None
         known = model_of(given, kinds(family)[given]) if isinstance(given, str) and given in kinds(family) else Strict
@@ -83,7 +153,7 @@ def in_file(annotation: Any) -> Any:
         return float | str
     origin, family = get_origin(annotation), nested_family(annotation)
     if family is not None:
-        allowed = _or_nothing if origin in (Union, UnionType) else checked
+        allowed = _or_nothing if origin in (Union, UnionType) else _checked_in
         return Annotated[Any, BeforeValidator(functools.partial(allowed, family))]
     if origin in (Union, UnionType):
         return Union[tuple(map(in_file, get_args(annotation)))]  # noqa: UP007 (made at run time)
@@ -93,5 +163,5 @@ def in_file(annotation: Any) -> Any:
     return bool | int | float | str | list[Any]
 
 
-def _or_nothing(family: str, value: Any) -> Any:
-    return None if value is None else checked(family, value)
+def _or_nothing(family: str, value: Any, info: ValidationInfo) -> Any:
+    return None if value is None else _checked_in(family, value, info)

@@ -14,7 +14,7 @@ from ..files import Damaged, json_text, read_json
 from ..provenance import OF_MACHINE, UNKNOWN, differences
 from ..seals import SEAL, check_seal
 from .reading import Listed, Strict, explained
-from .results import WITHIN, digest, listed, published, run_row, runs_of
+from .results import WITHIN, is_current, listed, published, run_row, runs_of
 from .schema import Experiment
 
 
@@ -92,6 +92,7 @@ class Kept(Strict):
 
     file: str
     sha256: str
+    code: dict[str, str] = Field(default_factory=dict)
     commits: Listed[str]
     data: Listed[str]
     seconds: float
@@ -121,7 +122,7 @@ def read_kept(path: Path, experiment: Experiment) -> dict[str, Any] | None:
     try:
         check_seal(content, str(target))
         Kept.model_validate(content)
-        if content["sha256"] == digest(path) and "search" not in content:
+        if is_current(path, content) and "search" not in content:
             _check_asked(content, experiment)
     except ValidationError as error:
         raise Damaged(target, damaged(explained(error, str(target), Kept))) from None
@@ -140,7 +141,7 @@ def read_current(path: Path, experiment: Experiment) -> dict[str, Any] | None:
         ValueError: as ``read_kept``.
     """
     content = read_kept(path, experiment)
-    return content if content is not None and content["sha256"] == digest(path) else None
+    return content if content is not None and is_current(path, content) else None
 
 
 def check_alike(content: Mapping[str, Any], target: Path) -> None:
@@ -192,7 +193,7 @@ def _check_asked(content: Mapping[str, Any], experiment: Experiment) -> None:
         if name not in points or seed not in seeds:
             raise ValueError(f"{name}, seed {seed} is no run of {experiment.name}")
     for row in content["settings"]:
-        if set(row["statistics"]) != set(names):
+        if names and set(row["statistics"]) != set(names):
             raise ValueError(
                 f"{row['name']}: statistics are {', '.join(row['statistics'])}: allowed is {', '.join(names)}"
             )

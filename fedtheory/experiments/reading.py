@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
@@ -53,8 +53,19 @@ def read_toml(path: str | Path, model: type[M]) -> M:
     return parse_toml(read_file(path), str(path), model)
 
 
-def parse_toml(content: bytes, name: str, model: type[M]) -> M:
-    """Parse and check a file's bytes, as ``read_toml`` does a file; ``name`` is what errors call it.
+def parse_toml(
+    content: bytes,
+    name: str,
+    model: type[M],
+    context: Mapping[str, Any] | None = None,
+    filled: Callable[[dict[str, Any]], dict[str, Any]] = lambda data: data,
+) -> M:
+    """Parse and check a file's bytes, as ``read_toml`` does a file.
+
+    Args:
+        name: what errors call it.
+        context: what the model's validators may ask for.
+        filled: gives the content with what may be left out.
 
     >>> class Run(Strict):
     ...     rounds: int
@@ -67,7 +78,7 @@ def parse_toml(content: bytes, name: str, model: type[M]) -> M:
     """
     data = plain_toml(content, name)
     try:
-        return model.model_validate(data)
+        return model.model_validate(filled(data), context=dict(context or {}))
     except RecursionError:
         raise Damaged(name, "tables stand in each other without end: allowed are fewer") from None
     except ValidationError as error:

@@ -16,6 +16,7 @@ from typing import Any
 from ..files import read_file
 from ..provenance import UNKNOWN, together
 from . import schema
+from .files_beside import hashes, read_beside
 from .printed_tables import folder
 
 CONFIGURATION = ("checks.toml", "curves.toml")
@@ -40,8 +41,34 @@ def published(path: Path) -> Path:
 
 
 def digest(path: Path) -> str:
-    """Compute the hash by which results are known to be of the file as it is now."""
+    """Compute the hash by which results are known to be of the file as it is now; of the Python files beside it, see
+    ``is_current``."""
     return hashlib.sha256(read_file(path)).hexdigest()
+
+
+def code_of(experiment: schema.Experiment) -> dict[str, str]:
+    """The sha256 of each Python file beside an experiment file that one of its settings names.
+
+    Raises:
+        ValueError: one cannot be read.
+    """
+    beside, found = Path(experiment.name).parent, dict[str, str]()
+    for content in experiment.contents():
+        found |= hashes(beside, content)
+    return dict(sorted(found.items()))
+
+
+def is_current(path: Path, content: Mapping[str, Any]) -> bool:
+    """Whether results are of the experiment file, and of the Python files beside it, as they are now."""
+    if content["sha256"] != digest(path):
+        return False
+    try:
+        return all(
+            hashlib.sha256(read_beside(path.parent, file)).hexdigest() == kept
+            for file, kept in content.get("code", {}).items()
+        )
+    except ValueError:  # one is not there any more
+        return False
 
 
 def gathered(
@@ -63,9 +90,11 @@ def gathered(
     for row in [*before["settings"], *map(run_row, results)]:
         by_point.setdefault(row["name"], []).append(row)
     settings = [joined(rows) for rows in by_point.values()]
+    code = code_of(experiment)
     content: dict[str, Any] = {
-        "file": f"{path.parent.name}/{path.name}",
+        "file": (Path(path.parent.name) / path.name).as_posix(),
         "sha256": digest(path),
+        **({"code": code} if code else {}),
         "commits": sorted({*before["commits"], *(each for result in results for each in commits_of(result))}),
         "data": sorted({*before["data"], *(result["data"] for result in results if result["data"])}),
         "seconds": round(before["seconds"] + sum(float(result["seconds"]) for result in results), 3),

@@ -15,10 +15,11 @@ title = "..."
 
 from __future__ import annotations
 
+import copy
 import functools
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,11 +27,14 @@ from pydantic import Field, ValidationError, create_model, model_validator
 
 from ..files import Damaged, plain_toml, read_file
 from ..quantities import nearest
-from .grid import ExperimentFile, Point, with_values
-from .part_models import part, union
+from .files_beside import FilesBeside, hashes, is_model
+from .grid import ASIDE_OF_RUN, ONLY, ExperimentFile, Point, text_of, with_defaults, with_values
+from .part_models import BESIDE, part, union_or_python
 from .reading import Component, Listed, Strict, explained, parse_toml
 
 Scalar = bool | int | float | str
+CHANGED = ("algorithm", "federation", "local_solver", "participation", "run", "start")
+"""Parts of a setting that can be changed from outside of its file."""
 
 
 class RunPlan(Strict):
@@ -41,9 +45,11 @@ class RunPlan(Strict):
         seeds: one run (or ``replicas`` runs) each.
         replicas: runs of one seed that advance together.
         record_every: rounds between recorded rows; the last round is always recorded.
-        observers: what is watched.
+        observers: what is watched; by default the squared distance and gradient of convex federations, the accuracy of
+            networks.
         dtype: of models.
         checkpoint_every: rounds between checkpoints.
+        keep_models: rounds between models that are kept with the run, from round 0 on; the last one always is.
         device: ``cpu``, ``cuda``, or ``auto``: CUDA where there is one.
         threads: of torch and of compiled loops, on a CPU.
         memory_limit: bytes that a run may hold besides its data; by default the same on every machine.
@@ -55,9 +61,10 @@ class RunPlan(Strict):
     seeds: Listed[int] = (0,)
     replicas: int = Field(default=1, ge=1)
     record_every: int | None = Field(default=None, ge=1)
-    observers: Listed[part("observer")]  # type: ignore[valid-type]
+    observers: Listed[part("observer")] | None = None  # type: ignore[valid-type]
     dtype: Literal["float32", "float64"] | None = None
     checkpoint_every: int | None = Field(default=None, ge=1)
+    keep_models: int | None = Field(default=None, ge=1)
     device: str = "cpu"
     threads: int = Field(default=1, ge=1)
     memory_limit: int | None = Field(default=None, ge=1)
@@ -75,7 +82,7 @@ class Statistic(Strict):
     """One number of each run, and its mean and deviation over runs.
 
     Attributes:
-        name: of the number.
+        name: of the number; by default that of the row.
         of: the row of the run: an observed quantity, or its ``_sum``, ``_min`` or ``_max``.
         take: ``end`` (the last recorded value), ``mean`` (over the last evaluations), ``best`` (the largest) or
             ``least``.
@@ -104,10 +111,16 @@ class Statistic(Strict):
 
 
 class Variant(Strict):
-    """One setting by name: dotted keys and their values, put in the place of the file's."""
+    """One setting by name: dotted keys and their values, put in the place of the file's.
+
+    Attributes:
+        name: of the setting.
+        set: dotted keys and their values; by default none, which is the file as it stands.
+        labels: of the setting, in pages of tables.
+    """
 
     name: str
-    set: dict[str, Any]
+    set: dict[str, Any] = Field(default_factory=dict)
     labels: dict[str, str] = Field(default_factory=dict)
 
 
@@ -119,7 +132,7 @@ class Called(Strict):
         values: instead of the values, in their order.
     """
 
-    label: str = Field(min_length=1)
+    label: str | None = Field(default=None, min_length=1)
     values: Listed[str] = ()
 
 
@@ -155,7 +168,12 @@ class Likeness(Strict):
 
 
 class Stage(Strict):
-    """One step of a search: the value of a key that makes a statistic least (or largest), kept from then on."""
+    """One step of a search: the value of a key that makes a statistic least (or largest), kept from then on.
+
+    Attributes:
+        over: the dotted key.
+        values: those that are tried.
+    """
 
     over: str
     values: Listed[Scalar] = Field(min_length=1)
@@ -178,7 +196,27 @@ class Search(Strict):
 
 
 class ExperimentBase(Strict):
-    """Entries of a file besides its three parts."""
+    """Entries of a file; what stands in those of its parts is read off what they name.
+
+    Attributes:
+        title: one line; by default the file's name.
+        paper: whose experiment it is like; runs are kept under it.
+        reproduces: what of the paper, in words.
+        likeness: printed tables that its numbers stand beside.
+        chosen: what the paper leaves open, and what was chosen.
+        labels: of all settings, in pages of tables.
+        federation: whose loss is minimised: its kind and arguments.
+        algorithm: its kind and arguments, such as the step size.
+        participation: who takes part: a process and its arguments.
+        local_solver: what clients do with their gradients: SGD or Adam and its arguments; by default plain SGD.
+        start: x_0: a number, or the file of a model, .npz or .safetensors; by default 0, or a network's own draw.
+        run: how long and how often, and what is watched.
+        statistics: numbers of each run; by default the last value of everything that is watched.
+        grid: lists of values by dotted key, as "algorithm.local_lr"; every combination is a setting.
+        called: names of the grid's keys and values.
+        variants: settings by name, each changing some keys.
+        search: instead of a grid: a key after another, of which the best value is kept.
+    """
 
     paper: Component = ""
     title: str
@@ -188,7 +226,7 @@ class ExperimentBase(Strict):
     labels: dict[str, str] = Field(default_factory=dict)
     start: float | str | None = None
     run: RunPlan
-    statistics: Listed[Statistic] = Field(min_length=1)
+    statistics: Listed[Statistic] = ()
     grid: dict[str, Listed[Any]] = Field(default_factory=dict)
     called: dict[str, Called] = Field(default_factory=dict)
     variants: Listed[Variant] = ()
@@ -196,6 +234,7 @@ class ExperimentBase(Strict):
 
     @model_validator(mode="after")
     def _check(self) -> ExperimentBase:
+        is_model(self.start)
         names = [each.name for each in self.statistics]
         if len(set(names)) < len(names):
             raise ValueError(f"statistics {', '.join(names)}: allowed is each name once")
@@ -226,7 +265,7 @@ class ExperimentBase(Strict):
 def model() -> Any:
     """The model of an experiment file, of the parts that there are."""
     parts = {"federation": "federation", "algorithm": "algorithm", "participation": "process"}
-    fields: dict[str, Any] = {name: (union(family), ...) for name, family in parts.items()}
+    fields: dict[str, Any] = {name: (union_or_python(family), ...) for name, family in parts.items()}
     fields["local_solver"] = (part("solver"), None)
     return create_model("Experiment", __base__=ExperimentBase, **fields)
 
@@ -237,9 +276,14 @@ class Experiment(ExperimentFile):
 
     Attributes:
         checked: the model.
+        beside: the Python files that its settings may execute; ``None``: none is executed, and what their kinds are
+            given is not checked.
+        changes: values at dotted keys, put in the place of every setting's: see ``changed``.
     """
 
     checked: Any
+    beside: FilesBeside | None = field(default=None, compare=False)
+    changes: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def plan(self) -> RunPlan:
@@ -252,7 +296,68 @@ class Experiment(ExperimentFile):
         Raises:
             ValueError: a value that the file's model refuses; the setting is named.
         """
-        return [self._checked(point) for point in super().points()]
+        return [self._checked(self._with_changes(point)) for point in super().points()]
+
+    def changed(self, values: Mapping[str, Any]) -> Experiment:
+        """Return this experiment with other values at dotted keys in all its settings, whose names say so; what decides
+        no numbers, such as seeds, is changed without.
+
+        Raises:
+            ValueError: a key that no setting has (the nearest is named) or that the file gives several values itself; a
+                value that is refused.
+        """
+        for key in values:
+            self._check_key(key)
+        aside = {key: value for key, value in values.items() if key.partition(".")[2] in ASIDE_OF_RUN}
+        run = {**self.content["run"], **{key.partition(".")[2]: value for key, value in aside.items()}}
+        content = {**self.content, "run": run}
+        rest = {key: value for key, value in values.items() if key not in aside}
+        try:
+            checked = model().model_validate(content, context={BESIDE: self.beside})
+        except ValidationError as error:
+            raise ValueError(explained(error, self.name, model())) from None
+        found = replace(self, content=content, checked=checked, changes={**self.changes, **rest})
+        found._check_files()
+        found.points()
+        return found
+
+    def _check_key(self, key: str) -> None:
+        """Refuse a key outside of a setting's tables, and one of which the file has several values itself."""
+        head, *_ = key.split(".")
+        if head not in CHANGED or key == "run":
+            heads = [f"{each}.KEY" for each in CHANGED if each != "start"]
+            raise ValueError(f"{self.name}: --set {key}: {nearest(key, [*_dotted(self.content), *heads])}")
+        stages = self.checked.search.stages if self.checked.search else ()
+        several = {**dict.fromkeys(self.checked.grid, "grid"), **{each.over: "search" for each in stages}}
+        for variant in self.checked.variants:
+            several |= dict.fromkeys(variant.set, f"variant {variant.name!r}")
+        for other, where in several.items():
+            if other == key or other.startswith(f"{key}."):
+                raise ValueError(
+                    f"{self.name}: --set {key}: the file's {where} gives {other} its values: allowed is another key, "
+                    "or --only"
+                )
+
+    def _with_changes(self, point: Point) -> Point:
+        if not self.changes:
+            return point
+        content, changes = point.content, dict(sorted(self.changes.items()))
+        for key in changes:
+            content = _with_table(content, key, self.name)
+        texts = {key: text_of(value) for key, value in changes.items()}
+        names = [*([] if point.name == ONLY else [point.name]), *(f"{key}={text}" for key, text in texts.items())]
+        return Point(", ".join(names), {**point.labels, **texts}, with_values(content, changes, self.name))
+
+    def contents(self) -> list[Mapping[str, Any]]:
+        """The content of every setting, those of a search too."""
+        stages = self.checked.search.stages if self.checked.search else ()
+        places = [{each.over: value} for each in stages for value in each.values]
+        searched = [Point(ONLY, {}, with_values(self.content, each, self.name)) for each in places]
+        return [self._with_changes(point).content for point in (*super().points(), *searched)]
+
+    def _check_files(self) -> bool:
+        """See that the files beside it that its settings name are there, before one is executed; whether one is."""
+        return self.beside is not None and any([hashes(self.beside.folder, content) for content in self.contents()])
 
     @property
     def grid_labels(self) -> list[str]:
@@ -279,20 +384,55 @@ class Experiment(ExperimentFile):
         Raises:
             ValueError: a key with an unknown head, or a value that is refused.
         """
-        return self._checked(Point(name, labels, with_values(self.content, values, self.name)))
+        return self._checked(self._with_changes(Point(name, labels, with_values(self.content, values, self.name))))
 
     def _checked(self, point: Point) -> Point:
         seeded = dict.fromkeys(self.plan.seeded, self.plan.seeds[0])
         for content in (point.content, with_values(point.content, seeded, self.name)):
             try:
-                model().model_validate(dict(content))
+                model().model_validate(dict(content), context={BESIDE: self.beside})
             except ValidationError as error:
                 raise ValueError(explained(error, f"{self.name}, setting {point.name!r}", model())) from None
         return point
 
 
-def read_experiment(path: str | Path) -> Experiment:
+def _dotted(content: Mapping[str, Any]) -> list[str]:
+    """The dotted keys of a setting's tables.
+
+    >>> _dotted({"title": "t", "run": {"rounds": 3}, "algorithm": {"kind": "own", "server": {"lr": 1}}})
+    ['algorithm.kind', 'algorithm.server', 'algorithm.server.lr', 'run.rounds']
+    """
+    found, waiting = [], [(part, content[part]) for part in CHANGED if isinstance(content.get(part), Mapping)]
+    while waiting:
+        above, table = waiting.pop()
+        found += [f"{above}.{key}" for key in table]
+        waiting += [(f"{above}.{key}", value) for key, value in table.items() if isinstance(value, Mapping)]
+    return sorted(found)
+
+
+def _with_table(content: Mapping[str, Any], key: str, name: str) -> Mapping[str, Any]:
+    """The content, in which a key leads into tables: a kind that stands alone becomes one.
+
+    Raises:
+        ValueError: it leads nowhere; the nearest key is named.
+    """
+    *path, _ = key.split(".")
+    made: dict[str, Any] = copy.deepcopy(dict(content))
+    place = made
+    for done, step in enumerate(path, 1):
+        if isinstance(place.get(step), str) and done > 1:
+            place[step] = {"kind": place[step]}
+        if not isinstance(place.get(step), dict):
+            raise ValueError(f"{name}: --set {key}: {nearest(key, _dotted(content))}")
+        place = place[step]
+    return made
+
+
+def read_experiment(path: str | Path, beside: FilesBeside | None = None) -> Experiment:
     """A checked experiment file.
+
+    Args:
+        beside: the Python files beside it, which are executed where its settings name them; ``None``: none is.
 
     Raises:
         ValueError: see ``reading.read_toml``; or a setting of its grid that is refused.
@@ -301,10 +441,16 @@ def read_experiment(path: str | Path) -> Experiment:
     if not str(path).isprintable():  # results name it
         raise ValueError(f"{str(path)!r}: allowed is a name in UTF-8 that can be printed")
     content = read_file(path)
-    checked = parse_toml(content, str(path), model())
+    filled = functools.partial(with_defaults, name=str(path))
+    checked = parse_toml(content, str(path), model(), filled=filled)
     experiment = Experiment(str(path), plain_toml(content, str(path)), checked)
     try:
         names = [point.name for point in experiment.points()]
+        if beside is not None:  # nothing is executed before all else is in order
+            experiment = replace(experiment, beside=beside)
+            if experiment._check_files():
+                parse_toml(content, str(path), model(), {BESIDE: beside}, filled)
+                experiment.points()
     except ValueError as error:
         raise Damaged(path, str(error)) from None
     if len(set(names)) < len(names):

@@ -3,7 +3,7 @@
 What a kind takes is read off its signature, so that an algorithm or a process that is added to its package can stand
 in a file at once. Where an argument is a part itself (a process inside a process, a network's model), a table stands
 there. Long lists of integers have short spellings: see ``numbers``. What a file has is checked by `part_models`; here
-it is called, which needs no more than a simulation does.
+it is called, which needs no more than a simulation does. A kind with a colon is one of a Python file: `files_beside`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,12 @@ import functools
 import inspect
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, get_args, get_type_hints
 
 from ..quantities import nearest
+from .files_beside import FilesBeside, check_family, is_of_file
+from .grid import EVERYONE
 
 Kinds = Mapping[str, Callable[..., Any]]
 
@@ -33,7 +36,7 @@ def _processes() -> Kinds:
     from .. import participation as package
     from .by_class import ByClass
 
-    return {**_classes(package, package.Participation), "ByClass": ByClass}
+    return {**_classes(package, package.Participation), "ByClass": ByClass, EVERYONE: Everyone}
 
 
 def _partitions() -> Kinds:
@@ -140,6 +143,17 @@ def kinds(family: str) -> Kinds:
     return FAMILIES[family]()
 
 
+@dataclass(frozen=True)
+class Everyone:
+    """All clients take part in every round."""
+
+    def on(self, federation: Any) -> Any:
+        """The process for this federation's clients."""
+        from ..participation import Fixed
+
+        return Fixed(range(federation.clients))
+
+
 def logistic(
     dataset: str,
     clients: int,
@@ -166,10 +180,13 @@ def logistic(
     return Logistic.split(rows.normalised(bias), clients, alpha, l2, seed, gradient_noise, noise, server_noise)
 
 
-def make(family: str, content: Any) -> Any:
+def make(family: str, content: Any, beside: FilesBeside | None = None) -> Any:
     """Make a part of this family: call its kind with its arguments, of which the parts are made first.
 
     A name alone is a kind without arguments.
+
+    Args:
+        beside: the Python files that may define kinds, which are executed; ``None``: there are none.
 
     Raises:
         ValueError: there is no such kind, or none is named.
@@ -179,21 +196,34 @@ def make(family: str, content: Any) -> Any:
     """
     given = {"kind": content} if isinstance(content, str) else dict(content)
     kind, known = given.pop("kind", None), kinds(family)
+    if beside is not None and check_family(family, kind):
+        found = beside.kind(family, kind)
+        arguments = _arguments(found, given, beside)
+        return beside.made(family, kind, lambda: found(**arguments))
     if kind not in known:
         raise ValueError(f"{family} of kind {kind!r} is unknown; {nearest(str(kind), known)}")
-    return call(known[kind], given)
+    return call(known[kind], given, beside)
 
 
-def call(kind: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+def call(kind: Callable[..., Any], arguments: Mapping[str, Any], beside: FilesBeside | None = None) -> Any:
     """A kind called with arguments as they stand in a file."""
+    return kind(**_arguments(kind, arguments, beside))
+
+
+def _arguments(kind: Callable[..., Any], given: Mapping[str, Any], beside: FilesBeside | None) -> dict[str, Any]:
     hints = annotated(kind)
-    return kind(**{name: _argument(hints.get(name), value) for name, value in arguments.items()})
+    return {name: _argument(hints.get(name), value, beside) for name, value in given.items()}
 
 
 def annotated(kind: Callable[..., Any]) -> dict[str, Any]:
-    """Return the annotation of each argument of a kind."""
+    """Return the annotation of each argument of a kind; of a Python file's none, if they cannot be read."""
     function = kind.__init__ if inspect.isclass(kind) else kind
-    return get_type_hints(function, None, _Names(getattr(function, "__globals__", {})))
+    try:
+        return get_type_hints(function, None, _Names(getattr(function, "__globals__", {})))
+    except Exception:
+        if not is_of_file(kind):
+            raise
+        return {}
 
 
 def nested_family(annotation: Any) -> str | None:
@@ -207,10 +237,10 @@ def nested_family(annotation: Any) -> str | None:
     return next((NESTED[name] for name in names if name in NESTED), None)
 
 
-def _argument(annotation: Any, value: Any) -> Any:
+def _argument(annotation: Any, value: Any, beside: FilesBeside | None) -> Any:
     family = nested_family(annotation)
     if family is not None:
-        return None if value is None else make(family, value)
+        return None if value is None else make(family, value, beside)
     return numbers(value) if isinstance(value, Mapping) else value
 
 

@@ -12,7 +12,7 @@ import math
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +21,9 @@ import numpy as np
 from ..files import check_no_links, json_text, locked, read_json, write_beside
 from ..provenance import commit
 from ..seals import SEAL, check_seal, sealed
-from .construction import observers, setting, statistics
-from .grid import ExperimentFile, Point, with_values
+from .construction import observers, setting, statistics, wanted
+from .files_beside import FilesBeside, hashes, told
+from .grid import ASIDE_OF_RUN, ExperimentFile, Point, with_values
 
 if TYPE_CHECKING:
     from ..simulation.run import Run
@@ -48,6 +49,7 @@ class Unit:
         content: the file's content with the setting's values.
         seed: of the run.
         folder: where it is kept.
+        code: the sha256 of each Python file beside the experiment's that the setting names; they are executed.
     """
 
     experiment: str
@@ -56,6 +58,7 @@ class Unit:
     content: Mapping[str, Any]
     seed: int
     folder: str
+    code: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -67,10 +70,20 @@ class Unit:
         """The path of the unit's result."""
         return Path(self.folder) / "result.json"
 
+    @property
+    def asked(self) -> dict[str, Any]:
+        """All that decides the unit's numbers, but for its seed: see ``asked_for``."""
+        return asked_for(self.content) | ({"code": dict(self.code)} if self.code else {})
+
 
 def units_of(experiment: ExperimentFile, points: list[Point], store: Path) -> list[Unit]:
-    """All units of these settings of a file, seed after seed, so that every setting has its first seed early."""
+    """All units of these settings of a file, seed after seed, so that every setting has its first seed early.
+
+    Raises:
+        ValueError: a Python file that a setting names cannot be read.
+    """
     name = experiment.name
+    code = {id(point): hashes(Path(name).parent, point.content) for point in points}
     home = store / folder_name(experiment.content.get("paper") or "own") / folder_name(Path(name).stem)
     return [
         Unit(
@@ -80,6 +93,7 @@ def units_of(experiment: ExperimentFile, points: list[Point], store: Path) -> li
             seeded(point.content, seed, name),
             seed,
             str(home / folder_name(point.name) / f"seed-{seed}"),
+            code[id(point)],
         )
         for seed in experiment.content["run"].get("seeds", [0])
         for point in points
@@ -142,17 +156,60 @@ def finished(unit: Unit) -> dict[str, Any] | None:
     if not unit.result_path.exists():
         return None
     result = _unchanged(unit.result_path, "it is made anew from its segments")
-    asked, there = asked_for(unit.content), dict(result.get("asked", {}))
+    asked, there = unit.asked, dict(result.get("asked", {}))
+    if _goes_on(there, asked):
+        return None
     statistics = there.pop("statistics", None)
-    if statistics != asked.pop("statistics") and there == asked:
+    if statistics != asked.pop("statistics", None) and there == asked:
         return None  # other statistics of the same run, which its checkpoints hold
     if there != asked or result.get("seed") != unit.seed:
-        other = _difference(there, asked)
-        raise ValueError(
-            f"{unit.name}: {unit.folder} holds the result of another experiment ({other}); allowed is the same one, or "
-            "another --store"
-        )
+        raise _another(unit, "the result", there, asked)
     return _borne_out(unit, result)
+
+
+def _another(unit: Unit, what: str, there: Mapping[str, Any], asked: Mapping[str, Any]) -> ValueError:
+    return ValueError(
+        f"{unit.name}: {unit.folder} holds {what} of another experiment ({_difference(there, asked)}); allowed is the "
+        "same one, or another --store"
+    )
+
+
+def _goes_on(there: Mapping[str, Any], asked: Mapping[str, Any]) -> bool:
+    """Whether a run is asked for that is a longer one of the same, recorded as often: it is gone on with."""
+
+    def plain(content: Mapping[str, Any]) -> tuple[Any, ...]:
+        run = dict(content.get("run", {}))
+        rounds = run.pop("rounds", 0)
+        every = run.pop("record_every", None) or max(1, rounds // 100)
+        return rounds, every, {**content, "run": run, "statistics": None}
+
+    before, after = plain(there), plain(asked)
+    return before[0] < after[0] and before[1:] == after[1:]
+
+
+ASKED = "asked.json"
+"""File of a unit's folder that says what its checkpoints are of."""
+
+
+def _check_begun(unit: Unit) -> None:
+    """See that checkpoints which are there are of this unit, or of a run that it goes on with.
+
+    Raises:
+        ValueError: they are not; what differs is named.
+    """
+    path = Path(unit.folder) / ASKED
+    if path.exists() and any(Path(unit.folder).glob("replica-*/segment-*.npz")):
+        there, asked = _unchanged(path, "it is not known what the checkpoints are of")["asked"], unit.asked
+        asked.pop("statistics", None)
+        if there != asked and not _goes_on(there, asked):
+            raise _another(unit, "the checkpoints", there, asked)
+
+
+def _note_asked(unit: Unit) -> None:
+    """Write down what the checkpoints will be of."""
+    asked = unit.asked
+    asked.pop("statistics", None)
+    write_beside(Path(unit.folder) / ASKED, json_text(sealed({"asked": asked})).encode())
 
 
 def _unchanged(path: Path, then: str) -> dict[str, Any]:
@@ -186,12 +243,12 @@ def _borne_out(unit: Unit, result: dict[str, Any]) -> dict[str, Any]:
 
 def _numbers(unit: Unit, run: Run) -> dict[str, Any]:
     """What a result says of a run's rows."""
-    taken = {
+    found = {
         name: {"values": values, "deviations": spreads}
         for name, values, spreads in statistics(unit.content, run.rounds, run.rows)
     }
     return {
-        "statistics": taken,
+        "statistics": found,
         "diverged": run.divergence,
         "rounds": run.rounds.tolist(),
         "rows": curves(unit.content, run.rows),
@@ -205,25 +262,53 @@ def asked_for(content: Mapping[str, Any]) -> dict[str, Any]:
     """
     words = ("title", "paper", "reproduces", "likeness", "chosen", "labels")
     asked = {key: value for key, value in content.items() if key not in words}
-    aside = ("seeds", "checkpoint_every", "device", "threads", "memory_limit", "mixed")
-    asked["run"] = {key: value for key, value in asked["run"].items() if key not in aside}
+    asked["run"] = {key: value for key, value in asked["run"].items() if key not in ASIDE_OF_RUN}
     return json.loads(json_text(asked))  # type: ignore[no-any-return]
 
 
 def _difference(there: Any, here: Any) -> str:
     if not isinstance(there, Mapping):
         return "it is damaged"
-    keys = [key for key in {*there, *here} if there.get(key) != here.get(key)]
-    return "; ".join(f"{key} = {there.get(key)!r} there, {here.get(key)!r} here" for key in sorted(keys)) or "its seed"
+    return "; ".join(_differing(there, here)) or "its seed"
+
+
+def _differing(there: Mapping[str, Any], here: Mapping[str, Any], above: str = "") -> list[str]:
+    """Say in words, key by key, where two contents differ; of Python files by their hashes."""
+    found = []
+    for key in sorted({*there, *here}):
+        a, b = there.get(key), here.get(key)
+        if a != b and key == "code" and not above:
+            found.append(told(a or {}, b or {}))
+        elif a != b and isinstance(a, Mapping) and isinstance(b, Mapping):
+            found += _differing(a, b, f"{above}{key}.")
+        elif a != b:
+            found.append(f"{above}{key} = {a!r} there, {b!r} here")
+    return found
 
 
 def _run(unit: Unit, folder: Path, deadline: float, progress: Callable[[int, int], None]) -> dict[str, Any]:
     if time.time() > deadline:
         raise OutOfTime("not begun")
+    beside = FilesBeside(Path(unit.experiment).parent, unit.code)
+    _check_begun(unit)
+    try:
+        return _simulated(unit, folder, deadline, progress, beside)
+    except OutOfTime:
+        raise
+    except Exception as error:
+        if said := beside.explained(error):
+            raise ValueError(f"{unit.name}: {said}") from None
+        raise
+
+
+def _simulated(
+    unit: Unit, folder: Path, deadline: float, progress: Callable[[int, int], None], beside: FilesBeside
+) -> dict[str, Any]:
     from ..loops.threads import fixed
     from ..simulation.stored import read_stored
 
-    made, plan = setting(unit.content), unit.content["run"]
+    made, plan = setting(unit.content, beside), unit.content["run"]
+    _note_asked(unit)
     clock = Clock(folder / "time.json", deadline)
     threads = plan.get("threads") or 1
 
@@ -242,6 +327,7 @@ def _run(unit: Unit, folder: Path, deadline: float, progress: Callable[[int, int
         device=plan.get("device", "cpu"),
         checkpoint_every=plan.get("checkpoint_every") or max(1, plan["rounds"] // CHECKPOINTS),
         dtype=plan.get("dtype"),
+        keep_models=plan.get("keep_models"),
         threads=threads,
         memory_limit=plan.get("memory_limit"),
         mixed=bool(plan.get("mixed")),
@@ -254,7 +340,7 @@ def _run(unit: Unit, folder: Path, deadline: float, progress: Callable[[int, int
         "point": unit.point,
         "labels": dict(unit.labels),
         "seed": unit.seed,
-        "asked": asked_for(unit.content),
+        "asked": unit.asked,
         **_numbers(unit, run),
         "seconds": round(clock.note(), 3),
         "where": run.where,
@@ -270,7 +356,7 @@ def _run(unit: Unit, folder: Path, deadline: float, progress: Callable[[int, int
 
 def curves(content: Mapping[str, Any], rows: Mapping[str, np.ndarray]) -> dict[str, list[list[float]]]:
     """The rows behind the statistics, (replicas, recorded rounds) each."""
-    return {name: rows[name].tolist() for name in dict.fromkeys(each["of"] for each in content["statistics"])}
+    return {name: rows[name].tolist() for name in dict.fromkeys(each["of"] for each in wanted(content, rows))}
 
 
 class Clock:

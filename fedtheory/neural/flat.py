@@ -119,6 +119,10 @@ class FlatModel:
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(seed)
                 _reset(module)
+        return self.flattened(module)
+
+    def flattened(self, module: nn.Module) -> Tensor:
+        """The numbers of a module of this architecture, (D,)."""
         values = {**dict(module.named_parameters()), **dict(module.named_buffers())}
         return torch.cat([values[name].detach().flatten() for name in self.shapes])
 

@@ -70,7 +70,7 @@ class Checkpoints:
         with locked(folder):
             remove_leftovers(folder)
             tag = folder / "run.json"
-            if not tag.exists():
+            if not tag.exists() or _is_empty(folder, label):
                 _write_label(tag, label, [made_by])
             found = read_label(tag)
             history, last = found.pop("made_by", [{}]), _last_round(found, label)
@@ -179,6 +179,13 @@ def _shape_of(state: State, name: str) -> tuple[int, ...]:
     """The axes of a row after those of replicas and rounds."""
     known = next(value for key, value in state.current.items() if name in row_names([key]))
     return tuple(known.shape[1:])
+
+
+def _is_empty(folder: Path, label: dict[str, Any]) -> bool:
+    """Whether nothing is computed of the run that a folder is labelled for, and that is another one."""
+    if any(folder.glob("segment-*.npz")):
+        return False
+    return {key: value for key, value in read_label(folder / "run.json").items() if key != "made_by"} != label
 
 
 def _last_round(found: dict[str, Any], label: dict[str, Any]) -> int | None:

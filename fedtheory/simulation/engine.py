@@ -21,6 +21,7 @@ from ..loops.threads import fixed
 from ..process_workers import check_main_guard
 from ..provenance import Record, differences
 from ..rationals import checked_count
+from ..schedule import check_rules
 from .checkpoint import Checkpoints, continued, known_label, known_spacing
 from .drawn_participants import Participants
 from .fused_rounds import Several
@@ -150,6 +151,9 @@ def simulate(
     with fixed(threads):
         label = known_label(directory)
         record_every = record_every or known_spacing(label, rounds) or max(1, rounds // 100)
+        one, other = setting.algorithm.kinds
+        for kind in (one,) if one == other else (one, other):
+            check_rules(kind, rounds)
         plan = Plan.of(setting, rounds, seed, record_every, observers, device, dtype)
         plan = replace(plan, threads=threads, mixed=mixed, keep_models=keep_models or label.get("keep_models"))
         known = label.get("made_by", [{}])[-1] if label else None

@@ -141,11 +141,11 @@ def test_a_store_of_another_experiment_is_refused(tmp_path: Path) -> None:
     results(path, tmp_path / "store")
     path = written(tmp_path, EXPERIMENT.replace("cohort = 2", "cohort = 3"))
     report = run_files([path], RunOptions(tmp_path / "store"))
-    assert report.failed and "holds the result of another experiment (algorithm = " in report.lines[0]
+    assert report.failed and "holds the result of another experiment (algorithm.cohort = 2 there, 3" in report.lines[0]
     (unit,) = units_of(read_experiment(path), read_experiment(path).points(), tmp_path / "store")
     unit.result_path.unlink()  # now only the checkpoints are another's
     report = run_files([path], RunOptions(tmp_path / "store"))
-    assert report.failed and "holds another run" in report.lines[0]
+    assert report.failed and "holds the checkpoints of another experiment (algorithm.cohort" in report.lines[0]
 
 
 def test_what_does_not_change_numbers_may_change(tmp_path: Path) -> None:

@@ -152,6 +152,7 @@ def _raster(name: str) -> tuple[str, tuple[str, ...]]:
 
 NOT_DRAWN = {
     "LargestNoise": "who takes part depends on the noise of a round's gradients",
+    "Everyone": "all clients take part in every round",
     "ByClass": "its probabilities come from the labels of a data set",
 }
 """Reasons why a process is not drawn alone."""
