@@ -142,7 +142,7 @@ def measured(command: list[str], only_news: bool = False, folder: Path = ROOT) -
     Children that it leaves behind, such as a server of workers, which ends after it, become children of this process,
     which waits for them: their time counts.
     """
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    adopting(True)
     out, into = os.pipe()
     seen, terminal = pty.openpty()
     begun = time.monotonic()
@@ -173,12 +173,18 @@ def measured(command: list[str], only_news: bool = False, folder: Path = ROOT) -
         while True:
             used = os.wait4(-child, 0)[2]
             cpu += used.ru_utime + used.ru_stime
+    adopting(False)
     os.close(out), os.close(seen)
     last = said[seen].decode(errors="replace").strip().splitlines()
     return {
         "cpu": cpu, "wall": wall, "news": wall if news is None else news,
         "status": os.waitstatus_to_exitcode(status), "said": last[-1] if last else "",
     }  # fmt: skip
+
+
+def adopting(on: bool) -> None:
+    """Have processes below this one become its children when their parents have ended, or not."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, int(on), 0, 0, 0)
 
 
 def table(rows: list[Row], rounds: int) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import sympy
@@ -20,6 +21,7 @@ from .consistency import Finding as Inconsistency
 from .consistency import check_consistency
 from .result_cache import Cache
 from .units_check import check_units
+from .work_done import work_of
 
 if TYPE_CHECKING:
     from ..proof.library import Library
@@ -65,7 +67,7 @@ def errata(
 
     Args:
         cache: findings about statements are taken from it where they are there, and put there.
-        progress: called with (claims done, claims in all).
+        progress: called with (how much is done, 1000), in thousandths of the work that it took before.
 
     Raises:
         ValueError: no claim of that paper is known.
@@ -74,12 +76,26 @@ def errata(
     if paper not in papers:
         raise ValueError(f"paper = {paper!r}: allowed is {' or '.join(papers)}")
     printed = [claim for claim in all_claims() if claim.paper == paper and is_printed(claim)]
+    tell = progress or (lambda done, total: None)
+    work = work_of_errata(paper, [claim.ref for claim in printed])
+    ends = iter(round(1000 * end / sum(work)) for end in accumulate(work))
     found: list[Row] = []
-    for done, claim in enumerate(printed, start=1):
+    tell(0, 1000)
+    for claim in printed:
         found += kept_findings(claim, cache)
-        if progress:
-            progress(done, len(printed))
-    return (*merged((*found, *step_rows(paper, found))), *table_rows(paper))
+        tell(next(ends), 1000)
+    all_rows = merged((*found, *step_rows(paper, found)))
+    tell(next(ends), 1000)
+    all_rows = (*all_rows, *table_rows(paper))
+    tell(next(ends), 1000)
+    return all_rows
+
+
+def work_of_errata(paper: str, refs: Iterable[str]) -> list[float]:
+    """How much work the findings about each claim are, those about the steps of proofs, and those about tables."""
+    kinds = ("proof", "replay", "consistency")
+    claims = [sum(work_of(f"{kind} {ref}" for kind in kinds).values()) for ref in refs]
+    return [*claims, *work_of((f"steps {paper}", f"tables {paper}")).values()]
 
 
 NO_CLAIM = "no claim"
