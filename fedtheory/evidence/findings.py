@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from itertools import accumulate
@@ -16,12 +17,12 @@ from ..claims.statement import Claim
 from ..claims.typeset import expression_latex
 from ..papers import all_claims, editions, papers
 from ..papers.index import FILE
+from . import work_done
 from .assess import published_instance, published_needs, refuting
 from .consistency import Finding as Inconsistency
 from .consistency import check_consistency
 from .result_cache import Cache
 from .units_check import check_units
-from .work_done import work_of
 
 if TYPE_CHECKING:
     from ..proof.library import Library
@@ -58,7 +59,10 @@ CLAIMED = "it is claimed that "
 
 
 def errata(
-    paper: str, cache: Cache | None = None, progress: Callable[[int, int], None] | None = None
+    paper: str,
+    cache: Cache | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    spent: dict[str, float] | None = None,
 ) -> tuple[Row, ...]:
     """List every finding about what a paper prints, without any search.
 
@@ -68,6 +72,7 @@ def errata(
     Args:
         cache: findings about statements are taken from it where they are there, and put there.
         progress: called with (how much is done, 1000), in thousandths of the work that it took before.
+        spent: is given the CPU seconds of every piece of work.
 
     Raises:
         ValueError: no claim of that paper is known.
@@ -76,26 +81,41 @@ def errata(
     if paper not in papers:
         raise ValueError(f"paper = {paper!r}: allowed is {' or '.join(papers)}")
     printed = [claim for claim in all_claims() if claim.paper == paper and is_printed(claim)]
-    tell = progress or (lambda done, total: None)
-    work = work_of_errata(paper, [claim.ref for claim in printed])
-    ends = iter(round(1000 * end / sum(work)) for end in accumulate(work))
+    work, begun = work_of_errata(paper, [claim.ref for claim in printed]), time.process_time()
+    ends, names = accumulate(work.values(), initial=0.0), iter(work)
+
+    def tell() -> None:
+        nonlocal begun
+        if progress:
+            progress(round(1000 * next(ends) / sum(work.values())), 1000)
+        begun = time.process_time()
+
+    def ended() -> None:
+        if spent is not None:
+            spent[next(names)] = time.process_time() - begun
+        tell()
+
+    tell()
     found: list[Row] = []
-    tell(0, 1000)
     for claim in printed:
         found += kept_findings(claim, cache)
-        tell(next(ends), 1000)
-    all_rows = merged((*found, *step_rows(paper, found)))
-    tell(next(ends), 1000)
-    all_rows = (*all_rows, *table_rows(paper))
-    tell(next(ends), 1000)
-    return all_rows
+        ended()
+    rows = merged((*found, *step_rows(paper, found)))
+    ended()
+    rows = (*rows, *table_rows(paper))
+    ended()
+    return rows
 
 
-def work_of_errata(paper: str, refs: Iterable[str]) -> list[float]:
-    """How much work the findings about each claim are, those about the steps of proofs, and those about tables."""
-    kinds = ("proof", "replay", "consistency")
-    claims = [sum(work_of(f"{kind} {ref}" for kind in kinds).values()) for ref in refs]
-    return [*claims, *work_of((f"steps {paper}", f"tables {paper}")).values()]
+def work_of_errata(paper: str, refs: Iterable[str]) -> dict[str, float]:
+    """How much work the findings about each claim are, those about the steps of proofs, and those about tables.
+
+    It is what they took at publication, or else what the checks took that they are made of.
+    """
+    kinds, known = ("proof", "replay", "consistency"), work_done.recorded(work_done.FILE)
+    made_of = {f"errata {ref}": [f"{kind} {ref}" for kind in kinds] for ref in refs}
+    made_of |= {f"errata {paper}.{kind}": [f"{kind} {paper}"] for kind in ("steps", "tables")}
+    return {name: known.get(name) or sum(work_done.work_of(parts).values()) for name, parts in made_of.items()}
 
 
 NO_CLAIM = "no claim"
