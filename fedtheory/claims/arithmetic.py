@@ -27,7 +27,7 @@ CHUNK = 8192
 
 
 def seen_in_range() -> np.errstate:
-    """What is computed within it raises ``FloatingPointError`` where it leaves the range of floats."""
+    """Return a state in which what leaves the range of floats raises ``FloatingPointError``."""
     return np.errstate(under="raise", over="raise")
 
 
@@ -72,7 +72,7 @@ class Compiled:
         return result
 
     def of_numbers(self, values: Mapping[str, np.float64]) -> np.float64:
-        """The same of numbers alone, ``seen_in_range``, which is entered once for many of them."""
+        """Compute it of numbers alone, ``seen_in_range``, which is entered once for many of them."""
         value, *denominators = self._plain_or_wide([values[name] for name in self.names])
         value = np.float64(value)
         undefined = self.otherwise is not None and (value != value or 0 in denominators)

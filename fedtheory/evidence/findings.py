@@ -108,7 +108,7 @@ def errata(
 
 
 def work_of_errata(paper: str, refs: Iterable[str]) -> dict[str, float]:
-    """How much work the findings about each claim are, those about the steps of proofs, and those about tables.
+    """Return how much work the findings about each claim are, those about steps of proofs, and those about tables.
 
     It is what they took at publication, or else what the checks took that they are made of.
     """
