@@ -92,8 +92,9 @@ def test_on_a_terminal_it_is_a_bar_at_once(monkeypatch) -> None:
 LOGS = json.loads((Path(__file__).parent / "reference" / "progress_logs.json").read_text())
 """By command and stage, the calls of ``Progress`` that it made, as (seconds, done, total).
 
-What is done is told by what pieces of work took in one run, and the seconds are those of another run. Of ``verify``
-they are those of two workers that take the longest piece first.
+Of ``verify`` and ``errata``, what is done is told by what pieces of work took in one run, and the seconds are those of
+another run; of ``verify``
+they are of two workers that take the longest piece first, reckoned from the seconds of each piece.
 """
 
 
