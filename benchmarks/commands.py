@@ -14,6 +14,8 @@ what it found. Rows whose first words alone have a target are ended when these h
 from __future__ import annotations
 
 import argparse
+import contextlib
+import ctypes
 import fnmatch
 import os
 import pty
@@ -36,6 +38,9 @@ from fedtheory.printing import Progress
 from fedtheory.provenance import machine
 
 ROOT = Path(__file__).parent.parent
+
+PR_SET_CHILD_SUBREAPER = 36
+"""Of Linux's ``prctl``: orphans below this process become its children."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +139,10 @@ def measured(command: list[str], only_news: bool = False, folder: Path = ROOT) -
     """Run a command: the seconds of ``cpu`` of it and its children, ``wall``, ``news``, its ``status`` and last words.
 
     It leads a group of processes, which is ended as a whole after the first words where ``only_news`` is asked for.
+    Children that it leaves behind, such as a server of workers, which ends after it, become children of this process,
+    which waits for them: their time counts.
     """
+    adopting(True)
     out, into = os.pipe()
     seen, terminal = pty.openpty()
     begun = time.monotonic()
@@ -160,13 +168,23 @@ def measured(command: list[str], only_news: bool = False, folder: Path = ROOT) -
             os.killpg(child, signal.SIGTERM)
             ended = True
     _, status, used = os.wait4(child, 0)
-    wall = time.monotonic() - begun
+    wall, cpu = time.monotonic() - begun, used.ru_utime + used.ru_stime
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            used = os.wait4(-child, 0)[2]
+            cpu += used.ru_utime + used.ru_stime
+    adopting(False)
     os.close(out), os.close(seen)
     last = said[seen].decode(errors="replace").strip().splitlines()
     return {
-        "cpu": used.ru_utime + used.ru_stime, "wall": wall, "news": wall if news is None else news,
+        "cpu": cpu, "wall": wall, "news": wall if news is None else news,
         "status": os.waitstatus_to_exitcode(status), "said": last[-1] if last else "",
     }  # fmt: skip
+
+
+def adopting(on: bool) -> None:
+    """Have processes below this one become its children when their parents have ended, or not."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, int(on), 0, 0, 0)
 
 
 def table(rows: list[Row], rounds: int) -> dict[str, Any]:

@@ -24,7 +24,7 @@ import signal
 import stat
 import threading
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -182,9 +182,9 @@ def _interrupts_wait() -> Iterator[None]:
         handlers[signal.Signals(each)](each, None)
 
 
-def write_beside(path: Path, content: bytes) -> None:
-    """Write a file so that it is there whole or not at all: beside, under a name of its own, synced, renamed. What
-    killed processes left in the folder while they wrote is removed.
+def write_beside(path: Path, content: bytes | Iterable[bytes]) -> None:
+    """Write a file, of one piece or of several, so that it is there whole or not at all: beside, under a name of its
+    own, synced, renamed. What killed processes left in the folder while they wrote is removed.
 
     Raises:
         ValueError: there is a folder, a device or a pipe of that name, which a renamed file would replace.
@@ -196,7 +196,7 @@ def write_beside(path: Path, content: bytes) -> None:
     beside, file = _temporary(path.parent)
     try:
         with open(file, "wb") as stream:
-            stream.write(content)
+            stream.writelines((content,) if isinstance(content, bytes) else content)
             stream.flush()
             os.fsync(file)
             os.replace(beside, path)

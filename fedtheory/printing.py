@@ -204,6 +204,10 @@ def _print_rich(table: Any, spare: Sequence[str] = ()) -> None:
         print_wrapped(f"(left out, for want of room: {', '.join(left_out)}; --json has all)")
 
 
+SETTLES = 3.0
+"""Seconds from which on a stage has a pace: as soon as it is worth telling."""
+
+
 @dataclass
 class _Stage:
     """A part of a command's work: its last call, (seconds, how much of ``total`` was done), and its ``calls`` from the
@@ -227,7 +231,7 @@ class _Stage:
     def left(self, now: float) -> float | None:
         """The seconds that are left, at the pace since a quarter was done of what the calls told: the first pieces may
         be slow, which warm caches or are compiled. What came before the first call, such as a set-up, or what an
-        earlier run has done, is no part of it. ``None`` before there is a pace.
+        earlier run has done, is no part of it. ``None`` before there is a pace: in the first ``SETTLES`` seconds.
 
         A piece of work that takes longer than all that was left is thought to be some two thirds over.
 
@@ -239,7 +243,7 @@ class _Stage:
         begun, before = max(
             (call for call in self.calls if call[1] <= start + (done - start) / 4), default=self.calls[0]
         )
-        if done <= before or at <= begun:
+        if done <= before or at <= begun or at - self.calls[0][0] < SETTLES:
             return None
         since = now - at
         return max((at - begun) / (done - before) * (self.total - done) - since, since / 2)
@@ -257,7 +261,7 @@ class Progress:
     while a piece of work goes on.
     """
 
-    QUIET, PAUSE = 3.0, 10.0
+    QUIET, PAUSE = SETTLES, 10.0
 
     def __enter__(self) -> Progress:
         self.on_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"

@@ -20,7 +20,12 @@ settings.load_profile("untimed")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # what is ignored stays so in processes that are started
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-os.environ.pop("COLUMNS", None)  # of the terminal of who starts the tests: what is printed here goes to none
+# Of the terminal of who starts the tests, or of continuous integration, which asks for colours: what is printed here
+# goes to neither.
+OF_A_TERMINAL = ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATIBLE",
+                 "TTY_INTERACTIVE")  # fmt: skip
+for name in OF_A_TERMINAL:
+    os.environ.pop(name, None)
 
 SELDOM = (100_000, 20, 20)
 gc.set_threshold(*SELDOM)  # while tests are collected, too

@@ -30,6 +30,11 @@ def run(*arguments):
     return subprocess.CompletedProcess(command, status, out.getvalue(), error.getvalue())
 
 
+def complaints(done):
+    """What a command says on standard error, but for what it is doing, which a loaded machine has it say."""
+    return [line for line in done.stderr.splitlines() if not line.startswith("fedtheory: judging ")]
+
+
 @pytest.mark.parametrize(
     "arguments", [["evaluate", "fast.thm2", "smothness=1"], ["prove", "flics.lemma6"], ["replay", "fast.thm1"]]
 )
@@ -130,16 +135,16 @@ def test_every_published_instance_can_be_printed(path, capsys):
 def test_replay_of_an_instance_without_rounds_and_of_one_that_refutes_in_part():
     whole, part = map(instance_path, ("flics.lemma5@main", "fedau.lemmaB_3_3@main"))
     done = run("replay", whole)
-    assert done.returncode == 0 and "readings" in done.stdout.splitlines()[-1] and not done.stderr
+    assert done.returncode == 0 and "readings" in done.stdout.splitlines()[-1] and not complaints(done)
     done = run("replay", part)
-    assert done.returncode == 1 and "refuted under 1 of 2 readings" in done.stdout and not done.stderr
+    assert done.returncode == 1 and "refuted under 1 of 2 readings" in done.stdout and not complaints(done)
 
 
 @pytest.mark.parametrize("ref", ["safari.thm2.improvement", "safari.lemma2"])
 def test_claims_on_values_and_on_learning_are_replayed_without_torch(ref):
     code = "import sys; sys.modules['torch'] = None; from fedtheory.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", code, "replay", ref], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0 and "refuted under" in done.stdout and not done.stderr
+    assert done.returncode == 0 and "refuted under" in done.stdout and not complaints(done)
 
 
 def test_broken_files_are_named(tmp_path):

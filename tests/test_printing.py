@@ -90,7 +90,12 @@ def test_on_a_terminal_it_is_a_bar_at_once(monkeypatch) -> None:
 
 
 LOGS = json.loads((Path(__file__).parent / "reference" / "progress_logs.json").read_text())
-"""By command, the calls of ``Progress`` that it made, as (label, seconds, done, total), and when each stage ended."""
+"""By command and stage, the calls of ``Progress`` that it made, as (seconds, done, total).
+
+Of ``verify`` and ``errata``, what is done is told by what pieces of work took in one run, and the seconds are those of
+another run; of ``verify``
+they are of two workers that take the longest piece first, reckoned from the seconds of each piece.
+"""
 
 
 def factors(calls: list[list[float]]) -> list[float]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from ..quantities import (
     Quantity,
     check_values,
 )
-from .arithmetic import Compiled, compiled, compiled_slack, compiled_term, fold
+from .arithmetic import Compiled, compiled, compiled_slack, compiled_term, fold, seen_in_range
 from .schedules import by_rule, difference, linked_from, rule_of
 
 if TYPE_CHECKING:
@@ -95,6 +96,14 @@ class _Program:
     rates: Mapping[str, tuple[frozenset[str], Compiled]]
     used: frozenset[str]
 
+    def lacking(self, known: Collection[str]) -> frozenset[str]:
+        """The quantities of hypotheses and rates that are not known."""
+        return self._may_lack.difference(known)
+
+    @functools.cached_property
+    def _may_lack(self) -> frozenset[str]:
+        return frozenset().union(*(names for names, _ in (*self.slack.values(), *self.rates.values())))
+
 
 @functools.lru_cache(maxsize=256)
 def _program(claim: Claim) -> _Program:
@@ -135,21 +144,30 @@ def evaluate(claim: Claim, values: Mapping[str, Any]) -> Bound:
     missing = [name for name in program.of_bound if name not in values]
     if missing:
         raise ValueError(f"{claim.ref} needs {', '.join(missing)}")
-    unused = tuple(name for name in values if name not in program.used)
+    unused = () if program.used.issuperset(values) else tuple(name for name in values if name not in program.used)
+    lacking = program.lacking(arrays.keys() | program.choices.keys())
+    numbers = all(type(array) is np.float64 for array in arrays.values())
+    at: Callable[..., Any] = Compiled.of_numbers if numbers else Compiled.__call__
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        chosen = {name: choice(arrays) for name, choice in program.choices.items()}
-        arrays |= chosen
+        with seen_in_range():
+            chosen: dict[str, Any] = {name: at(choice, arrays) for name, choice in program.choices.items()}
+            arrays |= chosen
+            terms = {name: at(term, arrays) for name, term in program.terms.items()}
+            slack, rates = (
+                {
+                    name: at(each, arrays) if lacking.isdisjoint(names) else None
+                    for name, (names, each) in several.items()
+                }
+                for several in (program.slack, program.rates)
+            )
         chosen |= {name: rule_of(claim, name, values) for name in claim.choices if name not in chosen}
-        terms = {name: term(arrays) for name, term in program.terms.items()}
-        value = functools.reduce(np.add, terms.values())
-        slack = {name: at(arrays) if names <= arrays.keys() else None for name, (names, at) in program.slack.items()}
-        rates = {name: at(arrays) if names <= arrays.keys() else None for name, (names, at) in program.rates.items()}
+        value: Any = functools.reduce(operator.add, terms.values())
     undecided = {
         name: tuple(n for n in claim.quantities if n in program.slack[name][0] - arrays.keys())
         for name, known in slack.items()
         if known is None
     }
-    if np.any(np.isnan(value)):  # inf - inf
+    if _anywhere(value != value):  # inf - inf
         value = np.where(np.isnan(value), np.inf, value)[()]
     return Bound(claim, value, terms, slack, dict(values) | chosen, {}, rates, undecided, unused, rounded)
 
@@ -160,13 +178,15 @@ def without_rounding(values: Mapping[str, Any]) -> tuple[Mapping[str, Any], tupl
     It is done in [-ROUNDING, 0) for dimensionless quantities that may be 0 but not negative, such as variances that
     were computed by a difference.
     """
-    rounded = {name: np.maximum(value, 0) for name, value in values.items() if _is_rounded(name, value)}
+    rounded = {
+        name: np.maximum(value, 0)
+        for name, value in values.items()
+        if (type(value) is not float or -ROUNDING <= value < 0) and _is_rounded(name, value)
+    }
     return ({**values, **rounded}, tuple(rounded)) if rounded else (values, ())
 
 
 def _is_rounded(name: str, value: Any) -> bool:
-    if type(value) is float and not -ROUNDING <= value < 0:
-        return False
     known = QUANTITIES.get(name)
     if known is None or known.lower != 0 or known.positive or known.integer or known.units != DIMENSIONLESS:
         return False
@@ -259,14 +279,24 @@ def checked(values: Mapping[str, Any]) -> dict[str, np.ndarray]:
             array = np.asarray(value, dtype=float) + 0.0
         arrays[name] = array
     if any(
-        small in arrays and large in arrays and np.any(arrays[small] > arrays[large]) for small, large in ORDERED_PAIRS
+        small in arrays and large in arrays and _anywhere(arrays[small] > arrays[large])
+        for small, large in ORDERED_PAIRS
     ):
         check_values(values)
     return arrays
 
 
+def _anywhere(flags: Any) -> bool:
+    """Whether one of the flags, or the one flag, is set."""
+    return bool(flags) if type(flags) is np.bool_ else bool(flags.any())
+
+
 def _allowed_floats(known: Quantity, value: Any) -> np.ndarray | None:
     """A number or an array of numbers as floats, if all are plainly allowed."""
+    if type(value) is float:
+        inside = known.lower <= value <= known.upper and -math.inf < value < math.inf
+        allowed = inside and (value != 0 or not known.positive) and not (known.integer and value % 1)
+        return np.float64(value + 0.0) if allowed else None  # type: ignore[return-value]
     if isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**53):
         low = high = value
         fractional = known.integer and math.isfinite(value) and value != int(value)

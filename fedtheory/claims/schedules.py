@@ -144,7 +144,7 @@ def linked_from(claim: Claim, free: Iterable[str]) -> Claim:
     (['local_lr'], ['server_lr'])
     """
     for name in free:
-        link = link_of(claim, name)
+        link = link_of(claim, name) if name in claim.choices else None
         if link is not None:
             other, inverse = link
             choices = {key: value for key, value in claim.choices.items() if key != name}

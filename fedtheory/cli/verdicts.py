@@ -289,7 +289,9 @@ def errata(
     paper: Annotated[str, typer.Option(help="A paper: fast.")],
     into: Annotated[Path | None, typer.Option(help="Replace the generated tables of this Markdown file.")] = None,
     report: Annotated[Path, typer.Option(help="Findings are kept under this folder.")] = Path("report"),
-    fresh: Annotated[bool, typer.Option("--fresh", help="Do not use findings kept from earlier runs.")] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Do not use findings kept from earlier runs, and keep how long each took.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Say what the checks have against a paper's printed statements: each finding with the check that found it.
@@ -297,8 +299,10 @@ def errata(
 
     Example: fedtheory errata --paper safari
     """
+    from ..evidence import work_done
     from ..evidence.findings import errata as find
     from ..evidence.result_cache import Cache
+    from ..evidence.scorecard import write_json
     from ..files import check_target
     from ..report.generated_docs import generated, put
 
@@ -306,7 +310,10 @@ def errata(
         check_target(into)
     with Progress() as progress:
         progress.doing("reading the claims")
-        rows = find(paper, None if fresh else Cache(report / "cache"), lambda *at: progress("errata", *at))
+        spent: dict[str, float] = {}
+        rows = find(paper, None if fresh else Cache(report / "cache"), lambda *at: progress("errata", *at), spent)
+    if fresh:
+        write_json(report / "work.json", work_done.record(report / "work.json", spent))
     if into:
         put(into, generated(paper, rows))
     print_json([row.data() for row in rows]) if json else print_findings(rows)

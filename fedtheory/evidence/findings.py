@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import sympy
@@ -15,6 +17,7 @@ from ..claims.statement import Claim
 from ..claims.typeset import expression_latex
 from ..papers import all_claims, editions, papers
 from ..papers.index import FILE
+from . import work_done
 from .assess import published_instance, published_needs, refuting
 from .consistency import Finding as Inconsistency
 from .consistency import check_consistency
@@ -56,7 +59,10 @@ CLAIMED = "it is claimed that "
 
 
 def errata(
-    paper: str, cache: Cache | None = None, progress: Callable[[int, int], None] | None = None
+    paper: str,
+    cache: Cache | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    spent: dict[str, float] | None = None,
 ) -> tuple[Row, ...]:
     """List every finding about what a paper prints, without any search.
 
@@ -65,7 +71,8 @@ def errata(
 
     Args:
         cache: findings about statements are taken from it where they are there, and put there.
-        progress: called with (claims done, claims in all).
+        progress: called with (how much is done, 1000), in thousandths of the work that it took before.
+        spent: is given the CPU seconds of every piece of work.
 
     Raises:
         ValueError: no claim of that paper is known.
@@ -74,12 +81,41 @@ def errata(
     if paper not in papers:
         raise ValueError(f"paper = {paper!r}: allowed is {' or '.join(papers)}")
     printed = [claim for claim in all_claims() if claim.paper == paper and is_printed(claim)]
-    found: list[Row] = []
-    for done, claim in enumerate(printed, start=1):
-        found += kept_findings(claim, cache)
+    work, begun = work_of_errata(paper, [claim.ref for claim in printed]), time.process_time()
+    ends, names = accumulate(work.values(), initial=0.0), iter(work)
+
+    def tell() -> None:
+        nonlocal begun
         if progress:
-            progress(done, len(printed))
-    return (*merged((*found, *step_rows(paper, found))), *table_rows(paper))
+            progress(round(1000 * next(ends) / sum(work.values())), 1000)
+        begun = time.process_time()
+
+    def ended() -> None:
+        if spent is not None:
+            spent[next(names)] = time.process_time() - begun
+        tell()
+
+    tell()
+    found: list[Row] = []
+    for claim in printed:
+        found += kept_findings(claim, cache)
+        ended()
+    rows = merged((*found, *step_rows(paper, found)))
+    ended()
+    rows = (*rows, *table_rows(paper))
+    ended()
+    return rows
+
+
+def work_of_errata(paper: str, refs: Iterable[str]) -> dict[str, float]:
+    """Return how much work the findings about each claim are, those about steps of proofs, and those about tables.
+
+    It is what they took at publication, or else what the checks took that they are made of.
+    """
+    kinds, known = ("proof", "replay", "consistency"), work_done.recorded(work_done.FILE)
+    made_of = {f"errata {ref}": [f"{kind} {ref}" for kind in kinds] for ref in refs}
+    made_of |= {f"errata {paper}.{kind}": [f"{kind} {paper}"] for kind in ("steps", "tables")}
+    return {name: known.get(name) or sum(work_done.work_of(parts).values()) for name, parts in made_of.items()}
 
 
 NO_CLAIM = "no claim"

@@ -110,11 +110,11 @@ def online(
         if value not in allowed:
             raise ValueError(f"{name} = {value!r}: allowed is one of {', '.join(allowed)}")
     beta, seed = checked_number("start", start), checked_seed(seed)
-    taking = np.flatnonzero(p > 0)
+    taking = np.flatnonzero(p > 0) if (p == 0).any() else slice(None)  # a slice copies nothing
     rates = np.zeros((rounds, groups))
     counted = rates if counts == "planned" else np.zeros((rounds, groups))
     steps: Iterator[tuple[Any, Any]]
-    if counts == "planned" and rounds * len(taking) >= _LONG and not absent("numba"):
+    if counts == "planned" and rounds * np.count_nonzero(p) >= _LONG and not absent("numba"):
         steps = _compiled_steps(a[taking], k, p[taking], update, beta)
     else:
         steps = _plain_steps(a[taking], k, p[taking], counts, update, beta, seed)

@@ -476,3 +476,18 @@ def test_every_kind_of_number_is_accepted(cohort: object) -> None:
     bound = claim("fast.thm2").evaluate(**values | {"cohort": cohort})
     assert (bound.value == claim("fast.thm2").evaluate(**values | {"cohort": 2}).value).all()
     assert bound.value.dtype == np.float64
+
+
+def test_a_call_with_numbers_enters_a_state_of_errors_for_all_terms_at_once(monkeypatch):
+    """Entering one costs as much as a term."""
+    entered, counted = [], np.errstate
+
+    def errstate(**states):
+        entered.append(states)
+        return counted(**states)
+
+    monkeypatch.setattr(np, "errstate", errstate)
+    for each in (claim("fast.thm1"), claim("fedau.thm2")):  # without an exponential, which enters one of its own
+        bound = each.evaluate(**{name: float(TYPICAL[name]) for name in each.quantities})
+        assert len(bound.terms) + len(bound.slack) > len(entered) == 2 and np.isfinite(bound.value)
+        entered.clear()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -71,3 +72,27 @@ def test_a_device_that_is_not_there_is_refused(name: str, monkeypatch: pytest.Mo
     with pytest.raises(SystemExit):
         benchmark(name, monkeypatch).main(["--device", "cuda:9"])
     assert "device = 'cuda:9'" in capsys.readouterr().err
+
+
+LEFT_BEHIND = """
+from multiprocessing import get_context
+from time import process_time
+
+def work() -> None:
+    while process_time() < SECONDS:
+        pass
+
+if __name__ == "__main__":
+    worker = get_context("forkserver").Process(target=work)
+    worker.start()
+    worker.join()
+"""
+
+
+def test_the_time_of_workers_counts_that_a_server_started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The server ends after the command, so that the command never waits for it."""
+    commands, script = benchmark("commands", monkeypatch), tmp_path / "work.py"
+    script.write_text(LEFT_BEHIND.replace("SECONDS", "0.5"))
+    found = commands.measured([sys.executable, str(script)])
+    assert found["status"] == 0, found["said"]
+    assert found["cpu"] > 0.5  # what the worker alone used
