@@ -25,28 +25,25 @@ from .wide_floats import Wide
 CHUNK = 8192
 """Number of entries that are evaluated at a time: a handful of arrays of so many floats stay in a core's cache."""
 
-Compiled = Callable[[Mapping[str, Any]], np.ndarray]
-"""A numpy function of a mapping from quantity names to arrays that broadcast."""
-
 
 @functools.cache
 def compiled(expression: sympy.Expr) -> Compiled:
     """Compile an expression for numpy, without the rule for division by zero."""
-    return _by_chunks((expression,), lambda value: value)
+    return Compiled((expression,), lambda value: value)
 
 
 @functools.cache
 def compiled_term(expression: sympy.Expr) -> Compiled:
     """Compile a term; it is +inf where it is undefined."""
     denominators = two_sided_denominators(expression)
-    return _by_chunks((expression, *denominators), functools.partial(_where_defined, math.inf))
+    return Compiled((expression, *denominators), functools.partial(_where_defined, math.inf))
 
 
 @functools.cache
 def compiled_slack(expression: sympy.Expr) -> Compiled:
     """Compile a slack; it is -inf where it is undefined."""
     denominators = two_sided_denominators(expression)
-    return _by_chunks((expression, *denominators), functools.partial(_where_defined, -math.inf))
+    return Compiled((expression, *denominators), functools.partial(_where_defined, -math.inf))
 
 
 def _where_defined(otherwise: float, value: np.ndarray, *denominators: np.ndarray) -> np.ndarray:
@@ -57,32 +54,52 @@ def _where_defined(otherwise: float, value: np.ndarray, *denominators: np.ndarra
     return np.where(undefined, otherwise, value)[()] if somewhere else value
 
 
-def _by_chunks(expressions: tuple[sympy.Expr, ...], finish: Callable[..., np.ndarray]) -> Compiled:
-    """finish(*values of the expressions), computed a chunk of the longest axis at a time."""
-    symbols = sorted(set().union(*(e.free_symbols for e in expressions)), key=lambda s: s.name)
-    extremes = {
-        "amin": lambda entries, axis: functools.reduce(np.minimum, entries),
-        "amax": lambda entries, axis: functools.reduce(np.maximum, entries),
-    }
-    # The module, not its name: by name all of it would be imported, with its compiler of Fortran.
-    plain = sympy.lambdify(symbols, list(expressions), modules=[extremes, _EXP, np], cse=len(expressions) > 1)
-    names = [s.name for s in symbols]
+class Compiled:
+    """finish(*values of the expressions) as a numpy function of a mapping from quantity names to arrays that broadcast.
 
-    def function(*entries: Any) -> list[Any]:
+    It is computed a chunk of the longest axis at a time, in a wider range where floats are too narrow.
+    """
+
+    def __init__(self, expressions: tuple[sympy.Expr, ...], finish: Callable[..., np.ndarray]) -> None:
+        symbols = sorted(set().union(*(e.free_symbols for e in expressions)), key=lambda s: s.name)
+        extremes = {
+            "amin": lambda entries, axis: functools.reduce(np.minimum, entries),
+            "amax": lambda entries, axis: functools.reduce(np.maximum, entries),
+        }
+        # The module, not its name: by name all of it would be imported, with its compiler of Fortran.
+        modules = [extremes, _EXP, np]
+        self._plain: Callable[..., list[Any]] = sympy.lambdify(
+            symbols, list(expressions), modules=modules, cse=len(expressions) > 1
+        )
+        self._expressions, self._finish, self._names = expressions, finish, [s.name for s in symbols]
+
+    def __call__(self, values: Mapping[str, Any]) -> np.ndarray:
+        return self._at(values, self._guarded)
+
+    def in_guard(self, values: Mapping[str, Any]) -> np.ndarray:
+        """Compute the same where numpy raises ``FloatingPointError`` for what leaves the range of floats: see
+        ``each``."""
+        return self._at(values, self._plain)
+
+    def _guarded(self, *entries: Any) -> list[Any]:
         try:
             with np.errstate(under="raise", over="raise"):
-                return plain(*entries)
+                return self._plain(*entries)
         except (FloatingPointError, OverflowError):  # within it; what comes out may be an ordinary number
-            return _in_wide_range(expressions, dict(zip(names, entries, strict=True)), plain)
+            return _in_wide_range(self._expressions, dict(zip(self._names, entries, strict=True)), self._plain)
 
-    def at(values: Mapping[str, Any]) -> np.ndarray:
-        entries = [values[name] for name in names]
-        shapes = {np.shape(entry) for entry in entries if type(entry) not in (np.float64, float)} - {()}
+    def _at(self, values: Mapping[str, Any], function: Callable[..., list[Any]]) -> np.ndarray:
+        entries = [values[name] for name in self._names]
+        shapes = {
+            entry.shape if type(entry) is np.ndarray else np.shape(entry)
+            for entry in entries
+            if type(entry) not in _NUMBERS
+        } - {()}
         if not shapes:
-            return finish(*map(np.float64, function(*map(np.float64, entries))))
+            return self._finish(*map(np.float64, function(*map(np.float64, entries))))
         shape = shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
         if math.prod(shape) <= 2 * CHUNK:
-            return finish(*function(*entries))
+            return self._finish(*function(*entries))
         axis = int(np.argmax(shape))
         full = [np.reshape(e, (1,) * (len(shape) - np.ndim(e)) + np.shape(e)) if np.ndim(e) else e for e in entries]
         result = np.empty(shape)
@@ -90,10 +107,27 @@ def _by_chunks(expressions: tuple[sympy.Expr, ...], finish: Callable[..., np.nda
         for start in range(0, shape[axis], step):
             part = (slice(None),) * axis + (slice(start, start + step),)
             pieces = [e[part] if np.ndim(e) and e.shape[axis] > 1 else e for e in full]
-            result[part] = finish(*function(*pieces))
+            result[part] = self._finish(*function(*pieces))
         return result
 
-    return at
+
+_NUMBERS = frozenset({np.float64, float})
+
+
+def each(functions: Mapping[str, Compiled], values: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Evaluate several functions at the same values, to the same bits as one by one.
+
+    They share one guard of the range of floats. Only where something leaves it has each of them its own.
+
+    >>> x = sympy.Symbol("x")
+    >>> each({"square": compiled(x**2), "tiny": compiled(x / 10**200 / 10**200 * 10**300)}, {"x": np.float64(2)})
+    {'square': np.float64(4.0), 'tiny': np.float64(2e-100)}
+    """
+    try:
+        with np.errstate(under="raise", over="raise"):
+            return {name: function.in_guard(values) for name, function in functions.items()}
+    except (FloatingPointError, OverflowError):
+        return {name: function(values) for name, function in functions.items()}
 
 
 def _exp(argument: Any) -> Any:

@@ -20,7 +20,7 @@ from ..quantities import (
     Quantity,
     check_values,
 )
-from .arithmetic import Compiled, compiled, compiled_slack, compiled_term, fold
+from .arithmetic import Compiled, compiled, compiled_slack, compiled_term, each, fold
 from .schedules import by_rule, difference, linked_from, rule_of
 
 if TYPE_CHECKING:
@@ -140,10 +140,9 @@ def evaluate(claim: Claim, values: Mapping[str, Any]) -> Bound:
         chosen = {name: choice(arrays) for name, choice in program.choices.items()}
         arrays |= chosen
         chosen |= {name: rule_of(claim, name, values) for name in claim.choices if name not in chosen}
-        terms = {name: term(arrays) for name, term in program.terms.items()}
+        terms = each(program.terms, arrays)
         value = functools.reduce(np.add, terms.values())
-        slack = {name: at(arrays) if names <= arrays.keys() else None for name, (names, at) in program.slack.items()}
-        rates = {name: at(arrays) if names <= arrays.keys() else None for name, (names, at) in program.rates.items()}
+        slack, rates = (_where_known(of, arrays) for of in (program.slack, program.rates))
     undecided = {
         name: tuple(n for n in claim.quantities if n in program.slack[name][0] - arrays.keys())
         for name, known in slack.items()
@@ -152,6 +151,14 @@ def evaluate(claim: Claim, values: Mapping[str, Any]) -> Bound:
     if np.any(np.isnan(value)):  # inf - inf
         value = np.where(np.isnan(value), np.inf, value)[()]
     return Bound(claim, value, terms, slack, dict(values) | chosen, {}, rates, undecided, unused, rounded)
+
+
+def _where_known(
+    functions: Mapping[str, tuple[frozenset[str], Compiled]], arrays: Mapping[str, Any]
+) -> dict[str, np.ndarray | None]:
+    """The functions' values, ``None`` for those that need a quantity that is not there."""
+    known = each({name: at for name, (needed, at) in functions.items() if needed <= arrays.keys()}, arrays)
+    return {name: known.get(name) for name in functions}
 
 
 def without_rounding(values: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:
