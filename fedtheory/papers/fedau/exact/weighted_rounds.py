@@ -359,7 +359,7 @@ def advanced_in_floats(maps: np.ndarray, state: np.ndarray, rounds: np.ndarray) 
     [1.0, 0.5, 1.5, 1.125]
     """
     cycles, rest = np.divmod(rounds, len(maps))
-    square = _cycle(maps)
+    square = _cycle(list(maps))
     power = np.repeat((square * 0 + np.eye(4))[None], len(rounds), axis=0)
     for bit in range(int(cycles.max()).bit_length()):
         square = square @ square if bit else square
