@@ -4,6 +4,7 @@ A setting, for example, has a method ``simulate``, and the engine is built on se
 door when it is called; the module behind it is imported then.
 """
 
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -20,6 +21,7 @@ DOORS = {
 """Table from the place that calls to the ``module:name`` of what is called."""
 
 
+@cache
 def through(door: str) -> Any:
     """Import and return the object behind a door of ``DOORS``.
 

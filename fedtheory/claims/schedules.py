@@ -78,13 +78,19 @@ def rule_of(claim: Claim, name: str, values: Mapping[str, Any]) -> Any:
     used = sorted({s.name for s in choice.free_symbols} - INDICES)
 
     def made(*numbers: Any) -> StepRule:
-        exact = {symbol(n): _rational(n, value) for n, value in zip(used, numbers, strict=True)}
-        return StepRule.of(choice.xreplace(exact))
+        return _made(choice, tuple(_rational(n, value) for n, value in zip(used, numbers, strict=True)))
 
     given = [values[n] for n in used]
     if not any(np.ndim(value) for value in given):
         return made(*given)
     return np.vectorize(made, otypes=[object])(*given)
+
+
+@lru_cache(maxsize=256)
+def _made(choice: sympy.Expr, numbers: tuple[sympy.Rational, ...]) -> StepRule:
+    """The rule at these values of its quantities, in the order of their names."""
+    used = sorted({s.name for s in choice.free_symbols} - INDICES)
+    return StepRule.of(choice.xreplace({symbol(n): value for n, value in zip(used, numbers, strict=True)}))
 
 
 def _rational(name: str, value: Any) -> sympy.Rational:

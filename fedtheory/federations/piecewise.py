@@ -66,7 +66,7 @@ class PiecewiseLinear:
     @cached_property
     def base(self) -> Fraction:
         """The intercept of the first piece."""
-        return self.at_zero - sum((d * max(-t, Fraction(0)) for t, d in self.hinges), Fraction(0))
+        return self.at_zero + sum((d * t for t, d in self.hinges if t < 0), Fraction(0))
 
     @cached_property
     def intercepts(self) -> tuple[Fraction, ...]:
@@ -85,7 +85,7 @@ class PiecewiseLinear:
         return self._primitive(x) - self._primitive_at_zero
 
     def _primitive(self, at: Fraction) -> Fraction:
-        curved = sum((d * max(at - t, Fraction(0)) ** 2 for t, d in self.hinges), Fraction(0))
+        curved = sum((d * (at - t) ** 2 for t, d in self.hinges if at > t), Fraction(0))
         return self.base * at + (self.slopes[0] * at**2 + curved) / 2
 
     @cached_property
@@ -111,6 +111,10 @@ class PiecewiseLinear:
 
     def minimiser(self) -> Fraction | None:
         """Return the point at which the integral of g is least; ``None`` where it has no minimum or several."""
+        return self._minimiser
+
+    @cached_property
+    def _minimiser(self) -> Fraction | None:
         ends = (self.breakpoints[0], self.breakpoints[-1]) if self.breakpoints else (Fraction(0),) * 2
         left = -self.slopes[0] if self.slopes[0] != 0 else self(ends[0])  # the sign of g far out
         right = self.slopes[-1] if self.slopes[-1] != 0 else self(ends[1])
@@ -125,6 +129,8 @@ class PiecewiseLinear:
                 zero = -intercept / slope
                 if (low is None or low <= zero) and (high is None or zero <= high):
                     zeros.add(zero)
+        if len(zeros) == 1:
+            return zeros.pop()
         values = {zero: self.integral(zero) for zero in zeros}
         best = [zero for zero, value in values.items() if value == min(values.values())]
         return best[0] if len(best) == 1 else None

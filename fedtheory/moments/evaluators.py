@@ -18,7 +18,7 @@ import numpy as np
 
 from ..doors import through
 from ..federations.constants import EXACT as KNOWN_EXACTLY
-from ..federations.constants import Constant
+from ..federations.constants import Constant, Constants
 from ..functionals import Functional
 from ..own import computed
 from ..quantities import QUANTITIES
@@ -236,7 +236,11 @@ def _of_values(expression: sympy.Expr, question: Question) -> Any:
 
 def _said(name: str, question: Question) -> Constant | None:
     """Return a constant that the federation or the algorithm states, in the kind of number that is asked for."""
-    constant = question.once(_of_itself).get(name)
+    own = question.once(_of_algorithm)
+    if name in own:
+        constant = Constant(own[name], KNOWN_EXACTLY, "the algorithm")
+    else:
+        constant = question.once(_of_federation).get(name)
     if constant is None or question.numbers == FLOAT:
         return constant
     fed, algorithm = question.setting.federation, question.setting.algorithm
@@ -251,9 +255,17 @@ def _said(name: str, question: Question) -> Constant | None:
 
 def _of_itself(question: Question) -> dict[str, Constant]:
     """Return the constants that the federation and the algorithm state, in floats."""
-    said = question.setting.algorithm.quantities()
+    said = question.once(_of_algorithm)
     own = {name: Constant(value, KNOWN_EXACTLY, "the algorithm") for name, value in said.items()}
-    return {**question.setting.federation.constants(), **own}
+    return {**question.once(_of_federation), **own}
+
+
+def _of_algorithm(question: Question) -> dict[str, float]:
+    return question.setting.algorithm.quantities()
+
+
+def _of_federation(question: Question) -> Constants:
+    return question.setting.federation.constants()
 
 
 @cache

@@ -8,11 +8,12 @@ each coordinate are enough for any number of rounds.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import accumulate, islice, product
-from math import comb, isqrt
+from math import comb, isqrt, lcm
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,9 +26,6 @@ from ..federations.piecewise import Piecewise, PiecewiseLinear
 from ..federations.quadratic import Quadratic
 from ..participation import Fixed
 from .kinked_runs import KinkedErrors, check_plain, counts_of_members, piecewise
-
-if TYPE_CHECKING:
-    from ..setting import Setting
 
 if TYPE_CHECKING:
     from ..setting import Setting
@@ -127,36 +125,63 @@ def noise_step(fed: Piecewise, server: bool = False) -> Fraction:
     return level / root if level else Fraction(0)
 
 
+@dataclass(frozen=True)
+class WholeLaw:
+    """A law in whole numbers: the value n / ``unit`` has the probability ``law[n]`` / ``total``."""
+
+    law: Mapping[int, int]
+    unit: int
+    total: int
+
+    def in_fractions(self) -> Law:
+        """Return the law as probabilities by value."""
+        return {Fraction(n, self.unit): Fraction(p, self.total) for n, p in self.law.items()}
+
+    def mean_and_variance(self) -> tuple[Fraction, Fraction]:
+        """Compute the mean and the variance."""
+        first = sum(p * n for n, p in self.law.items())
+        second = sum(p * n * n for n, p in self.law.items())
+        mean = Fraction(first, self.total * self.unit)
+        return mean, Fraction(second * self.total - first * first, (self.total * self.unit) ** 2)
+
+
 def trained(
     line: PiecewiseLinear, x: Fraction, lr: Fraction, steps: int, noise: Fraction, one_sided: bool = False
-) -> Law:
+) -> WholeLaw:
     """Return the law of x after so many steps down ``line``.
 
-    Each step has noise of either sign, ``one_sided`` at points > 0 only.
+    Each step has noise of either sign, ``one_sided`` at points > 0 only. Whole numbers have no common divisors to look
+    for: after k steps the unit is that of x, of ``line`` and of the noise, times one power of ``lr * slope``'s for each
+    step.
+
+    >>> trained(PiecewiseLinear([1, 2], [0]), Fraction(1), Fraction(1, 4), 1, Fraction(1)).in_fractions()
+    {Fraction(1, 4): Fraction(1, 2), Fraction(3, 4): Fraction(1, 2)}
     """
-    law = {x: Fraction(1)}
+    pulls, moves, kick = [lr * slope for slope in line.slopes], [lr * level for level in line.intercepts], lr * noise
+    further = lcm(*(pull.denominator for pull in pulls))
+    unit = lcm(*(value.denominator for value in (x, kick, *moves, *line.breakpoints)))
+    keep = [further - int(pull * further) for pull in pulls]
+    places, shifts, added = [int(t * unit) for t in line.breakpoints], [int(m * unit) for m in moves], int(kick * unit)
+    law, total = {int(x * unit): 1}, 1
     for _ in range(steps):
-        after: Law = {}
+        after: dict[int, int] = {}
+        shifts, added = [shift * further for shift in shifts], added * further
         for y, p in law.items():
-            end = y - lr * line(y)
-            felt = noise and not (one_sided and y <= 0)
-            for sign in (-1, 1) if felt else (0,):
-                at = end + sign * lr * noise
-                after[at] = after.get(at, Fraction(0)) + (p / 2 if felt else p)
+            piece = bisect_left(places, y)
+            end = keep[piece] * y - shifts[piece]
+            if added and not (one_sided and y <= 0):
+                for at in (end - added, end + added):
+                    after[at] = after.get(at, 0) + p
+            else:
+                after[end] = after.get(end, 0) + 2 * p
         _check_states(len(after))
-        law = after
-    return law
+        law, total, unit, places = after, 2 * total, unit * further, [t * further for t in places]
+    return WholeLaw(law, unit, total)
 
 
 def _check_states(states: int) -> None:
     if states > MOST_STATES:
         raise TooMany(f"states are {states} or more: at most {MOST_STATES} are enumerated")
-
-
-def mean_and_variance(law: Law) -> tuple[Fraction, Fraction]:
-    """Compute the mean and the variance of a law."""
-    mean = sum((p * v for v, p in law.items()), Fraction(0))
-    return mean, sum((p * (v - mean) ** 2 for v, p in law.items()), Fraction(0))
 
 
 @dataclass(frozen=True)
@@ -167,7 +192,7 @@ class _Round:
     kind: Kind
     cohorts: Cohorts | None
 
-    def laws(self, coordinate: int, x: Fraction) -> list[Law]:
+    def laws(self, coordinate: int, x: Fraction) -> list[WholeLaw]:
         """Return the law of where training leads from x, by kind of client; of the server, the law of its step."""
         one_sided = self.fed.noise == ONE_SIDED
         if isinstance(self.kind, ServerRound):
@@ -181,7 +206,7 @@ class _Round:
 
     def second_moment(self, coordinate: int, x: Fraction, about: Fraction) -> Fraction:
         """E (x' - about)^2 for a round from x."""
-        ends = [mean_and_variance(law) for law in self.laws(coordinate, x)]
+        ends = [law.mean_and_variance() for law in self.laws(coordinate, x)]
         if self.cohorts is None:
             (mean, variance), m = ends[0], 1
             return (mean - about) ** 2 + variance
@@ -193,7 +218,7 @@ class _Round:
 
     def states(self, x: tuple[Fraction, ...]) -> Iterator[tuple[tuple[Fraction, ...], Fraction]]:
         """(x', probability): given who takes part, coordinates are independent."""
-        laws = [self.laws(j, value) for j, value in enumerate(x)]
+        laws = [[law.in_fractions() for law in self.laws(j, value)] for j, value in enumerate(x)]
         if self.cohorts is None:
             yield from _joint([own[0] for own in laws])
             return

@@ -51,8 +51,12 @@ def counts_of_members(setting: Setting) -> list[int]:
     fed = piecewise(setting)
     if not isinstance(setting.participation, Fixed):
         raise ValueError(f"participation is {type(setting.participation).__name__}: allowed is Fixed")
-    kinds = fed.kind_of_client[list(setting.participation.members)]
-    return np.bincount(kinds, minlength=len(fed.gradients)).tolist()
+    members = setting.participation.members
+
+    def count() -> list[int]:
+        return np.bincount(fed.kind_of_client[list(members)], minlength=len(fed.gradients)).tolist()
+
+    return list(setting.once("counts of members", count))
 
 
 class Line:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -348,17 +348,24 @@ def apply_powers(operator: np.ndarray, exponents: np.ndarray, states: np.ndarray
     [[8.0], [1.0]]
     """
     power, states = operator, states.copy()
-    for bit in range(int(exponents.max()).bit_length()):
+    for bit, chosen in enumerate(_digits(exponents)):
         power = squared(power) if bit else operator
-        _move(power.swapaxes(-1, -2), exponents >> bit, states)
+        if chosen is not None:
+            states[..., chosen, :] = states[..., chosen, :] @ power.swapaxes(-1, -2)
     return states
 
 
-def _move(by: np.ndarray, whether: np.ndarray, states: np.ndarray) -> None:
-    """Move the states with an odd number in ``whether``, in place."""
-    chosen = (whether & 1).astype(bool)
-    if chosen.any():
-        states[..., chosen, :] = states[..., chosen, :] @ by
+def _digits(numbers: np.ndarray) -> Sequence[np.ndarray | None]:
+    """By binary digit from the lowest, which of the numbers have it, ``None`` where none has."""
+    of_bytes = _digits_of_bytes if len(numbers) <= FEW else _digits_of_bytes.__wrapped__
+    return of_bytes(np.asarray(numbers, dtype=np.int64).tobytes())
+
+
+@lru_cache(maxsize=1024)
+def _digits_of_bytes(numbers: bytes) -> tuple[np.ndarray | None, ...]:
+    given = np.frombuffer(numbers, dtype=np.int64)
+    digits = [(given >> bit & 1).astype(bool) for bit in range(int(given.max()).bit_length())]
+    return tuple(has if has.any() else None for has in digits)
 
 
 def at_horizons(
@@ -383,16 +390,20 @@ def at_horizons(
     rows = _in_phase(first, rest, of_row >> small, observables)
     states = np.broadcast_to(start[..., None, :], (*start.shape[:-1], len(giant), start.shape[-1])).copy()
     power, steps = whole, np.tile(of_row & (1 << small) - 1, len(observables))
+    small_steps, giant_steps = _digits(steps), _digits(giant)
     for bit in range(bits):
         power = squared(power) if bit else whole
         if bit < small:
-            _move(power, steps >> bit, rows)
+            if bit < len(small_steps) and (chosen := small_steps[bit]) is not None:
+                rows[..., chosen, :] = rows[..., chosen, :] @ power
             continue
         if power.ndim == 2 and len(power) >= LARGE:
             giant[settled(power, giant >> (bit - small), states)] = 0
             if not giant.any():
                 break
-        _move(power.swapaxes(-1, -2), giant >> (bit - small), states)
+            giant_steps = _digits(giant)
+        if bit - small < len(giant_steps) and (chosen := giant_steps[bit - small]) is not None:
+            states[..., chosen, :] = states[..., chosen, :] @ power.swapaxes(-1, -2)
     return _paired(rows, states, len(observables), row, state)
 
 

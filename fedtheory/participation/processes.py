@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -105,8 +106,14 @@ class Fixed(Participation):
         """Whether the participants are fixed; they always are."""
         return True
 
+    @cached_property
+    def _ends(self) -> tuple[int, int]:
+        return min(self.members), max(self.members)
+
     def check(self, clients: int) -> None:
-        _check_members(self.members, clients)
+        first, last = self._ends
+        if first < 0 or last >= clients:
+            _check_members(self.members, clients)
 
     def step(self, state: Keys, round: int) -> tuple[Tensor, Keys]:
         counts = torch.zeros(len(state.replica_ids), state.clients, dtype=torch.int8, device=state.replica_ids.device)

@@ -129,7 +129,7 @@ def first_members(multiplicities: Sequence[int], counts: Sequence[int]) -> list[
     [0, 3, 4]
     """
     starts = np.cumsum([0, *multiplicities[:-1]]).tolist()
-    return [begin + i for begin, count in zip(starts, counts, strict=True) for i in range(count)]
+    return [i for begin, count in zip(starts, counts, strict=True) for i in range(begin, begin + count)]
 
 
 def parse(data: Mapping[str, Any], claim: Claim, part: Part) -> KinkedPoint:

@@ -99,11 +99,7 @@ def finds_at(
     for rows in (usable, usable & (fading < LATE)):
         if rows.any():
             i = int(np.where(rows, ratios, -1.0).argmax())
-            quantities = {
-                name: float(at_each(v, horizons)[i] if np.ndim(v) else v)
-                for name, v in bound.quantities.items()
-                if np.ndim(v) < 2
-            }
+            quantities = {name: _at(v, i) for name, v in bound.quantities.items() if np.ndim(v) < 2}
             yield Found(
                 candidate,
                 point(int(horizons[i])),
@@ -114,6 +110,11 @@ def finds_at(
                 float(ratios[i]),
                 float(fading[i]),
             )
+
+
+def _at(value: Any, place: int) -> float:
+    """A number, or the one at this place of an array that broadcasts over the horizons."""
+    return float(value[place if len(value) > 1 else 0] if np.ndim(value) else value)
 
 
 def at_each(value: Any, horizons: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 import numpy as np
@@ -12,10 +12,12 @@ import sympy
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from fedtheory.claims.arithmetic import compiled, compiled_slack, compiled_term
+from fedtheory.claims import arithmetic
+from fedtheory.claims.arithmetic import Compiled, compiled, compiled_slack, compiled_term, seen_in_range
 from fedtheory.claims.balls import ball, evaluate_or_limit, working_precision
+from fedtheory.claims.statement import Claim
 from fedtheory.claims.wide_floats import Wide
-from fedtheory.papers import claim
+from fedtheory.papers import all_claims, claim
 from fedtheory.quantities import symbols
 
 F = Fraction
@@ -133,3 +135,53 @@ def test_an_exponential_that_vanishes_is_no_reason_to_compute_twice(monkeypatch:
 
 def test_a_function_that_wide_numbers_lack_is_left_to_numpy() -> None:
     assert compiled(sympy.sin(x) + x**2)({"dissimilarity": np.float64(1e-200)}) == 1e-200
+
+
+def _draws(claim: Claim, rng: np.random.Generator, decades: float) -> dict[str, np.ndarray]:
+    """Values of all quantities of a claim, an array or a number each."""
+    values = {}
+    for name in sorted({s.name for e in _expressions(claim) for s in e.free_symbols}):
+        size = 5 if rng.random() < 0.5 else None
+        values[name] = np.asarray(10.0 ** rng.uniform(-decades, decades, size))[()]
+    return values
+
+
+def _expressions(claim: Claim) -> list[sympy.Expr]:
+    return [*(term.expression for term in claim.terms), *(h.slack for h in claim.hypotheses)]
+
+
+def _alike(one: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) -> bool:
+    return all(np.asarray(one[name]).tobytes() == np.asarray(other[name]).tobytes() for name in other)
+
+
+def _compiled_parts(claim: Claim) -> dict[str, Compiled]:
+    terms = {f"term {term.name}": compiled_term(term.expression) for term in claim.terms}
+    return terms | {f"hypothesis {h.name}": compiled_slack(h.slack) for h in claim.hypotheses}
+
+
+def _together(functions: Mapping[str, Compiled], values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """All of them in one state of errors, as a claim's are evaluated."""
+    with seen_in_range():
+        return {name: function(values) for name, function in functions.items()}
+
+
+def test_a_claims_functions_under_one_guard_are_those_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the bit, of every claim, at ordinary values and at such as leave the range of floats."""
+    wide, beyond = arithmetic._in_wide_range, []
+    monkeypatch.setattr(arithmetic, "_in_wide_range", lambda *given: beyond.append(1) or wide(*given))
+    rng = np.random.default_rng(1)
+    for one in all_claims():
+        functions = _compiled_parts(one)
+        for decades in (2, 150):
+            values = _draws(one, rng, decades)
+            alone = {name: function(values) for name, function in functions.items()}
+            assert _alike(_together(functions, values), alone), f"{one.ref} at values of {decades} decades"
+    assert len(beyond) > 20
+
+
+def test_one_function_beyond_the_range_takes_no_other_with_it() -> None:
+    x = sympy.Symbol("x")
+    functions = {"plain": compiled(2 * x), "wide": compiled(x**2 / 10**100)}
+    found = _together(functions, {"x": np.array([1.0, 1e200])})
+    assert found["plain"].tolist() == [2.0, 2e200]
+    assert found["wide"].tolist() == pytest.approx([1e-100, 1e300])

@@ -33,7 +33,12 @@ from fedtheory.papers.fedau.exact.run_evaluators import (
     stays_in,
 )
 from fedtheory.papers.fedau.exact.weight_states import law_given_weights, participation_given_scale
-from fedtheory.papers.fedau.exact.weighted_rounds import Unfollowed, weighted_rounds
+from fedtheory.papers.fedau.exact.weighted_rounds import (
+    Unfollowed,
+    _advanced,
+    advanced_in_floats,
+    weighted_rounds,
+)
 from fedtheory.participation import Bernoulli, Markov
 from fedtheory.setting import Setting
 
@@ -446,3 +451,16 @@ def test_settings_without_weighted_updates() -> None:
         asked(AVERAGE_SQUARED_GRADIENT, made(TWO | {"curvatures": [[1], [-1]]}, P, ROWS), 3)
     constant = replace(here, algorithm=constant_weights(aggregation_weight=[1, 1], **STEPS))
     assert asked(AVERAGE_SQUARED_WEIGHTED_GRADIENT, constant, 3) > 0
+
+
+def test_all_horizons_at_once_are_each_alone() -> None:
+    """To the bit, of given weights in floats: by binary powers of one horizon after the other."""
+    rng = np.random.default_rng(3)
+    for length in (1, 2, 3, 5):
+        maps = rng.uniform(-0.25, 0.25, size=(length, 4, 4))
+        maps[:, 3] = [0, 0, 0, 1]
+        state, horizons = rng.normal(size=4), [0, 1, length, length + 1, 7, 100, 12345, 10**8]
+        together = advanced_in_floats(maps, state, np.array(horizons))
+        squares: list[np.ndarray] = []
+        alone = [np.asarray(_advanced(list(maps), state, horizon, squares)) for horizon in horizons]
+        assert together.tobytes() == np.array(alone).tobytes(), f"{length} maps"

@@ -16,7 +16,7 @@ from fedtheory.algorithms import fast, fedavg, safari
 from fedtheory.claims.balls import Ball, ball, ball_matrix, working_precision
 from fedtheory.federations import Piecewise, PiecewiseLinear, Quadratic
 from fedtheory.functionals import FINAL_SQUARED_DISTANCE
-from fedtheory.moments.exchangeable import Cohorts, TooMany, affine_map, enumerated_errors
+from fedtheory.moments.exchangeable import Cohorts, TooMany, affine_map, enumerated_errors, trained
 from fedtheory.moments.expected_errors import exact_errors
 from fedtheory.moments.kinked_runs import (
     LONGEST,
@@ -182,6 +182,42 @@ def test_enumeration_by_kind_is_enumeration_by_client(cohort: int, steps: int, r
     wanted = all_outcomes(setting, rounds, kinds)
     assert (found.squared_distance[0], found.gradient_sum[0]) == wanted
     assert enumerated_errors(setting, rounds, last_law=False).squared_distance == found.squared_distance
+
+
+def plain_law(
+    line: PiecewiseLinear, x: Fraction, lr: Fraction, steps: int, noise: Fraction, one_sided: bool
+) -> dict[Fraction, Fraction]:
+    """The law of x after so many steps, in Fractions, as it is written."""
+    law = {x: Fraction(1)}
+    for _ in range(steps):
+        after: dict[Fraction, Fraction] = {}
+        for y, p in law.items():
+            felt = noise > 0 and not (one_sided and y <= 0)
+            for sign in (-1, 1) if felt else (0,):
+                at = y - lr * (line(y) - sign * noise)
+                after[at] = after.get(at, Fraction(0)) + p / (2 if felt else 1)
+        law = after
+    return law
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 10**9), st.integers(0, 5), st.booleans(), st.booleans(), st.booleans())
+def test_laws_in_whole_numbers_are_those_in_fractions(
+    seed: int, steps: int, one_sided: bool, quiet: bool, dyadic: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+
+    def number() -> Fraction:
+        return Fraction(float(rng.normal())) if dyadic else Fraction(int(rng.integers(-9, 10)), int(rng.integers(1, 9)))
+
+    places = sorted({number() for _ in range(int(rng.integers(0, 3)))})
+    line = PiecewiseLinear([number() for _ in range(len(places) + 1)], places, number())
+    x = places[0] if places and rng.random() < 0.3 else number()  # a kink belongs to the piece before it
+    lr, noise = abs(number()), Fraction(0) if quiet else abs(number())
+    found, wanted = trained(line, x, lr, steps, noise, one_sided), plain_law(line, x, lr, steps, noise, one_sided)
+    assert found.in_fractions() == wanted
+    mean = sum(p * v for v, p in wanted.items())
+    assert found.mean_and_variance() == (mean, sum(p * (v - mean) ** 2 for v, p in wanted.items()))
 
 
 def test_enumeration_gives_up_and_refuses() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fedtheory.algorithms import fast, safari
 from fedtheory.federations import Piecewise, PiecewiseLinear
-from fedtheory.moments.exchangeable import TooMany, enumerated_errors, mean_and_variance, trained
+from fedtheory.moments.exchangeable import TooMany, enumerated_errors, trained
 from fedtheory.moments.mean_drift import drift_floor, mirrored
 from fedtheory.participation import Fixed
 from fedtheory.setting import Setting
@@ -40,7 +40,7 @@ def test_never_above_the_error(one: Fraction, other: Fraction, steps: int, up: b
 @pytest.mark.parametrize("steps", [1, 2, 6, 10])
 def test_close_to_the_mean_of_a_round(steps: int) -> None:
     line, lr = PiecewiseLinear([Fraction(1, 4), 2], [0]), Fraction(1, 4)
-    mean = mean_and_variance(trained(line, Fraction(0), lr, steps, Fraction(1)))[0]
+    mean = trained(line, Fraction(0), lr, steps, Fraction(1)).mean_and_variance()[0]
     (floor,) = drift_floor(local(line, 10**4, lr, steps), [1], exact=True)
     unit = lr / 300
     assert max(Fraction(0), -mean - (steps + 2) * unit) ** 2 <= floor <= mean**2
@@ -54,7 +54,7 @@ def test_several_kinds_and_cohorts_by_their_expected_shares() -> None:
     fed = Piecewise(kinds, [3, 3], gradient_noise=1)
     algorithm = fast(cohort=2, snapshot_probability="1/2", local_lr="1/4", local_steps=2)
     setting = Setting(fed, algorithm, Fixed([0]), start=-1)
-    ends = [mean_and_variance(trained(row[0], Fraction(-1), Fraction(1, 4), 2, Fraction(1)))[0] for row in kinds]
+    ends = [trained(row[0], Fraction(-1), Fraction(1, 4), 2, Fraction(1)).mean_and_variance()[0] for row in kinds]
     mean = (ends[0] + ends[1]) / 4 + ends[0] / 2
     (floor,) = drift_floor(setting, [1], exact=True)
     assert (-mean - Fraction(1, 200)) ** 2 <= floor <= mean**2

@@ -101,10 +101,6 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
         ("return all(reading.get(name, options[0]) in options for name, options in covered.items())", "0 -> -1"):
             "each of the options is one that is covered",
     },
-    "moments/exchangeable.py": {
-        ("at = end + sign * lr * noise", "end + sign * lr * noise -> end - sign * lr * noise"):
-            "both signs are equally likely",
-    },
     "proof/analytic.py": {
         ("_BITS = 128", "128 -> 129"): _PRECISION, ("_BITS = 128", "128 -> 127"): _PRECISION,
         ("order: int = 0", "0 -> -1"): "no derivative either way",

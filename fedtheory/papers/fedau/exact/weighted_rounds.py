@@ -339,16 +339,44 @@ def given_sums(rounds: WeightedRounds, objective: Row, horizons: Sequence[int]) 
         maps = [round_map(column, rounds, row, curvatures[d] ** 2) for row in rounds.rows]
         y = rounds.start[d] - origin[d]
         state = np.array([y * y, y, y * 0 + 1, y * 0])
-        squares: list[np.ndarray] = []
-        for i, horizon in enumerate(horizons):
-            sums[i] = sums[i] + _advanced(maps, state, horizon, squares)[-1]
+        if maps[0].dtype == object or max(horizons) >= 2**63:
+            squares: list[np.ndarray] = []
+            parts = [_advanced(maps, state, horizon, squares)[-1] for horizon in horizons]
+        else:
+            parts = list(advanced_in_floats(np.array(maps), state, np.array(horizons))[:, -1])
+        sums = [total + part for total, part in zip(sums, parts, strict=True)]
     return sums
+
+
+def advanced_in_floats(maps: np.ndarray, state: np.ndarray, rounds: np.ndarray) -> np.ndarray:
+    """The state after each of the numbers of rounds, (rounds, 4), all at once and each to the same bits as alone.
+
+    Args:
+        maps: (cycle, 4, 4), one after the other, again and again. state: (4,). rounds: whole numbers >= 0, (rounds,).
+
+    >>> maps = np.array([np.eye(4) / 2, np.eye(4) * 3])
+    >>> advanced_in_floats(maps, np.ones(4), np.array([0, 1, 2, 5]))[:, 0].tolist()
+    [1.0, 0.5, 1.5, 1.125]
+    """
+    cycles, rest = np.divmod(rounds, len(maps))
+    square = _cycle(list(maps))
+    power = np.repeat((square * 0 + np.eye(4))[None], len(rounds), axis=0)
+    for bit in range(int(cycles.max()).bit_length()):
+        square = square @ square if bit else square
+        chosen = (cycles >> bit & 1).astype(bool)
+        power[chosen] = square @ power[chosen]
+    states = power @ state
+    for place, one in enumerate(maps[:-1]):
+        later = rest > place
+        states[later] = (one @ states[later][..., None])[..., 0]
+    return states
 
 
 def _advanced(
     maps: Sequence[np.ndarray], state: np.ndarray, rounds: int, squares: list[np.ndarray]
 ) -> Sequence[Any] | np.ndarray:
-    """The state after so many rounds, the maps in a cycle, of which ``squares`` are the powers 1, 2, 4, ... so far."""
+    """The state after so many rounds in exact numbers or balls, the maps in a cycle, of which ``squares`` are the
+    powers 1, 2, 4, ... so far."""
     cycles, rest = divmod(rounds, len(maps))
     if maps[0].dtype == object and any(isinstance(v, Ball) for v in maps[0].ravel()):
         balls = [arb_mat(4, 4, [ball(v) for v in one.ravel()]) for one in maps]

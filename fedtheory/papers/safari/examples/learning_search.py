@@ -4,12 +4,14 @@ exactly."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import sympy
 
 from ....assumptions import SERVER_OF_TARGET
 from ....claims.balls import working_precision
@@ -157,7 +159,7 @@ class LearningProblems(Space):
             if hypothesis.name == "constant":
                 relations = (hypothesis.relation, *hypothesis.alternatives.values())
                 needed = [symbol("hidden_constant") - slack_of(relation) for relation in relations]
-                numbers = [float(each.subs({s: float(values[s.name]) for s in each.free_symbols})) for each in needed]
+                numbers = [_value(each, values) for each in needed]
                 return Fraction(max(numbers)) * (1 + ROOM)
         return None
 
@@ -177,7 +179,7 @@ class LearningProblems(Space):
         hypothesis = self.statement.hypothesis("complexity")
         slacks = [slack_of(relation) for relation in (hypothesis.relation, *hypothesis.alternatives.values())]
         needed = [symbol("sample_complexity") - slack for slack in slacks]
-        numbers = [float(e.subs({s: float(values[s.name]) for s in e.free_symbols})) for e in needed]
+        numbers = [_value(each, values) for each in needed]
         return _up(Fraction(max(numbers)), 6)
 
     def rounded(self, found: Found, digits: int) -> Iterator[LearningPoint]:
@@ -185,6 +187,17 @@ class LearningProblems(Space):
         point = found.point
         short = {name: _up(value, digits) for name, value in point.constants.items()}
         yield LearningPoint(point.problem, point.constants | {n: v for n, v in short.items() if v.denominator > 10**4})
+
+
+def _value(expression: sympy.Expr, values: Mapping[str, Any]) -> float:
+    names = sorted(s.name for s in expression.free_symbols)
+    return _value_at(expression, tuple((name, float(values[name])) for name in names))
+
+
+@lru_cache(maxsize=4096)
+def _value_at(expression: sympy.Expr, at: tuple[tuple[str, float], ...]) -> float:
+    """The value of an expression: candidates have few different confidences and numbers of samples."""
+    return float(expression.subs({symbol(name): value for name, value in at}))
 
 
 def _up(value: Fraction, digits: int) -> Fraction:
