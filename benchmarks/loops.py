@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import itertools
 import json
 import statistics
 import sys
@@ -39,7 +40,6 @@ from fedtheory.data import Dataset, load
 from fedtheory.data import Uniform as EqualParts
 from fedtheory.evidence.search import search
 from fedtheory.federations import Federation, Logistic, Network, Quadratic
-from fedtheory.moments import kinked_runs
 from fedtheory.neural import models
 from fedtheory.participation import Bernoulli, Markov, Participation, Uniform
 from fedtheory.provenance import machine
@@ -80,7 +80,7 @@ def logistic() -> Logistic:
 
 
 @cache
-def network(name: str, precision: str = "float32", size: int = 28) -> Network:
+def network(name: str, precision: str, batch: int, size: int = 28) -> Network:
     rng = np.random.default_rng(0)
     made: dict[str, Callable[[], nn.Module]] = {
         "logistic": lambda: nn.Sequential(nn.Flatten(), nn.Linear(size * size, 10)),
@@ -90,22 +90,23 @@ def network(name: str, precision: str = "float32", size: int = 28) -> Network:
     images = rng.integers(0, 256, (3000, 1, size, size)).astype(np.uint8)
     points = Dataset("made up", images, rng.integers(0, 10, 3000), 10)
     torch.manual_seed(0)
-    return Network(made[name](), points, EqualParts(clients=CLIENTS), batch_size=32, precision=precision)
+    return Network(made[name](), points, EqualParts(clients=CLIENTS), batch_size=batch, precision=precision)
 
 
 def run(federation: Federation, who: Participation, rounds: int, replicas: int, **options: Any) -> Result:
-    options = {"dtype": "float32", "device": "cpu"} | options
+    options = {"dtype": "float32", "device": "cpu", "observers": ["squared_distance"]} | options
     found = simulate(Setting(federation, fedavg(local_steps=5, local_lr="1/100"), who), rounds=rounds,
-                     replicas=replicas, record_every=rounds, **options)  # fmt: skip
-    return {name: np.asarray(values) for name, values in found.rows.items()}
+                     replicas=replicas, **options)  # fmt: skip
+    models = {"models": found.parameters()} if found.models else {}
+    return {name: np.asarray(values) for name, values in found.rows.items()} | models
 
 
 def engine(hessians: str, noise: str, who: Participation, rounds: int, replicas: int, **options: Any) -> Result:
     return run(quadratic(hessians, noise), who, rounds, replicas, **options)
 
 
-def trained(name: str, rounds: int, precision: str = "float32") -> Result:
-    return run(network(name, precision), Uniform(10), rounds, 1, observers=["loss"])
+def trained(name: str, rounds: int, precision: str = "float32", batch: int = 32) -> Result:
+    return run(network(name, precision, batch), Uniform(10), rounds, 1, observers=["loss"], record_every=rounds)
 
 
 def searched(ref: str, candidates: int) -> Result:
@@ -128,28 +129,35 @@ def tight(**given: Any) -> Result:
 SOME, ALL = Uniform(10), Uniform(CLIENTS)
 RARE = [0.02 + 0.001 * i for i in range(CLIENTS)]
 BENCHMARKS: dict[str, Callable[[], Result]] = {
-    "diagonal, gaussian, 10 of 100": lambda: engine("diagonal", "gaussian", SOME, 500, 64),
-    "diagonal, gaussian, all": lambda: engine("diagonal", "gaussian", ALL, 80, 64),
-    "diagonal, two-point, 10 of 100": lambda: engine("diagonal", "two-point", SOME, 1500, 64),
-    "diagonal, no noise, 10 of 100": lambda: engine("diagonal", "none", SOME, 6000, 64),
-    "diagonal, two-point, one replica": lambda: engine("diagonal", "two-point", SOME, 30000, 1),
-    "diagonal, Bernoulli": lambda: engine("diagonal", "none", Bernoulli(RARE), 5000, 64),
-    "diagonal, Markov": lambda: engine("diagonal", "none", Markov(RARE, [p / 2 for p in RARE]), 5000, 64),
+    "diagonal, gaussian, 10 of 100": lambda: engine("diagonal", "gaussian", SOME, 250, 64),
+    "diagonal, gaussian, all": lambda: engine("diagonal", "gaussian", ALL, 40, 64),
+    "diagonal, two-point, all": lambda: engine("diagonal", "two-point", ALL, 60, 64),
+    "diagonal, two-point, 10 of 100": lambda: engine("diagonal", "two-point", SOME, 700, 64),
+    "diagonal, no noise, 10 of 100": lambda: engine("diagonal", "none", SOME, 3000, 64),
+    "diagonal, two-point, one replica": lambda: engine("diagonal", "two-point", SOME, 20000, 1),
+    "diagonal, Bernoulli": lambda: engine("diagonal", "none", Bernoulli(RARE), 3000, 64),
+    "diagonal, Markov": lambda: engine("diagonal", "none", Markov(RARE, [p / 2 for p in RARE]), 3000, 64),
     "diagonal, observed in rounds": lambda: engine(
-        "diagonal", "none", SOME, 4000, 64, observers=["squared_distance", "gap", "squared_gradient"]
+        "diagonal", "none", SOME, 2500, 64, observers=["squared_distance", "gap", "squared_gradient"]
     ),
     "dense, two-point, 10 of 100": lambda: engine("dense", "two-point", SOME, 200, 64),
     "dense, no noise, all": lambda: engine("dense", "none", ALL, 150, 64),
     "dense, no noise, one replica": lambda: engine("dense", "none", SOME, 1500, 1),
-    "logistic regression, 10 of 50": lambda: run(logistic(), SOME, 40, 16),
+    "logistic regression, 10 of 50": lambda: run(logistic(), SOME, 20, 16),
     "network, logistic": lambda: trained("logistic", 150),
     "network, dense": lambda: trained("dense", 30),
     "network, dense, bfloat16": lambda: trained("dense", 30, "bfloat16"),
-    "network, convolutions": lambda: trained("convolutions", 3),
-    "network, convolutions, bfloat16": lambda: trained("convolutions", 3, "bfloat16"),
-    "search, fast.thm1": lambda: searched("fast.thm1@main", 300),
+    "network, convolutions": lambda: trained("convolutions", 2),
+    "network, convolutions, bfloat16": lambda: trained("convolutions", 2, "bfloat16"),
+    "network, convolutions, batches of 8": lambda: trained("convolutions", 4, batch=8),
+    "network, convolutions, batches of 120": lambda: trained("convolutions", 1, batch=120),
+    "network, convolutions, bfloat16, of 8": lambda: trained("convolutions", 4, "bfloat16", 8),
+    "network, convolutions, bfloat16, of 120": lambda: trained("convolutions", 1, "bfloat16", 120),
+    "search, fast.thm2": lambda: searched("fast.thm2@main", 150),
+    "search, fast.thm1": lambda: searched("fast.thm1@sharp", 150),
+    "search, safari.thm4": lambda: searched("safari.thm4@sharp", 60),
     "search, li2020.thm1": lambda: searched("li2020.thm1@main", 60),
-    "search, flics.thm1": lambda: searched("flics.thm1@received", 60),
+    "search, flics.cor1_1": lambda: searched("flics.cor1_1@received", 12),
     "selection, online policy": lambda: selected(50_000),
     "tightness, fast.thm2": lambda: tight(rounds=10**6),
 }
@@ -215,12 +223,6 @@ def place_in_tiles(sizes: Any, first: Any, tile: int, slot: Any, pair: Any) -> N
     rank = np.arange(len(client)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     slot[:] = first[rank // tile, client] * tile + rank % tile
     pair[slot] = np.arange(len(slot))
-
-
-def move(x: Any, halves: Any, gradient: Any, size: Any) -> None:
-    own, slope = torch.from_numpy(x), torch.from_numpy(gradient).view(torch.bfloat16)
-    own.add_(slope, alpha=float(size))
-    torch.from_numpy(halves).view(torch.bfloat16).copy_(own)
 
 
 def in_one_pass(scores: Any, labels: Any, weights: Any) -> Any:
@@ -319,7 +321,6 @@ def of_loop(name: str, *lines: Callable[..., Any]) -> Lines:
 
 ROUNDS_APART: Lines = [("simulation.fused_rounds", "in_memory", no)]
 REPLACED: dict[str, Lines] = {
-    "bfloat16_steps": of_loop("bfloat16_steps", move),
     "branching_histories": of_loop("branching_histories", advance),
     "convolution": [("neural.first_block", "covers", no)],
     "diagonal_rounds": ROUNDS_APART,
@@ -332,13 +333,14 @@ REPLACED: dict[str, Lines] = {
                             ("neural.manual_backward", "_in_one_pass", in_one_pass)],
     "max_pool": [("neural.pooling", "covers", no)],
     "participant_lists": of_loop("participant_lists", list_pairs, find_places, place_in_tiles),
-    "piecewise_linear_runs": [("moments.kinked_runs", "_followed_in_floats", kinked_runs.followed_by_cycles)],
     "policy_rounds": [("selection.online", "_compiled_steps", plain_steps)],
     "scatter": of_loop("scatter", add_rows, shares),
     "statistics": of_loop("statistics", find_finite, follow, follow_rounds, find_diverged),
     "uniform_cohorts": [("participation.processes", "in_memory", no)],
 }  # fmt: skip
 """By loop, where its lines stand."""
+PARTS = {"__init__", "compiler", "elementary", "first_compilation", "lanes", "threads"}
+"""Files that are no loops of their own."""
 BESIDE: dict[str, Lines] = {"diagonal_sgd": ROUNDS_APART}
 """What stands there on both sides: without its loop no rounds are made together."""
 
@@ -370,6 +372,7 @@ def reached(benchmark: Callable[[], Result]) -> Counter[str]:
 
         return count
 
+    benchmark()  # what is compiled is compiled with the loops themselves
     with ExitStack() as stack:
         for file in REPLACED:
             module, names = loops_of(file)
@@ -415,28 +418,35 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--loops", nargs="*", choices=list(REPLACED), default=list(REPLACED))
     parser.add_argument("--benchmarks", nargs="*", choices=list(BENCHMARKS), default=list(BENCHMARKS))
     parser.add_argument("--repetitions", type=int, default=3)
-    parser.add_argument("--keep", type=Path, help="write the table there, with the machine")
+    parser.add_argument("--keep", type=Path, help="a file that gets the table, and keeps its other rows")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     rows: list[dict[str, Any]] = []
-    began = unit()
+    if options.keep and options.keep.exists():  # what is not measured anew stays
+        anew = {*itertools.product(options.loops, options.benchmarks)}
+        rows = [
+            row for row in json.loads(options.keep.read_text())["rows"] if (row["loop"], row["benchmark"]) not in anew
+        ]
+    of_unit = unit()
     for name in options.benchmarks:
         benchmark = BENCHMARKS[name]
         calls = reached(benchmark)
         for loop in (loop for loop in options.loops if calls[loop]):
             found = measured(benchmark, loop, options.repetitions)
-            rows.append({"loop": loop, "benchmark": name, "calls": calls[loop], **found})
-            print(f"{loop:<22}{name:<34}{found['loop']:7.2f}{found['lines']:8.2f}{found['ratio']:7.2f}"
-                  f"  {found['apart']:.0e}", flush=True)  # fmt: skip
-    most = {loop: max((row["ratio"] for row in rows if row["loop"] == loop), default=0.0) for loop in options.loops}
-    for loop, ratio in sorted(most.items(), key=lambda each: -each[1]):
-        told = "reached by none" if not ratio else f"{ratio:.2f}" + ("" if ratio >= LEAST else ", which does not pay")
-        print(f"{loop:<22}at most {told}")
-    if options.keep:
-        rounded = [{k: float(f"{v:.3g}") if isinstance(v, float) else v for k, v in row.items()} for row in rows]
-        kept = {"made_by": "benchmarks/loops.py", "unit_seconds": round((began + unit()) / 2, 2),
-                "machine": machine("cpu", 1), "rows": [row | {"loop": row["loop"]} for row in rounded]}  # fmt: skip
-        options.keep.write_text(json.dumps(kept, indent=1) + "\n")
+            told = f"{found['loop']:7.2f}{found['lines']:8.2f}{found['ratio']:7.2f}  {found['apart']:.0e}"
+            print(f"{loop:<22}{name:<34}{told}", flush=True)
+            rounded = {kind: float(f"{value:.3g}") for kind, value in found.items()}
+            rows.append({"loop": loop, "benchmark": name, "calls": calls[loop], "seconds": rounded})
+        if options.keep:
+            kept = {"unit_seconds": round(of_unit, 2), "machine": machine("cpu", 1), "rows": rows}
+            options.keep.write_text(json.dumps(kept, indent=1) + "\n")
+    files = {path.stem for path in Path(importlib.import_module("fedtheory.loops").__path__[0]).glob("*.py")}
+    if missing := files - REPLACED.keys() - PARTS:
+        print(f"not in the table: {', '.join(sorted(missing))}")
+    for loop in options.loops:
+        most = max((row["seconds"]["ratio"] for row in rows if row["loop"] == loop), default=0.0)
+        told = f"at most {most:.2f}" + ("" if most >= LEAST else ", which does not pay") if most else "not reached"
+        print(f"{loop:<22}{told}")
 
 
 if __name__ == "__main__":

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,9 +29,6 @@ if TYPE_CHECKING:
 
 LONGEST = 3000
 """The most cycles that are followed one by one."""
-
-BEYOND = 2**62
-"""Horizon beyond every round to which a run is followed round by round."""
 
 
 def piecewise(setting: Setting) -> Piecewise:
@@ -203,11 +199,6 @@ def follow(cycle: Sequence[Motion], mean: Line, x: Any, horizons: Sequence[int])
 
     Values are not finite where a run leaves the range of floats.
     """
-    return (_followed_in_floats if mean.in_floats else followed_by_cycles)(cycle, mean, x, horizons)
-
-
-def followed_by_cycles(cycle: Sequence[Motion], mean: Line, x: Any, horizons: Sequence[int]) -> list[Passed]:
-    """Follow a coordinate cycle by cycle, in numbers of any kind (see ``follow``)."""
     found: list[Passed] = []
     squares, r, before = x * 0, 0, None
     monotone = all(motion.monotone for motion in cycle)
@@ -228,61 +219,6 @@ def followed_by_cycles(cycle: Sequence[Motion], mean: Line, x: Any, horizons: Se
         if isinstance(x, float) and not math.isfinite(x):
             return [*found, *_lost(horizons[len(found) :])]
     return found
-
-
-def _followed_in_floats(cycle: Sequence[Motion], mean: Line, x: float, horizons: Sequence[int]) -> list[Passed]:
-    """The same, compiled from one change of the pattern to the next."""
-    from ..loops import piecewise_linear_runs as loops  # a compiler comes with it
-
-    parts = [part for one in cycle for part in one.parts]
-    pieces = [
-        (1 - lr * slope, lr * level)
-        for _, line, lr, _ in parts
-        for slope, level in zip(line.slopes, line.intercepts, strict=True)
-    ]
-    kept, drift = np.array(pieces).T.copy()
-    steps = np.array([steps for *_, steps in parts])
-    rounds, starts = _ends(len(one.parts) for one in cycle), _ends(len(line.breakpoints) for _, line, _, _ in parts)
-    breakpoints = np.array([t for _, line, _, _ in parts for t in line.breakpoints], dtype=float)
-    weights = np.array([part[0] for part in parts])
-    breaks, slopes, levels = (np.array(v, dtype=float) for v in (mean.breakpoints, mean.slopes, mean.intercepts))
-    pattern, monotone = np.full(steps.sum() + len(cycle), -1), all(motion.monotone for motion in cycle)
-    asked = np.array([min(R, BEYOND) for R in horizons], dtype=np.int64)
-    found, state, counts = np.zeros((len(horizons), 2)), np.array([x, x * 0]), np.zeros(3, dtype=np.int64)
-    why = loops.TURNED
-    while why == loops.TURNED:
-        why = loops.cycles(
-            rounds,
-            steps,
-            weights,
-            starts,
-            breakpoints,
-            kept,
-            drift,
-            breaks,
-            slopes,
-            levels,
-            pattern,
-            monotone,
-            LONGEST,
-            asked,
-            found,
-            state,
-            counts,
-        )
-        known = [Passed(*each) for each in found[: counts[1]].tolist()]
-        if why == loops.TURNED:
-            here, squares = state.tolist()
-            passed = _around(cycle, mean, here)
-            limit, r, rest = _limit(cycle, mean, here, passed), int(counts[0]), horizons[len(known) :]
-            if limit is not None:
-                return [*known, *(_later(cycle, mean, passed, limit, squares, R - r) for R in rest)]
-    return known if why == loops.ENDED else [*known, *_lost(horizons[len(known) :])]
-
-
-def _ends(sizes: Iterable[int]) -> np.ndarray:
-    """Return where pieces of these sizes begin, one after another, and where the last one ends."""
-    return np.array([0, *accumulate(sizes)])
 
 
 def _lost(horizons: Sequence[int]) -> list[Passed]:

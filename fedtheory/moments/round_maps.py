@@ -169,8 +169,9 @@ def _local(forms: Forms, moved: np.ndarray, shares: np.ndarray, added: np.ndarra
 
 def is_one_sided(fed: Federation) -> bool:
     """Whether a quadratic federation's noise depends on the state, so that its rounds are no linear maps."""
-    one_sided = isinstance(fed, Quadratic) and fed.noise == ONE_SIDED
-    return one_sided and bool(fed.exact_gradient_noise or fed.exact_server_noise)
+    if not isinstance(fed, Quadratic):
+        return False
+    return fed.noise == ONE_SIDED and bool(fed.exact_gradient_noise or fed.exact_server_noise)
 
 
 def has_common_noise(fed: Quadratic) -> bool:

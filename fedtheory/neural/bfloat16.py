@@ -1,17 +1,15 @@
 """Plain steps in bfloat16 on a CPU, of networks whose gradients are written out.
 
-Parameters stay in single precision, and have a copy in half precision that moves with them, in one pass.
+Parameters stay in single precision, and have a copy in half precision that moves with them.
 """
 
 from __future__ import annotations
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from .flat import FlatModel
 from .manual_backward import covers as written_out
-from .pooling import as_array
 
 
 def covers(model: FlatModel, x: Tensor, precision: str) -> bool:
@@ -23,13 +21,12 @@ class Copied:
     """Parameters x (D,) float32, which move in place, and their copy in half precision by names."""
 
     def __init__(self, model: FlatModel, x: Tensor) -> None:
-        self.x, self._halves = x.numpy(), x.bfloat16()
+        self.x, self._halves = x, x.bfloat16()
         self.tensors = model.unflattened(self._halves)
         self._gradient = torch.empty_like(self._halves)
 
     def move(self, slopes: list[Tensor], size: float) -> None:
         """Move x by -size * slopes, the gradient by each trained parameter in half precision, and its copy."""
-        from ..loops import bfloat16_steps as loops
-
         torch.cat([each.flatten() for each in slopes], out=self._gradient)
-        loops.move(self.x, as_array(self._halves), as_array(self._gradient), np.float32(-size))
+        self.x.add_(self._gradient, alpha=-size)
+        self._halves.copy_(self.x)

@@ -25,8 +25,6 @@ from fedtheory.moments.kinked_runs import (
     Passed,
     deterministic_errors,
     follow,
-    followed_by_cycles,
-    motion,
 )
 from fedtheory.participation import Fixed, Uniform
 from fedtheory.setting import Setting
@@ -284,26 +282,7 @@ def test_with_uniform_participants_of_the_process() -> None:
         enumerated_errors(Setting(FED, fast(cohort=1, snapshot_probability=0, local_lr=1), Uniform(1)), 1)
 
 
-@settings(max_examples=80)
-@given(
-    st.floats(-5, 5), st.integers(1, 6), st.sampled_from(["1/50", "1/5", "5/8", "3/2", 3]), st.integers(1, 4),
-    st.lists(st.one_of(st.integers(0, 60), st.sampled_from([2999, 3001, 10**6, 10**30])), min_size=1, max_size=6),
-)  # fmt: skip
-def test_compiled_cycles_are_those_in_numbers_of_any_kind(
-    start: float, steps: int, lr: str | int, period: int, horizons: list[int]
-) -> None:
-    """Bit for bit, over cycles of both kinds of round, from anywhere and from kinks; where runs settle, where steps
-    overshoot, where runs leave the range of floats, and before any horizon that is asked for."""
-    setting = Setting(FED, fast(cohort=3, local_lr=lr, local_steps=steps, snapshot_period=period), Fixed([0]))
-    kinds = setting.algorithm.kinds
-    for j, mean in enumerate(FED.mean_gradient):
-        cycle = [motion(setting, kinds[0 if r == 0 else -1], j, float) for r in range(period)]
-        for x in (start, *(float(t) for t in KINDS[0][j].breakpoints)):
-            given = cycle, Line(mean, float), x, sorted(horizons)
-            assert str(follow(*given)) == str(followed_by_cycles(*given))
-
-
-def test_compiled_cycles_end_each_in_its_way() -> None:
+def test_cycles_end_each_in_its_way() -> None:
     """A run that settles; one that is lost; one that is followed as far as any; and a pattern left behind."""
     slow, mean = Motion(((1.0, STEEP, 0.01, 1),)), STEEP
     settled = follow([slow], mean, 5.0, [0, 10, 10**30])

@@ -23,15 +23,16 @@ NETWORKS: dict[str, Callable[[], nn.Module]] = {
 
 @pytest.mark.parametrize("size", [3, 16, 53])
 def test_a_step_is_rounded_once_and_its_copy_is_the_nearest(size: int) -> None:
-    from fedtheory.loops.bfloat16_steps import move
-
     draws = torch.Generator().manual_seed(size)
+    model = FlatModel(nn.Linear(size, 1, bias=False))
     x, slope = torch.randn(size, generator=draws), torch.randn(size, generator=draws).bfloat16()
-    found, copy = x.clone(), torch.empty(size, dtype=torch.bfloat16)
-    move(found.numpy(), copy.view(torch.int16).numpy(), slope.view(torch.int16).numpy(), np.float32(-0.3))
+    found = x.clone()
+    copied = bfloat16.Copied(model, found)
+    copied.move([slope], 0.3)
     expected = (x.double() + float(np.float32(-0.3)) * slope.double()).float()
     assert torch.equal(found, expected)
-    assert torch.equal(copy, expected.bfloat16())
+    (copy,) = copied.tensors.values()
+    assert torch.equal(copy.flatten(), expected.bfloat16())
 
 
 @pytest.mark.parametrize("ragged", [True, False])
