@@ -96,10 +96,15 @@ class ClientRound:
         """The parts that may remember something."""
         return self.selection, self.aggregation, self.server
 
+    @property
+    def rules(self) -> tuple[tuple[StepRule, int], ...]:
+        """The step sizes by rule, each with how many a round takes."""
+        return _rules((self.local_lr, self.local_steps), (self.server.global_lr, 1))
+
     @cached_property
     def by_rule(self) -> bool:
         """Whether a step size changes."""
-        return isinstance(self.local_lr, StepRule) or isinstance(self.server.global_lr, StepRule)
+        return bool(self.rules)
 
     def at(self, round: int) -> ClientRound:
         """Return this kind of round with the step sizes of one round.
@@ -186,9 +191,14 @@ class ServerRound:
     server_lr: StepSize
 
     @property
+    def rules(self) -> tuple[tuple[StepRule, int], ...]:
+        """The step size, where it is by rule; a round takes one."""
+        return _rules((self.server_lr, 1))
+
+    @property
     def by_rule(self) -> bool:
         """Whether the step size changes."""
-        return isinstance(self.server_lr, StepRule)
+        return bool(self.rules)
 
     def at(self, round: int) -> ServerRound:
         """Return this kind of round with the step size of one round."""
@@ -215,9 +225,19 @@ class OwnRound:
     digest: str = ""
 
     @property
+    def rules(self) -> tuple[tuple[StepRule, int], ...]:
+        """The numbers by rule, each with how many a round takes."""
+        return _rules(*((value, self.local_steps) for _, value in self.numbers))
+
+    @property
     def by_rule(self) -> bool:
         """Whether a number changes."""
-        return any(isinstance(value, StepRule) for _, value in self.numbers)
+        return bool(self.rules)
+
+    @property
+    def local_steps(self) -> int:
+        """The steps of a round of which a number within it is one each."""
+        return int(dict(self.numbers).get("local_steps", 1))
 
     def at(self, round: int) -> OwnRound:
         """Return this kind of round in one round."""
@@ -229,6 +249,10 @@ class OwnRound:
 
 
 Kind = ClientRound | ServerRound
+
+
+def _rules(*sizes: tuple[Any, int]) -> tuple[tuple[StepRule, int], ...]:
+    return tuple((size, steps) for size, steps in sizes if isinstance(size, StepRule))
 
 
 class Algorithm(ABC):
@@ -299,6 +323,20 @@ class Algorithm(ABC):
     def by_rule(self) -> bool:
         """Whether a step size changes with the round or within it."""
         return any(kind.by_rule for kind in self.kinds)
+
+    def check_rounds(self, rounds: int) -> None:
+        """Raise ``ValueError`` if a step size is no finite number > 0 in one of so many rounds; the first is named.
+
+        >>> from fedtheory.algorithms import fedavg
+        >>> fedavg(local_lr="2 - round_index").check_rounds(2)
+        >>> fedavg(local_lr="2 - round_index").check_rounds(3)
+        Traceback (most recent call last):
+        ValueError: step size 2 - round_index is 0 at round_index = 2, step_index = 2: allowed is a finite number > 0
+        """
+        rules = dict.fromkeys(each for kind in self.kinds for each in kind.rules)
+        for round in range(rounds if rules else 0):
+            for rule, steps in rules:
+                rule.sizes(round, steps)
 
     @property
     def plain(self) -> bool:

@@ -180,11 +180,9 @@ def numbers_at(kind: OwnRound, round: int | None, number: Callable[[Any], Any]) 
 
     Whole ones are ints; others are made by ``number`` of a Fraction (or an irrational float).
     """
-    values = dict(kind.numbers)
-    steps = values.get("local_steps", 1)
     found = {}
-    for name, value in values.items():
-        sized = at_round(value, round or 0, int(steps)) if isinstance(value, StepRule) else value
+    for name, value in kind.numbers:
+        sized = at_round(value, round or 0, kind.local_steps) if isinstance(value, StepRule) else value
         whole = QUANTITIES[name].integer
         found[name] = int(sized) if whole else tuple(map(number, sized)) if isinstance(sized, tuple) else number(sized)
     return found

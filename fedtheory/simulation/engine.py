@@ -109,11 +109,11 @@ def simulate(
             it was in that run. It has to be one that was made in this process.
 
     Raises:
-        ValueError: a count below 1, or another dtype than float32 and float64. A directory that holds another run, or
-            one that something else has begun. An observer of what the setting does not have: adaptive snapshots need a
-            training accuracy. A device that is not there, too low a limit or too little memory. Another number of
-            threads than a run has that goes on beside, or a worker with other versions or another processor. A start
-            of another setting, or that does not have its state.
+        ValueError: a count below 1, or another dtype than float32 and float64. A step size by rule that is not > 0 in
+            one of the rounds. A directory that holds another run, or one that something else has begun. An observer of
+            what the setting does not have: adaptive snapshots need a training accuracy. A device that is not there, too
+            low a limit or too little memory. Another number of threads than a run has that goes on beside, or a worker
+            with other versions or another processor. A start of another setting, or that does not have its state.
     """
     if start is not None:
         record_every, observers, dtype, keep_models = _as_in(start, rounds, record_every, observers, dtype, keep_models)

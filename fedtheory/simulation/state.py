@@ -82,7 +82,12 @@ class Plan:
         device: str | torch.device = "cpu",
         dtype: str | torch.dtype | None = None,
     ) -> Plan:
-        """Prepare the plan: resolve the observers, place the federation, bind the kinds of round to the process."""
+        """Prepare the plan: resolve the observers, place the federation, bind the kinds of round to the process.
+
+        Raises:
+            ValueError: a step size is no finite number > 0 in one of the rounds, or as ``resolve``.
+        """
+        setting.algorithm.check_rounds(rounds)
         fed = setting.federation
         place, precision = find_device(device), find_dtype(dtype, fed.dtype)
         kinds = tuple(
