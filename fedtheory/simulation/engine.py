@@ -29,9 +29,11 @@ from .memory_limits import chunks, settled
 from .observer import Observer
 from .progress import ProgressBar
 from .rounds import advance
-from .run import Run
+from .run import Row, Run
 from .segment import Segment
 from .state import Plan, State
+from .trackers import Tracker
+from .tracking import Tell, Tracking, rows_of
 
 if TYPE_CHECKING:
     from ..setting import Setting
@@ -68,6 +70,7 @@ def simulate(
     mixed: bool = False,
     keep_models: int | None = None,
     start: Run | None = None,
+    track: str | Tracker | Tracking | None = None,
 ) -> Run:
     """Simulate ``replicas`` independent runs of ``rounds`` rounds.
 
@@ -144,6 +147,7 @@ def simulate(
         )
     if directory is not None:
         check_kind("directory", directory, (str, PathLike), "a path")
+    tracking = Tracking.of(track)
     replicas, rounds = int(replicas), int(rounds)
     report = ProgressBar() if progress is True else progress or None
     keep = Keep(directory, checkpoint_every or max(1, rounds // 10))
@@ -161,6 +165,8 @@ def simulate(
         together, pairs = chunks(plan, replicas, memory_limit, known)
         size = min(chunk or together, replicas)
         plan = replace(plan, chunk=size, pairs_at_once=pairs_at_once or pairs)
+        if tracking is not None:
+            plan = replace(plan, tracking=tracking.described(setting, plan.where, replicas))
         spans = [(first, min(first + size, replicas)) for first in range(0, replicas, size)]
         if start is not None:
             keep = _from_start(start, plan, spans, begin, keep)
@@ -246,7 +252,10 @@ def _chunk(plan: Plan, span: tuple[int, int], keep: Keep, progress: Callable[[in
     """The replicas of ``span``."""
     ids = torch.arange(*span, device=plan.device)
     with _store(plan, ids, keep) as store:
-        return _run_chunk(plan, ids, store, progress)
+        if plan.tracking is None:
+            return _run_chunk(plan, ids, store, progress)
+        with plan.tracking.telling(plan.label(ids)) as tell:
+            return _run_chunk(plan, ids, store, progress, tell)
 
 
 def _spread(
@@ -301,23 +310,32 @@ def _shifted(progress: Callable[[int, int], None] | None, done: int, total: int)
     return (lambda more: progress(done + more, total)) if progress else (lambda more: None)
 
 
-def _run_chunk(plan: Plan, ids: Tensor, store: Checkpoints, progress: Callable[[int], None]) -> Run:
+def _run_chunk(
+    plan: Plan, ids: Tensor, store: Checkpoints, progress: Callable[[int], None], tell: Tell = lambda rows: None
+) -> Run:
     state = State.initial(plan, ids)
     round = store.restore(plan, state)
+    for segment in store.segments:
+        tell(rows_of(segment["rounds"], {name: segment[name] for name in state.sums}))
     several = Several.of(plan)
     participants = Participants(plan, ids, round, listed=several is None or several.listed)
+
+    def record(rows: list[tuple[int, Row]]) -> None:
+        store.record(rows)
+        tell(rows)
+
     while round <= plan.rounds:
         if round == plan.rounds:
             store.remember(state)
         state.observe(plan, round)
         if round % plan.record_every == 0 or round == plan.rounds:
-            store.record([(round, state.row())])
+            record([(round, state.row())])
         if round == plan.rounds:
             break
         if plan.keep_models is not None and round % plan.keep_models == 0:
             store.record_models(round, state)
         made, rows = several.advance(state, round, participants, store.spacing) if several else (0, [])
-        store.record(rows)
+        record(rows)
         if not made:
             advance(plan, state, round, participants.step(state))
         round += made or 1

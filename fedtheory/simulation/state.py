@@ -25,6 +25,7 @@ from .run import STATISTICS, Row, row_names
 
 if TYPE_CHECKING:
     from ..setting import Setting
+    from .tracking import Tracking
 
 AHEAD = 2**14
 """(replica, round) pairs of which it is drawn at once on a device whether the round is of the first kind."""
@@ -70,6 +71,8 @@ class Plan:
     """Whether a run is gone on with that something else has begun."""
     keep_models: int | None = None
     """The rounds from one kept model to the next; ``None``: the last alone."""
+    tracking: Tracking | None = field(default=None, compare=False)
+    """What is told to whom while it runs, if anything."""
 
     @classmethod
     def of(
