@@ -31,7 +31,7 @@ Tell = Callable[[Iterable[tuple[int, Row]]], None]
 
 @dataclass(frozen=True)
 class Tracking:
-    """Tracking of a run: what it tells, and to whom, as in ``simulate(track=Tracking("tensorboard:runs", "lr = 0.1"))``.
+    """Tracking of a run: what it tells, and to whom: ``simulate(track=Tracking("tensorboard:runs", "lr = 0.1"))``.
 
     What is told is, of each recorded round, the mean over replicas of every row that has one number a replica, without
     sums, minima and maxima. Replicas of different chunks run one after another, so that each chunk is a run there. A
