@@ -1,15 +1,15 @@
 """How long a round of FedAvg takes: local training of the packed pairs beside a plain PyTorch loop on the same batches.
 
 The plain loop has ``--threads`` threads, ``optim.SGD``, and copies a ``state_dict`` before and after every visit. Both
-train 10 of 100 clients (Dirichlet, alpha .1) for 5 steps from the same model, in turns; models are compared before they
-are timed. On another ``--device`` there are no workers. The best and the median of the repetitions are given, and the
-ratio of the medians: by the clock, or with ``--processor`` of the processor's time, of both in one thread, which depends
-less on what else is running.
+train 10 of 100 clients (Dirichlet, alpha .1) for 5 steps from the same model, in turns; models are compared before
+they are timed. On another ``--device`` there are no workers. The best and the median of the repetitions are given, and
+the ratio of the medians: by the clock, or with ``--processor`` of the processor's time, of both in one thread, which
+depends less on what else is running.
 
 ``default-fedavg`` is that of most frameworks: clients of unequal sizes, 2 epochs of batches of 32, the mean by samples,
-and steps of .1, compared after three rounds. Roundings grow there as any distance does, and one by which a ReLU or a pool
-goes the other way moves a gradient at once: float32 ("differs") is apart by some 1e-2. That it is the same trajectory is
-seen in float64, which has to be within 1e-5 of the plain loop.
+and steps of .1, compared after three rounds. Roundings grow there as any distance does, and one by which a ReLU or a
+pool goes the other way moves a gradient at once: float32 ("differs") is apart by some 1e-2. That it is the same
+trajectory is seen in float64, which has to be within 1e-5 of the plain loop.
 """
 
 from __future__ import annotations
