@@ -33,7 +33,7 @@ OVER = {"_sum": "sum before round r of", "_min": "least so far of", "_max": "lar
 DECADES = 20.0
 """The ratio of the largest to the least value from which on they are drawn logarithmically."""
 BELOW = 3.0
-"""How far a logarithmic axis goes below the least mean, as a factor: where a band goes down to 0, it is cut there."""
+"""Factor by which a logarithmic axis goes below the least mean; a band that goes down to 0 is cut there."""
 
 
 @styled()

@@ -21,6 +21,10 @@ DEPENDENT = ["cyclic", "patterns"]
 TABLE = [(a, p) for a in MEMORYLESS + REMEMBERING for p in PROCESSES
          if p not in DEPENDENT and refusal(a, p, "quadratic") is None]  # fmt: skip
 TABLE += [(a, p) for a in ("fast, period", "fast, proximal and momentum") for p in ("bernoulli", "groups", "weighted")]
+SHARES_NOT_KNOWN = ["weighted", "index beta", "index gamma", "index weibull", "groups", "poisson groups",
+                    "day and night"]  # fmt: skip
+"""Whose cohorts are so many that shares by samples, which depend on all of a cohort, are not summed."""
+TABLE += [("by samples", p) for p in PROCESSES if p not in DEPENDENT + SHARES_NOT_KNOWN]
 FEW = ["with replacement", "bernoulli"]
 TABLE += [("given", process) for process in FEW]
 TABLE += [("own", process) for process in [*FEW, "multinomial", "markov", "recorded", "incomplete", "uniform", "fixed"]]
@@ -51,6 +55,12 @@ def test_the_same_under_every_process(process: str) -> None:
 def test_moments_that_do_not_close_are_refused(algorithm: str) -> None:
     with pytest.raises(ValueError, match="moments"):
         setting(algorithm, "bernoulli").exact([ROUNDS])
+
+
+@pytest.mark.parametrize("process", SHARES_NOT_KNOWN)
+def test_shares_by_samples_that_are_not_known_are_refused(process: str) -> None:
+    with pytest.raises(ValueError, match="the moments of shares by samples are known here for Bernoulli and Uniform"):
+        setting("by samples", process).exact([ROUNDS])
 
 
 def test_every_algorithm_is_compared_or_known_not_to_close() -> None:
