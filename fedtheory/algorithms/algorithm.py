@@ -72,7 +72,7 @@ class ClientRound:
     goes on.
 
     Attributes:
-        local_steps: K.
+        local_steps: K; or K_i, one for each client, of quadratic federations.
         local_lr: in units of x^2/F; a rule gives every step its own size (see ``schedule``).
         uniform: the cohort that this kind of round draws for itself; ``None``: whoever the setting's participation
             process brings.
@@ -82,7 +82,7 @@ class ClientRound:
         local_solver: what a client does with its gradients, see ``neural.local_solver``; g there is the bracket above.
     """
 
-    local_steps: int
+    local_steps: int | tuple[int, ...]
     local_lr: StepSize
     uniform: Uniform | None = None
     proximal: Fraction = Fraction(0)
@@ -99,7 +99,8 @@ class ClientRound:
     @property
     def rules(self) -> tuple[tuple[StepRule, int], ...]:
         """The step sizes by rule, each with how many a round takes."""
-        return _rules((self.local_lr, self.local_steps), (self.server.global_lr, 1))
+        steps = 1 if isinstance(self.local_steps, tuple) else self.local_steps  # which have no rule
+        return _rules((self.local_lr, steps), (self.server.global_lr, 1))
 
     @cached_property
     def by_rule(self) -> bool:
@@ -113,6 +114,8 @@ class ClientRound:
         """
         if not self.by_rule:
             return self
+        if isinstance(self.local_steps, tuple):  # whose own step size is no rule
+            return replace(self, server=self.server.at(round))
         return replace(self, local_lr=at_round(self.local_lr, round, self.local_steps), server=self.server.at(round))
 
     @cached_property
@@ -128,9 +131,19 @@ class ClientRound:
         return self.selection is None and isinstance(self.aggregation, WeightedSum) and self.aggregation.by_counts
 
     @property
+    def trains_alike(self) -> bool:
+        """Whether all clients make the same number of steps."""
+        return not isinstance(self.local_steps, tuple)
+
+    @property
     def plain(self) -> bool:
-        """Whether clients run SGD and the server takes the mean of the participants' models."""
-        return self.proximal == 0 and self.local_solver == PLAIN_SGD and self.parts == (None, PARTICIPANTS_MEAN, PLAIN)
+        """Whether clients run SGD, equally many steps, and the server takes the mean of the participants' models."""
+        return (
+            self.trains_alike
+            and self.proximal == 0
+            and self.local_solver == PLAIN_SGD
+            and self.parts == (None, PARTICIPANTS_MEAN, PLAIN)
+        )
 
     def bound(self, participation: Participation, clients: int) -> ClientRound:
         """Return this kind of round with what its parts take from the process that brings its participants.
