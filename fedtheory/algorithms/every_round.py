@@ -71,7 +71,7 @@ class EveryRound(Algorithm):
 
     def for_federation(self, federation: Any) -> EveryRound:
         if isinstance(self.round.local_steps, tuple):
-            _check_steps(self.round.local_steps, federation)
+            _check_steps(self.round.local_steps, self.round.local_solver, federation)
         weights = self.round.aggregation
         if not isinstance(weights, SampleShares):
             return self
@@ -153,7 +153,7 @@ def _steps_of_clients(steps: Sequence[int], local_lr: StepSize) -> tuple[int, ..
     return found
 
 
-def _check_steps(steps: tuple[int, ...], federation: Any) -> None:
+def _check_steps(steps: tuple[int, ...], solver: Solver, federation: Any) -> None:
     """Raise ``ValueError`` unless clients of this federation can make so many steps each."""
     from ..federations.federation import COMMON, ONE_SIDED
     from ..federations.quadratic import Quadratic
@@ -163,6 +163,8 @@ def _check_steps(steps: tuple[int, ...], federation: Any) -> None:
             f"local_steps = {list(steps)}: allowed is one for each client of a Quadratic; clients of a network make "
             "different numbers of steps with its local_epochs"
         )
+    if solver != PLAIN_SGD:
+        raise ValueError(f"local_steps = {list(steps)}: allowed with local_solver = {solver} is one number for all")
     if len(steps) != federation.clients:
         raise ValueError(f"local_steps: {len(steps)} numbers, allowed are {federation.clients}, one for each client")
     if federation.noise in (COMMON, ONE_SIDED) and federation.gradient_noise:

@@ -14,6 +14,7 @@ from fedtheory.federations import Quadratic
 from fedtheory.moments import implied_objective, round_maps
 from fedtheory.participation import Bernoulli, Fixed, Markov, Participation, Uniform
 from fedtheory.simulation.iterates import iterates
+from fedtheory.testing.settings import logistic
 
 F = Fraction
 STEPS, LR, SIGMA = (1, 3, 2), F(1, 5), F(1, 2)
@@ -175,6 +176,14 @@ def test_with_one_curvature_the_point_is_known_at_any_step() -> None:
 def test_steps_that_cannot_be_made_are_refused(options: dict, fed: Quadratic, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         ft.Setting(fed, fedavg(**{"local_lr": "1/10"} | options), Uniform(2))
+
+
+def test_other_solvers_and_networks_are_refused() -> None:
+    algorithm = fedavg(local_lr="1/10", local_steps=STEPS)
+    with pytest.raises(ValueError, match=r"local_steps = \[1, 3, 2\]: allowed with local_solver = SGD"):
+        ft.Setting(NOISY, algorithm.trained_by(ft.neural.SGD(momentum=0.9)), Uniform(2))
+    with pytest.raises(ValueError, match="clients of a network make different numbers of steps with its local_epochs"):
+        ft.Setting(logistic(), algorithm, Uniform(2))
 
 
 def test_no_claim_speaks_of_them() -> None:
