@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..extras import torch
-from ..federations.local_training import PLAIN_SGD, LocalTraining
+from ..federations.local_training import PLAIN_SGD, LocalTraining, Steps
 from ..neural.local_solver import Solver
 from ..participation import Keys, Participation, Uniform
 from ..randomness import uniforms, words
@@ -82,7 +82,7 @@ class ClientRound:
         local_solver: what a client does with its gradients, see ``neural.local_solver``; g there is the bracket above.
     """
 
-    local_steps: int | tuple[int, ...]
+    local_steps: Steps
     local_lr: StepSize
     uniform: Uniform | None = None
     proximal: Fraction = Fraction(0)

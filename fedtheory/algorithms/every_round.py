@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import isinf
 from typing import Any
 
-from ..federations.local_training import PLAIN_SGD
+from ..federations.local_training import PLAIN_SGD, Steps
 from ..neural.local_solver import Solver
 from ..quantities import check_values
 from ..rationals import Number, at_least_zero, below_one, budgets, checked_count, each, option, positive, whole
@@ -43,7 +43,7 @@ class EveryRound(Algorithm):
         return self.round, self.round
 
     @property
-    def local_steps(self) -> int | tuple[int, ...]:
+    def local_steps(self) -> Steps:
         """The local steps of a round, or those of each client."""
         return self.round.local_steps
 
@@ -126,7 +126,7 @@ def every_round(
     """Make the algorithm of these parts; step size and number of steps are checked here."""
     step = step_size("local_lr", local_lr)
     if isinstance(local_steps, Sequence) and not isinstance(local_steps, str):
-        own: int | tuple[int, ...] = _steps_of_clients(local_steps, step)
+        own: Steps = _steps_of_clients(local_steps, step)
         check_values(numbers(local_lr=step))
     else:
         check_values({"local_steps": local_steps, **numbers(local_lr=step)})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..extras import torch
 from ..neural.local_solver import SGD, Solver, State
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 PLAIN_SGD = SGD()
 
+Steps = Any
+"""Number of local steps, an int; or a tuple of one for each client, which most callers have refused before."""
+
 
 @dataclass(frozen=True)
 class LocalTraining:
@@ -25,7 +28,7 @@ class LocalTraining:
     sees it.
     """
 
-    steps: int | tuple[int, ...]
+    steps: Steps
     lr: float | tuple[float, ...]
     proximal: float = 0.0
     solver: Solver = field(default=PLAIN_SGD)
@@ -33,7 +36,7 @@ class LocalTraining:
     @property
     def most_steps(self) -> int:
         """The steps of a client that makes the most."""
-        return max(self.steps) if isinstance(self.steps, tuple) else self.steps
+        return max(self.steps) if isinstance(self.steps, tuple) else int(self.steps)
 
     @property
     def sizes(self) -> tuple[float, ...]:
