@@ -118,8 +118,8 @@ def plot(
     """
     several: list[Any] = list(bound) if isinstance(bound, Sequence) else [bound]
     if _without_bound(several):
-        return plot_runs(*(each for each in (bound, exact, run, *more) if each is not None), confidence=confidence,
-                         **_options_of_runs(of_runs, terms, repaired, worst, below))  # fmt: skip
+        drawn: list[Any] = [each for each in (bound, exact, run, *more) if each is not None]
+        return plot_runs(*drawn, confidence=confidence, **_options_of_runs(of_runs, terms, repaired, worst, below))
     if more or of_runs:
         raise ValueError(f"{next(iter(of_runs), 'more')}: allowed is without a bound, as in plot(run, another)")
     for each in several:

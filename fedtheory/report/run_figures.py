@@ -88,7 +88,9 @@ def plot_runs(
         axes.set_ylim(bottom=values.min() / BELOW)
     finish(axes, "", "round $r$", label_of(row))
     said = [f"Bands: {confidence:.0%} confidence intervals of the mean."] if banded else []
-    said += [f"{name}: {each.divergence}." for each, name in zip(shown, names, strict=True) if _diverged(each)]
+    for each, name in zip(shown, names, strict=True):
+        if isinstance(each, Run) and each.divergence is not None:
+            said.append(f"{name}: {each.divergence}.")
     return captioned(figure, " ".join(said))
 
 
@@ -185,10 +187,6 @@ def _band(axes: Axes, rounds: np.ndarray, low: np.ndarray, high: np.ndarray, col
         return False
     axes.fill_between(rounds[there], low[there], high[there], color=colour, alpha=0.22, lw=0)
     return True
-
-
-def _diverged(each: Drawn) -> bool:
-    return isinstance(each, Run) and each.divergence is not None
 
 
 def label_of(row: str) -> str:

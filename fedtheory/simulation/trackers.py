@@ -70,25 +70,33 @@ class TensorBoard:
 class _Events:
     def __init__(self, folder: str, settings: Mapping[str, str]) -> None:
         accumulators = needed("tensorboard.backend.event_processing.event_accumulator")
+        self.folder = folder
+        self.writer: Any = None
         self.known: dict[str, int] = {}
-        begun = Path(folder).exists()
-        if begun:
+        if Path(folder).exists():
             events = accumulators.EventAccumulator(folder, size_guidance={"scalars": 0}).Reload()
             self.known = {tag: max(each.step for each in events.Scalars(tag)) for tag in events.Tags()["scalars"]}
-        self.writer = needed("torch.utils.tensorboard").SummaryWriter(folder)
-        if not begun:
-            self.writer.add_text("settings", "\n".join(f"{key} = {value}  " for key, value in settings.items()))
+        else:
+            self._open().add_text("settings", "\n".join(f"{key} = {value}  " for key, value in settings.items()))
+
+    def _open(self) -> Any:
+        """The writer, made when there is something to write."""
+        if self.writer is None:
+            self.writer = needed("torch.utils.tensorboard").SummaryWriter(self.folder)
+        return self.writer
 
     def last(self, name: str) -> int:
         return self.known.get(name, -1)
 
     def log(self, round: int, values: Mapping[str, float]) -> None:
+        writer = self._open()
         for name, value in values.items():
-            self.writer.add_scalar(name, value, round)
-        self.writer.flush()
+            writer.add_scalar(name, value, round)
+        writer.flush()
 
     def end(self, finished: bool) -> None:
-        self.writer.close()
+        if self.writer is not None:
+            self.writer.close()
 
 
 class MLflow:

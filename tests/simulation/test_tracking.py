@@ -200,6 +200,8 @@ def test_tensorboard_has_each_step_once(tmp_path: Path) -> None:
         found += [(event.step, event.value) for event in events.Scalars("squared_distance")]
     assert [step for step, _ in found] == list(range(0, 41, 4))
     assert [value for _, value in found] == pytest.approx(means, rel=1e-6)  # events are in single precision
+    APART.simulate(**RUN, rounds=40, track=f"tensorboard:{tmp_path / 'events'}", directory=tmp_path / "run")
+    assert list(run.iterdir()) == files  # where there is nothing to tell, nothing is written
 
 
 def test_tensorboard_is_written_while_the_run_goes_on(tmp_path: Path) -> None:
