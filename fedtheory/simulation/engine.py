@@ -32,11 +32,11 @@ from .rounds import advance
 from .run import Row, Run
 from .segment import Segment
 from .state import Plan, State
-from .trackers import Tracker
-from .tracking import Tell, Tracking, rows_of
 
 if TYPE_CHECKING:
     from ..setting import Setting
+    from .trackers import Tracker
+    from .tracking import Tell, Tracking
 
 
 class Keep(NamedTuple):
@@ -147,7 +147,7 @@ def simulate(
         )
     if directory is not None:
         check_kind("directory", directory, (str, PathLike), "a path")
-    tracking = Tracking.of(track)
+    tracking = _tracking(track)
     replicas, rounds = int(replicas), int(rounds)
     report = ProgressBar() if progress is True else progress or None
     keep = Keep(directory, checkpoint_every or max(1, rounds // 10))
@@ -183,6 +183,15 @@ def simulate(
                     plan = replace(plan, chunk=halves[0][1] - halves[0][0])
                     left += [(plan, half) for half in halves[::-1]]
         return _made(Run.join(parts), plan)
+
+
+def _tracking(track: str | Tracker | Tracking | None) -> Tracking | None:
+    """What is told, and to whom."""
+    if track is None:
+        return None
+    from .tracking import Tracking  # which a run that is told to nobody does not need
+
+    return track if isinstance(track, Tracking) else Tracking(track)
 
 
 def _made(run: Run, plan: Plan) -> Run:
@@ -311,18 +320,19 @@ def _shifted(progress: Callable[[int, int], None] | None, done: int, total: int)
 
 
 def _run_chunk(
-    plan: Plan, ids: Tensor, store: Checkpoints, progress: Callable[[int], None], tell: Tell = lambda rows: None
+    plan: Plan, ids: Tensor, store: Checkpoints, progress: Callable[[int], None], tell: Tell | None = None
 ) -> Run:
     state = State.initial(plan, ids)
     round = store.restore(plan, state)
-    for segment in store.segments:
-        tell(rows_of(segment["rounds"], {name: segment[name] for name in state.sums}))
+    if tell is not None:
+        tell(store.rows(state.sums))
     several = Several.of(plan)
     participants = Participants(plan, ids, round, listed=several is None or several.listed)
 
     def record(rows: list[tuple[int, Row]]) -> None:
         store.record(rows)
-        tell(rows)
+        if tell is not None:
+            tell(rows)
 
     while round <= plan.rounds:
         if round == plan.rounds:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +33,12 @@ Row = dict[str, np.ndarray]
 def row_names(observables: Iterable[str]) -> list[str]:
     """The rows that a run of these observables has."""
     return [name + statistic for name in observables for statistic in STATISTICS]
+
+
+def by_round(rounds: np.ndarray, rows: Mapping[str, np.ndarray]) -> Iterator[tuple[int, Row]]:
+    """Yield recorded rows, (replicas, n, ...) by name, round after round."""
+    for place, round in enumerate(rounds.tolist()):
+        yield round, {name: values[:, place] for name, values in rows.items()}
 
 
 class NoRow(KeyError, ValueError):

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import hashlib
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ import numpy as np
 
 from ..arguments import check_has
 from ..files import json_text
-from .run import STATISTICS, Row
+from .run import STATISTICS, Row, by_round
 from .trackers import TrackedRun, Tracker, tracker
 
 if TYPE_CHECKING:
@@ -57,11 +57,6 @@ class Tracking:
         if isinstance(self.tracker, str):
             object.__setattr__(self, "tracker", tracker(self.tracker))
         check_has("track", self.tracker, ("begin",), "a text such as 'tensorboard:runs', or an object with begin")
-
-    @classmethod
-    def of(cls, track: str | Tracker | Tracking | None) -> Tracking | None:
-        """Read ``simulate``'s option."""
-        return track if track is None or isinstance(track, Tracking) else cls(track)
 
     def described(self, setting: Setting, where: Mapping[str, str], replicas: int) -> Tracking:
         """Return the tracking with a name and settings, where they are not given, of a run of so many replicas."""
@@ -149,12 +144,6 @@ def means(row: Row) -> dict[str, float]:
         }
 
 
-def rows_of(rounds: Sequence[int] | np.ndarray, rows: Mapping[str, np.ndarray]) -> Iterator[tuple[int, Row]]:
-    """Yield recorded rows, (replicas, n, ...) by name, round after round."""
-    for place, round in enumerate(np.asarray(rounds).tolist()):
-        yield int(round), {name: np.asarray(values)[:, place] for name, values in rows.items()}
-
-
 def tell_stored(directory: str | Path, tracking: Tracking) -> None:
     """Tell a tracker what it does not know of the finished run that a folder of checkpoints has.
 
@@ -167,4 +156,4 @@ def tell_stored(directory: str | Path, tracking: Tracking) -> None:
     tracking = replace(tracking, replicas=sum(run.replicas for _, run in parts))
     for label, run in parts:
         with tracking.telling(label) as tell:
-            tell(rows_of(run.rounds, run.rows))
+            tell(by_round(run.rounds, run.rows))

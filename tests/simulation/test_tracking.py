@@ -20,7 +20,8 @@ from fedtheory import Setting
 from fedtheory.algorithms import fedavg, fedavgm
 from fedtheory.federations import Quadratic
 from fedtheory.participation import Uniform
-from fedtheory.simulation import Tracking, engine, tracking
+from fedtheory.simulation import Tracking, tracking
+from fedtheory.simulation.checkpoint import Checkpoints
 from fedtheory.simulation.trackers import plain, tracker
 from tests.simulation import notebook
 from tests.simulation.notebook import Notebook
@@ -350,7 +351,7 @@ def test_steps_that_are_known_would_be_doubled_otherwise(monkeypatch: pytest.Mon
     with pytest.raises(AssertionError):
         test_an_interrupted_run_goes_on_in_the_same_tracked_run(APART, tmp_path / "a")
     monkeypatch.undo()
-    monkeypatch.setattr(engine, "rows_of", lambda rounds, rows: iter(()))
+    monkeypatch.setattr(Checkpoints, "rows", lambda store, names: iter(()))
     with pytest.raises((AssertionError, IndexError)):
         test_what_a_tracker_lost_is_told_again(tmp_path / "b")
 
