@@ -8,7 +8,7 @@ import inspect
 import math
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -251,29 +251,6 @@ def step_size(name: str, value: Any, within_rounds: bool = True) -> StepSize:
 def at_round(step: Any, round: int, local_steps: int = 1) -> Any:
     """Return a step size in a round: a number, or one for each local step."""
     return step.sizes(round, local_steps) if isinstance(step, StepRule) else step
-
-
-def check_rules(part: Any, rounds: int) -> None:
-    """Refuse a kind of round in which a step size by rule is no finite number > 0 in one of so many rounds. Functions
-    are not asked before the run.
-
-    Args:
-        part: the kind of round, a dataclass whose fields are step sizes or further parts.
-
-    Raises:
-        ValueError: the step size, and the first such round.
-    """
-    steps = getattr(part, "local_steps", 1)
-    for entry in fields(part):
-        value = getattr(part, entry.name)
-        if type(value) is StepRule:
-            value.check_rounds(entry.name, rounds, int(steps) if entry.name == "local_lr" else 1)
-        elif entry.name == "numbers":  # of an algorithm of one's own, which alone knows how many steps it makes
-            for name, number in value:
-                if type(number) is StepRule and not number.uses_steps:
-                    number.check_rounds(name, rounds)
-        elif is_dataclass(value) and not isinstance(value, type | StepRule):
-            check_rules(value, rounds)
 
 
 def one_number(name: str, step: Any) -> Fraction:

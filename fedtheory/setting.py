@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from .participation import Participation
     from .simulation.observer import Observer
     from .simulation.run import Run
+    from .simulation.trackers import Tracker
+    from .simulation.tracking import Tracking
 
 
 class SimulationOptions(TypedDict, total=False):
@@ -48,6 +50,7 @@ class SimulationOptions(TypedDict, total=False):
     mixed: bool
     keep_models: int | None
     start: Run | None
+    track: str | Tracker | Tracking | None
 
 
 Found = TypeVar("Found")

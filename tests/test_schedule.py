@@ -87,6 +87,30 @@ def test_which_round_is_negative_is_told() -> None:
         Setting(fed, fedavg(local_lr=no_size), Fixed([0])).simulate(replicas=2, rounds=9)
 
 
+def test_a_round_without_a_size_is_known_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    fed, begun = Quadratic([[1], [1]], [[0], [1]]), []
+
+    def step(x, memory, round, *, local_lr, local_steps):  # type: ignore[no-untyped-def]
+        return x - local_lr[0] * x, {}
+
+    falling, late = "1/2 - step_index/8", "1/2 - round_index/6"  # two steps a round: 0 in round 2; 0 in round 3
+    algorithms = {
+        "fedavg": (fedavg(local_lr=falling, local_steps=2), 2),
+        "the server's": (fedavg(local_lr="1/2", global_lr=late), 3),
+        "fast": (fast(cohort=2, snapshot_period=2, local_lr=late), 3),
+        "safari": (safari(client_round_probability="1/2", local_lr="1/9", server_lr=late), 3),
+        "of one's own": (own(step, local_lr=falling, local_steps=2), 2),
+    }
+    from fedtheory.simulation import engine
+
+    monkeypatch.setattr(engine, "_chunk", lambda *a: begun.append(a))
+    for name, (algorithm, bad) in algorithms.items():
+        algorithm.check_rounds(bad), algorithm.check_rounds(0)
+        with pytest.raises(ValueError, match=f"is 0 at round_index = {bad}, .*allowed is a finite number > 0"):
+            Setting(fed, algorithm, Fixed([0])).simulate(replicas=1, rounds=5)
+        assert not begun, name
+
+
 def no_size(round_index: int) -> float:
     return 1.0 - round_index if round_index > 2 else 0.5
 

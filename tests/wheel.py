@@ -50,7 +50,7 @@ OWN = {
     ),
     "testing": ("python", "-c", "import fedtheory as ft; ft.testing.participation_arrays"),
     "cluster": ("python", "-c", "from distributed import Client"),
-    "tracking": ("python", "-c", "from fedtheory.experiments.tracking import tracker; tracker"),
+    "tracking": ("python", "-c", "from fedtheory.simulation.trackers import tracker; tracker"),
     "pandas": ("python", "-c", "import pandas, fedtheory.simulation.run_files"),
     "all": ("fedtheory", "experiments"),
 }

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..extras import torch
-from ..federations.local_training import PLAIN_SGD, LocalTraining
+from ..federations.local_training import PLAIN_SGD, LocalTraining, Steps
 from ..neural.local_solver import Solver
 from ..participation import Keys, Participation, Uniform
 from ..randomness import uniforms, words
@@ -72,7 +72,7 @@ class ClientRound:
     goes on.
 
     Attributes:
-        local_steps: K.
+        local_steps: K; or K_i, one for each client, of quadratic federations.
         local_lr: in units of x^2/F; a rule gives every step its own size (see ``schedule``).
         uniform: the cohort that this kind of round draws for itself; ``None``: whoever the setting's participation
             process brings.
@@ -82,7 +82,7 @@ class ClientRound:
         local_solver: what a client does with its gradients, see ``neural.local_solver``; g there is the bracket above.
     """
 
-    local_steps: int
+    local_steps: Steps
     local_lr: StepSize
     uniform: Uniform | None = None
     proximal: Fraction = Fraction(0)
@@ -96,10 +96,16 @@ class ClientRound:
         """The parts that may remember something."""
         return self.selection, self.aggregation, self.server
 
+    @property
+    def rules(self) -> tuple[tuple[str, StepRule, int], ...]:
+        """The step sizes by rule, each with its name and how many a round takes."""
+        steps = 1 if isinstance(self.local_steps, tuple) else self.local_steps  # which have no rule
+        return _rules(("local_lr", self.local_lr, steps), ("global_lr", self.server.global_lr, 1))
+
     @cached_property
     def by_rule(self) -> bool:
         """Whether a step size changes."""
-        return isinstance(self.local_lr, StepRule) or isinstance(self.server.global_lr, StepRule)
+        return bool(self.rules)
 
     def at(self, round: int) -> ClientRound:
         """Return this kind of round with the step sizes of one round.
@@ -108,6 +114,8 @@ class ClientRound:
         """
         if not self.by_rule:
             return self
+        if isinstance(self.local_steps, tuple):  # whose own step size is no rule
+            return replace(self, server=self.server.at(round))
         return replace(self, local_lr=at_round(self.local_lr, round, self.local_steps), server=self.server.at(round))
 
     @cached_property
@@ -123,9 +131,19 @@ class ClientRound:
         return self.selection is None and isinstance(self.aggregation, WeightedSum) and self.aggregation.by_counts
 
     @property
+    def trains_alike(self) -> bool:
+        """Whether all clients make the same number of steps."""
+        return not isinstance(self.local_steps, tuple)
+
+    @property
     def plain(self) -> bool:
-        """Whether clients run SGD and the server takes the mean of the participants' models."""
-        return self.proximal == 0 and self.local_solver == PLAIN_SGD and self.parts == (None, PARTICIPANTS_MEAN, PLAIN)
+        """Whether clients run SGD, equally many steps, and the server takes the mean of the participants' models."""
+        return (
+            self.trains_alike
+            and self.proximal == 0
+            and self.local_solver == PLAIN_SGD
+            and self.parts == (None, PARTICIPANTS_MEAN, PLAIN)
+        )
 
     def bound(self, participation: Participation, clients: int) -> ClientRound:
         """Return this kind of round with what its parts take from the process that brings its participants.
@@ -186,9 +204,14 @@ class ServerRound:
     server_lr: StepSize
 
     @property
+    def rules(self) -> tuple[tuple[str, StepRule, int], ...]:
+        """The step size, where it is by rule; a round takes one."""
+        return _rules(("server_lr", self.server_lr, 1))
+
+    @property
     def by_rule(self) -> bool:
         """Whether the step size changes."""
-        return isinstance(self.server_lr, StepRule)
+        return bool(self.rules)
 
     def at(self, round: int) -> ServerRound:
         """Return this kind of round with the step size of one round."""
@@ -215,9 +238,19 @@ class OwnRound:
     digest: str = ""
 
     @property
+    def rules(self) -> tuple[tuple[str, StepRule, int], ...]:
+        """The numbers by rule, each with its name and how many a round takes."""
+        return _rules(*((name, value, self.local_steps) for name, value in self.numbers))
+
+    @property
     def by_rule(self) -> bool:
         """Whether a number changes."""
-        return any(isinstance(value, StepRule) for _, value in self.numbers)
+        return bool(self.rules)
+
+    @property
+    def local_steps(self) -> int:
+        """The steps of a round of which a number within it is one each."""
+        return int(dict(self.numbers).get("local_steps", 1))
 
     def at(self, round: int) -> OwnRound:
         """Return this kind of round in one round."""
@@ -229,6 +262,10 @@ class OwnRound:
 
 
 Kind = ClientRound | ServerRound
+
+
+def _rules(*sizes: tuple[str, Any, int]) -> tuple[tuple[str, StepRule, int], ...]:
+    return tuple((name, size, steps) for name, size, steps in sizes if isinstance(size, StepRule))
 
 
 class Algorithm(ABC):
@@ -299,6 +336,20 @@ class Algorithm(ABC):
     def by_rule(self) -> bool:
         """Whether a step size changes with the round or within it."""
         return any(kind.by_rule for kind in self.kinds)
+
+    def check_rounds(self, rounds: int) -> None:
+        """Raise ``ValueError`` if a step size by rule is no finite number > 0 in one of so many rounds; the first is
+        named. Functions are not asked before the run.
+
+        >>> from fedtheory.algorithms import fedavg
+        >>> fedavg(local_lr="2 - round_index").check_rounds(2)
+        >>> fedavg(local_lr="2 - round_index").check_rounds(3)
+        Traceback (most recent call last):
+        ValueError: local_lr: step size 2 - round_index is 0 at round_index = 2, step_index = 2: ...
+        """
+        for name, rule, steps in dict.fromkeys(each for kind in self.kinds for each in kind.rules):
+            if type(rule) is StepRule:
+                rule.check_rounds(name, rounds, steps)
 
     @property
     def plain(self) -> bool:

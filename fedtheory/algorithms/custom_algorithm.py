@@ -284,16 +284,14 @@ def numbers_at(kind: OwnRound, round: int | None, number: Callable[[Any], Any]) 
     Whole ones are ints, quantities' by what they are; others are made by ``number`` of a Fraction (or an irrational
     float).
     """
-    values = dict(kind.numbers)
-    steps = values.get("local_steps", 1)
 
     def of_kind(name: str, value: Any) -> Any:
         whole = QUANTITIES[name].integer if name in QUANTITIES else isinstance(value, Fraction) and value == int(value)
         return int(value) if whole else number(value)
 
     found: dict[str, Any] = {}
-    for name, value in values.items():
-        sized = at_round(value, round or 0, int(steps)) if isinstance(value, StepRule) else value
+    for name, value in kind.numbers:
+        sized = at_round(value, round or 0, kind.local_steps) if isinstance(value, StepRule) else value
         found[name] = tuple(of_kind(name, each) for each in sized) if isinstance(sized, tuple) else of_kind(name, sized)
     return found
 

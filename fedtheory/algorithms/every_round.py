@@ -8,10 +8,10 @@ from fractions import Fraction
 from math import isinf
 from typing import Any
 
-from ..federations.local_training import PLAIN_SGD
+from ..federations.local_training import PLAIN_SGD, Steps
 from ..neural.local_solver import Solver
 from ..quantities import check_values
-from ..rationals import Number, at_least_zero, below_one, budgets, each, option, positive, whole
+from ..rationals import Number, at_least_zero, below_one, budgets, checked_count, each, option, positive, whole
 from ..schedule import StepRule, StepSize, numbers, step_size
 from .aggregation import (
     Aggregation,
@@ -43,8 +43,8 @@ class EveryRound(Algorithm):
         return self.round, self.round
 
     @property
-    def local_steps(self) -> int:
-        """The local steps of a round."""
+    def local_steps(self) -> Steps:
+        """The local steps of a round, or those of each client."""
         return self.round.local_steps
 
     @property
@@ -70,6 +70,8 @@ class EveryRound(Algorithm):
         return replace(self, round=replace(self.round, local_solver=solver))
 
     def for_federation(self, federation: Any) -> EveryRound:
+        if isinstance(self.round.local_steps, tuple):
+            _check_steps(self.round.local_steps, self.round.local_solver, federation)
         weights = self.round.aggregation
         if not isinstance(weights, SampleShares):
             return self
@@ -96,9 +98,14 @@ class EveryRound(Algorithm):
 
     def quantities(self) -> dict[str, float]:
         """The claims' quantities that the algorithm fixes; none with a proximal term, with another local solver than
-        SGD or with another server than ``Plain``, of which no claim speaks."""
+        SGD, with numbers of steps that differ or with another server than ``Plain``, of which no claim speaks."""
         kind = self.round
-        if kind.proximal != 0 or kind.local_solver != PLAIN_SGD or not isinstance(kind.server, Plain):
+        if (
+            not kind.trains_alike
+            or kind.proximal != 0
+            or kind.local_solver != PLAIN_SGD
+            or not isinstance(kind.server, Plain)
+        ):
             return {}
         known: dict[str, float] = {"local_steps": kind.local_steps}
         known |= numbers(local_lr=kind.local_lr, global_lr=kind.server.global_lr)
@@ -110,7 +117,7 @@ class EveryRound(Algorithm):
 
 def every_round(
     local_lr: Number,
-    local_steps: int,
+    local_steps: int | Sequence[int],
     server: Server,
     aggregation: Aggregation,
     proximal: Number = 0,
@@ -118,10 +125,15 @@ def every_round(
 ) -> EveryRound:
     """Make the algorithm of these parts; step size and number of steps are checked here."""
     step = step_size("local_lr", local_lr)
-    check_values({"local_steps": local_steps, **numbers(local_lr=step)})
+    if isinstance(local_steps, Sequence) and not isinstance(local_steps, str):
+        own: Steps = _steps_of_clients(local_steps, step)
+        check_values(numbers(local_lr=step))
+    else:
+        check_values({"local_steps": local_steps, **numbers(local_lr=step)})
+        own = int(local_steps)
     return EveryRound(
         ClientRound(
-            int(local_steps),
+            own,
             step,
             proximal=at_least_zero("proximal", proximal),
             selection=selection,
@@ -131,10 +143,39 @@ def every_round(
     )
 
 
+def _steps_of_clients(steps: Sequence[int], local_lr: StepSize) -> tuple[int, ...]:
+    """The clients' numbers of steps, each an integer >= 1."""
+    if isinstance(local_lr, StepRule):
+        raise ValueError(f"local_lr = {local_lr}: allowed is a number where clients make different numbers of steps")
+    found = tuple(int(checked_count(f"local_steps[{i}]", k)) for i, k in enumerate(steps))
+    if not found:
+        raise ValueError("local_steps = []: allowed is an integer >= 1, or one for each client")
+    return found
+
+
+def _check_steps(steps: tuple[int, ...], solver: Solver, federation: Any) -> None:
+    """Raise ``ValueError`` unless clients of this federation can make so many steps each."""
+    from ..federations.federation import COMMON, ONE_SIDED
+    from ..federations.quadratic import Quadratic
+
+    if not isinstance(federation, Quadratic):
+        raise ValueError(
+            f"local_steps = {list(steps)}: allowed is one for each client of a Quadratic; clients of a network make "
+            "different numbers of steps with its local_epochs"
+        )
+    if solver != PLAIN_SGD:
+        raise ValueError(f"local_steps = {list(steps)}: allowed with local_solver = {solver} is one number for all")
+    if len(steps) != federation.clients:
+        raise ValueError(f"local_steps: {len(steps)} numbers, allowed are {federation.clients}, one for each client")
+    if federation.noise in (COMMON, ONE_SIDED) and federation.gradient_noise:
+        why = f"allowed with noise = {federation.noise!r} is one number for all clients"
+        raise ValueError(f"local_steps = {list(steps)}: {why}")
+
+
 def fedavg(
     *,
     local_lr: Number,
-    local_steps: int = 1,
+    local_steps: int | Sequence[int] = 1,
     global_lr: Number = 1,
     average: str = "participating",
     budget: Number | Sequence[Number] | None = None,
@@ -157,7 +198,9 @@ def fedavg(
     Args:
         local_lr: the clients' step size, in units of x^2/F: a number, or a rule in ``round_index`` and ``step_index``
             such as "2/(8 + step_index)" (see ``schedule.StepRule``); a sympy expression is one too.
-        local_steps: gradient steps of a client in a round.
+        local_steps: gradient steps of a client in a round; or a list of one number for each client, of quadratic
+            federations, where ``local_lr`` is a number. Clients then weigh by their steps too in what is really
+            minimised (``moments.implied_objective``).
         global_lr: > 0, without units; it may be a rule in ``round_index``.
         average: "participating", "all", "weighted" or "samples".
         objective_weight: p > 0 with the sum 1, where clients weigh differently; the federation has the same.

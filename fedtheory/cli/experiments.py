@@ -161,7 +161,9 @@ def run(
     store: Annotated[Path, typer.Option(help="Where runs are kept; the same store goes on with them.")] = Path("runs"),
     workers: Annotated[int, typer.Option(help="Processes on this machine; 0: none but this one.")] = 0,
     scheduler: Annotated[str | None, typer.Option(help="The address of a Dask scheduler.")] = None,
-    track: Annotated[str | None, typer.Option(help="tensorboard:FOLDER, mlflow:ADDRESS or wandb:PROJECT.")] = None,
+    track: Annotated[
+        str | None, typer.Option(help="tensorboard:FOLDER, mlflow:ADDRESS or wandb:PROJECT, live.")
+    ] = None,
     publish: Annotated[
         bool, typer.Option("--publish", help="Keep the results in tables/ours, with those that are there already.")
     ] = False,

@@ -3,5 +3,5 @@
 - `printed_tables`, `comparisons`, `table_checks`, `curves`: printed numbers, and what they do not bear out.
 - `schema`, `setting_parts`: experiment files; `work_units`, `sweeps`, `commands`: how they are run, stopped and gone on
 with.
-- `results`, `overview`, `tracking`: what came out, as a file, as a list, sent to a tracker.
+- `results`, `overview`: what came out, as a file, as a list; `tracked_settings`: what runs are called in a tracker.
 """

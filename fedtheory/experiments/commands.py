@@ -15,12 +15,12 @@ from typing import Any
 from ..files import json_text, locked, plain_toml, write_beside
 from ..quantities import nearest
 from ..seals import sealed
+from ..simulation.trackers import Tracker, tracker
 from . import schema
 from .files_beside import FilesBeside
 from .published import check_alike, new_runs, read_kept
 from .results import code_of, digest, gathered, is_current, published, runs_of
 from .sweeps import MakeExecutor, Outcome, Tell, dask, nobody, perform_all, process_pool, search
-from .tracking import Tracker, tracker
 from .work_units import Unit, finished, seconds, units_of
 
 
@@ -33,7 +33,7 @@ class RunOptions:
         budget: time after which nothing new begins, as ``seconds`` reads it.
         workers: processes on this machine; 0: this one alone.
         scheduler: of a Dask cluster, instead.
-        track: a tracker, as ``tracking.tracker`` reads it.
+        track: a tracker, as ``simulation.trackers.tracker`` reads it.
         publish: whether results are kept beside the files: those of all units of the file that the store has, with
             those that are kept there already.
         only: a pattern that settings' names have to match, as ``FedAvg*``.
@@ -110,8 +110,6 @@ def run_files(paths: Sequence[Path], options: RunOptions) -> Report:
         left = [path for path in paths if not _tried(path, options, deadline, executors, watch, report, True)]
     for path in left:
         _tried(path, options, deadline, executors, watch, report, False)
-    if watch:
-        watch.close()
     return report
 
 
@@ -185,16 +183,17 @@ def _run_file(
         device=options.device, threads=options.threads, memory_limit=options.memory_limit, mixed=options.mixed or None
     )
     searched = None
-    done = watch.record if watch else lambda unit, result: None
     if experiment.checked.search:
         if options.missing:
             report.lines.append(f"{path}: --missing leaves out nothing of a search, which is run whole")
-        _, searched, outcome = search(experiment, options.store, executors, deadline, done, options.progress)
+        _, searched, outcome = search(
+            experiment, options.store, executors, deadline, progress=options.progress, tracker=watch
+        )
     else:
         units = units_of(experiment, _chosen(experiment, options.only), options.store)
         if options.missing:
             units = _missing(path, experiment, units, report)
-        outcome = perform_all(units, executors, deadline, done, fitting, options.progress)
+        outcome = perform_all(units, executors, deadline, fitting=fitting, progress=options.progress, tracker=watch)
     if fitting and outcome.waiting:
         return False
     _tell(path, outcome, report)

@@ -10,13 +10,16 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_complet
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..extras import needed
 from ..process_workers import check_main_guard, end_with_parent
 from ..rationals import checked_count
 from . import schema
 from .work_units import OutOfTime, Unit, estimate, perform, units_of
+
+if TYPE_CHECKING:
+    from ..simulation.trackers import Tracker
 
 RETRIES = 5
 """The number of times that workers may be lost before a unit counts as failed."""
@@ -60,6 +63,7 @@ def perform_all(
     done: Callable[[Unit, dict[str, Any]], None] = lambda unit, result: None,
     fitting: bool = False,
     progress: Tell = nobody,
+    tracker: Tracker | None = None,
 ) -> Outcome:
     """Run units, in this process or over an executor; a unit that fails stops no other.
 
@@ -70,15 +74,16 @@ def perform_all(
         progress: called with (the experiment's name, units done, units in all), of those that have no result yet; in
             this process with the share of the one that runs.
         fitting: whether units that will not be done before the deadline, by the time that they took so far, wait.
+        tracker: told of each while it runs; over an executor from where it runs.
     """
     outcome, losses = Outcome(), 0
     left = [unit for unit in units if not fitting or (estimate(unit) or 0.0) <= deadline - time.time()]
     outcome.waiting = [unit for unit in units if unit not in left]
     if make_executor is None:
-        outcome.add(_here(left, deadline, done, progress))
+        outcome.add(_here(left, deadline, done, progress, tracker))
         return outcome
     while left:
-        lost = _over(left, make_executor, deadline, done, outcome, progress)
+        lost = _over(left, make_executor, deadline, done, outcome, progress, tracker)
         losses = losses + 1 if lost else 0
         if losses > RETRIES:
             outcome.failed |= {unit: f"{unit.name}: its worker was lost {losses} times" for unit in lost}
@@ -88,7 +93,11 @@ def perform_all(
 
 
 def _here(
-    units: Sequence[Unit], deadline: float, done: Callable[[Unit, dict[str, Any]], None], progress: Tell
+    units: Sequence[Unit],
+    deadline: float,
+    done: Callable[[Unit, dict[str, Any]], None],
+    progress: Tell,
+    tracker: Tracker | None,
 ) -> Outcome:
     outcome, new = Outcome(), [unit for unit in units if not unit.result_path.exists()]
     for unit in units:
@@ -98,7 +107,7 @@ def _here(
             progress(name, before + rounds / of, len(new))
 
         try:
-            outcome.results[unit] = perform(unit, deadline, tell)
+            outcome.results[unit] = perform(unit, deadline, tell, tracker)
         except OutOfTime:
             outcome.waiting.append(unit)
         except (ValueError, FileNotFoundError) as error:
@@ -115,6 +124,7 @@ def _over(
     done: Callable[[Unit, dict[str, Any]], None],
     outcome: Outcome,
     progress: Tell,
+    tracker: Tracker | None,
 ) -> list[Unit]:
     """One round over a fresh executor; the units whose worker was lost."""
     lost: list[Unit] = []
@@ -122,7 +132,7 @@ def _over(
     executor = make_executor()
     try:
         for each in units:
-            waiting[executor.submit(perform, each, deadline)] = each
+            waiting[executor.submit(perform, each, deadline, tracker=tracker)] = each
         for ended, future in enumerate(as_completed(waiting)):
             unit = waiting[future]
             progress(unit.experiment, ended, len(waiting))
@@ -163,8 +173,8 @@ def search(
     store: Path,
     make_executor: MakeExecutor | None = None,
     deadline: float = math.inf,
-    done: Callable[[Unit, dict[str, Any]], None] = lambda unit, result: None,
     progress: Tell = nobody,
+    tracker: Tracker | None = None,
 ) -> tuple[dict[str, Any], list[dict[str, Any]], Outcome]:
     """A file's search: stage after stage, the value whose statistic is best is kept.
 
@@ -188,7 +198,7 @@ def search(
             for value in stage.values
         ]
         units = units_of(experiment, points, store)
-        got = perform_all(units, make_executor, deadline, done, progress=progress)
+        got = perform_all(units, make_executor, deadline, progress=progress, tracker=tracker)
         outcome.add(got)
         if got.failed or got.waiting:
             break

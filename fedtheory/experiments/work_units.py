@@ -24,9 +24,12 @@ from ..seals import SEAL, check_seal, sealed
 from .construction import observers, setting, statistics, wanted
 from .files_beside import FilesBeside, hashes, told
 from .grid import ASIDE_OF_RUN, ExperimentFile, Point, with_values
+from .tracked_settings import tracked
 
 if TYPE_CHECKING:
     from ..simulation.run import Run
+    from ..simulation.trackers import Tracker
+    from ..simulation.tracking import Tracking
 
 CHECKPOINTS = 20
 """The number of checkpoints of a run, unless the file says how often."""
@@ -75,6 +78,10 @@ class Unit:
         """All that decides the unit's numbers, but for its seed: see ``asked_for``."""
         return asked_for(self.content) | ({"code": dict(self.code)} if self.code else {})
 
+    def tracked(self, tracker: Tracker) -> Tracking:
+        """Return what a tracker is told of the unit."""
+        return tracked(tracker, self.experiment, self.point, self.seed, self.content)
+
 
 def units_of(experiment: ExperimentFile, points: list[Point], store: Path) -> list[Unit]:
     """All units of these settings of a file, seed after seed, so that every setting has its first seed early.
@@ -119,13 +126,17 @@ def folder_name(name: str) -> str:
 
 
 def perform(
-    unit: Unit, deadline: float = math.inf, progress: Callable[[int, int], None] = lambda done, total: None
+    unit: Unit,
+    deadline: float = math.inf,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+    tracker: Tracker | None = None,
 ) -> dict[str, Any]:
     """Run a unit, or go on with it, or read its result.
 
     Args:
         deadline: in seconds since the epoch.
         progress: called with (replica-rounds done, replica-rounds in all) while it runs.
+        tracker: told of the recorded rounds while it runs, or of what it lacks of a finished one.
 
     Raises:
         ValueError: its folder is another experiment's, a setting out of range, or a disk that takes no more.
@@ -137,13 +148,22 @@ def perform(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder / "lock", make=True):
-            return finished(unit) or _run(unit, folder, deadline, progress)
+            return _read(unit, folder, tracker) or _run(unit, folder, deadline, progress, tracker)
     except FileNotFoundError:
         raise
     except OSError as error:
         raise ValueError(
             f"{unit.name}: {folder} cannot be written ({error}); what was written before is whole"
         ) from None
+
+
+def _read(unit: Unit, folder: Path, tracker: Tracker | None) -> dict[str, Any] | None:
+    """The result of a unit that is done, of which the tracker is told."""
+    if (result := finished(unit)) is not None and tracker is not None:
+        from ..simulation.tracking import tell_stored
+
+        tell_stored(folder, unit.tracked(tracker))
+    return result
 
 
 def finished(unit: Unit) -> dict[str, Any] | None:
@@ -286,13 +306,15 @@ def _differing(there: Mapping[str, Any], here: Mapping[str, Any], above: str = "
     return found
 
 
-def _run(unit: Unit, folder: Path, deadline: float, progress: Callable[[int, int], None]) -> dict[str, Any]:
+def _run(
+    unit: Unit, folder: Path, deadline: float, progress: Callable[[int, int], None], tracker: Tracker | None
+) -> dict[str, Any]:
     if time.time() > deadline:
         raise OutOfTime("not begun")
     beside = FilesBeside(Path(unit.experiment).parent, unit.code)
     _check_begun(unit)
     try:
-        return _simulated(unit, folder, deadline, progress, beside)
+        return _simulated(unit, folder, deadline, progress, beside, tracker)
     except OutOfTime:
         raise
     except Exception as error:
@@ -302,7 +324,12 @@ def _run(unit: Unit, folder: Path, deadline: float, progress: Callable[[int, int
 
 
 def _simulated(
-    unit: Unit, folder: Path, deadline: float, progress: Callable[[int, int], None], beside: FilesBeside
+    unit: Unit,
+    folder: Path,
+    deadline: float,
+    progress: Callable[[int, int], None],
+    beside: FilesBeside,
+    tracker: Tracker | None,
 ) -> dict[str, Any]:
     from ..loops.threads import fixed
     from ..simulation.stored import read_stored
@@ -331,6 +358,7 @@ def _simulated(
         threads=threads,
         memory_limit=plan.get("memory_limit"),
         mixed=bool(plan.get("mixed")),
+        track=None if tracker is None else unit.tracked(tracker),
     )
     with fixed(threads):
         fingerprint = made.fingerprint()

@@ -38,7 +38,7 @@ def linear_footprint(fed: Quadratic, training: LocalTraining, x: Tensor) -> Foot
 
     Dense Hessians also have empty rows in tiles, and what a matrix times x - c takes.
     """
-    noisy = 0 if fed.deterministic else training.steps
+    noisy = 0 if fed.deterministic else training.most_steps
     pair = (8 + 4 * noisy) * x.nbytes + noisy * 64
     full = fed.products.matrices.nbytes if isinstance(fed.products, Common | Dense) else 0
     empty = TILE * fed.clients * pair if isinstance(fed.products, Dense) else 0

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ..extras import torch
 from ..neural.local_solver import SGD, Solver, State
 
 if TYPE_CHECKING:
@@ -14,23 +15,38 @@ if TYPE_CHECKING:
 
 PLAIN_SGD = SGD()
 
+Steps = Any
+"""Number of local steps, an int; or a tuple of one for each client, which most callers have refused before."""
+
 
 @dataclass(frozen=True)
 class LocalTraining:
-    """Local training by ``steps`` steps of size ``lr`` (or one size for each) of a solver.
+    """Local training by ``steps`` steps of size ``lr`` (or one size for each) of a solver; where clients make different
+    numbers of steps, they are one for each client.
 
     ``proximal`` pulls the steps back to their start: proximal (x_k - x_0) is added to the gradient, before the solver
     sees it.
     """
 
-    steps: int
+    steps: Steps
     lr: float | tuple[float, ...]
     proximal: float = 0.0
     solver: Solver = field(default=PLAIN_SGD)
 
     @property
+    def most_steps(self) -> int:
+        """The steps of a client that makes the most."""
+        return max(self.steps) if isinstance(self.steps, tuple) else int(self.steps)
+
+    @property
     def sizes(self) -> tuple[float, ...]:
-        """The size of each step."""
+        """The size of each step.
+
+        Raises:
+            ValueError: clients make different numbers of steps.
+        """
+        if isinstance(self.steps, tuple):
+            raise ValueError(f"local_steps = {list(self.steps)}: allowed here is one number for all clients")
         return self.lr if isinstance(self.lr, tuple) else (self.lr,) * self.steps
 
     def pulled(self, x: Tensor, start: Tensor, gradient: Tensor) -> Tensor:
@@ -51,3 +67,12 @@ def local_steps(
         gradient = training.pulled(x, start, fed.gradient(x, pairs.at_step(pairs.step + step)))
         x, state = training.solver.step(x, gradient, size, state)
     return x, state
+
+
+def unequal_steps(fed: Federation, start: Tensor, pairs: Pairs, training: LocalTraining) -> Tensor:
+    """Train all pairs by SGD, each client by its own number of steps, and return the models, (P, D)."""
+    x, steps = start, torch.tensor(training.steps, device=start.device)[pairs.client]
+    for step in range(training.most_steps):
+        gradient = training.pulled(x, start, fed.gradient(x, pairs.at_step(pairs.step + step)))
+        x = torch.where((step < steps)[:, None], x - training.lr * gradient, x)  # type: ignore[operator]
+    return x

@@ -19,7 +19,7 @@ from .federation import ConvexFederation, Footprint, Pairs
 from .federation_arguments import check_convex, check_noise, checked_weights, full_matrices, numbers
 from .hessians import Products, products
 from .linear_training import linear_change, linear_footprint
-from .local_training import PLAIN_SGD, LocalTraining, State
+from .local_training import PLAIN_SGD, LocalTraining, State, unequal_steps
 from .quadratic_tensors import Placed
 
 if TYPE_CHECKING:
@@ -219,6 +219,8 @@ class Quadratic(Placed, ConvexFederation):
         return linear_footprint(self, training, x)
 
     def local_change(self, start: Tensor, pairs: Pairs, training: LocalTraining, state: State) -> tuple[Tensor, State]:
+        if isinstance(training.steps, tuple):
+            return unequal_steps(self, start, pairs, training) - start, state
         if training.solver == PLAIN_SGD:
             return linear_change(self, start, pairs, training), state
         return super().local_change(start, pairs, training, state)

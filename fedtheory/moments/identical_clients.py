@@ -110,8 +110,11 @@ def chosen_noise(fed: Quadratic, kind: ClientRound, process: LargestNoise, exact
     rise = rise_of(fed.noise)
     if fed.dimension > 1 or not fed.identical or rise is None:
         raise ValueError("LargestNoise: moments are known for identical clients in one dimension with two-point noise")
-    if not isinstance(kind.aggregation, AverageParticipating) or kind.proximal != 0:
-        raise ValueError("LargestNoise: moments are known where participants are averaged, without a proximal term")
+    if not isinstance(kind.aggregation, AverageParticipating) or kind.proximal != 0 or not kind.trains_alike:
+        raise ValueError(
+            "LargestNoise: moments are known where participants make equally many steps and are averaged, without a "
+            "proximal term"
+        )
 
     def number(value: Fraction) -> Any:
         return value if exact else float(value)

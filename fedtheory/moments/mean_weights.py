@@ -19,7 +19,14 @@ def implied_objective(setting: Setting) -> tuple[Fraction, ...]:
 
     After one local step of size eta, E[x_{r+1} | x_r] - x_r = -eta global_lr sum_i E[w_i] grad F_i(x_r): the mean step
     goes down sum_i phi_i F_i. So the algorithm minimises this objective, up to noise and the drift of more local steps,
-    and not the F in which the result is measured, where the two differ. For ``fedavg``, with M clients:
+    and not the F in which the result is measured, where the two differ.
+
+    Where client i makes K_i steps, its gradient is multiplied by eta K_i, to first order in eta, so that
+    phi_i = E[w_i] K_i / sum_j E[w_j] K_j: what FedNova undoes by weights 1/K_i. The point where the mean settles,
+    ``fixed_point``, tends to this objective's minimiser as eta tends to 0. If all Hessians are h I, then at any eta it
+    is that of weights in proportion to E[w_i] (1 - (1 - eta h)^{K_i}).
+
+    For ``fedavg`` with one number of steps, with M clients:
 
     - "all": p_i / sum_j p_j if clients come independently with probabilities p, 1/M for uniform cohorts of S.
     - "participating": E[N_i/|N|] / P(somebody) and 1/M.
@@ -32,6 +39,9 @@ def implied_objective(setting: Setting) -> tuple[Fraction, ...]:
     Raises:
         ValueError: participants with a memory or with rounds that differ in law, whose mean weights differ from round
             to round; weights that depend on earlier rounds; kinds of round that alternate; or nobody ever takes part.
+
+    Source: for steps that differ, Wang et al., "Tackling the Objective Inconsistency Problem in Heterogeneous Federated
+    Optimization" (2020), for SGD.
 
     >>> import fedtheory as ft
     >>> fed = ft.federations.Quadratic.common_hessian(offsets=[0, 0, 0])
@@ -52,6 +62,8 @@ def implied_objective(setting: Setting) -> tuple[Fraction, ...]:
     family, coefficients = weighing(kind.aggregation, clients)
     draws, *_ = drawn_by(setting, kind, exact=True)
     means = [Fraction(u) * c for u, c in zip(draws.first(family), coefficients, strict=True)]
+    if isinstance(kind.local_steps, tuple):
+        means = [mean * steps for mean, steps in zip(means, kind.local_steps, strict=True)]
     if not any(means):
         raise ValueError(f"participation = {setting.participation}: nobody ever takes part with a weight")
     return tuple(mean / sum(means) for mean in means)

@@ -107,7 +107,9 @@ def training_maps(fed: Quadratic, kind: ClientRound, exact: bool = False, forms:
     forms = forms or whole(fed, exact)
     sizes, way = step_sizes(kind, exact, forms.in_balls), (kind.local_steps, kind.local_lr, kind.proximal)
     if way not in forms.trained:  # two kinds of round, and all phases, train alike
-        if isinstance(kind.local_lr, tuple):
+        if isinstance(kind.local_steps, tuple):
+            made = _unequal_maps(forms, sizes[0], kind.local_steps, kind.proximal)
+        elif isinstance(kind.local_lr, tuple):
             made = _varying_maps(forms, sizes, kind.proximal)
         else:
             made = _maps(forms, forms.gradient_noise, sizes[0], kind.local_steps, kind.proximal)
@@ -130,6 +132,8 @@ def step_sizes(kind: ClientRound, exact: bool, as_known: bool = False) -> list[A
         if not as_known:
             raise ValueError(f"local_lr = {sizes[0]} is irrational: allowed in Fractions are rational steps")
         sizes = [Fraction(size) if isinstance(size, float) else size for size in sizes]
+    if isinstance(kind.local_steps, tuple):
+        return list(sizes)
     return list(sizes) * (kind.local_steps if len(sizes) == 1 else 1)
 
 
@@ -150,6 +154,19 @@ def _varying_maps(forms: Forms, sizes: list[Any], proximal: Fraction) -> LocalMa
         shares = shares + eta * (product(hessians, moved) - rho * shares)
         added = product(product(step, added), step) + eta**2 * variance * identity
     return _local(forms, identity - shares, shares, added, visited)
+
+
+def _unequal_maps(forms: Forms, lr: Fraction, steps: tuple[int, ...], proximal: Fraction) -> LocalMaps:
+    """Return the local maps as ``_maps`` does, where client i makes ``steps[i]`` steps of the size ``lr``.
+
+    A client that has made its steps stays where it is: its map is that after them, put in its place.
+    """
+    made = {count: _maps(forms, forms.gradient_noise, lr, count, proximal) for count in {*steps}}
+
+    def own(name: str) -> np.ndarray:
+        return np.stack([getattr(made[count], name)[i] for i, count in enumerate(steps)])
+
+    return LocalMaps(own("maps"), own("shares"), own("noise"), own("gradients"))
 
 
 def _numbers_of(forms: Forms) -> Any:

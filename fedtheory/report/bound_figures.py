@@ -17,9 +17,11 @@ from ..claims.evaluation import Bound
 from ..claims.statement import Claim
 from ..functionals import Functional
 from ..moments.expected_errors import ExactErrors
+from ..quantities import nearest
 from ..schedule import StepRule
 from ..simulation import Run
 from .colours import EXACT, MEASURED, PRINTED, REPAIRED, WORST
+from .run_figures import Drawn, plot_runs
 from .style import (
     DOTTED,
     KEY,
@@ -61,14 +63,16 @@ class Right:
 
 @styled()
 def plot(
-    bound: Bound | Sequence[Bound],
-    exact: ExactErrors | ArrayLike | Mapping[str, ArrayLike] | None = None,
+    bound: Bound | Sequence[Bound] | Drawn | Sequence[Drawn] | Mapping[str, Drawn],
+    exact: ExactErrors | ArrayLike | Mapping[str, ArrayLike] | Run | None = None,
     run: Run | None = None,
+    *more: Drawn,
     confidence: float = 0.99,
     terms: bool = False,
     repaired: Sequence[Bound] = (),
     worst: ArrayLike | None = None,
     below: str | None = None,
+    **of_runs: Any,
 ) -> Figure:
     """Draw a claim's right side, and, where given, the exact left side and the replicas' mean and confidence band.
 
@@ -79,9 +83,12 @@ def plot(
     undecided are told in small print above, the values of all other quantities below. Where the exact left side first
     exceeds the (first) bound there is a mark.
 
+    Without a bound runs and exact errors are drawn: ``plot(run)``, ``plot(exact, run)``, ``plot({"a": run, "b":
+    another}, row="test_accuracy")``, with the options of ``run_figures.plot_runs``.
+
     Args:
         bound: of any claim: ``claim.at(setting, rounds=array)`` or ``claim.evaluate(...)``; or several at the same
-            places, as printed.
+            places, as printed. Or what is drawn without a bound.
         exact: the left side: ``setting.exact(rounds)``, or one number for each number of the bound, as
             ``fedtheory.moments.evaluators.left`` gives for any functional; or several of these, by name.
         run: ``setting.simulate(...)``, of a bound over rounds or at a recorded round.
@@ -90,6 +97,8 @@ def plot(
         repaired: what holds in place of what is printed, at the same places.
         worst: the largest left side that there is, one number for each number of the bound.
         below: what is written below, in place of the values of all quantities.
+        more: further runs, where there is no bound.
+        of_runs: ``row``, ``labels`` and ``scale``, where there is no bound.
 
     Raises:
         ValueError: the bound varies with several quantities; ``exact`` or ``run`` does not speak of the claim's left
@@ -108,6 +117,11 @@ def plot(
     ['printed (main)', 'repaired (sharp)']
     """
     several: list[Any] = list(bound) if isinstance(bound, Sequence) else [bound]
+    if _without_bound(several):
+        drawn: list[Any] = [each for each in (bound, exact, run, *more) if each is not None]
+        return plot_runs(*drawn, confidence=confidence, **_options_of_runs(of_runs, terms, repaired, worst, below))
+    if more or of_runs:
+        raise ValueError(f"{next(iter(of_runs), 'more')}: allowed is without a bound, as in plot(run, another)")
     for each in several:
         check_kind("bound", each, Bound, "what claim(...).at(setting, rounds=...) gives, before exact and run")
     rights = _rights(several, list(repaired))
@@ -128,6 +142,23 @@ def plot(
     _title(axes, statement, across is not None, note)
     axes.annotate(note, (0, 1), (0, 6), "axes fraction", "offset points", fontsize=7.5, color=KEY)
     return captioned(figure, values_said(first, run) if below is None else below)
+
+
+def _without_bound(several: Sequence[Any]) -> bool:
+    """Whether runs and exact errors are to be drawn."""
+    return bool(several) and isinstance(several[0], Run | ExactErrors | Mapping)
+
+
+def _options_of_runs(given: dict[str, Any], terms: bool, repaired: Any, worst: Any, below: Any) -> dict[str, Any]:
+    """The options of ``plot_runs``; ``ValueError`` for those of bounds."""
+    unknown = [name for name in given if name not in ("row", "labels", "scale")]
+    if unknown:
+        raise ValueError(f"{unknown[0]}: {nearest(unknown[0], ('row', 'labels', 'scale', 'confidence'))}")
+    of_bounds = {"terms": terms, "repaired": repaired, "worst": worst is not None, "below": below}
+    for name, value in of_bounds.items():
+        if value:
+            raise ValueError(f"{name}: allowed is with a bound, which comes first")
+    return given
 
 
 def _rights(printed: list[Bound], repaired: list[Bound]) -> list[Right]:

@@ -7,3 +7,4 @@ from .practice_observers import RegressionLoss as RegressionLoss
 from .run import OBSERVABLES as OBSERVABLES
 from .run import Run as Run
 from .stored import stored_run as stored_run
+from .tracking import Tracking as Tracking

@@ -21,7 +21,7 @@ from ..files import Damaged, check_no_links, json_text, locked, read_json, remov
 from ..provenance import Record, differences, together
 from ..seals import check_seal, sealed
 from .kept_models import Chunk, model_name, models_of, shapes_of, state_arrays
-from .run import Row, Run, row_names
+from .run import Row, Run, by_round, row_names
 from .segment import (
     STATE_DICTS,
     STATE_TENSORS,
@@ -118,6 +118,12 @@ class Checkpoints:
     def record(self, rows: Iterable[tuple[int, Row]]) -> None:
         """Keep rows of every statistic, each with its round."""
         self.pending.extend(rows)
+
+    def rows(self, names: Iterable[str]) -> Iterator[tuple[int, Row]]:
+        """Yield these rows of the segments, round after round."""
+        names = list(names)
+        for segment in self.segments:
+            yield from by_round(segment["rounds"], {name: segment[name] for name in names})
 
     def record_models(self, round: int, state: State) -> None:
         """Keep the models before this round."""

@@ -21,7 +21,6 @@ from ..loops.threads import fixed
 from ..process_workers import check_main_guard
 from ..provenance import Record, differences
 from ..rationals import checked_count
-from ..schedule import check_rules
 from .checkpoint import Checkpoints, continued, known_label, known_spacing
 from .drawn_participants import Participants
 from .fused_rounds import Several
@@ -30,12 +29,14 @@ from .memory_limits import chunks, settled
 from .observer import Observer
 from .progress import ProgressBar
 from .rounds import advance
-from .run import Run
+from .run import Row, Run
 from .segment import Segment
 from .state import Plan, State
 
 if TYPE_CHECKING:
     from ..setting import Setting
+    from .trackers import Tracker
+    from .tracking import Tell, Tracking
 
 
 class Keep(NamedTuple):
@@ -69,6 +70,7 @@ def simulate(
     mixed: bool = False,
     keep_models: int | None = None,
     start: Run | None = None,
+    track: str | Tracker | Tracking | None = None,
 ) -> Run:
     """Simulate ``replicas`` independent runs of ``rounds`` rounds.
 
@@ -110,11 +112,11 @@ def simulate(
             it was in that run. It has to be one that was made in this process.
 
     Raises:
-        ValueError: a count below 1, or another dtype than float32 and float64. A directory that holds another run, or
-            one that something else has begun. An observer of what the setting does not have: adaptive snapshots need a
-            training accuracy. A device that is not there, too low a limit or too little memory. Another number of
-            threads than a run has that goes on beside, or a worker with other versions or another processor. A start
-            of another setting, or that does not have its state.
+        ValueError: a count below 1, or another dtype than float32 and float64. A step size by rule that is not > 0 in
+            one of the rounds. A directory that holds another run, or one that something else has begun. An observer of
+            what the setting does not have: adaptive snapshots need a training accuracy. A device that is not there, too
+            low a limit or too little memory. Another number of threads than a run has that goes on beside, or a worker
+            with other versions or another processor. A start of another setting, or that does not have its state.
     """
     if start is not None:
         record_every, observers, dtype, keep_models = _as_in(start, rounds, record_every, observers, dtype, keep_models)
@@ -145,15 +147,13 @@ def simulate(
         )
     if directory is not None:
         check_kind("directory", directory, (str, PathLike), "a path")
+    tracking = _tracking(track)
     replicas, rounds = int(replicas), int(rounds)
     report = ProgressBar() if progress is True else progress or None
     keep = Keep(directory, checkpoint_every or max(1, rounds // 10))
     with fixed(threads):
         label = known_label(directory)
         record_every = record_every or known_spacing(label, rounds) or max(1, rounds // 100)
-        one, other = setting.algorithm.kinds
-        for kind in (one,) if one == other else (one, other):
-            check_rules(kind, rounds)
         plan = Plan.of(setting, rounds, seed, record_every, observers, device, dtype)
         plan = replace(plan, threads=threads, mixed=mixed, keep_models=keep_models or label.get("keep_models"))
         known = label.get("made_by", [{}])[-1] if label else None
@@ -165,6 +165,8 @@ def simulate(
         together, pairs = chunks(plan, replicas, memory_limit, known)
         size = min(chunk or together, replicas)
         plan = replace(plan, chunk=size, pairs_at_once=pairs_at_once or pairs)
+        if tracking is not None:
+            plan = replace(plan, tracking=tracking.described(setting, plan.where, replicas))
         spans = [(first, min(first + size, replicas)) for first in range(0, replicas, size)]
         if start is not None:
             keep = _from_start(start, plan, spans, begin, keep)
@@ -181,6 +183,15 @@ def simulate(
                     plan = replace(plan, chunk=halves[0][1] - halves[0][0])
                     left += [(plan, half) for half in halves[::-1]]
         return _made(Run.join(parts), plan)
+
+
+def _tracking(track: str | Tracker | Tracking | None) -> Tracking | None:
+    """What is told, and to whom."""
+    if track is None:
+        return None
+    from .tracking import Tracking  # which a run that is told to nobody does not need
+
+    return track if isinstance(track, Tracking) else Tracking(track)
 
 
 def _made(run: Run, plan: Plan) -> Run:
@@ -250,7 +261,10 @@ def _chunk(plan: Plan, span: tuple[int, int], keep: Keep, progress: Callable[[in
     """The replicas of ``span``."""
     ids = torch.arange(*span, device=plan.device)
     with _store(plan, ids, keep) as store:
-        return _run_chunk(plan, ids, store, progress)
+        if plan.tracking is None:
+            return _run_chunk(plan, ids, store, progress)
+        with plan.tracking.telling(plan.label(ids)) as tell:
+            return _run_chunk(plan, ids, store, progress, tell)
 
 
 def _spread(
@@ -305,23 +319,33 @@ def _shifted(progress: Callable[[int, int], None] | None, done: int, total: int)
     return (lambda more: progress(done + more, total)) if progress else (lambda more: None)
 
 
-def _run_chunk(plan: Plan, ids: Tensor, store: Checkpoints, progress: Callable[[int], None]) -> Run:
+def _run_chunk(
+    plan: Plan, ids: Tensor, store: Checkpoints, progress: Callable[[int], None], tell: Tell | None = None
+) -> Run:
     state = State.initial(plan, ids)
     round = store.restore(plan, state)
+    if tell is not None:
+        tell(store.rows(state.sums))
     several = Several.of(plan)
     participants = Participants(plan, ids, round, listed=several is None or several.listed)
+
+    def record(rows: list[tuple[int, Row]]) -> None:
+        store.record(rows)
+        if tell is not None:
+            tell(rows)
+
     while round <= plan.rounds:
         if round == plan.rounds:
             store.remember(state)
         state.observe(plan, round)
         if round % plan.record_every == 0 or round == plan.rounds:
-            store.record([(round, state.row())])
+            record([(round, state.row())])
         if round == plan.rounds:
             break
         if plan.keep_models is not None and round % plan.keep_models == 0:
             store.record_models(round, state)
         made, rows = several.advance(state, round, participants, store.spacing) if several else (0, [])
-        store.record(rows)
+        record(rows)
         if not made:
             advance(plan, state, round, participants.step(state))
         round += made or 1

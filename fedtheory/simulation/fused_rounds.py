@@ -61,7 +61,8 @@ class Several:
         (kind, which), *_ = plan.trainings
         weighed = isinstance(kind.aggregation, WeightedSum) and type(kind.aggregation).step is WeightedSum.step
         forgets = weighed and kind.by_counts and not kind.aggregation.remembers and type(kind.server) is Plain
-        plain = forgets and not kind.by_rule and kind.local_solver == PLAIN_SGD and len(which) == len(plan.kinds)
+        trained = kind.local_solver == PLAIN_SGD and kind.trains_alike and not kind.by_rule
+        plain = forgets and trained and len(which) == len(plan.kinds)
         seen = all(each.of_points and each.every == 1 for each in plan.observers)
         here = in_memory(torch.empty(0, device=plan.device))
         assert isinstance(fed.products, Diagonal)

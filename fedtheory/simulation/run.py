@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +33,12 @@ Row = dict[str, np.ndarray]
 def row_names(observables: Iterable[str]) -> list[str]:
     """The rows that a run of these observables has."""
     return [name + statistic for name in observables for statistic in STATISTICS]
+
+
+def by_round(rounds: np.ndarray, rows: Mapping[str, np.ndarray]) -> Iterator[tuple[int, Row]]:
+    """Yield recorded rows, (replicas, n, ...) by name, round after round."""
+    for place, round in enumerate(rounds.tolist()):
+        yield round, {name: values[:, place] for name, values in rows.items()}
 
 
 class NoRow(KeyError, ValueError):
@@ -244,16 +250,20 @@ class Run:
         One replica, or one that diverged, leaves the whole line. The interval is pointwise, and
         approximate where the mean of ``replicas`` samples is not near normal.
         """
-        from scipy import stats  # lazily: it takes half as long to import as torch
+        return mean_and_interval(self.samples(functional, average), confidence)
 
-        samples = self.samples(functional, average)
-        mean = samples.mean(0)
-        half = np.full_like(mean, np.inf)
-        finite = np.isfinite(samples).all(0)
-        if self.replicas > 1:
-            quantile = stats.t.ppf((1 + confidence) / 2, self.replicas - 1)
-            with np.errstate(over="ignore"):  # an infinite deviation is the right answer
-                half[finite] = quantile * samples[:, finite].std(0, ddof=1) / np.sqrt(self.replicas)
-        low = np.full_like(mean, -np.inf)
-        low[finite] = mean[finite] - half[finite]
-        return mean, low, mean + half
+
+def mean_and_interval(samples: np.ndarray, confidence: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean of samples (replicas, n) and the ends of Student's confidence interval, each (n,)."""
+    from scipy import stats  # lazily: it takes half as long to import as torch
+
+    mean = samples.mean(0)
+    half = np.full_like(mean, np.inf)
+    finite = np.isfinite(samples).all(0)
+    if len(samples) > 1:
+        quantile = stats.t.ppf((1 + confidence) / 2, len(samples) - 1)
+        with np.errstate(over="ignore"):  # an infinite deviation is the right answer
+            half[finite] = quantile * samples[:, finite].std(0, ddof=1) / np.sqrt(len(samples))
+    low = np.full_like(mean, -np.inf)
+    low[finite] = mean[finite] - half[finite]
+    return mean, low, mean + half

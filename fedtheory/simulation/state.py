@@ -25,6 +25,7 @@ from .run import STATISTICS, Row, row_names
 
 if TYPE_CHECKING:
     from ..setting import Setting
+    from .tracking import Tracking
 
 AHEAD = 2**14
 """(replica, round) pairs of which it is drawn at once on a device whether the round is of the first kind."""
@@ -70,6 +71,8 @@ class Plan:
     """Whether a run is gone on with that something else has begun."""
     keep_models: int | None = None
     """The rounds from one kept model to the next; ``None``: the last alone."""
+    tracking: Tracking | None = field(default=None, compare=False)
+    """What is told to whom while it runs, if anything."""
 
     @classmethod
     def of(
@@ -82,7 +85,12 @@ class Plan:
         device: str | torch.device = "cpu",
         dtype: str | torch.dtype | None = None,
     ) -> Plan:
-        """Prepare the plan: resolve the observers, place the federation, bind the kinds of round to the process."""
+        """Prepare the plan: resolve the observers, place the federation, bind the kinds of round to the process.
+
+        Raises:
+            ValueError: a step size is no finite number > 0 in one of the rounds, or as ``resolve``.
+        """
+        setting.algorithm.check_rounds(rounds)
         fed = setting.federation
         place, precision = find_device(device), find_dtype(dtype, fed.dtype)
         kinds = tuple(

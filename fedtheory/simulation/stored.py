@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,10 +49,28 @@ def read_stored(directory: Path, models: bool = False) -> Stored:
     Raises:
         ValueError: there is none, it is damaged, not finished, or of parts that do not belong together.
     """
+    parts = list(parts_of(directory, models))
+    history = list[Record]()
+    for label, _ in parts:
+        history += [record for record in label.get("made_by", [{}]) if record not in history]
+    try:
+        run = Run.join([part for _, part in parts])
+    except (KeyError, ValueError) as error:
+        raise ValueError(f"{directory}: damaged store (replicas have other rows than others: {error})") from None
+    content = {"rounds": run.rounds, "diverged_at": run.diverged_at, **run.rows}
+    return Stored(run, parts[0][0], tuple(history), seal(content).tobytes().hex())
+
+
+def parts_of(directory: Path, models: bool = False) -> Iterator[tuple[dict[str, Any], Run]]:
+    """Yield the chunks of the run in a directory, each with what its store says of it.
+
+    Raises:
+        ValueError: as ``read_stored``.
+    """
     folders = sorted(directory.glob("replica-*"))
     if not folders:
         raise ValueError(f"{directory}: no run is kept here")
-    parts, first, history = [], read_label(folders[0] / "run.json"), list[Record]()
+    first = read_label(folders[0] / "run.json")
     of_all = {key: value for key, value in first.items() if key not in ("first_replica", "replicas", "made_by")}
     replicas = 0
     for folder in folders:
@@ -59,15 +78,8 @@ def read_stored(directory: Path, models: bool = False) -> Stored:
         if label.get("first_replica") != replicas or any(label.get(key) != value for key, value in of_all.items()):
             raise ValueError(f"{folder}: its replicas are not those after replica {replicas} of the run beside it")
         part = _part(folder, label, models)
-        parts.append(part)
         replicas += part.replicas
-        history += [record for record in label.get("made_by", [{}]) if record not in history]
-    try:
-        run = Run.join(parts)
-    except (KeyError, ValueError) as error:
-        raise ValueError(f"{directory}: damaged store (replicas have other rows than others: {error})") from None
-    content = {"rounds": run.rounds, "diverged_at": run.diverged_at, **run.rows}
-    return Stored(run, first, tuple(history), seal(content).tobytes().hex())
+        yield label, part
 
 
 def _part(folder: Path, label: dict[str, Any], models: bool) -> Run:

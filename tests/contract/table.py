@@ -76,6 +76,7 @@ ALGORITHMS: dict[str, Algorithm] = {
     "average all": algorithms.fedavg(**LOCAL, global_lr="3/2", average="all"),
     "fedavg, by rule": algorithms.fedavg(local_lr="1/(8 + step_index)", local_steps=2, global_lr="2/(1 + round_index)"),
     "weighted": algorithms.fedavg(**LOCAL, average="weighted", objective_weight=["1/2", "1/4", "1/8", "1/8"]),
+    "by samples": algorithms.fedavg(**LOCAL, average="samples", samples=[1, 2, "1/2", 3]),
     "fedprox": algorithms.fedprox(**LOCAL, proximal="1/2"),
     "fedavgm": algorithms.fedavgm(**LOCAL, momentum="1/2"),
     "fedadam": algorithms.fedadam(**LOCAL, global_lr="1/8", epsilon="1/10"),

@@ -17,6 +17,7 @@ OMEGA = [1, 2, "1/2", 3]
 OPTIONS: Mapping[str, dict[str, Any]] = {
     "known": {"settles_under": Bernoulli(P)},
     "constant": {"objective_weight": OMEGA},
+    "by samples": {"objective_weight": OMEGA},
 }
 """Where an algorithm is to settle, other than at the plain mean with everyone there."""
 

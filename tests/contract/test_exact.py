@@ -24,6 +24,10 @@ TABLE = [(a, p) for a in MEMORYLESS + REMEMBERING for p in PROCESSES
 TABLE += [
     (a, p) for a in ("fast, period", "fast, proximal and momentum") for p in ("Bernoulli", "UniformGroups", "Weighted")
 ]
+SHARES_NOT_KNOWN = ["Weighted", "IndexBeta", "IndexGamma", "IndexWeibull", "UniformGroups", "PoissonGroups",
+                    "DayNightGroups"]  # fmt: skip
+"""Whose cohorts are so many that shares by samples, which depend on all of a cohort, are not summed."""
+TABLE += [("by samples", p) for p in PROCESSES if p not in NOT_COMPARED + SHARES_NOT_KNOWN]
 FEW = ["with replacement", "Bernoulli"]
 TABLE += [("given", process) for process in FEW]
 TABLE += [("own", process) for process in [*FEW, "Multinomial", "Markov", "Recorded", "Incomplete", "Uniform", "Fixed"]]
@@ -54,6 +58,12 @@ def test_the_same_under_every_process(process: str) -> None:
 def test_moments_that_do_not_close_are_refused(algorithm: str) -> None:
     with pytest.raises(ValueError, match="moments"):
         setting(algorithm, "Bernoulli").exact([ROUNDS])
+
+
+@pytest.mark.parametrize("process", SHARES_NOT_KNOWN)
+def test_shares_by_samples_that_are_not_known_are_refused(process: str) -> None:
+    with pytest.raises(ValueError, match="the moments of shares by samples are known here for Bernoulli and Uniform"):
+        setting("by samples", process).exact([ROUNDS])
 
 
 def test_every_algorithm_is_compared_or_known_not_to_close() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedtheory import Setting
+from fedtheory import Setting, algorithms
 from fedtheory.neural import SGD, Adam
 from fedtheory.simulation import Run, simulate
 from fedtheory.testing.algorithm_checks import everything, goes_on_after_a_stop
@@ -76,6 +76,18 @@ def test_every_way_to_take_batches_is_its_own(options: dict) -> None:
     one, two = (simulate(each, **OPTIONS | {"rounds": 6}) for each in (plain, other))
     assert (one.rows["loss"][:, 0] == two.rows["loss"][:, 0]).all()
     assert (one.rows["loss"][:, -1] != two.rows["loss"][:, -1]).all()
+
+
+@pytest.mark.parametrize("average", ["samples", "participating"])
+def test_local_epochs_go_on_with_the_same_bits(average: str, tmp_path: Path) -> None:
+    """Clients of 2 to 4 points make 2 to 4 steps in two epochs, each its own; a stop changes nothing."""
+    net = network(local_epochs=2)
+    assert net.visit_steps == 4 and network(local_epochs=2, drop_last=True).visit_steps == 4
+    for process in ("bernoulli", "markov", "recorded, then nobody"):
+        algorithm = algorithms.fedavg(local_lr="1/8", local_steps=net.visit_steps, average=average)
+        through = stops_and_goes_on(Setting(net, algorithm, PROCESSES[process]), tmp_path / process)
+        one = Setting(network(local_epochs=1), algorithm, PROCESSES[process])
+        assert (through.rows["loss"][:, -1] != simulate(one, **OPTIONS).rows["loss"][:, -1]).any()
 
 
 @pytest.mark.gpu

@@ -335,9 +335,9 @@ def test_of_a_changed_file_nothing_is_put_together(path: Path, store_of: Copy) -
 def test_a_file_that_is_changed_while_it_runs_is_not_published(
     path: Path, store_of: Copy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def slow(*arguments: Any) -> Any:
+    def slow(*arguments: Any, **named: Any) -> Any:
         path.write_text(SMALL.replace("seeds = [12, 3, 5]", "seeds = [12]"))
-        return perform_all(*arguments)
+        return perform_all(*arguments, **named)
 
     monkeypatch.setattr(commands, "perform_all", slow)
     report = run_files([path], RunOptions(store_of("one", units(path)), publish=True))
