@@ -104,9 +104,10 @@ class Checkpoints:
         for kind in STATE_DICTS:
             for name in state.sums:
                 getattr(state, kind)[name] = torch.as_tensor(last[f"{kind}.{name}"], device=device)
-        for kind in ("memory", "kept"):
-            for name in getattr(state, kind):
-                getattr(state, kind)[name] = torch.as_tensor(last[f"{kind}.{name}"], device=device)
+        for name in state.kept:
+            state.kept[name] = torch.as_tensor(last[f"kept.{name}"], device=device)
+        names = state.stored_memory
+        state.restore_memory({name: torch.as_tensor(last[f"memory.{name}"], device=device) for name in names})
         self.segments[-1] = without_memory(last)
         return int(last["next_round"])
 

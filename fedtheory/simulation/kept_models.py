@@ -64,7 +64,7 @@ class Chunk:
 def state_arrays(state: State) -> Segment:
     """All that the next round needs, by the names of a segment."""
     arrays = {name: getattr(state, name).cpu().numpy() for name in STATE_TENSORS}
-    arrays |= {f"memory.{name}": value.cpu().numpy() for name, value in state.memory.items()}
+    arrays |= {f"memory.{name}": value.cpu().numpy() for name, value in state.stored_memory.items()}
     arrays |= {f"kept.{name}": value.cpu().numpy() for name, value in state.kept.items()}
     for kind in STATE_DICTS:
         for name in state.sums:

@@ -71,8 +71,9 @@ def _client_round(
 
 
 def _where(chosen: Tensor | None, new: Tensor, old: Tensor) -> Tensor:
-    """``new`` in the chosen replicas, ``old`` in the others; ``None``: all are chosen."""
-    if chosen is None:
+    """``new`` in the chosen replicas, ``old`` in the others; ``None``: all are chosen. What has changed in its place is
+    new in the chosen ones alone."""
+    if chosen is None or new is old:
         return new
     return torch.where(chosen.view(-1, *(1,) * (new.dim() - 1)), new, old)
 

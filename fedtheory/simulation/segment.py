@@ -141,7 +141,8 @@ def _expected(state: State, recorded: int) -> dict[str, tuple[np.dtype | None, t
         "rounds": (counter, (recorded,)),
     }
     tensors = {name: getattr(state, name) for name in STATE_TENSORS}
-    tensors |= {f"{kind}.{name}": value for kind in ("memory", "kept") for name, value in getattr(state, kind).items()}
+    remembered = {"memory": state.stored_memory, "kept": state.kept}
+    tensors |= {f"{kind}.{name}": value for kind, values in remembered.items() for name, value in values.items()}
     tensors |= {f"{kind}.{name}": value for kind in STATE_DICTS for name, value in getattr(state, kind).items()}
     for name, value in tensors.items():
         array = value.cpu().numpy()

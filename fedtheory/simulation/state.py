@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ..algorithms import ClientRound, OwnRound, ServerRound
-from ..algorithms.aggregation import Memory
+from ..algorithms.aggregation import Aggregation, LatestUpdates, Memory
 from ..algorithms.custom_algorithm import initial_memory
 from ..federations.devices import device_name, fetched, find_device, find_dtype
 from ..federations.federation import ConvexFederation, ExactFederation, Federation
@@ -35,6 +35,8 @@ Until 1, which has no number in its stores, Gaussian noise was drawn in float64 
 were made one by one. Until 2, Gaussian noise in float32 and gradients of logistic regression were rounded otherwise.
 Until 3, Gaussian noise was rounded otherwise.
 """
+MEMORY_LAYOUT = 1
+"""The version of what is remembered of every client's latest update: until 1, their sum was computed in every round."""
 SINCE = 3
 """The layout since which runs of federations that are not convex have not changed: they have no Gaussian noise."""
 
@@ -159,6 +161,8 @@ class Plan:
     def label(self, ids: Tensor) -> dict[str, Any]:
         """Return the entries that must agree for a checkpoint to belong to this simulation."""
         kept = {} if self.keep_models is None else {"keep_models": self.keep_models}
+        if any(isinstance(kind.aggregation, LatestUpdates) for kind, _ in self.trainings):
+            kept["memory_layout"] = MEMORY_LAYOUT
         return {
             **kept,
             "layout": LAYOUT if isinstance(self.federation, ConvexFederation) else SINCE,
@@ -194,6 +198,8 @@ class State:
     """acc_{r-1} of adaptive snapshots before round r, (replicas,) float64; 0 for others."""
     finite: Tensor
     """Where x was finite when it was last observed, (replicas,) bool."""
+    aggregations: tuple[Aggregation, ...] = ()
+    """Those that remember something."""
     _gradient: tuple[Tensor, Tensor] | None = field(default=None, repr=False)
     """The last x at which the gradient was asked for, and the gradient; nothing changes an x in place."""
     _first: tuple[int, Tensor] | None = field(default=None, repr=False)
@@ -223,9 +229,23 @@ class State:
         for observer in plan.observers:
             kept |= observer.initial(ids)
         never = torch.full_like(ids, -1)
-        return cls(
-            ids, x, memory, full(0.0), full(torch.inf), full(-torch.inf), full(0.0), kept, never, zero, zero, never < 0
-        )
+        statistics = full(0.0), full(torch.inf), full(-torch.inf), full(0.0)
+        rules = tuple({kind.aggregation for kind, _ in plan.trainings if kind.aggregation.remembers})
+        return cls(ids, x, memory, *statistics, kept, never, zero, zero, never < 0, rules)
+
+    @property
+    def stored_memory(self) -> Memory:
+        """What a checkpoint keeps of the memory."""
+        memory = self.memory
+        for rule in self.aggregations:
+            memory = rule.stored(memory)
+        return memory
+
+    def restore_memory(self, kept: Memory) -> None:
+        """Put back what a checkpoint has kept of the memory."""
+        for rule in self.aggregations:
+            kept = rule.restored(kept)
+        self.memory = kept
 
     def observe(self, plan: Plan, round: int) -> None:
         """Let the observers look at what is known before round r; ``sums`` run over the rounds before this one."""
