@@ -61,10 +61,12 @@ class Aggregation(ABC):
     """Rule that aggregates the updates to Delta.
 
     Its memory goes on in every round, also in one without participants. ``steps_when_empty`` says whether the server
-    steps in such a round.
+    steps in such a round, ``tables`` names what is remembered in a row for each client, in which participants' rows
+    change in their place.
     """
 
     remembers = False
+    tables: tuple[str, ...] = ()
     steps_when_empty: bool = False
 
     def bound(self, process: Participation, clients: int) -> Aggregation:

@@ -205,7 +205,7 @@ def asked_for(content: Mapping[str, Any]) -> dict[str, Any]:
     """
     words = ("title", "paper", "reproduces", "likeness", "chosen", "labels")
     asked = {key: value for key, value in content.items() if key not in words}
-    aside = ("seeds", "checkpoint_every", "device", "threads", "memory_limit", "mixed")
+    aside = ("seeds", "checkpoint_every", "device", "threads", "memory_limit", "memory_on_disk", "mixed")
     asked["run"] = {key: value for key, value in asked["run"].items() if key not in aside}
     return json.loads(json_text(asked))  # type: ignore[no-any-return]
 
@@ -244,6 +244,7 @@ def _run(unit: Unit, folder: Path, deadline: float, progress: Callable[[int, int
         dtype=plan.get("dtype"),
         threads=threads,
         memory_limit=plan.get("memory_limit"),
+        memory_on_disk=plan.get("memory_on_disk") or None,
         mixed=bool(plan.get("mixed")),
     )
     with fixed(threads):

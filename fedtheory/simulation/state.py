@@ -72,6 +72,9 @@ class Plan:
     """Whether a run is gone on with that something else has begun."""
     keep_models: int | None = None
     """The rounds from one kept model to the next; ``None``: the last alone."""
+    memory_on_disk: bool = False
+    """Whether what is remembered of every client is in files of the store."""
+    checkpoint_every: int = 1
 
     @classmethod
     def of(
@@ -129,6 +132,12 @@ class Plan:
         return any(each.needs_gradients for each in self.observers)
 
     @cached_property
+    def tables(self) -> tuple[str, ...]:
+        """The names of what is remembered of every client, where it is in files."""
+        names = [name for kind, _ in self.trainings for name in kind.tables] if self.memory_on_disk else []
+        return tuple(dict.fromkeys(names))
+
+    @cached_property
     def one_kind(self) -> bool:
         """Whether all rounds are of one kind."""
         return all(kind == self.kinds[0] for kind in self.kinds)
@@ -160,7 +169,9 @@ class Plan:
 
     def label(self, ids: Tensor) -> dict[str, Any]:
         """Return the entries that must agree for a checkpoint to belong to this simulation."""
-        kept = {} if self.keep_models is None else {"keep_models": self.keep_models}
+        kept: dict[str, Any] = {} if self.keep_models is None else {"keep_models": self.keep_models}
+        if self.memory_on_disk:
+            kept["memory_on_disk"] = True
         if any(isinstance(kind.aggregation, LatestUpdates) for kind, _ in self.trainings):
             kept["memory_layout"] = MEMORY_LAYOUT
         return {
@@ -200,6 +211,10 @@ class State:
     """Where x was finite when it was last observed, (replicas,) bool."""
     aggregations: tuple[Aggregation, ...] = ()
     """Those that remember something."""
+    tables: tuple[str, ...] = ()
+    """Names of what is remembered of every client, in files."""
+    changed: list[Tensor] = field(default_factory=list, repr=False)
+    """Where these have changed since the last checkpoint."""
     _gradient: tuple[Tensor, Tensor] | None = field(default=None, repr=False)
     """The last x at which the gradient was asked for, and the gradient; nothing changes an x in place."""
     _first: tuple[int, Tensor] | None = field(default=None, repr=False)
@@ -223,7 +238,7 @@ class State:
         memory: Memory = {}
         kept: dict[str, Tensor] = {}
         for kind, _ in plan.trainings:
-            memory |= kind.initial(x, plan.federation.clients)
+            memory |= kind.initial(x, plan.federation.clients, bool(plan.tables))
         for own in plan.kinds:
             memory |= initial_memory(own, x, plan.federation.clients) if isinstance(own, OwnRound) else {}
         for observer in plan.observers:
@@ -231,7 +246,7 @@ class State:
         never = torch.full_like(ids, -1)
         statistics = full(0.0), full(torch.inf), full(-torch.inf), full(0.0)
         rules = tuple({kind.aggregation for kind, _ in plan.trainings if kind.aggregation.remembers})
-        return cls(ids, x, memory, *statistics, kept, never, zero, zero, never < 0, rules)
+        return cls(ids, x, memory, *statistics, kept, never, zero, zero, never < 0, rules, plan.tables)
 
     @property
     def stored_memory(self) -> Memory:
