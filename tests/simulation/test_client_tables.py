@@ -93,21 +93,32 @@ def unsynced(monkeypatch):
     monkeypatch.setattr("os.fsync", lambda file: None)
 
 
-def test_whenever_it_dies_it_goes_on(tmp_path, unsynced):
-    """At each step of each checkpoint of both chunks; then again at the same step after that, and to the end."""
+def dies(folder, *steps, taken, every, plain):
+    """Die at these steps, in runs after each other, until one does not; return whether it is the first one."""
+    for times, step in enumerate(steps):
+        with pytest.MonkeyPatch.context() as patch:
+            Crashes(patch, step)
+            try:
+                found = run(folder, rounds=8, every=every)
+            except Died:
+                for chunk in folder.iterdir() if taken and times == 1 else ():
+                    for path in sorted(chunk.glob("segment-*.npz"))[-1:]:
+                        path.unlink()
+                continue
+        assert_same_run(found, plain)
+        return times == 0
+    raise AssertionError("it never ends")
+
+
+@pytest.mark.parametrize("stride", [7, pytest.param(1, marks=pytest.mark.slow)])
+def test_whenever_it_dies_it_goes_on(tmp_path, unsynced, stride):
+    """At each step of each checkpoint of both chunks; then soon after it goes on, whereupon the last segments are taken
+    away, or at the same step again; and to the end."""
     plain, every = run(rounds=8), 3
-    for last in range(1, 1000):
-        folder = tmp_path / str(last)
-        for times in range(3):
-            with pytest.MonkeyPatch.context() as patch:
-                crashes = Crashes(patch, last if times < 2 else 10**9)
-                try:
-                    found = run(folder, rounds=8, every=every)
-                except Died:
-                    continue
-            assert_same_run(found, plain)
-            break
-        if crashes.left > 0 and times == 0:
+    for last in range(1, 1000, stride):
+        ended = dies(tmp_path / f"{last} soon", last, 4, 10**9, taken=True, every=every, plain=plain)
+        dies(tmp_path / f"{last} again", last, last, 10**9, taken=False, every=every, plain=plain)
+        if ended:
             break
     assert last > 30
 
