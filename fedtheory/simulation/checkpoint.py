@@ -220,7 +220,12 @@ def continued(history: list[Record], made_by: Record, mixed: bool, what: str) ->
     if not history or history[-1] == made_by:
         return history or [made_by]
     if not mixed:
-        other = "; ".join(differences(history[-1], made_by)) if history[-1] else "what made it is not recorded"
+        if not history[-1]:
+            raise ValueError(
+                f"{what} a run that was begun before stores recorded what made their bits: allowed is mixed=True "
+                "(--mixed), to go on with it all the same, which is recorded, or another directory"
+            )
+        other = "; ".join(differences(history[-1], made_by))
         raise ValueError(
             f"{what} a run whose bits something else has made: {other}. "
             "Allowed is the same, another directory, or mixed=True (--mixed), "

@@ -189,7 +189,10 @@ def test_what_does_not_fit_is_refused(tmp_path, change, said):
 
 
 def test_who_asks_for_what_cannot_be_is_told(tmp_path):
-    for asked, said in {"averages": "algorithms that remember something of each client", "nowhere": "directory="}.items():
+    for asked, said in {
+        "averages": "algorithms that remember something of each client",
+        "nowhere": "directory=",
+    }.items():
         algorithm = fedavg(**LOCAL) if asked == "averages" else mifa(**LOCAL)
         with pytest.raises(ValueError, match=said):
             Setting(FEDERATION, algorithm, Uniform(2)).simulate(
