@@ -119,7 +119,7 @@ class ClientTables:
         for name in self.blank:
             table = self._flat(name, "r+")
             table[segment[PLACES]] = segment[f"{ROWS}{name}"]
-            table.flush()
+            table.flush()  # type: ignore[attr-defined]
 
     def _before(self, path: Path) -> Segment:
         """What rows were before a checkpoint."""
