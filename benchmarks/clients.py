@@ -76,7 +76,7 @@ def main(arguments: list[str]) -> None:
         panels.append({"across": f"clients ({process})", "curves": curves})
     held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     python = f"{platform.machine()}, Python {platform.python_version()}, torch {torch.__version__.split('+')[0]}"
-    found = {"up": "CPU milliseconds a round", "machine": python, "megabytes": held, "panels": panels}
+    found = {"up": "CPU milliseconds a round", "machine": python, "panels": panels}
     if options.json:
         print(json_text(found, indent=1))
     else:
