@@ -49,6 +49,7 @@ class SimulationOptions(TypedDict, total=False):
     executor: Executor | None
     mixed: bool
     keep_models: int | None
+    memory_on_disk: bool | None
     start: Run | None
     track: str | Tracker | Tracking | None
 

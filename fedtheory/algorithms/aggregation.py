@@ -61,10 +61,12 @@ class Aggregation(ABC):
     """Rule that aggregates the updates to Delta.
 
     Its memory goes on in every round, also in one without participants. ``steps_when_empty`` says whether the server
-    steps in such a round.
+    steps in such a round, ``tables`` names what is remembered in a row for each client, in which participants' rows
+    change in their place.
     """
 
     remembers = False
+    tables: tuple[str, ...] = ()
     steps_when_empty: bool = False
 
     def bound(self, process: Participation, clients: int) -> Aggregation:
@@ -79,12 +81,20 @@ class Aggregation(ABC):
         """Return the memory before round 0, for the iterates x (replicas, D)."""
         return {}
 
+    def stored(self, memory: Memory) -> Memory:
+        """Return what a checkpoint keeps of ``memory``, from which `restored` makes what goes on as it does."""
+        return memory
+
+    def restored(self, kept: Memory) -> Memory:
+        """Return the memory that a checkpoint has kept."""
+        return kept
+
     @abstractmethod
     def step(self, updates: Updates, memory: Memory) -> tuple[Tensor, Memory]:
         """Return Delta (replicas, D), and the memory after the round.
 
-        The arguments stay unchanged, but for the updates that `LatestUpdates` keeps: they are as large as the models of
-        all clients.
+        The arguments stay unchanged, but for what `LatestUpdates` and `FedAUWeights` remember of every client: that
+        changes in its place, in the rows of those who take part.
         """
 
 
@@ -329,8 +339,10 @@ class FedAUWeights(WeightedSum):
     lasted ``cutoff`` rounds; a round that is both ends one interval. omega_i of round t sees the rounds before t only,
     and is 1 as long as no interval has ended. Absent clients' intervals grow too, also in rounds without participants.
 
-    Of each client the intervals that have ended are remembered, the rounds that they cover, and those since. omega is
-    the second over the first (`fedtheory.weights.FedAU` says why).
+    Of each client the intervals that have ended are remembered, the rounds that they cover, and the round in which the
+    next one started. omega is the second over the first (`fedtheory.weights.FedAU` says why). They change when the
+    client takes part: what the cutoff has ended since follows from the rounds that have passed, so that a round costs
+    its participants.
 
     Args:
         cutoff: an integer >= 1, or ``math.inf`` for none.
@@ -342,41 +354,100 @@ class FedAUWeights(WeightedSum):
     remembers = True
 
     def initial(self, x: Tensor, clients: int) -> Memory:
-        zero = torch.zeros(len(x), clients, dtype=torch.int64, device=x.device)
-        return {"intervals": zero, "covered": zero, "running": zero}
+        counters = torch.zeros(3, len(x), clients, dtype=torch.int64, device=x.device)
+        passed = torch.zeros(len(x), dtype=torch.int64, device=x.device)
+        return {"passed": passed, **dict(zip(("intervals", "covered", "started"), counters, strict=True))}
 
-    def aggregation_weight(self, memory: Memory) -> Tensor:
-        """omega (replicas, clients) float64, of the coming round."""
-        intervals = memory["intervals"]
-        mean = memory["covered"].to(torch.float64) / intervals.clamp(min=1)
-        return torch.where(intervals > 0, mean, 1.0)
+    def stored(self, memory: Memory) -> Memory:
+        intervals, covered, running = self._ended(memory)
+        others = {name: value for name, value in memory.items() if name not in ("passed", "started")}
+        return others | {"intervals": intervals, "covered": covered, "running": running}
+
+    def restored(self, kept: Memory) -> Memory:
+        others = {name: value for name, value in kept.items() if name != "running"}
+        return others | {"passed": torch.zeros_like(kept["running"][:, 0]), "started": -kept["running"]}
+
+    def _ended(self, memory: Memory, place: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
+        """Of each client, or at flat places: the intervals that have ended before the coming round, the rounds that
+        they cover, and those since."""
+        names = ("intervals", "covered", "started")
+        if place is None:
+            intervals, covered, started = (memory[name] for name in names)
+            passed = memory["passed"][:, None]
+        else:
+            intervals, covered, started = (memory[name].view(-1).index_select(0, place) for name in names)
+            passed = memory["passed"].index_select(0, place // memory["started"].shape[1])
+        running = passed - started
+        if self.cutoff == math.inf:
+            return intervals, covered, running
+        cut = running // int(self.cutoff)
+        return intervals + cut, covered + cut * int(self.cutoff), running % int(self.cutoff)
+
+    def aggregation_weight(self, memory: Memory, place: Tensor | None = None) -> Tensor:
+        """omega (replicas, clients) float64, of the coming round; or at flat places of it."""
+        intervals, covered, _ = self._ended(memory, place)
+        return torch.where(intervals > 0, covered.to(torch.float64) / intervals.clamp(min=1), 1.0)
 
     def weights(self, counts: Tensor, memory: Memory) -> Tensor:
         return counts * self.aggregation_weight(memory) / counts.shape[1]
 
     def after(self, counts: Tensor, memory: Memory) -> Memory:
-        length = memory["running"] + 1
-        ended = (counts > 0) | (length == self.cutoff)
-        return {
-            "intervals": memory["intervals"] + ended,
-            "covered": memory["covered"] + torch.where(ended, length, 0),
-            "running": torch.where(ended, 0, length),
-        }
+        return self._after((counts > 0).view(-1).nonzero()[:, 0], memory)
+
+    def _after(self, place: Tensor, memory: Memory) -> Memory:
+        """The memory, changed in its place, after a round in which the clients at these places take part."""
+        intervals, covered, running = self._ended(memory, place)
+        passed = memory["passed"] + 1
+        memory["intervals"].view(-1)[place] = intervals + 1
+        memory["covered"].view(-1)[place] = covered + running + 1
+        memory["started"].view(-1)[place] = passed.index_select(0, place // memory["started"].shape[1])
+        return memory | {"passed": passed}
+
+    def step(self, updates: Updates, memory: Memory) -> tuple[Tensor, Memory]:
+        place, counts = updates.pairs.place, updates.counts
+        weights = counts.view(-1).index_select(0, place) * self.aggregation_weight(memory, place) / counts.shape[1]
+        known = {name: memory[name] for name in ("passed", "intervals", "covered", "started")}
+        return updates.added(weights.to(updates.delta), updates.delta), self._after(place, known)
 
 
 class LatestUpdates(Aggregation):
-    """Rule that remembers y_i, the update that client i sent last; 0 before its first."""
+    """Rule that remembers y_i, the update that client i sent last, 0 before its first, and the sum of the y_j.
+
+    A round replaces the y_i of its participants in their place, and changes the sum by as much, so that it costs its
+    participants, however many clients there are. The sum is of two floats for each coordinate, the second of which has
+    what rounding takes from the first; and it is computed anew when as many y_i have been replaced as there are
+    clients. So it is as exact as one that is computed in every round. On a device it is.
+    """
 
     remembers = True
+    tables = ("updates",)
 
     def initial(self, x: Tensor, clients: int) -> Memory:
-        return {"updates": torch.zeros(len(x), clients, x.shape[1], dtype=x.dtype, device=x.device)}
+        return {
+            "updates": torch.zeros(len(x), clients, x.shape[1], dtype=x.dtype, device=x.device),
+            "total": torch.zeros(len(x), 2, x.shape[1], dtype=torch.float64, device=x.device),
+            "replaced": torch.zeros(len(x), dtype=torch.int64, device=x.device),
+        }
 
     @staticmethod
-    def latest(updates: Updates, memory: Memory) -> Tensor:
-        """y after the round, (replicas, clients, D), in the place of y before."""
-        where = (updates.pairs.replica, updates.pairs.client)
-        return memory["updates"].index_put_(where, updates.delta)
+    def mean(memory: Memory) -> Tensor:
+        """(1/M) sum_j y_j, (replicas, D)."""
+        latest = memory["updates"]
+        return (memory["total"].sum(1) / latest.shape[1]).to(latest.dtype)
+
+    @staticmethod
+    def replace(updates: Updates, memory: Memory) -> Memory:
+        """Put the participants' updates in the place of those before."""
+        table, total, replaced = (memory[name] for name in ("updates", "total", "replaced"))
+        replica, client = updates.pairs.replica, updates.pairs.client
+        if in_memory(table):
+            from ..loops.latest_rows import replace_rows
+
+            replace_rows(*(each.numpy() for each in (table, total, replaced, replica, client, updates.delta)))
+        else:
+            table.index_put_((replica, client), updates.delta)
+            total[:, 0] = table.sum(1, dtype=torch.float64)
+        return {"updates": table, "total": total, "replaced": replaced}
 
 
 @dataclass(frozen=True)
@@ -395,11 +466,11 @@ class FedVarp(LatestUpdates):
     steps_when_empty: bool = False
 
     def step(self, updates: Updates, memory: Memory) -> tuple[Tensor, Memory]:
-        before = memory["updates"]
-        change = updates.delta - before[updates.pairs.replica, updates.pairs.client]
-        weights = AverageParticipating().weights(updates.counts, memory)
-        delta = before.mean(1) + updates.combined(weights, change)
-        return delta, {"updates": self.latest(updates, memory)}
+        pairs = updates.pairs
+        change = updates.delta - memory["updates"][pairs.replica, pairs.client]
+        weights = AverageParticipating().weights_at(updates.counts, pairs.place).to(change)
+        delta = self.mean(memory) + updates.added(weights, change)
+        return delta, self.replace(updates, memory)
 
 
 @dataclass(frozen=True)
@@ -417,8 +488,8 @@ class MIFA(LatestUpdates):
     steps_when_empty: bool = True
 
     def step(self, updates: Updates, memory: Memory) -> tuple[Tensor, Memory]:
-        latest = self.latest(updates, memory)
-        return latest.mean(1), {"updates": latest}
+        after = self.replace(updates, memory)
+        return self.mean(after), after
 
 
 @dataclass(frozen=True)

@@ -162,10 +162,29 @@ class ClientRound:
         aggregation = self.aggregation.bound(process, clients)
         return self if aggregation is self.aggregation else replace(self, aggregation=aggregation)
 
-    def initial(self, x: Tensor, clients: int) -> Memory:
-        """Return the parts' memory before round 0, for the iterates x (replicas, D)."""
+    def initial(self, x: Tensor, clients: int, tables_apart: bool = False) -> Memory:
+        """Return the parts' memory before round 0, for the iterates x (replicas, D).
+
+        Args:
+            tables_apart: whether the ``tables`` are elsewhere: here they are one number that stands for all.
+        """
+        several = 1 if tables_apart else clients
         selected = {} if self.selection is None else self.selection.initial(x)
-        return selected | self.aggregation.initial(x, clients) | self.server.initial(x) | self._kept(x, clients)
+        rule = self.aggregation.initial(x, several if self.aggregation.tables else clients)
+        found = selected | rule | self.server.initial(x) | self._kept(x, several)
+        if tables_apart:
+            for name in self.tables:
+                (row,) = found[name][:1, 0].unbind()
+                found[name] = row.new_zeros(()).expand(len(x), clients, *row.shape)
+        return found
+
+    @cached_property
+    def tables(self) -> tuple[str, ...]:
+        """The names of what is remembered of every client, 0 before its first round, and changes in a participant's row
+        alone, in its place."""
+        solver = self.local_solver
+        own = solver.start(torch.zeros(1, 1)) if solver.keep else {}
+        return (*self.aggregation.tables, *(f"local_{name}" for name in own))
 
     def _kept(self, x: Tensor, clients: int) -> Memory:
         """Return what the local solver keeps of every client, before round 0."""

@@ -53,6 +53,7 @@ class RunPlan(Strict):
         device: ``cpu``, ``cuda``, or ``auto``: CUDA where there is one.
         threads: of torch and of compiled loops, on a CPU.
         memory_limit: bytes that a run may hold besides its data; by default the same on every machine.
+        memory_on_disk: whether what algorithms remember of every client is in files of the store.
         mixed: whether runs that something else has begun are gone on with; it is recorded.
         seeded: dotted keys of the file that take the seed as their value too: of a partition, say.
     """
@@ -68,6 +69,7 @@ class RunPlan(Strict):
     device: str = "cpu"
     threads: int = Field(default=1, ge=1)
     memory_limit: int | None = Field(default=None, ge=1)
+    memory_on_disk: bool = False
     mixed: bool = False
     seeded: Listed[str] = ()
 

@@ -357,6 +357,7 @@ def _simulated(
         keep_models=plan.get("keep_models"),
         threads=threads,
         memory_limit=plan.get("memory_limit"),
+        memory_on_disk=plan.get("memory_on_disk") or None,
         mixed=bool(plan.get("mixed")),
         track=None if tracker is None else unit.tracked(tracker),
     )

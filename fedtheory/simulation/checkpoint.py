@@ -20,6 +20,7 @@ import torch
 from ..files import Damaged, check_no_links, json_text, locked, read_json, remove_leftovers, write_beside
 from ..provenance import Record, differences, together
 from ..seals import check_seal, sealed
+from .client_tables import ClientTables
 from .kept_models import Chunk, model_name, models_of, shapes_of, state_arrays
 from .run import Row, Run, by_round, row_names
 from .segment import (
@@ -47,6 +48,7 @@ class Checkpoints:
         self.pending: list[tuple[int, Row]] = []
         self.models: dict[int, np.ndarray] = {}  # of rounds since the last segment
         self.last: tuple[Chunk, ...] = ()
+        self.tables: ClientTables | None = None
 
     @classmethod
     @contextlib.contextmanager
@@ -93,7 +95,11 @@ class Checkpoints:
         Raises:
             ValueError: a segment is none of this run.
         """
+        if state.tables:
+            assert self.directory is not None
+            self.tables = ClientTables(self.directory, {name: state.memory[name] for name in state.tables})
         if not self.segments:
+            state.memory |= self.tables.begin() if self.tables else {}
             return 0
         last = self.segments[-1]
         for segment in self.segments:
@@ -104,9 +110,12 @@ class Checkpoints:
         for kind in STATE_DICTS:
             for name in state.sums:
                 getattr(state, kind)[name] = torch.as_tensor(last[f"{kind}.{name}"], device=device)
-        for kind in ("memory", "kept"):
-            for name in getattr(state, kind):
-                getattr(state, kind)[name] = torch.as_tensor(last[f"{kind}.{name}"], device=device)
+        for name in state.kept:
+            state.kept[name] = torch.as_tensor(last[f"kept.{name}"], device=device)
+        tables = self.tables.restored(last) if self.tables else {}
+        names = state.stored_memory.keys() - tables.keys()
+        kept = {name: torch.as_tensor(last[f"memory.{name}"], device=device) for name in sorted(names)}
+        state.restore_memory(kept | tables)
         self.segments[-1] = without_memory(last)
         return int(last["next_round"])
 
@@ -150,6 +159,8 @@ class Checkpoints:
             "rounds": np.array([round for round, _ in self.pending], dtype=np.int64),
         }
         after = state_arrays(state)
+        if self.tables:
+            after |= self.tables.changed(state.memory, state.changed)
         arrays |= {name: value for name, value in after.items() if name.partition(".")[0] not in STATE_DICTS}
         arrays |= {model_name(round): values for round, values in self.models.items()}
         for name in row_names(state.sums):
@@ -159,6 +170,9 @@ class Checkpoints:
         arrays |= after  # statistics come last, as in older files
         if self.directory is not None:
             write_segment(self._path(next_round), arrays)
+            if self.tables:
+                self.tables.settle(arrays)
+                state.changed, state.memory = [], state.memory | self.tables.mapped()
             if len(self.segments) > 1 and state.memory:
                 write_segment(self._path(int(self.segments[-2]["next_round"])), self.segments[-2])
         self.segments.append(without_memory(arrays))
@@ -219,7 +233,12 @@ def continued(history: list[Record], made_by: Record, mixed: bool, what: str) ->
     if not history or history[-1] == made_by:
         return history or [made_by]
     if not mixed:
-        other = "; ".join(differences(history[-1], made_by)) if history[-1] else "what made it is not recorded"
+        if not history[-1]:
+            raise ValueError(
+                f"{what} a run that was begun before stores recorded what made their bits: allowed is mixed=True "
+                "(--mixed), to go on with it all the same, which is recorded, or another directory"
+            )
+        other = "; ".join(differences(history[-1], made_by))
         raise ValueError(
             f"{what} a run whose bits something else has made: {other}. "
             "Allowed is the same, another directory, or mixed=True (--mixed), "
@@ -229,7 +248,7 @@ def continued(history: list[Record], made_by: Record, mixed: bool, what: str) ->
 
 
 def _check_label(found: dict[str, Any], label: dict[str, Any], directory: str | Path) -> None:
-    label = {"keep_models": None, **label}
+    label = {"keep_models": None, "memory_on_disk": None, **label}
     differing = [f"{k} = {found.get(k)!r} there, {v!r} here" for k, v in label.items() if found.get(k) != v]
     if differing:
         raise ValueError(f"directory = {str(directory)!r} holds another run: {'; '.join(differing)}")

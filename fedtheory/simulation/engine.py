@@ -69,6 +69,7 @@ def simulate(
     executor: Executor | None = None,
     mixed: bool = False,
     keep_models: int | None = None,
+    memory_on_disk: bool | None = None,
     start: Run | None = None,
     track: str | Tracker | Tracking | None = None,
 ) -> Run:
@@ -108,6 +109,9 @@ def simulate(
             chunk) may be gone on with, and workers may have other versions or processors: ``Run.where`` says it.
         keep_models: rounds between models that are kept in ``Run.models``, from round 0 on; the last one always is. By
             default as it was in a directory that has the run.
+        memory_on_disk: whether what an algorithm remembers of every client (FedVarp, MIFA, solvers that keep their
+            state) is in files in ``directory``, mapped into memory; by default as it was in a directory that has the
+            run. Between two checkpoints the rows that change are held in memory; the bits are the same.
         start: a run of this setting that is gone on with, to the bits of one of all ``rounds``. What is not given is as
             it was in that run. It has to be one that was made in this process.
 
@@ -117,6 +121,8 @@ def simulate(
             what the setting does not have: adaptive snapshots need a training accuracy. A device that is not there, too
             low a limit or too little memory. Another number of threads than a run has that goes on beside, or a worker
             with other versions or another processor. A start of another setting, or that does not have its state.
+            Memory on disk without a directory, on another device than a CPU, or of an algorithm that remembers nothing
+            of each client.
     """
     if start is not None:
         record_every, observers, dtype, keep_models = _as_in(start, rounds, record_every, observers, dtype, keep_models)
@@ -155,7 +161,16 @@ def simulate(
         label = known_label(directory)
         record_every = record_every or known_spacing(label, rounds) or max(1, rounds // 100)
         plan = Plan.of(setting, rounds, seed, record_every, observers, device, dtype)
-        plan = replace(plan, threads=threads, mixed=mixed, keep_models=keep_models or label.get("keep_models"))
+        plan = replace(
+            plan,
+            threads=threads,
+            mixed=mixed,
+            keep_models=keep_models or label.get("keep_models"),
+            memory_on_disk=bool(label.get("memory_on_disk")) if memory_on_disk is None else memory_on_disk,
+            checkpoint_every=keep.every,
+        )
+        if plan.memory_on_disk:
+            _check_on_disk(plan, directory)
         known = label.get("made_by", [{}])[-1] if label else None
         begin: list[Segment] = []
         if start is not None:
@@ -192,6 +207,20 @@ def _tracking(track: str | Tracker | Tracking | None) -> Tracking | None:
     from .tracking import Tracking  # which a run that is told to nobody does not need
 
     return track if isinstance(track, Tracking) else Tracking(track)
+
+
+def _check_on_disk(plan: Plan, directory: str | PathLike | None) -> None:
+    """Refuse memory on disk where there is none to keep, or nowhere to keep it."""
+    allowed = "memory_on_disk = True: allowed with"
+    if directory is None:
+        raise ValueError(f"{allowed} directory=, in which it is kept")
+    if plan.device.type != "cpu":
+        raise ValueError(f"{allowed} device='cpu', not {plan.device}")
+    if not plan.tables:
+        raise ValueError(
+            f"{allowed} algorithms that remember something of each client, such as fedvarp, mifa, or a local solver "
+            f"with keep=True, not {plan.setting.algorithm}"
+        )
 
 
 def _made(run: Run, plan: Plan) -> Run:

@@ -48,7 +48,7 @@ class Chunk:
 
     Attributes:
         replicas: how many.
-        arrays: the state, as a segment has it; None where it is too large to be kept.
+        arrays: the state, as a segment has it; None where it is too large to be kept, or in files.
     """
 
     replicas: int
@@ -58,13 +58,14 @@ class Chunk:
     def of(cls, state: State) -> Chunk:
         """Keep the state, unless it is too large."""
         size = state.x.nbytes + sum(value.nbytes for kind in (state.memory, state.kept) for value in kind.values())
-        return cls(len(state.ids), state_arrays(state) if size <= KEPT_STATE else None)
+        return cls(len(state.ids), None if size > KEPT_STATE or state.tables else state_arrays(state))
 
 
 def state_arrays(state: State) -> Segment:
-    """All that the next round needs, by the names of a segment."""
+    """All that the next round needs, by the names of a segment, but for clients' tables in files."""
+    remembered = {name: value for name, value in state.stored_memory.items() if name not in state.tables}
     arrays = {name: getattr(state, name).cpu().numpy() for name in STATE_TENSORS}
-    arrays |= {f"memory.{name}": value.cpu().numpy() for name, value in state.memory.items()}
+    arrays |= {f"memory.{name}": value.cpu().numpy() for name, value in remembered.items()}
     arrays |= {f"kept.{name}": value.cpu().numpy() for name, value in state.kept.items()}
     for kind in STATE_DICTS:
         for name in state.sums:
@@ -86,7 +87,8 @@ def begun(run: Run) -> list[Segment]:
         )
     if any(chunk.arrays is None for chunk in run.state):
         raise ValueError(
-            f"start: the run's state has more than {KEPT_STATE} bytes, so that it was not kept; allowed is directory="
+            f"start: the run's state has more than {KEPT_STATE} bytes, or is in files, so that it was not kept; "
+            "allowed is directory="
         )
     last, keep = int(run.rounds[-1]), run.origin.keep_models
     found, first = [], 0

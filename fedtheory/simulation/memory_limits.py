@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
+from torch import Tensor
 
 from ..federations.federation import Footprint
 from ..federations.local_training import LocalTraining
@@ -87,12 +89,14 @@ class Needs:
         most = max(plan.setting.participation.sizes(clients)[1], *cohorts, 0)
         if any(observer.needs_gradients for observer in plan.observers):
             most = clients  # all train, to be looked at
-        kept = sum(value.nbytes for name, value in one.memory.items() if name.startswith(PREFIX))
-        remembered = sum(value.nbytes for value in one.memory.values()) - kept
+        here = {name: value for name, value in one.memory.items() if name not in one.tables}
+        kept = sum(value.nbytes for name, value in here.items() if name.startswith(PREFIX))
+        remembered = sum(value.nbytes for value in here.values()) - kept
+        rows_held = sum(_rows_held(one.memory[name], most * plan.checkpoint_every) for name in one.tables)
         parts = [fed.footprint(how, one.x, limit) for how in _trainings(plan)]
         need, size = Footprint(*map(max, zip(*parts, strict=True))), one.x.nbytes
         replica = _CLIENTS * clients + (_MODELS + _UPDATES * most) * size + _REMEMBERED * remembered
-        replica += _KEPT * kept + need.replica
+        replica += _KEPT * kept + rows_held + need.replica
         rows = plan.rounds // plan.record_every + 2
         recorded = _ROWS * rows * len(STATISTICS) * sum(value.nbytes for value in one.current.values())
         if plan.keep_models is not None:
@@ -111,6 +115,13 @@ class Needs:
         """Bytes of who takes part in the rounds to come, and of rounds that are made in one call."""
         most, rounds = self.ahead
         return self.drawn * min(most, together * rounds) + (self.several.held(together) if self.several else 0)
+
+
+def _rows_held(table: Tensor, changed: int) -> int:
+    """The bytes of so many rows of a table in a file: whole pages, what they were, and the files of both."""
+    row = table.nbytes // table.shape[1]
+    pages = -(-row // mmap.PAGESIZE) + 1
+    return min(table.shape[1], changed) * (pages * mmap.PAGESIZE + 5 * row)
 
 
 def settled(plan: Plan, known: Mapping[str, str] | None) -> Plan:

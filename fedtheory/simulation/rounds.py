@@ -65,14 +65,17 @@ def _client_round(
     moved, servers = kind.server.step(before, delta, memory)
     steps = None if plan.somebody or kind.aggregation.steps_when_empty else (counts > 0).any(1)
     servers = {name: _where(steps, value, memory[name]) for name, value in servers.items()}
+    if state.tables:
+        state.changed.append(pairs.place)
     for name, value in kept.items():  # in place: of all clients it may be large, and few of them have trained
         memory[name][pairs.replica, pairs.client] = value
     return _where(steps, moved, before), remembered | own | servers
 
 
 def _where(chosen: Tensor | None, new: Tensor, old: Tensor) -> Tensor:
-    """``new`` in the chosen replicas, ``old`` in the others; ``None``: all are chosen."""
-    if chosen is None:
+    """``new`` in the chosen replicas, ``old`` in the others; ``None``: all are chosen. What has changed in its place is
+    new in the chosen ones alone."""
+    if chosen is None or new is old:
         return new
     return torch.where(chosen.view(-1, *(1,) * (new.dim() - 1)), new, old)
 

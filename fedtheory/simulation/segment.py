@@ -10,6 +10,7 @@ models of all clients; the last segments of a run alone have it.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,8 @@ Segment = dict[str, np.ndarray]
 STATE_DICTS = ("sums", "least", "most", "current")
 STATE_TENSORS = ("x", "diverged_at", "probability", "accuracy")
 _MEMORY = "memory."
+PLACES, ROWS = "memory.places", "memory.rows."
+"""Names of what clients' tables in files have changed to: the places, and the rows of each table."""
 _ADVICE = "remove it to go on from the one before"
 
 
@@ -36,6 +39,15 @@ def segment_name(next_round: int) -> str:
     'segment-000000000050.npz'
     """
     return f"segment-{next_round:012d}.npz"
+
+
+def before_name(next_round: int) -> str:
+    """The file of what clients' rows were before the segment after which ``next_round`` comes.
+
+    >>> before_name(50)
+    'before-000000000050.npz'
+    """
+    return f"before-{next_round:012d}.npz"
 
 
 def seal(arrays: Segment) -> np.ndarray:
@@ -54,11 +66,19 @@ def seal(arrays: Segment) -> np.ndarray:
 
 def write_segment(path: Path, arrays: Segment) -> None:
     """Write a segment with its seal."""
-    write_beside(path, archived(seal=seal(arrays), **arrays))
+    write_beside(path, sealed_segment(arrays))
 
 
-def read_segment(path: Path) -> Segment:
+def sealed_segment(arrays: Segment) -> bytes:
+    """The content of a segment's file."""
+    return archived(seal=seal(arrays), **arrays)
+
+
+def read_segment(path: Path, name_of: Callable[[int], str] = segment_name) -> Segment:
     """The arrays of a segment, whose seal fits and whose name says where it ends.
+
+    Args:
+        name_of: the file's name, from the round that comes after it.
 
     Raises:
         Damaged: in whatever way, changed, or with another one's name.
@@ -72,7 +92,7 @@ def read_segment(path: Path) -> Segment:
         if found is None or not np.array_equal(found, seal(segment)):
             raise ValueError(f"it {'has no seal' if found is None else 'was changed after it was sealed'}")
         first, after = int(segment["first_round"]), int(segment["next_round"])
-        if not 0 <= first < after or path.name != segment_name(after):
+        if not 0 <= first < after or path.name != name_of(after):
             raise ValueError(f"it says that it goes from round {first} to {after}")
     return segment
 
@@ -102,7 +122,8 @@ def check_segment(path: Path, segment: Segment, plan: Plan, state: State, last: 
         raise Damaged(path, f"damaged segment ({what}); {_ADVICE}")
 
     rounds = _recorded(segment, plan)
-    expected = _expected(state, len(rounds)) | _expected_models(segment, plan, state)
+    changed = len(segment[PLACES]) if PLACES in segment and segment[PLACES].ndim == 1 else 0
+    expected = _expected(state, len(rounds), changed) | _expected_models(segment, plan, state)
     if last and without_memory(expected).keys() == segment.keys() != expected.keys():
         raise ValueError(
             f"{path}: what the algorithm remembers is kept in the last segments alone, and later ones are "
@@ -119,6 +140,10 @@ def check_segment(path: Path, segment: Segment, plan: Plan, state: State, last: 
             refuse(f"{name} is {values.dtype} {values.shape}{known}")
     if segment["rounds"].tolist() != rounds:
         refuse(f"its rounds are not those from {segment['first_round']} to {segment['next_round']} that are recorded")
+    places = segment.get(PLACES, np.empty(0, np.int64))
+    if len(places) and (places[0] < 0 or places[-1] >= state.ids.numel() * plan.federation.clients
+                        or (np.diff(places) <= 0).any()):  # fmt: skip
+        refuse(f"{PLACES} are not those of clients, in order")
     after, diverged_at = int(segment["next_round"]), segment["diverged_at"]
     if after > plan.rounds + 1 or ((diverged_at < -1) | (diverged_at >= after)).any():
         refuse(f"it speaks of rounds after {min(after - 1, plan.rounds)}")
@@ -132,7 +157,7 @@ def _recorded(segment: Segment, plan: Plan) -> list[int]:
     return [round for round in between if round % plan.record_every == 0 or round == plan.rounds]
 
 
-def _expected(state: State, recorded: int) -> dict[str, tuple[np.dtype | None, tuple[int, ...]]]:
+def _expected(state: State, recorded: int, changed: int = 0) -> dict[str, tuple[np.dtype | None, tuple[int, ...]]]:
     """The type and shape of every array of a segment; no type: any of numbers."""
     counter = np.dtype(np.int64)
     found: dict[str, tuple[np.dtype | None, tuple[int, ...]]] = {
@@ -141,7 +166,14 @@ def _expected(state: State, recorded: int) -> dict[str, tuple[np.dtype | None, t
         "rounds": (counter, (recorded,)),
     }
     tensors = {name: getattr(state, name) for name in STATE_TENSORS}
-    tensors |= {f"{kind}.{name}": value for kind in ("memory", "kept") for name, value in getattr(state, kind).items()}
+    tables = {name: state.memory[name] for name in state.tables}
+    remembered = {name: value for name, value in state.stored_memory.items() if name not in tables}
+    tensors |= {f"{_MEMORY}{name}": value for name, value in remembered.items()}
+    tensors |= {f"kept.{name}": value for name, value in state.kept.items()}
+    if tables:
+        found[PLACES] = counter, (changed,)
+    for name, value in tables.items():
+        found[f"{ROWS}{name}"] = value[:0].numpy().dtype, (changed, *value.shape[2:])
     tensors |= {f"{kind}.{name}": value for kind in STATE_DICTS for name, value in getattr(state, kind).items()}
     for name, value in tensors.items():
         array = value.cpu().numpy()

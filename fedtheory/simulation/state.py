@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ..algorithms import ClientRound, OwnRound, ServerRound
-from ..algorithms.aggregation import Memory
+from ..algorithms.aggregation import Aggregation, LatestUpdates, Memory
 from ..algorithms.custom_algorithm import initial_memory
 from ..federations.devices import device_name, fetched, find_device, find_dtype
 from ..federations.federation import ConvexFederation, ExactFederation, Federation
@@ -36,6 +36,8 @@ Until 1, which has no number in its stores, Gaussian noise was drawn in float64 
 were made one by one. Until 2, Gaussian noise in float32 and gradients of logistic regression were rounded otherwise.
 Until 3, Gaussian noise was rounded otherwise.
 """
+MEMORY_LAYOUT = 1
+"""The version of what is remembered of every client's latest update: until 1, their sum was computed in every round."""
 SINCE = 3
 """The layout since which runs of federations that are not convex have not changed: they have no Gaussian noise."""
 
@@ -73,6 +75,9 @@ class Plan:
     """The rounds from one kept model to the next; ``None``: the last alone."""
     tracking: Tracking | None = field(default=None, compare=False)
     """What is told to whom while it runs, if anything."""
+    memory_on_disk: bool = False
+    """Whether what is remembered of every client is in files of the store."""
+    checkpoint_every: int = 1
 
     @classmethod
     def of(
@@ -135,6 +140,12 @@ class Plan:
         return any(each.needs_gradients for each in self.observers)
 
     @cached_property
+    def tables(self) -> tuple[str, ...]:
+        """The names of what is remembered of every client, where it is in files."""
+        names = [name for kind, _ in self.trainings for name in kind.tables] if self.memory_on_disk else []
+        return tuple(dict.fromkeys(names))
+
+    @cached_property
     def one_kind(self) -> bool:
         """Whether all rounds are of one kind."""
         return all(kind == self.kinds[0] for kind in self.kinds)
@@ -166,7 +177,11 @@ class Plan:
 
     def label(self, ids: Tensor) -> dict[str, Any]:
         """Return the entries that must agree for a checkpoint to belong to this simulation."""
-        kept = {} if self.keep_models is None else {"keep_models": self.keep_models}
+        kept: dict[str, Any] = {} if self.keep_models is None else {"keep_models": self.keep_models}
+        if self.memory_on_disk:
+            kept["memory_on_disk"] = True
+        if any(isinstance(kind.aggregation, LatestUpdates) for kind, _ in self.trainings):
+            kept["memory_layout"] = MEMORY_LAYOUT
         return {
             **kept,
             "layout": LAYOUT if isinstance(self.federation, ConvexFederation) else SINCE,
@@ -202,6 +217,12 @@ class State:
     """acc_{r-1} of adaptive snapshots before round r, (replicas,) float64; 0 for others."""
     finite: Tensor
     """Where x was finite when it was last observed, (replicas,) bool."""
+    aggregations: tuple[Aggregation, ...] = ()
+    """Those that remember something."""
+    tables: tuple[str, ...] = ()
+    """Names of what is remembered of every client, in files."""
+    changed: list[Tensor] = field(default_factory=list, repr=False)
+    """Where these have changed since the last checkpoint."""
     _gradient: tuple[Tensor, Tensor] | None = field(default=None, repr=False)
     """The last x at which the gradient was asked for, and the gradient; nothing changes an x in place."""
     _first: tuple[int, Tensor] | None = field(default=None, repr=False)
@@ -225,15 +246,29 @@ class State:
         memory: Memory = {}
         kept: dict[str, Tensor] = {}
         for kind, _ in plan.trainings:
-            memory |= kind.initial(x, plan.federation.clients)
+            memory |= kind.initial(x, plan.federation.clients, bool(plan.tables))
         for own in plan.kinds:
             memory |= initial_memory(own, x, plan.federation.clients) if isinstance(own, OwnRound) else {}
         for observer in plan.observers:
             kept |= observer.initial(ids)
         never = torch.full_like(ids, -1)
-        return cls(
-            ids, x, memory, full(0.0), full(torch.inf), full(-torch.inf), full(0.0), kept, never, zero, zero, never < 0
-        )
+        statistics = full(0.0), full(torch.inf), full(-torch.inf), full(0.0)
+        rules = tuple({kind.aggregation for kind, _ in plan.trainings if kind.aggregation.remembers})
+        return cls(ids, x, memory, *statistics, kept, never, zero, zero, never < 0, rules, plan.tables)
+
+    @property
+    def stored_memory(self) -> Memory:
+        """What a checkpoint keeps of the memory."""
+        memory = self.memory
+        for rule in self.aggregations:
+            memory = rule.stored(memory)
+        return memory
+
+    def restore_memory(self, kept: Memory) -> None:
+        """Put back what a checkpoint has kept of the memory."""
+        for rule in self.aggregations:
+            kept = rule.restored(kept)
+        self.memory = kept
 
     def observe(self, plan: Plan, round: int) -> None:
         """Let the observers look at what is known before round r; ``sums`` run over the rounds before this one."""

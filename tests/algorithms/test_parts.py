@@ -4,6 +4,7 @@ that compute them for whole histories, the numbers of clients that answer."""
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -24,6 +25,7 @@ from fedtheory.algorithms import (
     Known,
     Updates,
 )
+from fedtheory.algorithms.aggregation import Memory, WeightedSum
 from fedtheory.federations import Pairs
 from fedtheory.participation import Keys, Uniform
 from fedtheory.randomness import Axis
@@ -50,6 +52,13 @@ TWICE = [[2, 1, 0]]
 DELTA = [[3.0, 6.0, 100.0]]
 
 
+def latest(values: list[float]) -> Memory:
+    """The memory of clients' latest updates."""
+    table = torch.tensor([[[value] for value in values]], dtype=torch.float64)
+    total = torch.tensor([[[sum(values)], [0.0]]], dtype=torch.float64)
+    return {"updates": table, "total": total, "replaced": torch.tensor([0])}
+
+
 @pytest.mark.parametrize(
     ("rule", "expected"),
     [
@@ -63,23 +72,24 @@ DELTA = [[3.0, 6.0, 100.0]]
     ids=lambda value: type(value).__name__,
 )
 def test_a_client_drawn_twice_counts_twice(rule: object, expected: float) -> None:
-    memory = {"updates": torch.tensor([[[1.0], [2.0], [4.0]]], dtype=torch.float64)}
-    assert after_one_round(rule, DELTA, TWICE, memory) == pytest.approx([expected], rel=1e-15)
+    assert after_one_round(rule, DELTA, TWICE, latest([1.0, 2.0, 4.0])) == pytest.approx([expected], rel=1e-15)
 
 
 def test_the_latest_update_is_remembered_once() -> None:
     for rule in (MIFA(), FedVarp()):
-        memory = {"updates": torch.tensor([[[1.0], [2.0], [4.0]]], dtype=torch.float64)}
+        memory = latest([1.0, 2.0, 4.0])
         _, after = rule.step(updates(DELTA, TWICE), memory)
         assert after["updates"].flatten().tolist() == [3, 6, 4]
         assert after["updates"] is memory["updates"]  # in its place, since it is as large as all clients' models
+        assert after["total"].sum() == 13 and after["replaced"].tolist() == [2]
 
 
 def test_a_client_drawn_twice_ends_one_interval() -> None:
     rule = FedAUWeights(math.inf)
     memory = rule.initial(ONCE, 3)
     memory = rule.after(torch.tensor(TWICE), memory)
-    assert memory["intervals"].tolist() == [[1, 1, 0]] and memory["running"].tolist() == [[0, 0, 1]]
+    kept = rule.stored(memory)
+    assert kept["intervals"].tolist() == [[1, 1, 0]] and kept["running"].tolist() == [[0, 0, 1]]
 
 
 def test_known_takes_what_it_does_not_know_from_the_process() -> None:
@@ -112,6 +122,81 @@ def test_fedau_weights_are_those_of_the_weights_package(history: list[list[bool]
         assert torch.equal(rule.weights(row[None].to(torch.int8), memory)[0], row * torch.from_numpy(found[-1]) / 3)
         memory = rule.after(row[None].to(torch.int8), memory)
     assert np.array_equal(np.array(found), FedAU(cutoff).batch(mask))
+
+
+@dataclass(frozen=True)
+class EveryClient(FedAUWeights):
+    """The same weights, where every client's counters change in every round."""
+
+    def initial(self, x: torch.Tensor, clients: int) -> Memory:
+        zero = torch.zeros(len(x), clients, dtype=torch.int64)
+        return {"intervals": zero, "covered": zero, "running": zero}
+
+    def stored(self, memory: Memory) -> Memory:
+        return memory
+
+    def restored(self, kept: Memory) -> Memory:
+        return kept
+
+    def aggregation_weight(self, memory: Memory, place: torch.Tensor | None = None) -> torch.Tensor:
+        mean = memory["covered"].to(torch.float64) / memory["intervals"].clamp(min=1)
+        return torch.where(memory["intervals"] > 0, mean, 1.0)
+
+    def after(self, counts: torch.Tensor, memory: Memory) -> Memory:
+        length = memory["running"] + 1
+        ended = (counts > 0) | (length == self.cutoff)
+        return {
+            "intervals": memory["intervals"] + ended,
+            "covered": memory["covered"] + torch.where(ended, length, 0),
+            "running": torch.where(ended, 0, length),
+        }
+
+    def step(self, updates: Updates, memory: Memory) -> tuple[torch.Tensor, Memory]:
+        return WeightedSum.step(self, updates, memory)
+
+
+CUTOFFS = st.one_of(st.integers(1, 6), st.just(math.inf))
+
+
+@given(st.integers(0, 10**6), st.integers(1, 40), CUTOFFS, st.sampled_from([0.05, 0.3, 0.9]), st.integers(0, 40))
+@settings(max_examples=60, deadline=None)
+def test_counters_of_participants_alone_say_the_same_of_everyone(
+    seed: int, rounds: int, cutoff: float, share: float, kept_at: int
+) -> None:
+    """To the bit, in two replicas, also after a checkpoint in between; and a checkpoint has the same."""
+    rng = np.random.default_rng(seed)
+    few, every, x = FedAUWeights(cutoff), EveryClient(cutoff), torch.zeros(2, 3, dtype=torch.float64)
+    here, there = few.initial(x, 5), every.initial(x, 5)
+    for t in range(rounds):
+        drawn = torch.from_numpy(rng.random((2, 5)) < share)
+        pairs = Pairs.of(drawn, torch.arange(2), 0, t)
+        delta = torch.from_numpy(rng.standard_normal((len(pairs), 3)))
+        sent = Updates(delta, pairs, drawn.to(torch.int8))
+        if t == kept_at:
+            here = few.restored({name: value.clone() for name, value in few.stored(here).items()})
+        assert torch.equal(few.aggregation_weight(here), every.aggregation_weight(there))
+        (moved, here), (wanted, there) = few.step(sent, here), every.step(sent, there)
+        assert torch.equal(moved, wanted)
+        kept = few.stored(here)
+        assert kept.keys() == there.keys() and all(torch.equal(kept[name], there[name]) for name in kept)
+
+
+@given(st.integers(0, 10**6), st.sampled_from(["float32", "float64"]), st.sampled_from([0.1, 0.5, 1.0]))
+@settings(max_examples=40, deadline=None)
+def test_the_sum_of_latest_updates_is_followed(seed: int, precision: str, share: float) -> None:
+    """It is the sum of all rows to 2^-50 of their sizes, however many rounds there were, also where updates become
+    smaller and smaller: what rounding has taken from it is added, and after a while all rows are."""
+    rng, rule, dtype = np.random.default_rng(seed), MIFA(), getattr(torch, precision)
+    memory = rule.initial(torch.zeros(2, 3, dtype=dtype), 6)
+    for t in range(60):
+        drawn = torch.from_numpy(rng.random((2, 6)) < share)
+        pairs = Pairs.of(drawn, torch.arange(2), 0, t)
+        delta = torch.from_numpy(rng.standard_normal((len(pairs), 3)) * 10.0 ** (3 - t / 3)).to(dtype)
+        _, memory = rule.step(Updates(delta, pairs, drawn.to(torch.int8)), memory)
+        rows = memory["updates"].to(torch.float64)
+        wrong = (memory["total"].sum(1) - rows.sum(1)).abs()
+        assert (wrong <= 2**-50 * rows.abs().sum(1)).all()
+        assert (memory["replaced"] < 6).all()
 
 
 # FLICS's rates, against the packages that compute them along a trace.

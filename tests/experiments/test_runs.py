@@ -379,6 +379,25 @@ def test_how_a_run_is_made_is_asked_for_and_recorded(tmp_path: Path) -> None:
     assert [each["threads"] for each in json.loads(result.read_text())["made_by"]] == ["2", "1"]
 
 
+def test_a_store_from_before_the_record_says_what_to_do(tmp_path: Path) -> None:
+    """And the command that it names goes on, to the same bits; the result says so."""
+    path, store = written(tmp_path, EXPERIMENT.replace("440", "40")), tmp_path / "store"
+    (plain,) = results(path, store)
+    next(store.rglob("result.json")).unlink()
+    max(store.rglob("segment-*.npz")).unlink()
+    for tag in store.rglob("run.json"):
+        label = json.loads(tag.read_text())
+        tag.write_text(json.dumps({name: value for name, value in label.items() if name not in ("made_by", "seal")}))
+    command = ["run", str(path), "--store", str(store)]
+    refused = CliRunner().invoke(app, command)
+    (line,) = [each for each in refused.stderr.splitlines() if "replica" in each or "begun" in each]
+    assert refused.exit_code == 2 and "begun before stores recorded what made their bits" in line
+    assert "allowed is mixed=True (--mixed)" in line
+    assert CliRunner().invoke(app, [*command, "--mixed"]).exit_code == 0
+    found = json.loads(next(store.rglob("result.json")).read_text())
+    assert numbers(found) == numbers(plain) and [*found["made_by"][0]] == [] != [*found["made_by"][1]]
+
+
 def test_an_edited_clock_is_refused(tmp_path: Path) -> None:
     path, store = written(tmp_path, EXPERIMENT.replace("440", "40")), tmp_path / "store"
     results(path, store)

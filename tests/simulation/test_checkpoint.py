@@ -419,8 +419,11 @@ def test_a_store_without_a_record_is_refused_or_mixed(tmp_path):
     for tag in tmp_path.glob("*/run.json"):
         label = json.loads(tag.read_text())
         tag.write_text(json.dumps({name: value for name, value in label.items() if name not in ("made_by", "seal")}))
-    with pytest.raises(ValueError, match="what made it is not recorded"):
+    with pytest.raises(
+        ValueError, match=r"begun before stores recorded what .* allowed is mixed=True \(--mixed\)"
+    ) as told:
         run_once(tmp_path)
+    assert "\n" not in str(told.value)
     assert run_once(tmp_path, mixed=True).where["threads"] == "1 | not recorded"
 
 

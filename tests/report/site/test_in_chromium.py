@@ -6,6 +6,7 @@ import io
 import json
 import math
 import random
+import re
 
 import numpy as np
 import pytest
@@ -194,6 +195,43 @@ def test_a_reading_changes_its_hypothesis(site, quiet):
         assert same(told, statement.evaluate(reading={"q-condition": option}, **values).slack["q_condition"])
         seen.add(told)
     assert len(seen) > 2
+
+
+INJECTED = """<script>window.harmed = ["script"]</script><img src="missing.png" onerror="window.harmed = ['handler']">
+<a id="bad" href="javascript:window.harmed = ['address']">a</a><style>main { display: none }</style>
+<img id="image" src="https://example.org/image.png"><script src="https://example.org/script.js"></script>
+<link rel="stylesheet" href="https://example.org/style.css"><iframe src="https://example.org/frame"></iframe>
+<object data="https://example.org/object"></object>"""
+AFTER = """(async () => {
+  document.getElementById("bad").click();
+  const asked = await fetch("https://example.org/asked").then(() => "answered", (error) => "refused");
+  return {harmed: window.harmed ?? null, asked: asked, shown: getComputedStyle(document.querySelector("main")).display};
+})()"""
+
+
+@pytest.mark.parametrize("name", ["index.html", "claim"])
+def test_what_is_injected_does_nothing_and_what_a_page_has_works(site, page, name):
+    """Whatever stands in the content of a page; without its policy, it would."""
+    path = site / (address("fast.thm2@main") if name == "claim" else name)
+    text, injected = path.read_text(), path.with_name("injected.html")
+    kinds = ("/script.js", "/style.css", "/'", "/image.png", "/object", "/asked")  # of a frame, where it is from
+    inline = ("inline script", "inline event handler", "inline style", "JavaScript URL")
+    try:
+        injected.write_text(re.sub(r"(<main[^>]*>)", lambda found: found[0] + INJECTED, text, count=1))
+        assert INJECTED in injected.read_text()
+        page.errors.clear(), page.requests.clear(), page.load(injected)
+        assert page.run(AFTER) == {"harmed": None, "asked": "refused", "shown": "block"}
+        refused = [error for error in page.errors if "Content Security Policy" in error]
+        assert all(any(f"https://example.org{kind}" in error for error in refused) for kind in kinds), page.errors
+        assert all(any(kind in error for error in refused) for kind in inline), refused
+        free = re.sub(r"<meta[^>]*Content-Security-Policy[^>]*>", "", injected.read_text())
+        injected.write_text(free.replace("https://example.org", "http://127.0.0.1:9"))
+        page.errors.clear(), page.load(injected)
+        assert page.run(AFTER)["harmed"] and not any("Security Policy" in error for error in page.errors)
+    finally:
+        injected.unlink()
+    page.errors.clear(), page.requests.clear(), page.load(path)
+    assert page.errors == [] and not [each for each in page.requests if not each.startswith(("file:", "data:"))]
 
 
 def test_the_filters_filter(site, quiet):
