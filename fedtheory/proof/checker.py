@@ -23,7 +23,7 @@ import math
 import operator
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from itertools import product as pairs_of
@@ -2740,8 +2740,8 @@ ALGORITHMS = {
     "fast": ("random_kinds", "snapshot_probability", {"uniform": 1, "arbitrary": 0}),
     "safari": ("random_client_rounds", "client_round_probability", {"arbitrary": 1, "server": 0}),
 }
-"""By algorithm the law of its kinds of round, the quantity that is its probability, and at which one all rounds are of a
-kind."""
+"""By algorithm the law of its kinds of round, the quantity that is its probability, and at which one all rounds are of
+a kind."""
 OF_KINDS = {"fast": {"local_lr", "cohort", "arbitrary_cohort", "probability", "share", "size"},
             "safari": {"local_lr", "server_lr", "arbitrary_cohort", "client_round_probability", "size"}}  # fmt: skip
 OF_RUN = {"rounds", "initial_distance", "initial_gap"}
@@ -2760,7 +2760,7 @@ class ClaimOfRuns:
     the claim that the last one is."""
 
     def __init__(self, proof: Proof, given: dict) -> None:
-        self.proof, self.bounds = proof, []  # type: ignore[var-annotated]
+        self.proof, self.bounds, self.data = proof, [], ()  # type: ignore[var-annotated]
         lines = listed("bounds", given["bounds"], most=100)
         fit(bool(lines), "bounds: allowed is at least one")
         for at, line in enumerate(lines):
@@ -2789,9 +2789,11 @@ class ClaimOfRuns:
             "definitions": {word("a letter", n): (word("a sort", sort, SORTS), read(c)) for n, sort, c in defined},
             "assumptions": [(word("an assumption", n), None if c is None else read(c)) for n, c in pairs],
             "parameters": {n: read(c) for n, c in keyed("parameters", stated["parameters"]).items()},
-            "bound": read(stated["bound"]),
         }
         fit(len(stated["definitions"]) == len(defined), "a letter defined twice")
+        if not self.bounds:
+            self.data = tuple(self.nonnegative_letters(where))
+        stated["bound"] = self.summed(map(read, listed("bound", stated["bound"], most=40)))
         rule = word("rule", stated["rule"], ("iterate", "telescope", "weaken", "enlarge", "restrict"))
         first = rule in ("iterate", "telescope")
         need(first == (not self.bounds), f"{rule}: allowed is iterate or telescope first, and only first")
@@ -2799,8 +2801,9 @@ class ClaimOfRuns:
         arguments = Arguments(keyed("arguments", stated["arguments"]))
         found = getattr(self, rule)(self.proof.theorems[-1] if first else self.bounds[-1], arguments, stated)
         fit(arguments.keys() == arguments.asked, f"{rule}: arguments that the rule does not have")
-        for part in ("functional", "kind", "given", "definitions", "parameters", "bound"):
+        for part in ("functional", "kind", "given", "definitions", "parameters"):
             need(stated[part] == found[part], f"{rule}: the file's {part} is not what the rule concludes")
+        need(self.equal(stated["bound"], found["bound"]), f"{rule}: the file's bound is not what the rule concludes")
         both = stated["assumptions"], found["assumptions"]
         same = all(any(a == b for b in other) for one, other in (both, both[::-1]) for a in one)
         need(same, f"{rule}: the file's assumptions are not what the rule concludes")
@@ -2811,6 +2814,41 @@ class ClaimOfRuns:
     def conditions(self, region: int) -> list:
         """Return the conditions of a region."""
         return self.proof.regions[region]
+
+    # right sides: {product of the letters that are only known to be >= 0: scalar}
+
+    def nonnegative_letters(self, region: int) -> set:
+        """Return the indices of the letters that are only known to be >= 0."""
+        return {self.proof.number[name] for name, kind, _ in self.conditions(region) if kind == "nonnegative"}
+
+    def summed(self, scalars: Iterable) -> dict:
+        """Return a sum of scalars by products of data, the letters that the first region only knows to be >= 0."""
+        made: dict = {}
+        for scalar in scalars:
+            parts: dict = {}
+            spend(1 + len(scalar.top))
+            inside = letters_of(scalar.bottom)
+            for key, c in scalar.top.items():
+                data = sum(power_of(key, i) * place(i) for i in self.data if i not in inside)
+                parts.setdefault(data, {})[key - data] = c
+            for data, top in parts.items():
+                part = Scalar(top, scalar.bottom)
+                made[data] = made[data] + part if data in made else part
+        return {data: part for data, part in made.items() if part.top}
+
+    def scalars(self, bound: dict, factor: Scalar = ONE) -> list:
+        """Return the summands of a right side, times a scalar."""
+        return [Scalar({data: 1}) * part * factor for data, part in bound.items()]
+
+    def equal(self, one: dict, other: dict) -> bool:
+        """Whether two right sides are the same."""
+        return one.keys() == other.keys() and all(part == other[data] for data, part in one.items())
+
+    def all_nonnegative(self, rest: dict, region: int) -> bool:
+        """Whether a right side is >= 0 on a region: each part where all data are >= 0 there, else the sum."""
+        if set(self.data) <= self.nonnegative_letters(region):
+            return all(self.proof.nonnegative(part, region) for part in rest.values())
+        return self.proof.nonnegative(functools.reduce(operator.add, self.scalars(rest), ZERO), region)
 
     def region_with_facts(self, where: int, definitions: dict) -> int:
         """Return the region with what is known of defined letters: 0 <= P^R <= 1 if 0 <= P <= 1, 0 < exp(-X) <= 1 if X
@@ -2831,18 +2869,13 @@ class ClaimOfRuns:
         need(
             not free & {number[n] for n in stated["definitions"]}, "a defined letter of which the region says something"
         )
-        need(
-            "k" not in self.proof.names or not self.proof.depends(stated["bound"], "k"),
-            "a bound that depends on a step",
-        )
         inside = [*stated["given"], *(of for _, of in stated["definitions"].values())]
-        for scalar, letters in [(c, free) for c in inside] + [
-            (stated["bound"], free | {*map(number.get, stated["definitions"])})
-        ]:
+        every = free | {number[n] for n in stated["definitions"]}
+        for scalar, letters in [*((c, free) for c in inside), *((c, every) for c in self.scalars(stated["bound"]))]:
             need(letters_of(scalar.top) | letters_of(scalar.bottom) <= letters, "a letter of which nothing is said")
             need(self.proof.never_zero(scalar.bottom, known), "a division by what may be 0")
 
-    def of_rounds(self, theorem: dict, names: list, functional: str, bound: Scalar, definitions: dict) -> dict:
+    def of_rounds(self, theorem: dict, names: list, functional: str, bound: list, definitions: dict) -> dict:
         """Return the bound on runs whose every round is as a theorem says, with the letters of a run's parameters."""
         rounds, start = names[0], names[1]
         conditions = self.conditions(theorem["where"])
@@ -2858,7 +2891,7 @@ class ClaimOfRuns:
             "definitions": definitions,
             "assumptions": theorem["assumptions"],
             "parameters": theorem["parameters"] | {"rounds": self.proof.name(rounds), begins: self.proof.name(start)},
-            "bound": bound,
+            "bound": self.summed(bound),
             "conditions": [(rounds, "count", None), (start, "nonnegative", None), *conditions],
         }
 
@@ -2877,8 +2910,8 @@ class ClaimOfRuns:
         return theorem["form"], theorem["where"], theorem["form"].get(("one",), ZERO)
 
     def iterate(self, theorem: dict, arguments: Arguments, stated: dict) -> dict:
-        """Conclude E|x_R - x*|^2 <= P^R |x_0 - x*|^2 + B (1 - P^R)/(1 - P) from a contraction by P in [0, 1), and B >= 0,
-        in every round: after r + 1 rounds it is at most P (P^r D + B (1 - P^r)/(1 - P)) + B, which is that with r + 1."""
+        """Conclude E|x_R - x*|^2 <= P^R |x_0 - x*|^2 + B (1 - P^R)/(1 - P) from a contraction by P in [0, 1), and B >=
+        0, in every round: after r + 1 rounds it is at most P (P^r D + B (1 - P^r)/(1 - P)) + B, the same with r + 1."""
         form, where, added = self.every_round(theorem)
         factor = form.get(inner(START_POINT, START_POINT), ZERO)
         shape = {
@@ -2894,12 +2927,13 @@ class ClaimOfRuns:
         need(signs and self.proof.never_zero((ONE - factor).top, where), "a factor that may be 1")
         names = [word("a letter", n) for n in listed("letters", arguments["letters"], 3)]
         power, start = self.proof.name(names[2]), self.proof.name(names[1])
-        bound = power * start**2 + added * (ONE - power) / (ONE - factor)
+        kept = self.scalars(self.summed([added]), (ONE - power) / (ONE - factor))
+        bound = [power * start**2, *kept]
         return self.of_rounds(theorem, names, "final_squared_distance", bound, {names[2]: ("power", factor)})
 
     def telescope(self, theorem: dict, arguments: Arguments, stated: dict) -> dict:
-        """Conclude that the mean over r < R of E|grad F(x_r)|^2 is at most (F(x_0) - inf F)/(c R) + B/c from E F(x+) <= F(x)
-        - c |grad F(x)|^2 + B in every round, c > 0 and B >= 0: added up, F(x_R) >= inf F is left."""
+        """Conclude that the mean over r < R of E|grad F(x_r)|^2 is at most (F(x_0) - inf F)/(c R) + B/c from E F(x+) <=
+        F(x) - c |grad F(x)|^2 + B in every round, c > 0 and B >= 0: added up, F(x_R) >= inf F is left."""
         form, where, added = self.every_round(theorem)
         slope = ("M", ("g_start", True, ()))
         squared = ("product", "", slope, slope)
@@ -2909,7 +2943,8 @@ class ClaimOfRuns:
         signs = all(self.proof.nonnegative(c, where) for c in (fall, added))
         need(signs and self.proof.never_zero(fall.top, where), "a fall that may be 0")
         names = [word("a letter", n) for n in listed("letters", arguments["letters"], 2)]
-        bound = self.proof.name(names[1]) / (fall * self.proof.name(names[0])) + added / fall
+        first = self.proof.name(names[1]) / (fall * self.proof.name(names[0]))
+        bound = [first, *self.scalars(self.summed([added]), ONE / fall)]
         return self.of_rounds(theorem, names, "average_squared_gradient", bound, {})
 
     def same(self, premise: dict, **changed: object) -> dict:
@@ -2920,18 +2955,20 @@ class ClaimOfRuns:
         """Conclude a right side that is larger by multiples >= 0 of what is given to be >= 0, and by a rest >= 0."""
         factors = [self.proof.scalar(c) for c in listed("multipliers", arguments["multipliers"])]
         fit(len(factors) in (0, len(premise["given"])), "multipliers: allowed is one for each expression that is given")
-        rest, known = stated["bound"] - premise["bound"], premise["known"]
+        known, less = premise["known"], self.scalars(premise["bound"])
         for factor, given in zip(factors, premise["given"], strict=bool(factors)):
             need(self.proof.never_zero(factor.bottom, known), "a multiplier that divides by what may be 0")
-            need(self.proof.nonnegative(factor, known), "a multiplier that may be negative")
-            rest = rest - factor * given
-        need(self.proof.nonnegative(rest, known), "a right side that may be smaller")
-        kept = {n: d for n, d in premise["definitions"].items() if self.proof.depends(stated["bound"], n)}
+            need(self.all_nonnegative(self.summed([factor]), known), "a multiplier that may be negative")
+            less += self.scalars(self.summed([factor]), given)
+        rest = self.summed([*self.scalars(stated["bound"]), *(-each for each in less)])
+        need(self.all_nonnegative(rest, known), "a right side that may be smaller")
+        occurs = {i for c in self.scalars(stated["bound"]) for i in letters_of(c.top) | letters_of(c.bottom)}
+        kept = {n: d for n, d in premise["definitions"].items() if self.proof.number[n] in occurs}
         return self.same(premise, bound=stated["bound"], definitions=kept)
 
     def enlarge(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
-        """Conclude the right side with a larger number in the place of a defined letter, which occurs in it with factors >= 0
-        alone: P^R <= Q^R if P <= Q, P^R <= exp(-X) if X <= R (1 - P), exp(-Y) <= exp(-X) if X <= Y."""
+        """Conclude the right side with a larger number for a defined letter, whose factors in it are all >= 0: P^R <=
+        Q^R if P <= Q, P^R <= exp(-X) if X <= R (1 - P), exp(-Y) <= exp(-X) if X <= Y."""
         letter, name = word("letter", arguments["letter"]), word("name", arguments["name"])
         old, new = (
             premise["definitions"].get(letter),
@@ -2947,23 +2984,27 @@ class ClaimOfRuns:
         need(
             gain is not None and self.proof.nonnegative(gain, premise["where"]), f"{name} may be smaller than {letter}"
         )
-        index, by_power = self.proof.number[letter], {}  # type: ignore[var-annotated]
-        bound = premise["bound"]
-        need(not Scalar(bound.bottom).has(index), "a division by what depends on the letter")
-        for key, c in bound.top.items():
-            p = power_of(key, index)
-            by_power.setdefault(p, {})[key - p * place(index)] = c
-        total = ZERO
-        for p, part in by_power.items():
-            factor = Scalar(part, bound.bottom)
-            need(p == 0 or self.proof.nonnegative(factor, premise["known"]), "a factor that may be negative")
-            total += factor * self.proof.name(name) ** p
+        total = []
+        for scalar in self.scalars(premise["bound"]):
+            for power, part in self.by_power(scalar, letter).items():
+                signs = self.all_nonnegative(self.summed([part]), premise["known"])
+                need(power == 0 or signs, "a factor that may be negative")
+                total.append(part * self.proof.name(name) ** power)
         kept = {n: d for n, d in premise["definitions"].items() if n != letter}
-        return self.same(premise, bound=total, definitions=kept | {name: new})
+        return self.same(premise, bound=self.summed(total), definitions=kept | {name: new})
+
+    def by_power(self, scalar: Scalar, letter: str) -> dict:
+        """Return the factors of a letter's powers in a scalar that does not divide by it."""
+        index, parts = self.proof.number[letter], {}  # type: ignore[var-annotated]
+        need(not Scalar(scalar.bottom).has(index), f"a division by what depends on {letter}")
+        for key, c in scalar.top.items():
+            p = power_of(key, index)
+            parts.setdefault(p, {})[key - p * place(index)] = c
+        return {p: Scalar(part, scalar.bottom) for p, part in parts.items()}
 
     def restrict(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
-        """Conclude the premise with scalars in the places of letters, on a region where its conditions hold, and with more
-        that is given to be >= 0."""
+        """Conclude the premise with scalars in the places of letters, on a region where its conditions hold, and with
+        more that is given to be >= 0."""
         values = {name: self.proof.scalar(c) for name, c in keyed("values", arguments["values"]).items()}
         where, rounds = stated["where"], premise["parameters"]["rounds"]
         fixed = {"k", *premise["definitions"]}
@@ -2992,14 +3033,15 @@ class ClaimOfRuns:
             definitions=put,
             assumptions=[(n, None if c is None else self.proof.put(c, values)) for n, c in premise["assumptions"]],
             parameters={n: self.proof.put(c, values) for n, c in premise["parameters"].items()},
-            bound=self.proof.put(premise["bound"], values),
+            bound=self.summed(self.proof.put(c, values) for c in self.scalars(premise["bound"])),
             conditions=self.conditions(where),
         )
 
     # the claim
 
     def compare(self) -> None:
-        """Raise unless the last bound is the claim: what it bounds, its right side, and no more asked than the claim asks."""
+        """Raise unless the last bound is the claim: what it bounds, its right side, and nothing asked that the claim
+        does not ask."""
         last, claim, proof = self.bounds[-1], self.claim, self.proof
         for part in ("id", "edition", "source", "algorithm", "functional"):
             word(part, claim[part])
@@ -3011,10 +3053,8 @@ class ClaimOfRuns:
         need(self.letters.get("K", "local_steps") == "local_steps", "K stands for local_steps")
         need("k" not in self.letters, "the step k stands for no quantity")
         need(claim["functional"] == last["functional"], f"what is bounded is {last['functional']}")
-        total = ZERO
-        for text in words_of["terms"].values():
-            total += self.value(text)
-        need(total == last["bound"], "its right side is not what is proved")
+        total = self.summed(part for text in words_of["terms"].values() for part in self.values(self.tree(text)))
+        need(self.equal(total, last["bound"]), "its right side is not what is proved")
         slacks = [slack for text in words_of["hypotheses"].values() for slack in self.slacks(text)]
         self.check_region(last, slacks)
         self.check_assumptions(last, words_of["readings"])
@@ -3026,13 +3066,17 @@ class ClaimOfRuns:
         need(bool(found), f"no letter stands for {quantity[:60]!r}")
         return self.proof.name(found[0])
 
-    def value(self, text: object) -> Scalar:
-        """Return an expression in quantities, with defined letters in the places of exponentials and powers."""
-        fit(len(word("an expression", text)) <= 5000, "an expression too long")
-        return self.of_tree(self.tree(text))
+    def values(self, tree: ast.expr) -> list:
+        """Return the summands of an expression in quantities, with defined letters for exponentials and powers."""
+        match tree:
+            case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as op, right=right):
+                others = self.values(right)
+                return self.values(left) + (others if isinstance(op, ast.Add) else [-c for c in others])
+        return [self.of_tree(tree)]
 
     def tree(self, text: object) -> ast.expr:
         """Return an expression's syntax tree."""
+        fit(len(word("an expression", text)) <= 5000, "an expression too long")
         try:
             return ast.parse(str(text), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -3124,7 +3168,12 @@ class ClaimOfRuns:
         size = parameters.get("cohort", parameters.get("size"))
         if parameters.pop("share", None) != x or kind != "interval" or size is None or bound != ONE / size:
             return False
-        used = [last["bound"], *last["given"], *(of for _, of in last["definitions"].values()), *parameters.values()]
+        used = [
+            *self.scalars(last["bound"]),
+            *last["given"],
+            *(of for _, of in last["definitions"].values()),
+            *parameters.values(),
+        ]
         used += [c for _, c in last["assumptions"] if c is not None]
         used += [b for _, _, b in self.conditions(last["where"]) if b is not None]
         return not any(self.proof.depends(c, name) for c in used)
@@ -3158,8 +3207,8 @@ class ClaimOfRuns:
         need(read == asked, f"it is read with {read}, and what is proved with {asked}")
 
     def check_rounds(self, last: dict, slacks: list) -> None:
-        """Raise unless the parameters are the quantities of their names, of the claim's algorithm, and its kinds of round
-        are those of what is proved."""
+        """Raise unless the parameters are the quantities of their names, of the claim's algorithm, and its kinds of
+        round are those of what is proved."""
         algorithm = self.claim["algorithm"]
         _, chance, kinds = ALGORITHMS[algorithm]
         of_size = {"uniform": "cohort", "arbitrary": "arbitrary_cohort"}.get(last["kind"], "")
@@ -3238,8 +3287,8 @@ NOT_CHECKED = {
 
 
 CHECKED_CLAIM = (
-    f"{CHECKED[False]}; that the bounds on a run follow from them by rules, and that the last one is this claim: its right "
-    "side, and all that it asks"
+    f"{CHECKED[False]}; that the bounds on a run follow from them by rules, and that the last one is this claim: its "
+    "right side, and all that it asks"
 )
 NOT_CHECKED_CLAIM = (
     "that the axioms hold of an algorithm that is run; that the claim of this name says this (`fedtheory prove --check "

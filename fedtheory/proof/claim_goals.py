@@ -26,7 +26,7 @@ from .kernel.scalars import Ring, Scalar
 from .kernel.theorems import Theorem
 
 Letters = Mapping[str, str]
-"""Quantity for which each letter of a bound stands; a letter that is left out stands for any number of its condition."""
+"""Quantity for which each letter of a bound stands; one that is left out stands for any number of its condition."""
 
 READINGS = {
     "random_kinds": (readings.SNAPSHOTS, readings.PROBABILITY),

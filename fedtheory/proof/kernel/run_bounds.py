@@ -56,8 +56,8 @@ class Definition:
 
 @dataclass(frozen=True, eq=False)
 class RunBound:
-    """Theorem for every run of an algorithm that meets ``assumptions``, of rounds that are all of ``kind`` if that is not
-    "", and for all scalars in ``where`` at which every expression of ``given`` is >= 0:
+    """Theorem for every run of an algorithm that meets ``assumptions``, of rounds that are all of ``kind`` if that is
+    not "", and for all scalars in ``where`` at which every expression of ``given`` is >= 0:
 
         functional <= bound, with the letters of ``definitions`` for what they stand for.
 
@@ -117,7 +117,7 @@ def _seal(bound: RunBound) -> str:
 
 
 def untouched(bound: RunBound) -> RunBound:
-    """Return the bound if it says what it said when a rule made it. This is asked wherever it is used, saved or compared.
+    """Return the bound if it says what it said when a rule made it. This is asked wherever it is used or saved.
 
     Raises:
         Refused: it was changed since, or no rule made it; or the theorem that it is from was.
@@ -131,6 +131,20 @@ def untouched(bound: RunBound) -> RunBound:
 
 def _known(where: Where, definitions: Iterable[Definition]) -> Where:
     return Where(where.ring, (*(d.fact(where) for d in definitions), *where.conditions))
+
+
+def by_data(scalar: Scalar, where: Where) -> dict[Scalar, Scalar]:
+    """Return the coefficients of the products of letters that are only known to be >= 0, and by which nothing is
+    divided: the scalar is the sum of products times coefficients."""
+    parts = {scalar.ring.number(1): scalar}
+    for name in (c.name for c in where.conditions if c.kind == "nonnegative" and c.name not in scalar.bottom.names):
+        letter = scalar.ring[name]
+        parts = {
+            data * letter**power: part
+            for data, whole in parts.items()
+            for power, part in whole.coefficients(name).items()
+        }
+    return parts
 
 
 def _bound(
@@ -198,8 +212,8 @@ def _of_rounds(
     bound: Scalar,
     definitions: Sequence[Definition] = (),
 ) -> RunBound:
-    """Make the bound on a run whose every round is as a theorem says; ``letters`` stand for the run's parameters, of which
-    the rounds are a count and the others >= 0. Neither occurs in the theorem."""
+    """Make the bound on a run whose every round is as a theorem says; ``letters`` stand for the run's parameters, of
+    which the rounds are a count and the others >= 0. Neither occurs in the theorem."""
     old = {c.name for c in theorem.where.conditions} | {*theorem.where.ring.names}
     new = [*letters.values(), *(d.name for d in definitions)]
     if old & {*new} or len({*new}) < len(new):
@@ -288,7 +302,7 @@ def enlarge(premise: RunBound, letter: str, larger: Definition) -> RunBound:
     """Replace a defined letter by one that stands for a larger number, where the right side is a polynomial in it
     without negative coefficients but the first:
 
-        P^R <= P'^R if P <= P';   P^R <= exp(-X) if X <= R (1 - P), as P <= exp(-(1 - P));   exp(-Y) <= exp(-X) if X <= Y.
+        P^R <= Q^R if P <= Q;   P^R <= exp(-X) if X <= R (1 - P), as P <= exp(-(1 - P));   exp(-Y) <= exp(-X) if X <= Y.
 
     All of it is certified on the region.
     """

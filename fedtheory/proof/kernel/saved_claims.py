@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from .regions import Where
-from .run_bounds import RunBound, untouched
+from .run_bounds import RunBound, by_data, untouched
 from .saved_theorems import _data, region, saved
 from .theorems import Theorem
 
@@ -17,8 +17,8 @@ FORMAT = "fedtheory claim 1"
 
 
 def saved_claim(bound: RunBound, letters: Mapping[str, str], claim: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the proof of a claim: the theorems on one round, the bounds on a run in the order of making, the quantities
-    that letters stand for, and the claim in words that the checker reads.
+    """Return the proof of a claim: the theorems on one round, the bounds on a run in the order of making, the
+    quantities that letters stand for, and the claim in words that the checker reads.
 
     Raises:
         Refused: a theorem or a bound was changed after it was made.
@@ -50,8 +50,8 @@ def saved_claim(bound: RunBound, letters: Mapping[str, str], claim: Mapping[str,
 
 
 def digest(letters: Mapping[str, str], claim: Mapping[str, Any]) -> str:
-    """Return a hash of a claim's words and of the quantities that letters stand for, by which a change of a name is seen
-    too."""
+    """Return a hash of a claim's words and of the quantities that letters stand for, by which a change of a name is
+    seen too."""
     return sha256(json.dumps([letters, claim], sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
@@ -67,7 +67,7 @@ def _line(bound: RunBound, where: int) -> dict[str, Any]:
         "definitions": [[d.name, d.sort, _data(d.of)] for d in bound.definitions],
         "assumptions": sorted(([n, _data(c)] for n, c in bound.assumptions), key=str),
         "parameters": {n: _data(c) for n, c in bound.parameters},
-        "bound": _data(bound.bound),
+        "bound": [_data(data * part) for data, part in by_data(bound.bound, bound.where).items()],
     }
 
 
