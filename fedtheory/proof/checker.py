@@ -2747,7 +2747,7 @@ OF_KINDS = {"fast": {"local_lr", "cohort", "arbitrary_cohort", "probability", "s
 OF_RUN = {"rounds", "initial_distance", "initial_gap"}
 """The parameters of an algorithm's rounds, and those of a run."""
 BOUND_FIELDS = "rule arguments functional kind where given definitions assumptions parameters bound"
-CLAIM_FIELDS = "id edition source algorithm functional terms hypotheses assumptions readings"
+CLAIM_FIELDS = "id edition source algorithm functional terms choices hypotheses assumptions readings"
 
 
 def inner(a: tuple, b: tuple) -> tuple:
@@ -2761,6 +2761,7 @@ class ClaimOfRuns:
 
     def __init__(self, proof: Proof, given: dict) -> None:
         self.proof, self.bounds, self.data = proof, [], ()  # type: ignore[var-annotated]
+        self.chosen: dict = {}
         lines = listed("bounds", given["bounds"], most=100)
         fit(bool(lines), "bounds: allowed is at least one")
         for at, line in enumerate(lines):
@@ -3045,13 +3046,17 @@ class ClaimOfRuns:
         last, claim, proof = self.bounds[-1], self.claim, self.proof
         for part in ("id", "edition", "source", "algorithm", "functional"):
             word(part, claim[part])
-        words_of = {part: keyed(part, claim[part]) for part in ("terms", "hypotheses", "readings")}
+        words_of = {part: keyed(part, claim[part]) for part in ("terms", "choices", "hypotheses", "readings")}
         self.assumed = [word("an assumption", each) for each in listed("assumptions", claim["assumptions"], most=100)]
         fit(set(self.letters) <= {*proof.names}, "letters: allowed are the names of the file")
         fit(set(self.letters.values()) <= QUANTITIES.keys(), f"letters: allowed are {', '.join(QUANTITIES)}")
         fit(len(set(self.letters.values())) == len(self.letters), "letters: two for one quantity")
         need(self.letters.get("K", "local_steps") == "local_steps", "K stands for local_steps")
         need("k" not in self.letters, "the step k stands for no quantity")
+        self.chosen = {name: self.of_tree(self.tree(text)) for name, text in words_of["choices"].items()}
+        kept = {n for n, q in self.letters.items() if q not in self.chosen}
+        of = {proof.names[i] for c in self.chosen.values() for i in letters_of(c.top) | letters_of(c.bottom)}
+        need(of <= kept, "a quantity is chosen by another one that is")
         need(claim["functional"] == last["functional"], f"what is bounded is {last['functional']}")
         total = self.summed(part for text in words_of["terms"].values() for part in self.values(self.tree(text)))
         need(self.equal(total, last["bound"]), "its right side is not what is proved")
@@ -3061,7 +3066,9 @@ class ClaimOfRuns:
         self.check_rounds(last, slacks)
 
     def letter(self, quantity: str) -> Scalar:
-        """Return the letter that stands for a quantity."""
+        """Return the letter that stands for a quantity, or what is chosen for it."""
+        if quantity in self.chosen:
+            return self.chosen[quantity]
         found = [n for n, q in self.letters.items() if q == quantity]
         need(bool(found), f"no letter stands for {quantity[:60]!r}")
         return self.proof.name(found[0])
@@ -3233,6 +3240,7 @@ class ClaimOfRuns:
         claim = self.claim
         read = "; ".join(f"{name} = {option}" for name, option in claim["readings"].items())
         asked = [f"  {name}: {text}" for name, text in claim["hypotheses"].items()]
+        asked += [f"  {name} = {text}" for name, text in claim["choices"].items()]
         first, *others = claim["terms"].values()
         return "\n".join(
             [

@@ -20,6 +20,7 @@ from ..claims import readings
 from ..claims.statement import Claim
 from ..quantities import QUANTITIES
 from .algorithm_match import LAWS, Rounds, strange
+from .kernel.forms import STEP, STEPS
 from .kernel.regions import Condition
 from .kernel.run_bounds import MEAN_GRADIENT, ROUNDS, Definition, RunBound, untouched
 from .kernel.scalars import Ring, Scalar
@@ -72,11 +73,16 @@ class Goal:
     def __post_init__(self) -> None:
         if len({*self.letters.values()}) < len(self.letters) or {*self.letters} - {*self.ring.names}:
             raise Inexpressible(f"letters {dict(self.letters)}: allowed is one quantity a letter of the ring")
-        if self.claim.choices:
-            raise Inexpressible(f"{self.claim.ref} chooses {', '.join(self.claim.choices)}")
+        if self.letters.get(STEPS, "local_steps") != "local_steps" or STEP in self.letters:
+            raise Inexpressible(f"letters {dict(self.letters)}: {STEPS} is local_steps, and {STEP} any step")
+        of = {symbol.name for choice in self.claim.choices.values() for symbol in choice.free_symbols}
+        if of & self.claim.choices.keys():
+            raise Inexpressible(f"{self.claim.ref} chooses {', '.join(self.claim.choices)}, one by another")
 
     def letter(self, quantity: str) -> Scalar:
-        """Return the letter of a quantity."""
+        """Return the letter of a quantity, or what the claim chooses for it."""
+        if quantity in self.claim.choices:
+            return self.scalar(self.claim.choices[quantity])
         for letter, name in self.letters.items():
             if name == quantity:
                 return self.ring[letter]
@@ -279,6 +285,7 @@ def claim_data(claim: Claim, read: Mapping[str, str], algorithm: str) -> dict[st
         "algorithm": algorithm,
         "functional": claim.functional.name,
         "terms": {term.name: str(term.expression) for term in claim.terms},
+        "choices": {name: str(choice) for name, choice in claim.choices.items()},
         "hypotheses": {hypothesis.name: str(hypothesis.relation) for hypothesis in fixed.hypotheses},
         "assumptions": assumed,
         "readings": dict(read),

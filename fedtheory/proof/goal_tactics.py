@@ -34,8 +34,8 @@ class Unreached(ValueError):
     """Error of a goal that no bound was found for; the message says what is missing."""
 
 
-def reach(theorem: Theorem, goal: Goal, values: Mapping[str, Scalar] | None = None) -> RunBound:
-    """Return the claim's theorem. ``values`` are scalars for letters of the theorem that stand for no quantity.
+def reach(theorem: Theorem, goal: Goal) -> RunBound:
+    """Return the claim's theorem.
 
     Raises:
         Unreached: it is not found; the message says why the last try failed.
@@ -44,7 +44,8 @@ def reach(theorem: Theorem, goal: Goal, values: Mapping[str, Scalar] | None = No
     why: list[str] = []
     slacks = goal.slacks()
     start = _of_runs(theorem, goal)
-    for where, given in _regions(start, goal, slacks, values or {}):
+    values = _values(start, goal)
+    for where, given in _regions(start, goal, slacks, values):
         try:
             bound = _larger(restrict(start, where, values, given), goal)
         except (Refused, ValueError) as error:
@@ -54,6 +55,14 @@ def reach(theorem: Theorem, goal: Goal, values: Mapping[str, Scalar] | None = No
             return bound
         why += apart
     raise Unreached(f"{goal.claim.ref}: {' | '.join(why) or 'no region of the claim is one of the theorem'}")
+
+
+def _values(bound: RunBound, goal: Goal) -> dict[str, Scalar]:
+    """Return what is put in for letters: what the claim chooses, and 1 for those that stand for no quantity and may be
+    any number > 0, as they are nowhere else."""
+    chosen = {n: goal.letter(q) for n, q in goal.letters.items() if q in goal.claim.choices}
+    loose = (c for c in bound.where.conditions if c.name not in goal.letters and c.kind in ("positive", "count"))
+    return chosen | {c.name: goal.ring.number(1) for c in loose}
 
 
 def _of_runs(theorem: Theorem, goal: Goal) -> RunBound:
