@@ -60,7 +60,7 @@ def reach(theorem: Theorem, goal: Goal) -> RunBound:
 def _values(bound: RunBound, goal: Goal) -> dict[str, Scalar]:
     """Return what is put in for letters: what the claim chooses, and 1 for those that stand for no quantity and may be
     any number > 0, as they are nowhere else."""
-    chosen = {n: goal.letter(q) for n, q in goal.letters.items() if q in goal.claim.choices}
+    chosen = {n: goal.letter(q) for n, q in goal.letters.items() if q in goal.in_place}
     loose = (c for c in bound.where.conditions if c.name not in goal.letters and c.kind in ("positive", "count"))
     return chosen | {c.name: goal.ring.number(1) for c in loose}
 
@@ -84,7 +84,7 @@ def _larger(bound: RunBound, goal: Goal) -> RunBound:
         larger = _decay(goal)
         if smaller.sort != larger.sort or smaller.of != larger.of:
             bound = enlarge(bound, smaller.name, larger)
-    right = goal.right_side(bound.definitions)
+    right = goal.right_side(bound.definitions, bound.known)
     if right == bound.bound:
         return bound
     return weaken(bound, right, _multipliers(bound, right))
@@ -117,9 +117,11 @@ def _regions(
         choices.append([*_hypotheses(condition, goal, slacks)] or [(condition, None)])
     for chosen in itertools.product(*choices):
         used = [slack for _, slack in chosen if slack is not None]
-        given = [slack for slack in slacks if slack not in used]
+        given = [slack for slack in (*slacks, *goal.bounded_below) if slack not in used and not slack.is_zero]
+        of = {name for value in values.values() for name in value.names} - {c.name for c, _ in chosen}
+        more = [Condition(name, "positive") for name in sorted(of)]  # what the claim chooses by
         try:
-            yield Where(goal.ring, tuple(condition for condition, _ in chosen)), given
+            yield Where(goal.ring, (*(condition for condition, _ in chosen), *more)), given
         except ValueError:
             continue  # a bound that uses what comes before it
 
