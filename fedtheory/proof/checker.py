@@ -3267,7 +3267,8 @@ class ClaimOfRuns:
         """Raise unless the parameters are the quantities of their names, of the claim's algorithm, and its kinds of
         round are those of what is proved."""
         algorithm = self.claim["algorithm"]
-        _, chance, kinds = ALGORITHMS[algorithm]
+        law, chance, kinds = ALGORITHMS[algorithm]
+        need(bool(last["kind"]) or any(n == law for n, _ in last["assumptions"]), "rounds of no law")
         of_size = {"uniform": "cohort", "arbitrary": "arbitrary_cohort"}.get(last["kind"], "")
         for name, value in last["parameters"].items():
             need(name in OF_KINDS[algorithm] | OF_RUN, f"{name}: no parameter of {algorithm}")

@@ -332,7 +332,11 @@ class Goal:
                 yield f"{name} = {value}: allowed is {quantity or 'no such parameter'}"
 
     def _kind(self, bound: RunBound) -> Iterator[str]:
-        if not bound.kind or len(self.rounds.kinds) == 1:
+        if len(self.rounds.kinds) == 1:
+            return
+        if not bound.kind:
+            if not {name for name, _ in bound.assumptions} & LAWS.keys():
+                yield "it says nothing of how its kinds of round alternate"
             return
         at = ALL_OF_KIND.get((bound.kind, self.rounds.chance))
         if at is None or (at - self.letter(self.rounds.chance)) * (-1 if at else 1) not in self.slacks():
