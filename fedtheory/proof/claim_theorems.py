@@ -45,7 +45,7 @@ class ClaimTheorem:
         of_run = (ROUNDS, DISTANCE if self.claim.functional == FINAL_SQUARED_DISTANCE else GAP)
         by = {symbol.name for choice in self.claim.choices.values() for symbol in choice.free_symbols}
         more = (*of_run, *sorted(by - {*of_run, *dict(self.letters).values()}))
-        ring = Ring(" ".join([*theorem.where.ring.names, *more, POWER, DECAY]))
+        ring = _ring((*theorem.where.ring.names, *more, POWER, DECAY))
         return Goal(self.claim, self.of_letters(more), ring, self.rounds)
 
     def of_letters(self, of_run: tuple[str, ...]) -> Letters:
@@ -103,6 +103,12 @@ class ClaimTheorem:
     def refuted(self, evidence: tuple[Evidence, ...]) -> bool:
         """Return false: a claim whose theorem is not made may still be true."""
         return False
+
+
+@lru_cache(maxsize=100)
+def _ring(names: tuple[str, ...]) -> Ring:
+    """Return the ring of these letters, one for all claims: what is certified in it is kept."""
+    return Ring(" ".join(names))
 
 
 @lru_cache(maxsize=100)

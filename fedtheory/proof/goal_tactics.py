@@ -5,25 +5,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 import sympy
 
 from .claim_goals import Goal, Inexpressible
 from .kernel.regions import Condition, Where
 from .kernel.run_bounds import (
-    FINAL_DISTANCE,
-    MEAN_GRADIENT,
-    ROUNDS,
-    Definition,
-    RunBound,
-    by_data,
-    enlarge,
-    iterate,
-    restrict,
-    telescope,
-    weaken,
+    DISTANCE, FINAL_DISTANCE, GAP, MEAN_GRADIENT, ROUNDS, Definition, RunBound, by_data, enlarge, iterate, restrict,
+    telescope, weaken,
 )  # fmt: skip
-from .kernel.scalars import Scalar
+from .kernel.scalars import Ring, Scalar
 from .kernel.theorems import Refused, Theorem
 
 POWER, DECAY = "power", "decay"
@@ -67,15 +59,24 @@ def _values(bound: RunBound, goal: Goal) -> dict[str, Scalar]:
 
 def _of_runs(theorem: Theorem, goal: Goal) -> RunBound:
     """Return the bound on the claim's functional that follows from every round alone."""
-    of, ring = {quantity: letter for letter, quantity in goal.letters.items()}, goal.ring
+    of = {quantity: letter for letter, quantity in goal.letters.items()}
     functional = goal.claim.functional.name
+    if functional not in _STARTS:
+        raise Inexpressible(f"{functional}: allowed are {', '.join(_STARTS)}")
+    return _from_every_round(theorem, goal.ring, functional, of[ROUNDS], of[_STARTS[functional]])
+
+
+_STARTS = {MEAN_GRADIENT: GAP, FINAL_DISTANCE: DISTANCE}
+"""Functionals of runs, and the quantity of the start that bounds on them have."""
+
+
+@lru_cache(maxsize=200)
+def _from_every_round(theorem: Theorem, ring: Ring, functional: str, rounds: str, start: str) -> RunBound:
     if functional == MEAN_GRADIENT:
-        return telescope(theorem, ring, of[ROUNDS], of["initial_gap"])
-    if functional != FINAL_DISTANCE:
-        raise Inexpressible(f"{functional}: allowed are {FINAL_DISTANCE} and {MEAN_GRADIENT}")
-    bound = iterate(theorem, ring, of[ROUNDS], of["initial_distance"], POWER)
+        return telescope(theorem, ring, rounds, start)
+    bound = iterate(theorem, ring, rounds, start, POWER)
     added = bound.bound.coefficients(POWER)[0]  # B/(1 - P)
-    return weaken(bound, ring[POWER] * ring[of["initial_distance"]] ** 2 + added)
+    return weaken(bound, ring[POWER] * ring[start] ** 2 + added)
 
 
 def _larger(bound: RunBound, goal: Goal) -> RunBound:
