@@ -2762,7 +2762,8 @@ class ClaimOfRuns:
     the claim that the last one is."""
 
     def __init__(self, proof: Proof, given: dict) -> None:
-        self.proof, self.bounds, self.data = proof, [], ()  # type: ignore[var-annotated]
+        self.proof, self.bounds = proof, []  # type: ignore[var-annotated]
+        self.data: tuple[int, ...] = ()
         self.chosen: dict = {}
         self.roots: list = []
         lines = listed("bounds", given["bounds"], most=100)
@@ -3280,7 +3281,10 @@ class ClaimOfRuns:
                 )
             else:
                 shares = [c for c in self.conditions(last["where"]) if self.proof.name(c[0]) == value]
-                need(any(self.is_share(*c, last) for c in shares), "a share of a draw that is not any")
+                need(
+                    any(self.is_share(name, kind, most, last) for name, kind, most in shares),
+                    "a share of a draw that is not any",
+                )
         if last["kind"]:
             need(last["kind"] in kinds, f"{last['kind']}: no kind of round of {algorithm}")
             at, q = kinds[last["kind"]], self.letter(chance)

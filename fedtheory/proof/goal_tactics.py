@@ -12,8 +12,19 @@ import sympy
 from .claim_goals import Goal, Inexpressible
 from .kernel.regions import Condition, Where
 from .kernel.run_bounds import (
-    DISTANCE, FINAL_DISTANCE, GAP, MEAN_GRADIENT, ROUNDS, Definition, RunBound, by_data, enlarge, iterate, restrict,
-    telescope, weaken,
+    DISTANCE,
+    FINAL_DISTANCE,
+    GAP,
+    MEAN_GRADIENT,
+    ROUNDS,
+    Definition,
+    RunBound,
+    by_data,
+    enlarge,
+    iterate,
+    restrict,
+    telescope,
+    weaken,
 )  # fmt: skip
 from .kernel.scalars import Ring, Scalar
 from .kernel.theorems import Refused, Theorem
