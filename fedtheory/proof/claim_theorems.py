@@ -79,6 +79,10 @@ class ClaimTheorem:
 
     def certified(self) -> Finding:
         """Return ``proved`` with the saved proof as evidence if the checker accepts it, else ``unknown``."""
+        return self._finding
+
+    @cached_property
+    def _finding(self) -> Finding:
         if self.bound is None:
             return Finding("unknown")
         text = self.text()
