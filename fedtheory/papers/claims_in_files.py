@@ -25,7 +25,7 @@ def compare_with_known(file: Path, said: Mapping[str, Any] | None) -> None:
     except ValueError:
         return
     read = said["readings"]
-    own = claim_data(known, read, algorithm_of(known, papers()[known.paper].algorithm))
+    own = claim_data(known, read, algorithm_of(known, papers()[known.paper].algorithm) or "")
     apart = [part for part in own if own[part] != said[part]]
     options = {a.name: a.options for a in known.ambiguities}
     if read.keys() != options.keys() or any(option not in options[name] for name, option in read.items()):
