@@ -157,7 +157,10 @@ def refute(
 @app.command()
 def prove(
     ref: Annotated[str | None, typer.Argument(help="A claim: fast.thm1 or fast.thm1@main.")] = None,
-    save: Annotated[Path | None, typer.Option(help="Write the chain with its certificates here, as JSON.")] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(help="Write the proof here, as JSON: of the claim, or the chain with its certificates."),
+    ] = None,
     recheck: Annotated[
         bool, typer.Option("--recheck", help="Only check the published certificates: no search, no solver.")
     ] = False,
@@ -209,7 +212,7 @@ def _prove(ref: str, save: Path | None, recheck: bool, worst_case: Path | None, 
     from ..papers import claim
     from ..papers.proofs import prove as decide
     from ..papers.saved_certificates import reverify
-    from ..proof.step_certificates import chain_data
+    from ..proof.step_certificates import saved_data
     from ..proof.text import describe, lines
 
     statement = claim(ref)
@@ -230,7 +233,7 @@ def _prove(ref: str, save: Path | None, recheck: bool, worst_case: Path | None, 
             progress.doing(f"{statement.ref}: {'certificates' if recheck else 'proof'}")
             chain = reverify(statement.ref) if recheck else decide(statement)
     if save:
-        write_json(save, chain_data(chain))
+        write_json(save, saved_data(chain))
     if json:
         print_json(describe(chain))
     else:
@@ -260,10 +263,13 @@ def _export(ref: str, language: str, into: Path | None) -> None:
 
 
 def _check(file: Path, json: bool) -> None:
+    from ..papers.claims_in_files import compare_with_known
     from ..proof.saved_proofs import Unreadable, checked_in
 
     try:
         found = checked_in(file)
+        for each in found:
+            compare_with_known(file, each.claim)
     except ValueError as error:
         print(f"fedtheory: {error}", file=sys.stderr)
         raise typer.Exit(2 if isinstance(error, Unreadable) else 1) from None

@@ -15,6 +15,9 @@ from .library import Library
 from .steps import Decision, Step, certified_all, decide_all
 from .verdict_word import DECLARED, PROVED, STEPS_DECIDED, is_computed, joints
 
+GOAL = f"{CLAIM}goal"
+"""Name of the step that says that a claim is a theorem of the kernel on whole runs."""
+
 
 @dataclass(frozen=True)
 class Chain:
@@ -154,7 +157,9 @@ def _tying(claim: Claim, derivation: Derivation, library: Library) -> Iterator[S
     wrong = _apart(claim, derivation, own, library) if any(step.kind == "composed" for step in own) else ()
     if found := next(iter(wrong), ""):
         yield _open("composed", claim, found)
-    yield from tying(claim, derivation, library.assumed(derivation.steps))
+    yield from _theorem_of_claim(claim, derivation, library) or tying(
+        claim, derivation, library.assumed(derivation.steps)
+    )
     if _only_declared(derivation, library):
         yield _open(
             "joined",
@@ -163,6 +168,16 @@ def _tying(claim: Claim, derivation: Derivation, library: Library) -> Iterator[S
             "is declared in a file of one's own, which shows nothing",
         )
     yield from _met(claim, derivation, library)
+
+
+def _theorem_of_claim(claim: Claim, derivation: Derivation, library: Library) -> tuple[Step, ...]:
+    """Return the steps that say that the claim is a theorem of the kernel on whole runs, if it is found to be one."""
+    check = derivation.origin.of_claim(claim, derivation.algorithm, library.rounds) if derivation.origin else None
+    if check is None or any(derivation.options(name) != (option,) for name, option in check.read.items()):
+        return ()
+    says = "the claim is the kernel's theorem on runs: its hypotheses, assumptions, readings and right side"
+    own = Step(GOAL, claim.source, says, "composed", (check,), printed=False, paper=claim.paper)
+    return (*(replace(s, paper=claim.paper) for s in words(claim, derivation, library.assumed(derivation.steps))), own)
 
 
 def _only_declared(derivation: Derivation, library: Library) -> bool:

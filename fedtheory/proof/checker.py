@@ -1,12 +1,13 @@
-"""Check a saved proof from axioms to theorem, or a certificate of a worst case. The file stands alone: it is plain
-Python and imports nothing of the package and no library.
+"""Check a saved proof from axioms to theorem, or to a claim on whole runs, or a certificate of a worst case. The file
+stands alone: it is plain Python and imports nothing of the package and no library.
 
     python checker.py FILE
 
 Forms, contexts, assumptions and parameters are all computed again from the arguments that the file gives for each rule.
 Scalars are quotients of polynomials with whole coefficients and are compared exactly: a/b = c/d if a d - c b is 0. An
 expression that has to be >= 0 is written in the parameters of its region and must have no negative coefficient there.
-The checker knows the kernel's rules and shares no line with them.
+The checker knows the kernel's rules and shares no line with them. A claim stands in its file as text; it is read anew,
+and what is proved has to be what it says.
 
 The forms of a certificate are built again from the class, the rounds and the metric, by the clients' gradients
 themselves. Exact fractions decide whether the rest that the multipliers leave is positive semidefinite.
@@ -14,13 +15,15 @@ themselves. Exact fractions decide whether the rest that the multipliers leave i
 
 from __future__ import annotations
 
+import ast
 import functools
+import hashlib
 import json
 import math
 import operator
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from itertools import product as pairs_of
@@ -415,8 +418,12 @@ class Proof:
     def __init__(self, data: object, work: int | None = None) -> None:
         LEFT["work"] = LARGEST["work"] if work is None else work
         let_go()
-        given = keys("a proof", data, "format names regions theorems")
-        need(given["format"] == "fedtheory theorem 1", f"format {str(given['format'])[:60]!r} is another version's")
+        claims = type(data) is dict and data.get("format") == OF_CLAIM
+        given = keys("a proof", data, "format names regions theorems" + " bounds letters claim digest" * claims)
+        form = (
+            f"format {str(given['format'])[:60]!r} is another version's; `fedtheory prove CLAIM --save FILE` writes one"
+        )
+        need(given["format"] in (OF_THEOREM, OF_CLAIM), form)
         self.names = [word("a name", name) for name in listed("names", given["names"], most=40)]
         fit(all(map(NAME.fullmatch, self.names)), "names: allowed are letters, digits and _")
         fit(len(set(self.names)) == len(self.names), "names: twice the same")
@@ -434,9 +441,11 @@ class Proof:
         lines = listed("theorems", given["theorems"], most=LARGEST["theorems"])
         fit(bool(lines), "theorems: allowed is at least one")
         self.count = len(lines)
-        for at, line in enumerate(lines):
-            with _named(at):
+        for number_of, line in enumerate(lines):
+            self.at = f"theorem {number_of}"
+            with _named(self.at):
                 self.theorems.append(checked(self, line))
+        self.claim = ClaimOfRuns(self, given) if claims else None
         for at, scalar, region in self.signs:
             with _named(at):
                 need(self._nonnegative(scalar, region), "what has to be >= 0 may be negative")
@@ -445,7 +454,9 @@ class Proof:
         return len(self.theorems)
 
     def statement(self) -> str:
-        """Return the last theorem in words."""
+        """Return the last theorem in words, or the claim that it leads to."""
+        if self.claim is not None:
+            return self.claim.statement()
         last = self.theorems[-1]
         where = [self.condition_in_words(*condition) for condition in self.regions[last["where"]]]
         assumed = sorted(n + ("" if c is None else f"({self.shown(c)})") for n, c in last["assumptions"])
@@ -636,7 +647,7 @@ class Proof:
         if it fails, the file is no proof."""
         self.kept += size(scalar.top) + size(scalar.bottom)
         fit(self.kept <= LARGEST["signs"], "too large: more terms and digits than any proof has")
-        self.signs.append((len(self.theorems), scalar, region))
+        self.signs.append((self.at, scalar, region))
         return True
 
     def _nonnegative(self, scalar: Scalar, region: int) -> bool:
@@ -707,15 +718,15 @@ BOUNDED = {"positive": False, "nonnegative": False, "count": False, "capped": Tr
 
 
 @contextmanager
-def _named(at: int) -> Iterator[None]:
-    """Say at which theorem something is wrong, and let go of what was made for it."""
+def _named(at: str) -> Iterator[None]:
+    """Say at which theorem, or other part, something is wrong, and let go of what was made for it."""
     let_go()
     try:
         yield
     except Wrong as wrong:
-        raise type(wrong)(f"theorem {at}: {wrong}") from None
+        raise type(wrong)(f"{at}: {wrong}") from None
     except UNREADABLE as error:
-        raise Unfit(f"theorem {at}: unreadable: {error!r:.200}") from None
+        raise Unfit(f"{at}: unreadable: {error!r:.200}") from None
 
 
 # vectors: [(term, scalar)]; forms while they are made: [(entry, scalar)]; forms compared: {entry: scalar}
@@ -2690,6 +2701,564 @@ def checked(proof: Proof, line: object) -> dict:
     return stated
 
 
+# claims on whole runs: bounds on a functional of a run, from a theorem on one round; and the claim's text
+
+OF_THEOREM, OF_CLAIM = "fedtheory theorem 1", "fedtheory claim 1"
+QUANTITIES = {
+    **dict.fromkeys(("smoothness", "strong_convexity", "local_lr", "server_lr"), "positive"),
+    **dict.fromkeys(
+        ("gradient_noise", "dissimilarity", "server_noise", "initial_gap", "initial_distance"), "nonnegative"
+    ),
+    **dict.fromkeys(("clients", "cohort", "arbitrary_cohort", "local_steps", "rounds"), "count"),
+    **dict.fromkeys(("snapshot_probability", "client_round_probability"), "probability"),
+}
+"""Quantities that a claim may speak of, and what is known of each: it is > 0, >= 0, a count >= 1, or in [0, 1]."""
+ASSUMED = {
+    "smooth": ("smoothness", 1), "strongly_convex": ("strong_convexity", 1), "bounded_noise": ("gradient_noise", 2),
+    "bounded_server_noise": ("server_noise", 2), "bounded_dissimilarity": ("dissimilarity", 2),
+    "bounded_dissimilarity_at_optimum": ("dissimilarity", 2),
+}  # fmt: skip
+"""Assumptions with a constant: the quantity that it is a power of, and the power."""
+GIVEN_BY = {
+    "bounded_dissimilarity_at_optimum": ("bounded_dissimilarity",), "uncorrelated_noise": ("independent_noise",),
+    "cohort_before_noise": ("independent_draws", "independent_participation", "independent_answers"),
+}  # fmt: skip
+"""Assumptions that hold with others."""
+READ_AS = {
+    "random_kinds": ("snapshots", "probability"), "random_client_rounds": ("kinds of rounds", "probability"),
+    "cohort_is_a_set": ("uniform cohort", "without replacement"),
+}  # fmt: skip
+"""Assumptions that are a reading of the algorithm: of which words, and how."""
+PARAMETERS = {
+    name: name
+    for name in (
+        "local_lr", "server_lr", "cohort", "arbitrary_cohort", "client_round_probability", "rounds",
+        "initial_distance", "initial_gap",
+    )
+} | {"probability": "snapshot_probability"}  # fmt: skip
+ALGORITHMS = {
+    "fast": ("random_kinds", "snapshot_probability", {"uniform": 1, "arbitrary": 0}),
+    "safari": ("random_client_rounds", "client_round_probability", {"arbitrary": 1, "server": 0}),
+}
+"""By algorithm the law of its kinds of round, the quantity that is its probability, and at which one all rounds are of
+a kind."""
+OF_KINDS = {"fast": {"local_lr", "cohort", "arbitrary_cohort", "probability", "share", "size"},
+            "safari": {"local_lr", "server_lr", "arbitrary_cohort", "client_round_probability", "size"}}  # fmt: skip
+OF_RUN = {"rounds", "initial_distance", "initial_gap"}
+"""The parameters of an algorithm's rounds, and those of a run."""
+BOUND_FIELDS = "rule arguments functional kind where given definitions assumptions parameters bound"
+CLAIM_FIELDS = "id edition source algorithm functional terms choices hypotheses assumptions readings"
+
+
+def inner(a: tuple, b: tuple) -> tuple:
+    """Return the entry <a, b> of two vectors of the algorithm."""
+    return ("product", "", *sorted((("", a), ("", b))))
+
+
+class ClaimOfRuns:
+    """Bounds of a file on a functional of whole runs, each from the one before it, the first from the last theorem; and
+    the claim that the last one is."""
+
+    def __init__(self, proof: Proof, given: dict) -> None:
+        self.proof, self.bounds, self.data = proof, [], ()  # type: ignore[var-annotated]
+        self.chosen: dict = {}
+        lines = listed("bounds", given["bounds"], most=100)
+        fit(bool(lines), "bounds: allowed is at least one")
+        for at, line in enumerate(lines):
+            proof.at = f"bound {at}"
+            with _named(proof.at):
+                self.bounds.append(self.checked(line))
+        proof.at = "claim"
+        with _named(proof.at):
+            self.letters = {n: word("a letter", q) for n, q in keyed("letters", given["letters"]).items()}
+            self.claim = keys("a claim", given["claim"], CLAIM_FIELDS)
+            written = json.dumps([self.letters, self.claim], sort_keys=True, separators=(",", ":"))
+            need(hashlib.sha256(written.encode()).hexdigest() == given["digest"], "its text is not that of its digest")
+            self.compare()
+
+    # bounds
+
+    def checked(self, line: object) -> dict:
+        """Return the bound that a line states, after checking that its rule concludes it."""
+        stated = dict(keys("a bound", line, BOUND_FIELDS))
+        read, where = self.proof.scalar, whole("where", stated["where"], 0, len(self.proof.regions) - 1)
+        word("functional", stated["functional"]), word("kind", stated["kind"], KINDS)
+        defined = [listed("a definition", each, 3) for each in listed("definitions", stated["definitions"], most=10)]
+        pairs = [listed("an assumption", each, 2) for each in listed("assumptions", stated["assumptions"], most=100)]
+        stated |= {
+            "given": [read(c) for c in listed("given", stated["given"], most=40)],
+            "definitions": {word("a letter", n): (word("a sort", sort, SORTS), read(c)) for n, sort, c in defined},
+            "assumptions": [(word("an assumption", n), None if c is None else read(c)) for n, c in pairs],
+            "parameters": {n: read(c) for n, c in keyed("parameters", stated["parameters"]).items()},
+        }
+        fit(len(stated["definitions"]) == len(defined), "a letter defined twice")
+        if not self.bounds:
+            self.data = tuple(self.nonnegative_letters(where))
+        stated["bound"] = self.summed(map(read, listed("bound", stated["bound"], most=40)))
+        rule = word("rule", stated["rule"], ("iterate", "telescope", "weaken", "enlarge", "restrict"))
+        first = rule in ("iterate", "telescope")
+        need(first == (not self.bounds), f"{rule}: allowed is iterate or telescope first, and only first")
+        stated["known"] = self.region_with_facts(where, stated["definitions"])
+        arguments = Arguments(keyed("arguments", stated["arguments"]))
+        found = getattr(self, rule)(self.proof.theorems[-1] if first else self.bounds[-1], arguments, stated)
+        fit(arguments.keys() == arguments.asked, f"{rule}: arguments that the rule does not have")
+        for part in ("functional", "kind", "given", "definitions", "parameters"):
+            need(stated[part] == found[part], f"{rule}: the file's {part} is not what the rule concludes")
+        need(self.equal(stated["bound"], found["bound"]), f"{rule}: the file's bound is not what the rule concludes")
+        both = stated["assumptions"], found["assumptions"]
+        same = all(any(a == b for b in other) for one, other in (both, both[::-1]) for a in one)
+        need(same, f"{rule}: the file's assumptions are not what the rule concludes")
+        need(self.conditions(where) == found["conditions"], f"{rule}: the file's region is not what the rule concludes")
+        self.closed(stated, where)
+        return stated
+
+    def conditions(self, region: int) -> list:
+        """Return the conditions of a region."""
+        return self.proof.regions[region]
+
+    # right sides: {product of the letters that are only known to be >= 0: scalar}
+
+    def nonnegative_letters(self, region: int) -> set:
+        """Return the indices of the letters that are only known to be >= 0."""
+        return {self.proof.number[name] for name, kind, _ in self.conditions(region) if kind == "nonnegative"}
+
+    def summed(self, scalars: Iterable) -> dict:
+        """Return a sum of scalars by products of data, the letters that the first region only knows to be >= 0."""
+        made: dict = {}
+        for scalar in scalars:
+            parts: dict = {}
+            spend(1 + len(scalar.top))
+            inside = letters_of(scalar.bottom)
+            for key, c in scalar.top.items():
+                data = sum(power_of(key, i) * place(i) for i in self.data if i not in inside)
+                parts.setdefault(data, {})[key - data] = c
+            for data, top in parts.items():
+                part = Scalar(top, scalar.bottom)
+                made[data] = made[data] + part if data in made else part
+        return {data: part for data, part in made.items() if part.top}
+
+    def scalars(self, bound: dict, factor: Scalar = ONE) -> list:
+        """Return the summands of a right side, times a scalar."""
+        return [Scalar({data: 1}) * part * factor for data, part in bound.items()]
+
+    def equal(self, one: dict, other: dict) -> bool:
+        """Whether two right sides are the same."""
+        return one.keys() == other.keys() and all(part == other[data] for data, part in one.items())
+
+    def all_nonnegative(self, rest: dict, region: int) -> bool:
+        """Whether a right side is >= 0 on a region: each part where all data are >= 0 there, else the sum."""
+        if set(self.data) <= self.nonnegative_letters(region):
+            return all(self.proof.nonnegative(part, region) for part in rest.values())
+        return self.proof.nonnegative(functools.reduce(operator.add, self.scalars(rest), ZERO), region)
+
+    def region_with_facts(self, where: int, definitions: dict) -> int:
+        """Return the region with what is known of defined letters: 0 <= P^R <= 1 if 0 <= P <= 1, 0 < exp(-X) <= 1 if X
+        >= 0."""
+        facts = []
+        for name, (sort, of) in definitions.items():
+            need(self.proof.nonnegative(of, where), f"{name}: of what may be negative")
+            if sort == "power":
+                need(self.proof.nonnegative(ONE - of, where), f"{name}: a power of what may be above 1")
+            facts.append((name, "interval" if sort == "power" else "capped", ONE))
+        self.proof.regions.append([*facts, *self.conditions(where)])
+        return len(self.proof.regions) - 1
+
+    def closed(self, stated: dict, where: int) -> None:
+        """Raise unless all letters are of the region or defined, each once, and nothing is divided by what may be 0."""
+        number, known = self.proof.number, stated["known"]
+        free = {number[c[0]] for c in self.conditions(where)}
+        need(
+            not free & {number[n] for n in stated["definitions"]}, "a defined letter of which the region says something"
+        )
+        inside = [*stated["given"], *(of for _, of in stated["definitions"].values())]
+        every = free | {number[n] for n in stated["definitions"]}
+        for scalar, letters in [*((c, free) for c in inside), *((c, every) for c in self.scalars(stated["bound"]))]:
+            need(letters_of(scalar.top) | letters_of(scalar.bottom) <= letters, "a letter of which nothing is said")
+            need(self.proof.never_zero(scalar.bottom, known), "a division by what may be 0")
+
+    def of_rounds(self, theorem: dict, names: list, functional: str, bound: list, definitions: dict) -> dict:
+        """Return the bound on runs whose every round is as a theorem says, with the letters of a run's parameters."""
+        rounds, start = names[0], names[1]
+        conditions = self.conditions(theorem["where"])
+        taken = {c[0] for c in conditions} | {n for t in self.proof.theorems for n in self.letters_in(t)}
+        need(
+            len(set(names)) == len(names) and not taken & set(names), "letters that the theorem has, or twice the same"
+        )
+        begins = "initial_distance" if functional == "final_squared_distance" else "initial_gap"
+        return {
+            "functional": functional,
+            "kind": theorem["kind"] if theorem["context"] == "kind" else "",
+            "given": [],
+            "definitions": definitions,
+            "assumptions": theorem["assumptions"],
+            "parameters": theorem["parameters"] | {"rounds": self.proof.name(rounds), begins: self.proof.name(start)},
+            "bound": self.summed(bound),
+            "conditions": [(rounds, "count", None), (start, "nonnegative", None), *conditions],
+        }
+
+    def letters_in(self, theorem: dict) -> set:
+        """Return the names of the letters in a theorem's form, assumptions and parameters."""
+        scalars = [*theorem["form"].values(), *theorem["parameters"].values()]
+        scalars += [c for _, c in theorem["assumptions"] if c is not None]
+        return {self.proof.names[i] for c in scalars for i in letters_of(c.top) | letters_of(c.bottom)}
+
+    def every_round(self, theorem: dict) -> tuple[dict, int, Scalar]:
+        """Return form, region and constant of a theorem that holds in every round."""
+        need(
+            theorem["context"] in ("start", "kind"),
+            f"allowed is what holds given a round's start, not {theorem['context']}",
+        )
+        return theorem["form"], theorem["where"], theorem["form"].get(("one",), ZERO)
+
+    def iterate(self, theorem: dict, arguments: Arguments, stated: dict) -> dict:
+        """Conclude E|x_R - x*|^2 <= P^R |x_0 - x*|^2 + B (1 - P^R)/(1 - P) from a contraction by P in [0, 1), and B >=
+        0, in every round: after r + 1 rounds it is at most P (P^r D + B (1 - P^r)/(1 - P)) + B, the same with r + 1."""
+        form, where, added = self.every_round(theorem)
+        factor = form.get(inner(START_POINT, START_POINT), ZERO)
+        shape = {
+            inner(START_POINT, START_POINT): factor,
+            inner(START_POINT, OPTIMUM): factor * number(-2),
+            inner(OPTIMUM, OPTIMUM): factor - ONE,
+            inner(NEXT, NEXT): MINUS,
+            inner(NEXT, OPTIMUM): number(2),
+            ("one",): added,
+        }
+        need(form == {e: c for e, c in shape.items() if c.top}, "no P |x - x*|^2 + B - E|x+ - x*|^2 >= 0")
+        signs = all(self.proof.nonnegative(c, where) for c in (factor, ONE - factor, added))
+        need(signs and self.proof.never_zero((ONE - factor).top, where), "a factor that may be 1")
+        names = [word("a letter", n) for n in listed("letters", arguments["letters"], 3)]
+        power, start = self.proof.name(names[2]), self.proof.name(names[1])
+        kept = self.scalars(self.summed([added]), (ONE - power) / (ONE - factor))
+        bound = [power * start**2, *kept]
+        return self.of_rounds(theorem, names, "final_squared_distance", bound, {names[2]: ("power", factor)})
+
+    def telescope(self, theorem: dict, arguments: Arguments, stated: dict) -> dict:
+        """Conclude that the mean over r < R of E|grad F(x_r)|^2 is at most (F(x_0) - inf F)/(c R) + B/c from E F(x+) <=
+        F(x) - c |grad F(x)|^2 + B in every round, c > 0 and B >= 0: added up, F(x_R) >= inf F is left."""
+        form, where, added = self.every_round(theorem)
+        slope = ("M", ("g_start", True, ()))
+        squared = ("product", "", slope, slope)
+        fall = -form.get(squared, ZERO)
+        shape = {("value", "M", START_POINT): ONE, ("value", "M", NEXT): MINUS, squared: -fall, ("one",): added}
+        need(form == {e: c for e, c in shape.items() if c.top}, "no F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0")
+        signs = all(self.proof.nonnegative(c, where) for c in (fall, added))
+        need(signs and self.proof.never_zero(fall.top, where), "a fall that may be 0")
+        names = [word("a letter", n) for n in listed("letters", arguments["letters"], 2)]
+        first = self.proof.name(names[1]) / (fall * self.proof.name(names[0]))
+        bound = [first, *self.scalars(self.summed([added]), ONE / fall)]
+        return self.of_rounds(theorem, names, "average_squared_gradient", bound, {})
+
+    def same(self, premise: dict, **changed: object) -> dict:
+        """Return a premise with some parts changed."""
+        return premise | {"conditions": self.conditions(premise["where"])} | changed
+
+    def weaken(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
+        """Conclude a right side that is larger by multiples >= 0 of what is given to be >= 0, and by a rest >= 0."""
+        factors = [self.proof.scalar(c) for c in listed("multipliers", arguments["multipliers"])]
+        fit(len(factors) in (0, len(premise["given"])), "multipliers: allowed is one for each expression that is given")
+        known, less = premise["known"], self.scalars(premise["bound"])
+        for factor, given in zip(factors, premise["given"], strict=bool(factors)):
+            need(self.proof.never_zero(factor.bottom, known), "a multiplier that divides by what may be 0")
+            need(self.all_nonnegative(self.summed([factor]), known), "a multiplier that may be negative")
+            less += self.scalars(self.summed([factor]), given)
+        rest = self.summed([*self.scalars(stated["bound"]), *(-each for each in less)])
+        need(self.all_nonnegative(rest, known), "a right side that may be smaller")
+        occurs = {i for c in self.scalars(stated["bound"]) for i in letters_of(c.top) | letters_of(c.bottom)}
+        kept = {n: d for n, d in premise["definitions"].items() if self.proof.number[n] in occurs}
+        return self.same(premise, bound=stated["bound"], definitions=kept)
+
+    def enlarge(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
+        """Conclude the right side with a larger number for a defined letter, whose factors in it are all >= 0: P^R <=
+        Q^R if P <= Q, P^R <= exp(-X) if X <= R (1 - P), exp(-Y) <= exp(-X) if X <= Y."""
+        letter, name = word("letter", arguments["letter"]), word("name", arguments["name"])
+        old, new = (
+            premise["definitions"].get(letter),
+            (word("sort", arguments["sort"], SORTS), self.proof.scalar(arguments["of"])),
+        )
+        need(old is not None and name not in premise["definitions"], "a letter that is not defined, or defined twice")
+        rounds = premise["parameters"]["rounds"]
+        gain = {
+            ("power", "power"): new[1] - old[1],
+            ("power", "exponential"): rounds * (ONE - old[1]) - new[1],
+            ("exponential", "exponential"): old[1] - new[1],
+        }.get((old[0], new[0]))
+        need(
+            gain is not None and self.proof.nonnegative(gain, premise["where"]), f"{name} may be smaller than {letter}"
+        )
+        total = []
+        for scalar in self.scalars(premise["bound"]):
+            for power, part in self.by_power(scalar, letter).items():
+                signs = self.all_nonnegative(self.summed([part]), premise["known"])
+                need(power == 0 or signs, "a factor that may be negative")
+                total.append(part * self.proof.name(name) ** power)
+        kept = {n: d for n, d in premise["definitions"].items() if n != letter}
+        return self.same(premise, bound=self.summed(total), definitions=kept | {name: new})
+
+    def by_power(self, scalar: Scalar, letter: str) -> dict:
+        """Return the factors of a letter's powers in a scalar that does not divide by it."""
+        index, parts = self.proof.number[letter], {}  # type: ignore[var-annotated]
+        need(not Scalar(scalar.bottom).has(index), f"a division by what depends on {letter}")
+        for key, c in scalar.top.items():
+            p = power_of(key, index)
+            parts.setdefault(p, {})[key - p * place(index)] = c
+        return {p: Scalar(part, scalar.bottom) for p, part in parts.items()}
+
+    def restrict(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
+        """Conclude the premise with scalars in the places of letters, on a region where its conditions hold, and with
+        more that is given to be >= 0."""
+        values = {name: self.proof.scalar(c) for name, c in keyed("values", arguments["values"]).items()}
+        where, rounds = stated["where"], premise["parameters"]["rounds"]
+        fixed = {"k", *premise["definitions"]}
+        if any(sort == "power" for sort, _ in premise["definitions"].values()):
+            fixed |= {self.proof.names[i] for i in letters_of(rounds.top) | letters_of(rounds.bottom)}
+        need(
+            set(values) <= {*self.proof.names} - fixed,
+            "values: allowed are letters that are not defined, and no exponent",
+        )
+        for value in values.values():
+            need(self.proof.never_zero(value.bottom, where), "a value divides by what may be 0")
+        for condition in self.conditions(premise["where"]):
+            for scalar, strict in self.proof.conditions(*condition):
+                changed, why = self.proof.put(scalar, values), f"the condition on {condition[0]} is not met"
+                need(self.proof.nonnegative(changed, where), why)
+                need(not strict or self.proof.never_zero(changed.top, where), why)
+        for each in (self.proof.put(c, values) for c in premise["given"]):
+            need(
+                any(each == c for c in stated["given"]) or self.proof.nonnegative(each, where),
+                "a condition given no more",
+            )
+        put = {n: (sort, self.proof.put(of, values)) for n, (sort, of) in premise["definitions"].items()}
+        return self.same(
+            premise,
+            given=stated["given"],
+            definitions=put,
+            assumptions=[(n, None if c is None else self.proof.put(c, values)) for n, c in premise["assumptions"]],
+            parameters={n: self.proof.put(c, values) for n, c in premise["parameters"].items()},
+            bound=self.summed(self.proof.put(c, values) for c in self.scalars(premise["bound"])),
+            conditions=self.conditions(where),
+        )
+
+    # the claim
+
+    def compare(self) -> None:
+        """Raise unless the last bound is the claim: what it bounds, its right side, and nothing asked that the claim
+        does not ask."""
+        last, claim, proof = self.bounds[-1], self.claim, self.proof
+        for part in ("id", "edition", "source", "algorithm", "functional"):
+            word(part, claim[part])
+        words_of = {part: keyed(part, claim[part]) for part in ("terms", "choices", "hypotheses", "readings")}
+        self.assumed = [word("an assumption", each) for each in listed("assumptions", claim["assumptions"], most=100)]
+        fit(set(self.letters) <= {*proof.names}, "letters: allowed are the names of the file")
+        fit(set(self.letters.values()) <= QUANTITIES.keys(), f"letters: allowed are {', '.join(QUANTITIES)}")
+        fit(len(set(self.letters.values())) == len(self.letters), "letters: two for one quantity")
+        need(self.letters.get("K", "local_steps") == "local_steps", "K stands for local_steps")
+        need("k" not in self.letters, "the step k stands for no quantity")
+        self.chosen = {name: self.of_tree(self.tree(text)) for name, text in words_of["choices"].items()}
+        kept = {n for n, q in self.letters.items() if q not in self.chosen}
+        of = {proof.names[i] for c in self.chosen.values() for i in letters_of(c.top) | letters_of(c.bottom)}
+        need(of <= kept, "a quantity is chosen by another one that is")
+        need(claim["functional"] == last["functional"], f"what is bounded is {last['functional']}")
+        total = self.summed(part for text in words_of["terms"].values() for part in self.values(self.tree(text)))
+        need(self.equal(total, last["bound"]), "its right side is not what is proved")
+        slacks = [slack for text in words_of["hypotheses"].values() for slack in self.slacks(text)]
+        self.check_region(last, slacks)
+        self.check_assumptions(last, words_of["readings"])
+        self.check_rounds(last, slacks)
+
+    def letter(self, quantity: str) -> Scalar:
+        """Return the letter that stands for a quantity, or what is chosen for it."""
+        if quantity in self.chosen:
+            return self.chosen[quantity]
+        found = [n for n, q in self.letters.items() if q == quantity]
+        need(bool(found), f"no letter stands for {quantity[:60]!r}")
+        return self.proof.name(found[0])
+
+    def values(self, tree: ast.expr) -> list:
+        """Return the summands of an expression in quantities, with defined letters for exponentials and powers."""
+        match tree:
+            case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as op, right=right):
+                others = self.values(right)
+                return self.values(left) + (others if isinstance(op, ast.Add) else [-c for c in others])
+        return [self.of_tree(tree)]
+
+    def tree(self, text: object) -> ast.expr:
+        """Return an expression's syntax tree."""
+        fit(len(word("an expression", text)) <= 5000, "an expression too long")
+        try:
+            return ast.parse(str(text), mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            raise Unfit(f"unreadable: {str(text)[:60]!r}") from None
+
+    def of_tree(self, tree: ast.expr) -> Scalar:
+        """Return the scalar of a syntax tree."""
+        spend(1)
+        match tree:
+            case ast.Constant(value=int(whole_number)) if type(whole_number) is int:
+                fit(abs(whole_number) < 10 ** LARGEST["digits"], "a number of too many digits")
+                return number(whole_number)
+            case ast.Name(id=name):
+                return self.letter(name)
+            case ast.UnaryOp(op=ast.USub(), operand=part):
+                return -self.of_tree(part)
+            case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int(power))) if type(power) is int:
+                return self.of_tree(left) ** whole("a power", power, 0, LARGEST["power"])
+            case ast.BinOp(left=left, op=ast.Pow(), right=ast.Name(id="rounds")):
+                return self.defined("power", self.of_tree(left))
+            case ast.BinOp(
+                left=left, op=ast.Pow(), right=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=power))
+            ):
+                return ONE / self.of_tree(left) ** whole("a power", power, 0, LARGEST["power"])
+            case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div() as op, right=right):
+                a, b = self.of_tree(left), self.of_tree(right)
+                return a + b if isinstance(op, ast.Add) else a - b if isinstance(op, ast.Sub) else (
+                    a * b if isinstance(op, ast.Mult) else a / b
+                )  # fmt: skip
+            case ast.Call(func=ast.Name(id="exp"), args=[part], keywords=[]):
+                return self.defined("exponential", -self.of_tree(part))
+        raise Unfit(
+            f"allowed are sums, products, whole powers, exp and powers of the rounds, not {ast.unparse(tree)[:60]}"
+        )
+
+    def defined(self, sort: str, of: Scalar) -> Scalar:
+        """Return the letter that is defined to be this power or exponential."""
+        definitions = self.bounds[-1]["definitions"]
+        found = [n for n, (its, value) in definitions.items() if its == sort and value == of]
+        need(bool(found), f"a {sort} that is not what is proved")
+        return self.proof.name(found[0])
+
+    def slacks(self, text: object) -> list:
+        """Return scalars that are all >= 0 where a hypothesis holds, an inequality between quantities."""
+        tree = self.tree(word("a hypothesis", text))
+        if not (isinstance(tree, ast.Compare) and len(tree.ops) == 1 and isinstance(tree.ops[0], ast.LtE | ast.GtE)):
+            raise Unfit(f"allowed is one inequality <= or >=, not {str(text)[:60]!r}")
+        small, large = tree.left, tree.comparators[0]
+        if isinstance(tree.ops[0], ast.GtE):
+            small, large = large, small
+        return [self.of_tree(b) - self.of_tree(a) for b in self.parts(large, "Min") for a in self.parts(small, "Max")]
+
+    def parts(self, tree: ast.expr, name: str) -> list:
+        """Return the arguments of Min or Max, or the expression itself."""
+        match tree:
+            case ast.Call(func=ast.Name(id=found), args=arguments, keywords=[]) if found == name and arguments:
+                return arguments
+        return [tree]
+
+    def check_region(self, last: dict, slacks: list) -> None:
+        """Raise unless each condition is known of its quantity, or one of the claim's hypotheses."""
+        for name, kind, bound in self.conditions(last["where"]):
+            if name not in self.letters:
+                need(self.is_share(name, kind, bound, last), f"{name}: a condition on what stands for no quantity")
+                continue
+            x, sort = self.proof.name(name), QUANTITIES[self.letters[name]]
+            slack = None if bound is None else x - bound if kind == "at_least" else bound - x
+            hypothesis = slack is not None and any(slack == each for each in slacks)
+            above = kind == "at_least" or (kind == "capped" and sort in ("positive", "count")) or kind == "interval"
+            curved = (
+                self.letters[name] == "smoothness" and kind == "at_least" and bound == self.letter("strong_convexity")
+            )
+            allowed = {
+                "positive": sort in ("positive", "count"),
+                "nonnegative": True,
+                "count": sort == "count",
+                "interval": sort == "probability" and bound == ONE,
+                "at_least": curved and {"smooth(smoothness)", "strongly_convex(strong_convexity)"} <= {*self.assumed},
+            }
+            need(
+                allowed.get(kind, False) or (hypothesis and above), f"{name}: a condition that the claim does not make"
+            )
+        for expression in last["given"]:
+            need(any(expression == each for each in slacks), "given what is no hypothesis of the claim")
+
+    def is_share(self, name: str, kind: str, bound: Scalar | None, last: dict) -> bool:
+        """Whether a letter is the share of a uniform draw, any number in [0, 1/size], and occurs nowhere else."""
+        parameters, x = dict(last["parameters"]), self.proof.name(name)
+        size = parameters.get("cohort", parameters.get("size"))
+        if parameters.pop("share", None) != x or kind != "interval" or size is None or bound != ONE / size:
+            return False
+        used = [
+            *self.scalars(last["bound"]),
+            *last["given"],
+            *(of for _, of in last["definitions"].values()),
+            *parameters.values(),
+        ]
+        used += [c for _, c in last["assumptions"] if c is not None]
+        used += [b for _, _, b in self.conditions(last["where"]) if b is not None]
+        return not any(self.proof.depends(c, name) for c in used)
+
+    def check_assumptions(self, last: dict, read: dict) -> None:
+        """Raise unless the claim makes all assumptions, with the quantities themselves, and is read as they say."""
+        law, chance, _ = ALGORITHMS[word("algorithm", self.claim["algorithm"], tuple(ALGORITHMS))]
+        names, asked = {n for n, _ in last["assumptions"]}, {}
+        for name, constant in last["assumptions"]:
+            if name in READ_AS:
+                need(name == "cohort_is_a_set" or name == law, f"{name}: rounds of another algorithm")
+                need(
+                    constant is None if name != law else constant == self.letter(chance),
+                    f"{name}: of another probability",
+                )
+                if name != "cohort_is_a_set" or "uniform_cohorts" in names:
+                    asked[READ_AS[name][0]] = READ_AS[name][1]
+            elif name != "equal_weights":
+                quantity, power = ASSUMED.get(name, ("", 0))
+                made = {f"{n}({ASSUMED[n][0]})" if n in ASSUMED else n for n in (name, *GIVEN_BY.get(name, ()))}
+                need(bool(made & {*self.assumed}), f"{name}: an assumption that the claim does not make")
+                if quantity:
+                    own = self.letter(quantity) ** power
+                    need(
+                        constant == own or (name == "strongly_convex" and constant == ZERO), f"{name}: another constant"
+                    )
+                else:
+                    need(constant is None, f"{name}: with a constant")
+        if last["functional"] == "average_squared_gradient":
+            asked["average"] = "r = 0..R-1"
+        need(read == asked, f"it is read with {read}, and what is proved with {asked}")
+
+    def check_rounds(self, last: dict, slacks: list) -> None:
+        """Raise unless the parameters are the quantities of their names, of the claim's algorithm, and its kinds of
+        round are those of what is proved."""
+        algorithm = self.claim["algorithm"]
+        _, chance, kinds = ALGORITHMS[algorithm]
+        of_size = {"uniform": "cohort", "arbitrary": "arbitrary_cohort"}.get(last["kind"], "")
+        for name, value in last["parameters"].items():
+            need(name in OF_KINDS[algorithm] | OF_RUN, f"{name}: no parameter of {algorithm}")
+            quantity = of_size if name == "size" else PARAMETERS.get(name, "")
+            if name != "share":
+                need(
+                    bool(quantity) and value == self.letter(quantity),
+                    f"{name}: of another value than {quantity or 'any'}",
+                )
+            else:
+                shares = [c for c in self.conditions(last["where"]) if self.proof.name(c[0]) == value]
+                need(any(self.is_share(*c, last) for c in shares), "a share of a draw that is not any")
+        if last["kind"]:
+            need(last["kind"] in kinds, f"{last['kind']}: no kind of round of {algorithm}")
+            at, q = kinds[last["kind"]], self.letter(chance)
+            need(any(each == (q - ONE if at else -q) for each in slacks), f"not all rounds are {last['kind']}")
+
+    def statement(self) -> str:
+        """Return the claim in words: its inequality, with all that it asks."""
+        claim = self.claim
+        read = "; ".join(f"{name} = {option}" for name, option in claim["readings"].items())
+        asked = [f"  {name}: {text}" for name, text in claim["hypotheses"].items()]
+        asked += [f"  {name} = {text}" for name, text in claim["choices"].items()]
+        first, *others = claim["terms"].values()
+        return "\n".join(
+            [
+                f"{claim['id']}@{claim['edition']} ({claim['source']})",
+                f"of every run of {claim['algorithm']}" + (f", read with {read}" if read else ""),
+                f"assumed: {', '.join(claim['assumptions']) or 'nothing'}",
+                *(["under the hypotheses", *asked] if asked else ["under no hypothesis"]),
+                claim["functional"],
+                f"  <= {first}",
+                *(f"   + {text}" for text in others),
+            ]
+        )
+
+
+SORTS = ("power", "exponential")
+"""The sorts of defined letters: P^R, and exp(-X)."""
+
+
 def check(data: object) -> int:
     """Check a saved proof and return the number of its theorems; a certificate of a worst case is one.
 
@@ -2725,6 +3294,17 @@ NOT_CHECKED = {
 """Texts on the parts of a proof, and of a certificate, that are not checked."""
 
 
+CHECKED_CLAIM = (
+    f"{CHECKED[False]}; that the bounds on a run follow from them by rules, and that the last one is this claim: its "
+    "right side, and all that it asks"
+)
+NOT_CHECKED_CLAIM = (
+    "that the axioms hold of an algorithm that is run; that the claim of this name says this (`fedtheory prove --check "
+    "FILE` compares); what names and quantities stand for"
+)
+"""Texts on the parts of a claim's proof that are checked, and not."""
+
+
 def told(data: object, work: int | None = None) -> tuple[int, str, str, str]:
     """Check a proof or a certificate and describe it.
 
@@ -2739,6 +3319,8 @@ def told(data: object, work: int | None = None) -> tuple[int, str, str, str]:
     """
     certificate = is_certificate(data)
     proof = verified(data, work) if certificate else proof_of(data, work)
+    if isinstance(proof, Proof) and proof.claim is not None:
+        return len(proof) + len(proof.claim.bounds), proof.statement(), CHECKED_CLAIM, NOT_CHECKED_CLAIM
     count = len(proof) if isinstance(proof, Proof) else 1
     return count, proof.statement(), CHECKED[certificate], NOT_CHECKED[certificate]
 
@@ -2746,7 +3328,8 @@ def told(data: object, work: int | None = None) -> tuple[int, str, str, str]:
 def in_words(data: object) -> str:
     """Check a proof or a certificate and describe it as one text."""
     count, said, checked_of_it, not_checked = told(data)
-    head = "" if is_certificate(data) else f"{count} theorem{'s' * (count > 1)}, all checked; the last one says:\n"
+    last = f"{count} theorem{'s' * (count > 1)}, all checked; the last one says:\n"
+    head = "" if is_certificate(data) else last
     return f"{head}{said}\nchecked: {checked_of_it}\nnot checked: {not_checked}"
 
 

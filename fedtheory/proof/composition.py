@@ -21,6 +21,7 @@ from ..claims import readings
 from ..claims.statement import OF_RUNS, Claim
 from . import checker
 from .algorithm_match import Rounds, strange
+from .claim_theorems import ClaimTheorem
 from .derivations import Derivation
 from .kernel.round_rules import average, contraction
 from .kernel.saved_theorems import saved
@@ -179,6 +180,11 @@ class OfRounds(ABC):
         """Return the assumptions that the axioms name, each with its constant if it has one."""
         return tuple(dict.fromkeys(name for each in self.all_of for name in each.assumed()))
 
+    def of_claim(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> ClaimTheorem | None:
+        """Return the check that a claim is a theorem of the kernel on whole runs, or ``None`` if it is not found to
+        be."""
+        return None
+
     def apart_from(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> Iterator[str]:
         """List in words the ways in which the theorems are not about the rounds of a claim's algorithm."""
         if claim.functional.scope not in OF_RUNS:
@@ -285,7 +291,28 @@ class Computed(Derivation):
         return self._part("choices")
 
 
-class Contraction(OfRounds):
+class _OfAllRounds(OfRounds):
+    """Derivation of a bound on whole runs, which the kernel makes too."""
+
+    def of_claim(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> ClaimTheorem | None:
+        if type(self) not in _OF_PLAIN_RUNS or any(not isinstance(name, str) for name in self.letters.values()):
+            return None
+        key = id(self), claim, algorithm
+        if key not in _OF_CLAIMS:
+            try:
+                letters = tuple((name, str(quantity)) for name, quantity in self.letters.items())
+                check = ClaimTheorem(claim, self.make, letters, rounds(claim, algorithm), algorithm)
+                _OF_CLAIMS[key] = self, check if check.bound is not None else None
+            except ValueError:  # nothing says what the rounds are, or a part of the claim has no letter
+                _OF_CLAIMS[key] = self, None
+        return _OF_CLAIMS[key][1]
+
+
+_OF_CLAIMS: dict[tuple[int, Claim, str], tuple[OfRounds, ClaimTheorem | None]] = {}
+"""Cache of claims' theorems, apart from the objects that read theorems, which anybody could write to."""
+
+
+class Contraction(_OfAllRounds):
     """Bound on the final squared distance from E|x+ - x*|^2 <= P |x - x*|^2 + B in every round:
 
         E|x_R - x*|^2 <= exp(-(1 - P) R) |x_0 - x*|^2 + B/(1 - P),
@@ -313,7 +340,7 @@ class Geometric(Contraction):
         return (1 - fall) ** sympy.Symbol("rounds")
 
 
-class Descent(OfRounds):
+class Descent(_OfAllRounds):
     """Bound on the mean squared gradient from E F(x+) <= F(x) - c |grad F(x)|^2 + B in every round:
 
         mean over r < R of E|grad F(x_r)|^2 <= (F(x_0) - inf F)/(c R) + B/c,
@@ -328,3 +355,7 @@ class Descent(OfRounds):
         fall, addition = average(self.theorem)
         gap, rounds = sympy.symbols("initial_gap rounds")
         return (gap / rounds + self.own.read_apart(addition)) / sympy.factor(self.own.read(fall))
+
+
+_OF_PLAIN_RUNS = (Contraction, Geometric, Descent)
+"""Derivations of runs whose every round is as the theorem says; for those of other runs the kernel lacks a rule."""

@@ -14,6 +14,7 @@ from ..claims.readings import check_options
 from ..claims.statement import Claim
 from ..functionals import Functional
 from .algorithm_match import Rounds
+from .claim_theorems import ClaimTheorem
 from .domain import bare
 from .identity import is_identity
 from .steps import Step
@@ -41,6 +42,11 @@ class Origin(Protocol):
 
     def assumed(self) -> tuple[str, ...]:
         """Return the assumptions that the axioms name, each with its constant if it has one."""
+        ...
+
+    def of_claim(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> ClaimTheorem | None:
+        """Return the check that a claim is a theorem of the kernel on whole runs, or ``None`` if it is not found to
+        be."""
         ...
 
     def apart_from(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> Iterator[str]:

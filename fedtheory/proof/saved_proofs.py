@@ -3,7 +3,7 @@ alone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +23,8 @@ class Unreadable(ValueError):
 
 class Checked(NamedTuple):
     """Proof of a file, checked. It has the proof's name, the number of its theorems, the statement of the last one,
-    and what of it was checked and what was not. It also has the claim that the file names, which is not checked."""
+    and what of it was checked and what was not. It also has the claim that the file names, which is not checked, or the
+    claim that is proved, with all that it says."""
 
     proof: str
     theorems: int
@@ -31,6 +32,7 @@ class Checked(NamedTuple):
     checked: str
     not_checked: str
     claim_in_file: str = ""
+    claim: Mapping[str, Any] | None = None
 
     @property
     def text(self) -> str:
@@ -58,7 +60,8 @@ def checked_in(file: Path) -> list[Checked]:
         what = "worst case" if name == "theorem" and certificate else repr(name)[1:-1][:200]
         most = min(left, checker.LARGEST["certificate" if certificate else "work"])
         try:
-            found.append(Checked(what, *checker.told(data, most), named))
+            told, own = checker.told(data, most), data.get("claim")
+            found.append(Checked(what, *told, *((named, None) if own is None else ("", own))))
         except checker.Unfit as wrong:
             raise Unreadable(f"{file}: cannot be read: {what}: {wrong}") from None
         except checker.Wrong as wrong:

@@ -3,9 +3,10 @@ signs of logarithms (see ``atoms``), which are decided anew."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 
-from .chains import Chain
+from .chains import GOAL, Chain
 from .library import Library
 from .polynomial_data import fields, list_of, parse_text
 from .steps import Decision, Finding, Step, conclude, evidence_data, evidence_from
@@ -21,6 +22,14 @@ def chain_data(chain: Chain) -> dict:
         "outcome": chain.outcome,
         "steps": [decision_data(d) for d in chain.decisions],
     }
+
+
+def saved_data(chain: Chain) -> dict:
+    """Return a proof as it is saved: the kernel's proof of the claim, which the checker reads alone, or else the
+    chain."""
+    goals = (d for d in chain.decisions if d.step.name == GOAL and chain.outcome == "proved")
+    found = next((e for d in goals for e in d.evidence if isinstance(e, str)), None)
+    return chain_data(chain) if found is None else json.loads(found)
 
 
 def decision_data(decision: Decision) -> dict:

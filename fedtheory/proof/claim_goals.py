@@ -1,0 +1,292 @@
+"""Goal of a claim: what a bound of the kernel on whole runs has to say, to be the claim's theorem.
+
+A bound is the claim's theorem if its functional, its right side and its rounds are the claim's, and if whatever it asks
+is asked by the claim: each condition of its region is one of the vocabulary, or one of the claim's hypotheses; each
+assumption is made by the claim, with the same constant, or is a reading of it; each parameter is the quantity itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+
+from .. import functionals
+from ..assumptions import ASSUMPTIONS, AT_ONE_PLACE
+from ..claims import readings
+from ..claims.statement import Claim
+from ..quantities import QUANTITIES
+from .algorithm_match import LAWS, Rounds, strange
+from .kernel.forms import STEP, STEPS
+from .kernel.regions import Condition
+from .kernel.run_bounds import MEAN_GRADIENT, ROUNDS, Definition, RunBound, untouched
+from .kernel.scalars import Ring, Scalar
+from .kernel.theorems import Theorem
+
+Letters = Mapping[str, str]
+"""Quantity for which each letter of a bound stands; one that is left out stands for any number of its condition."""
+
+READINGS = {
+    "random_kinds": (readings.SNAPSHOTS, readings.PROBABILITY),
+    "random_client_rounds": (readings.KINDS_OF_ROUNDS, readings.PROBABILITY),
+    "cohort_is_a_set": (readings.UNIFORM_COHORT, readings.WITHOUT_REPLACEMENT),
+}
+"""Assumptions that are a reading of the algorithm."""
+
+PARAMETERS = {
+    "local_lr": "local_lr", "server_lr": "server_lr", "cohort": "cohort", "arbitrary_cohort": "arbitrary_cohort",
+    "probability": "snapshot_probability", "client_round_probability": "client_round_probability",
+    "rounds": "rounds", "initial_distance": "initial_distance", "initial_gap": "initial_gap",
+}  # fmt: skip
+"""Quantity that each parameter of an algorithm or of a run is; the free ``share`` of a draw is none."""
+
+SIZES = {"uniform": "cohort", "arbitrary": "arbitrary_cohort"}
+"""Quantity that is the size of a cohort, where all rounds are of a kind."""
+
+ALL_OF_KIND = {
+    ("uniform", "snapshot_probability"): 1, ("arbitrary", "snapshot_probability"): 0,
+    ("arbitrary", "client_round_probability"): 1, ("server", "client_round_probability"): 0,
+}  # fmt: skip
+"""Probability, by its quantity, at which all rounds are of a kind."""
+
+
+class Inexpressible(ValueError):
+    """Error of a claim, or of a part of it, that the language of goals cannot say; the message says which."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Claim in the letters of a bound.
+
+    Attributes:
+        rounds: the rounds of the claim's algorithm.
+    """
+
+    claim: Claim
+    letters: Letters
+    ring: Ring
+    rounds: Rounds
+
+    def __post_init__(self) -> None:
+        if len({*self.letters.values()}) < len(self.letters) or {*self.letters} - {*self.ring.names}:
+            raise Inexpressible(f"letters {dict(self.letters)}: allowed is one quantity a letter of the ring")
+        if self.letters.get(STEPS, "local_steps") != "local_steps" or STEP in self.letters:
+            raise Inexpressible(f"letters {dict(self.letters)}: {STEPS} is local_steps, and {STEP} any step")
+        of = {symbol.name for choice in self.claim.choices.values() for symbol in choice.free_symbols}
+        if of & self.claim.choices.keys():
+            raise Inexpressible(f"{self.claim.ref} chooses {', '.join(self.claim.choices)}, one by another")
+
+    def letter(self, quantity: str) -> Scalar:
+        """Return the letter of a quantity, or what the claim chooses for it."""
+        if quantity in self.claim.choices:
+            return self.scalar(self.claim.choices[quantity])
+        for letter, name in self.letters.items():
+            if name == quantity:
+                return self.ring[letter]
+        raise Inexpressible(f"{quantity} has no letter among {', '.join(self.letters)}")
+
+    def slacks(self) -> tuple[Scalar, ...]:
+        """Return expressions that are all >= 0 where the claim's hypotheses hold."""
+        found = []
+        for hypothesis in self.claim.hypotheses:
+            if hypothesis.alternatives:
+                raise Inexpressible(f"{hypothesis.name}: a hypothesis with several readings")
+            relation = hypothesis.relation
+            small, large = (relation.lhs, relation.rhs) if relation.rel_op == "<=" else (relation.rhs, relation.lhs)
+            tops = large.args if isinstance(large, sympy.Min) else (large,)
+            bottoms = small.args if isinstance(small, sympy.Max) else (small,)
+            found += [self.scalar(top) - self.scalar(bottom) for top in tops for bottom in bottoms]
+        return tuple(found)
+
+    def right_side(self, definitions: tuple[Definition, ...] = ()) -> Scalar:
+        """Return the claim's right side, with defined letters in the places of what they stand for."""
+        total = self.ring.number(0)
+        for term in self.claim.terms:
+            total = total + self.scalar(term.expression, definitions)
+        return total
+
+    def scalar(self, expression: sympy.Expr, definitions: tuple[Definition, ...] = ()) -> Scalar:
+        """Return an expression in quantities as a scalar in letters.
+
+        Raises:
+            Inexpressible: a part of it is no letter, number, sum, product, whole power or defined letter.
+        """
+        if expression.is_Symbol:
+            return self.letter(expression.name)
+        if expression.is_Rational:
+            return self.ring.number(int(expression.p)) / int(expression.q)
+        parts = [self.scalar(part, definitions) for part in expression.args] if expression.func in _PLAIN else []
+        if expression.is_Add:
+            return sum(parts, self.ring.number(0))
+        if expression.is_Mul:
+            return math.prod(parts, start=self.ring.number(1))
+        if expression.is_Pow and expression.exp.is_Integer:
+            base, power = self.scalar(expression.base, definitions), int(expression.exp)
+            return base**power if power >= 0 else 1 / base**-power
+        if isinstance(expression, sympy.exp):
+            sort, of = "exponential", -self.scalar(expression.args[0])
+        elif expression.is_Pow and expression.exp == sympy.Symbol(ROUNDS, **expression.exp.assumptions0):
+            sort, of = "power", self.scalar(expression.base)
+        else:
+            raise Inexpressible(f"{expression}: allowed are sums, products, whole powers, exp and powers of the rounds")
+        found = [d.name for d in definitions if d.sort == sort and d.of == of]
+        if not found:
+            raise Inexpressible(f"{expression}: none of the letters {', '.join(map(str, definitions)) or '(none)'}")
+        return self.ring[found[0]]
+
+    def read(self, bound: RunBound) -> dict[str, str]:
+        """Return the option of every ambiguity under which a bound holds."""
+        names, found = {name for name, _ in bound.assumptions}, {}
+        for name, (ambiguity, option) in READINGS.items():
+            if name in names and (name != "cohort_is_a_set" or "uniform_cohorts" in names):
+                found[ambiguity] = option
+        return found | ({readings.AVERAGE: readings.FROM_ROUND_0} if bound.functional == MEAN_GRADIENT else {})
+
+    def differences(self, bound: RunBound) -> Iterator[str]:
+        """List in words what a bound says otherwise than the claim; none if it is the claim's theorem.
+
+        Raises:
+            Inexpressible: a part of the claim that cannot be said in the bound's letters.
+        """
+        untouched(bound)
+        functional = self.claim.functional
+        known = functional.compute is None and functional in functionals.named(functional.name)
+        if bound.functional != functional.name or not known:
+            yield f"it bounds {bound.functional}, and the claim {functional.name}"
+        right = self.right_side(bound.definitions)
+        if bound.where.ring is not self.ring or bound.bound != right:
+            yield f"its right side is {bound.bound}, and the claim's {right}"
+        yield from self._region(bound)
+        yield from self._assumptions(bound)
+        yield from self._parameters(bound)
+        yield from strange(theorem_of(bound), self.rounds)
+        yield from self._kind(bound)
+        read, options = self.read(bound), {a.name: a.options for a in self.claim.ambiguities}
+        for name in sorted({*read, *options}):
+            if read.get(name) not in options.get(name, ()):
+                yield f"{name}: it is read as {read.get(name)}, and the claim as {' or '.join(options.get(name, ()))}"
+
+    def _region(self, bound: RunBound) -> Iterator[str]:
+        slacks = self.slacks()
+        for condition in bound.where.conditions:
+            if condition.name in self.letters:
+                if not (self._in_vocabulary(condition) or self._in_hypotheses(condition, slacks)):
+                    yield f"{condition}: neither of the vocabulary nor a hypothesis of the claim"
+            elif not self._is_share(condition, bound):
+                yield f"{condition}: of a letter that stands for no quantity"
+        for expression in bound.given:
+            if expression not in slacks:
+                yield f"{expression} >= 0: no hypothesis of the claim"
+
+    def _in_vocabulary(self, condition: Condition) -> bool:
+        known = QUANTITIES[self.letters[condition.name]]
+        both = {"smoothness", "strong_convexity"} <= {a.quantity for a in self.claim.assumptions}
+        if known.name == "smoothness" and condition.kind == "at_least" and both:
+            return condition.bound == self.letter("strong_convexity")
+        return {
+            "positive": known.positive or known.lower > 0,
+            "nonnegative": known.lower >= 0,
+            "count": known.integer and known.lower >= 1,
+            "interval": condition.bound == 1 and known.lower >= 0 and known.upper <= 1,
+        }.get(condition.kind, False)
+
+    def _in_hypotheses(self, condition: Condition, slacks: tuple[Scalar, ...]) -> bool:
+        known, x = QUANTITIES[self.letters[condition.name]], self.ring[condition.name]
+        if condition.bound is None:
+            return False
+        above = {"capped": known.positive or known.lower > 0, "interval": known.lower >= 0}.get(condition.kind, False)
+        slack = x - condition.bound if condition.kind == "at_least" else condition.bound - x
+        return (above or condition.kind == "at_least") and slack in slacks
+
+    def _is_share(self, condition: Condition, bound: RunBound) -> bool:
+        """Whether a letter is the share of a uniform draw, which may be any in [0, 1/size] and is nowhere else."""
+        parameters, letter = dict(bound.parameters), self.ring[condition.name]
+        if parameters.get("share") != letter or condition.kind != "interval" or condition.bound is None:
+            return False
+        size = parameters.get("cohort", parameters.get("size"))
+        elsewhere = [
+            bound.bound,
+            *bound.given,
+            *(d.of for d in bound.definitions),
+            *(c for _, c in bound.assumptions if c),
+        ]
+        elsewhere += [c.bound for c in bound.where.conditions if c.bound]
+        elsewhere += [value for name, value in bound.parameters if name != "share"]
+        return (
+            size is not None and condition.bound == 1 / size and not any(condition.name in e.names for e in elsewhere)
+        )
+
+    def _assumptions(self, bound: RunBound) -> Iterator[str]:
+        made = self.claim.assumed
+        for name, constant in sorted(bound.assumptions, key=str):
+            kind = ASSUMPTIONS.get(AT_ONE_PLACE.get(name, name))
+            if name in LAWS:
+                if constant != self.letter(LAWS[name][1]):
+                    yield f"{name}({constant}): allowed is {LAWS[name][1]}"
+            elif name in READINGS or (name == "equal_weights" and self.rounds.plain_mean):
+                continue
+            elif kind is None or kind.name not in made:
+                yield f"it assumes {name}, and the claim does not"
+            elif kind.quantity:
+                own = self.letter(kind.quantity) ** kind.power
+                weaker = name == "strongly_convex" and constant == 0  # a strongly convex function is convex
+                if constant != own and not weaker:
+                    yield f"{name}({constant}): allowed is {own}"
+                if not any(
+                    a.quantity == kind.quantity and a.from_below == kind.from_below for a in self.claim.assumptions
+                ):
+                    yield f"it assumes {name}, and the claim has no bound {kind.quantity} of that kind"
+
+    def _parameters(self, bound: RunBound) -> Iterator[str]:
+        for name, value in bound.parameters:
+            quantity = PARAMETERS.get(name) or (SIZES.get(bound.kind) if name == "size" else None)
+            if name == "share":
+                if not any(self._is_share(condition, bound) for condition in bound.where.conditions):
+                    yield f"share = {value}: allowed is any in [0, 1/size]"
+            elif quantity is None or value != self.letter(quantity):
+                yield f"{name} = {value}: allowed is {quantity or 'no such parameter'}"
+
+    def _kind(self, bound: RunBound) -> Iterator[str]:
+        if not bound.kind or len(self.rounds.kinds) == 1:
+            return
+        at = ALL_OF_KIND.get((bound.kind, self.rounds.chance))
+        if at is None or (at - self.letter(self.rounds.chance)) * (-1 if at else 1) not in self.slacks():
+            yield f"all its rounds are {bound.kind}, which is no hypothesis of the claim"
+
+
+_PLAIN = (sympy.Add, sympy.Mul)
+
+
+def theorem_of(bound: RunBound) -> Theorem:
+    """Return the theorem on one round that a bound on runs is made from."""
+    premise: Theorem | RunBound = bound
+    while isinstance(premise, RunBound):
+        premise = premise.premise
+    return premise
+
+
+def goal(claim: Claim, letters: Letters, ring: Ring, rounds: Callable[[Claim, str], Rounds], algorithm: str) -> Goal:
+    """Return the goal of a claim about an algorithm's runs; ``rounds`` says what its rounds are."""
+    return Goal(claim, letters, ring, rounds(claim, algorithm))
+
+
+def claim_data(claim: Claim, read: Mapping[str, str], algorithm: str) -> dict[str, Any]:
+    """Return all that a claim says, as it stands in a saved proof: expressions in quantities as text, and the options
+    under which it is read."""
+    assumed = [f"{a.kind}({a.quantity})" if a.quantity else a.kind for a in claim.assumptions]
+    fixed = claim.under({name: option for name, option in read.items() if name in {a.name for a in claim.ambiguities}})
+    return {
+        "id": claim.id,
+        "edition": claim.edition,
+        "source": claim.source,
+        "algorithm": algorithm,
+        "functional": claim.functional.name,
+        "terms": {term.name: str(term.expression) for term in claim.terms},
+        "choices": {name: str(choice) for name, choice in claim.choices.items()},
+        "hypotheses": {hypothesis.name: str(hypothesis.relation) for hypothesis in fixed.hypotheses},
+        "assumptions": assumed,
+        "readings": dict(read),
+    }

@@ -1,0 +1,133 @@
+"""Check that a claim is a theorem of the kernel on whole runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from ..claims.statement import Claim
+from ..functionals import FINAL_SQUARED_DISTANCE
+from . import checker
+from .algorithm_match import Rounds, strange
+from .claim_goals import Goal, Letters, claim_data
+from .goal_tactics import DECAY, POWER, reach
+from .kernel.run_bounds import DISTANCE, GAP, ROUNDS, RunBound
+from .kernel.saved_claims import saved_claim
+from .kernel.saved_theorems import saved
+from .kernel.scalars import Ring
+from .kernel.theorems import Theorem
+from .steps import Evidence, Finding
+
+
+@dataclass(frozen=True)
+class ClaimTheorem:
+    """Check that the kernel makes a claim's theorem from one on a round, and that the independent checker accepts its
+    saved proof, reads the claim from it, and finds the same.
+
+    Attributes:
+        make: makes the theorem on one round.
+        letters: the quantities that its letters stand for.
+        rounds: the rounds of the claim's algorithm.
+    """
+
+    claim: Claim
+    make: Callable[[], Theorem]
+    letters: tuple[tuple[str, str], ...]
+    rounds: Rounds
+    algorithm: str
+
+    @cached_property
+    def goal(self) -> Goal:
+        """The claim in the letters of the theorem and of a run."""
+        theorem = self.make()
+        of_run = (ROUNDS, DISTANCE if self.claim.functional == FINAL_SQUARED_DISTANCE else GAP)
+        ring = Ring(" ".join([*theorem.where.ring.names, *of_run, POWER, DECAY]))
+        return Goal(self.claim, self.of_letters(of_run), ring, self.rounds)
+
+    def of_letters(self, of_run: tuple[str, ...]) -> Letters:
+        """Return the quantities of the theorem's letters and of a run's, which are named as they are."""
+        return dict(self.letters) | {name: name for name in of_run}
+
+    @cached_property
+    def bound(self) -> RunBound | None:
+        """The claim's theorem, or ``None`` where it is not found."""
+        try:
+            return reach(self.make(), self.goal)
+        except ValueError:  # the claim, or a part of it, is not reached
+            return None
+
+    @property
+    def read(self) -> dict[str, str]:
+        """The option of each ambiguity under which the theorem is the claim."""
+        return {} if self.bound is None else self.goal.read(self.bound)
+
+    def text(self) -> str:
+        """Return the saved proof of the claim.
+
+        Raises:
+            ValueError: the kernel does not make the claim's theorem.
+        """
+        if self.bound is None or list(self.goal.differences(self.bound)):
+            raise ValueError(f"{self.claim.ref}: the kernel does not make its theorem")
+        written = claim_data(self.claim, self.read, self.algorithm)
+        return json.dumps(saved_claim(self.bound, self.goal.letters, written), separators=(",", ":"))
+
+    def certified(self) -> Finding:
+        """Return ``proved`` with the saved proof as evidence if the checker accepts it, else ``unknown``."""
+        if self.bound is None:
+            return Finding("unknown")
+        text = self.text()
+        return Finding("proved", (text,)) if self.accepts((text,)) else Finding("unknown")
+
+    decide = certified
+    """Decide the check; the kernel refutes nothing, so this is ``certified``."""
+
+    def accepts(self, evidence: tuple[Evidence, ...]) -> bool:
+        """Whether the checker accepts the text as a proof, from the very theorem on one round, of what the claim
+        says."""
+        if len(evidence) != 1 or not isinstance(evidence[0], str) or any(strange(self.make(), self.rounds)):
+            return False
+        proved = _proved(evidence[0])
+        if proved is None:
+            return False
+        written, last = proved
+        read = written["readings"]
+        fits = all(read.get(a.name) in a.options for a in self.claim.ambiguities)
+        return fits and written == claim_data(self.claim, read, self.algorithm) and last == _says(saved(self.make()))
+
+    def refuted(self, evidence: tuple[Evidence, ...]) -> bool:
+        """Return false: a claim whose theorem is not made may still be true."""
+        return False
+
+
+@lru_cache(maxsize=100)
+def _proved(text: str) -> tuple[dict, tuple] | None:
+    """Check the proof in a text, once, and return the claim that it says, and its last theorem on one round; ``None``
+    if it is no proof of a claim."""
+    try:
+        data = checker.read(text)
+        checker.check(data)
+    except (checker.Wrong, ValueError):
+        return None
+    return (data["claim"], _says(data)) if isinstance(data, dict) and "claim" in data else None
+
+
+def _says(data: dict) -> tuple:
+    """Return the last theorem without how it was made, and its region, with the powers of the letters that occur."""
+    last = data["theorems"][-1]
+    stated = {part: value for part, value in last.items() if part not in ("rule", "premises", "arguments", "where")}
+    return _named(stated, data["names"]), _named(data["regions"][last["where"]], data["names"])
+
+
+def _named(data: object, names: list[str]) -> object:
+    """Return data whose power products name their letters, so that those of two lists of names compare."""
+    if isinstance(data, dict) and data.keys() == {"top", "bottom"}:
+        return {
+            part: [[[[n, p] for n, p in zip(names, powers, strict=True) if p], c] for powers, c in data[part]]
+            for part in data
+        }
+    if isinstance(data, dict):
+        return {name: _named(part, names) for name, part in data.items()}
+    return [_named(part, names) for part in data] if isinstance(data, list) else data

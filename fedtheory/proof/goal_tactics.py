@@ -1,0 +1,187 @@
+"""Search for the bound on runs that is a claim's theorem, from a theorem on one round. Nothing here is trusted: the
+rules and the goal compute and check all of it again."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+
+import sympy
+
+from .claim_goals import Goal, Inexpressible
+from .kernel.regions import Condition, Where
+from .kernel.run_bounds import (
+    FINAL_DISTANCE,
+    MEAN_GRADIENT,
+    ROUNDS,
+    Definition,
+    RunBound,
+    by_data,
+    enlarge,
+    iterate,
+    restrict,
+    telescope,
+    weaken,
+)  # fmt: skip
+from .kernel.scalars import Scalar
+from .kernel.theorems import Refused, Theorem
+
+POWER, DECAY = "power", "decay"
+"""Letters for P^R, and for what the claim has in its place."""
+
+
+class Unreached(ValueError):
+    """Error of a goal that no bound was found for; the message says what is missing."""
+
+
+def reach(theorem: Theorem, goal: Goal) -> RunBound:
+    """Return the claim's theorem.
+
+    Raises:
+        Unreached: it is not found; the message says why the last try failed.
+        Inexpressible: a part of the claim that cannot be said in these letters.
+    """
+    why: list[str] = []
+    slacks = goal.slacks()
+    start = _of_runs(theorem, goal)
+    values = _values(start, goal)
+    for where, given in _regions(start, goal, slacks, values):
+        try:
+            bound = _larger(restrict(start, where, values, given), goal)
+        except (Refused, ValueError) as error:
+            why.append(str(error))
+            continue
+        if not (apart := list(goal.differences(bound))):
+            return bound
+        why += apart
+    raise Unreached(f"{goal.claim.ref}: {' | '.join(why) or 'no region of the claim is one of the theorem'}")
+
+
+def _values(bound: RunBound, goal: Goal) -> dict[str, Scalar]:
+    """Return what is put in for letters: what the claim chooses, and 1 for those that stand for no quantity and may be
+    any number > 0, as they are nowhere else."""
+    chosen = {n: goal.letter(q) for n, q in goal.letters.items() if q in goal.claim.choices}
+    loose = (c for c in bound.where.conditions if c.name not in goal.letters and c.kind in ("positive", "count"))
+    return chosen | {c.name: goal.ring.number(1) for c in loose}
+
+
+def _of_runs(theorem: Theorem, goal: Goal) -> RunBound:
+    """Return the bound on the claim's functional that follows from every round alone."""
+    of, ring = {quantity: letter for letter, quantity in goal.letters.items()}, goal.ring
+    functional = goal.claim.functional.name
+    if functional == MEAN_GRADIENT:
+        return telescope(theorem, ring, of[ROUNDS], of["initial_gap"])
+    if functional != FINAL_DISTANCE:
+        raise Inexpressible(f"{functional}: allowed are {FINAL_DISTANCE} and {MEAN_GRADIENT}")
+    bound = iterate(theorem, ring, of[ROUNDS], of["initial_distance"], POWER)
+    added = bound.bound.coefficients(POWER)[0]  # B/(1 - P)
+    return weaken(bound, ring[POWER] * ring[of["initial_distance"]] ** 2 + added)
+
+
+def _larger(bound: RunBound, goal: Goal) -> RunBound:
+    """Return the bound with the claim's right side."""
+    for smaller in bound.definitions:
+        larger = _decay(goal)
+        if smaller.sort != larger.sort or smaller.of != larger.of:
+            bound = enlarge(bound, smaller.name, larger)
+    right = goal.right_side(bound.definitions)
+    if right == bound.bound:
+        return bound
+    return weaken(bound, right, _multipliers(bound, right))
+
+
+def _decay(goal: Goal) -> Definition:
+    """Return the only exponential or power of the claim's right side, as a definition."""
+    found: set[tuple[str, sympy.Expr]] = set()
+    for term in goal.claim.terms:
+        found |= {("exponential", -e.args[0]) for e in term.expression.atoms(sympy.exp)}
+        powers = term.expression.atoms(sympy.Pow)
+        found |= {("power", p.base) for p in powers if p.exp.is_Symbol and p.exp.name == ROUNDS}
+    if len(found) != 1:
+        raise Inexpressible(
+            f"{goal.claim.ref}: allowed is a right side with one exponential, or one power of the rounds"
+        )
+    ((sort, of),) = found
+    return Definition(DECAY, "power" if sort == "power" else "exponential", goal.scalar(of))
+
+
+def _regions(
+    bound: RunBound, goal: Goal, slacks: Sequence[Scalar], values: Mapping[str, Scalar]
+) -> Iterator[tuple[Where, list[Scalar]]]:
+    """Yield regions that the claim's hypotheses give, each with the other hypotheses. In the place of a theorem's cap
+    stands a hypothesis that caps the same letter, if there is one."""
+    choices: list[list[tuple[Condition, Scalar | None]]] = []
+    for condition in bound.where.conditions:
+        if condition.name in values:
+            continue
+        choices.append([*_hypotheses(condition, goal, slacks)] or [(condition, None)])
+    for chosen in itertools.product(*choices):
+        used = [slack for _, slack in chosen if slack is not None]
+        given = [slack for slack in slacks if slack not in used]
+        try:
+            yield Where(goal.ring, tuple(condition for condition, _ in chosen)), given
+        except ValueError:
+            continue  # a bound that uses what comes before it
+
+
+def _hypotheses(condition: Condition, goal: Goal, slacks: Sequence[Scalar]) -> Iterator[tuple[Condition, Scalar]]:
+    """Yield the hypotheses that are a cap of a letter that the theorem caps."""
+    if condition.kind != "capped":
+        return
+    x = goal.ring[condition.name]
+    for slack in slacks:
+        cap = slack + x
+        if condition.name not in cap.names:
+            yield Condition(condition.name, "capped", cap), slack
+
+
+def _multipliers(bound: RunBound, right: Scalar) -> list[Scalar]:
+    """Return multipliers of the given expressions by which the right side is certified to be larger, found for each
+    product of data on its own.
+
+    Raises:
+        Unreached: none are found for one of them; the message says which.
+    """
+    found = [right.ring.number(0) for _ in bound.given]
+    for data, rest in by_data(right - bound.bound, bound.known).items():
+        if bound.known.certifies(rest):
+            continue
+        factors = next((f for f in _tries(rest, bound) if _suffice(rest, f, bound)), None)
+        if factors is None:
+            raise Unreached(f"of {data}: claimed - derived = {rest}, not certified to be >= 0")
+        found = [one + factor * data for one, factor in zip(found, factors, strict=True)]
+    return [] if all(factor.is_zero for factor in found) else found
+
+
+def _suffice(rest: Scalar, factors: Sequence[Scalar], bound: RunBound) -> bool:
+    for factor, given in zip(factors, bound.given, strict=True):
+        rest = rest - factor * given
+    return all(map(bound.known.certifies, (*factors, rest)))
+
+
+def _tries(rest: Scalar, bound: RunBound) -> Iterator[list[Scalar]]:
+    """Yield multipliers: where g = b - x is given, terms -N of the rest with x in them are -(N/x) b + (N/x) g. Of two
+    such expressions a share q is taken of one and 1 - q of the other, q a probability."""
+    ring, zero = rest.ring, rest.ring.number(0)
+    shares = [ring[c.name] for c in bound.where.conditions if c.kind == "interval" and c.bound == 1]
+    of: dict[str, list[int]] = {}
+    for at, given in enumerate(bound.given):
+        for name in given.names:
+            if name not in (given + ring[name]).names:
+                of.setdefault(name, []).append(at)
+    for name, places in of.items():
+        factor = _negative_part(rest, name, bound.known) / ring[name]
+        weights = [{at: ring.number(1)} for at in places]
+        weights += [{i: q, j: 1 - q} for q in shares for i, j in itertools.permutations(places, 2)]
+        for weight in weights if not factor.is_zero else ():
+            yield [weight.get(at, zero) * factor for at in range(len(bound.given))]
+
+
+def _negative_part(scalar: Scalar, name: str, known: Where) -> Scalar:
+    """Return minus the sum of the terms with negative coefficients in which a letter's power is not the least one, over
+    the whole denominator."""
+    ring, sign = scalar.ring, 1 if known.never_zero(scalar.bottom) else -1
+    at, terms = ring.names.index(name), scalar.numerator.to_dict()
+    least = min((p[at] for p in terms), default=0)
+    terms = {p: -sign * c for p, c in terms.items() if p[at] > least and sign * c < 0}
+    return Scalar(ring, ring.context.from_dict(terms), scalar.denominator * sign)

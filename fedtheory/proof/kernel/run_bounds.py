@@ -1,0 +1,373 @@
+"""Bounds on functionals of whole runs, and the rules that make them from theorems on one round. Nothing else makes one;
+every rule computes its conclusion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import InitVar, dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from types import MappingProxyType
+from typing import Any, Literal
+from weakref import WeakKeyDictionary
+
+from .forms import STEP
+from .regions import Condition, Where
+from .round_rules import average, contraction
+from .scalars import Ring, Scalar
+from .theorems import Assumption, Refused, Theorem, intact
+
+FINAL_DISTANCE, MEAN_GRADIENT = "final_squared_distance", "average_squared_gradient"
+ROUNDS, DISTANCE, GAP = "rounds", "initial_distance", "initial_gap"
+"""Parameters of a run: how many rounds, |x_0 - x*|, and F(x_0) - inf F."""
+
+Sort = Literal["power", "exponential"]
+SORTS = ("power", "exponential")
+
+_MAKER = object()
+
+
+@dataclass(frozen=True)
+class Definition:
+    """Letter that stands for a number >= 0: of^R, R the number of rounds, or exp(-of)."""
+
+    name: str
+    sort: Sort
+    of: Scalar
+
+    def fact(self, where: Where) -> Condition:
+        """Return what is known of the letter on a region.
+
+            0 <= P <= 1   =>   0 <= P^R <= 1,        X >= 0   =>   0 < exp(-X) <= 1.
+
+        Raises:
+            Refused: that P is in [0, 1], or X >= 0, is not certified there.
+        """
+        one = where.ring.number(1)
+        if self.sort not in SORTS or not where.certifies(self.of):
+            raise Refused(f"{self.name}: {self.sort} of {self.of}, which is not certified to be >= 0 on the region")
+        if self.sort == "power" and not where.certifies(1 - self.of):
+            raise Refused(f"{self.name}: a power of {self.of}, which is not certified to be at most 1 on the region")
+        return Condition(self.name, "interval" if self.sort == "power" else "capped", one)
+
+    def __str__(self) -> str:
+        return f"{self.name} = " + (f"({self.of})^rounds" if self.sort == "power" else f"exp(-({self.of}))")
+
+
+@dataclass(frozen=True, eq=False)
+class RunBound:
+    """Theorem for every run of an algorithm that meets ``assumptions``, of rounds that are all of ``kind`` if that is
+    not "", and for all scalars in ``where`` at which every expression of ``given`` is >= 0:
+
+        functional <= bound, with the letters of ``definitions`` for what they stand for.
+
+    ``parameters`` are those of algorithm and run; a hash of all that it says is kept: see ``untouched``.
+    """
+
+    functional: str
+    kind: str
+    where: Where
+    given: tuple[Scalar, ...]
+    definitions: tuple[Definition, ...]
+    assumptions: frozenset[Assumption]
+    parameters: tuple[tuple[str, Scalar], ...]
+    bound: Scalar
+    rule: str
+    premise: Theorem | RunBound
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    _maker: InitVar[object] = None
+
+    def __post_init__(self, _maker: object) -> None:
+        if _maker is not _MAKER:
+            raise Refused("a bound on a run is made by the rules of the kernel alone")
+        object.__setattr__(self, "arguments", MappingProxyType(dict(self.arguments)))
+        _SEALS[self] = _seal(self)
+
+    @cached_property
+    def known(self) -> Where:
+        """The region, with what is known of the defined letters."""
+        return _known(self.where, self.definitions)
+
+    def __repr__(self) -> str:
+        return f"[run {self.kind}] {self.functional} <= {self.bound}"
+
+
+_SEALS: WeakKeyDictionary[RunBound, str] = WeakKeyDictionary()
+"""Hashes of all bounds that a rule made, as they were made."""
+
+
+def _seal(bound: RunBound) -> str:
+    """Return the hash of all that a bound says, and of its premise's hash."""
+    premise = bound.premise
+    parts = (
+        bound.functional,
+        bound.kind,
+        bound.where.ring.names,
+        bound.where.conditions,
+        bound.given,
+        bound.definitions,
+        sorted(map(repr, bound.assumptions)),
+        bound.parameters,
+        bound.bound,
+        bound.rule,
+        dict(bound.arguments),
+        _SEALS.get(premise) if isinstance(premise, RunBound) else repr(premise),
+    )
+    return sha256(repr(parts).encode()).hexdigest()
+
+
+def untouched(bound: RunBound) -> RunBound:
+    """Return the bound if it says what it said when a rule made it. This is asked wherever it is used or saved.
+
+    Raises:
+        Refused: it was changed since, or no rule made it; or the theorem that it is from was.
+    """
+    if _SEALS.get(bound) != _seal(bound):
+        raise Refused(f"{bound.rule}: a bound on a run that was changed after it was made, or that no rule made")
+    if isinstance(bound.premise, Theorem):
+        intact(bound.premise)
+    return bound
+
+
+def _known(where: Where, definitions: Iterable[Definition]) -> Where:
+    return Where(where.ring, (*(d.fact(where) for d in definitions), *where.conditions))
+
+
+def by_data(scalar: Scalar, where: Where) -> dict[Scalar, Scalar]:
+    """Return the coefficients of the products of letters that are only known to be >= 0, and by which nothing is
+    divided: the scalar is the sum of products times coefficients."""
+    parts = {scalar.ring.number(1): scalar}
+    for name in (c.name for c in where.conditions if c.kind == "nonnegative" and c.name not in scalar.bottom.names):
+        letter = scalar.ring[name]
+        parts = {
+            data * letter**power: part
+            for data, whole in parts.items()
+            for power, part in whole.coefficients(name).items()
+        }
+    return parts
+
+
+def _bound(
+    rule: str,
+    premise: Theorem | RunBound,
+    *,
+    functional: str,
+    kind: str,
+    where: Where,
+    definitions: Sequence[Definition],
+    assumptions: Iterable[Assumption],
+    parameters: Mapping[str, Scalar],
+    bound: Scalar,
+    given: Sequence[Scalar] = (),
+    **arguments: Any,
+) -> RunBound:
+    """Make a bound. A definition speaks of the region's letters alone, and of each letter there is one; the bound
+    divides by nothing that may be 0, and says nothing of a step."""
+    named, free = [d.name for d in definitions], {c.name for c in where.conditions}
+    if len({*named}) < len(named) or free & {*named}:
+        raise Refused(f"{', '.join(named)}: allowed is one definition a letter, of which the region says nothing")
+    for expression in (*(d.of for d in definitions), *given):
+        if not expression.names <= free:
+            raise Refused(f"{expression}: allowed are letters of which the region says something")
+    known = _known(where, definitions)
+    for expression in (bound, *given):
+        if not known.defines(expression):
+            raise Refused(f"{expression}: divides by what may be 0 on the region")
+    if STEP in bound.names or not bound.names <= {c.name for c in known.conditions}:
+        raise Refused(f"{bound}: allowed are letters of which the region says something, and no step")
+    return RunBound(
+        functional,
+        kind,
+        where,
+        tuple(given),
+        tuple(definitions),
+        frozenset(assumptions),
+        tuple(sorted(parameters.items())),
+        bound,
+        rule,
+        premise,
+        arguments,
+        _maker=_MAKER,
+    )
+
+
+def lifted(where: Where, ring: Ring, *more: Condition) -> Where:
+    """Return a region with further conditions, in a ring whose first names are those of the region's.
+
+    Raises:
+        Refused: it is no such ring.
+    """
+    if ring.names[: len(where.ring.names)] != where.ring.names:
+        raise Refused(f"ring {' '.join(ring.names)}: its first names have to be {' '.join(where.ring.names)}")
+    moved = (Condition(c.name, c.kind, None if c.bound is None else c.bound.within(ring)) for c in where.conditions)
+    return Where(ring, (*more, *moved))
+
+
+def _of_rounds(
+    rule: str,
+    theorem: Theorem,
+    ring: Ring,
+    functional: str,
+    letters: Mapping[str, str],
+    bound: Scalar,
+    definitions: Sequence[Definition] = (),
+) -> RunBound:
+    """Make the bound on a run whose every round is as a theorem says; ``letters`` stand for the run's parameters, of
+    which the rounds are a count and the others >= 0. Neither occurs in the theorem."""
+    old = {c.name for c in theorem.where.conditions} | {*theorem.where.ring.names}
+    new = [*letters.values(), *(d.name for d in definitions)]
+    if old & {*new} or len({*new}) < len(new):
+        raise Refused(f"{', '.join(new)}: allowed are different letters that the theorem does not have")
+    more = (Condition(letters[name], "count" if name == ROUNDS else "nonnegative") for name in letters)
+    parameters = {name: value.within(ring) for name, value in theorem.parameters}
+    return _bound(
+        rule,
+        theorem,
+        functional=functional,
+        kind=theorem.kind if theorem.context == "kind" else "",
+        where=lifted(theorem.where, ring, *more),
+        definitions=definitions,
+        assumptions=((name, None if c is None else c.within(ring)) for name, c in theorem.assumptions),
+        parameters=parameters | {name: ring[letter] for name, letter in letters.items()},
+        bound=bound,
+        letters=[*letters.values(), *(d.name for d in definitions)],
+    )
+
+
+def iterate(theorem: Theorem, ring: Ring, rounds: str, distance: str, power: str) -> RunBound:
+    """From P |x - x*|^2 + B - E|x+ - x*|^2 >= 0 in every round, 0 <= P < 1 and B >= 0, conclude
+
+        E|x_R - x*|^2 <= P^R |x_0 - x*|^2 + B (1 - P^R)/(1 - P),
+
+    by induction over the rounds: what is left of |x_0 - x*|^2 after r rounds is multiplied by P >= 0 in the next, and
+    B (1 + P + ... + P^(R-1)) is added. A theorem given a round's kind is of runs whose rounds are all of it.
+    """
+    factor, addition = (part.within(ring) for part in contraction(theorem))
+    w, letters = ring[power], {ROUNDS: rounds, DISTANCE: distance}
+    right = w * ring[distance] ** 2 + addition * (1 - w) / (1 - factor)
+    defined = [Definition(power, "power", factor)]
+    return _of_rounds("iterate", theorem, ring, FINAL_DISTANCE, letters, right, defined)
+
+
+def telescope(theorem: Theorem, ring: Ring, rounds: str, gap: str) -> RunBound:
+    """From F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0 in every round, c > 0 and B >= 0, conclude
+
+        mean over r < R of E|grad F(x_r)|^2 <= (F(x_0) - inf F)/(c R) + B/c,
+
+    by adding the rounds up: the values in between cancel, and E F(x_R) >= inf F.
+    """
+    fall, addition = (part.within(ring) for part in average(theorem))
+    right = ring[gap] / (fall * ring[rounds]) + addition / fall
+    return _of_rounds("telescope", theorem, ring, MEAN_GRADIENT, {ROUNDS: rounds, GAP: gap}, right)
+
+
+def _follows(
+    rule: str, premise: RunBound, bound: Scalar, definitions: Sequence[Definition], **arguments: Any
+) -> RunBound:
+    return _bound(
+        rule,
+        premise,
+        functional=premise.functional,
+        kind=premise.kind,
+        where=premise.where,
+        given=premise.given,
+        definitions=definitions,
+        assumptions=premise.assumptions,
+        parameters=dict(premise.parameters),
+        bound=bound,
+        **arguments,
+    )
+
+
+def weaken(premise: RunBound, bound: Scalar, multipliers: Sequence[Scalar | int] = ()) -> RunBound:
+    """Replace the right side by one that is larger: the difference is certified to be >= 0 on the region, if need be
+    after multiples >= 0 of the expressions that are given to be >= 0 are taken off. A definition whose letter does not
+    occur any more is dropped."""
+    untouched(premise)
+    known, factors = premise.known, [premise.where.ring.number(1) * c for c in multipliers]
+    if factors and len(factors) != len(premise.given):
+        raise Refused(f"{len(factors)} multipliers: allowed is one for each of {len(premise.given)} given expressions")
+    rest = bound - premise.bound
+    for factor, given in zip(factors, premise.given, strict=bool(factors)):
+        if not known.certifies(factor):
+            raise Refused(f"multiplier {factor}: not certified to be >= 0 on the region")
+        rest = rest - factor * given
+    if not known.certifies(rest):
+        raise Refused(f"{rest}: not certified to be >= 0 on the region, so that {bound} may be too small")
+    kept = [d for d in premise.definitions if d.name in bound.names]
+    return _follows("weaken", premise, bound, kept, multipliers=factors)
+
+
+def enlarge(premise: RunBound, letter: str, larger: Definition) -> RunBound:
+    """Replace a defined letter by one that stands for a larger number, where the right side is a polynomial in it
+    without negative coefficients but the first:
+
+        P^R <= Q^R if P <= Q;   P^R <= exp(-X) if X <= R (1 - P), as P <= exp(-(1 - P));   exp(-Y) <= exp(-X) if X <= Y.
+
+    All of it is certified on the region.
+    """
+    untouched(premise)
+    known, old = premise.known, {d.name: d for d in premise.definitions}
+    if letter not in old:
+        raise Refused(f"{letter}: allowed is a letter that is defined")
+    if larger.name in {*premise.where.ring.names} & {*old, *(c.name for c in premise.where.conditions)}:
+        raise Refused(f"{larger.name}: allowed is a letter that is not used yet")
+    smaller = old[letter]
+    if (smaller.sort, larger.sort) == ("power", "power"):
+        difference = larger.of - smaller.of
+    elif (smaller.sort, larger.sort) == ("power", "exponential"):
+        difference = dict(premise.parameters)[ROUNDS] * (1 - smaller.of) - larger.of
+    elif (smaller.sort, larger.sort) == ("exponential", "exponential"):
+        difference = smaller.of - larger.of
+    else:
+        raise Refused(f"{larger}: allowed is no power in the place of an exponential")
+    if not premise.where.certifies(difference):
+        raise Refused(f"{difference}: not certified to be >= 0, so that {larger} may be smaller than {smaller}")
+    if letter in premise.bound.bottom.names:
+        raise Refused(f"{premise.bound}: divides by what depends on {letter}")
+    right = premise.where.ring.number(0)
+    for power, coefficient in premise.bound.coefficients(letter).items():
+        if power and not known.certifies(coefficient):
+            raise Refused(f"{coefficient} {letter}^{power}: its factor is not certified to be >= 0 on the region")
+        right = right + coefficient * premise.where.ring[larger.name] ** power
+    kept = [d for d in premise.definitions if d.name != letter]
+    return _follows(
+        "enlarge", premise, right, [*kept, larger], letter=letter, name=larger.name, sort=larger.sort, of=larger.of
+    )
+
+
+def restrict(
+    premise: RunBound, where: Where, values: Mapping[str, Scalar] | None = None, given: Sequence[Scalar] = ()
+) -> RunBound:
+    """Restrict a bound to a smaller region, with scalars for some of its letters, and with further expressions that are
+    given to be >= 0: a bound that is asked of fewer points is weaker. The region's conditions on what is put in are
+    certified on the new one; of what was given to be >= 0 each is given again, or certified. No scalar is put in for a
+    defined letter, nor for the rounds where there is a power, whose exponent they are."""
+    untouched(premise)
+    put, ring = dict(values or {}), where.ring
+    closed = {STEP, *(d.name for d in premise.definitions)}
+    if any(d.sort == "power" for d in premise.definitions):
+        closed |= dict(premise.parameters)[ROUNDS].names
+    if ring is not premise.where.ring or closed & put.keys():
+        raise Refused(f"{', '.join(put)}: allowed are letters that are not defined, but {', '.join(sorted(closed))}")
+    for condition in premise.where.conditions:
+        for expression, strict in condition.polynomials(ring):
+            changed = expression.replace(put)
+            if not where.certifies(changed) or (strict and not where.never_zero(changed)):
+                raise Refused(f"{changed} {'>' if strict else '>='} 0: not certified on the region")
+    for expression in (g.replace(put) for g in premise.given):
+        if expression not in given and not where.certifies(expression):
+            raise Refused(f"{expression} >= 0: neither given nor certified on the region")
+    return _bound(
+        "restrict",
+        premise,
+        functional=premise.functional,
+        kind=premise.kind,
+        where=where,
+        given=given,
+        definitions=[Definition(d.name, d.sort, d.of.replace(put)) for d in premise.definitions],
+        assumptions=[(name, None if c is None else c.replace(put)) for name, c in premise.assumptions],
+        parameters={name: value.replace(put) for name, value in premise.parameters},
+        bound=premise.bound.replace(put),
+        values=put,
+    )
