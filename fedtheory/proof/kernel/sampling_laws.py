@@ -301,6 +301,28 @@ def _certify(of: Problem, scalar: Scalar, what: str) -> None:
         raise Refused(f"{what}: {scalar} is not certified to be >= 0 on the region")
 
 
+_RULES = ("add", "cancel", "solve", "raised", "largest", "absolute", "bounds", "bounds deviation")
+
+
+def sample_axioms(theorem: SampleTheorem) -> tuple[str, ...]:
+    """Return the names of the axioms that a theorem is made of."""
+    return tuple(sorted({each.rule for each in sample_ancestry(theorem)} - {*_RULES}))
+
+
+def sample_ancestry(theorem: SampleTheorem) -> list[SampleTheorem]:
+    """Return a theorem and all that it was made from, each once, in the order of making."""
+    found: dict[int, SampleTheorem] = {}
+    waiting = [theorem]
+    while waiting:
+        missing = [p for p in waiting[-1].premises if id(p) not in found]
+        if missing:
+            waiting += missing
+        else:
+            found.setdefault(id(waiting[-1]), waiting[-1])
+            waiting.pop()
+    return list(found.values())
+
+
 # Rules --------------------------------------------------------------------------------------------------------------
 
 

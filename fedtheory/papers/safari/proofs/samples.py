@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import cache
 
+from ....claims import readings
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.sampling_laws import (
     ANY, BEST_OF_P, BEST_OF_Q, CHECKED, CLIENTS, MINIMISER, OTHER, POOL, SERVER, TARGET, Meaning, Problem,
@@ -22,6 +22,7 @@ from ....proof.kernel.sampling_laws import (
     sum_of_exponents, triangle, uniform,
 )  # fmt: skip
 from ....proof.kernel.scalars import Ring, Scalar
+from ....proof.translate.sample_bounds import OfSamples
 
 _FREE = "c eps d n_T n_S N n delta alpha beta nu b share M m away dist w_P w_Q"
 _NUMBERS = (
@@ -507,3 +508,49 @@ MAKERS: dict[str, Callable[[], SampleTheorem]] = {
     "thm1.functions": theorem_1_functions,
     "app1.tail.main": rare_tail,
 }
+
+_OF_THE_PROBLEM = {readings.CONSTANTS: readings.OF_THE_PROBLEM}
+_WITHIN = {readings.THRESHOLDS: readings.IN_THE_SUPPORT}
+
+_FUNCTIONALS = {
+    "lemma1.excess.corrected": "pooled_source_excess", "thm2.corrected": "pooled_excess",
+    "thm2.massart": "pooled_excess", "thm2.main": "pooled_excess", "thm3.corrected": "checked_excess",
+    "thm3.main": "checked_excess", "thm3.massart": "checked_excess", "lemma2.corrected": "checked_empirical_gap",
+    "lemma1.frequency.corrected": "disagreement_excess", "lemma1.deficit.corrected": "disagreement_deficit",
+    "lemma1.deviation.corrected": "pair_deviation", "eq15.main": "target_excess",
+    "ex1.q.within": "negated_source_excess", "ex1.within": "relatedness_gap", "ex1.corrected": "relatedness_gap",
+    "thm2.first.main": "second_rate", "thm1.sharp": "negated_failure",
+    "thm1.functions": "negated_failure_of_functions", "app1.tail.main": "rare_tail",
+}  # fmt: skip
+
+_READ = {"thm2.main": _OF_THE_PROBLEM, "thm3.main": _OF_THE_PROBLEM}
+_ALSO = {
+    "thm1.sharp": ("safari.thm1@main",), "thm2.main": ("safari.rem2.thm2@main",),
+    "thm2.corrected": ("safari.rem2.thm2@corrected",),
+}  # fmt: skip
+
+THEOREMS = {
+    name: OfSamples(make, LETTERS, _FUNCTIONALS[name], _READ.get(name, {})) for name, make in MAKERS.items()
+} | {
+    "ex1.q.main": OfSamples(example_source, LETTERS, "negated_source_excess", _WITHIN),
+    "ex1.main": OfSamples(example, LETTERS, "relatedness_gap", _WITHIN),
+}
+
+
+def _label(name: str) -> str:
+    return f"safari.{name}"
+
+
+STEPS = tuple(
+    theorem.step(f"{_label(name)}.composed", "composed", f"{theorem.functional} is bounded, composed from the axioms")
+    for name, theorem in THEOREMS.items()
+)
+
+DERIVATIONS = tuple(
+    theorem.derivation(
+        f"composed, {_label(name)}",
+        f"{_label(name)}.composed",
+        (f"safari.{'@'.join(name.rsplit('.', 1))}", *_ALSO.get(name, ())),
+    )
+    for name, theorem in THEOREMS.items()
+)
