@@ -272,8 +272,7 @@ def _made(
     equality: bool = False,
     assumes: Sequence[str] = (),
     events: Sequence[Event] = (),
-    functional: str = "",
-    confidence: Scalar | None = None,
+    said: tuple[str, Scalar | None] = ("", None),
     **arguments: Any,
 ) -> SampleTheorem:
     for premise in map(unchanged, premises):
@@ -287,8 +286,7 @@ def _made(
         frozenset(events).union(*(p.events for p in premises)),
         form,
         equality,
-        functional,
-        confidence,
+        *said,
         rule,
         tuple(premises),
         arguments,
@@ -754,7 +752,7 @@ def bounds(
     the letter of a number that is made of quantities."""
     of = theorem.of
     bound = theorem.form + left_side(of, functional, letter)
-    return _whole("bounds", of, functional, bound, [theorem], confidence, few_fail, letter=letter)
+    return _whole("bounds", of, functional, bound, [theorem], confidence, few_fail, functional=functional, letter=letter)
 
 
 def bounds_deviation(
@@ -788,19 +786,19 @@ def bounds_deviation(
 def _whole(
     rule: str,
     of: Problem,
-    functional: str,
+    said: str,
     bound: Scalar,
     premises: list[SampleTheorem],
     confidence: Scalar | None,
     few_fail: SampleTheorem | None,
     **more: Any,
 ) -> SampleTheorem:
-    random = functional in QUANTILES or functional == DEVIATION
+    random = said in QUANTILES or said == DEVIATION
     if not is_quantity(of, bound):
         raise Refused(f"{bound}: allowed is a bound in quantities, which depends on no sample and no hypothesis")
     events = frozenset().union(*(p.events for p in premises))
     if (confidence is not None) != random or (events and not random) or (few_fail is not None and not random):
-        raise Refused(f"{functional}: allowed is a confidence where samples are drawn, and nowhere else")
+        raise Refused(f"{said}: allowed is a confidence where samples are drawn, and nowhere else")
     if random and confidence is not None:
         _certify(of, bound, "bound of what is counted as at least 0")
         if not is_quantity(of, confidence):
@@ -811,4 +809,4 @@ def _whole(
         elif few_fail.events or few_fail.form != spare:
             raise Refused(f"{few_fail}: allowed is {spare} >= 0, without events")
     premises = [*premises, few_fail] if few_fail is not None else premises
-    return _made(rule, of, bound, premises, functional=functional, confidence=confidence, **more)
+    return _made(rule, of, bound, premises, said=(said, confidence), confidence=confidence, **more)

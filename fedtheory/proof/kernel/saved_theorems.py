@@ -44,14 +44,27 @@ def saved(theorem: Theorem | SampleTheorem) -> dict[str, Any]:
 def _saved_samples(theorem: SampleTheorem) -> dict[str, Any]:
     order, of = [unchanged(each) for each in sample_ancestry(theorem)], theorem.of
     numbers = {id(one): i for i, one in enumerate(order)}
-    return {
+    used = {c.name for c in of.where.conditions} | of.numbers.keys()
+    used |= {name for c in (*of.parameters.values(), *(c.bound for c in of.where.conditions if c.bound)) for name in c.names}
+    places = [i for i, name in enumerate(of.where.ring.names) if name in used]
+    return _in_places(places, {
         "format": OF_SAMPLES,
         "names": list(of.where.ring.names),
         "regions": [region(of.where)],
         "parameters": _data(of.parameters),
         "numbers": [[letter, _data(meaning)] for letter, meaning in of.numbers.items()],
         "theorems": [_of_samples(one, [numbers[id(p)] for p in one.premises]) for one in order],
-    }
+    })
+
+
+def _in_places(places: list[int], data: Any) -> Any:
+    """Return data whose names, and powers in scalars, are those in these places alone."""
+    if isinstance(data, dict) and data.keys() == {"top", "bottom"}:
+        return {part: [[[powers[i] for i in places], c] for powers, c in data[part]] for part in data}
+    if isinstance(data, dict):
+        names = {"names": [data["names"][i] for i in places]} if "names" in data else {}
+        return {name: _in_places(places, part) for name, part in data.items()} | names
+    return [_in_places(places, part) for part in data] if isinstance(data, list) else data
 
 
 def _of_samples(theorem: SampleTheorem, premises: list[int]) -> dict[str, Any]:
