@@ -3277,10 +3277,10 @@ MADE_OF_WORDS = {
 """Numbers of a problem, and the words that say of what."""
 AT_MOST_ONE = ("risk", "frequency", "disagreement", "disagreement frequency", "failure", "tail")
 PROBLEM_QUANTITIES = (
-    "class_size samples server_samples clients arbitrary_cohort samples_per_client rare_mass error_level target_width "
-    "source_width threshold_distance outside_support client_share relatedness relatedness_exponent noise_constant "
-    "noise_exponent"
-).split()
+    "class_size", "samples", "server_samples", "clients", "arbitrary_cohort", "samples_per_client", "rare_mass",
+    "error_level", "target_width", "source_width", "threshold_distance", "outside_support", "client_share",
+    "relatedness", "relatedness_exponent", "noise_constant", "noise_exponent",
+)  # fmt: skip
 OF_PAIRS = ("disagreement", "pool", "any", "other"), ("disagreement frequency", "pool", "any", "other")
 DRAWN = {
     "pooled_excess": [(1, ("excess", "target", "minimiser"))],
@@ -3332,8 +3332,8 @@ class SampleProof(Proof):
     # what letters mean
 
     def declare(self, numbers: list) -> None:
-        """Read the meanings of letters, each by what was given before it. On the region a power, or a maximum, has to be
-        of what is >= 0, and a level of what is in (0, 1], over a number > 0."""
+        """Read the meanings of letters, each by what was given before it. On the region a power, or a maximum, has to
+        be of what is >= 0, and a level of what is in (0, 1], over a number > 0."""
         letters = [word("a letter", listed("a number", each, 2)[0]) for each in numbers]
         fit(len(set(letters)) == len(letters) and set(letters) <= set(self.names), "numbers: a letter, and each once")
         for at, (letter, data) in enumerate(numbers):
@@ -3421,7 +3421,8 @@ class SampleProof(Proof):
         stated = dict(keys("a theorem", line, SAMPLE_FIELDS))
         whole("where", stated["where"], 0, 0)
         premises = [
-            self.theorems[whole("a premise", i, 0, len(self.theorems) - 1)] for i in listed("premises", stated["premises"])
+            self.theorems[whole("a premise", i, 0, len(self.theorems) - 1)]
+            for i in listed("premises", stated["premises"])
         ]
         need(not any(p["functional"] for p in premises), "a premise that is said of the whole problem")
         rule = word("rule", stated["rule"], tuple(SAMPLE_RULES))
@@ -3438,7 +3439,9 @@ class SampleProof(Proof):
             every = {*found[part], *(each for p in premises for each in p[part])}
             need(held == every, f"{rule}: the file's {part} are not what the rule concludes")
             found[part] = every
-        need(truth("equality", stated["equality"]) == found["equality"], f"{rule}: another sign than the rule concludes")
+        need(
+            truth("equality", stated["equality"]) == found["equality"], f"{rule}: another sign than the rule concludes"
+        )
         need(stated["functional"] == found["functional"], f"{rule}: another functional than the rule concludes")
         same = confidence == found["confidence"] if confidence is not None else found["confidence"] is None
         need(same, f"{rule}: another confidence than the rule concludes")
@@ -3798,7 +3801,10 @@ class SampleProof(Proof):
 
     def of_whole(self, functional: str, bound: Scalar, premises: list, few: list, given: Arguments) -> dict:
         """Return a bound in quantities; a quantile's at a confidence that all failures together do not exceed."""
-        drawn, events = functional in DRAWN or functional == "pair_deviation", {e for p in premises for e in p["events"]}
+        drawn, events = (
+            functional in DRAWN or functional == "pair_deviation",
+            {e for p in premises for e in p["events"]},
+        )
         need(self.of_quantities(bound), "a bound that is in no quantities")
         told = given["confidence"]
         need((told is not None) == drawn and (drawn or not (events or few)), "a confidence, and nothing drawn, or none")
@@ -3824,7 +3830,11 @@ class SampleProof(Proof):
         head = f"for {', '.join(where) or 'all scalars'};\nfor every learning problem"
         head += f" with {', '.join(sorted(last['assumptions'])) or 'no assumption'}; {', '.join(of)};\n"
         if last["functional"]:
-            likely = "" if last["confidence"] is None else f"with probability at least 1 - {self.shown(last['confidence'])}: "
+            likely = (
+                ""
+                if last["confidence"] is None
+                else f"with probability at least 1 - {self.shown(last['confidence'])}: "
+            )
             said = f"{likely}{last['functional']} <= {self.shown(last['form'])}"
         else:
             said = f"{self.shown(last['form'])} {'=' if last['equality'] else '>='} 0"

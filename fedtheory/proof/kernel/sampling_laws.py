@@ -752,7 +752,9 @@ def bounds(
     the letter of a number that is made of quantities."""
     of = theorem.of
     bound = theorem.form + left_side(of, functional, letter)
-    return _whole("bounds", of, functional, bound, [theorem], confidence, few_fail, functional=functional, letter=letter)
+    return _whole(
+        "bounds", of, functional, bound, [theorem], confidence, few_fail, functional=functional, letter=letter
+    )
 
 
 def bounds_deviation(

@@ -45,16 +45,21 @@ def _saved_samples(theorem: SampleTheorem) -> dict[str, Any]:
     order, of = [unchanged(each) for each in sample_ancestry(theorem)], theorem.of
     numbers = {id(one): i for i, one in enumerate(order)}
     used = {c.name for c in of.where.conditions} | of.numbers.keys()
-    used |= {name for c in (*of.parameters.values(), *(c.bound for c in of.where.conditions if c.bound)) for name in c.names}
+    used |= {
+        name for c in (*of.parameters.values(), *(c.bound for c in of.where.conditions if c.bound)) for name in c.names
+    }
     places = [i for i, name in enumerate(of.where.ring.names) if name in used]
-    return _in_places(places, {
-        "format": OF_SAMPLES,
-        "names": list(of.where.ring.names),
-        "regions": [region(of.where)],
-        "parameters": _data(of.parameters),
-        "numbers": [[letter, _data(meaning)] for letter, meaning in of.numbers.items()],
-        "theorems": [_of_samples(one, [numbers[id(p)] for p in one.premises]) for one in order],
-    })
+    return _in_places(
+        places,
+        {
+            "format": OF_SAMPLES,
+            "names": list(of.where.ring.names),
+            "regions": [region(of.where)],
+            "parameters": _data(of.parameters),
+            "numbers": [[letter, _data(meaning)] for letter, meaning in of.numbers.items()],
+            "theorems": [_of_samples(one, [numbers[id(p)] for p in one.premises]) for one in order],
+        },
+    )
 
 
 def _in_places(places: list[int], data: Any) -> Any:

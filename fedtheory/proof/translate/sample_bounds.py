@@ -34,7 +34,9 @@ _LEVELS = {
 """Quantities log(size^p/confidence)/n: the names of confidence, size, p and n."""
 
 _NUMBERS = {
-    ("excess", TARGET, BEST_OF_Q): "best_excess", ("excess", POOL, ANY): "source_excess", ("related gap",): "related_gap",
+    ("excess", TARGET, BEST_OF_Q): "best_excess",
+    ("excess", POOL, ANY): "source_excess",
+    ("related gap",): "related_gap",
 }  # fmt: skip
 
 _ABOVE_ZERO = {"confidence"}
@@ -140,11 +142,12 @@ class OfSamples:
         return tuple(found)
 
     def _need(self, own: sympy.Expr, expression: Scalar, letter: str) -> sympy.Expr:
-        """An expression in the vocabulary: the letter itself, and what bounds it in its factors."""
-        ring = expression.ring
-        bound = ring[letter] - expression
+        """An expression in the vocabulary, without a denominator > 0: the letter itself, less what bounds it in its
+        factors."""
+        bound = expression.ring[letter] - expression
         if letter in bound.names:
-            return bare(self.read(expression))
+            above_zero = self.theorem.of.never_zero(expression.bottom)
+            return bare(self.read(expression * expression.bottom if above_zero else expression))
         factored = sympy.factor(bound.expression())
         return bare(own - factored.xreplace({sympy.Symbol(n): self._letter(n) for n in bound.names}))
 
