@@ -101,7 +101,10 @@ def _transferred(of: Problem, source: SampleTheorem, power: str) -> SampleTheore
 
 def excess_corrected() -> SampleTheorem:
     """e_Q <= (8 nu a)^r + 2a/3 with probability 1 - delta."""
-    return bounds(_source(_pooled()), "pooled_source_excess", delta)
+    numbers = _of_pool(b, beta)
+    del numbers["eP"], numbers["zb"]
+    of = _problem((*_SAMPLES, _NU, _B), {"class_size": N, "samples": n, **_NOISE}, numbers)
+    return bounds(_source(of), "pooled_source_excess", delta)
 
 
 def theorem_2_corrected() -> SampleTheorem:
