@@ -16,7 +16,7 @@ from ...claims.statement import Claim
 from ...quantities import QUANTITIES, symbols
 from ..algorithm_match import Rounds
 from ..claim_theorems import ClaimTheorem
-from ..composition import Composed, Computed
+from ..composition import Composed, Computed, once
 from ..derivations import Derivation
 from ..domain import bare
 from ..kernel.sampling_laws import ANY, BEST_OF_Q, POOL, TARGET, VALUE, SampleTheorem, sample_axioms, unchanged
@@ -60,15 +60,7 @@ class OfSamples:
     more: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        made: list[SampleTheorem] = []
-        make = self.make
-
-        def once() -> SampleTheorem:
-            if not made:
-                made.append(make())
-            return made[0]
-
-        object.__setattr__(self, "make", once)
+        object.__setattr__(self, "make", once(self.make))  # type: ignore[arg-type]
 
     @property
     def theorem(self) -> SampleTheorem:
