@@ -3267,19 +3267,30 @@ EVERYBODY = ("any", "other", "best of Q", "best of P", "minimiser", "checked")
 CHOSEN_BEFORE = ("best of Q", "best of P")
 """Hypotheses that are fixed before the samples are drawn."""
 ALL_LAWS = ("pool", "server", "target", "clients")
-MADE_OF_SCALARS = {"power": 2, "level": 2, "maximum": 2, "distance": 1, "tail": 3}
-"""Numbers made of scalars: x^p, log(1/x)/n, a maximum, an absolute value, P[X >= t] of a binomial number (N, p)."""
+MADE_OF_SCALARS = {"power": 2, "level": 2, "growth": 3, "maximum": 2, "distance": 1, "tail": 3}
+"""Numbers made of scalars: x^p, log(1/x)/n, (d log(e max(2 n, d)/d) + log(4/x))/n of x, n and d, a maximum,
+an absolute value, P[X >= t] of a binomial number (N, p)."""
 MADE_OF_WORDS = {
     "risk": (ALL_LAWS, EVERYBODY), "excess": (ALL_LAWS, EVERYBODY), "frequency": (ALL_LAWS[:2], EVERYBODY),
     "disagreement": (ALL_LAWS, EVERYBODY, EVERYBODY), "failure": (("any learner", "functions"),), "related gap": (),
-    "disagreement frequency": (ALL_LAWS[:2], EVERYBODY, EVERYBODY),
+    "disagreement frequency": (ALL_LAWS[:2], EVERYBODY, EVERYBODY), "only": (ALL_LAWS, EVERYBODY, EVERYBODY),
+    "only frequency": (ALL_LAWS[:2], EVERYBODY, EVERYBODY),
 }  # fmt: skip
 """Numbers of a problem, and the words that say of what."""
-AT_MOST_ONE = ("risk", "frequency", "disagreement", "disagreement frequency", "failure", "tail")
+AT_MOST_ONE = (
+    "only",
+    "only frequency",
+    "risk",
+    "frequency",
+    "disagreement",
+    "disagreement frequency",
+    "failure",
+    "tail",
+)
 PROBLEM_QUANTITIES = (
     "class_size", "samples", "server_samples", "clients", "arbitrary_cohort", "samples_per_client", "rare_mass",
     "error_level", "target_width", "source_width", "threshold_distance", "outside_support", "client_share",
-    "relatedness", "relatedness_exponent", "noise_constant", "noise_exponent",
+    "relatedness", "relatedness_exponent", "noise_constant", "noise_exponent", "vc_dimension",
 )  # fmt: skip
 OF_PAIRS = ("disagreement", "pool", "any", "other"), ("disagreement frequency", "pool", "any", "other")
 DRAWN = {
@@ -3342,7 +3353,10 @@ class SampleProof(Proof):
                 allowed = MADE_OF_WORDS[kind]
                 listed("a meaning", parts, len(allowed))
                 words = tuple(word("of what", each, of) for each, of in zip(parts, allowed, strict=True))
-                need(len(words) < 3 or words[1] <= words[2], "two hypotheses out of order")
+                need(
+                    not kind.startswith("disagreement") or words[1] <= words[2],
+                    "two hypotheses out of order",
+                )
                 meaning: tuple = (kind, *words)
             else:
                 fit(kind in MADE_OF_SCALARS, f"a number that is a {kind[:60]}")
@@ -3360,10 +3374,10 @@ class SampleProof(Proof):
         region = self.known(later)
         need(all(self.never_zero(part.bottom, region) for part in parts), "a division by what may be 0")
         least = {"distance": [], "tail": [*parts, ONE - parts[1]] if kind == "tail" else []}.get(kind, parts)
-        if kind == "level":
+        if kind in ("level", "growth"):
             share = self.under_power(parts[0])
-            least = [share, ONE - share, parts[1]]
-            need(all(self.positive_there(c, region) for c in (share, parts[1])), "a level of 0, or of no samples")
+            least = [share, ONE - share, *parts[1:]]
+            need(all(self.positive_there(c, region) for c in (share, *parts[1:])), "a level of 0, or of no samples")
         need(all(self._nonnegative(c, region) for c in least), f"a {kind} of what may be below 0")
 
     def under_power(self, scalar: Scalar) -> Scalar:
@@ -3579,7 +3593,8 @@ class SampleProof(Proof):
         """max(x, y) is at least either."""
         self.no_premises(premises)
         x, y = self.made_of(given["letter"], "maximum")
-        return {"form": self.name(given["letter"]) - (y if truth("second", given["second"]) else x)}  # type: ignore[arg-type]
+        part = y if truth("second", given["second"]) else x
+        return {"form": self.name(given["letter"]) - part}  # type: ignore[arg-type]
 
     def level_of_power(self, given: Arguments, premises: list) -> dict:
         """log(1/x^p)/n = p log(1/x)/n."""
@@ -3715,10 +3730,38 @@ class SampleProof(Proof):
         off = off - self.letter_of("disagreement", sample, first, second)
         return {"form": self.deviation(sample, first, second, level) + (-off if above else off), "events": (event,)}
 
+    def relative(self, given: Arguments, premises: list) -> dict:
+        """By the growth L of a class: p - f <= sqrt(16 L p) for errors of h that g, which is fixed, does not make, p
+        probable and f frequent; f - p <= sqrt(16 L f) for errors of g that h does not make."""
+        sample, h, g, level = self.words(given, premises, "sample", "first", "second", "level")
+        above, samples = truth("above", given["above"]), {"pool": "samples", "server": "server_samples"}
+        need(g in CHOSEN_BEFORE and h not in CHOSEN_BEFORE and sample in samples, "one has to be fixed, one drawn")
+        _, count, dimension = self.made_of(level, "growth")
+        same = count == self.quantity(samples[sample]) and dimension == self.quantity("vc_dimension")
+        need(same, "a growth of other samples, or by another dimension")
+        pair = (g, h) if above else (h, g)
+        p, f = self.letter_of("only", sample, *pair), self.letter_of("only frequency", sample, *pair)
+        most = self.letter_of("power", number(16) * self.name(level) * (f if above else p), HALF)
+        return {"form": most + (p - f if above else f - p), "events": (("relative", sample, "any", g, level),)}
+
+    def split(self, given: Arguments, premises: list) -> dict:
+        """What only one of two errs in: the difference of their errors, and where the two differ."""
+        kind, law, h, g = self.words(given, premises, "kind", "law", "first", "second")
+        need(kind in ("risk", "frequency", "disagreement", "disagreement frequency"), "no number of errors")
+        only = "only frequency" if "frequency" in kind else "only"
+        first, second = self.letter_of(only, law, h, g), self.letter_of(only, law, g, h)
+        if kind.startswith("disagreement"):
+            form = self.letter_of(kind, law, h, g) - (first + second)
+        else:
+            form = self.letter_of(kind, law, h) - self.letter_of(kind, law, g) - (first - second)
+        return {"form": form, "equality": True}
+
     def failing(self, event: tuple) -> Scalar:
-        """Return a bound on the probability of an event's failure: x for one pair, at the level log(1/x)/n, times the
-        number of pairs; these are ordered for risks alone."""
+        """Return a bound on the probability of an event's failure: a growth's x; x for one pair, at the level
+        log(1/x)/n, times the number of pairs; these are ordered for risks alone."""
         name, _, first, second, level = event
+        if name == "relative":
+            return self.made_of(level, "growth")[0]
         x, drawn = self.made_of(level, "level")[0], [h for h in (first, second) if h not in CHOSEN_BEFORE]
         if not drawn:
             return x
@@ -3759,7 +3802,9 @@ class SampleProof(Proof):
             meaning = self.meanings.get(self.names[index])
             if meaning is None or meaning in NAMED_BY_CLAIMS:
                 continue
-            if meaning[0] not in ("power", "level", "maximum") or not all(map(self.of_quantities, meaning[1:])):
+            if meaning[0] not in ("power", "level", "growth", "maximum") or not all(
+                map(self.of_quantities, meaning[1:])
+            ):
                 return False
         return True
 
@@ -3848,7 +3893,9 @@ class SampleProof(Proof):
             return " ".join([kind, *([f"({', '.join(parts)})"] if parts else [])])
         shown = [self.shown(part) for part in parts]
         return {
-            "power": "({})^({})", "level": "log(1/({}))/({})", "maximum": "max({}, {})", "distance": "|{}|",
+            "power": "({})^({})", "level": "log(1/({}))/({})",
+            "growth": "({2} log(e max(2 {1}, {2})/({2})) + log(4/({0})))/({1})",
+            "maximum": "max({}, {})", "distance": "|{}|",
             "tail": "P[X >= {2}], X of {0} trials of probability {1}",
         }[kind].format(*shown)  # fmt: skip
 
@@ -3856,7 +3903,8 @@ class SampleProof(Proof):
 SAMPLE_RULES = {name.replace("_", " "): name for name in (
     "root", "sum_of_exponents", "power_of_product", "power_of_power", "order_of_exponents", "power_at_most",
     "of_maximum", "level_of_power", "probability", "excess", "minimiser", "of_target", "noise", "triangle", "related",
-    "related_gap", "mixture", "uniform", "bernstein", "frequent", "cantelli", "learner", "bounds", "bounds_deviation",
+    "related_gap", "mixture", "uniform", "bernstein", "frequent", "relative", "split",
+    "cantelli", "learner", "bounds", "bounds_deviation",
     "raised", "largest", "absolute",
 )} | {"add": "added", "cancel": "cancelled", "solve": "solved", "checked": "checked_one"}  # fmt: skip
 

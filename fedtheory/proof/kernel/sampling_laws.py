@@ -41,8 +41,9 @@ _HYPOTHESES = (ANY, OTHER, *_FIXED, MINIMISER, CHECKED)
 Meaning = tuple[str | Scalar, ...]
 """Kind of a number, and of what it is."""
 
-_OF_SCALARS = {"power": 2, "level": 2, "maximum": 2, "distance": 1, "tail": 3}
-"""Numbers made of scalars: x^p (0^0 = 1), log(1/x)/n, the larger of two, the absolute value of one, and P[X >= t] of
+_OF_SCALARS = {"power": 2, "level": 2, "growth": 3, "maximum": 2, "distance": 1, "tail": 3}
+"""Numbers made of scalars: x^p (0^0 = 1), log(1/x)/n, (d log(e max(2 n, d)/d) + log(4/x))/n of the letters x, n, d in
+this order, the larger of two, the absolute value of one, and P[X >= t] of
 a binomial number X with N trials of probability p."""
 
 _OF_PROBLEM = {
@@ -50,17 +51,28 @@ _OF_PROBLEM = {
     "excess": (_LAWS, _HYPOTHESES), "disagreement": (_LAWS, _HYPOTHESES, _HYPOTHESES),
     "disagreement frequency": (_SAMPLES, _HYPOTHESES, _HYPOTHESES),
     "failure": (("any learner", "functions"),), "related gap": (),
+    "only": (_LAWS, _HYPOTHESES, _HYPOTHESES), "only frequency": (_SAMPLES, _HYPOTHESES, _HYPOTHESES),
 }  # fmt: skip
 """Numbers of the problem: how probable an error is, and how frequent; a risk less the least one under the same law; how
-probable, and how frequent, it is that two hypotheses differ; of the two-point problem the least over learners of the
-larger of P[error >= error_level] under the two targets; relatedness times excess(Q, any)^relatedness_exponent."""
+probable, and how frequent, it is that two hypotheses differ, and that the first errs and the second does not; of the
+two-point problem the least over learners of the larger of P[error >= error_level] under the two targets; relatedness
+times excess(Q, any)^relatedness_exponent."""
 
-_PROBABILITIES = {"risk", "frequency", "disagreement", "disagreement frequency", "failure", "tail"}
+_PROBABILITIES = {
+    "only",
+    "only frequency",
+    "risk",
+    "frequency",
+    "disagreement",
+    "disagreement frequency",
+    "failure",
+    "tail",
+}
 
 PARAMETERS = (
     "class_size", "samples", "server_samples", "clients", "arbitrary_cohort", "samples_per_client", "rare_mass",
     "error_level", "target_width", "source_width", "threshold_distance", "outside_support", "client_share",
-    "relatedness", "relatedness_exponent", "noise_constant", "noise_exponent",
+    "relatedness", "relatedness_exponent", "noise_constant", "noise_exponent", "vc_dimension",
 )  # fmt: skip
 """Quantities of a problem, and constants of its assumptions, that scalars stand for."""
 
@@ -118,7 +130,7 @@ class Problem:
         for least in self._at_least(kind, parts, zero):
             if not self.certifies(least, later):
                 raise Refused(f"{letter}: {kind} of {parts}: {least} is not certified to be >= 0")
-        above = [self._base(parts[0]), parts[1]] if kind == "level" else []
+        above = [self._base(parts[0]), *parts[1:]] if kind in ("level", "growth") else []
         if not all(self.never_zero(each, later) for each in above):
             raise Refused(f"{letter}: {parts} may be 0")
         if not all(self.defines(part, later) for part in parts):  # type: ignore[arg-type]
@@ -133,8 +145,8 @@ class Problem:
     def _at_least(self, kind: str, parts: Sequence[Any], zero: Scalar) -> list[Scalar]:
         """Scalars that have to be >= 0 if a number of this kind is to be one that is >= 0."""
         match kind:
-            case "level":
-                return [self._base(parts[0]), 1 - self._base(parts[0]), parts[1]]
+            case "level" | "growth":
+                return [self._base(parts[0]), 1 - self._base(parts[0]), *parts[1:]]
             case "tail":
                 return [parts[0], parts[1], 1 - parts[1], parts[2]]
             case "distance":
@@ -629,11 +641,46 @@ def frequent(of: Problem, sample: str, first: str, second: str, level: str, abov
     )  # fmt: skip
 
 
+def relative(of: Problem, sample: str, first: str, second: str, level: str, above: bool) -> SampleTheorem:
+    """The frequency of errors of h that g does not make is below their probability p by at most sqrt(16 L p); that of
+    errors of g that h does not make is above theirs by at most sqrt(16 L f), f that frequency. g is fixed, and L the
+    growth by the dimension of the class."""
+    ring = of.where.ring
+    if second not in _FIXED or first in _FIXED:
+        raise Refused(f"{first}, {second}: allowed is a hypothesis that is drawn, and one that is fixed")
+    _, count, dimension = of.parts(level, "growth")
+    if count != of.parameter(_SIZES.get(sample, sample)) or dimension != of.parameter("vc_dimension"):
+        raise Refused(f"{level}: allowed is the growth by the dimension and the number of samples of the {sample}")
+    pair = (second, first) if above else (first, second)
+    p, f = (of.number(kind, sample, *pair) for kind in ("only", "only frequency"))
+    w = of.number("power", 16 * ring[level] * (f if above else p), ring.number(Fraction(1, 2)))
+    return _made(
+        "relative", of, w - (f - p if above else p - f), events=[("relative", sample, ANY, second, level)],
+        sample=sample, first=first, second=second, level=level, above=above,
+    )  # fmt: skip
+
+
+def split(of: Problem, kind: str, law: str, first: str, second: str) -> SampleTheorem:
+    """Two risks, or frequencies of errors, differ by what the one hypothesis errs in and the other does not; both
+    together are where the two differ, as labels are two."""
+    only = "only frequency" if kind.endswith("frequency") else "only"
+    one, other = of.number(only, law, first, second), of.number(only, law, second, first)
+    if kind in ("risk", "frequency"):
+        form = of.number(kind, law, first) - of.number(kind, law, second) - one + other
+    elif kind in ("disagreement", "disagreement frequency"):
+        form = of.number(kind, law, first, second) - one - other
+    else:
+        raise Refused(f"{kind}: allowed are risk, frequency, disagreement, disagreement frequency")
+    return _made("split", of, form, equality=True, kind=kind, law=law, first=first, second=second)
+
+
 def failure(of: Problem, event: Event) -> Scalar:
-    """Return how probable it is at most that an event does not happen. One pair's fails with probability x at the
-    level log(1/x)/n, and there are N - 1 of one with a fixed hypothesis, N (N - 1) of ordered pairs, half as many of
-    pairs, N the size of the class."""
+    """Return how probable it is at most that an event does not happen: a relative one with the growth's x. One pair's
+    fails with probability x at the level log(1/x)/n, and there are N - 1 of one with a fixed hypothesis, N (N - 1) of
+    ordered pairs, half as many of pairs, N the size of the class."""
     name, _, first, second, level = event
+    if name == "relative":
+        return of.parts(level, "growth")[0]  # type: ignore[no-any-return]
     x = of.parts(level, "level")[0]
     open_ones = sum(each not in _FIXED for each in (first, second))
     if open_ones == 0:
@@ -731,7 +778,7 @@ def is_quantity(of: Problem, scalar: Scalar) -> bool:
     claim does not name."""
     for letter in scalar.names & of.numbers.keys():
         kind, *parts = of.numbers[letter]
-        if kind in ("power", "level", "maximum"):
+        if kind in ("power", "level", "growth", "maximum"):
             if not all(is_quantity(of, part) for part in parts):  # type: ignore[arg-type]
                 return False
         elif tuple(parts) not in _KNOWN.get(str(kind), ()):

@@ -33,6 +33,9 @@ _LEVELS = {
 }
 """Quantities log(size^p/confidence)/n: the names of confidence, size, p and n."""
 
+_GROWTHS = {"vc_complexity": "samples", "server_vc_complexity": "server_samples"}
+"""Quantities (d log(e max(2 n, d)/d) + log(4/confidence))/n, d the dimension: the name of n."""
+
 _NUMBERS = {
     ("excess", TARGET, BEST_OF_Q): "best_excess",
     ("excess", POOL, ANY): "source_excess",
@@ -100,6 +103,8 @@ class OfSamples:
             return sympy.Pow(self.read(base), self._exponent(exponent))  # type: ignore[arg-type]
         if kind == "level":
             return self._level(*parts)  # type: ignore[arg-type]
+        if kind == "growth":
+            return self._growth(*parts)  # type: ignore[arg-type]
         if tuple(meaning) in _NUMBERS:
             return self._symbol(_NUMBERS[tuple(meaning)])  # type: ignore[index]
         raise ValueError(f"{name}: {meaning} is no quantity")
@@ -116,6 +121,13 @@ class OfSamples:
             if read == (self._symbol(confidence) / self._symbol(size) ** power, self._symbol(samples)):
                 return self._symbol(name)
         raise ValueError(f"log(1/({share}))/({count}): allowed are {', '.join(_LEVELS)}")
+
+    def _growth(self, share: Scalar, count: Scalar, dimension: Scalar) -> sympy.Expr:
+        read = self.read(share), self.read(count), self.read(dimension)
+        for name, samples in _GROWTHS.items():
+            if read == tuple(map(self._symbol, ("confidence", samples, "vc_dimension"))):
+                return self._symbol(name)
+        raise ValueError(f"growth by {share}, {count}, {dimension}: allowed are {', '.join(_GROWTHS)}")
 
     def needs(self) -> tuple[tuple[str, sympy.Expr], ...]:
         """Return what has to be >= 0, beyond what the vocabulary says: the region's conditions, and that a quantity of

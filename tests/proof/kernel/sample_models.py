@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import product
 
+from fedtheory.learning.finite_domains import FiniteClass
 from fedtheory.proof.kernel import sampling_laws as laws
 from fedtheory.proof.kernel.sampling_laws import Problem, SampleTheorem
 from fedtheory.proof.kernel.scalars import Scalar
@@ -52,6 +53,15 @@ class Finite:
         rows = enumerate(self.law(law))
         return sum((sum(row) for x, row in rows if self.labels[h][x] != self.labels[g][x]), Fraction(0))
 
+    def only(self, law: str, h: int, g: int) -> Fraction:
+        """P(h errs and g does not)."""
+        cells = ((x, y, p) for x, row in enumerate(self.law(law)) for y, p in enumerate(row))
+        return sum((p for x, y, p in cells if self.labels[h][x] != y == self.labels[g][x]), Fraction(0))
+
+    @property
+    def dimension(self) -> int:
+        return FiniteClass(self.labels).dimension
+
     def best(self, law: str) -> int:
         return min(range(len(self.labels)), key=lambda h: self.risk(law, h))
 
@@ -86,6 +96,10 @@ class Outcome:
     def differ(self, sample: str, h: int, g: int) -> Fraction:
         drawn = self.server if sample == laws.SERVER else self.server + self.clients
         return Fraction(sum(self.of.labels[h][x] != self.of.labels[g][x] for x, _ in drawn), len(drawn))
+
+    def only(self, sample: str, h: int, g: int) -> Fraction:
+        drawn = self.server if sample == laws.SERVER else self.server + self.clients
+        return Fraction(sum(self.of.labels[h][x] != y == self.of.labels[g][x] for x, y in drawn), len(drawn))
 
     @cached_property
     def minimisers(self) -> list[int]:
@@ -127,6 +141,9 @@ def _of_scalars(kind: str, at: list[float]) -> float:
             return max(at[0], 0.0) ** at[1]
         case "level":
             return -math.log(at[0]) / at[1]
+        case "growth":
+            x, n, d = at
+            return (d * (1 + math.log(max(2 * n, d) / d)) + math.log(4 / x)) / n
         case "maximum":
             return max(at)
         case "distance":
@@ -151,6 +168,10 @@ def number_of(outcome: Outcome, choice: Choice, free: Mapping[str, Fraction]) ->
                 return of.disagreement(parts[0], *hypotheses)
             case "disagreement frequency":
                 return outcome.differ(parts[0], *hypotheses)
+            case "only":
+                return of.only(parts[0], *hypotheses)
+            case "only frequency":
+                return outcome.only(parts[0], *hypotheses)
         assert kind == "related gap"
         return float(free["alpha"]) * float(of.excess(laws.POOL, choice[laws.ANY])) ** float(free["beta"])
 
@@ -164,6 +185,12 @@ def happens(outcome: Outcome, event: laws.Event, level: float) -> bool:
     every = range(len(outcome.of.labels))
     firsts, seconds = ([fixed[h]] if h in fixed else every for h in (first, second))
     for h, g in product(firsts, seconds):
+        if name == "relative":
+            p, f = outcome.of.only(sample, h, g), outcome.only(sample, h, g)
+            q, e = outcome.of.only(sample, g, h), outcome.only(sample, g, h)
+            if p - f > math.sqrt(16 * level * p) + 1e-12 or e - q > math.sqrt(16 * level * e) + 1e-12:
+                return False
+            continue
         p = outcome.of.disagreement(sample, h, g)
         most = math.sqrt(2 * float(p) * level) + level / 3 + 1e-12
         if name == "risks":

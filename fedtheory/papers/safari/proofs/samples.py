@@ -18,8 +18,8 @@ from ....proof.kernel.sampling_laws import (
     ANY, BEST_OF_P, BEST_OF_Q, CHECKED, CLIENTS, MINIMISER, OTHER, POOL, SERVER, TARGET, Meaning, Problem,
     SampleTheorem, absolute, add, bernstein, bounds, bounds_deviation, cancel, cantelli, checked, excess, frequent,
     largest, learner, level_of_power, minimiser, mixture, noise, of_maximum, of_target, order_of_exponents,
-    power_at_most, power_of_power, power_of_product, probability, raised, related, related_gap, root, solve,
-    sum_of_exponents, triangle, uniform,
+    power_at_most, power_of_power, power_of_product, probability, raised, related, related_gap, relative, root, solve,
+    split, sum_of_exponents, triangle, uniform,
 )  # fmt: skip
 from ....proof.kernel.scalars import Ring, Scalar
 from ....proof.translate.sample_bounds import OfSamples
@@ -27,7 +27,7 @@ from ....proof.translate.sample_bounds import OfSamples
 _FREE = "c eps d n_T n_S N n delta alpha beta nu b share M m away dist w_P w_Q"
 _NUMBERS = (
     "a a2 a3 R R0 R1 F F0 F1 D D0 D1 D2 e e0 e1 eD eP E z z0 zE zb w w0 v va vb y wa a1 A8 x1 G GG gap off s fails "
-    "X t Y X1 p f u1 u2 one two"
+    "X t Y X1 p f u1 u2 one two L A B fA fB wA wB uB W0"
 )
 RING = Ring(f"{_FREE} {_NUMBERS}")
 _L = {name: RING[name] for name in RING.names}
@@ -285,6 +285,105 @@ def lemma_2_corrected() -> SampleTheorem:
     return bounds(add(of, premises), "checked_empirical_gap", delta)
 
 
+# By the dimension of the class ----------------------------------------------------------------------------------------
+
+_DIMENSION = Condition("d", "count")
+
+
+def _by_growth(of_law: str, drawn: str) -> dict[str, Meaning]:
+    """L, and what only one of a drawn hypothesis and h_Q* errs in: A and B, their frequencies fA and fB."""
+    return {
+        "L": ("growth", delta, n, _L["d"]),
+        "A": ("only", of_law, drawn, BEST_OF_Q), "B": ("only", of_law, BEST_OF_Q, drawn),
+        "fA": ("only frequency", of_law, drawn, BEST_OF_Q), "fB": ("only frequency", of_law, BEST_OF_Q, drawn),
+        "wA": _power(16 * _L["L"] * _L["A"], _half), "wB": _power(16 * _L["L"] * _L["fB"], _half),
+        "uB": _power(16 * _L["L"] * _L["B"], _half), "W0": _power(32 * _L["L"] * _L["D"], _half),
+    }  # fmt: skip
+
+
+def _grown(of: Problem, sample: str, drawn: str, fewer: SampleTheorem) -> SampleTheorem:
+    """R - R0 <= sqrt(32 L D) + 16 L, where the drawn hypothesis has no more errors than h_Q* on the samples:
+    A - B <= fB + wA - B <= wA + wB, wB <= uB + 16 L, (wA + uB)^2 <= 2 (wA^2 + uB^2) = 32 L D."""
+    L, wA, wB, uB, W0 = (_L[x] for x in ("L", "wA", "wB", "uB", "W0"))
+    below = relative(of, sample, drawn, BEST_OF_Q, "L", above=False)
+    above = relative(of, sample, drawn, BEST_OF_Q, "L", above=True)
+    rooted = add(of, [(root(of, "uB"), 1), (root(of, "wB"), -1), (above, 16 * L)], constant=16 * L * uB)
+    of_frequency = cancel(rooted, uB + wB)  # uB + 16 L - wB >= 0
+    square = add(
+        of,
+        [
+            (root(of, "W0"), 1), (root(of, "wA"), -2), (root(of, "uB"), -2),
+            (split(of, "disagreement", sample, drawn, BEST_OF_Q), 32 * L),
+        ],
+        squares=[(wA - uB, 1)],
+    )  # fmt: skip
+    both = cancel(square, W0 + wA + uB)
+    premises = [
+        (below, 1), (above, 1), (fewer, 1), (split(of, "frequency", sample, drawn, BEST_OF_Q), 1), (of_frequency, 1),
+        (both, 1), (split(of, "risk", sample, drawn, BEST_OF_Q), -1),
+    ]  # fmt: skip
+    return add(of, premises)
+
+
+def _grown_pool(more: Mapping[str, Meaning]) -> tuple[Problem, SampleTheorem]:
+    """e <= (128 nu L)^r + 32 L of the pool's minimiser."""
+    L, e = _L["L"], _L["e"]
+    numbers: dict[str, Meaning] = {
+        "R": ("risk", POOL, MINIMISER), "R0": ("risk", POOL, BEST_OF_Q), "F": ("frequency", POOL, MINIMISER),
+        "F0": ("frequency", POOL, BEST_OF_Q), "D": ("disagreement", POOL, BEST_OF_Q, MINIMISER),
+        "e": ("excess", POOL, MINIMISER), "z": _power(e, b), **_by_growth(POOL, MINIMISER),
+        "w": _power(32 * nu * _L["z"] * L, _half), "y": _power(128 * nu * L, _rate), **more,
+    }  # fmt: skip
+    related_too = (_ALPHA, _BETA) if more else ()
+    parameters = {"samples": n, "vc_dimension": _L["d"], **_NOISE, **(_RELATED if more else {})}
+    of = _problem((_DELTA, _COUNT, _DIMENSION, _NU, _B, *related_too), parameters, numbers)
+    own = add(
+        of, [(_grown(of, POOL, MINIMISER, minimiser(of, MINIMISER, BEST_OF_Q)), 1), (excess(of, POOL, MINIMISER), -1)]
+    )
+    wider = raised(add(of, [(noise(of, POOL, MINIMISER), 32 * L)]), "w", "W0")
+    return of, solve(add(of, [(own, 1), (wider, 1)]), "e", "w", "y")
+
+
+def excess_vc() -> SampleTheorem:
+    """e_Q <= (128 nu L)^r + 32 L with probability 1 - delta."""
+    return bounds(_grown_pool({})[1], "pooled_source_excess", delta)
+
+
+def theorem_2_vc() -> SampleTheorem:
+    """e_P <= x + alpha x^beta with x = (128 nu L)^r + 32 L."""
+    more: dict[str, Meaning] = {
+        "eP": ("excess", TARGET, MINIMISER), "zb": _power("e", beta), "v": _power(_L["y"] + 32 * _L["L"], beta),
+    }  # fmt: skip
+    of, source = _grown_pool(more)
+    return bounds(_transferred(of, source, "v"), "pooled_excess", delta)
+
+
+def theorem_3_vc() -> SampleTheorem:
+    """e <= (256 nu L)^r + 2 e0 + 32 L."""
+    L, w = _L["L"], _L["w"]
+    numbers = _of_server(b)
+    del numbers["a"], numbers["w0"]
+    numbers |= _by_growth(SERVER, CHECKED) | {
+        "E": ("maximum", _L["e"], _L["e0"]), "zE": _power("E", b), "w": _power(64 * nu * _L["zE"] * L, _half),
+        "y": _power(256 * nu * L, _rate),
+    }  # fmt: skip
+    parameters = {"server_samples": n, "vc_dimension": _L["d"], **_NOISE}
+    of = _problem((_DELTA, _COUNT, _DIMENSION, _NU, _B), parameters, numbers)
+    premises = [
+        (_grown(of, SERVER, CHECKED, checked(of)), 1),
+        (of_target(of, "risk", CHECKED), 1),
+        (of_target(of, "risk", BEST_OF_Q), -1),
+        (excess(of, TARGET, CHECKED), -1),
+        (excess(of, TARGET, BEST_OF_Q), 1),
+    ]
+    larger = [raised(of_maximum(of, "E", second), "zE", power) for second, power in ((False, "z"), (True, "z0"))]
+    wider = raised(add(of, [(_differs(of), 32 * L), *((each, 32 * nu * L) for each in larger)]), "w", "W0")
+    first = add(of, [(add(of, premises), 1), (wider, 1)])
+    second = add(of, [], constant=w + 16 * L)
+    most = solve(largest(first, second, "E"), "E", "w", "y")
+    return bounds(add(of, [(most, 1), (of_maximum(of, "E"), 1)]), "checked_excess", delta)
+
+
 # Pairs of hypotheses ------------------------------------------------------------------------------------------------
 
 _PAIRS: dict[str, Meaning] = {
@@ -498,6 +597,9 @@ LETTERS = {
 
 MAKERS: dict[str, Callable[[], SampleTheorem]] = {
     "lemma1.excess.corrected": excess_corrected,
+    "lemma1.excess.vc": excess_vc,
+    "thm2.vc": theorem_2_vc,
+    "thm3.vc": theorem_3_vc,
     "thm2.corrected": theorem_2_corrected,
     "thm2.massart": theorem_2_massart,
     "thm2.main": theorem_2,
@@ -524,6 +626,9 @@ _WITHIN = {readings.THRESHOLDS: readings.IN_THE_SUPPORT}
 
 _FUNCTIONALS = {
     "lemma1.excess.corrected": "pooled_source_excess", "thm2.corrected": "pooled_excess",
+    "lemma1.excess.vc": "pooled_source_excess",
+    "thm2.vc": "pooled_excess",
+    "thm3.vc": "checked_excess",
     "thm2.massart": "pooled_excess", "thm2.main": "pooled_excess", "thm3.corrected": "checked_excess",
     "thm3.main": "checked_excess", "thm3.massart": "checked_excess", "lemma2.corrected": "checked_empirical_gap",
     "lemma1.frequency.corrected": "disagreement_excess", "lemma1.deficit.corrected": "disagreement_deficit",
