@@ -449,6 +449,8 @@ class Proof:
         for at, scalar, region in self.signs:
             with _named(at):
                 need(self._nonnegative(scalar, region), "what has to be >= 0 may be negative")
+        if self.claim is not None:
+            self.claim.read(given["letters"], given["claim"], given["digest"])
 
     def __len__(self) -> int:
         return len(self.theorems)
@@ -2768,12 +2770,14 @@ class ClaimOfRuns:
             proof.at = f"bound {at}"
             with _named(proof.at):
                 self.bounds.append(self.checked(line))
-        proof.at = "claim"
-        with _named(proof.at):
-            self.letters = {n: word("a letter", q) for n, q in keyed("letters", given["letters"]).items()}
-            self.claim = keys("a claim", given["claim"], CLAIM_FIELDS)
+
+    def read(self, letters: object, claim: object, digest: object) -> None:
+        """Read the claim and raise unless the last bound is it."""
+        with _named("claim"):
+            self.letters = {n: word("a letter", q) for n, q in keyed("letters", letters).items()}
+            self.claim = keys("a claim", claim, CLAIM_FIELDS)
             written = json.dumps([self.letters, self.claim], sort_keys=True, separators=(",", ":"))
-            need(hashlib.sha256(written.encode()).hexdigest() == given["digest"], "its text is not that of its digest")
+            need(hashlib.sha256(written.encode()).hexdigest() == digest, "its text is not that of its digest")
             self.compare()
 
     # bounds
