@@ -3271,9 +3271,12 @@ EVERYBODY = ("any", "other", "best of Q", "best of P", "minimiser", "checked")
 CHOSEN_BEFORE = ("best of Q", "best of P")
 """Hypotheses that are fixed before the samples are drawn."""
 ALL_LAWS = ("pool", "server", "target", "clients")
-MADE_OF_SCALARS = {"power": 2, "level": 2, "growth": 3, "maximum": 2, "distance": 1, "tail": 3}
-"""Numbers made of scalars: x^p, log(1/x)/n, (d log(e max(2 n, d)/d) + log(4/x))/n of x, n and d, a maximum,
-an absolute value, P[X >= t] of a binomial number (N, p)."""
+BY_DIMENSION = ("growth", "growth of pairs", "complexity")
+MADE_OF_SCALARS = {"power": 2, "level": 2, "maximum": 2, "minimum": 2, "distance": 1, "tail": 3} | dict.fromkeys(
+    BY_DIMENSION, 3
+)
+"""Numbers made of scalars: x^p, log(1/x)/n, (d log(e max(2 n, d)/d) + log(4/x))/n of x, n and d, or with 2 d and 8, or (d
+max(log(max(n, d)/d), 1) + log(1/x))/n, a maximum, a minimum, an absolute value, P[X >= t] of a binomial number (N, p)."""
 MADE_OF_WORDS = {
     "risk": (ALL_LAWS, EVERYBODY), "excess": (ALL_LAWS, EVERYBODY), "frequency": (ALL_LAWS[:2], EVERYBODY),
     "disagreement": (ALL_LAWS, EVERYBODY, EVERYBODY), "failure": (("any learner", "functions"),), "related gap": (),
@@ -3282,6 +3285,7 @@ MADE_OF_WORDS = {
 }  # fmt: skip
 """Numbers of a problem, and the words that say of what."""
 AT_MOST_ONE = (
+    "excess",
     "only",
     "only frequency",
     "risk",
@@ -3378,7 +3382,7 @@ class SampleProof(Proof):
         region = self.known(later)
         need(all(self.never_zero(part.bottom, region) for part in parts), "a division by what may be 0")
         least = {"distance": [], "tail": [*parts, ONE - parts[1]] if kind == "tail" else []}.get(kind, parts)
-        if kind in ("level", "growth"):
+        if kind in ("level", *BY_DIMENSION):
             share = self.under_power(parts[0])
             least = [share, ONE - share, *parts[1:]]
             need(all(self.positive_there(c, region) for c in (share, *parts[1:])), "a level of 0, or of no samples")
@@ -3526,6 +3530,15 @@ class SampleProof(Proof):
         need(first["form"] + x == second["form"] + y, "two bounds that differ")
         return {"form": first["form"] + x - self.name(given["letter"])}  # type: ignore[arg-type]
 
+    def least(self, given: Arguments, premises: list) -> dict:
+        """Conclude f + c min(x, y) >= 0 from f + c x >= 0 and f + c y >= 0."""
+        first, second = premises
+        (x, y), c = self.made_of(given["letter"], "minimum"), self.scalar(given["factor"])
+        need(self.never_zero(c.bottom, self.whole_region), "a factor that divides by what may be 0")
+        f = first["form"] - c * x
+        need(f == second["form"] - c * y, "two bounds that differ")
+        return {"form": f + c * self.name(given["letter"])}  # type: ignore[arg-type]
+
     def absolute(self, given: Arguments, premises: list) -> dict:
         """Conclude f >= |x| from f >= x and f >= -x."""
         first, second = premises
@@ -3592,6 +3605,24 @@ class SampleProof(Proof):
         x, p = self.made_of(given["letter"], "power")
         self.at_least_0(ONE - p, "an exponent that may be above 1")
         return {"form": ONE + x - self.name(given["letter"])}  # type: ignore[arg-type]
+
+    def power_at_least(self, given: Arguments, premises: list) -> dict:
+        """x^p >= min(x, 1) for p <= 1."""
+        self.no_premises(premises)
+        x, p = self.made_of(given["letter"], "power")
+        self.at_least_0(ONE - p, "an exponent that may be above 1")
+        return {"form": self.name(given["letter"]) - self.letter_of("minimum", x, ONE)}  # type: ignore[arg-type]
+
+    def growth_at_most(self, given: Arguments, premises: list) -> dict:
+        """A growth is at most 5 complexities (of pairs 8): log(2 e n/d) <= 17/10 + l, l = max(log(n/d), 1) and d >= 1,
+        so that d (17/10 + l) + log 4 <= 5 d l, and 2 d (17/10 + l) + log 8 <= 8 d l."""
+        growth, other = self.words(given, premises, "growth", "complexity")
+        pairs = self.meanings.get(growth, ("",))[0] == "growth of pairs"
+        x, n, d = self.made_of(growth, "growth of pairs" if pairs else "growth")
+        need((x, n, d) == self.made_of(other, "complexity"), "a complexity of something else")
+        self.at_least_0(n - d, "fewer samples than the dimension")
+        self.at_least_0(d - ONE, "a dimension that may be below 1")
+        return {"form": number(8 if pairs else 5) * self.name(other) - self.name(growth)}
 
     def of_maximum(self, given: Arguments, premises: list) -> dict:
         """max(x, y) is at least either."""
@@ -3748,6 +3779,20 @@ class SampleProof(Proof):
         most = self.letter_of("power", number(16) * self.name(level) * (f if above else p), HALF)
         return {"form": most + (p - f if above else f - p), "events": (("relative", sample, "any", g, level),)}
 
+    def relative_pair(self, given: Arguments, premises: list) -> dict:
+        """By the growth L of pairs: p - f <= sqrt(16 L p), and f - p <= sqrt(16 L f), p and f how probable and how
+        frequent it is that two differ, or that the first alone errs."""
+        sample, kind, h, g, level = self.words(given, premises, "sample", "kind", "first", "second", "level")
+        above, samples = truth("above", given["above"]), {"pool": "samples", "server": "server_samples"}
+        need(kind in ("only", "disagreement") and sample in samples, "no set of samples")
+        _, count, dimension = self.made_of(level, "growth of pairs")
+        same = count == self.quantity(samples[sample]) and dimension == self.quantity("vc_dimension")
+        need(same, "a growth of other samples, or by another dimension")
+        p, f = self.letter_of(kind, sample, h, g), self.letter_of(kind + " frequency", sample, h, g)
+        most = self.letter_of("power", number(16) * self.name(level) * (f if above else p), HALF)
+        form = most + (p - f if above else f - p)
+        return {"form": form, "events": (("relative pair", sample, "any", "other", level),)}
+
     def split(self, given: Arguments, premises: list) -> dict:
         """What only one of two errs in: the difference of their errors, and where the two differ."""
         kind, law, h, g = self.words(given, premises, "kind", "law", "first", "second")
@@ -3764,8 +3809,8 @@ class SampleProof(Proof):
         """Return a bound on the probability of an event's failure: a growth's x; x for one pair, at the level
         log(1/x)/n, times the number of pairs; these are ordered for risks alone."""
         name, _, first, second, level = event
-        if name == "relative":
-            return self.made_of(level, "growth")[0]
+        if name in ("relative", "relative pair"):
+            return self.made_of(level, "growth" if name == "relative" else "growth of pairs")[0]
         x, drawn = self.made_of(level, "level")[0], [h for h in (first, second) if h not in CHOSEN_BEFORE]
         if not drawn:
             return x
@@ -3806,7 +3851,7 @@ class SampleProof(Proof):
             meaning = self.meanings.get(self.names[index])
             if meaning is None or meaning in NAMED_BY_CLAIMS:
                 continue
-            if meaning[0] not in ("power", "level", "growth", "maximum") or not all(
+            if meaning[0] not in ("power", "level", *BY_DIMENSION, "maximum", "minimum") or not all(
                 map(self.of_quantities, meaning[1:])
             ):
                 return False
@@ -3899,6 +3944,9 @@ class SampleProof(Proof):
         return {
             "power": "({})^({})", "level": "log(1/({}))/({})",
             "growth": "({2} log(e max(2 {1}, {2})/({2})) + log(4/({0})))/({1})",
+            "growth of pairs": "(2 {2} log(e max(2 {1}, {2})/({2})) + log(8/({0})))/({1})",
+            "complexity": "({2} max(log(max({1}, {2})/({2})), 1) + log(1/({0})))/({1})",
+            "minimum": "min({}, {})",
             "maximum": "max({}, {})", "distance": "|{}|",
             "tail": "P[X >= {2}], X of {0} trials of probability {1}",
         }[kind].format(*shown)  # fmt: skip
@@ -3908,6 +3956,7 @@ SAMPLE_RULES = {name.replace("_", " "): name for name in (
     "root", "sum_of_exponents", "power_of_product", "power_of_power", "order_of_exponents", "power_at_most",
     "of_maximum", "level_of_power", "probability", "excess", "minimiser", "of_target", "noise", "triangle", "related",
     "related_gap", "mixture", "uniform", "bernstein", "frequent", "relative", "split",
+    "relative_pair", "power_at_least", "growth_at_most", "least",
     "cantelli", "learner", "bounds", "bounds_deviation",
     "raised", "largest", "absolute",
 )} | {"add": "added", "cancel": "cancelled", "solve": "solved", "checked": "checked_one"}  # fmt: skip

@@ -41,9 +41,12 @@ _HYPOTHESES = (ANY, OTHER, *_FIXED, MINIMISER, CHECKED)
 Meaning = tuple[str | Scalar, ...]
 """Kind of a number, and of what it is."""
 
-_OF_SCALARS = {"power": 2, "level": 2, "growth": 3, "maximum": 2, "distance": 1, "tail": 3}
-"""Numbers made of scalars: x^p (0^0 = 1), log(1/x)/n, (d log(e max(2 n, d)/d) + log(4/x))/n of the letters x, n, d in
-this order, the larger of two, the absolute value of one, and P[X >= t] of
+_GROWN = ("growth", "growth of pairs", "complexity")
+_OF_SCALARS = {
+    "power": 2, "level": 2, **dict.fromkeys(_GROWN, 3), "maximum": 2, "minimum": 2, "distance": 1, "tail": 3,
+}  # fmt: skip
+"""Numbers made of scalars: x^p (0^0 = 1); log(1/x)/n; of x, n and d in this order (d log(e max(2 n, d)/d) + log(4/x))/n,
+(2 d log(e max(2 n, d)/d) + log(8/x))/n, and (d max(log(max(n, d)/d), 1) + log(1/x))/n; the larger and the lesser of two, the absolute value of one, and P[X >= t] of
 a binomial number X with N trials of probability p."""
 
 _OF_PROBLEM = {
@@ -58,7 +61,8 @@ probable, and how frequent, it is that two hypotheses differ, and that the first
 two-point problem the least over learners of the larger of P[error >= error_level] under the two targets; relatedness
 times excess(Q, any)^relatedness_exponent."""
 
-_PROBABILITIES = {
+_AT_MOST_ONE = {
+    "excess",
     "only",
     "only frequency",
     "risk",
@@ -130,7 +134,7 @@ class Problem:
         for least in self._at_least(kind, parts, zero):
             if not self.certifies(least, later):
                 raise Refused(f"{letter}: {kind} of {parts}: {least} is not certified to be >= 0")
-        above = [self._base(parts[0]), *parts[1:]] if kind in ("level", "growth") else []
+        above = [self._base(parts[0]), *parts[1:]] if kind in ("level", *_GROWN) else []
         if not all(self.never_zero(each, later) for each in above):
             raise Refused(f"{letter}: {parts} may be 0")
         if not all(self.defines(part, later) for part in parts):  # type: ignore[arg-type]
@@ -145,7 +149,7 @@ class Problem:
     def _at_least(self, kind: str, parts: Sequence[Any], zero: Scalar) -> list[Scalar]:
         """Scalars that have to be >= 0 if a number of this kind is to be one that is >= 0."""
         match kind:
-            case "level" | "growth":
+            case "level" | "growth" | "growth of pairs" | "complexity":
                 return [self._base(parts[0]), 1 - self._base(parts[0]), *parts[1:]]
             case "tail":
                 return [parts[0], parts[1], 1 - parts[1], parts[2]]
@@ -311,7 +315,7 @@ def _certify(of: Problem, scalar: Scalar, what: str) -> None:
         raise Refused(f"{what}: {scalar} is not certified to be >= 0 on the region")
 
 
-_RULES = ("add", "cancel", "solve", "raised", "largest", "absolute", "bounds", "bounds deviation")
+_RULES = ("add", "cancel", "solve", "raised", "largest", "least", "absolute", "bounds", "bounds deviation")
 
 
 def sample_axioms(theorem: SampleTheorem) -> tuple[str, ...]:
@@ -423,6 +427,16 @@ def absolute(first: SampleTheorem, second: SampleTheorem, letter: str) -> Sample
     return _made("absolute", of, f - of.where.ring[letter], [first, second], letter=letter)
 
 
+def least(first: SampleTheorem, second: SampleTheorem, letter: str, factor: Scalar | int) -> SampleTheorem:
+    """Conclude f + c min(x, y) >= 0 from f + c x >= 0 and f + c y >= 0: the lesser is one of the two."""
+    of = first.of
+    (x, y), c = of.parts(letter, "minimum"), of.where.ring.number(1) * factor
+    f = first.form - c * x
+    if f != second.form - c * y:
+        raise Refused(f"{letter}: allowed are f + {c} ({x}) >= 0 and f + {c} ({y}) >= 0, with the same f")
+    return _made("least", of, f + c * of.where.ring[letter], [first, second], letter=letter, factor=c)
+
+
 # Numbers ------------------------------------------------------------------------------------------------------------
 
 
@@ -487,6 +501,30 @@ def power_at_most(of: Problem, letter: str) -> SampleTheorem:
     return _made("power at most", of, 1 + x - of.where.ring[letter], letter=letter)
 
 
+def power_at_least(of: Problem, letter: str) -> SampleTheorem:
+    """x^p >= min(x, 1) for 0 <= p <= 1."""
+    x, p = of.parts(letter, "power")
+    _certify(of, 1 - p, "1 - p")
+    form = of.where.ring[letter] - of.number("minimum", x, of.where.ring.number(1))
+    return _made("power at least", of, form, letter=letter)
+
+
+def growth_at_most(of: Problem, growth: str, complexity: str) -> SampleTheorem:
+    """A growth is at most 5 complexities, that of pairs 8, of the same x, n and d, for n >= d >= 1.
+
+    With l = max(log(n/d), 1), log(2 e n/d) <= 17/10 + l, log 4 <= 14/10 and log 8 <= 21/10: d (17/10 + l) + 14/10 is at
+    most 5 d l, and 2 d (17/10 + l) + 21/10 at most 8 d l.
+    """
+    pairs = of.numbers.get(growth, ("",))[0] == "growth of pairs"
+    own, other = of.parts(growth, "growth of pairs" if pairs else "growth"), of.parts(complexity, "complexity")
+    if own != other:
+        raise Refused(f"{growth}, {complexity}: allowed are those of the same x, n and d")
+    _certify(of, own[1] - own[2], "as many samples as the dimension")
+    _certify(of, own[2] - 1, "a dimension of at least 1")
+    form = of.where.ring[complexity] * (8 if pairs else 5) - of.where.ring[growth]
+    return _made("growth at most", of, form, growth=growth, complexity=complexity)
+
+
 def of_maximum(of: Problem, letter: str, second: bool = False) -> SampleTheorem:
     """max(x, y) >= x, or y."""
     part = of.parts(letter, "maximum")[int(second)]
@@ -504,8 +542,8 @@ def level_of_power(of: Problem, level: str, lower: str) -> SampleTheorem:
 
 
 def probability(of: Problem, letter: str) -> SampleTheorem:
-    """A probability, or a frequency, is at most 1."""
-    if of.numbers.get(letter, ("",))[0] not in _PROBABILITIES:
+    """A probability, a frequency, or an excess risk is at most 1."""
+    if of.numbers.get(letter, ("",))[0] not in _AT_MOST_ONE:
         raise Refused(f"{letter}: allowed is the letter of a probability or a frequency")
     return _made("probability", of, 1 - of.where.ring[letter], letter=letter)
 
@@ -660,6 +698,25 @@ def relative(of: Problem, sample: str, first: str, second: str, level: str, abov
     )  # fmt: skip
 
 
+def relative_pair(
+    of: Problem, sample: str, kind: str, first: str, second: str, level: str, above: bool
+) -> SampleTheorem:
+    """Of any two hypotheses, p how probable it is that they differ (disagreement), or that the first alone errs (only),
+    and f how frequent: p - f <= sqrt(16 L p), and f - p <= sqrt(16 L f), L the growth of pairs by the dimension."""
+    ring = of.where.ring
+    _, count, dimension = of.parts(level, "growth of pairs")
+    if count != of.parameter(_SIZES.get(sample, sample)) or dimension != of.parameter("vc_dimension"):
+        raise Refused(f"{level}: allowed is the growth by the dimension and the number of samples of the {sample}")
+    if kind not in ("only", "disagreement"):
+        raise Refused(f"{kind}: allowed are only and disagreement")
+    p, f = (of.number(each, sample, first, second) for each in (kind, f"{kind} frequency"))
+    w = of.number("power", 16 * ring[level] * (f if above else p), ring.number(Fraction(1, 2)))
+    return _made(
+        "relative pair", of, w - (f - p if above else p - f), events=[("relative pair", sample, ANY, OTHER, level)],
+        sample=sample, kind=kind, first=first, second=second, level=level, above=above,
+    )  # fmt: skip
+
+
 def split(of: Problem, kind: str, law: str, first: str, second: str) -> SampleTheorem:
     """Two risks, or frequencies of errors, differ by what the one hypothesis errs in and the other does not; both
     together are where the two differ, as labels are two."""
@@ -679,8 +736,8 @@ def failure(of: Problem, event: Event) -> Scalar:
     fails with probability x at the level log(1/x)/n, and there are N - 1 of one with a fixed hypothesis, N (N - 1) of
     ordered pairs, half as many of pairs, N the size of the class."""
     name, _, first, second, level = event
-    if name == "relative":
-        return of.parts(level, "growth")[0]  # type: ignore[no-any-return]
+    if name in ("relative", "relative pair"):
+        return of.parts(level, "growth" if name == "relative" else "growth of pairs")[0]  # type: ignore[no-any-return]
     x = of.parts(level, "level")[0]
     open_ones = sum(each not in _FIXED for each in (first, second))
     if open_ones == 0:
@@ -778,7 +835,7 @@ def is_quantity(of: Problem, scalar: Scalar) -> bool:
     claim does not name."""
     for letter in scalar.names & of.numbers.keys():
         kind, *parts = of.numbers[letter]
-        if kind in ("power", "level", "growth", "maximum"):
+        if kind in ("power", "level", *_GROWN, "maximum", "minimum"):
             if not all(is_quantity(of, part) for part in parts):  # type: ignore[arg-type]
                 return False
         elif tuple(parts) not in _KNOWN.get(str(kind), ()):

@@ -23,7 +23,7 @@ from ..kernel.sampling_laws import ANY, BEST_OF_Q, POOL, TARGET, VALUE, SampleTh
 from ..kernel.scalars import Scalar
 from ..steps import Step
 
-_OF_HYPOTHESES = frozenset({readings.CONSTANTS, readings.THRESHOLDS})
+_OF_HYPOTHESES = frozenset({readings.CONSTANTS, readings.THRESHOLDS, readings.CONFIDENCE_TERM})
 """The ambiguities that concern a claim's hypotheses alone, so that a derivation may name the option that it covers."""
 
 _LEVELS = {
@@ -105,6 +105,9 @@ class OfSamples:
             return self._level(*parts)  # type: ignore[arg-type]
         if kind == "growth":
             return self._growth(*parts)  # type: ignore[arg-type]
+        if kind == "complexity":
+            x, n, d = map(self.read, parts)  # type: ignore[arg-type]
+            return d / n * sympy.Max(sympy.log(sympy.Max(n, d) / d), 1) + sympy.log(1 / x) / n
         if tuple(meaning) in _NUMBERS:
             return self._symbol(_NUMBERS[tuple(meaning)])  # type: ignore[index]
         raise ValueError(f"{name}: {meaning} is no quantity")

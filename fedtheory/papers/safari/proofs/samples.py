@@ -19,15 +19,15 @@ from ....proof.kernel.sampling_laws import (
     SampleTheorem, absolute, add, bernstein, bounds, bounds_deviation, cancel, cantelli, checked, excess, frequent,
     largest, learner, level_of_power, minimiser, mixture, noise, of_maximum, of_target, order_of_exponents,
     power_at_most, power_of_power, power_of_product, probability, raised, related, related_gap, relative, root, solve,
-    split, sum_of_exponents, triangle, uniform,
+    split, sum_of_exponents, triangle, uniform, growth_at_most, least, power_at_least, relative_pair,
 )  # fmt: skip
 from ....proof.kernel.scalars import Ring, Scalar
 from ....proof.translate.sample_bounds import OfSamples
 
-_FREE = "c eps d n_T n_S N n delta alpha beta nu b share M m away dist w_P w_Q"
+_FREE = "SA c eps d n_T n_S N n delta alpha beta nu b share M m away dist w_P w_Q"
 _NUMBERS = (
     "a a2 a3 R R0 R1 F F0 F1 D D0 D1 D2 e e0 e1 eD eP E z z0 zE zb w w0 v va vb y wa a1 A8 x1 G GG gap off s fails "
-    "X t Y X1 p f u1 u2 one two L A B fA fB wA wB uB W0"
+    "X t Y X1 p f u1 u2 one two L A B fA fB wA wB uB W0 cx mn"
 )
 RING = Ring(f"{_FREE} {_NUMBERS}")
 _L = {name: RING[name] for name in RING.names}
@@ -325,7 +325,9 @@ def _grown(of: Problem, sample: str, drawn: str, fewer: SampleTheorem) -> Sample
     return add(of, premises)
 
 
-def _grown_pool(more: Mapping[str, Meaning]) -> tuple[Problem, SampleTheorem]:
+def _grown_pool(
+    more: Mapping[str, Meaning], conditions: Sequence[Condition] = ()
+) -> tuple[Problem, SampleTheorem]:
     """e <= (128 nu L)^r + 32 L of the pool's minimiser."""
     L, e = _L["L"], _L["e"]
     numbers: dict[str, Meaning] = {
@@ -334,9 +336,10 @@ def _grown_pool(more: Mapping[str, Meaning]) -> tuple[Problem, SampleTheorem]:
         "e": ("excess", POOL, MINIMISER), "z": _power(e, b), **_by_growth(POOL, MINIMISER),
         "w": _power(32 * nu * _L["z"] * L, _half), "y": _power(128 * nu * L, _rate), **more,
     }  # fmt: skip
-    related_too = (_ALPHA, _BETA) if more else ()
-    parameters = {"samples": n, "vc_dimension": _L["d"], **_NOISE, **(_RELATED if more else {})}
-    of = _problem((_DELTA, _COUNT, _DIMENSION, _NU, _B, *related_too), parameters, numbers)
+    to_target = "eP" in more
+    own_conditions = conditions or (_DELTA, _COUNT, _DIMENSION, _NU, _B, *((_ALPHA, _BETA) if to_target else ()))
+    parameters = {"samples": n, "vc_dimension": _L["d"], **_NOISE, **(_RELATED if to_target else {})}
+    of = _problem(own_conditions, parameters, numbers)
     own = add(
         of, [(_grown(of, POOL, MINIMISER, minimiser(of, MINIMISER, BEST_OF_Q)), 1), (excess(of, POOL, MINIMISER), -1)]
     )
@@ -382,6 +385,106 @@ def theorem_3_vc() -> SampleTheorem:
     second = add(of, [], constant=w + 16 * L)
     most = solve(largest(first, second, "E"), "E", "w", "y")
     return bounds(add(of, [(most, 1), (of_maximum(of, "E"), 1)]), "checked_excess", delta)
+
+
+# With the confidence beside the logarithm: sample_complexity A >= C = (d max(log(n/d), 1) + log(1/delta))/n, n >= d ----
+
+_A, _C = _L["SA"], _L["cx"]
+_BESIDE = (
+    Condition("SA", "at_least", _C), Condition("n", "at_least", _L["d"]), Condition("delta", "capped", _one), _DIMENSION,
+)  # fmt: skip
+_COMPLEXITY: dict[str, Meaning] = {"cx": ("complexity", delta, n, _L["d"])}
+
+
+def excess_main() -> SampleTheorem:
+    """e_Q <= c A^r for c >= 640 nu + 161: e_Q <= (128 nu L)^r + 32 L, L <= 5 A, and e_Q <= 1 where A > 1."""
+    wa, c = _L["wa"], _L["c"]
+    conditions = (Condition("c", "at_least", 640 * nu + 161), *_BESIDE, _NU, _B)
+    more: dict[str, Meaning] = {
+        **_COMPLEXITY, "v": _power(640 * nu * _A, _rate), "A8": _power(640 * nu, _rate), "wa": _power(_A, _rate),
+        "mn": ("minimum", _A, _one),
+    }  # fmt: skip
+    of, source = _grown_pool(more, conditions)
+    level = add(of, [(growth_at_most(of, "L", "cx"), 1)], constant=5 * (_A - _C))  # 5 A - L >= 0
+    larger = raised(add(of, [(level, 128 * nu)]), "v", "y")
+    factor = [(power_of_product(of, "v", "A8", "wa"), -1), (power_at_most(of, "A8"), wa)]
+    first = add(of, [(source, 1), (larger, 1), *factor, (level, 32)])  # (1 + 640 nu) wa + 160 A - e >= 0
+    second = add(of, [(probability(of, "e"), 1)], constant=(1 + 640 * nu) * wa + 159)
+    both = least(first, second, "mn", 160)
+    rest = (c - 640 * nu - 161) * wa
+    return bounds(add(of, [(both, 1), (power_at_least(of, "wa"), 160)], constant=rest), "pooled_source_excess", delta)
+
+
+def _of_all_pairs(numbers: Mapping[str, Meaning]) -> Problem:
+    """All pairs, by the growth L of pairs: how probable it is that they differ, p, and how frequent, f."""
+    own: dict[str, Meaning] = {
+        "L": ("growth of pairs", delta, n, _L["d"]), **_COMPLEXITY, "p": ("disagreement", POOL, ANY, OTHER),
+        "f": ("disagreement frequency", POOL, ANY, OTHER),
+    }  # fmt: skip
+    conditions = (Condition("c", "at_least", 512 * _one), *_BESIDE)
+    return _problem(conditions, {"samples": n, "vc_dimension": _L["d"]}, {**own, **numbers})
+
+
+def _complex(of: Problem) -> SampleTheorem:
+    """c A - 64 L >= 0."""
+    return add(of, [(growth_at_most(of, "L", "cx"), 64)], constant=_L["c"] * _A - 512 * _C)
+
+
+def _half_of_all_pairs(above: bool) -> SampleTheorem:
+    """f/2 - p, or p/2 - f, is at most 8 L, as sqrt(16 L f) <= f/2 + 8 L."""
+    L, w = _L["L"], _L["w"]
+    q = _L["f"] if above else _L["p"]
+    of = _of_all_pairs({"w": _power(16 * L * q, _half)})
+    tangent = cancel(add(of, [(root(of, "w"), -1)], squares=[(q / 2 - 8 * L, 1)]), q / 2 + 8 * L + w)
+    return add(of, [(relative_pair(of, POOL, "disagreement", ANY, OTHER, "L", above), 1), (tangent, 1)])
+
+
+def frequency_main() -> SampleTheorem:
+    """f - 2 p <= 16 L <= c A for all pairs."""
+    half = _half_of_all_pairs(True)
+    most = add(half.of, [(half, 2), (_complex(half.of), 1)], constant=48 * _L["L"])
+    return bounds(most, "disagreement_excess", delta)
+
+
+def deficit_main() -> SampleTheorem:
+    """p/2 - f <= 8 L <= c A for all pairs."""
+    half = _half_of_all_pairs(False)
+    most = add(half.of, [(half, 1), (_complex(half.of), 1)], constant=56 * _L["L"])
+    return bounds(most, "disagreement_deficit", delta)
+
+
+def deviation_main() -> SampleTheorem:
+    """(16) with x = c A: (R(h) - R(g)) - (R^(h) - R^(g)) <= sqrt(16 L A) + sqrt(16 L fB) <= wA + wB, with wA = sqrt(16 L
+    p) and wB = sqrt(16 L f), which differ by at most 16 L; and 2 sqrt(16 L p) <= sqrt(p x)."""
+    L, p, f, wA, wB, u1, u2 = (_L[x] for x in ("L", "p", "f", "wA", "wB", "u1", "u2"))
+    x = _L["c"] * _A
+    of = _of_all_pairs({
+        "R": ("risk", POOL, ANY), "R0": ("risk", POOL, OTHER), "F": ("frequency", POOL, ANY),
+        "F0": ("frequency", POOL, OTHER), "A": ("only", POOL, ANY, OTHER), "B": ("only", POOL, OTHER, ANY),
+        "fA": ("only frequency", POOL, ANY, OTHER), "fB": ("only frequency", POOL, OTHER, ANY),
+        "w": _power(16 * L * _L["A"], _half), "w0": _power(16 * L * _L["fB"], _half),
+        "wA": _power(16 * L * p, _half), "wB": _power(16 * L * f, _half), "u1": _power(p * x, _half),
+        "u2": _power(f * x, _half),
+    })  # fmt: skip
+    parts = [
+        (relative_pair(of, POOL, "only", ANY, OTHER, "L", above=False), 1),
+        (relative_pair(of, POOL, "only", OTHER, ANY, "L", above=True), 1),
+        (split(of, "risk", POOL, ANY, OTHER), -1),
+        (split(of, "frequency", POOL, ANY, OTHER), 1),
+    ]
+    inside = [(split(of, kind, POOL, ANY, OTHER), 16 * L) for kind in ("disagreement", "disagreement frequency")]
+    of_p = raised(add(of, inside[:1], constant=16 * L * _L["B"]), "wA", "w")
+    of_f = raised(add(of, inside[1:], constant=16 * L * _L["fA"]), "wB", "w0")
+    together = add(of, [*parts, (of_p, 1), (of_f, 1)])  # wA + wB less the difference
+    found = []
+    for near, far, q, u, above in ((wA, wB, p, u1, True), (wB, wA, f, u2, False)):
+        off = relative_pair(of, POOL, "disagreement", ANY, OTHER, "L", above)
+        apart = add(of, [(root(of, str(near)), 1), (root(of, str(far)), -1), (off, 16 * L)], constant=16 * L * near)
+        farther = cancel(apart, near + far)  # near + 16 L - far >= 0
+        wide = add(of, [(root(of, str(u)), 1), (root(of, str(near)), -4), (_complex(of), q)])
+        double = cancel(wide, u + 2 * near)
+        found.append(add(of, [(together, 1), (farther, 1), (double, 1), (_complex(of), 1)], constant=48 * L))
+    return bounds_deviation(found[0], found[1], delta, roots=("u1", "u2"))
 
 
 # Pairs of hypotheses ------------------------------------------------------------------------------------------------
@@ -590,6 +693,7 @@ def rare_tail() -> SampleTheorem:
 
 
 LETTERS = {
+    "SA": "sample_complexity",
     "c": "hidden_constant", "delta": "confidence", "d": "vc_dimension", "n_T": "server_samples",
     "n_S": "client_samples", "beta": "relatedness_exponent", "b": "noise_exponent",
 }  # fmt: skip
@@ -597,6 +701,10 @@ LETTERS = {
 
 MAKERS: dict[str, Callable[[], SampleTheorem]] = {
     "lemma1.excess.corrected": excess_corrected,
+    "lemma1.excess.main": excess_main,
+    "lemma1.frequency.main": frequency_main,
+    "lemma1.deficit.main": deficit_main,
+    "lemma1.deviation.main": deviation_main,
     "lemma1.excess.vc": excess_vc,
     "thm2.vc": theorem_2_vc,
     "thm3.vc": theorem_3_vc,
@@ -626,6 +734,10 @@ _WITHIN = {readings.THRESHOLDS: readings.IN_THE_SUPPORT}
 
 _FUNCTIONALS = {
     "lemma1.excess.corrected": "pooled_source_excess", "thm2.corrected": "pooled_excess",
+    "lemma1.excess.main": "pooled_source_excess",
+    "lemma1.frequency.main": "disagreement_excess",
+    "lemma1.deficit.main": "disagreement_deficit",
+    "lemma1.deviation.main": "pair_deviation",
     "lemma1.excess.vc": "pooled_source_excess",
     "thm2.vc": "pooled_excess",
     "thm3.vc": "checked_excess",
@@ -638,7 +750,13 @@ _FUNCTIONALS = {
     "thm1.functions": "negated_failure_of_functions", "app1.tail.main": "rare_tail",
 }  # fmt: skip
 
-_READ = {"thm2.main": _OF_THE_PROBLEM, "thm3.main": _OF_THE_PROBLEM}
+_BESIDE_THE_LOGARITHM = {readings.CONFIDENCE_TERM: readings.BESIDE_WITH_MAX}
+_READ = {
+    "thm2.main": _OF_THE_PROBLEM,
+    "thm3.main": _OF_THE_PROBLEM,
+    "lemma1.excess.main": _BESIDE_THE_LOGARITHM | _OF_THE_PROBLEM,
+    **dict.fromkeys((f"lemma1.{part}.main" for part in ("frequency", "deficit", "deviation")), _BESIDE_THE_LOGARITHM),
+}
 _ALSO = {
     "thm2.main": ("safari.rem2.thm2@main",),
     "thm2.corrected": ("safari.rem2.thm2@corrected",),
