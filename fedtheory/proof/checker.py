@@ -3275,8 +3275,9 @@ BY_DIMENSION = ("growth", "growth of pairs", "complexity")
 MADE_OF_SCALARS = {"power": 2, "level": 2, "maximum": 2, "minimum": 2, "distance": 1, "tail": 3} | dict.fromkeys(
     BY_DIMENSION, 3
 )
-"""Numbers made of scalars: x^p, log(1/x)/n, (d log(e max(2 n, d)/d) + log(4/x))/n of x, n and d, or with 2 d and 8, or (d
-max(log(max(n, d)/d), 1) + log(1/x))/n, a maximum, a minimum, an absolute value, P[X >= t] of a binomial number (N, p)."""
+"""Numbers made of scalars: x^p, log(1/x)/n, (d log(e max(2 n, d)/d) + log(4/x))/n of x, n and d, or with 2 d and 8, or
+(d max(log(max(n, d)/d), 1) + log(1/x))/n, a maximum, a minimum, an absolute value, P[X >= t] of a binomial number
+(N, p)."""
 MADE_OF_WORDS = {
     "risk": (ALL_LAWS, EVERYBODY), "excess": (ALL_LAWS, EVERYBODY), "frequency": (ALL_LAWS[:2], EVERYBODY),
     "disagreement": (ALL_LAWS, EVERYBODY, EVERYBODY), "failure": (("any learner", "functions"),), "related gap": (),

@@ -45,9 +45,9 @@ _GROWN = ("growth", "growth of pairs", "complexity")
 _OF_SCALARS = {
     "power": 2, "level": 2, **dict.fromkeys(_GROWN, 3), "maximum": 2, "minimum": 2, "distance": 1, "tail": 3,
 }  # fmt: skip
-"""Numbers made of scalars: x^p (0^0 = 1); log(1/x)/n; of x, n and d in this order (d log(e max(2 n, d)/d) + log(4/x))/n,
-(2 d log(e max(2 n, d)/d) + log(8/x))/n, and (d max(log(max(n, d)/d), 1) + log(1/x))/n; the larger and the lesser of two, the absolute value of one, and P[X >= t] of
-a binomial number X with N trials of probability p."""
+"""Numbers made of scalars: x^p (0^0 = 1); log(1/x)/n; of x, n and d in this order (d log(e max(2 n, d)/d) +
+log(4/x))/n, (2 d log(e max(2 n, d)/d) + log(8/x))/n, and (d max(log(max(n, d)/d), 1) + log(1/x))/n; the larger and the
+lesser of two, the absolute value of one, and P[X >= t] of a binomial number X with N trials of probability p."""
 
 _OF_PROBLEM = {
     "risk": (_LAWS, _HYPOTHESES), "frequency": (_SAMPLES, _HYPOTHESES),

@@ -144,8 +144,16 @@ def _of_scalars(kind: str, at: list[float]) -> float:
         case "growth":
             x, n, d = at
             return (d * (1 + math.log(max(2 * n, d) / d)) + math.log(4 / x)) / n
+        case "growth of pairs":
+            x, n, d = at
+            return (2 * d * (1 + math.log(max(2 * n, d) / d)) + math.log(8 / x)) / n
+        case "complexity":
+            x, n, d = at
+            return (d * max(math.log(max(n, d) / d), 1) - math.log(x)) / n
         case "maximum":
             return max(at)
+        case "minimum":
+            return min(at)
         case "distance":
             return abs(at[0])
     trials, p, t = round(at[0]), at[1], round(at[2])
@@ -190,6 +198,14 @@ def happens(outcome: Outcome, event: laws.Event, level: float) -> bool:
             q, e = outcome.of.only(sample, g, h), outcome.only(sample, g, h)
             if p - f > math.sqrt(16 * level * p) + 1e-12 or e - q > math.sqrt(16 * level * e) + 1e-12:
                 return False
+            continue
+        if name == "relative pair":
+            of = outcome.of
+            sets = [(of.only(sample, h, g), outcome.only(sample, h, g))]
+            sets += [(of.disagreement(sample, h, g), outcome.differ(sample, h, g))]
+            for p, f in sets:
+                if p - f > math.sqrt(16 * level * p) + 1e-12 or f - p > math.sqrt(16 * level * f) + 1e-12:
+                    return False
             continue
         p = outcome.of.disagreement(sample, h, g)
         most = math.sqrt(2 * float(p) * level) + level / 3 + 1e-12

@@ -325,9 +325,7 @@ def _grown(of: Problem, sample: str, drawn: str, fewer: SampleTheorem) -> Sample
     return add(of, premises)
 
 
-def _grown_pool(
-    more: Mapping[str, Meaning], conditions: Sequence[Condition] = ()
-) -> tuple[Problem, SampleTheorem]:
+def _grown_pool(more: Mapping[str, Meaning], conditions: Sequence[Condition] = ()) -> tuple[Problem, SampleTheorem]:
     """e <= (128 nu L)^r + 32 L of the pool's minimiser."""
     L, e = _L["L"], _L["e"]
     numbers: dict[str, Meaning] = {
@@ -387,11 +385,11 @@ def theorem_3_vc() -> SampleTheorem:
     return bounds(add(of, [(most, 1), (of_maximum(of, "E"), 1)]), "checked_excess", delta)
 
 
-# With the confidence beside the logarithm: sample_complexity A >= C = (d max(log(n/d), 1) + log(1/delta))/n, n >= d ----
+# With the confidence beside the logarithm: A >= C = (d max(log(n/d), 1) + log(1/delta))/n, n >= d -----------------------
 
 _A, _C = _L["SA"], _L["cx"]
 _BESIDE = (
-    Condition("SA", "at_least", _C), Condition("n", "at_least", _L["d"]), Condition("delta", "capped", _one), _DIMENSION,
+    Condition("SA", "at_least", _C), Condition("n", "at_least", _L["d"]), _DELTA, _DIMENSION,
 )  # fmt: skip
 _COMPLEXITY: dict[str, Meaning] = {"cx": ("complexity", delta, n, _L["d"])}
 
@@ -454,7 +452,7 @@ def deficit_main() -> SampleTheorem:
 
 
 def deviation_main() -> SampleTheorem:
-    """(16) with x = c A: (R(h) - R(g)) - (R^(h) - R^(g)) <= sqrt(16 L A) + sqrt(16 L fB) <= wA + wB, with wA = sqrt(16 L
+    """(16) with x = c A: (R(h) - R(g)) - (R^(h) - R^(g)) <= sqrt(16 L A) + sqrt(16 L fB) <= wA + wB, wA = sqrt(16 L
     p) and wB = sqrt(16 L f), which differ by at most 16 L; and 2 sqrt(16 L p) <= sqrt(p x)."""
     L, p, f, wA, wB, u1, u2 = (_L[x] for x in ("L", "p", "f", "wA", "wB", "u1", "u2"))
     x = _L["c"] * _A
