@@ -7,8 +7,9 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
+from typing import Any
 
 from fedtheory.learning.finite_domains import FiniteClass
 from fedtheory.proof.kernel import sampling_laws as laws
@@ -17,8 +18,32 @@ from fedtheory.proof.kernel.scalars import Scalar
 
 Joint = tuple[tuple[Fraction, ...], ...]
 Choice = Mapping[str, int]
-TOLERANCE = 1e-9
-"""Values are floats, of numbers at most about 10."""
+TOLERANCE = 1e-8
+"""Values are floats, of numbers at most about 10^6."""
+
+Terms = list[tuple[float, list[tuple[str, int]]]]
+
+
+@lru_cache(maxsize=5000)
+def _terms(scalar: Scalar) -> tuple[Terms, Terms]:
+    """The terms of a numerator and a denominator, each a coefficient and the letters that occur with their powers."""
+
+    def of(polynomial: Any) -> Terms:
+        return [
+            (int(c.p) / int(c.q), [(n, int(p)) for n, p in zip(scalar.ring.names, powers, strict=True) if p])
+            for powers, c in polynomial.to_dict().items()
+        ]
+
+    return of(scalar.numerator), of(scalar.denominator)
+
+
+def value_of(scalar: Scalar, at: Mapping[str, float]) -> float:
+    """The value of a scalar at floats."""
+    top, bottom = (
+        sum(c * math.prod(at[name] ** power for name, power in letters) for c, letters in terms)
+        for terms in _terms(scalar)
+    )
+    return top / bottom
 
 
 @dataclass(frozen=True)
@@ -122,16 +147,15 @@ class Outcome:
             yield {**fixed, **dict(zip(moving, chosen, strict=True))}
 
 
-def values(problem: Problem, free: Mapping[str, Fraction], number: object) -> dict[str, Fraction]:
+def values(problem: Problem, free: Mapping[str, Fraction], number: object) -> dict[str, float]:
     """Values of all letters: free ones as given, others by their meaning, ``number`` of a problem's own."""
-    found = {name: Fraction(0) for name in problem.where.ring.names} | dict(free)
+    found = dict.fromkeys(problem.where.ring.names, 0.0) | {name: float(value) for name, value in free.items()}
     for letter, meaning in problem.numbers.items():
         kind, *parts = meaning
         if all(isinstance(part, Scalar) for part in parts) and parts:
-            at = [float(part.at(found)) for part in parts]  # type: ignore[union-attr]
-            found[letter] = Fraction(_of_scalars(str(kind), at))
+            found[letter] = _of_scalars(str(kind), [value_of(part, found) for part in parts])  # type: ignore[arg-type]
         else:
-            found[letter] = Fraction(number(kind, *parts))  # type: ignore[operator]
+            found[letter] = float(number(kind, *parts))  # type: ignore[operator]
     return found
 
 
@@ -226,7 +250,7 @@ def inside(problem: Problem, of: Finite, free: Mapping[str, Fraction]) -> bool:
     )
     at = values(problem, free, number_of(outcome, next(outcome.choices(problem)), free))
     pairs = [pair for c in problem.where.conditions for pair in c.polynomials(problem.where.ring)]
-    return all(e.at(at) > 0 if strict else e.at(at) >= -TOLERANCE for e, strict in pairs)
+    return all(value_of(e, at) > 0 if strict else value_of(e, at) >= -TOLERANCE for e, strict in pairs)
 
 
 def wrong_in(theorems: list[SampleTheorem], of: Finite, free: Mapping[str, Fraction]) -> Iterator[str]:
@@ -234,28 +258,28 @@ def wrong_in(theorems: list[SampleTheorem], of: Finite, free: Mapping[str, Fract
     problem, last = theorems[0].of, theorems[-1]
     failed: dict[laws.Event, Fraction] = {event: Fraction(0) for t in theorems for event in t.events}
     exceeded = Fraction(0)
-    at: dict[str, Fraction] = {}
+    at: dict[str, float] = {}
     for chance, server, clients in of.tables:
         outcome = Outcome(of, server, clients)
-        beyond = False
+        beyond, missed = False, []
         for choice in outcome.choices(problem):
             at = values(problem, free, number_of(outcome, choice, free))
-            missed = [e for e in failed if not happens(outcome, e, float(at[e[-1]]))]
+            missed = missed or [e for e in failed if not happens(outcome, e, at[e[-1]])]
             for theorem in theorems:
-                value = float(theorem.form.at(at))
+                value = value_of(theorem.form, at)
                 wrong = value < -TOLERANCE or (theorem.equality and value > TOLERANCE)
                 if wrong and not theorem.functional and not theorem.events & {*missed}:
                     yield f"{theorem.rule}: {theorem.form} = {value} at {choice}"
             if last.functional and last.functional != laws.DEVIATION:
                 letter = str(last.arguments.get("letter", ""))
-                left = float(laws.left_side(problem, last.functional, letter).at(at))
-                beyond |= left > float(last.form.at(at)) + TOLERANCE
+                left = value_of(laws.left_side(problem, last.functional, letter), at)
+                beyond |= left > value_of(last.form, at) + TOLERANCE
         for event in failed:
-            if at and not happens(outcome, event, float(at[event[-1]])):
+            if at and not happens(outcome, event, at[event[-1]]):
                 failed[event] += chance
         exceeded += chance if beyond else 0
     for event, chance in failed.items():
-        if chance > laws.failure(problem, event).at(at):
+        if chance > value_of(laws.failure(problem, event), at) + 1e-12:
             yield f"{event} fails with probability {chance}"
     allowed = 0 if last.confidence is None else last.confidence.at(free)
     if exceeded > allowed:

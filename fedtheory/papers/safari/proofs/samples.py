@@ -385,7 +385,7 @@ def theorem_3_vc() -> SampleTheorem:
     return bounds(add(of, [(most, 1), (of_maximum(of, "E"), 1)]), "checked_excess", delta)
 
 
-# With the confidence beside the logarithm: A >= C = (d max(log(n/d), 1) + log(1/delta))/n, n >= d -----------------------
+# With the confidence beside the logarithm: A >= C = (d max(log(n/d), 1) + log(1/delta))/n, n >= d ---------------------
 
 _A, _C = _L["SA"], _L["cx"]
 _BESIDE = (
