@@ -116,14 +116,14 @@ class Problem:
             self._check(letter, meaning, letters[i:])
 
     def _check(self, letter: str, meaning: Meaning, later: Sequence[str]) -> None:
-        kind, *parts = meaning
+        kind, parts = str(meaning[0]), meaning[1:]
         if letter not in self.where.ring.names or sum(meaning == other for other in self.numbers.values()) > 1:
             raise Refused(f"{letter}: allowed is a letter of the ring, and one letter for a meaning")
         if kind in _OF_PROBLEM:
             allowed = _OF_PROBLEM[kind]
             if len(parts) != len(allowed) or any(p not in a for p, a in zip(parts, allowed, strict=True)):
                 raise Refused(f"{letter}: {meaning} is no number of a problem")
-            if kind.startswith("disagreement") and parts[1] > parts[2]:  # type: ignore[operator]
+            if kind.startswith("disagreement") and str(parts[1]) > str(parts[2]):
                 raise Refused(f"{letter}: allowed are two hypotheses in the order of their names")
             return
         if kind not in _OF_SCALARS or len(parts) != _OF_SCALARS[kind] or not all(isinstance(p, Scalar) for p in parts):
@@ -134,7 +134,7 @@ class Problem:
         for least in self._at_least(kind, parts, zero):
             if not self.certifies(least, later):
                 raise Refused(f"{letter}: {kind} of {parts}: {least} is not certified to be >= 0")
-        above = [self._base(parts[0]), *parts[1:]] if kind in ("level", *_GROWN) else []
+        above: list[Any] = [self._base(parts[0]), *parts[1:]] if kind in ("level", *_GROWN) else []
         if not all(self.never_zero(each, later) for each in above):
             raise Refused(f"{letter}: {parts} may be 0")
         if not all(self.defines(part, later) for part in parts):  # type: ignore[arg-type]
@@ -165,9 +165,9 @@ class Problem:
         wanted, asked = [*names], set(names)
         while wanted:
             condition = own.get(wanted.pop())
-            more = _used(condition) - asked if condition else frozenset()
-            asked |= more
-            wanted += more
+            bounding = _used(condition) - asked if condition else frozenset()
+            asked |= bounding
+            wanted += bounding
         usable = [c for c in self.where.conditions if c.name in asked and not ({c.name} | _used(c)) & {*unknown}]
         while True:  # without what is bounded by letters of which nothing is said
             said = {c.name for c in usable} | (self.numbers.keys() - {*unknown})

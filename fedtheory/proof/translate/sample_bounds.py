@@ -73,7 +73,8 @@ class OfSamples:
     @cached_property
     def _stands_for(self) -> dict[str, str]:
         """The quantity of each letter that is no number: a parameter's by its name, else the given one."""
-        of, found = self.theorem.of, {}
+        of = self.theorem.of
+        found: dict[str, str] = {}
         for name, scalar in of.parameters.items():
             letter = str(scalar)
             if letter in of.where.ring.names and letter not in of.numbers and found.setdefault(letter, name) != name:
@@ -108,8 +109,8 @@ class OfSamples:
         if kind == "complexity":
             x, n, d = map(self.read, parts)  # type: ignore[arg-type]
             return d / n * sympy.Max(sympy.log(sympy.Max(n, d) / d), 1) + sympy.log(1 / x) / n
-        if tuple(meaning) in _NUMBERS:
-            return self._symbol(_NUMBERS[tuple(meaning)])  # type: ignore[index]
+        if meaning in _NUMBERS:
+            return self._symbol(_NUMBERS[meaning])  # type: ignore[index]
         raise ValueError(f"{name}: {meaning} is no quantity")
 
     def _exponent(self, scalar: Scalar) -> sympy.Expr:

@@ -24,6 +24,9 @@ from ....proof.kernel.sampling_laws import (
 from ....proof.kernel.scalars import Ring, Scalar
 from ....proof.translate.sample_bounds import OfSamples
 
+Multiples = list[tuple[SampleTheorem, Scalar | int]]
+"""Theorems, each with its multiplier."""
+
 _FREE = "SA c eps d n_T n_S N n delta alpha beta nu b share M m away dist w_P w_Q"
 _NUMBERS = (
     "a a2 a3 R R0 R1 F F0 F1 D D0 D1 D2 e e0 e1 eD eP E z z0 zE zb w w0 v va vb y wa a1 A8 x1 G GG gap off s fails "
@@ -95,7 +98,7 @@ def _source(of: Problem) -> SampleTheorem:
 
 def _transferred(of: Problem, source: SampleTheorem, power: str) -> SampleTheorem:
     """e_P <= x + alpha x^beta from e_Q <= x."""
-    premises = [(related(of, MINIMISER, above=True), 1), (source, 1), (raised(source, power, "zb"), alpha)]
+    premises: Multiples = [(related(of, MINIMISER, above=True), 1), (source, 1), (raised(source, power, "zb"), alpha)]
     return add(of, premises)
 
 
@@ -147,7 +150,7 @@ def theorem_2() -> SampleTheorem:
         },
     )  # fmt: skip
     least = add(of, [(order_of_exponents(of, "wa", "a1"), 1), (root(of, "a1"), 1)])
-    factor = [(power_of_product(of, "y", "A8", "wa"), -1), (power_at_most(of, "A8"), wa)]
+    factor: Multiples = [(power_of_product(of, "y", "A8", "wa"), -1), (power_at_most(of, "A8"), wa)]
     source = add(of, [(_source(of), 1), *factor, (least, _one * 2 / 3)], constant=wa / 3)
     moved = _transferred(of, source, "v")  # x + alpha v, x = (8 nu + 2) wa, v = x^beta = G va
     split = [(power_of_product(of, "v", "G", "vb"), -alpha), (power_of_power(of, "va", "wa"), alpha * G)]
@@ -239,7 +242,7 @@ def theorem_3() -> SampleTheorem:
     powers = {"wa": _power("a", _rate), "a1": _power("a", 1), "A8": _power(16 * nu, _rate)}
     of = _server(conditions, b, {**_MAXIMUM, **powers})
     least = add(of, [(order_of_exponents(of, "wa", "a1"), 1), (root(of, "a1"), 1)])
-    premises = [
+    premises: Multiples = [
         (_by_maximum(of), 1), (of_maximum(of, "E"), 1), (power_of_product(of, "y", "A8", "wa"), -1),
         (power_at_most(of, "A8"), wa), (least, _one * 8 / 3),
     ]  # fmt: skip
@@ -405,7 +408,7 @@ def excess_main() -> SampleTheorem:
     of, source = _grown_pool(more, conditions)
     level = add(of, [(growth_at_most(of, "L", "cx"), 1)], constant=5 * (_A - _C))  # 5 A - L >= 0
     larger = raised(add(of, [(level, 128 * nu)]), "v", "y")
-    factor = [(power_of_product(of, "v", "A8", "wa"), -1), (power_at_most(of, "A8"), wa)]
+    factor: Multiples = [(power_of_product(of, "v", "A8", "wa"), -1), (power_at_most(of, "A8"), wa)]
     first = add(of, [(source, 1), (larger, 1), *factor, (level, 32)])  # (1 + 640 nu) wa + 160 A - e >= 0
     second = add(of, [(probability(of, "e"), 1)], constant=(1 + 640 * nu) * wa + 159)
     both = least(first, second, "mn", 160)
