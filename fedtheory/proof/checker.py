@@ -419,7 +419,7 @@ class Proof:
         LEFT["work"] = LARGEST["work"] if work is None else work
         let_go()
         claims = type(data) is dict and data.get("format") == OF_CLAIM
-        given = keys("a proof", data, "format names regions theorems" + " bounds letters claim digest" * claims)
+        given = keys("a proof", data, "format names regions theorems" + " bounds letters claim roots digest" * claims)
         form = (
             f"format {str(given['format'])[:60]!r} is another version's; `fedtheory prove CLAIM --save FILE` writes one"
         )
@@ -450,7 +450,7 @@ class Proof:
             with _named(at):
                 need(self._nonnegative(scalar, region), "what has to be >= 0 may be negative")
         if self.claim is not None:
-            self.claim.read(given["letters"], given["claim"], given["digest"])
+            self.claim.read(given["letters"], given["claim"], given["digest"], given["roots"])
 
     def __len__(self) -> int:
         return len(self.theorems)
@@ -2707,7 +2707,7 @@ def checked(proof: Proof, line: object) -> dict:
 
 OF_THEOREM, OF_CLAIM = "fedtheory theorem 1", "fedtheory claim 1"
 QUANTITIES = {
-    **dict.fromkeys(("smoothness", "strong_convexity", "local_lr", "server_lr"), "positive"),
+    **dict.fromkeys(("smoothness", "strong_convexity", "local_lr", "server_lr", "step_constant"), "positive"),
     **dict.fromkeys(
         ("gradient_noise", "dissimilarity", "server_noise", "initial_gap", "initial_distance"), "nonnegative"
     ),
@@ -2762,8 +2762,10 @@ class ClaimOfRuns:
     the claim that the last one is."""
 
     def __init__(self, proof: Proof, given: dict) -> None:
-        self.proof, self.bounds, self.data = proof, [], ()  # type: ignore[var-annotated]
+        self.proof, self.bounds = proof, []  # type: ignore[var-annotated]
+        self.data: tuple[int, ...] = ()
         self.chosen: dict = {}
+        self.roots: list = []
         lines = listed("bounds", given["bounds"], most=100)
         fit(bool(lines), "bounds: allowed is at least one")
         for at, line in enumerate(lines):
@@ -2771,9 +2773,15 @@ class ClaimOfRuns:
             with _named(proof.at):
                 self.bounds.append(self.checked(line))
 
-    def read(self, letters: object, claim: object, digest: object) -> None:
+    def read(self, letters: object, claim: object, digest: object, roots: object) -> None:
         """Read the claim and raise unless the last bound is it."""
         with _named("claim"):
+            self.roots = [self.proof.scalar(each) for each in listed("roots", roots, most=40)]
+            known = self.bounds[-1]["known"]
+            signs = all(
+                self.proof.never_zero(y.bottom, known) and self.proof._nonnegative(y, known) for y in self.roots
+            )
+            need(signs, "a root that may be negative")
             self.letters = {n: word("a letter", q) for n, q in keyed("letters", letters).items()}
             self.claim = keys("a claim", claim, CLAIM_FIELDS)
             written = json.dumps([self.letters, self.claim], sort_keys=True, separators=(",", ":"))
@@ -3024,7 +3032,7 @@ class ClaimOfRuns:
         for condition in self.conditions(premise["where"]):
             for scalar, strict in self.proof.conditions(*condition):
                 changed, why = self.proof.put(scalar, values), f"the condition on {condition[0]} is not met"
-                need(self.proof.nonnegative(changed, where), why)
+                need(any(changed == c for c in stated["given"]) or self.proof.nonnegative(changed, where), why)
                 need(not strict or self.proof.never_zero(changed.top, where), why)
         for each in (self.proof.put(c, values) for c in premise["given"]):
             need(
@@ -3057,10 +3065,7 @@ class ClaimOfRuns:
         fit(len(set(self.letters.values())) == len(self.letters), "letters: two for one quantity")
         need(self.letters.get("K", "local_steps") == "local_steps", "K stands for local_steps")
         need("k" not in self.letters, "the step k stands for no quantity")
-        self.chosen = {name: self.of_tree(self.tree(text)) for name, text in words_of["choices"].items()}
-        kept = {n for n, q in self.letters.items() if q not in self.chosen}
-        of = {proof.names[i] for c in self.chosen.values() for i in letters_of(c.top) | letters_of(c.bottom)}
-        need(of <= kept, "a quantity is chosen by another one that is")
+        self.chosen = self.in_place(words_of["choices"], words_of["hypotheses"])
         need(claim["functional"] == last["functional"], f"what is bounded is {last['functional']}")
         total = self.summed(part for text in words_of["terms"].values() for part in self.values(self.tree(text)))
         need(self.equal(total, last["bound"]), "its right side is not what is proved")
@@ -3069,8 +3074,38 @@ class ClaimOfRuns:
         self.check_assumptions(last, words_of["readings"])
         self.check_rounds(last, slacks)
 
+    def in_place(self, choices: dict, hypotheses: dict) -> dict:
+        """Return what the claim has in the place of quantities: of two that are equal, as (a - b)^2 <= 0, the one for
+        the other; the rounds A/x^2, or x^2/A, where x is chosen and x^2 is A/rounds, or A rounds; what is chosen."""
+        self.chosen = {}
+        for text in hypotheses.values():
+            names = sorted({node.id for node in ast.walk(self.tree(text)) if isinstance(node, ast.Name)})
+            if len(names) == 2 and {*names} <= {*self.letters.values()}:
+                one, other = map(self.letter, names)
+                if self.slacks(text) == [-((one - other) ** 2)]:
+                    self.chosen |= {names[0]: other}
+        made = {name: self.surd(self.tree(text)) for name, text in choices.items()}
+        by_root = {name: a**2 * r for name, (a, r) in made.items() if r != ONE}
+        need(len(by_root) <= 1, "two choices by roots")
+        for name, square in by_root.items():
+            rounds, x = self.letter("rounds"), self.letter(name) ** 2
+            rest = self.proof.put(square, {self.name_of(rounds): ONE})
+            need(
+                rest in (square * rounds, square / rounds),
+                f"{name}: chosen by what is no root of the rounds, or of 1/rounds",
+            )
+            self.chosen |= {"rounds": rest / x if rest == square * rounds else x / rest}
+        plain = {name: a for name, (a, r) in made.items() if name not in by_root}
+        used = {self.proof.names[i] for c in plain.values() for i in letters_of(c.top) | letters_of(c.bottom)}
+        need(not {self.letters.get(n) for n in used} & {*self.chosen, *plain}, "a choice by what others stand for")
+        return self.chosen | plain
+
+    def name_of(self, letter: Scalar) -> str:
+        """Return the name of a letter."""
+        return next(name for name in self.proof.names if self.proof.name(name) == letter)
+
     def letter(self, quantity: str) -> Scalar:
-        """Return the letter that stands for a quantity, or what is chosen for it."""
+        """Return the letter that stands for a quantity, or what stands in its place."""
         if quantity in self.chosen:
             return self.chosen[quantity]
         found = [n for n, q in self.letters.items() if q == quantity]
@@ -3094,34 +3129,45 @@ class ClaimOfRuns:
             raise Unfit(f"unreadable: {str(text)[:60]!r}") from None
 
     def of_tree(self, tree: ast.expr) -> Scalar:
-        """Return the scalar of a syntax tree."""
+        """Return the scalar of a syntax tree. A root is one of the file's, which are >= 0 and have the right square."""
+        factor, radicand = self.surd(tree)
+        if radicand == ONE:
+            return factor
+        found = [y for y in self.roots if y * y == radicand]
+        need(bool(found), "a root that the file does not draw")
+        return factor * found[0]
+
+    def surd(self, tree: ast.expr) -> tuple[Scalar, Scalar]:
+        """Return (a, r) of a syntax tree that is a sqrt(r)."""
         spend(1)
         match tree:
             case ast.Constant(value=int(whole_number)) if type(whole_number) is int:
                 fit(abs(whole_number) < 10 ** LARGEST["digits"], "a number of too many digits")
-                return number(whole_number)
+                return number(whole_number), ONE
             case ast.Name(id=name):
-                return self.letter(name)
+                return self.letter(name), ONE
             case ast.UnaryOp(op=ast.USub(), operand=part):
-                return -self.of_tree(part)
+                a, r = self.surd(part)
+                return -a, r
             case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int(power))) if type(power) is int:
-                return self.of_tree(left) ** whole("a power", power, 0, LARGEST["power"])
+                return self.of_tree(left) ** whole("a power", power, 0, LARGEST["power"]), ONE
             case ast.BinOp(left=left, op=ast.Pow(), right=ast.Name(id="rounds")):
-                return self.defined("power", self.of_tree(left))
+                return self.defined("power", self.of_tree(left)), ONE
             case ast.BinOp(
                 left=left, op=ast.Pow(), right=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=power))
             ):
-                return ONE / self.of_tree(left) ** whole("a power", power, 0, LARGEST["power"])
-            case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div() as op, right=right):
-                a, b = self.of_tree(left), self.of_tree(right)
-                return a + b if isinstance(op, ast.Add) else a - b if isinstance(op, ast.Sub) else (
-                    a * b if isinstance(op, ast.Mult) else a / b
-                )  # fmt: skip
+                return ONE / self.of_tree(left) ** whole("a power", power, 0, LARGEST["power"]), ONE
+            case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as op, right=right):
+                b = self.of_tree(right)
+                return self.of_tree(left) + (b if isinstance(op, ast.Add) else -b), ONE
+            case ast.BinOp(left=left, op=ast.Mult() | ast.Div() as op, right=right):
+                (a, r), (b, s) = self.surd(left), self.surd(right)
+                return (a * b, r * s) if isinstance(op, ast.Mult) else (a / b, r / s)
             case ast.Call(func=ast.Name(id="exp"), args=[part], keywords=[]):
-                return self.defined("exponential", -self.of_tree(part))
-        raise Unfit(
-            f"allowed are sums, products, whole powers, exp and powers of the rounds, not {ast.unparse(tree)[:60]}"
-        )
+                return self.defined("exponential", -self.of_tree(part)), ONE
+            case ast.Call(func=ast.Name(id="sqrt"), args=[part], keywords=[]):
+                return ONE, self.of_tree(part)
+        raise Unfit(f"no sum, product, whole power, root, exp or power of the rounds: {ast.unparse(tree)[:60]}")
 
     def defined(self, sort: str, of: Scalar) -> Scalar:
         """Return the letter that is defined to be this power or exponential."""
@@ -3170,8 +3216,9 @@ class ClaimOfRuns:
             need(
                 allowed.get(kind, False) or (hypothesis and above), f"{name}: a condition that the claim does not make"
             )
+        lowest = [c - ONE for name, c in self.chosen.items() if QUANTITIES.get(name) == "count"]
         for expression in last["given"]:
-            need(any(expression == each for each in slacks), "given what is no hypothesis of the claim")
+            need(any(expression == each for each in slacks + lowest), "given what is no hypothesis of the claim")
 
     def is_share(self, name: str, kind: str, bound: Scalar | None, last: dict) -> bool:
         """Whether a letter is the share of a uniform draw, any number in [0, 1/size], and occurs nowhere else."""
@@ -3221,7 +3268,8 @@ class ClaimOfRuns:
         """Raise unless the parameters are the quantities of their names, of the claim's algorithm, and its kinds of
         round are those of what is proved."""
         algorithm = self.claim["algorithm"]
-        _, chance, kinds = ALGORITHMS[algorithm]
+        law, chance, kinds = ALGORITHMS[algorithm]
+        need(bool(last["kind"]) or any(n == law for n, _ in last["assumptions"]), "rounds of no law")
         of_size = {"uniform": "cohort", "arbitrary": "arbitrary_cohort"}.get(last["kind"], "")
         for name, value in last["parameters"].items():
             need(name in OF_KINDS[algorithm] | OF_RUN, f"{name}: no parameter of {algorithm}")
@@ -3233,7 +3281,10 @@ class ClaimOfRuns:
                 )
             else:
                 shares = [c for c in self.conditions(last["where"]) if self.proof.name(c[0]) == value]
-                need(any(self.is_share(*c, last) for c in shares), "a share of a draw that is not any")
+                need(
+                    any(self.is_share(name, kind, most, last) for name, kind, most in shares),
+                    "a share of a draw that is not any",
+                )
         if last["kind"]:
             need(last["kind"] in kinds, f"{last['kind']}: no kind of round of {algorithm}")
             at, q = kinds[last["kind"]], self.letter(chance)

@@ -7,12 +7,13 @@ assumption is made by the claim, with the same constant, or is a reading of it; 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import sympy
+from flint.utils.flint_exceptions import DomainError
 
 from .. import functionals
 from ..assumptions import ASSUMPTIONS, AT_ONE_PLACE
@@ -21,7 +22,7 @@ from ..claims.statement import Claim
 from ..quantities import QUANTITIES
 from .algorithm_match import LAWS, Rounds, strange
 from .kernel.forms import STEP, STEPS
-from .kernel.regions import Condition
+from .kernel.regions import Condition, Where
 from .kernel.run_bounds import MEAN_GRADIENT, ROUNDS, Definition, RunBound, untouched
 from .kernel.scalars import Ring, Scalar
 from .kernel.theorems import Theorem
@@ -75,18 +76,59 @@ class Goal:
             raise Inexpressible(f"letters {dict(self.letters)}: allowed is one quantity a letter of the ring")
         if self.letters.get(STEPS, "local_steps") != "local_steps" or STEP in self.letters:
             raise Inexpressible(f"letters {dict(self.letters)}: {STEPS} is local_steps, and {STEP} any step")
-        of = {symbol.name for choice in self.claim.choices.values() for symbol in choice.free_symbols}
+        of = {symbol.name for choice in self.claim.choices.values() for symbol in choice.free_symbols} - {ROUNDS}
         if of & self.claim.choices.keys():
             raise Inexpressible(f"{self.claim.ref} chooses {', '.join(self.claim.choices)}, one by another")
 
-    def letter(self, quantity: str) -> Scalar:
-        """Return the letter of a quantity, or what the claim chooses for it."""
-        if quantity in self.claim.choices:
-            return self.scalar(self.claim.choices[quantity])
+    def letter(self, quantity: str, known: Mapping[str, Scalar] | None = None) -> Scalar:
+        """Return the letter of a quantity, or what the claim has in its place: see ``in_place``."""
+        known = self.in_place if known is None else known
+        if quantity in known:
+            return known[quantity]
         for letter, name in self.letters.items():
             if name == quantity:
                 return self.ring[letter]
         raise Inexpressible(f"{quantity} has no letter among {', '.join(self.letters)}")
+
+    @cached_property
+    def in_place(self) -> Mapping[str, Scalar]:
+        """What the claim has in the place of quantities: what it chooses for them; of two that a hypothesis (a - b)^2
+        <= 0 makes equal, the one for the other; and the rounds at which a step has the size x, chosen by a root of
+        them: x = choice gives x^2 = choice^2, which is A/rounds or A rounds, so that they are A/x^2 or x^2/A."""
+        found: dict[str, Scalar] = {}
+        for slack in (hypothesis.slack for hypothesis in self.claim.hypotheses):
+            names = sorted(slack.free_symbols, key=str)
+            if len(names) == 2 and sympy.expand(slack + (names[0] - names[1]) ** 2) == 0:
+                found[names[0].name] = self.letter(names[1].name, found)
+        rooted = {name: choice for name, choice in self.claim.choices.items() if _has_root(choice)}
+        if len(rooted) > 1:
+            raise Inexpressible(f"{self.claim.ref} chooses {', '.join(rooted)} by roots: allowed is one")
+        for name, choice in rooted.items():
+            square = sympy.cancel(choice**2)
+            found[ROUNDS] = self._rounds(square, self.letter(name, found) ** 2, found)
+        for name in self.claim.choices.keys() - rooted.keys():
+            found[name] = self.scalar(self.claim.choices[name], known=dict(found))
+        return found
+
+    def _rounds(self, square: sympy.Expr, x: Scalar, known: Mapping[str, Scalar]) -> Scalar:
+        """Return the number of rounds at which x is this expression of them."""
+        for power in (1, -1):
+            rounds = next((symbol for symbol in square.free_symbols if symbol.name == ROUNDS), sympy.Symbol(ROUNDS))
+            rest = sympy.cancel(square * rounds**power)
+            if not rest.has(rounds):
+                return (
+                    (self.scalar(rest, known=known) / x) ** power if power > 0 else x / self.scalar(rest, known=known)
+                )
+        raise Inexpressible(
+            f"{self.claim.ref}: allowed is a choice whose square is a multiple of the rounds or 1/rounds"
+        )
+
+    @property
+    def bounded_below(self) -> tuple[Scalar, ...]:
+        """Expressions that are >= 0 as the vocabulary says how large at least a quantity is that others stand for."""
+        return tuple(
+            value - int(QUANTITIES[name].lower) for name, value in self.in_place.items() if QUANTITIES[name].integer
+        )
 
     def slacks(self) -> tuple[Scalar, ...]:
         """Return expressions that are all >= 0 where the claim's hypotheses hold."""
@@ -101,41 +143,81 @@ class Goal:
             found += [self.scalar(top) - self.scalar(bottom) for top in tops for bottom in bottoms]
         return tuple(found)
 
-    def right_side(self, definitions: tuple[Definition, ...] = ()) -> Scalar:
-        """Return the claim's right side, with defined letters in the places of what they stand for."""
+    def right_side(self, definitions: tuple[Definition, ...] = (), where: Where | None = None) -> Scalar:
+        """Return the claim's right side, with defined letters in the places of what they stand for, and roots drawn on
+        a region."""
         total = self.ring.number(0)
         for term in self.claim.terms:
-            total = total + self.scalar(term.expression, definitions)
+            total = total + self.scalar(term.expression, definitions, where)
         return total
 
-    def scalar(self, expression: sympy.Expr, definitions: tuple[Definition, ...] = ()) -> Scalar:
-        """Return an expression in quantities as a scalar in letters.
+    def scalar(
+        self,
+        expression: sympy.Expr,
+        definitions: tuple[Definition, ...] = (),
+        where: Where | None = None,
+        known: Mapping[str, Scalar] | None = None,
+    ) -> Scalar:
+        """Return an expression in quantities as a scalar in letters. A root is drawn of a square y^2 where y >= 0 is
+        certified on the region.
 
         Raises:
             Inexpressible: a part of it is no letter, number, sum, product, whole power or defined letter.
         """
         if expression.is_Symbol:
-            return self.letter(expression.name)
+            return self.letter(expression.name, known)
         if expression.is_Rational:
             return self.ring.number(int(expression.p)) / int(expression.q)
-        parts = [self.scalar(part, definitions) for part in expression.args] if expression.func in _PLAIN else []
         if expression.is_Add:
+            parts = (self.scalar(part, definitions, where, known) for part in expression.args)
             return sum(parts, self.ring.number(0))
-        if expression.is_Mul:
-            return math.prod(parts, start=self.ring.number(1))
-        if expression.is_Pow and expression.exp.is_Integer:
-            base, power = self.scalar(expression.base, definitions), int(expression.exp)
-            return base**power if power >= 0 else 1 / base**-power
+        if expression.is_Mul or (expression.is_Pow and expression.exp.is_Rational):
+            total = radicand = self.ring.number(1)
+            for factor in sympy.Mul.make_args(expression):
+                base, exponent = (
+                    factor.as_base_exp() if factor.is_Pow and factor.exp.is_Rational else (factor, sympy.S.One)
+                )
+                value, twice = self.scalar(base, definitions, where, known), exponent * 2
+                if twice.is_Integer and twice % 2:
+                    radicand = radicand * (value ** int(twice) if twice > 0 else 1 / value ** int(-twice))
+                elif exponent.is_Integer:
+                    total = total * (value ** int(exponent) if exponent > 0 else 1 / value ** int(-exponent))
+                else:
+                    raise Inexpressible(f"{factor}: allowed are whole powers and square roots")
+            return total if radicand == 1 else total * self._root(radicand, where)
         if isinstance(expression, sympy.exp):
-            sort, of = "exponential", -self.scalar(expression.args[0])
-        elif expression.is_Pow and expression.exp == sympy.Symbol(ROUNDS, **expression.exp.assumptions0):
-            sort, of = "power", self.scalar(expression.base)
+            sort, of = "exponential", -self.scalar(expression.args[0], known=known)
+        elif expression.is_Pow and expression.exp.is_Symbol and expression.exp.name == ROUNDS:
+            sort, of = "power", self.scalar(expression.base, known=known)
         else:
             raise Inexpressible(f"{expression}: allowed are sums, products, whole powers, exp and powers of the rounds")
         found = [d.name for d in definitions if d.sort == sort and d.of == of]
         if not found:
             raise Inexpressible(f"{expression}: none of the letters {', '.join(map(str, definitions)) or '(none)'}")
         return self.ring[found[0]]
+
+    def _root(self, radicand: Scalar, where: Where | None) -> Scalar:
+        """Return the y >= 0 with y^2 = radicand."""
+        for sign in (1, -1) if where is not None else ():
+            try:
+                y = Scalar(self.ring, radicand.numerator.sqrt(), radicand.denominator.sqrt()) * sign
+            except (ValueError, DomainError):  # no square
+                break
+            if where is not None and y * y == radicand and where.certifies(y):
+                return y
+        raise Inexpressible(f"sqrt({radicand}): allowed is the root of a square y^2, y >= 0 certified on the region")
+
+    def roots(self, where: Where) -> tuple[Scalar, ...]:
+        """Return all roots that are drawn in the right side, each once."""
+        found: list[Scalar] = []
+        waiting = [term.expression for term in self.claim.terms]
+        while waiting:
+            factors = sympy.Mul.make_args(waiting.pop())
+            halves = [f for f in factors if f.is_Pow and f.exp.is_Rational and f.exp.q == 2]
+            if halves and (y := self.scalar(sympy.Mul(*halves), where=where)) not in found:
+                found.append(y)
+            waiting += [part for f in factors if f not in halves for part in f.args]
+        return tuple(found)
 
     def read(self, bound: RunBound) -> dict[str, str]:
         """Return the option of every ambiguity under which a bound holds."""
@@ -156,7 +238,7 @@ class Goal:
         known = functional.compute is None and functional in functionals.named(functional.name)
         if bound.functional != functional.name or not known:
             yield f"it bounds {bound.functional}, and the claim {functional.name}"
-        right = self.right_side(bound.definitions)
+        right = self.right_side(bound.definitions, bound.known)
         if bound.where.ring is not self.ring or bound.bound != right:
             yield f"its right side is {bound.bound}, and the claim's {right}"
         yield from self._region(bound)
@@ -178,7 +260,7 @@ class Goal:
             elif not self._is_share(condition, bound):
                 yield f"{condition}: of a letter that stands for no quantity"
         for expression in bound.given:
-            if expression not in slacks:
+            if expression not in (*slacks, *self.bounded_below):
                 yield f"{expression} >= 0: no hypothesis of the claim"
 
     def _in_vocabulary(self, condition: Condition) -> bool:
@@ -250,14 +332,20 @@ class Goal:
                 yield f"{name} = {value}: allowed is {quantity or 'no such parameter'}"
 
     def _kind(self, bound: RunBound) -> Iterator[str]:
-        if not bound.kind or len(self.rounds.kinds) == 1:
+        if len(self.rounds.kinds) == 1:
+            return
+        if not bound.kind:
+            if not {name for name, _ in bound.assumptions} & LAWS.keys():
+                yield "it says nothing of how its kinds of round alternate"
             return
         at = ALL_OF_KIND.get((bound.kind, self.rounds.chance))
         if at is None or (at - self.letter(self.rounds.chance)) * (-1 if at else 1) not in self.slacks():
             yield f"all its rounds are {bound.kind}, which is no hypothesis of the claim"
 
 
-_PLAIN = (sympy.Add, sympy.Mul)
+def _has_root(expression: sympy.Expr) -> bool:
+    """Whether a square root is in an expression."""
+    return any(power.exp.is_Rational and power.exp.q == 2 for power in expression.atoms(sympy.Pow))
 
 
 def theorem_of(bound: RunBound) -> Theorem:

@@ -43,8 +43,10 @@ class ClaimTheorem:
         """The claim in the letters of the theorem and of a run."""
         theorem = self.make()
         of_run = (ROUNDS, DISTANCE if self.claim.functional == FINAL_SQUARED_DISTANCE else GAP)
-        ring = Ring(" ".join([*theorem.where.ring.names, *of_run, POWER, DECAY]))
-        return Goal(self.claim, self.of_letters(of_run), ring, self.rounds)
+        by = {symbol.name for choice in self.claim.choices.values() for symbol in choice.free_symbols}
+        more = (*of_run, *sorted(by - {*of_run, *dict(self.letters).values()}))
+        ring = _ring((*theorem.where.ring.names, *more, POWER, DECAY))
+        return Goal(self.claim, self.of_letters(more), ring, self.rounds)
 
     def of_letters(self, of_run: tuple[str, ...]) -> Letters:
         """Return the quantities of the theorem's letters and of a run's, which are named as they are."""
@@ -72,10 +74,15 @@ class ClaimTheorem:
         if self.bound is None or list(self.goal.differences(self.bound)):
             raise ValueError(f"{self.claim.ref}: the kernel does not make its theorem")
         written = claim_data(self.claim, self.read, self.algorithm)
-        return json.dumps(saved_claim(self.bound, self.goal.letters, written), separators=(",", ":"))
+        roots = self.goal.roots(self.bound.known)
+        return json.dumps(saved_claim(self.bound, self.goal.letters, written, roots), separators=(",", ":"))
 
     def certified(self) -> Finding:
         """Return ``proved`` with the saved proof as evidence if the checker accepts it, else ``unknown``."""
+        return self._finding
+
+    @cached_property
+    def _finding(self) -> Finding:
         if self.bound is None:
             return Finding("unknown")
         text = self.text()
@@ -100,6 +107,12 @@ class ClaimTheorem:
     def refuted(self, evidence: tuple[Evidence, ...]) -> bool:
         """Return false: a claim whose theorem is not made may still be true."""
         return False
+
+
+@lru_cache(maxsize=100)
+def _ring(names: tuple[str, ...]) -> Ring:
+    """Return the ring of these letters, one for all claims: what is certified in it is kept."""
+    return Ring(" ".join(names))
 
 
 @lru_cache(maxsize=100)

@@ -307,7 +307,7 @@ class _OfAllRounds(OfRounds):
             try:
                 letters = tuple((name, str(quantity)) for name, quantity in self.letters.items())
                 check = ClaimTheorem(claim, self.make, letters, rounds(claim, algorithm), algorithm)
-                _OF_CLAIMS[key] = self, check if check.bound is not None else None
+                _OF_CLAIMS[key] = self, check if check.certified().outcome == "proved" else None
             except ValueError:  # nothing says what the rounds are, or a part of the claim has no letter
                 _OF_CLAIMS[key] = self, None
         return _OF_CLAIMS[key][1]

@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 import sympy
 
 from .claim_goals import Goal, Inexpressible
 from .kernel.regions import Condition, Where
 from .kernel.run_bounds import (
+    DISTANCE,
     FINAL_DISTANCE,
+    GAP,
     MEAN_GRADIENT,
     ROUNDS,
     Definition,
@@ -23,7 +26,7 @@ from .kernel.run_bounds import (
     telescope,
     weaken,
 )  # fmt: skip
-from .kernel.scalars import Scalar
+from .kernel.scalars import Ring, Scalar
 from .kernel.theorems import Refused, Theorem
 
 POWER, DECAY = "power", "decay"
@@ -60,22 +63,31 @@ def reach(theorem: Theorem, goal: Goal) -> RunBound:
 def _values(bound: RunBound, goal: Goal) -> dict[str, Scalar]:
     """Return what is put in for letters: what the claim chooses, and 1 for those that stand for no quantity and may be
     any number > 0, as they are nowhere else."""
-    chosen = {n: goal.letter(q) for n, q in goal.letters.items() if q in goal.claim.choices}
+    chosen = {n: goal.letter(q) for n, q in goal.letters.items() if q in goal.in_place}
     loose = (c for c in bound.where.conditions if c.name not in goal.letters and c.kind in ("positive", "count"))
     return chosen | {c.name: goal.ring.number(1) for c in loose}
 
 
 def _of_runs(theorem: Theorem, goal: Goal) -> RunBound:
     """Return the bound on the claim's functional that follows from every round alone."""
-    of, ring = {quantity: letter for letter, quantity in goal.letters.items()}, goal.ring
+    of = {quantity: letter for letter, quantity in goal.letters.items()}
     functional = goal.claim.functional.name
+    if functional not in _STARTS:
+        raise Inexpressible(f"{functional}: allowed are {', '.join(_STARTS)}")
+    return _from_every_round(theorem, goal.ring, functional, of[ROUNDS], of[_STARTS[functional]])
+
+
+_STARTS = {MEAN_GRADIENT: GAP, FINAL_DISTANCE: DISTANCE}
+"""Functionals of runs, and the quantity of the start that bounds on them have."""
+
+
+@lru_cache(maxsize=200)
+def _from_every_round(theorem: Theorem, ring: Ring, functional: str, rounds: str, start: str) -> RunBound:
     if functional == MEAN_GRADIENT:
-        return telescope(theorem, ring, of[ROUNDS], of["initial_gap"])
-    if functional != FINAL_DISTANCE:
-        raise Inexpressible(f"{functional}: allowed are {FINAL_DISTANCE} and {MEAN_GRADIENT}")
-    bound = iterate(theorem, ring, of[ROUNDS], of["initial_distance"], POWER)
+        return telescope(theorem, ring, rounds, start)
+    bound = iterate(theorem, ring, rounds, start, POWER)
     added = bound.bound.coefficients(POWER)[0]  # B/(1 - P)
-    return weaken(bound, ring[POWER] * ring[of["initial_distance"]] ** 2 + added)
+    return weaken(bound, ring[POWER] * ring[start] ** 2 + added)
 
 
 def _larger(bound: RunBound, goal: Goal) -> RunBound:
@@ -84,7 +96,7 @@ def _larger(bound: RunBound, goal: Goal) -> RunBound:
         larger = _decay(goal)
         if smaller.sort != larger.sort or smaller.of != larger.of:
             bound = enlarge(bound, smaller.name, larger)
-    right = goal.right_side(bound.definitions)
+    right = goal.right_side(bound.definitions, bound.known)
     if right == bound.bound:
         return bound
     return weaken(bound, right, _multipliers(bound, right))
@@ -117,9 +129,11 @@ def _regions(
         choices.append([*_hypotheses(condition, goal, slacks)] or [(condition, None)])
     for chosen in itertools.product(*choices):
         used = [slack for _, slack in chosen if slack is not None]
-        given = [slack for slack in slacks if slack not in used]
+        given = [slack for slack in (*slacks, *goal.bounded_below) if slack not in used and not slack.is_zero]
+        of = {name for value in values.values() for name in value.names} - {c.name for c, _ in chosen}
+        more = [Condition(name, "positive") for name in sorted(of)]  # what the claim chooses by
         try:
-            yield Where(goal.ring, tuple(condition for condition, _ in chosen)), given
+            yield Where(goal.ring, (*(condition for condition, _ in chosen), *more)), given
         except ValueError:
             continue  # a bound that uses what comes before it
 

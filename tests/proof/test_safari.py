@@ -309,9 +309,11 @@ def test_a_changed_power_loses_the_proof() -> None:
     this = CLAIMS["safari.thm5@corrected"]
     rate = thm5.rate
     distance = symbols("initial_distance")[0] ** 2
-    for power in ((1 - Rational(101, 100) * rate) ** R, (1 - rate) ** (R + 1), sympy.exp(-rate * R), rate**R):
+    too_small = sympy.exp(-Rational(101, 100) * rate * R)
+    for power in ((1 - Rational(101, 100) * rate) ** R, (1 - rate) ** (R + 1), too_small, rate**R):
         assert not proved(this.edited("mine", "", terms={"initial": power * distance})), power
-    assert proved(this.edited("mine", "", terms={"initial": 2 * (1 - rate / 2) ** R * distance}))
+    for power in (2 * (1 - rate / 2) ** R, sympy.exp(-rate * R)):
+        assert proved(this.edited("mine", "", terms={"initial": power * distance})), power
 
 
 def with_q_condition(this: Claim, relation: sympy.Rel) -> Claim:

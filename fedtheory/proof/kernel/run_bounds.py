@@ -353,7 +353,8 @@ def restrict(
     for condition in premise.where.conditions:
         for expression, strict in condition.polynomials(ring):
             changed = expression.replace(put)
-            if not where.certifies(changed) or (strict and not where.never_zero(changed)):
+            holds = where.certifies(changed) or changed in given
+            if not holds or (strict and not where.never_zero(changed)):
                 raise Refused(f"{changed} {'>' if strict else '>='} 0: not certified on the region")
     for expression in (g.replace(put) for g in premise.given):
         if expression not in given and not where.certifies(expression):

@@ -4,21 +4,25 @@ checker reads."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
 from .regions import Where
 from .run_bounds import RunBound, by_data, untouched
 from .saved_theorems import _data, region, saved
+from .scalars import Scalar
 from .theorems import Theorem
 
 FORMAT = "fedtheory claim 1"
 
 
-def saved_claim(bound: RunBound, letters: Mapping[str, str], claim: Mapping[str, Any]) -> dict[str, Any]:
+def saved_claim(
+    bound: RunBound, letters: Mapping[str, str], claim: Mapping[str, Any], roots: Sequence[Scalar] = ()
+) -> dict[str, Any]:
     """Return the proof of a claim: the theorems on one round, the bounds on a run in the order of making, the
-    quantities that letters stand for, and the claim in words that the checker reads.
+    quantities that letters stand for, and the claim in words that the checker reads, with the roots that are drawn in
+    it.
 
     Raises:
         Refused: a theorem or a bound was changed after it was made.
@@ -45,6 +49,7 @@ def saved_claim(bound: RunBound, letters: Mapping[str, str], claim: Mapping[str,
         "bounds": lines,
         "letters": dict(letters),
         "claim": dict(claim),
+        "roots": _data(roots),
         "digest": digest(letters, claim),
     }
 

@@ -366,7 +366,7 @@ def wrong(ref: str, letters: dict[str, str], claim: dict[str, Any], sealed: str 
     assert proof is not None
     checker.LEFT["work"] = checker.LARGEST["work"]
     try:
-        proof.read(letters, claim, sealed or digest(letters, claim))
+        proof.read(letters, claim, sealed or digest(letters, claim), json.loads(text_of(ref))["roots"])
     except checker.Wrong as error:
         return str(error)
     return ""
@@ -468,7 +468,7 @@ def test_text_that_is_no_expression_is_unreadable(text: Any) -> None:
     proof = proof_of("fast.thm2@sharper").claim
     assert proof is not None
     with pytest.raises(checker.Unfit):
-        proof.read(letters, claim, digest(letters, claim))
+        proof.read(letters, claim, digest(letters, claim), [])
 
 
 def test_a_file_whose_claim_is_another_papers_is_refused(tmp_path: Path) -> None:
