@@ -3314,6 +3314,706 @@ SORTS = ("power", "exponential")
 """The sorts of defined letters: P^R, and exp(-X)."""
 
 
+# learning problems and their samples: events of a product law, and bounds on functionals of the problem
+
+OF_SAMPLES = "fedtheory samples 1"
+SAMPLE_FIELDS = "rule premises arguments where assumptions events form equality functional confidence"
+EVERYBODY = ("any", "other", "best of Q", "best of P", "minimiser", "checked")
+CHOSEN_BEFORE = ("best of Q", "best of P")
+"""Hypotheses that are fixed before the samples are drawn."""
+ALL_LAWS = ("pool", "server", "target", "clients")
+BY_DIMENSION = ("growth", "growth of pairs", "complexity")
+MADE_OF_SCALARS = {"power": 2, "level": 2, "maximum": 2, "minimum": 2, "distance": 1, "tail": 3} | dict.fromkeys(
+    BY_DIMENSION, 3
+)
+"""Numbers made of scalars: x^p, log(1/x)/n, (d log(e max(2 n, d)/d) + log(4/x))/n of x, n and d, or with 2 d and 8, or
+(d max(log(max(n, d)/d), 1) + log(1/x))/n, a maximum, a minimum, an absolute value, P[X >= t] of a binomial number
+(N, p)."""
+MADE_OF_WORDS = {
+    "risk": (ALL_LAWS, EVERYBODY), "excess": (ALL_LAWS, EVERYBODY), "frequency": (ALL_LAWS[:2], EVERYBODY),
+    "disagreement": (ALL_LAWS, EVERYBODY, EVERYBODY), "failure": (("any learner", "functions"),), "related gap": (),
+    "disagreement frequency": (ALL_LAWS[:2], EVERYBODY, EVERYBODY), "only": (ALL_LAWS, EVERYBODY, EVERYBODY),
+    "only frequency": (ALL_LAWS[:2], EVERYBODY, EVERYBODY),
+}  # fmt: skip
+"""Numbers of a problem, and the words that say of what."""
+AT_MOST_ONE = (
+    "excess",
+    "only",
+    "only frequency",
+    "risk",
+    "frequency",
+    "disagreement",
+    "disagreement frequency",
+    "failure",
+    "tail",
+)
+PROBLEM_QUANTITIES = (
+    "class_size", "samples", "server_samples", "clients", "arbitrary_cohort", "samples_per_client", "rare_mass",
+    "error_level", "target_width", "source_width", "threshold_distance", "outside_support", "client_share",
+    "relatedness", "relatedness_exponent", "noise_constant", "noise_exponent", "vc_dimension",
+)  # fmt: skip
+OF_PAIRS = ("disagreement", "pool", "any", "other"), ("disagreement frequency", "pool", "any", "other")
+DRAWN = {
+    "pooled_excess": [(1, ("excess", "target", "minimiser"))],
+    "pooled_source_excess": [(1, ("excess", "pool", "minimiser"))],
+    "checked_excess": [(1, ("excess", "target", "checked"))],
+    "checked_empirical_gap": [(1, ("frequency", "server", "checked")), (-1, ("frequency", "server", "best of P"))],
+    "disagreement_excess": [(1, OF_PAIRS[1]), (-2, OF_PAIRS[0])],
+    "disagreement_deficit": [(Fraction(1, 2), OF_PAIRS[0]), (-1, OF_PAIRS[1])],
+}
+"""Functionals that are quantiles of a number of the samples, as sums of numbers."""
+UNDRAWN = {
+    "target_excess": [(1, ("excess", "target", "any"))],
+    "negated_source_excess": [(-1, ("excess", "pool", "any"))],
+    "negated_failure": [(-1, ("failure", "any learner"))],
+    "negated_failure_of_functions": [(-1, ("failure", "functions"))],
+}
+"""Functionals without samples, as sums of numbers."""
+NAMED_BY_CLAIMS = (("excess", "target", "best of Q"), ("excess", "pool", "any"), ("related gap",))
+HALF = number(Fraction(1, 2))
+
+
+class SampleProof(Proof):
+    """Saved proof about learning problems, read and checked: what its letters mean, and its theorems."""
+
+    def __init__(self, data: object, work: int | None = None) -> None:
+        LEFT["work"] = LARGEST["work"] if work is None else work
+        let_go()
+        given = keys("a proof", data, "format names regions parameters numbers theorems")
+        self.names = [word("a name", name) for name in listed("names", given["names"], most=60)]
+        fit(all(map(NAME.fullmatch, self.names)), "names: allowed are letters, digits and _")
+        fit(len(set(self.names)) == len(self.names), "names: twice the same")
+        fit(not {"k", "K"} & set(self.names), "names: k and K count steps, of which samples have none")
+        self.width, self.number = len(self.names), {name: i for i, name in enumerate(self.names)}
+        self.charts, self.regions, self.kept, self.claim = {}, [], 0, None
+        self.meanings: dict[str, tuple] = {}
+        self.theorems, self.at = [], "what letters mean"
+        with _named(self.at):
+            (conditions,) = listed("regions", given["regions"], 1)
+            self.stated = self.region(conditions)
+            self.quantities = {n: self.scalar(c) for n, c in keyed("parameters", given["parameters"]).items()}
+            fit(set(self.quantities) <= set(PROBLEM_QUANTITIES), "parameters: no quantity of a problem")
+            self.declare(listed("numbers", given["numbers"], most=60))
+        lines = listed("theorems", given["theorems"], most=LARGEST["theorems"])
+        fit(bool(lines), "theorems: allowed is at least one")
+        for at, line in enumerate(lines):
+            with _named(f"theorem {at}"):
+                self.theorems.append(self.followed(line))
+
+    # what letters mean
+
+    def declare(self, numbers: list) -> None:
+        """Read the meanings of letters, each by what was given before it. On the region a power, or a maximum, has to
+        be of what is >= 0, and a level of what is in (0, 1], over a number > 0."""
+        letters = [word("a letter", listed("a number", each, 2)[0]) for each in numbers]
+        fit(len(set(letters)) == len(letters) and set(letters) <= set(self.names), "numbers: a letter, and each once")
+        for at, (letter, data) in enumerate(numbers):
+            kind, *parts = listed("a meaning", data)
+            if word("a kind of number", kind) in MADE_OF_WORDS:
+                allowed = MADE_OF_WORDS[kind]
+                listed("a meaning", parts, len(allowed))
+                words = tuple(word("of what", each, of) for each, of in zip(parts, allowed, strict=True))
+                need(
+                    not kind.startswith("disagreement") or words[1] <= words[2],
+                    "two hypotheses out of order",
+                )
+                meaning: tuple = (kind, *words)
+            else:
+                fit(kind in MADE_OF_SCALARS, f"a number that is a {kind[:60]}")
+                meaning = (kind, *(self.scalar(part) for part in listed("a meaning", parts, MADE_OF_SCALARS[kind])))
+                self.well_made(meaning, set(letters[at:]))
+            need(meaning not in self.meanings.values(), f"{letter}: a meaning that has a letter")
+            self.meanings[letter] = meaning
+        self.whole_region = self.known(set())
+
+    def well_made(self, meaning: tuple, later: set) -> None:
+        """Raise unless a number made of scalars is one on the region, by letters that come before it."""
+        kind, *parts = meaning
+        for part in parts:
+            need(not {self.names[i] for i in letters_of(part.top) | letters_of(part.bottom)} & later, "a later letter")
+        region = self.known(later)
+        need(all(self.never_zero(part.bottom, region) for part in parts), "a division by what may be 0")
+        least = {"distance": [], "tail": [*parts, ONE - parts[1]] if kind == "tail" else []}.get(kind, parts)
+        if kind in ("level", *BY_DIMENSION):
+            share = self.under_power(parts[0])
+            least = [share, ONE - share, *parts[1:]]
+            need(all(self.positive_there(c, region) for c in (share, *parts[1:])), "a level of 0, or of no samples")
+        need(all(self._nonnegative(c, region) for c in least), f"a {kind} of what may be below 0")
+
+    def under_power(self, scalar: Scalar) -> Scalar:
+        """Return x for the letter of x^p, and else the scalar: where x is in (0, 1], so is x^p."""
+        for letter, meaning in self.meanings.items():
+            if meaning[0] == "power" and scalar == self.name(letter):
+                return meaning[1]
+        return scalar
+
+    def positive_there(self, scalar: Scalar, region: int) -> bool:
+        """Whether a scalar's numerator is > 0 on a region on which it is >= 0."""
+        return self.never_zero(scalar.top, region)
+
+    def known(self, later: set) -> int:
+        """Return the number of the region in which all letters are as stated, and all numbers >= 0, without what uses
+        the letters that come later."""
+        own = {condition[0] for condition in self.stated}
+        numbers = [(n, "nonnegative", None) for n in self.meanings if n not in own and n not in later]
+        seen, kept = {self.number[n] for n, *_ in numbers}, []
+        for name, kind, bound in reversed(self.stated):
+            used = set() if bound is None else letters_of(bound.top) | letters_of(bound.bottom)
+            if name not in later and used <= seen:
+                kept.insert(0, (name, kind, bound))
+                seen.add(self.number[name])
+        self.regions.append([*kept, *numbers])
+        return len(self.regions) - 1
+
+    def at_least_0(self, scalar: Scalar, why: str) -> None:
+        """Raise unless a scalar is shown to be >= 0 on the region."""
+        need(self._nonnegative(scalar, self.whole_region), why)
+
+    def letter_of(self, *meaning: object) -> Scalar:
+        """Return the letter that has a meaning, as a scalar; two hypotheses are in either order."""
+        if str(meaning[0]).startswith("disagreement"):
+            meaning = (*meaning[:2], *sorted(meaning[2:]))  # type: ignore[type-var]
+        found = [n for n, other in self.meanings.items() if len(other) == len(meaning) and other == meaning]
+        need(bool(found), f"no letter is {meaning[0]}")
+        return self.name(found[0])
+
+    def made_of(self, letter: object, kind: str) -> tuple:
+        """Return of what a letter is a number of this kind."""
+        meaning = self.meanings.get(word("a letter", letter), ("",))
+        need(meaning[0] == kind, f"{str(letter)[:60]} is no {kind}")
+        return meaning[1:]
+
+    def quantity(self, name: str) -> Scalar:
+        """Return the scalar that a quantity of the problem is."""
+        need(name in self.quantities, f"{name} is not given")
+        return self.quantities[name]
+
+    # theorems
+
+    def followed(self, line: object) -> dict:
+        """Return the theorem that a line states, after checking that its rule concludes it."""
+        stated = dict(keys("a theorem", line, SAMPLE_FIELDS))
+        whole("where", stated["where"], 0, 0)
+        premises = [
+            self.theorems[whole("a premise", i, 0, len(self.theorems) - 1)]
+            for i in listed("premises", stated["premises"])
+        ]
+        need(not any(p["functional"] for p in premises), "a premise that is said of the whole problem")
+        rule = word("rule", stated["rule"], tuple(SAMPLE_RULES))
+        given = Arguments(keyed("arguments", stated["arguments"]))
+        form, confidence = self.scalar(stated["form"]), stated["confidence"]
+        confidence = None if confidence is None else self.scalar(confidence)
+        found = {"equality": False, "assumptions": (), "events": (), "functional": "", "confidence": None}
+        self.claimed = form
+        found |= getattr(self, SAMPLE_RULES[rule])(given, premises)
+        fit(given.keys() == given.asked, f"{rule}: arguments that the rule does not have")
+        for part in ("assumptions", "events"):
+            held = {tuple(e) if type(e) is list else e for e in listed(part, stated[part], most=100)}
+            fit(len(held) == len(stated[part]), f"{part}: twice the same")
+            every = {*found[part], *(each for p in premises for each in p[part])}
+            need(held == every, f"{rule}: the file's {part} are not what the rule concludes")
+            found[part] = every
+        need(
+            truth("equality", stated["equality"]) == found["equality"], f"{rule}: another sign than the rule concludes"
+        )
+        need(stated["functional"] == found["functional"], f"{rule}: another functional than the rule concludes")
+        same = confidence == found["confidence"] if confidence is not None else found["confidence"] is None
+        need(same, f"{rule}: another confidence than the rule concludes")
+        need(form == found["form"], f"{rule}: the file's form is not what the rule concludes")
+        need(self.never_zero(form.bottom, self.whole_region), "a division by what may be 0")
+        return found
+
+    # rules
+
+    def added(self, given: Arguments, premises: list) -> dict:
+        """Conclude a sum of theorems and squares, times what is >= 0 (equalities: times anything), and a rest >= 0."""
+        factors = [self.scalar(c) for c in listed("multipliers", given["multipliers"], len(premises))]
+        pairs = [listed("a square", each, 2) for each in listed("squares", given["squares"], most=50)]
+        squares, rest = [(self.scalar(v), self.scalar(c)) for v, c in pairs], self.scalar(given["constant"])
+        total = rest
+        for theorem, factor in zip(premises, factors, strict=True):
+            need(self.never_zero(factor.bottom, self.whole_region), "a multiplier that divides by what may be 0")
+            if not theorem["equality"]:
+                self.at_least_0(factor, "a multiplier that may be negative")
+            total = total + theorem["form"] * factor
+        for base, factor in squares:
+            need(self.never_zero(base.bottom, self.whole_region), "a square that divides by what may be 0")
+            self.at_least_0(factor, "a square's multiplier that may be negative")
+            total = total + base * base * factor
+        self.at_least_0(rest, "a rest that may be negative")
+        equality = not squares and not rest.top and all(t["equality"] for t in premises)
+        return {"form": total, "equality": equality}
+
+    def cancelled(self, given: Arguments, premises: list) -> dict:
+        """Conclude g >= 0 from m g >= 0, where m >= 0, c >= 0 and c m >= -g: a g < 0 would make m > 0, and m g < 0."""
+        (theorem,), m, c = premises, self.scalar(given["factor"]), self.scalar(given["by"])
+        g = self.claimed
+        need(bool(m.top) and g * m == theorem["form"], "no multiple of what is concluded")
+        for scalar in (m, c, c * m + g):
+            self.at_least_0(scalar, "a factor that does not cancel")
+        return {"form": g}
+
+    def solved(self, given: Arguments, premises: list) -> dict:
+        """Conclude e <= (4 s)^(1/(2 - b)) + 2 t from e <= (s e^b)^(1/2) + t, t >= 0, b in [0, 1]: where e > 2 t, e/2 is
+        less than the root, and e^2 < 4 s e^b."""
+        (theorem,) = premises
+        e, w, y = (self.name(word("a letter", given[n])) for n in ("unknown", "root", "power"))
+        inside, exponent = self.made_of(given["root"], "power")
+        base, inverse = self.made_of(given["power"], "power")
+        need(self.never_zero(inverse.top, self.whole_region), "a power that may be 0")
+        b, t = number(2) - ONE / inverse, theorem["form"] - w + e
+        need(exponent == HALF, "no root")
+        need(inside * number(4) == base * self.letter_of("power", e, b), "the root is not of s e^b")
+        for scalar in (e, b, ONE - b, t, base):
+            self.at_least_0(scalar, "signs by which it is not solved")
+        return {"form": y + t + t - e}
+
+    def raised(self, given: Arguments, premises: list) -> dict:
+        """Conclude x^p >= y^p from x >= y >= 0, p >= 0."""
+        (theorem,) = premises
+        (x, p), (y, q) = self.made_of(given["larger"], "power"), self.made_of(given["smaller"], "power")
+        need(p == q and theorem["form"] == x - y, "no powers of the two sides")
+        return {"form": self.name(given["larger"]) - self.name(given["smaller"])}  # type: ignore[arg-type]
+
+    def largest(self, given: Arguments, premises: list) -> dict:
+        """Conclude f >= max(x, y) from f >= x and f >= y."""
+        first, second = premises
+        x, y = self.made_of(given["letter"], "maximum")
+        need(first["form"] + x == second["form"] + y, "two bounds that differ")
+        return {"form": first["form"] + x - self.name(given["letter"])}  # type: ignore[arg-type]
+
+    def least(self, given: Arguments, premises: list) -> dict:
+        """Conclude f + c min(x, y) >= 0 from f + c x >= 0 and f + c y >= 0."""
+        first, second = premises
+        (x, y), c = self.made_of(given["letter"], "minimum"), self.scalar(given["factor"])
+        need(self.never_zero(c.bottom, self.whole_region), "a factor that divides by what may be 0")
+        f = first["form"] - c * x
+        need(f == second["form"] - c * y, "two bounds that differ")
+        return {"form": f + c * self.name(given["letter"])}  # type: ignore[arg-type]
+
+    def absolute(self, given: Arguments, premises: list) -> dict:
+        """Conclude f >= |x| from f >= x and f >= -x."""
+        first, second = premises
+        (x,) = self.made_of(given["letter"], "distance")
+        need(first["form"] + x == second["form"] - x, "two bounds that differ")
+        return {"form": first["form"] + x - self.name(given["letter"])}  # type: ignore[arg-type]
+
+    # numbers
+
+    def no_premises(self, premises: list) -> None:
+        """Raise if an axiom has premises."""
+        need(not premises, "an axiom has no premise")
+
+    def root(self, given: Arguments, premises: list) -> dict:
+        """(x^(1/n))^n = x for n = 1, ..., 4."""
+        self.no_premises(premises)
+        x, p = self.made_of(given["letter"], "power")
+        found = [n for n in range(1, 5) if p * number(n) == ONE]
+        need(bool(found), "no root")
+        return {"form": self.name(given["letter"]) ** found[0] - x, "equality": True}  # type: ignore[arg-type]
+
+    def three(self, given: Arguments, premises: list) -> tuple:
+        """Return the letters, bases and exponents of a power and of the two that it is the product of."""
+        self.no_premises(premises)
+        parts = [given[n] for n in ("whole", "first", "second")]
+        made = [self.made_of(letter, "power") for letter in parts]
+        a, b, c = map(self.name, parts)  # type: ignore[arg-type]
+        return a - b * c, [x for x, _ in made], [p for _, p in made]
+
+    def sum_of_exponents(self, given: Arguments, premises: list) -> dict:
+        """x^(p + q) = x^p x^q."""
+        form, x, p = self.three(given, premises)
+        need(x[0] == x[1] and x[0] == x[2] and p[0] == p[1] + p[2], "no sum of exponents")
+        return {"form": form, "equality": True}
+
+    def power_of_product(self, given: Arguments, premises: list) -> dict:
+        """(x y)^p = x^p y^p."""
+        form, x, p = self.three(given, premises)
+        need(x[0] == x[1] * x[2] and p[0] == p[1] and p[0] == p[2], "no power of a product")
+        return {"form": form, "equality": True}
+
+    def power_of_power(self, given: Arguments, premises: list) -> dict:
+        """x^(p q) = (x^p)^q."""
+        self.no_premises(premises)
+        (x, p), (y, r) = self.made_of(given["inner"], "power"), self.made_of(given["whole"], "power")
+        need(bool(p.top) and x == y, "no power of a power")
+        outer = self.letter_of("power", self.name(given["inner"]), r / p)  # type: ignore[arg-type]
+        return {"form": self.name(given["whole"]) - outer, "equality": True}  # type: ignore[arg-type]
+
+    def order_of_exponents(self, given: Arguments, premises: list) -> dict:
+        """x^p >= x^q for x in [0, 1] and p <= q; the other way about for x >= 1."""
+        self.no_premises(premises)
+        (x, p), (y, q) = self.made_of(given["lower"], "power"), self.made_of(given["higher"], "power")
+        need(x == y, "powers of two numbers")
+        self.at_least_0(q - p, "exponents out of order")
+        falls = truth("falls", given["falls"])
+        self.at_least_0(ONE - x if falls else x - ONE, "a number that may be on either side of 1")
+        form = self.name(given["lower"]) - self.name(given["higher"])  # type: ignore[arg-type]
+        return {"form": form if falls else -form}
+
+    def power_at_most(self, given: Arguments, premises: list) -> dict:
+        """x^p <= 1 + x for p <= 1."""
+        self.no_premises(premises)
+        x, p = self.made_of(given["letter"], "power")
+        self.at_least_0(ONE - p, "an exponent that may be above 1")
+        return {"form": ONE + x - self.name(given["letter"])}  # type: ignore[arg-type]
+
+    def power_at_least(self, given: Arguments, premises: list) -> dict:
+        """x^p >= min(x, 1) for p <= 1."""
+        self.no_premises(premises)
+        x, p = self.made_of(given["letter"], "power")
+        self.at_least_0(ONE - p, "an exponent that may be above 1")
+        return {"form": self.name(given["letter"]) - self.letter_of("minimum", x, ONE)}  # type: ignore[arg-type]
+
+    def growth_at_most(self, given: Arguments, premises: list) -> dict:
+        """A growth is at most 5 complexities (of pairs 8): log(2 e n/d) <= 17/10 + l, l = max(log(n/d), 1) and d >= 1,
+        so that d (17/10 + l) + log 4 <= 5 d l, and 2 d (17/10 + l) + log 8 <= 8 d l."""
+        growth, other = self.words(given, premises, "growth", "complexity")
+        pairs = self.meanings.get(growth, ("",))[0] == "growth of pairs"
+        x, n, d = self.made_of(growth, "growth of pairs" if pairs else "growth")
+        need((x, n, d) == self.made_of(other, "complexity"), "a complexity of something else")
+        self.at_least_0(n - d, "fewer samples than the dimension")
+        self.at_least_0(d - ONE, "a dimension that may be below 1")
+        return {"form": number(8 if pairs else 5) * self.name(other) - self.name(growth)}
+
+    def of_maximum(self, given: Arguments, premises: list) -> dict:
+        """max(x, y) is at least either."""
+        self.no_premises(premises)
+        x, y = self.made_of(given["letter"], "maximum")
+        part = y if truth("second", given["second"]) else x
+        return {"form": self.name(given["letter"]) - part}  # type: ignore[arg-type]
+
+    def level_of_power(self, given: Arguments, premises: list) -> dict:
+        """log(1/x^p)/n = p log(1/x)/n."""
+        self.no_premises(premises)
+        (x, n), (y, count) = self.made_of(given["level"], "level"), self.made_of(given["lower"], "level")
+        found = [m for a, m in self.meanings.items() if m[0] == "power" and self.name(a) == x and m[1] == y]
+        need(bool(found) and n == count, "no level of a power")
+        form = self.name(given["level"]) - self.name(given["lower"]) * found[0][2]  # type: ignore[arg-type]
+        return {"form": form, "equality": True}
+
+    def probability(self, given: Arguments, premises: list) -> dict:
+        """A probability is at most 1."""
+        self.no_premises(premises)
+        letter = word("a letter", given["letter"])
+        need(self.meanings.get(letter, ("",))[0] in AT_MOST_ONE, "no probability")
+        return {"form": ONE - self.name(letter)}
+
+    # learning problems
+
+    def words(self, given: Arguments, premises: list, *names: str) -> list:
+        """Return arguments that are words, of an axiom."""
+        self.no_premises(premises)
+        return [word(n, given[n]) for n in names]
+
+    def excess(self, given: Arguments, premises: list) -> dict:
+        """The excess risk under Q, or P, is the risk less the best hypothesis' one."""
+        law, h = self.words(given, premises, "law", "hypothesis")
+        risks = self.letter_of("risk", law, h) - self.letter_of("risk", law, self.best(law))
+        return {"form": self.letter_of("excess", law, h) - risks, "equality": True}
+
+    def best(self, law: str) -> str:
+        """Return the best hypothesis under Q or P."""
+        need(law in ("pool", "target"), "a law of which no hypothesis is the best")
+        return "best of Q" if law == "pool" else "best of P"
+
+    def minimiser(self, given: Arguments, premises: list) -> dict:
+        """A minimiser of the errors on the pool has no more of them than another one."""
+        h, other = self.words(given, premises, "hypothesis", "than")
+        need(h in ("minimiser", "checked"), "no minimiser")
+        return {"form": self.letter_of("frequency", "pool", other) - self.letter_of("frequency", "pool", h)}
+
+    def checked_one(self, given: Arguments, premises: list) -> dict:
+        """A checked one has no more errors on the server's samples than the best of Q."""
+        self.no_premises(premises)
+        frequencies = [self.letter_of("frequency", "server", h) for h in ("best of Q", "checked")]
+        return {"form": frequencies[0] - frequencies[1]}
+
+    def of_target(self, given: Arguments, premises: list) -> dict:
+        """What the server's samples are of is P."""
+        kind, first, second = self.words(given, premises, "kind", "first", "second")
+        need(kind in ("risk", "disagreement"), "no number of a law alone")
+        of = (first, second) if kind == "disagreement" else (first,)
+        need(kind == "disagreement" or not second, "one hypothesis too many")
+        form = self.letter_of(kind, "server", *of) - self.letter_of(kind, "target", *of)
+        return {"form": form, "equality": True, "assumptions": ("server_of_target",)}
+
+    def noise(self, given: Arguments, premises: list) -> dict:
+        """A hypothesis differs from the best one with probability at most a e^b, e its excess risk."""
+        law, h = self.words(given, premises, "law", "hypothesis")
+        power = self.letter_of("power", self.letter_of("excess", law, h), self.quantity("noise_exponent"))
+        form = self.quantity("noise_constant") * power - self.letter_of("disagreement", law, h, self.best(law))
+        return {"form": form, "assumptions": ("source_noise" if law == "pool" else "target_noise",)}
+
+    def triangle(self, given: Arguments, premises: list) -> dict:
+        """Where two differ, one of them differs from a third one."""
+        law, first, second, by = self.words(given, premises, "law", "first", "second", "by")
+        sides = self.letter_of("disagreement", law, first, by) + self.letter_of("disagreement", law, by, second)
+        return {"form": sides - self.letter_of("disagreement", law, first, second)}
+
+    def related(self, given: Arguments, premises: list) -> dict:
+        """The excess risks under P and Q differ by at most alpha e_Q^beta."""
+        (h,), above = self.words(given, premises, "hypothesis"), truth("above", given["above"])
+        of_p, of_q = (self.letter_of("excess", law, h) for law in ("target", "pool"))
+        most = self.quantity("relatedness") * self.letter_of("power", of_q, self.quantity("relatedness_exponent"))
+        return {"form": most + (of_q - of_p if above else of_p - of_q), "assumptions": ("positively_related",)}
+
+    def related_gap(self, given: Arguments, premises: list) -> dict:
+        """The related gap is alpha e_Q^beta."""
+        self.no_premises(premises)
+        e, beta = self.letter_of("excess", "pool", "any"), self.quantity("relatedness_exponent")
+        form = self.letter_of("related gap") - self.quantity("relatedness") * self.letter_of("power", e, beta)
+        return {"form": form, "equality": True}
+
+    def mixture(self, given: Arguments, premises: list) -> dict:
+        """Excess risks mix as the laws do, as one target makes them the risks."""
+        self.no_premises(premises)
+        share = self.quantity("client_share")
+        e = {law: self.letter_of("excess", law, "any") for law in ("pool", "clients", "target")}
+        form = e["pool"] - (share * e["clients"] + (ONE - share) * e["target"])
+        return {"form": form, "equality": True, "assumptions": ("one_target", "server_of_target")}
+
+    def uniform(self, given: Arguments, premises: list) -> dict:
+        """The excess risk of a threshold in the support of Q is its distance over the width."""
+        (law,) = self.words(given, premises, "law")
+        need(law in ("pool", "target"), "a law that is not uniform")
+        wide, narrow = self.quantity("target_width"), self.quantity("source_width")
+        self.at_least_0(-self.quantity("outside_support"), "a threshold that may be outside the support")
+        self.at_least_0(wide - narrow, "a support that may be outside the other one")
+        product = self.letter_of("excess", law, "any") * (narrow if law == "pool" else wide)
+        return {"form": product - self.quantity("threshold_distance"), "equality": True}
+
+    # events
+
+    def event(self, name: str, sample: str, first: str, second: str, level: str) -> tuple:
+        """Return an event of all hypotheses that may stand in the places of those that are drawn."""
+        samples = {"pool": "samples", "server": "server_samples"}
+        need(sample in samples, "no samples of that name")
+        need(self.made_of(level, "level")[1] == self.quantity(samples[sample]), "a level of other samples")
+        both = first not in CHOSEN_BEFORE and second not in CHOSEN_BEFORE
+        pair = [h if h in CHOSEN_BEFORE else "any" for h in (first, second)]
+        pair = ["any", "other"] if both else pair
+        return (name, sample, *(pair if name == "risks" else sorted(pair)), level)
+
+    def deviation(self, sample: str, first: str, second: str, level: str) -> Scalar:
+        """Return sqrt(2 P(h != g) a) + a/3."""
+        a = self.name(level)
+        inside = number(2) * self.letter_of("disagreement", sample, first, second) * a
+        return self.letter_of("power", inside, HALF) + a * number(Fraction(1, 3))
+
+    def bernstein(self, given: Arguments, premises: list) -> dict:
+        """R(h) - R(g) - (R^(h) - R^(g)) <= sqrt(2 P(h != g) a) + a/3, but for the event's failure."""
+        sample, first, second, level = self.words(given, premises, "sample", "first", "second", "level")
+        event = self.event("risks", sample, first, second, level)
+        off = [self.letter_of("risk", sample, h) - self.letter_of("frequency", sample, h) for h in (first, second)]
+        return {"form": self.deviation(sample, first, second, level) - off[0] + off[1], "events": (event,)}
+
+    def frequent(self, given: Arguments, premises: list) -> dict:
+        """The frequency of h != g is above, or below, its probability by at most sqrt(2 P(h != g) a) + a/3."""
+        sample, first, second, level = self.words(given, premises, "sample", "first", "second", "level")
+        above = truth("above", given["above"])
+        event = self.event("often" if above else "seldom", sample, first, second, level)
+        off = self.letter_of("disagreement frequency", sample, first, second)
+        off = off - self.letter_of("disagreement", sample, first, second)
+        return {"form": self.deviation(sample, first, second, level) + (-off if above else off), "events": (event,)}
+
+    def relative(self, given: Arguments, premises: list) -> dict:
+        """By the growth L of a class: p - f <= sqrt(16 L p) for errors of h that g, which is fixed, does not make, p
+        probable and f frequent; f - p <= sqrt(16 L f) for errors of g that h does not make."""
+        sample, h, g, level = self.words(given, premises, "sample", "first", "second", "level")
+        above, samples = truth("above", given["above"]), {"pool": "samples", "server": "server_samples"}
+        need(g in CHOSEN_BEFORE and h not in CHOSEN_BEFORE and sample in samples, "one has to be fixed, one drawn")
+        _, count, dimension = self.made_of(level, "growth")
+        same = count == self.quantity(samples[sample]) and dimension == self.quantity("vc_dimension")
+        need(same, "a growth of other samples, or by another dimension")
+        pair = (g, h) if above else (h, g)
+        p, f = self.letter_of("only", sample, *pair), self.letter_of("only frequency", sample, *pair)
+        most = self.letter_of("power", number(16) * self.name(level) * (f if above else p), HALF)
+        return {"form": most + (p - f if above else f - p), "events": (("relative", sample, "any", g, level),)}
+
+    def relative_pair(self, given: Arguments, premises: list) -> dict:
+        """By the growth L of pairs: p - f <= sqrt(16 L p), and f - p <= sqrt(16 L f), p and f how probable and how
+        frequent it is that two differ, or that the first alone errs."""
+        sample, kind, h, g, level = self.words(given, premises, "sample", "kind", "first", "second", "level")
+        above, samples = truth("above", given["above"]), {"pool": "samples", "server": "server_samples"}
+        need(kind in ("only", "disagreement") and sample in samples, "no set of samples")
+        _, count, dimension = self.made_of(level, "growth of pairs")
+        same = count == self.quantity(samples[sample]) and dimension == self.quantity("vc_dimension")
+        need(same, "a growth of other samples, or by another dimension")
+        p, f = self.letter_of(kind, sample, h, g), self.letter_of(kind + " frequency", sample, h, g)
+        most = self.letter_of("power", number(16) * self.name(level) * (f if above else p), HALF)
+        form = most + (p - f if above else f - p)
+        return {"form": form, "events": (("relative pair", sample, "any", "other", level),)}
+
+    def split(self, given: Arguments, premises: list) -> dict:
+        """What only one of two errs in: the difference of their errors, and where the two differ."""
+        kind, law, h, g = self.words(given, premises, "kind", "law", "first", "second")
+        need(kind in ("risk", "frequency", "disagreement", "disagreement frequency"), "no number of errors")
+        only = "only frequency" if "frequency" in kind else "only"
+        first, second = self.letter_of(only, law, h, g), self.letter_of(only, law, g, h)
+        if kind.startswith("disagreement"):
+            form = self.letter_of(kind, law, h, g) - (first + second)
+        else:
+            form = self.letter_of(kind, law, h) - self.letter_of(kind, law, g) - (first - second)
+        return {"form": form, "equality": True}
+
+    def failing(self, event: tuple) -> Scalar:
+        """Return a bound on the probability of an event's failure: a growth's x; x for one pair, at the level
+        log(1/x)/n, times the number of pairs; these are ordered for risks alone."""
+        name, _, first, second, level = event
+        if name in ("relative", "relative pair"):
+            return self.made_of(level, "growth" if name == "relative" else "growth of pairs")[0]
+        x, drawn = self.made_of(level, "level")[0], [h for h in (first, second) if h not in CHOSEN_BEFORE]
+        if not drawn:
+            return x
+        others = self.quantity("class_size") - ONE
+        if len(drawn) == 1:
+            return others * x
+        return self.quantity("class_size") * others * x * (ONE if name == "risks" else HALF)
+
+    # the two-point problem
+
+    def cantelli(self, given: Arguments, premises: list) -> dict:
+        """P[X >= t] (v + (t - N p)^2) <= v = N p (1 - p) for t >= N p."""
+        self.no_premises(premises)
+        trials, p, t = self.made_of(given["letter"], "tail")
+        beyond, v = t - trials * p, trials * p * (ONE - p)
+        self.at_least_0(beyond, "a tail that may begin below the mean")
+        return {"form": v - (v + beyond**2) * self.name(given["letter"])}  # type: ignore[arg-type]
+
+    def rare(self, more: Scalar) -> Scalar:
+        """Return the tail of the rare point's number, from (M - m) n and more on."""
+        M, m, n = (self.quantity(q) for q in ("clients", "arbitrary_cohort", "samples_per_client"))
+        return self.letter_of("tail", M * n, self.quantity("rare_mass"), (M - m) * n + more)
+
+    def learner(self, given: Arguments, premises: list) -> dict:
+        """Whoever cannot see the rare point errs there under one of two targets, half of the time if it draws lots."""
+        self.no_premises(premises)
+        functions = truth("functions", given["functions"])
+        self.at_least_0(self.quantity("rare_mass") - self.quantity("error_level"), "an error that may not be reached")
+        self.at_least_0(self.quantity("clients") - self.quantity("arbitrary_cohort"), "more clients than there are")
+        hidden = (ONE - self.rare(ONE)) * (ONE if functions else HALF)
+        return {"form": self.letter_of("failure", "functions" if functions else "any learner") - hidden}
+
+    # what is said of the whole problem
+
+    def of_quantities(self, scalar: Scalar) -> bool:
+        """Whether a scalar depends on no sample, and on no hypothesis that claims do not name."""
+        for index in letters_of(scalar.top) | letters_of(scalar.bottom):
+            meaning = self.meanings.get(self.names[index])
+            if meaning is None or meaning in NAMED_BY_CLAIMS:
+                continue
+            if meaning[0] not in ("power", "level", *BY_DIMENSION, "maximum", "minimum") or not all(
+                map(self.of_quantities, meaning[1:])
+            ):
+                return False
+        return True
+
+    def left_side(self, functional: str, letter: str) -> Scalar:
+        """Return a functional's number."""
+        if functional == "value":
+            need(letter in self.meanings and self.of_quantities(self.name(letter)), "no value of quantities")
+            return self.name(letter)
+        need(not letter, "a letter, where no value is bounded")
+        if functional == "relatedness_gap":
+            of_p, of_q = (self.letter_of("excess", law, "any") for law in ("target", "pool"))
+            return self.letter_of("distance", of_p - of_q)
+        if functional == "rare_tail":
+            return self.rare(ZERO)
+        need(functional in DRAWN or functional in UNDRAWN, "no functional of a problem")
+        parts = DRAWN[functional] if functional in DRAWN else UNDRAWN[functional]
+        return functools.reduce(operator.add, [self.letter_of(*of) * number(c) for c, of in parts])
+
+    def bounds(self, given: Arguments, premises: list) -> dict:
+        """Conclude functional <= bound from bound - functional >= 0."""
+        functional, letter = word("functional", given["functional"]), word("letter", given["letter"])
+        need(bool(premises), "no premise")
+        bound = premises[0]["form"] + self.left_side(functional, letter)
+        return self.of_whole(functional, bound, premises[:1], premises[1:], given)
+
+    def bounds_deviation(self, given: Arguments, premises: list) -> dict:
+        """Conclude the least x for pairs from bounds by the roots of how probable and of how frequent it is that they
+        differ, times x."""
+        need(len(premises) >= 2, "too few premises")
+        letters = [word("a root", n) for n in listed("roots", given["roots"], 2)]
+        off = [self.letter_of("risk", "pool", h) - self.letter_of("frequency", "pool", h) for h in ("any", "other")]
+        found = []
+        for theorem, letter, kind in zip(premises, letters, OF_PAIRS, strict=False):
+            x, (inside, exponent) = theorem["form"] + off[0] - off[1] - self.name(letter), self.made_of(letter, "power")
+            need(exponent == HALF and inside == self.letter_of(*kind) * x, "no root of a number of pairs times x")
+            found.append(x)
+        need(found[0] == found[1], "two bounds that differ")
+        return self.of_whole("pair_deviation", found[0], premises[:2], premises[2:], given)
+
+    def of_whole(self, functional: str, bound: Scalar, premises: list, few: list, given: Arguments) -> dict:
+        """Return a bound in quantities; a quantile's at a confidence that all failures together do not exceed."""
+        drawn, events = (
+            functional in DRAWN or functional == "pair_deviation",
+            {e for p in premises for e in p["events"]},
+        )
+        need(self.of_quantities(bound), "a bound that is in no quantities")
+        told = given["confidence"]
+        need((told is not None) == drawn and (drawn or not (events or few)), "a confidence, and nothing drawn, or none")
+        confidence = None
+        if drawn:
+            confidence = self.scalar(told)
+            need(self.of_quantities(confidence), "a confidence in no quantities")
+            self.at_least_0(bound, "a bound that may be below 0")
+            spare = functools.reduce(operator.add, [-self.failing(e) for e in events], confidence)
+            need(len(few) <= 1, "too many premises")
+            if few:
+                need(not few[0]["events"] and few[0]["form"] == spare, "another sum of failures")
+            else:
+                self.at_least_0(spare, "failures that may exceed the confidence")
+        return {"form": bound, "functional": functional, "confidence": confidence}
+
+    def statement(self) -> str:
+        """Return the last theorem in words, with what its letters mean."""
+        last = self.theorems[-1]
+        where = [self.condition_in_words(*condition) for condition in self.stated]
+        of = [f"{n} = {self.shown(c)}" for n, c in sorted(self.quantities.items())]
+        means = [f"{n} = {self.meaning_in_words(m)}" for n, m in self.meanings.items()]
+        head = f"for {', '.join(where) or 'all scalars'};\nfor every learning problem"
+        head += f" with {', '.join(sorted(last['assumptions'])) or 'no assumption'}; {', '.join(of)};\n"
+        if last["functional"]:
+            likely = (
+                ""
+                if last["confidence"] is None
+                else f"with probability at least 1 - {self.shown(last['confidence'])}: "
+            )
+            said = f"{likely}{last['functional']} <= {self.shown(last['form'])}"
+        else:
+            said = f"{self.shown(last['form'])} {'=' if last['equality'] else '>='} 0"
+            said += f", wherever all of these happen: {sorted(last['events'])}" if last["events"] else ""
+        return f"{head}{said},\nwhere {'; '.join(means)}"
+
+    def meaning_in_words(self, meaning: tuple) -> str:
+        """Return what a letter means as text."""
+        kind, *parts = meaning
+        if kind not in MADE_OF_SCALARS:
+            return " ".join([kind, *([f"({', '.join(parts)})"] if parts else [])])
+        shown = [self.shown(part) for part in parts]
+        return {
+            "power": "({})^({})", "level": "log(1/({}))/({})",
+            "growth": "({2} log(e max(2 {1}, {2})/({2})) + log(4/({0})))/({1})",
+            "growth of pairs": "(2 {2} log(e max(2 {1}, {2})/({2})) + log(8/({0})))/({1})",
+            "complexity": "({2} max(log(max({1}, {2})/({2})), 1) + log(1/({0})))/({1})",
+            "minimum": "min({}, {})",
+            "maximum": "max({}, {})", "distance": "|{}|",
+            "tail": "P[X >= {2}], X of {0} trials of probability {1}",
+        }[kind].format(*shown)  # fmt: skip
+
+
+SAMPLE_RULES = {name.replace("_", " "): name for name in (
+    "root", "sum_of_exponents", "power_of_product", "power_of_power", "order_of_exponents", "power_at_most",
+    "of_maximum", "level_of_power", "probability", "excess", "minimiser", "of_target", "noise", "triangle", "related",
+    "related_gap", "mixture", "uniform", "bernstein", "frequent", "relative", "split",
+    "relative_pair", "power_at_least", "growth_at_most", "least",
+    "cantelli", "learner", "bounds", "bounds_deviation",
+    "raised", "largest", "absolute",
+)} | {"add": "added", "cancel": "cancelled", "solve": "solved", "checked": "checked_one"}  # fmt: skip
+
+
 def check(data: object) -> int:
     """Check a saved proof and return the number of its theorems; a certificate of a worst case is one.
 
@@ -3329,8 +4029,9 @@ def proof_of(data: object, work: int | None = None) -> Proof:
     Raises:
         Wrong: as ``check`` does.
     """
+    of_samples = type(data) is dict and data.get("format") == OF_SAMPLES
     try:
-        return Proof(data, work)
+        return SampleProof(data, work) if of_samples else Proof(data, work)
     except UNREADABLE as error:
         raise Unfit(f"unreadable: {error!r:.200}") from None
 

@@ -24,6 +24,7 @@ from .algorithm_match import Rounds, strange
 from .claim_theorems import ClaimTheorem
 from .derivations import Derivation
 from .kernel.round_rules import average, contraction
+from .kernel.sampling_laws import SampleTheorem
 from .kernel.saved_theorems import saved
 from .kernel.theorems import Theorem, intact
 from .steps import Evidence, Finding, Step
@@ -48,12 +49,15 @@ class Composed:
         make: makes the theorem; nothing else here does so before it is asked for.
     """
 
-    make: Callable[[], Theorem]
+    make: Callable[[], Theorem | SampleTheorem]
 
     @property
     def assumes(self) -> tuple[str, ...]:
         """Kinds of assumption without a constant that the theorem takes, and that a claim has to make."""
-        return other_kinds(self.make())
+        theorem = self.make()
+        if isinstance(theorem, SampleTheorem):
+            return tuple(sorted(theorem.assumptions))
+        return other_kinds(theorem)
 
     def certified(self) -> Finding:
         """Return ``proved`` with the theorem's saved proof as evidence if the checker accepts it, else ``unknown``."""
@@ -87,10 +91,11 @@ def _checked(text: str) -> tuple | None:
 
 
 def _conclusion(data: Mapping) -> tuple:
-    """The names, the last theorem without how it was made, and its region."""
+    """The names and all that letters stand for, the last theorem without how it was made, and its region."""
     last = data["theorems"][-1]
     stated = {part: value for part, value in last.items() if part not in ("rule", "premises", "arguments", "where")}
-    return data["names"], data["regions"][last["where"]], stated
+    shared = {part: value for part, value in data.items() if part not in ("regions", "theorems")}
+    return shared, data["regions"][last["where"]], stated
 
 
 @dataclass(frozen=True)

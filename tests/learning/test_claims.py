@@ -127,7 +127,7 @@ def test_proved_claims_survive_the_search(ref: str) -> None:
 @pytest.mark.parametrize(
     ("ref", "term", "factor"),
     [("safari.thm1@sharp", "probability", Rational(21, 20)), ("safari.thm1@functions", "probability", Rational(21, 20)),
-     ("safari.app1.tail@main", "probability", Rational(19, 20)), ("safari.ex1@corrected", "related", Rational(9, 10)),
+     ("safari.app1.tail@main", "probability", Rational(3, 4)), ("safari.ex1@corrected", "related", Rational(9, 10)),
      ("safari.eq15@main", "source", Rational(9, 10)), ("safari.thm2@massart", "source", Rational(9, 10)),
      ("safari.thm3@massart", "rate", Rational(9, 10)), ("safari.thm2@corrected", "source", Rational(9, 10)),
      ("safari.lemma2@corrected", "complexity", Rational(9, 10)),

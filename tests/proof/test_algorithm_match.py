@@ -23,11 +23,12 @@ from fedtheory.proof.algorithm_match import Rounds, read_rounds, strange
 from fedtheory.proof.derivations import Derivation
 from fedtheory.proof.kernel.axioms import START_POINT, Axioms
 from fedtheory.proof.translate.points import OfPoints
+from fedtheory.proof.translate.sample_bounds import OfSamples
 from fedtheory.proof.translate.weighted_updates import ANY, PLAIN, OfWeights, WeightedRound
 from fedtheory.quantities import symbols
 
 COMPOSED = [d for d in library().derivations if d.origin is not None]
-OF_ROUNDS = [d for d in COMPOSED if not isinstance(d.origin, OfPoints)]
+OF_ROUNDS = [d for d in COMPOSED if not isinstance(d.origin, OfPoints | OfSamples)]
 STEP: dict[str, Any] = {"local_lr": "1/10", "local_steps": 2}
 EVERYONE = Fixed(range(2))
 
@@ -143,7 +144,7 @@ def test_a_derivation_is_about_no_other_algorithm() -> None:
         paper = anew(derivation, name)
         apart = list(derivation.origin.apart_from(paper.claims[0], name, library_with(paper).rounds))
         own = EXPECTED.get(derivation.name) or SAME.get(derivation.algorithm, set())
-        allowed = isinstance(derivation.origin, OfPoints) or name in own
+        allowed = isinstance(derivation.origin, OfPoints | OfSamples) or name in own
         about[allowed] += 1
         if (not apart) != allowed:
             wrong.append((derivation.name, name, apart))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from ..chains import Chain
-from ..kernel.saved_theorems import FORMAT
+from ..kernel.saved_theorems import FORMAT, OF_SAMPLES
 from .proof_file import export
 from .scalar_text import NotExported
 
@@ -20,6 +20,8 @@ def exported(chain: Chain) -> str:
         NotExported: the kernel did not compose it, or it uses something of which there is no export.
     """
     found = [json.loads(e) for d in chain.decisions for e in d.evidence if isinstance(e, str) and FORMAT in e]
+    if any(isinstance(e, str) and OF_SAMPLES in e for d in chain.decisions for e in d.evidence):
+        raise NotExported(f"{chain.claim.ref}: a theorem on samples: allowed is one on rounds, or on points")
     if not found:
         raise NotExported(f"{chain.claim.ref}: no proof of the kernel: allowed is a claim whose proof it composed")
     return export(found, chain.claim.ref)

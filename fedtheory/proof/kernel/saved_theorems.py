@@ -9,19 +9,22 @@ from flint import fmpq_mpoly
 
 from .forms import Atom, Entry, Form, Product, Term, Value, Vector
 from .regions import Where
+from .sampling_laws import SampleTheorem, sample_ancestry, unchanged
 from .scalars import Scalar
 from .theorems import Theorem, intact
 
-FORMAT = "fedtheory theorem 1"
+FORMAT, OF_SAMPLES = "fedtheory theorem 1", "fedtheory samples 1"
 
 
-def saved(theorem: Theorem) -> dict[str, Any]:
+def saved(theorem: Theorem | SampleTheorem) -> dict[str, Any]:
     """Return the proof of a theorem: its ancestry in the order of making, each with rule, premises, arguments,
     conclusion.
 
     Raises:
         Refused: one of them was changed after it was made.
     """
+    if isinstance(theorem, SampleTheorem):
+        return _saved_samples(theorem)
     order = [intact(each) for each in ancestry(theorem)]
     numbers = {id(one): i for i, one in enumerate(order)}
     regions: list[Where] = []
@@ -35,6 +38,52 @@ def saved(theorem: Theorem) -> dict[str, Any]:
         "names": list(theorem.where.ring.names),
         "regions": [region(w) for w in regions],
         "theorems": lines,
+    }
+
+
+def _saved_samples(theorem: SampleTheorem) -> dict[str, Any]:
+    order, of = [unchanged(each) for each in sample_ancestry(theorem)], theorem.of
+    numbers = {id(one): i for i, one in enumerate(order)}
+    used = {c.name for c in of.where.conditions} | of.numbers.keys()
+    used |= {
+        name for c in (*of.parameters.values(), *(c.bound for c in of.where.conditions if c.bound)) for name in c.names
+    }
+    places = [i for i, name in enumerate(of.where.ring.names) if name in used]
+    return _in_places(
+        places,
+        {
+            "format": OF_SAMPLES,
+            "names": list(of.where.ring.names),
+            "regions": [region(of.where)],
+            "parameters": _data(of.parameters),
+            "numbers": [[letter, _data(meaning)] for letter, meaning in of.numbers.items()],
+            "theorems": [_of_samples(one, [numbers[id(p)] for p in one.premises]) for one in order],
+        },
+    )
+
+
+def _in_places(places: list[int], data: Any) -> Any:
+    """Return data whose names, and powers in scalars, are those in these places alone."""
+    if isinstance(data, dict) and data.keys() == {"top", "bottom"}:
+        return {part: [[[powers[i] for i in places], c] for powers, c in data[part]] for part in data}
+    if isinstance(data, dict):
+        names = {"names": [data["names"][i] for i in places]} if "names" in data else {}
+        return {name: _in_places(places, part) for name, part in data.items()} | names
+    return [_in_places(places, part) for part in data] if isinstance(data, list) else data
+
+
+def _of_samples(theorem: SampleTheorem, premises: list[int]) -> dict[str, Any]:
+    return {
+        "rule": theorem.rule,
+        "premises": premises,
+        "arguments": _data(theorem.arguments),
+        "where": 0,
+        "assumptions": sorted(theorem.assumptions),
+        "events": [list(event) for event in sorted(theorem.events)],
+        "form": _data(theorem.form),
+        "equality": theorem.equality,
+        "functional": theorem.functional,
+        "confidence": None if theorem.confidence is None else _data(theorem.confidence),
     }
 
 

@@ -13,6 +13,7 @@ from fedtheory.proof.derivations import Derivation
 from fedtheory.proof.kernel.theorems import Theorem
 from fedtheory.proof.translate.interval_means import OfIntervals
 from fedtheory.proof.translate.points import OfPoints
+from fedtheory.proof.translate.sample_bounds import OfSamples
 
 from . import test_answers, test_intervals, test_means, test_on_models, test_points, test_safari, test_weighted
 from .mean_models import MeanModel
@@ -121,10 +122,15 @@ def _named(derivation: Derivation, known: set) -> Iterator[tuple[str, Callable[[
         yield (ref if len(new) == 1 else f"{ref}.{_label(make)}"), make
 
 
+def of_rounds() -> list[Derivation]:
+    """Derivations from theorems of the kernel but those on samples, which have tests of their own."""
+    return [d for d in library().derivations if d.origin is not None and not isinstance(d.origin, OfSamples)]
+
+
 def _all() -> dict[str, Proof]:
     found: dict[str, Proof] = {}
     known: set = set()
-    for derivation in (d for d in library().derivations if d.origin is not None):
+    for derivation in of_rounds():
         own = (models for of, models in _BY_ORIGIN.items() if isinstance(derivation.origin, of))
         models = next(own, _OF_PAPER[derivation.proves[0].split(".")[0]])
         found |= {name: Proof(make, *models) for name, make in _named(derivation, known)}

@@ -15,14 +15,13 @@ import pytest
 
 from fedtheory.papers.fast.proofs import thm1_thm2 as composed
 from fedtheory.papers.fast.proofs.kinds_of_round import K, L, eta, h, m, mu, n, p, q, sigma_G, z
-from fedtheory.papers.proofs import library
 from fedtheory.proof import checker
 from fedtheory.proof.kernel.regions import Where
 from fedtheory.proof.kernel.saved_theorems import ancestry, saved
 from fedtheory.proof.kernel.scalars import Scalar
 from fedtheory.proof.kernel.theorems import Theorem, about_start
 
-from .published import PROOFS
+from .published import PROOFS, of_rounds
 from .replayed import Made, changes, lines, remade, replayed, stated
 
 DRAWN = 2
@@ -46,7 +45,7 @@ def proof_lines(name: str) -> tuple[list[Made], list[Theorem], list[Where]]:
 
 def test_every_derivation_of_the_kernel_is_there() -> None:
     """One proof for each theorem that a derivation rests on, whoever wrote it down."""
-    composed = [d for d in library().derivations if d.origin is not None]
+    composed = of_rounds()
     made = {id(proof.make()) for proof in PROOFS.values()}
     assert {id(check.make()) for d in composed for check in d.origin.checks} == made
     assert {d.proves[0].split(".")[0] for d in composed} == {name.split(".")[0] for name in PROOFS}
