@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from selection import processor
 
 from fedtheory import Setting, algorithms
 from fedtheory.federations import Quadratic
@@ -75,7 +76,7 @@ def main(arguments: list[str]) -> None:
                     print(f"{process:<10}{clients:>9}  {name:<8}{took:>9.3g} ms", flush=True)
         panels.append({"across": f"clients ({process})", "curves": curves})
     held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    python = f"{platform.machine()}, Python {platform.python_version()}, torch {torch.__version__.split('+')[0]}"
+    python = f"{processor()}, Python {platform.python_version()}, torch {torch.__version__.split('+')[0]}"
     found = {"up": "CPU milliseconds a round", "machine": python, "panels": panels}
     if options.json:
         print(json_text(found, indent=1))

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
-from .rationals import checked_count
-
 
 def check_kind(name: str, value: Any, kinds: type | tuple[type, ...], allowed: str) -> None:
     """Refuse what is of none of these classes.
@@ -59,6 +57,8 @@ def check_count(name: str, value: object, least: int = 1) -> int:
     """
     if not isinstance(value, Integral) or isinstance(value, bool):
         raise ValueError(f"{name} = {value!r}: allowed is an integer >= {least}")
+    from .rationals import checked_count  # which takes numpy
+
     return checked_count(name, value, least)
 
 

@@ -3456,7 +3456,8 @@ class SampleProof(Proof):
         the letters that come later."""
         own = {condition[0] for condition in self.stated}
         numbers = [(n, "nonnegative", None) for n in self.meanings if n not in own and n not in later]
-        seen, kept = {self.number[n] for n, *_ in numbers}, []
+        kept: list[tuple] = []
+        seen = {self.number[n] for n, *_ in numbers}
         for name, kind, bound in reversed(self.stated):
             used = set() if bound is None else letters_of(bound.top) | letters_of(bound.bottom)
             if name not in later and used <= seen:
@@ -3503,7 +3504,9 @@ class SampleProof(Proof):
         given = Arguments(keyed("arguments", stated["arguments"]))
         form, confidence = self.scalar(stated["form"]), stated["confidence"]
         confidence = None if confidence is None else self.scalar(confidence)
-        found = {"equality": False, "assumptions": (), "events": (), "functional": "", "confidence": None}
+        found: dict = {
+            "equality": False, "assumptions": (), "events": (), "functional": "", "confidence": None,
+        }  # fmt: skip
         self.claimed = form
         found |= getattr(self, SAMPLE_RULES[rule])(given, premises)
         fit(given.keys() == given.asked, f"{rule}: arguments that the rule does not have")
@@ -3921,7 +3924,7 @@ class SampleProof(Proof):
         if functional == "rare_tail":
             return self.rare(ZERO)
         need(functional in DRAWN or functional in UNDRAWN, "no functional of a problem")
-        parts = DRAWN[functional] if functional in DRAWN else UNDRAWN[functional]
+        parts: tuple = DRAWN[functional] if functional in DRAWN else UNDRAWN[functional]
         return functools.reduce(operator.add, [self.letter_of(*of) * number(c) for c, of in parts])
 
     def bounds(self, given: Arguments, premises: list) -> dict:

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ..arguments import described
 from ..moments.expected_errors import ExactErrors
 from ..quantities import nearest
 from ..rationals import option
@@ -108,10 +109,9 @@ def _listed(drawn: Sequence[Any], labels: Sequence[str] | None) -> tuple[list[Dr
             called += [None] * len(many)
     for each in shown:
         if not isinstance(each, Run | ExactErrors):
-            what = f"{type(each).__name__} {str(each)[:40]}".strip()
             raise ValueError(
-                f"plot: {what!r} cannot be drawn: allowed are runs (setting.simulate), exact errors (setting.exact), "
-                "or a bound first"
+                f"plot: what is {described(each)} cannot be drawn: allowed are runs (setting.simulate), exact errors "
+                "(setting.exact), or a bound first"
             )
     if not shown:
         raise ValueError("plot: nothing is given: allowed is at least one run, exact errors or a bound")

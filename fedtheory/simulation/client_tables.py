@@ -1,4 +1,4 @@
-"""What is remembered of every client, in files of a store that are mapped into memory.
+"""Tables of what is remembered of every client, in files of a store that are mapped into memory.
 
 A table (replicas, clients, ...) is a file. Rounds read the rows of their participants, and change them in pages that
 the process has for itself. A checkpoint then writes three things, each of which is there before the next one is begun:
@@ -122,7 +122,7 @@ class ClientTables:
             table.flush()  # type: ignore[attr-defined]
 
     def _before(self, path: Path) -> Segment:
-        """What rows were before a checkpoint."""
+        """Rows as they were before a checkpoint."""
         with parsing(path, "damaged", "; allowed is a store that has all its files whole, or another directory"):
             found = read_segment(path, before_name)
             shapes = {name: (len(found[PLACES]), *like.shape[2:]) for name, like in self.blank.items()}

@@ -258,7 +258,7 @@ class State:
 
     @property
     def stored_memory(self) -> Memory:
-        """What a checkpoint keeps of the memory."""
+        """Return what a checkpoint keeps of the memory."""
         memory = self.memory
         for rule in self.aggregations:
             memory = rule.stored(memory)

@@ -83,7 +83,7 @@ def test_local_epochs_go_on_with_the_same_bits(average: str, tmp_path: Path) -> 
     """Clients of 2 to 4 points make 2 to 4 steps in two epochs, each its own; a stop changes nothing."""
     net = network(local_epochs=2)
     assert net.visit_steps == 4 and network(local_epochs=2, drop_last=True).visit_steps == 4
-    for process in ("bernoulli", "markov", "recorded, then nobody"):
+    for process in ("Bernoulli", "Markov", "recorded, then nobody"):
         algorithm = algorithms.fedavg(local_lr="1/8", local_steps=net.visit_steps, average=average)
         through = stops_and_goes_on(Setting(net, algorithm, PROCESSES[process]), tmp_path / process)
         one = Setting(network(local_epochs=1), algorithm, PROCESSES[process])

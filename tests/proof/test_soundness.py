@@ -22,6 +22,7 @@ from fedtheory.proof.polynomial_data import Ratio
 from fedtheory.proof.positivity import Counterexample, certify
 from fedtheory.proof.steps import Step
 from fedtheory.proof.symbol_regions import capped, equal, interval, nonnegative, positive, region
+from fedtheory.proof.translate.sample_bounds import OfSamples
 from fedtheory.quantities import symbols
 
 s, t, X = sympy.symbols("s t X")
@@ -212,8 +213,8 @@ def _of_the_vocabulary(expression: sympy.Expr) -> sympy.Expr:
 
 def _compared_by_term(derivation: Derivation) -> bool:
     """Whether its right side is compared term by term: one with exponents that are quantities is so as a whole."""
-    if derivation.origin is not None:  # whose right side is computed only when a test asks for it
-        return True
+    if derivation.origin is not None and not isinstance(derivation.origin, OfSamples):
+        return True  # its right side is computed only when a test asks for it
     right = derivation.right_side
     return right is not None and right != 0 and not any(p.exp.free_symbols for p in right.atoms(sympy.Pow))
 

@@ -50,6 +50,9 @@ def test_runs_are_the_same(monkeypatch: pytest.MonkeyPatch, name: str, module: s
     assert (here.diverged_at >= 0).any() == (name == "diverging")
     np.testing.assert_array_equal(here.diverged_at, there.diverged_at)
     for row, values in here.rows.items():
+        if (name, module) == ("remembered", "aggregation"):  # the sum of updates is followed, and added up elsewhere
+            np.testing.assert_allclose(values, there.rows[row], 1e-5 if dtype == "float32" else 1e-13, err_msg=row)
+            continue
         np.testing.assert_array_equal(values, there.rows[row], row)
 
 

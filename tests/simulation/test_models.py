@@ -134,7 +134,7 @@ def test_what_a_run_may_start_from() -> None:
 def test_a_large_state_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_models, "KEPT_STATE", 15)
     s = quadratic()
-    with pytest.raises(ValueError, match="more than 15 bytes, so that it was not kept; allowed is directory="):
+    with pytest.raises(ValueError, match="more than 15 bytes, or is in files, so that it was not kept; allowed is"):
         s.simulate(rounds=9, start=s.simulate(replicas=2, rounds=8))
 
 

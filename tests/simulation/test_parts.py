@@ -152,13 +152,14 @@ def test_a_directory_belongs_to_one_algorithm(tmp_path: Path) -> None:
 
 
 def test_the_memory_counts_where_replicas_are_split_into_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A replica draws 4 numbers of 8 bytes a round; a model, and an update that is remembered, has 16 bytes."""
+    """A replica draws 4 numbers of 8 bytes a round; a model, and an update that is remembered, has 16 bytes. The sum of
+    what is remembered has 32, and the number of rows that were replaced 8."""
     monkeypatch.setattr(memory_limits, "CHUNK_BYTES", 480)
 
     def chunk(algorithm: Algorithm, who: Participation = OFTEN) -> int:
         return memory_limits.chunks(Plan.of(setting(algorithm, who), rounds=1), replicas=12, limit=2**20)[0]
 
-    assert chunk(ALGORITHMS["mifa"]) == 480 // (32 + 4 * 16 + 4 * 16)
+    assert chunk(ALGORITHMS["mifa"]) == 480 // (32 + 4 * 16 + 4 * 16 + 32 + 8)
     assert chunk(ALGORITHMS["fedavg"]) == 480 // (32 + 4 * 16)
     assert chunk(ALGORITHMS["fedavg"], Fixed([0])) == 480 // (32 + 16)
     assert chunk(algos.fast(**LOCAL, cohort=3, snapshot_period=2), Fixed([0])) == 480 // (32 + 3 * 16)
