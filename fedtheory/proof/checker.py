@@ -3353,7 +3353,7 @@ PROBLEM_QUANTITIES = (
     "relatedness", "relatedness_exponent", "noise_constant", "noise_exponent", "vc_dimension",
 )  # fmt: skip
 OF_PAIRS = ("disagreement", "pool", "any", "other"), ("disagreement frequency", "pool", "any", "other")
-DRAWN = {
+DRAWN: dict[str, list] = {
     "pooled_excess": [(1, ("excess", "target", "minimiser"))],
     "pooled_source_excess": [(1, ("excess", "pool", "minimiser"))],
     "checked_excess": [(1, ("excess", "target", "checked"))],
@@ -3362,7 +3362,7 @@ DRAWN = {
     "disagreement_deficit": [(Fraction(1, 2), OF_PAIRS[0]), (-1, OF_PAIRS[1])],
 }
 """Functionals that are quantiles of a number of the samples, as sums of numbers."""
-UNDRAWN = {
+UNDRAWN: dict[str, list] = {
     "target_excess": [(1, ("excess", "target", "any"))],
     "negated_source_excess": [(-1, ("excess", "pool", "any"))],
     "negated_failure": [(-1, ("failure", "any learner"))],
@@ -3924,7 +3924,7 @@ class SampleProof(Proof):
         if functional == "rare_tail":
             return self.rare(ZERO)
         need(functional in DRAWN or functional in UNDRAWN, "no functional of a problem")
-        parts: tuple = DRAWN[functional] if functional in DRAWN else UNDRAWN[functional]
+        parts = DRAWN[functional] if functional in DRAWN else UNDRAWN[functional]
         return functools.reduce(operator.add, [self.letter_of(*of) * number(c) for c, of in parts])
 
     def bounds(self, given: Arguments, premises: list) -> dict:

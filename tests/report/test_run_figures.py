@@ -85,7 +85,7 @@ def test_labels_have_units() -> None:
     ("draw", "said"),
     [
         (lambda: ft.plot(3), "bound is 3: allowed is what claim(...).at(setting, rounds=...) gives"),
-        (lambda: ft.plot(RUN, 3), "plot: 'int 3' cannot be drawn: allowed are runs (setting.simulate), exact errors"),
+        (lambda: ft.plot(RUN, 3), "plot: what is 3 cannot be drawn: allowed are runs (setting.simulate), exact errors"),
         (lambda: ft.plot(RUN, row="squared_distanc"), "row = 'squared_distanc': did you mean 'squared_distance'?"),
         (lambda: ft.plot(EXACT, row="test_accuracy"), "row = 'test_accuracy': known are squared_distance, "),
         (lambda: ft.plot(BY_CLIENT, row="of_clients"), "row = 'of_clients' has a number for each client: allowed are "),
