@@ -2742,8 +2742,8 @@ ALGORITHMS = {
     "fast": ("random_kinds", "snapshot_probability", {"uniform": 1, "arbitrary": 0}),
     "safari": ("random_client_rounds", "client_round_probability", {"arbitrary": 1, "server": 0}),
 }
-"""By algorithm the law of its kinds of round, the quantity that is its probability, and at which one all rounds are of
-a kind."""
+"""Algorithms with the law of their kinds of round, the quantity that is its probability, and at which value all rounds
+are of a kind."""
 OF_KINDS = {"fast": {"local_lr", "cohort", "arbitrary_cohort", "probability", "share", "size"},
             "safari": {"local_lr", "server_lr", "arbitrary_cohort", "client_round_probability", "size"}}  # fmt: skip
 OF_RUN = {"rounds", "initial_distance", "initial_gap"}
@@ -3733,7 +3733,7 @@ class SampleProof(Proof):
         return {"form": frequencies[0] - frequencies[1]}
 
     def of_target(self, given: Arguments, premises: list) -> dict:
-        """What the server's samples are of is P."""
+        """The server's samples are of P."""
         kind, first, second = self.words(given, premises, "kind", "first", "second")
         need(kind in ("risk", "disagreement"), "no number of a law alone")
         of = (first, second) if kind == "disagreement" else (first,)
@@ -3749,7 +3749,7 @@ class SampleProof(Proof):
         return {"form": form, "assumptions": ("source_noise" if law == "pool" else "target_noise",)}
 
     def triangle(self, given: Arguments, premises: list) -> dict:
-        """Where two differ, one of them differs from a third one."""
+        """Two differ only where one of them differs from a third one."""
         law, first, second, by = self.words(given, premises, "law", "first", "second", "by")
         sides = self.letter_of("disagreement", law, first, by) + self.letter_of("disagreement", law, by, second)
         return {"form": sides - self.letter_of("disagreement", law, first, second)}
@@ -3821,8 +3821,8 @@ class SampleProof(Proof):
         return {"form": self.deviation(sample, first, second, level) + (-off if above else off), "events": (event,)}
 
     def relative(self, given: Arguments, premises: list) -> dict:
-        """By the growth L of a class: p - f <= sqrt(16 L p) for errors of h that g, which is fixed, does not make, p
-        probable and f frequent; f - p <= sqrt(16 L f) for errors of g that h does not make."""
+        """p - f <= sqrt(16 L p) for errors of h that g, which is fixed, does not make, p probable and f frequent, L the
+        growth of a class; f - p <= sqrt(16 L f) for errors of g that h does not make."""
         sample, h, g, level = self.words(given, premises, "sample", "first", "second", "level")
         above, samples = truth("above", given["above"]), {"pool": "samples", "server": "server_samples"}
         need(g in CHOSEN_BEFORE and h not in CHOSEN_BEFORE and sample in samples, "one has to be fixed, one drawn")
@@ -3835,8 +3835,8 @@ class SampleProof(Proof):
         return {"form": most + (p - f if above else f - p), "events": (("relative", sample, "any", g, level),)}
 
     def relative_pair(self, given: Arguments, premises: list) -> dict:
-        """By the growth L of pairs: p - f <= sqrt(16 L p), and f - p <= sqrt(16 L f), p and f how probable and how
-        frequent it is that two differ, or that the first alone errs."""
+        """p - f <= sqrt(16 L p), and f - p <= sqrt(16 L f), p and f how probable and how frequent it is that two
+        differ, or that the first alone errs, L the growth of pairs."""
         sample, kind, h, g, level = self.words(given, premises, "sample", "kind", "first", "second", "level")
         above, samples = truth("above", given["above"]), {"pool": "samples", "server": "server_samples"}
         need(kind in ("only", "disagreement") and sample in samples, "no set of samples")
@@ -3849,7 +3849,7 @@ class SampleProof(Proof):
         return {"form": form, "events": (("relative pair", sample, "any", "other", level),)}
 
     def split(self, given: Arguments, premises: list) -> dict:
-        """What only one of two errs in: the difference of their errors, and where the two differ."""
+        """Errors that only one of two makes: the difference of their errors, and where the two differ."""
         kind, law, h, g = self.words(given, premises, "kind", "law", "first", "second")
         need(kind in ("risk", "frequency", "disagreement", "disagreement frequency"), "no number of errors")
         only = "only frequency" if "frequency" in kind else "only"

@@ -92,7 +92,7 @@ class Goal:
 
     @cached_property
     def in_place(self) -> Mapping[str, Scalar]:
-        """What the claim has in the place of quantities: what it chooses for them; of two that a hypothesis (a - b)^2
+        """Scalars in the place of quantities: what the claim chooses for them; of two that a hypothesis (a - b)^2
         <= 0 makes equal, the one for the other; and the rounds at which a step has the size x, chosen by a root of
         them: x = choice gives x^2 = choice^2, which is A/rounds or A rounds, so that they are A/x^2 or x^2/A."""
         found: dict[str, Scalar] = {}

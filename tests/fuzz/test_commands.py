@@ -97,6 +97,7 @@ def wrong_calls(rng: random.Random, folder: str) -> dict[str, Iterator[list[str]
         "run": rng.choice([[absent], [folder], [f"{folder}/budget.csv"], [f"{folder}/experiment.toml"], []]),
         "learnability": rng.choice([[unknown], ["digits", "--clients", "0"], ["digits", "--participants", "-1"],
                                     ["digits", "--rows", "0"], ["digits", "--clients", unknown]]),
+        "new": [rng.choice([folder, file])],
         "experiments": ["--into", rng.choice([folder, file, f"{folder}/list.txt"])],
         "data where": [unknown], "data fetch": [unknown], "data list": listing, "claims": listing,
         "quantities": listing,

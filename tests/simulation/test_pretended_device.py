@@ -157,8 +157,8 @@ TABLE: dict[str, tuple[float, float]] = {
     "logistic, fedavgm": (723.5, 0),
     "logistic, fast": (755, 0),
     "logistic, safari": (253.5, 0),
-    "logistic, fedvarp": (729.5, 0),
-    "logistic, mifa": (715.5, 0),
+    "logistic, fedvarp": (732.5, 0),
+    "logistic, mifa": (718.5, 0),
     "logistic, float32": (754, 0),
     "dense, flics": (247, 8),  # waits 2
     "logistic, adaptive": (1104.5, 5),  # waits 2

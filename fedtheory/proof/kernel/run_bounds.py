@@ -235,7 +235,7 @@ def _of_rounds(
 
 
 def iterate(theorem: Theorem, ring: Ring, rounds: str, distance: str, power: str) -> RunBound:
-    """From P |x - x*|^2 + B - E|x+ - x*|^2 >= 0 in every round, 0 <= P < 1 and B >= 0, conclude
+    """Conclude from P |x - x*|^2 + B - E|x+ - x*|^2 >= 0 in every round, 0 <= P < 1 and B >= 0,
 
         E|x_R - x*|^2 <= P^R |x_0 - x*|^2 + B (1 - P^R)/(1 - P),
 
@@ -250,7 +250,7 @@ def iterate(theorem: Theorem, ring: Ring, rounds: str, distance: str, power: str
 
 
 def telescope(theorem: Theorem, ring: Ring, rounds: str, gap: str) -> RunBound:
-    """From F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0 in every round, c > 0 and B >= 0, conclude
+    """Conclude from F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0 in every round, c > 0 and B >= 0,
 
         mean over r < R of E|grad F(x_r)|^2 <= (F(x_0) - inf F)/(c R) + B/c,
 

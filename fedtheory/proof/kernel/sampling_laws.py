@@ -91,7 +91,7 @@ _MAKER = object()
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What the letters of a proof stand for.
+    """Meanings of the letters of a proof.
 
     Attributes:
         where: region of the letters.
@@ -595,7 +595,7 @@ def noise(of: Problem, law: str, hypothesis: str) -> SampleTheorem:
 
 
 def triangle(of: Problem, law: str, first: str, second: str, by: str) -> SampleTheorem:
-    """Where two hypotheses differ, one of them differs from a third one."""
+    """Two hypotheses differ only where one of them differs from a third one."""
     one, two, whole = ((first, by), (by, second), (first, second))
     form = sum((of.number("disagreement", law, *pair) for pair in (one, two)), of.where.ring.number(0))
     form = form - of.number("disagreement", law, *whole)
@@ -617,7 +617,7 @@ def related_gap(of: Problem) -> SampleTheorem:
 
 
 def mixture(of: Problem) -> SampleTheorem:
-    """With one target no excess is another number than the risk, and Q is the mixture by the clients' share."""
+    """Excess risks mix as the laws do, by the clients' share, since with one target they are risks."""
     share = of.parameter("client_share")
     e_Q, e_D, e_P = (of.number("excess", law, ANY) for law in (POOL, CLIENTS, TARGET))
     form = e_Q - share * e_D - (1 - share) * e_P
@@ -625,8 +625,8 @@ def mixture(of: Problem) -> SampleTheorem:
 
 
 def uniform(of: Problem, law: str) -> SampleTheorem:
-    """Of thresholds on an interval, under a uniform law that has both in its support, with the best one's label: the
-    excess risk is the distance over the width."""
+    """The excess risk of a threshold is its distance over the width, of thresholds on an interval under a uniform law
+    that has both in its support, with the best one's label."""
     width = of.parameter({TARGET: "target_width", POOL: "source_width"}.get(law, law))
     _certify(of, -of.parameter("outside_support"), "a threshold in the support of Q")
     _certify(of, of.parameter("target_width") - of.parameter("source_width"), "the support of Q in that of P")
@@ -666,7 +666,7 @@ def bernstein(of: Problem, sample: str, first: str, second: str, level: str) -> 
 
 
 def frequent(of: Problem, sample: str, first: str, second: str, level: str, above: bool) -> SampleTheorem:
-    """How frequent it is that h and g differ is off its probability by at most sqrt(2 P(h != g) a) + a/3, upwards or
+    """The frequency with which h and g differ is off its probability by at most sqrt(2 P(h != g) a) + a/3, upwards or
     downwards."""
     _level(of, level, sample)
     a, half = of.where.ring[level], of.where.ring.number(Fraction(1, 2))
@@ -701,8 +701,8 @@ def relative(of: Problem, sample: str, first: str, second: str, level: str, abov
 def relative_pair(
     of: Problem, sample: str, kind: str, first: str, second: str, level: str, above: bool
 ) -> SampleTheorem:
-    """Of any two hypotheses, p how probable it is that they differ (disagreement), or that the first alone errs (only),
-    and f how frequent: p - f <= sqrt(16 L p), and f - p <= sqrt(16 L f), L the growth of pairs by the dimension."""
+    """p - f <= sqrt(16 L p), and f - p <= sqrt(16 L f), of any two hypotheses: p how probable it is that they differ
+    (disagreement), or that the first alone errs (only), f how frequent, L the growth of pairs by the dimension."""
     ring = of.where.ring
     _, count, dimension = of.parts(level, "growth of pairs")
     if count != of.parameter(_SIZES.get(sample, sample)) or dimension != of.parameter("vc_dimension"):
