@@ -116,7 +116,7 @@ def test_settings_have_no_paths() -> None:
         "participation": {"kind": "Trace", "path": "logs/day.csv"},
         "run": {"rounds": 5, "seeds": [3]},
     }
-    assert shown_settings("/home/me/work/trial.toml", "lr=1|2", 3, content) == {
+    assert shown_settings("/home/me/trial.toml", "lr=1|2", 3, content) == {
         "experiment": "trial", "setting": "lr=1|2", "seed": "3", "federation.kind": "mine.py:Net",
         "federation.data.folder": "x", "federation.data.files": "a.csv, b", "algorithm.kind": "fedavg",
         "algorithm.local_lr": "1/(2 + round_index)", "algorithm.global_lr": "1/2", "participation.kind": "Trace",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -114,3 +115,10 @@ def test_each_composed_derivation_is_what_its_theorem_gives() -> None:
     assert Descent(nonconvex, LETTERS).functional != Contraction(strongly_convex, LETTERS).functional
     for derivation in COMPOSED:
         assert joints(derivation, [library().step(n) for n in derivation.steps]) == KERNEL
+
+
+def test_the_page_names_files_that_are_there() -> None:
+    root = KERNEL_MD.parents[1]
+    there = {path.name for folder in ("fedtheory", "tests") for path in (root / folder).rglob("*.py")}
+    named = re.findall(r"`([\w/]+\.py)`", KERNEL_MD.read_text(encoding="utf-8"))
+    assert len(named) > 30 and [name for name in named if name.rpartition("/")[2] not in there] == []
