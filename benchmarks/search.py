@@ -27,10 +27,10 @@ from fedtheory.evidence.assess import QUICK, mathematics, recorded_instance
 from fedtheory.evidence.search import SearchReport, search
 from fedtheory.papers import all_claims
 from fedtheory.papers import claim as find_claim
-from fedtheory.papers.dispatch import subject_of
 from fedtheory.papers.fedau.examples import weight_search
 from fedtheory.papers.flics.exact import branching_runs
 from fedtheory.papers.flics.examples import settings
+from fedtheory.papers.registry import subject_of
 from fedtheory.papers.safari.examples import learning_problems, run_search
 from fedtheory.subjects import quadratic_candidates
 

@@ -202,7 +202,7 @@ def test_what_a_statement_can_be_made_of_is_listed(command, first, keys):
 def test_the_lists_are_the_tables():
     from fedtheory import listings
     from fedtheory.assumptions import ASSUMPTIONS
-    from fedtheory.papers.dispatch import algorithms
+    from fedtheory.papers.registry import algorithms
     from fedtheory.quantities import QUANTITIES
 
     assert [row["name"] for row in listings.quantities()] == list(QUANTITIES)

@@ -17,7 +17,7 @@ from ..federations.devices import device_name, find_device
 from ..files import read_json
 from ..papers import all_claims, instance_path
 from ..papers import claim as find_claim
-from ..papers.dispatch import subject_of
+from ..papers.registry import subject_of
 from ..subjects.violations import VIOLATIONS
 from . import kept_searches
 from .measured import DIGITS, FASHION_MNIST, RealData, measure

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..papers import claim
-from ..papers.dispatch import algorithm_of
+from ..papers.registry import algorithm_of
 from .units_check import check_units
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ..claims.balls import decimal
 from ..claims.statement import Claim
-from ..papers.dispatch import subject_of
+from ..papers.registry import subject_of
 from ..participation import Phases
 from ..subjects.lead import Found
 from ..subjects.protocol import Instance, Point, Space

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from ..claims.ranges import Allowed, solution_set
 from ..claims.statement import Claim, Hypothesis
-from ..papers.dispatch import findings
+from ..papers.registry import findings
 from ..proof.compatibility import bounds_part, kept_compatibility
 from ..proof.positivity import Certificate, prove
 from ..proof.symbol_regions import Part, region

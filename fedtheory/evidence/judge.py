@@ -25,7 +25,7 @@ from ..claims.balls import (
 )
 from ..claims.statement import Claim, slack_of
 from ..papers import claim
-from ..papers.dispatch import subject_of
+from ..papers.registry import subject_of
 from ..quantities import QUANTITIES, RUN_QUANTITIES, SERVER_RUN_QUANTITIES, symbol
 from ..schedule import StepRule
 from ..subjects.assumption_checks import NOT_CHECKED, VIOLATED, Checked, Slack

@@ -16,7 +16,7 @@ from .. import __version__
 from ..claims.balls import decimal
 from ..claims.statement import Claim
 from ..files import read_json
-from ..papers.dispatch import subject_of
+from ..papers.registry import subject_of
 from ..subjects.lead import Found
 from ..subjects.protocol import Instance, Space
 from .candidate_data import candidate_data, candidate_from, classes_of

@@ -16,7 +16,7 @@ from ..claims.statement import Claim
 from ..federations.logistic import Logistic
 from ..functionals import AVERAGES
 from ..papers import claim as find_claim
-from ..papers.dispatch import subject_of
+from ..papers.registry import subject_of
 from ..quantities import RUN_QUANTITIES
 from ..setting import Setting
 from ..simulation import Run

@@ -17,9 +17,9 @@ from ..files import check_target, json_text, write_beside
 from ..markdown import cell
 from ..papers import added, explained, papers
 from ..papers import load as load_paper
-from ..papers.dispatch import algorithm_of, subject_of
 from ..papers.paper import Paper, PaperError
 from ..papers.proofs import library, proof_of, sentence
+from ..papers.registry import algorithm_of, subject_of
 from ..proof.chains import Chain, made_of, tied
 from ..proof.step_certificates import chain_data
 from ..proof.steps import Decision, decide_all

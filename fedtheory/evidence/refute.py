@@ -10,7 +10,7 @@ import numpy as np
 from ..arguments import check_kind
 from ..claims.statement import Claim
 from ..papers import claim as find_claim
-from ..papers.dispatch import subject_of
+from ..papers.registry import subject_of
 from ..subjects.protocol import Instance, Space
 from ..subjects.violations import VIOLATIONS
 from .confirm import DIGITS, MARGIN, confirmed

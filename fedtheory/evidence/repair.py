@@ -21,7 +21,7 @@ import sympy
 
 from ..claims.evaluation import compiled
 from ..claims.statement import Claim, Hypothesis, Term
-from ..papers.dispatch import subject_of
+from ..papers.registry import subject_of
 from ..participation import Fixed
 from ..quantities import RUN_QUANTITIES, Units, symbol
 from ..setting import Setting

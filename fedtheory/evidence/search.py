@@ -13,7 +13,7 @@ import numpy as np
 from ..claims.arithmetic import compiled_term
 from ..claims.statement import Claim, Term
 from ..papers import claim as find_claim
-from ..papers.dispatch import searched, subject_of
+from ..papers.registry import searched, subject_of
 from ..subjects.lead import Found, worst
 from ..subjects.protocol import Space
 

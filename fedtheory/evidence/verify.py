@@ -12,7 +12,7 @@ from ..claims.statement import Claim
 from ..moments.evaluators import Question
 from ..moments.evaluators import left as left_side
 from ..papers import claim as find_claim
-from ..papers.dispatch import from_setting
+from ..papers.registry import from_setting
 from ..setting import Setting
 from ..subjects.lead import ratio
 from ..subjects.protocol import Instance

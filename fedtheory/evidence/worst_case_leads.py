@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, cast
 
 from ..claims.statement import Claim
-from ..papers.dispatch import from_setting, subject_of
+from ..papers.registry import from_setting, subject_of
 from ..subjects.kinked_search import MOST_COPIES, MOST_STEPS, KinkedCandidate, searched, structured
 from ..subjects.protocol import Instance, Space
 from ..tightness.function_class import of_gradients, of_one_round

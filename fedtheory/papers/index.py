@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from ..files import read_json, write_beside
-from .registry import papers
 from .paper import Paper
+from .registry import by_algorithm, papers
 
 FILE = "index.json"
 
@@ -28,24 +27,12 @@ def listing() -> list[dict[str, str]]:
 
 
 def algorithms() -> dict[str, list[Paper]]:
-    """Return the papers of each algorithm, as ``dispatch.algorithms`` gives them.
+    """Return the papers of each algorithm, as ``registry.algorithms`` gives them.
 
     >>> list(algorithms())
     ['fast', 'safari', 'fedau', 'flics', 'local_sgd', 'fedavg_decaying']
     """
     return by_algorithm(lambda paper: drawn(paper, paper.folder))
-
-
-def by_algorithm(drawn: Callable[[Paper], Iterable[str]]) -> dict[str, list[Paper]]:
-    """Return the papers of each algorithm that a claim may name.
-
-    Their claims are about it, or they draw its runs, which ``drawn`` tells of a paper.
-    """
-    found: dict[str, list[Paper]] = {}
-    for paper in papers().values():
-        for name in dict.fromkeys((paper.algorithm, *drawn(paper)) if paper.algorithm else drawn(paper)):
-            found.setdefault(name, []).append(paper)
-    return found
 
 
 def listed(paper: Paper, folder: Path | None) -> list[dict[str, str]]:

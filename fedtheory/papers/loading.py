@@ -13,9 +13,8 @@ from typing import Any
 
 from .. import functionals
 from ..subjects import known as known_subjects
-from .dispatch import algorithms
 from .paper import Paper, PaperError
-from .registry import ADDED, explained, papers
+from .registry import ADDED, algorithms, explained, papers
 
 
 @contextmanager

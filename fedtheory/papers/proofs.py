@@ -116,7 +116,7 @@ def _library(all_papers: tuple[Paper, ...]) -> Library:
 
 def _excluded(claim: Claim) -> str:
     """Why nothing that the claim is about meets its hypotheses, by its subject; "" where none knows that."""
-    from .dispatch import contradiction
+    from .registry import contradiction
 
     try:
         return contradiction(claim)

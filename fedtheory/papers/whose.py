@@ -1,4 +1,4 @@
-"""Former name of ``dispatch``, for files that import it from here."""
+"""Former name of what ``registry`` says of claims, for files that import it from here."""
 
-from .dispatch import algorithm_of as algorithm_of
-from .dispatch import subject_of as subject_of
+from .registry import algorithm_of as algorithm_of
+from .registry import subject_of as subject_of

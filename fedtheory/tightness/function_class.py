@@ -12,7 +12,7 @@ from ..algorithms import Algorithm, EveryRound, Fast, Safari, fast, fedavg, safa
 from ..assumptions import INDEPENDENT_DRAWS
 from ..claims.statement import Claim
 from ..papers import papers
-from ..papers.dispatch import algorithm_of
+from ..papers.registry import algorithm_of
 from ..participation import Fixed, Multinomial, Uniform
 from ..quantities import CLIENT_ROUND_QUANTITIES, ROUND_QUANTITIES, RUN_QUANTITIES, SERVER_RUN_QUANTITIES
 

@@ -16,7 +16,7 @@ from fedtheory.evidence.search import search
 from fedtheory.federations import Quadratic
 from fedtheory.functionals import AVERAGE_SQUARED_WEIGHTED_GRADIENT, FINAL_SQUARED_DISTANCE
 from fedtheory.papers import PaperError, claim, load
-from fedtheory.papers.dispatch import subject_of
+from fedtheory.papers.registry import subject_of
 from fedtheory.participation import Fixed
 from fedtheory.quantities import symbols
 from fedtheory.setting import Setting

@@ -22,8 +22,8 @@ from fedtheory.claims.schedules import INDICES
 from fedtheory.claims.statement import Claim, Term, slack_of
 from fedtheory.claims.typeset import expression_latex, mathtext
 from fedtheory.papers import all_claims, claim, editions, index, papers
-from fedtheory.papers.dispatch import algorithms
 from fedtheory.papers.paper import Paper
+from fedtheory.papers.registry import algorithms
 from fedtheory.quantities import QUANTITIES, symbol
 from tests.loops import looped
 

@@ -19,7 +19,7 @@ from fedtheory.evidence.search import ROUNDING, SearchReport, search
 from fedtheory.federations import Piecewise, PiecewiseLinear
 from fedtheory.moments.exchangeable import enumerated_errors
 from fedtheory.papers import claim
-from fedtheory.papers.dispatch import subject_of
+from fedtheory.papers.registry import subject_of
 from fedtheory.quantities import symbols
 from fedtheory.subjects import kinked_search
 from fedtheory.subjects.algorithm_parts import PARTS

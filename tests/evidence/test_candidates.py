@@ -14,7 +14,7 @@ from fedtheory.federations import Quadratic
 from fedtheory.moments.one_round import one_round
 from fedtheory.moments.trajectory import peaks
 from fedtheory.papers import all_claims, claim
-from fedtheory.papers.dispatch import subject_of
+from fedtheory.papers.registry import subject_of
 from fedtheory.participation import Fixed
 from fedtheory.quantities import RUN_QUANTITIES, symbol
 from fedtheory.setting import Setting

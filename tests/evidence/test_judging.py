@@ -23,7 +23,7 @@ from fedtheory.evidence.search import search
 from fedtheory.functionals import FINAL_SQUARED_DISTANCE
 from fedtheory.moments.function_points import Points
 from fedtheory.papers import claim
-from fedtheory.papers.dispatch import subject_of
+from fedtheory.papers.registry import subject_of
 from fedtheory.quantities import RUN_QUANTITIES, symbol
 from fedtheory.subjects.enclosures import FOLLOWED, Undecided
 from fedtheory.subjects.functions import FunctionPoint

@@ -27,7 +27,7 @@ from fedtheory.federations import Quadratic
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, FINAL_GAP, FINAL_SQUARED_DISTANCE
 from fedtheory.moments.evaluators import Question, left
 from fedtheory.papers import added
-from fedtheory.papers.dispatch import from_setting, subject_of
+from fedtheory.papers.registry import from_setting, subject_of
 from fedtheory.participation import Bernoulli, Fixed, Uniform
 from fedtheory.quantities import QUANTITIES, Quantity
 from fedtheory.setting import Setting

@@ -24,8 +24,8 @@ from fedtheory.evidence.repair import repairs
 from fedtheory.evidence.search import search
 from fedtheory.evidence.verdict_rule import PROVED_AND_REFUTED
 from fedtheory.papers import added, claim, papers
-from fedtheory.papers.dispatch import algorithms
 from fedtheory.papers.proofs import proof_of
+from fedtheory.papers.registry import algorithms
 from fedtheory.participation import Uniform
 from fedtheory.quantities import symbols
 

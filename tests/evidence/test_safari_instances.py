@@ -17,7 +17,7 @@ from fedtheory.evidence.replay import ReplayError, replay
 from fedtheory.files import read_json
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, AVERAGES, FINAL_SQUARED_DISTANCE
 from fedtheory.papers import instance_path
-from fedtheory.papers.dispatch import from_setting
+from fedtheory.papers.registry import from_setting
 from fedtheory.papers.safari.counterexamples import COUNTEREXAMPLES as ALL
 from fedtheory.papers.safari.counterexamples import diverging_server
 from fedtheory.papers.safari.statements import corollaries, rem5, rounds, thm4, thm5

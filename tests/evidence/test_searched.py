@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from fedtheory.papers import all_claims, claim
-from fedtheory.papers.dispatch import algorithm_of, searched, subject_of
 from fedtheory.papers.khaled2020 import subjects as khaled
+from fedtheory.papers.registry import algorithm_of, searched, subject_of
 from fedtheory.subjects import quadratic_candidates
 
 

@@ -19,7 +19,7 @@ from fedtheory.evidence.refute import refute, shrunk
 from fedtheory.evidence.replay import replay
 from fedtheory.functionals import Functional
 from fedtheory.papers import all_claims
-from fedtheory.papers.dispatch import from_setting, subject_of
+from fedtheory.papers.registry import from_setting, subject_of
 from fedtheory.quantities import DIMENSIONLESS, symbol
 from fedtheory.subjects.file_entries import rational_entry
 from fedtheory.subjects.lead import Found

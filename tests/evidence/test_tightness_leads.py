@@ -14,7 +14,7 @@ from fedtheory.evidence.refute import refute
 from fedtheory.evidence.search import ROUNDING, search
 from fedtheory.evidence.worst_case_leads import leads, of_quadratics, refuted_from_leads, starts
 from fedtheory.papers import claim
-from fedtheory.papers.dispatch import subject_of
+from fedtheory.papers.registry import subject_of
 from fedtheory.quantities import symbols
 from fedtheory.subjects import kinked_search
 from fedtheory.tightness.measure import constant_alone

@@ -12,8 +12,8 @@ import pytest
 from fedtheory.evidence.referee import STATES, load, referee, status
 from fedtheory.evidence.search import ROUNDING
 from fedtheory.papers import added
-from fedtheory.papers.dispatch import subject_of
 from fedtheory.papers.khaled2020.subjects import Candidate
+from fedtheory.papers.registry import subject_of
 from fedtheory.quantities import QUANTITIES, Quantity
 
 DOCS = Path(__file__).parents[2] / "docs"

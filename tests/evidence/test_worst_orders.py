@@ -18,7 +18,7 @@ from fedtheory.evidence.search import ROUNDING, SearchReport, search, search_bes
 from fedtheory.federations import Quadratic
 from fedtheory.functionals import FINAL_SQUARED_DISTANCE
 from fedtheory.papers import claim
-from fedtheory.papers.dispatch import subject_of
+from fedtheory.papers.registry import subject_of
 from fedtheory.participation import Fixed, Phases
 from fedtheory.quantities import symbols
 from fedtheory.setting import Setting

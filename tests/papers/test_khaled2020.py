@@ -21,8 +21,8 @@ from fedtheory.evidence.referee import RefereeError, referee, status
 from fedtheory.evidence.search import search
 from fedtheory.federations import Quadratic
 from fedtheory.papers import claim, paper, papers, registry
-from fedtheory.papers.dispatch import from_setting, subject_of
 from fedtheory.papers.proofs import library, proof_of, prove
+from fedtheory.papers.registry import from_setting, subject_of
 from fedtheory.papers.saved_certificates import reverify
 from fedtheory.participation import Fixed
 from fedtheory.proof.chains import made_of

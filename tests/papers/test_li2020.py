@@ -22,7 +22,6 @@ from fedtheory.evidence.search import search
 from fedtheory.moments.evaluators import Question
 from fedtheory.moments.evaluators import left as left_side
 from fedtheory.papers import claim, paper
-from fedtheory.papers.dispatch import from_setting, subject_of
 from fedtheory.papers.li2020.displays.sums import noise_left
 from fedtheory.papers.li2020.displays.symbols import E as E_
 from fedtheory.papers.li2020.displays.symbols import G, Gamma, L, eta, j, step_size
@@ -33,6 +32,7 @@ from fedtheory.papers.li2020.runs import Training
 from fedtheory.papers.li2020.statements.theorems import BY_WEIGHT, EVERYONE, UNIFORM, E, N, R, S, gamma, kappa, mu, t
 from fedtheory.papers.li2020.subjects import FedAvgRuns
 from fedtheory.papers.proofs import library, proof_of, prove
+from fedtheory.papers.registry import from_setting, subject_of
 from fedtheory.papers.saved_certificates import reverify
 from fedtheory.participation import Fixed, Uniform
 from fedtheory.proof.chains import made_of

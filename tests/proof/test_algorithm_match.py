@@ -14,10 +14,10 @@ from fedtheory import algorithms as engine
 from fedtheory.claims.statement import OF_RUNS, Claim, Term
 from fedtheory.neural import SGD
 from fedtheory.papers import claim
-from fedtheory.papers.dispatch import algorithm_of, algorithms, subject_of
 from fedtheory.papers.fedau.proofs import thm1_thm2 as of_fedau
 from fedtheory.papers.paper import Paper
 from fedtheory.papers.proofs import library, library_with, proof_of, prove
+from fedtheory.papers.registry import algorithm_of, algorithms, subject_of
 from fedtheory.participation import Bernoulli, Fixed, Multinomial, Uniform
 from fedtheory.proof.algorithm_match import Rounds, read_rounds, strange
 from fedtheory.proof.derivations import Derivation

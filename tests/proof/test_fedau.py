@@ -16,12 +16,12 @@ from sympy import Ge, Le, Rational, log
 
 from fedtheory.claims.readings import OPTIONS
 from fedtheory.claims.statement import Ambiguity, Claim, Hypothesis, Term
-from fedtheory.papers.dispatch import algorithm_of
 from fedtheory.papers.fedau import proofs as fedau
 from fedtheory.papers.fedau.displays import b6_b7_weights, b6_intervals
 from fedtheory.papers.fedau.proofs.conclusions import DERIVATIONS
 from fedtheory.papers.fedau.statements import asm5, cor4, eqB_6_8, lemmaB_6_1, lemmaB_7_1, rounds, thm1, thm2, thm3
 from fedtheory.papers.proofs import library, proof_of, prove, sentence
+from fedtheory.papers.registry import algorithm_of
 from fedtheory.proof.atoms import Atoms, Unsupported, has_atoms
 from fedtheory.proof.chains import Chain
 from fedtheory.proof.domain import Domain, bare

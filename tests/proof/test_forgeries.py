@@ -190,7 +190,7 @@ def test_the_plain_mean_is_none_of_weighing_clients() -> None:
 
 
 def _fedau() -> tuple[Any, Any]:
-    from fedtheory.papers.dispatch import subject_of
+    from fedtheory.papers.registry import subject_of
 
     return subject_of(claim("fedau.thm1")).runs_as(claim("fedau.thm1"))
 

@@ -18,9 +18,9 @@ from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, FINAL_SQUARED_DISTAN
 from fedtheory.own import define
 from fedtheory.papers import added, claim
 from fedtheory.papers import proofs as module
-from fedtheory.papers.dispatch import subject_of
 from fedtheory.papers.paper import Paper, PaperError
 from fedtheory.papers.proofs import library, proof_of, prove
+from fedtheory.papers.registry import subject_of
 from fedtheory.proof import chains, derivations, implies
 from fedtheory.proof.derivations import Derivation
 from fedtheory.proof.domain import bare

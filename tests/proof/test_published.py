@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from fedtheory.papers import all_claims
-from fedtheory.papers.dispatch import subject_of
 from fedtheory.papers.proofs import chain, library
+from fedtheory.papers.registry import subject_of
 from fedtheory.papers.saved_certificates import STEPS, folders, published, reverify, shelf
 from fedtheory.proof import domain, gram, positivity, smt
 

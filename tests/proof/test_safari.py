@@ -18,8 +18,8 @@ from fedtheory.claims.readings import OPTIONS
 from fedtheory.claims.statement import Ambiguity, Claim, Hypothesis, Term
 from fedtheory.papers import all_claims
 from fedtheory.papers import claim as registered
-from fedtheory.papers.dispatch import algorithm_of
 from fedtheory.papers.proofs import library, proof_of, prove, sentence
+from fedtheory.papers.registry import algorithm_of
 from fedtheory.papers.safari import proofs as safari
 from fedtheory.papers.safari.proofs.conclusions import DERIVATIONS
 from fedtheory.papers.safari.statements import corollaries, rem5, rounds, thm4, thm5

@@ -20,7 +20,7 @@ from fedtheory.evidence.parallel_work import run_all
 from fedtheory.evidence.work_done import record, work_of
 from fedtheory.experiments.printed_tables import folder as experiments
 from fedtheory.papers import all_claims, claim, saved_certificates
-from fedtheory.papers.dispatch import subject_of
+from fedtheory.papers.registry import subject_of
 from fedtheory.report import published_checks, verification
 from fedtheory.report.generated_docs import BEGIN, END, generated
 from fedtheory.report.published_checks import Checked, Difference, Places, check_published

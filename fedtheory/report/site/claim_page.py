@@ -18,7 +18,7 @@ from ...claims.statement import OF_RUNS, Ambiguity, Claim
 from ...claims.typeset import expression_latex
 from ...evidence.counts import read_literally
 from ...papers import editions, papers
-from ...papers.dispatch import algorithm_of
+from ...papers.registry import algorithm_of
 from ...quantities import QUANTITIES
 from ...quantities import symbol as quantity_symbol
 from ...subjects.protocol import Point

@@ -16,7 +16,7 @@ from ...experiments.setting_parts import FAMILIES
 from ...federations import Quadratic
 from ...files import read_json
 from ...papers import all_claims, papers
-from ...papers.dispatch import algorithm_of
+from ...papers.registry import algorithm_of
 from ...participation import Bernoulli, history
 from ...participation.examples import examples
 from ...setting import Setting

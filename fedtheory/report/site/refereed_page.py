@@ -9,7 +9,7 @@ from typing import Any
 from ...claims.statement import Claim
 from ...evidence.referee import STATES, Report, save_instances
 from ...files import check_target, write_beside
-from ...papers.dispatch import algorithm_of
+from ...papers.registry import algorithm_of
 from ...subjects.protocol import Point
 from .calculator import calculator
 from .claim_page import ClaimPage, Shown, letters_of, shown, statement_of
