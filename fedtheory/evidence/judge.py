@@ -28,9 +28,20 @@ from ..papers import claim
 from ..papers.registry import subject_of
 from ..quantities import QUANTITIES, RUN_QUANTITIES, SERVER_RUN_QUANTITIES, symbol
 from ..schedule import StepRule
-from ..subjects.assumption_checks import NOT_CHECKED, VIOLATED, Checked, Slack
 from ..subjects.file_entries import entry, shown
-from ..subjects.protocol import Box, Examined, Instance, Reading, Sides, finite, known
+from ..subjects.protocol import (
+    NOT_CHECKED,
+    VIOLATED,
+    Box,
+    Checked,
+    Examined,
+    Instance,
+    Reading,
+    Sides,
+    Slack,
+    finite,
+    known,
+)
 
 SCHEMA = 2
 """Version of the format of instances' files. Files of version 1 do not say how anything was checked."""

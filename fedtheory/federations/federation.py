@@ -16,8 +16,8 @@ from ..extras import is_tensor, torch
 from ..randomness import Axis, normals, rare, refined, scaled_signs, words
 from .attendance import listed
 from .constants import EXACT, Constant, Constants, Region
-from .federation_arguments import COMMON, ONE_SIDED, rise_of
 from .local_training import LocalTraining, State, local_steps
+from .noise_laws import COMMON, ONE_SIDED, rise_of
 
 if TYPE_CHECKING:
     from torch import Tensor

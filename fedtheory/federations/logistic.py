@@ -15,11 +15,11 @@ from ..extras import torch
 from .constants import Constants, Region
 from .devices import find_device, find_dtype
 from .federation import ConvexFederation, Pairs
-from .federation_arguments import check_noise
 from .local_training import PLAIN_SGD, LocalTraining, State
 from .logistic_constants import LogisticConstants
 from .logistic_optimum import Optimum, minimised
 from .logistic_training import Stacked, logistic_update, minus_labels
+from .noise_laws import check_noise
 
 if TYPE_CHECKING:
     from torch import Tensor

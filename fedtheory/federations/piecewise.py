@@ -17,7 +17,7 @@ from ..rationals import exact_array, exact_number
 from .constants import BOUND, EXACT, Constant, Constants, Region
 from .devices import find_dtype, placed
 from .federation import ConvexFederation, Pairs
-from .federation_arguments import check_noise
+from .noise_laws import check_noise
 
 if TYPE_CHECKING:
     from torch import Tensor

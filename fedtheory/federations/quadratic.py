@@ -16,10 +16,10 @@ from .devices import placed
 from .dyadic_sums import nearest_minimiser
 from .elimination import positive_definite, solve_exactly
 from .federation import ConvexFederation, Footprint, Pairs
-from .federation_arguments import check_convex, check_noise, checked_weights, full_matrices, numbers
 from .hessians import Products, products
 from .linear_training import linear_change, linear_footprint
 from .local_training import PLAIN_SGD, LocalTraining, State, unequal_steps
+from .noise_laws import check_noise
 from .quadratic_tensors import Placed
 
 if TYPE_CHECKING:
@@ -411,3 +411,60 @@ class Quadratic(Placed, ConvexFederation):
         at_centre = np.linalg.norm(residuals + deviations @ shift, axis=1)
         value = (at_centre + region.radius * np.linalg.norm(deviations, ord=2, axis=(1, 2))).max()
         return Constant(float(value), BOUND, "value at the ball's centre plus radius times spectral norm")
+
+
+# Arguments ------------------------------------------------------------------------------------------------------------
+
+
+def numbers(name: str, values: object) -> np.ndarray:
+    """Convert to floats where all values are, or are integers that floats are; else to Fractions.
+
+    Raises:
+        ValueError: there are none, or one is no finite number.
+    """
+    if not isinstance(values, np.ndarray) or values.dtype not in (np.float32, np.float64) or values.size == 0:
+        return exact_array(name, values)
+    return values.astype(float) if np.isfinite(values).all() else exact_array(name, values)
+
+
+def full_matrices(hessians: np.ndarray) -> np.ndarray:
+    """Expand (M, D) diagonals to (M, D, D); leave anything else unchanged."""
+    if hessians.ndim != 2:
+        return hessians
+    zero = np.array([Fraction(0)]) if hessians.dtype == object else np.zeros(1)
+    full = np.broadcast_to(zero, (*hessians.shape, hessians.shape[1])).copy()
+    for i in range(hessians.shape[1]):
+        full[:, i, i] = hessians[:, i]
+    return full
+
+
+def checked_weights(values: Sequence, clients: int) -> tuple[Fraction, ...]:
+    """Check the weights phi >= 0 and return them in Fractions.
+
+    Raises:
+        ValueError: they are not as many as clients, one is below 0, or their sum is not 1.
+    """
+    weights = tuple(exact_array("objective_weight", values).tolist())
+    if len(weights) != clients or min(weights) < 0 or sum(weights) != 1:
+        raise ValueError(
+            f"objective_weight = {[str(p) for p in weights]}: allowed are {clients} numbers >= 0 with the sum 1"
+        )
+    return weights
+
+
+def check_convex(hessians: np.ndarray, mean: np.ndarray) -> None:
+    """Check the clients' Hessians in floats, (M, D, D), and the Hessian of F, (D, D).
+
+    Raises:
+        ValueError: one of them has an eigenvalue below 0, or that of F is singular, up to rounding.
+    """
+    spectra = np.linalg.eigvalsh(hessians)
+    tolerance = 1e-12 * np.abs(spectra).max()
+    if spectra.min() < -tolerance:
+        raise ValueError(
+            f"hessians: client {spectra.min(1).argmin()} has the eigenvalue {spectra.min()}: allowed is >= 0"
+        )
+    diagonal = not mean[~np.eye(len(mean), dtype=bool)].any()  # then nothing is rounded
+    least = mean.diagonal().min() if diagonal else np.linalg.eigvalsh(mean).min()
+    if least <= (0 if diagonal else tolerance):
+        raise ValueError("hessians: their mean is singular, so the global minimiser is not unique")

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..algorithms.aggregation import AverageParticipating
 from ..algorithms.algorithm import ClientRound
-from ..federations.federation_arguments import rise_of
+from ..federations.noise_laws import rise_of
 from ..federations.quadratic import Quadratic
 from ..participation import Fixed, LargestNoise, Participation, Uniform
 from ..schedule import one_number

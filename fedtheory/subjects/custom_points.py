@@ -22,6 +22,7 @@ from ..claims.balls import Number, Undecided, ball
 from ..claims.statement import Claim
 from ..federations import Quadratic
 from ..federations.federation import COMMON
+from ..federations.noise_laws import met_by_noise
 from ..functionals import AVERAGES
 from ..moments.lifting import NotClosed
 from ..moments.round_maps import layout_of, quadratic
@@ -29,7 +30,6 @@ from ..participation import Bernoulli, Fixed, Participation, Uniform
 from ..quantities import QUANTITIES
 from ..schedule import INDICES, StepRule
 from ..setting import Setting
-from .assumption_checks import CHOSEN_BEFORE, met_by_noise
 from .enclosures import Way, left_side
 from .file_entries import (
     by_vocabulary,
@@ -48,7 +48,7 @@ from .file_entries import (
     texts,
     vector,
 )
-from .protocol import Examined, Point, Reading, Sides, assumption_checks, own_values
+from .protocol import CHOSEN_BEFORE, Examined, Point, Reading, Sides, assumption_checks, own_values
 from .run_points import diagonals
 from .short_numbers import constants_of
 from .varying_steps import computed_left

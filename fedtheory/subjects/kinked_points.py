@@ -24,7 +24,7 @@ from ..participation import Fixed
 from ..quantities import RUN_QUANTITIES, SERVER_RUN_QUANTITIES
 from ..setting import Setting
 from .algorithm_parts import Part, steps_of
-from .enclosures import Way, with_new_steps
+from .enclosures import FIRST, SECOND, Way, advanced, with_new_steps
 from .file_entries import (
     check_size,
     entry,
@@ -35,7 +35,6 @@ from .file_entries import (
     stated_constants,
     vector,
 )
-from .long_runs import FIRST, SECOND, advanced
 from .protocol import Box, Examined, Reading, Sides, assumption_checks
 from .run_points import RunPoint
 from .short_numbers import offset_above

@@ -12,18 +12,24 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import sympy
 from flint import arb
 
+from ..assumptions import (
+    COHORT_BEFORE_NOISE,
+    INDEPENDENT_DRAWS,
+    INDEPENDENT_PARTICIPATION,
+    STATIONARY_AVAILABILITY,
+    UNIFORM_COHORTS,
+)
 from ..claims.balls import Number, ball, decimal, evaluate_in_balls, rational_value
 from ..claims.schedules import INDICES, by_rule, rule_of
 from ..claims.statement import Claim
 from ..moments.evaluators import BALL, Question, quantity
 from ..quantities import QUANTITIES, symbol
-from .assumption_checks import COMPUTED, Checked
 from .lead import Found
 
 if TYPE_CHECKING:
@@ -35,6 +41,21 @@ Reading = Mapping[str, str]
 
 Box = Mapping[str, arb]
 """An interval for each run quantity."""
+
+
+Slack = Number | None
+"""A proven lower bound of a slack that is >= 0; ``None`` where the hypothesis is not shown to hold."""
+
+NOT_CHECKED, VIOLATED = "not checked", "violated by construction"
+COMPUTED = "computed: the federation's own constant against the stated one"
+OWN_CONSTANT = "computed: it is the example's own constant"
+
+
+class Checked(NamedTuple):
+    """Check of an assumption or a hypothesis on an example: the slack, and how it was found."""
+
+    slack: Slack
+    how: str
 
 
 def _no_boxes() -> list[Box]:
@@ -291,6 +312,17 @@ def span(values: Iterable[float]) -> str:
 
 ROOTS = ("dissimilarity", "dissimilarity_at_optimum", "dissimilarity_offset")
 """Constants whose squares are rational."""
+
+
+CHOSEN_BEFORE = {COHORT_BEFORE_NOISE: "by construction: who takes part does not depend on noise"}
+UNIFORM_DRAWS = {
+    UNIFORM_COHORTS: "by construction: the cohorts that the algorithm draws are uniform, by draws of their own",
+}
+SAME_CLIENTS = dict.fromkeys(
+    (INDEPENDENT_PARTICIPATION, INDEPENDENT_DRAWS, STATIONARY_AVAILABILITY),
+    "by the process: the same clients in every round",
+)
+"""Reasons why participants who are fixed beforehand, or drawn uniformly by the algorithm, meet assumptions."""
 
 
 def assumption_checks(claim: Claim, stated: Mapping[str, Fraction], true: Mapping[str, Any]) -> dict[str, Checked]:

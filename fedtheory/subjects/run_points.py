@@ -21,6 +21,7 @@ from ..claims.balls import Ball, Number, ball
 from ..claims.readings import Q_CONDITION, QUOTIENT, THIRD_LAYOUT
 from ..claims.statement import Claim, may_speak_of
 from ..federations import Piecewise, Quadratic
+from ..federations.noise_laws import VIOLATED_BY_NOISE, met_by_noise
 from ..federations.quadratic import Array
 from ..federations.relative_dissimilarity import least_squared_offset
 from ..functionals import AVERAGES, SQUARED_GRADIENT
@@ -31,11 +32,10 @@ from ..quantities import RUN_QUANTITIES, SERVER_RUN_QUANTITIES
 from ..schedule import StepRule
 from ..setting import Setting
 from .algorithm_parts import PARTS, Part, steps_of
-from .arbitrary_cohorts import Participants, written
-from .assumption_checks import CHOSEN_BEFORE, LAWS, SAME_CLIENTS, UNIFORM_DRAWS, met_by_noise
 from .enclosures import FOLLOWED, Way, algorithm_of, left_side, run_boxes, with_new_steps
 from .file_entries import (
     MOST_IDENTICAL,
+    Participants,
     Rationals,
     by_vocabulary,
     check_chosen,
@@ -46,8 +46,20 @@ from .file_entries import (
     check_size,
     is_about_one_round,
     texts,
+    written_participants,
 )
-from .protocol import Examined, Point, Reading, Sides, assumption_checks, chosen_step, own_values
+from .protocol import (
+    CHOSEN_BEFORE,
+    SAME_CLIENTS,
+    UNIFORM_DRAWS,
+    Examined,
+    Point,
+    Reading,
+    Sides,
+    assumption_checks,
+    chosen_step,
+    own_values,
+)
 from .varying_steps import computed_left
 
 LASTING = frozenset({INDEPENDENT_PARTICIPATION, STATIONARY_AVAILABILITY})
@@ -134,7 +146,7 @@ class RunPoint(Point):
         """The kinds of assumption (``fedtheory.assumptions``) that the runs do not meet."""
         law = getattr(self.setting.federation, "noise", "")
         chosen = {COHORT_BEFORE_NOISE} if isinstance(self.setting.participation, LargestNoise) else set()
-        return frozenset({*LAWS.get(law, ()), *chosen})
+        return frozenset({*VIOLATED_BY_NOISE.get(law, ()), *chosen})
 
     @property
     def met(self) -> Mapping[str, str]:
@@ -153,7 +165,7 @@ class RunPoint(Point):
         return {"federation": {"kind": "quadratic", "hessians": hessians, "centres": centres, **law}}
 
     def _written_participants(self) -> dict[str, Any]:
-        return {"participation": written(self.setting.participation)}
+        return {"participation": written_participants(self.setting.participation)}
 
     def _initial_gap(self) -> Fraction:
         fed = quadratic(self.setting)

@@ -32,9 +32,8 @@ from ..setting import Setting
 from . import kinked_search
 from . import varying_steps as in_floats
 from .algorithm_parts import PARTS, Part, steps_of
-from .arbitrary_cohorts import Participants
 from .enclosures import algorithm_of, with_new_steps
-from .file_entries import FREE, stated_constants
+from .file_entries import FREE, Participants, stated_constants
 from .kinked_search import KinkedCandidate
 from .lead import LATE, Found, finds_at, worst
 from .protocol import Point, Space, runs_of

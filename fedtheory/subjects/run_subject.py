@@ -12,18 +12,18 @@ import numpy as np
 from ..algorithms import Algorithm, Fast
 from ..claims.statement import Claim
 from ..federations import Piecewise, Quadratic
-from ..federations.federation_arguments import rise_of
+from ..federations.noise_laws import VIOLATED_BY_NOISE, rise_of
 from ..setting import Setting
 from . import kinked_points
 from .algorithm_parts import OfPart, Part, steps_of
-from .arbitrary_cohorts import Participants, read
-from .assumption_checks import LAWS
 from .enclosures import with_new_steps
 from .file_entries import (
+    Participants,
     check_kind,
     entry,
     matrix,
     rationals,
+    read_participants,
     shown,
     stated_constants,
     vector,
@@ -66,10 +66,10 @@ def parse(data: Mapping[str, Any], claim: Claim, part: Part) -> RunPoint:
         return kinked_points.parse(data, claim, part)
     check_kind(federation, "quadratic")
     law = entry(federation, "noise", str) if "noise" in federation else "two-point"
-    if law not in LAWS and rise_of(law) is None:
+    if law not in VIOLATED_BY_NOISE and rise_of(law) is None:
         raise ValueError(
             f"noise = {shown(law)}: allowed is 'two-point', 'two-point 2' to 'two-point 999', "
-            f"{' or '.join(map(repr, LAWS))}"
+            f"{' or '.join(map(repr, VIOLATED_BY_NOISE))}"
         )
     made, order = part.read(algorithm, claim)
     hessians, centres, start = matrix(federation, "hessians"), matrix(federation, "centres"), vector(data, "start")
@@ -78,7 +78,7 @@ def parse(data: Mapping[str, Any], claim: Claim, part: Part) -> RunPoint:
         centres,
         start,
         made,
-        read(participation),
+        read_participants(participation),
         entry(data, "rounds", int),
         rationals(data, "constants"),
         order,
@@ -119,5 +119,5 @@ def from_setting(claim: Claim, setting: Setting, rounds: int, part: Part, **give
         rounds,
         constants,
         part=part,
-        law=fed.noise if fed.noise in LAWS or rise_of(fed.noise) else "two-point",
+        law=fed.noise if fed.noise in VIOLATED_BY_NOISE or rise_of(fed.noise) else "two-point",
     )

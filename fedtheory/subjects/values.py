@@ -14,10 +14,9 @@ from ..claims.balls import evaluate_number
 from ..claims.evaluation import compiled
 from ..claims.statement import Claim
 from ..quantities import QUANTITIES, RUN_QUANTITIES, Quantity
-from .assumption_checks import Checked
 from .file_entries import by_vocabulary, check_names, check_scope, rationals
 from .lead import Found, ratio
-from .protocol import Examined, Point, Reading, Sides, Space
+from .protocol import Checked, Examined, Point, Reading, Sides, Space
 from .quantity_limits import limit_of
 from .short_numbers import short
 

@@ -28,7 +28,7 @@ from ..assumptions import COHORT_BEFORE_NOISE, CONSTANT_NOISE, INDEPENDENT_NOISE
 from ..claims.arithmetic import compiled
 from ..claims.statement import Claim
 from ..federations import Quadratic
-from ..federations.federation_arguments import COMMON, ONE_SIDED
+from ..federations.noise_laws import COMMON, ONE_SIDED
 from ..moments.evaluators import Question
 from ..moments.evaluators import left as left_side
 from ..participation import Fixed, LargestNoise

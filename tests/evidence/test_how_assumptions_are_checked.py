@@ -32,9 +32,8 @@ from fedtheory.papers.flics.examples.settings import PolicyTrace, Process, Selec
 from fedtheory.papers.registry import contradiction, subject_of
 from fedtheory.participation import Bernoulli, Fixed, GroupChain, Participation, Uniform
 from fedtheory.setting import Setting
-from fedtheory.subjects.assumption_checks import NOT_CHECKED, VIOLATED, Checked
 from fedtheory.subjects.custom_points import OwnPoint
-from fedtheory.subjects.protocol import Examined, Instance, Point
+from fedtheory.subjects.protocol import NOT_CHECKED, VIOLATED, Checked, Examined, Instance, Point
 
 ONE, HALF, NONE = F(1), F(1, 2), F(0)
 ASSUMING = {c.ref: c for c in all_claims() if c.assumptions}

@@ -20,9 +20,8 @@ from fedtheory.evidence.replay import ReplayError, replay
 from fedtheory.files import read_json
 from fedtheory.moments.function_points import Points
 from fedtheory.papers import claim, instance_path, papers
-from fedtheory.subjects.assumption_checks import COMPUTED
 from fedtheory.subjects.functions import FunctionPoint
-from fedtheory.subjects.protocol import Instance
+from fedtheory.subjects.protocol import COMPUTED, Instance
 from tests.work import counted
 
 from .numbers import Numbers, as_printed, biased_quartet, judge

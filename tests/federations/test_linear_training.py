@@ -10,9 +10,9 @@ import torch
 
 from fedtheory.federations import hessians, linear_training
 from fedtheory.federations.federation import Pairs
-from fedtheory.federations.federation_arguments import NOISES
 from fedtheory.federations.hessians import Dense, Part
 from fedtheory.federations.local_training import LocalTraining, local_steps
+from fedtheory.federations.noise_laws import NOISES
 from fedtheory.federations.quadratic import Quadratic
 from fedtheory.loops import diagonal_sgd
 

@@ -15,6 +15,7 @@ from flint import arb
 from fedtheory.algorithms import fedavg
 from fedtheory.assumptions import INDEPENDENT_DRAWS, INDEPENDENT_NOISE, UNCORRELATED_NOISE
 from fedtheory.claims.balls import Ball, ball
+from fedtheory.federations.noise_laws import MET_BY_NOISE, TWO_POINT
 from fedtheory.claims.schedules import difference
 from fedtheory.claims.statement import Claim
 from fedtheory.claims.balls import Undecided
@@ -24,7 +25,6 @@ from fedtheory.participation import Fixed, Multinomial, Uniform
 from fedtheory.schedule import at_round
 from fedtheory.setting import Setting
 from fedtheory.subjects.protocol import Examined, Point, Reading, Sides, assumption_checks, chosen_step
-from fedtheory.subjects.assumption_checks import NOISE, TWO_POINT
 from fedtheory.subjects.file_entries import (
     by_vocabulary, check_constants, check_kind, check_scope, check_size, entry, matrix, rationals,
     shown, stated_constants, texts, vector,
@@ -111,7 +111,7 @@ class FedAvgPoint(Point):
     @property
     def met(self) -> Mapping[str, str]:
         """The assumptions that its noise and its draws meet, with reasons."""
-        return {**NOISE[COMMON if self.training.common_noise else TWO_POINT], **DRAWS}
+        return {**MET_BY_NOISE[COMMON if self.training.common_noise else TWO_POINT], **DRAWS}
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; ``parse`` reads it back."""

@@ -15,10 +15,10 @@ from ....claims.balls import Number
 from ....claims.statement import Claim
 from ....claims.balls import Undecided
 from ....claims.statement import leaves_objective_open, may_speak_of
+from ....federations.noise_laws import MET_BY_NOISE, TWO_POINT
 from ....functionals import AVERAGE_SQUARED_WEIGHTED_GRADIENT
 from ....moments.evaluators import BALL, EXACT, left, quantity
-from ....subjects.protocol import Examined, Point, Reading, Sides, chosen_step
-from ....subjects.assumption_checks import NOISE, OWN_CONSTANT, TWO_POINT, Checked
+from ....subjects.protocol import OWN_CONSTANT, Checked, Examined, Point, Reading, Sides, chosen_step
 from ....subjects.file_entries import (
     CHOSEN,
     Rationals,
@@ -148,7 +148,7 @@ class FedauPoint(Point):
     @property
     def met(self) -> Mapping[str, str]:
         """The assumptions that its noise and its participants meet, with reasons."""
-        return {**NOISE[TWO_POINT], **INDEPENDENT_CLIENTS}
+        return {**MET_BY_NOISE[TWO_POINT], **INDEPENDENT_CLIENTS}
 
     def examined(self, statement: Claim, follow: bool = True) -> Examined:
         """Return the run as the claim speaks of it."""

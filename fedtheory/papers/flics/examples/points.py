@@ -10,6 +10,7 @@ from typing import Any
 from ....assumptions import INDEPENDENT_ANSWERS, STATIONARY_AVAILABILITY
 from ....claims.balls import Number, evaluate_in_balls
 from ....claims.statement import Claim
+from ....federations.noise_laws import MET_BY_NOISE, TWO_POINT
 from ....functionals import (
     LEAST_SQUARED_GRADIENT,
     MEAN_SQUARED_GRADIENT,
@@ -21,8 +22,7 @@ from ....functionals import (
 from ....moments.evaluators import BALL, EXACT
 from ....moments.number_kinds import CONVERT
 from ....quantities import check_values
-from ....subjects.protocol import Examined, Point, Reading, Sides
-from ....subjects.assumption_checks import NOISE, OWN_CONSTANT, TWO_POINT, Checked
+from ....subjects.protocol import OWN_CONSTANT, Checked, Examined, Point, Reading, Sides
 from ....subjects.file_entries import (
     CHOSEN,
     by_vocabulary,
@@ -155,7 +155,7 @@ class SelectionPoint(Point):
         """The assumptions that its noise, its answers and its availability meet, with reasons."""
         who = self._who
         why = ANEW if who is None else who.stationary
-        return {**NOISE[TWO_POINT], **ANSWERS, **({STATIONARY_AVAILABILITY: why} if why else {})}
+        return {**MET_BY_NOISE[TWO_POINT], **ANSWERS, **({STATIONARY_AVAILABILITY: why} if why else {})}
 
     def examined(self, statement: Claim, follow: bool = True, numbers: str = BALL) -> Examined:
         """Return the point as the claim speaks of it; runs are computed in numbers of this kind."""

@@ -9,8 +9,7 @@ from typing import Any
 
 from ....claims.statement import Claim
 from ....claims.balls import Undecided
-from ....subjects.protocol import Examined, Point, Reading, Sides
-from ....subjects.assumption_checks import Checked
+from ....subjects.protocol import Checked, Examined, Point, Reading, Sides
 from ....subjects.file_entries import (
     by_vocabulary,
     check_names,

@@ -31,11 +31,10 @@ from ....setting import Setting
 from ....subjects import kinked_search
 from ....subjects.quadratic_candidates import DIVERGING_STEP, MOST_CLIENTS, Candidate, Demands, known_of, placed
 from ....subjects.enclosures import EVERY_ROUND, GRADIENTS, PSEUDOGRADIENTS, algorithm_of, members_of
-from ....subjects.file_entries import is_about_one_round
+from ....subjects.file_entries import Participants, is_about_one_round
 from ....subjects.lead import Found
 from ....subjects.kinked_search import KinkedCandidate
 from ....subjects.quantity_limits import limit_of
-from ....subjects.arbitrary_cohorts import Participants
 from ....subjects.short_numbers import short
 from ....subjects.run_points import RunPoint
 from ....subjects.algorithm_parts import CLIENT, PARTS, SERVER
