@@ -25,8 +25,8 @@ from .centred import Forms, about_optimum, forms_of, in_balls
 from .enclosed import observed_in_balls, rounded
 from .exchangeable import enumerated
 from .factored_runs import followed, followed_in_balls
-from .joint_law import chain_of
 from .linear_rounds import functional, mean_map, packed, symmetric_moment_map
+from .participation_laws import chain_of
 from .round_maps import initial_state, is_one_sided, layout_of, quadratic, spread_over_participation
 from .timeline import Schedule, Timeline, Varying, advance, layout_for, observed, timeline
 
@@ -105,8 +105,8 @@ def exact_errors(setting: Setting, rounds: Any = None, exact: bool = False) -> E
         ValueError: the federation is not quadratic; the rounds are not whole numbers from 0 to 2^1024 - 1, or beyond a
             record's end; moments do not close under the algorithm (see ``lifting``); the participants change in phases
             that are no multiples of the algorithm's period, or depend on the past in a way that is not followed (see
-            ``joint_law``); the recursion has too many numbers; or Fractions are asked for and the participation
-            process knows floats only.
+            ``participation_laws``); the recursion has too many numbers; or Fractions are asked for and the
+            participation process knows floats only.
 
     >>> import fedtheory as ft
     >>> fed = ft.federations.Quadratic.common_hessian(offsets=[1, -1])

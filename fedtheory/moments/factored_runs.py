@@ -17,8 +17,8 @@ from flint import arb, arb_mat
 
 from ..claims.balls import ball, ball_matrix
 from .centred import Forms
-from .joint_law import LARGEST, LARGEST_IN_BALLS, chain_of
-from .linear_rounds import LinearRound, unpacked
+from .linear_rounds import LARGEST, LARGEST_IN_BALLS, LinearRound, unpacked
+from .participation_laws import chain_of
 from .round_maps import layout_of, rounds_of_kind
 from .timeline import is_steady
 

@@ -45,7 +45,7 @@ from ..algorithms.algorithm import ClientRound
 from ..algorithms.server_step import Adam, Amplified, Momentum, Plain, Server
 from ..claims.balls import matrix_product
 from .linear_rounds import LinearRound, Noise
-from .weight_draws import COUNT, PRESENT, SHARE, Draws
+from .participation_laws import COUNT, PRESENT, SHARE, Draws
 
 if TYPE_CHECKING:
     from .round_maps import LocalMaps
@@ -182,7 +182,7 @@ def server_step(server: Server | Amplifying) -> ServerStep:
 
 
 def client_round(kind: ClientRound, layout: Layout, local: LocalMaps, draws: Draws) -> LinearRound:
-    """Return a round in which ``weight_draws`` says who trains, in the arithmetic of ``local``.
+    """Return a round in which ``participation_laws`` says who trains, in the arithmetic of ``local``.
 
     Its random numbers are e, then the u_i of the clients that ever take part, then their 1_i if they are others.
     """

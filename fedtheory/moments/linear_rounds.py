@@ -243,3 +243,32 @@ def _folded_in_balls(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     apart = rows != columns
     both[:, apart] = both[:, apart] + folded[:, columns[apart], rows[apart]]
     return np.frompyfunc(Ball, 1, 1)(both)
+
+
+# Sizes of recursions --------------------------------------------------------------------------------------------------
+
+LARGEST, LARGEST_EXACT, LARGEST_IN_BALLS = 2500, 1024, 1100
+"""The most numbers that a recursion may have, in floats, in Fractions and in balls: its operator has as many rows and
+columns."""
+
+
+def check_size(numbers: int, what: str, how: str, exact: bool = False, in_balls: bool = False) -> None:
+    """Raise ``ValueError`` if a recursion would have more numbers than ``LARGEST``, ``LARGEST_EXACT`` or, ``in_balls``,
+    ``LARGEST_IN_BALLS``."""
+    largest = LARGEST_IN_BALLS if in_balls else LARGEST_EXACT if exact else LARGEST
+    if numbers > largest:
+        kind = "balls" if in_balls else "Fractions" if exact else "numbers"
+        raise ValueError(f"{what}: {how} make an exact recursion of {numbers} {kind}; allowed are at most {largest}")
+
+
+def check_entries(coordinates: int, numbers: int, what: str, exact: bool = False) -> None:
+    """Raise ``ValueError`` if recursions of coordinates that evolve alone, each of so many ``numbers``, are too large.
+
+    Their operators may have as many entries in all as one of ``LARGEST``, or ``LARGEST_EXACT``, numbers.
+    """
+    largest = (LARGEST_EXACT if exact else LARGEST) ** 2
+    if coordinates * numbers**2 > largest:
+        raise ValueError(
+            f"{what}: {coordinates} recursions of {numbers} numbers have {coordinates * numbers**2} "
+            f"entries; allowed are at most {largest}"
+        )

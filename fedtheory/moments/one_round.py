@@ -36,7 +36,8 @@ from ..functionals import (
 )
 from ..participation import LargestNoise
 from ..schedule import one_number
-from .identical_clients import averaged_noise, chosen_noise
+from .chosen_noise import chosen_noise
+from .participation_laws import averaged_noise
 from .round_maps import has_common_noise, quadratic
 from .timeline import phase_settings
 

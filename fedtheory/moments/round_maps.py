@@ -10,8 +10,9 @@ steps,
 and the server's own step is another one, y -> (I - eta_s H) y + noise, as of a single client with the objective F. What
 the server makes of such maps is linear in the lifted state z = (y, what is remembered, 1) for the first moments, and
 linear in Z = E[z z^T] for the second moments (``lifting``, ``linear_rounds``); a round whose kind is random mixes the
-kinds' operators, and participants with a memory are followed together with the state (``joint_law``). Everything here
-works on float arrays and, where numbers are exact, on arrays of Fractions (dtype object), by the same formulas.
+kinds' operators, and participants with a memory are followed together with the state (``participation_laws``).
+Everything here works on float arrays and, where numbers are exact, on arrays of Fractions (dtype object), by the same
+formulas.
 """
 
 from __future__ import annotations
@@ -33,14 +34,23 @@ from ..federations.quadratic import Quadratic
 from ..participation import Fixed, LargestNoise, Participation
 from ..schedule import one_number
 from .centred import Forms, identity_like, product, squares, whole
+from .chosen_noise import as_one_client, chosen_noise
 from .cohorts import Law, certain, law_of
 from .custom_rounds import LocalMapsOf, OwnLayout, linear_round
-from .identical_clients import as_one_client, averaged_noise, chosen_noise
-from .joint_law import chain_of
 from .lifting import Amplifying, Layout, NotClosed, client_round, server_round
 from .linear_rounds import LinearRound
+from .participation_laws import (
+    PRESENT,
+    Draws,
+    FloatsOnly,
+    answering,
+    averaged_noise,
+    chain_of,
+    draws_of,
+    draws_of_set,
+    phases_of,
+)
 from .sample_shares import sample_share_draws, sample_shares_of_set
-from .weight_draws import PRESENT, Draws, FloatsOnly, answering, draws_of, draws_of_set, phases_of
 
 if TYPE_CHECKING:
     from ..setting import Setting

@@ -25,7 +25,7 @@ from ..algorithms.aggregation import SampleShares
 from ..participation import Bernoulli, Incomplete, Participation, Uniform
 from .cohorts import law_of
 from .lifting import NotClosed
-from .weight_draws import SHARE, Draws, Embedded, draws_of, draws_of_set
+from .participation_laws import SHARE, Draws, Embedded, draws_of, draws_of_set
 
 MOST_TERMS = 10**6
 """The most terms of laws of sums that are formed, a second's or two's work."""

@@ -7,9 +7,9 @@ contracts, then the law of s tends to a limit. Its mean m and its covariance C s
     -E[P] m = E[c],
     C - E[(I + P) C (I + P)^T] = E[(P m + c)(P m + c)^T] + E[noise noise^T].
 
-Participants with a memory have a chain of states t with the stationary law pi_t (see ``joint_law``). Then the unknowns
-are those of each state, m_t = E[s 1(t)] and C_t = E[(s - m)(s - m)^T 1(t)], and m and C are their sums. All systems are
-set up from P, not from I + P: where steps are small, the difference would lose its digits.
+Participants with a memory have a chain of states t with the stationary law pi_t (see ``participation_laws``). Then the
+unknowns are those of each state, m_t = E[s 1(t)] and C_t = E[(s - m)(s - m)^T 1(t)], and m and C are their sums. All
+systems are set up from P, not from I + P: where steps are small, the difference would lose its digits.
 
 The mean is where the algorithm is on average in the end, its biased optimum x* + m. It is x* only where local training
 and the participants' weights leave no bias.
@@ -38,11 +38,10 @@ from ..federations.elimination import solve_exactly
 from ..participation import Participation
 from .custom_rounds import OwnLayout
 from .expected_errors import exact_errors
-from .joint_law import Chain, chain_of, check_size
 from .known_past import settled_rounds
-from .linear_rounds import LinearRound
+from .linear_rounds import LinearRound, check_size
+from .participation_laws import Chain, chain_of, phases_of
 from .round_maps import Layout, layout_of, observable_weights, quadratic, rounds_of_kind
-from .weight_draws import phases_of
 
 if TYPE_CHECKING:
     from ..setting import Setting
@@ -141,7 +140,7 @@ def stationary(setting: Setting, exact: bool = False) -> Stationary:
     Raises:
         ValueError: the federation is not quadratic; moments do not close under the algorithm; a record of the
             participants ends; the squares do not contract; Fractions are asked for and the participation process knows
-            floats only; or the recursion has more numbers than ``joint_law.LARGEST``.
+            floats only; or the recursion has more numbers than ``linear_rounds.LARGEST``.
 
     >>> import fedtheory as ft
     >>> fed = ft.federations.Quadratic.common_hessian(offsets=[1, -1])

@@ -17,12 +17,11 @@ from ..algorithms.server_step import Amplified
 from ..participation import Fixed, Participation, Phases
 from .centred import Forms
 from .custom_rounds import OwnLayout
-from .joint_law import Chain, chain_of, check_entries, check_size
 from .known_past import KnownPast, depends_on_past
 from .lifting import Amplifying, Layout
-from .linear_rounds import mean_map, symmetric_moment_map
+from .linear_rounds import check_entries, check_size, mean_map, symmetric_moment_map
+from .participation_laws import Chain, chain_of, phases_of
 from .round_maps import drawn, layout_of, quadratic, rounds_of_kind, rounds_with
-from .weight_draws import phases_of
 
 if TYPE_CHECKING:
     from ..setting import Setting
@@ -56,7 +55,7 @@ def schedule(
         made: the operators, so far, of kinds of round in which it does not matter who shows up.
 
     Raises:
-        ValueError: as ``rounds_of_kind``, or more numbers than ``joint_law.LARGEST``.
+        ValueError: as ``rounds_of_kind``, or more numbers than ``linear_rounds.LARGEST``.
     """
     algorithm, layout = setting.algorithm, layout or layout_for(setting, forms)
     chain = chain_of(setting.participation, setting.federation.clients)

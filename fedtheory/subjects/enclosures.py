@@ -28,6 +28,7 @@ from ..functionals import Functional
 from ..moments.averages import form_of
 from ..moments.expected_errors import exact_errors
 from ..moments.linear_rounds import LinearRound, mean_map, second_moment_map
+from ..moments.participation_laws import phases_of
 from ..moments.round_maps import (
     drawn,
     initial_moments,
@@ -39,7 +40,6 @@ from ..moments.round_maps import (
     quadratic,
     rounds_with,
 )
-from ..moments.weight_draws import phases_of
 from ..participation import Fixed, Phases
 from ..quantities import LEAST_QUANTITIES, RUN_QUANTITIES
 from ..schedule import StepRule

@@ -9,7 +9,16 @@ from math import prod
 import numpy as np
 import pytest
 
-from fedtheory.moments.weight_draws import COUNT, FAMILIES, PRESENT, SHARE, Draws, draws_of, draws_of_set, phases_of
+from fedtheory.moments.participation_laws import (
+    COUNT,
+    FAMILIES,
+    PRESENT,
+    SHARE,
+    Draws,
+    draws_of,
+    draws_of_set,
+    phases_of,
+)
 from fedtheory.participation import (
     Bernoulli,
     DayNightGroups,

@@ -17,8 +17,8 @@ from fedtheory.moments import averages, expected_errors, factored_runs
 from fedtheory.moments.averages import of_run
 from fedtheory.moments.centred import by_coordinate, whole
 from fedtheory.moments.expected_errors import errors_in_floats, exact_errors
-from fedtheory.moments.joint_law import chain_of
 from fedtheory.moments.linear_rounds import functional, packed, second_moment_map, symmetric_moment_map, unpacked
+from fedtheory.moments.participation_laws import chain_of
 from fedtheory.moments.round_maps import initial_moments, layout_of, observable_weights, rounds_of_kind
 from fedtheory.moments.timeline import at_horizons, operators, squared, timeline
 from fedtheory.participation import Bernoulli, Fixed, Incomplete, Markov, Phases, Uniform

@@ -19,8 +19,8 @@ from fedtheory.functionals import FINAL_GAP, GAP_OF_AVERAGE
 from fedtheory.moments import implied_objective, sample_shares
 from fedtheory.moments.averages import of_run
 from fedtheory.moments.cohorts import law_of
+from fedtheory.moments.participation_laws import PRESENT, SHARE
 from fedtheory.moments.sample_shares import sample_share_draws, sample_shares_of_set
-from fedtheory.moments.weight_draws import PRESENT, SHARE
 from fedtheory.participation import (
     Bernoulli,
     Cyclic,

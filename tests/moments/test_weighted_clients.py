@@ -15,7 +15,7 @@ from fedtheory.functionals import FINAL_GAP, GAP_OF_AVERAGE
 from fedtheory.moments.averages import of_run
 from fedtheory.moments.evaluators import EXACT, Question, quantity
 from fedtheory.moments.objective_evaluators import largest_squared_gradient
-from fedtheory.moments.weight_draws import COUNT, FAMILIES, PRESENT, SHARE, draws_of
+from fedtheory.moments.participation_laws import COUNT, FAMILIES, PRESENT, SHARE, draws_of
 from fedtheory.participation import Fixed, Multinomial, Participation, Uniform
 from fedtheory.setting import Setting
 

@@ -1,6 +1,6 @@
-"""Moments of the random numbers with which a round weighs its clients, from the law of the participants.
+"""Laws of who takes part in a round, as exact moments need them.
 
-Three families of numbers, one for each client, are all that the algorithms use:
+Three families of random numbers, one for each client, are all with which the algorithms weigh their clients:
 
     count    N_i, how often client i is drawn,
     share    N_i / sum_j N_j, and 0 where nobody is drawn,
@@ -9,6 +9,17 @@ Three families of numbers, one for each client, are all that the algorithms use:
 Where nobody is drawn twice, N_i^2 = N_i, and every moment of first and second order is an entry of one of
 
     J_k = E[N_i N_j / |N|^k],  |N| = sum_j N_j,  k = 0, 1, 2  (0 where |N| = 0).
+
+Identical clients come back from a round with the same mean, and differ by their noises alone: it matters how many take
+part, not who (``averaged_noise``).
+
+Participants with a memory are a finite Markov chain s_0, s_1, ..., whose state says who takes part in the round. It is
+followed together with the lifted state z of the algorithm (see ``linear_rounds``). With
+Z_s(r) = E[z_r z_r^T 1(s_r = s)],
+
+    Z_t(r + 1) = sum_s P(s -> t) (what a round with the participants of s makes of Z_s(r)),
+
+and E z_r z_r^T is the sum over s. The sizes multiply: these are exact numbers of small federations.
 """
 
 from __future__ import annotations
@@ -19,18 +30,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, lru_cache
-from math import ceil, comb, floor
+from math import ceil, comb, floor, prod
 from typing import NamedTuple
 
 import numpy as np
 
+from ..algorithms.algorithm import ClientRound
 from ..algorithms.cohort_rules import NaiveSelection
+from ..federations.quadratic import Quadratic
 from ..participation import (
     AnySize,
     Bernoulli,
+    Cyclic,
     DayNightGroups,
     Fixed,
     Incomplete,
+    Markov,
     Multinomial,
     Participation,
     Phases,
@@ -39,6 +54,7 @@ from ..participation import (
     Uniform,
 )
 from ..participation.groups import GroupAvailability
+from .linear_rounds import check_size
 
 COUNT, SHARE, PRESENT = FAMILIES = ("count", "share", "present")
 
@@ -348,6 +364,32 @@ def _binomial(number: int, p: Fraction) -> np.ndarray:
     return np.array([comb(number, n) * p**n * (1 - p) ** (number - n) for n in range(number + 1)], dtype=object)
 
 
+def averaged_noise(fed: Quadratic, kind: ClientRound, process: Participation) -> Fraction | None:
+    """Return E sum_i w_i^2 of the clients that take part in a round of this kind; ``None`` where they do not act as
+    one.
+
+    Their mean, with weights w_i that add up to 1, is one client's model, of whose noise's variance this share is left
+    where noises are independent: 1/n for n participants, each counted once. The setting's participants are those of
+    ``process``. The clients act as one if they are several identical ones, their models are averaged, and a fixed set
+    or a uniform cohort takes part.
+
+    >>> from fedtheory.algorithms import fast
+    >>> fed = Quadratic.common_hessian([0] * 1000, gradient_noise=1)
+    >>> kinds = fast(cohort=50, local_lr="1/10", snapshot_probability="1/2").kinds
+    >>> [averaged_noise(fed, kind, Fixed([3, 4])) for kind in kinds]
+    [Fraction(1, 50), Fraction(1, 2)]
+    """
+    if fed.clients == 1 or not kind.plain or not fed.identical:
+        return None
+    who = process if kind.uniform is None else kind.uniform
+    if type(who) not in (Fixed, Uniform):
+        return None
+    who.check(fed.clients)
+    repeated = isinstance(who, Uniform) and who.replacement  # then two of the draws may be one client
+    pairs = Fraction(who.cohort - 1, fed.clients) if repeated else Fraction(0)
+    return (1 + pairs) / who.cohort
+
+
 class Changes(NamedTuple):
     """Processes one after another, each for its number of rounds: the last for ever, or all of them in a cycle.
 
@@ -406,3 +448,123 @@ def _changes(process: Phases) -> Changes:
 @cache
 def _nobody(clients: int) -> Participation:
     return Bernoulli([0] * clients)
+
+
+# Participants with a memory -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A Markov chain of participants; numbers are Fractions.
+
+    Attributes:
+        sets: who takes part in each state.
+        initial: (states,), the law of s_0, which is stationary.
+        transitions: (states, states), [s, t] = P(s -> t).
+    """
+
+    sets: tuple[tuple[int, ...], ...]
+    initial: np.ndarray
+    transitions: np.ndarray
+
+    def draws(self, clients: int) -> list[Draws]:
+        """Return the draws of the participants in each state of the chain."""
+        return [draws_of_set(members, clients) for members in self.sets]
+
+    def operator(self, of_state: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the operator on (Z_s)_s from those of a round in each state, (*blocks, states * size, states *
+        size)."""
+        if len(of_state) == 1:
+            return of_state[0]
+        transitions = self.transitions.astype(of_state[0].dtype)
+        return np.block([[p * of for p, of in zip(column, of_state, strict=True)] for column in transitions.T])
+
+    def spread(self, start: np.ndarray) -> np.ndarray:
+        """Spread a start that does not depend on the chain over the chain's initial states, (*blocks, states *
+        size)."""
+        each = self.initial.astype(start.dtype)[:, None] * start[..., None, :]
+        return each.reshape(*start.shape[:-1], -1)
+
+    def summed(self, weight: np.ndarray) -> np.ndarray:
+        """Return the row vector on (Z_s)_s that stands for ``weight`` on their sum."""
+        return np.concatenate([weight] * len(self.sets), axis=-1)
+
+
+ALONE = Chain(((),), np.array([Fraction(1)], dtype=object), np.array([[Fraction(1)]], dtype=object))
+"""The chain of participants whose rounds are independent: one state, of whose set nobody asks."""
+
+
+@dataclass(frozen=True)
+class _Client:
+    """One client's chain: its initial law, its transitions, and in which states it takes part."""
+
+    initial: list[Fraction]
+    transitions: np.ndarray
+    on: list[bool]
+
+
+def chain_of(process: Participation, clients: int) -> Chain:
+    """Return the chain of a process whose rounds depend on each other; ``ALONE`` where they do not.
+
+    Raises:
+        ValueError: the process has more than ``linear_rounds.LARGEST`` states, or none that are known.
+
+    >>> from fedtheory.participation import Markov
+    >>> chain = chain_of(Markov(["1/2", 1], ["1/4", 1]), 2)
+    >>> chain.sets, chain.transitions[0].tolist()
+    (((1,), (0, 1)), [Fraction(3, 4), Fraction(1, 4)])
+    """
+    if process.independent_rounds:
+        return ALONE
+    process.check(clients)
+    alone = _clients(process, clients)
+    states = prod(len(client.on) for client in alone)
+    check_size(states, f"participation = {type(process).__name__} of {clients} clients", f"{states} joint states")
+    sets = [
+        tuple(i for i, on in enumerate(state) if on) for state in itertools.product(*(client.on for client in alone))
+    ]
+    initial, transitions = np.array([Fraction(1)], dtype=object), np.array([[Fraction(1)]], dtype=object)
+    for client in alone:
+        initial = np.kron(initial, np.array(client.initial, dtype=object))
+        transitions = np.kron(transitions, client.transitions)
+    return Chain(tuple(sets), initial, transitions)
+
+
+def _clients(process: Participation, clients: int) -> list[_Client]:
+    never = _Client([Fraction(1)], np.array([[Fraction(1)]], dtype=object), [False])
+    match process:
+        case Incomplete():
+            here = iter(_clients(process.process, clients - len(process.absent)))
+            return [never if i in process.absent else next(here) for i in range(clients)]
+        case Markov():
+            both = zip(process.probabilities, process.transitions(clients), strict=True)
+            return [_two_states(p, transitions) for p, transitions in both]
+        case Cyclic():
+            return [_cycle(process.period, p * process.period) for p in process.law]
+    raise ValueError(
+        f"participation = {type(process).__name__}: its rounds depend on each other, in no way that an exact recursion "
+        "follows; allowed are processes with independent rounds, Markov and Cyclic"
+    )
+
+
+def _two_states(p: Fraction, transitions: np.ndarray) -> _Client:
+    if p in (0, 1):
+        return _Client([Fraction(1)], np.array([[Fraction(1)]], dtype=object), [p == 1])
+    return _Client([1 - p, p], transitions, [False, True])
+
+
+def _cycle(period: int, mean: Fraction) -> _Client:
+    """A place in the cycle for each length that the active part may have, the two whole numbers next to its mean; one
+    state where it is all or nothing."""
+    initial: list[Fraction] = []
+    on: list[bool] = []
+    successors: list[int] = []
+    for active, weight in ((floor(mean), 1 - mean + floor(mean)), (floor(mean) + 1, mean - floor(mean))):
+        if weight > 0:
+            places = 1 if active in (0, period) else period
+            successors += [len(on) + (place + 1) % places for place in range(places)]
+            initial += [weight / places] * places
+            on += [place < active for place in range(places)]
+    transitions = np.full((len(on), len(on)), Fraction(0), dtype=object)
+    transitions[range(len(on)), successors] = Fraction(1)
+    return _Client(initial, transitions, on)
