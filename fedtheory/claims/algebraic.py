@@ -17,7 +17,7 @@ import sympy
 from flint import Ordering, acb, acb_poly, arb, ctx, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
 from ..quantities import symbol
-from .arithmetic import fold
+from .balls import fold
 from .piecewise_rational import Cases, Ratio
 
 PRECISION, MOST_PRECISION = 128, 2**14

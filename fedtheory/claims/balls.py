@@ -6,6 +6,7 @@ Expressions that stay rational are computed in Fractions, others in balls (pytho
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,8 +16,6 @@ from typing import Any
 import numpy as np
 import sympy
 from flint import arb, arb_mat, ctx, fmpq
-
-from .arithmetic import exact_slack, fold, is_rational, two_sided_denominators, whole_power
 
 PRECISION = 256
 """Bits of balls: far more than a million contracting rounds lose."""
@@ -145,6 +144,125 @@ DENSE = 8
 """Least number of columns from which a product of matrices of balls is computed by python-flint's matrices."""
 
 
+@functools.lru_cache(maxsize=4096)
+def denominators(expression: sympy.Expr) -> tuple[sympy.Expr, ...]:
+    """List the denominators of an expression that may vanish, each once, nested ones too.
+
+    >>> from fedtheory.quantities import symbols
+    >>> x, y, L = symbols("dissimilarity", "objective_decrease", "smoothness")
+    >>> denominators(1 / L + 1 / x**2 + 3 / (1 + 1 / y))
+    (objective_decrease, dissimilarity**2, 1 + 1/objective_decrease)
+    """
+    powers = [node for node in sympy.postorder_traversal(expression) if node.is_Pow and not node.exp.is_nonnegative]
+    found = dict.fromkeys(sympy.Pow(node.base, -node.exp) for node in powers)
+    return tuple(sorted((d for d in found if not d.is_positive), key=lambda d: (d.count_ops(), str(d))))
+
+
+def two_sided_denominators(expression: sympy.Expr) -> tuple[sympy.Expr, ...]:
+    """List the ``denominators`` that may have either sign: over them there is no limit."""
+    return tuple(d for d in denominators(expression) if not d.is_nonnegative)
+
+
+def fold(expression: sympy.Expr, values: Mapping[str, Any], number: Callable[[sympy.Rational], Any]) -> Any:
+    """Evaluate an expression in the arithmetic of ``values``.
+
+    These are Fractions (without ``exp``) or real balls, which have the methods ``exp``, ``log``, ``ceil``, ``min``,
+    ``max`` and ``**``. ``number`` converts the rational constants.
+
+    Raises:
+        ValueError: no exact arithmetic for a function in it, or a power with a whole symbolic exponent whose base is
+            not seen to be in [-1, 1], where powers enclose well and do not grow.
+
+    >>> x = sympy.Symbol("x")
+    >>> fold(1 / (3 * x**2), {"x": Fraction(1, 2)}, lambda c: Fraction(int(c.p), int(c.q)))
+    Fraction(4, 3)
+    """
+    if expression.is_Symbol:
+        return values[expression.name]
+    if expression.is_Rational:
+        return number(expression)
+    parts = [fold(part, values, number) for part in expression.args]
+    if expression.is_Add:
+        return functools.reduce(lambda a, b: a + b, parts)
+    if expression.is_Mul:
+        return functools.reduce(lambda a, b: a * b, parts)
+    if expression.is_Pow and expression.exp.is_Integer:
+        exponent = int(expression.exp)
+        power = whole_power(parts[0], abs(exponent))
+        return power if exponent >= 0 else number(sympy.Integer(1)) / power
+    if expression.is_Pow and expression.exp.is_Rational and hasattr(parts[0], "exp"):
+        return parts[0] ** parts[1]
+    if expression.is_Pow and hasattr(parts[0], "to_power"):
+        return parts[0].to_power(parts[1])
+    if expression.is_Pow and expression.exp.is_integer:
+        return _whole_power(expression, *parts)
+    if expression.is_Pow and hasattr(parts[0], "exp") and (expression.base.is_nonnegative or parts[0] >= 0):
+        return _real_power(*parts)
+    if isinstance(expression, (sympy.exp, sympy.log)) and hasattr(parts[0], "exp"):
+        return getattr(parts[0], expression.func.__name__)()
+    if isinstance(expression, sympy.Min):
+        return functools.reduce(lambda a, b: a.min(b) if hasattr(a, "min") else min(a, b), parts)
+    if isinstance(expression, sympy.Max):
+        return functools.reduce(lambda a, b: a.max(b) if hasattr(a, "max") else max(a, b), parts)
+    if isinstance(expression, sympy.Abs):
+        return abs(parts[0])
+    if isinstance(expression, sympy.ceiling) and hasattr(parts[0], "ceil"):
+        return parts[0].ceil()
+    raise ValueError(f"no exact arithmetic for {type(expression).__name__} in {expression}")
+
+
+def whole_power(base: Any, exponent: int) -> Any:
+    """Compute base^exponent.
+
+    For a ball that may be 0 this is done by squaring: its own power is not a number where its middle is 0.
+
+    >>> from flint import arb
+    >>> around_zero = arb(0, 1e-20)
+    >>> around_zero**2, whole_power(around_zero, 2).contains(0)
+    (nan, True)
+    """
+    if exponent <= 0 or not hasattr(base, "contains") or not base.contains(0):
+        return base**exponent
+    result = None
+    while exponent:
+        if exponent % 2:
+            result = base if result is None else result * base
+        base, exponent = base * base, exponent // 2
+    return result
+
+
+def _whole_power(power: sympy.Pow, base: Any, exponent: Any) -> Any:
+    """base^exponent for a whole exponent, given as a Fraction or a ball."""
+    plain, times = getattr(base, "value", base), getattr(exponent, "value", exponent)
+    try:
+        inside = bool(abs(plain) <= 1)
+    except TypeError:
+        inside = False
+    if not inside:
+        raise ValueError(f"{power.base} = {plain}: allowed is a number in [-1, 1], to be raised to {power.exp}")
+    if isinstance(times, Fraction):
+        times = int(times)
+    elif hasattr(times, "unique_fmpz") and times.unique_fmpz() is not None and times.is_exact():
+        times = int(times.unique_fmpz())
+    return type(base)(plain**times)
+
+
+@functools.cache
+def is_rational(expression: sympy.Expr) -> bool:
+    """Whether an expression has no roots, exponentials and logarithms."""
+    return not any(
+        isinstance(node, (sympy.exp, sympy.log)) or (node.is_Pow and not node.exp.is_Integer)
+        for node in sympy.preorder_traversal(expression)
+    )
+
+
+def _real_power(base: Any, exponent: Any) -> Any:
+    """base^exponent for a base >= 0, in balls; 0^0 = 1."""
+    if base == 0:
+        return base if exponent > 0 else base + 1 if exponent == 0 else 1 / base
+    return base**exponent
+
+
 def evaluate_in_balls(expression: sympy.Expr, values: Mapping[str, Number]) -> arb:
     """Enclose the value of an expression."""
     balls = {s.name: ball(values[s.name]) for s in expression.free_symbols}
@@ -202,6 +320,76 @@ def evaluate_or_limit(expression: sympy.Expr, values: Mapping[str, Number]) -> N
         return value
     limits = {name: _Limit(ball(values[name])) for name in names}
     return fold(expression, limits, lambda c: _Limit(ball(Fraction(int(c.p), int(c.q))))).value
+
+
+def exact_slack(expression: sympy.Expr, values: Mapping[str, Fraction]) -> Fraction | float:
+    """Evaluate a rational expression at Fractions, by the rule of ``claims.arithmetic`` for division by zero.
+
+    The result is a Fraction, +inf or -inf; -inf where it is undefined.
+
+    Raises:
+        ValueError: the expression has an exponential, a logarithm or a root.
+
+    >>> from fedtheory.quantities import symbols
+    >>> x, y = symbols("dissimilarity", "objective_decrease")
+    >>> zero = {"dissimilarity": Fraction(0), "objective_decrease": Fraction(0)}
+    >>> exact_slack(1 / x - 5, zero), exact_slack(1 / y - 5, zero), exact_slack((y + 1) / (1 + x), zero)
+    (inf, -inf, Fraction(1, 1))
+    """
+    extended = {name: _Extended(value) for name, value in values.items()}
+
+    def at(part: sympy.Expr) -> _Extended:
+        return fold(part, extended, lambda c: _Extended(Fraction(int(c.p), int(c.q))))
+
+    try:
+        if any(at(denominator).value == 0 for denominator in two_sided_denominators(expression)):
+            return -math.inf
+        return at(expression).value
+    except ZeroDivisionError:
+        return -math.inf
+
+
+@dataclass(frozen=True)
+class _Extended:
+    """A Fraction, or plus or minus infinity; 1/0 is +inf, and what is undefined raises ``ZeroDivisionError``."""
+
+    value: Fraction | float
+
+    @property
+    def infinite(self) -> bool:
+        return isinstance(self.value, float)
+
+    def __add__(self, other: _Extended) -> _Extended:
+        if self.infinite and other.infinite and self.value != other.value:
+            raise ZeroDivisionError
+        infinity = self if self.infinite else other
+        return infinity if infinity.infinite else _Extended(self.value + other.value)
+
+    def __mul__(self, other: _Extended) -> _Extended:
+        if not (self.infinite or other.infinite):
+            return _Extended(self.value * other.value)
+        if self.value == 0 or other.value == 0:
+            raise ZeroDivisionError
+        return _Extended(math.inf if (self.value > 0) == (other.value > 0) else -math.inf)
+
+    def __truediv__(self, other: _Extended) -> _Extended:
+        if other.value == 0:
+            return self * _Extended(math.inf)
+        inverse: Fraction | float = Fraction(0) if other.infinite else 1 / other.value
+        return self * _Extended(inverse)
+
+    def __pow__(self, exponent: int) -> _Extended:
+        value: Any = self.value
+        return _Extended(value**exponent)
+
+    def __abs__(self) -> _Extended:
+        return self if self.value >= 0 else _Extended(-self.value)
+
+    def min(self, other: _Extended) -> _Extended:
+        return self if self.value <= other.value else other
+
+    def max(self, other: _Extended) -> _Extended:
+        return self if self.value >= other.value else other
 
 
 _two_sided_denominators = functools.cache(two_sided_denominators)

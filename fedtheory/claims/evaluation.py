@@ -21,7 +21,8 @@ from ..quantities import (
     Quantity,
     check_values,
 )
-from .arithmetic import Compiled, compiled, compiled_slack, compiled_term, fold, seen_in_range
+from .arithmetic import Compiled, compiled, compiled_slack, compiled_term, seen_in_range
+from .balls import fold
 from .schedules import by_rule, difference, linked_from, rule_of
 
 if TYPE_CHECKING:

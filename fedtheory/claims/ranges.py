@@ -18,8 +18,7 @@ import sympy
 from ..quantities import ORDERED_PAIRS, quantity, symbol
 from ..rationals import exact_number
 from .algebraic import algebraic
-from .arithmetic import denominators, fold, is_rational
-from .balls import ball, evaluate_number, evaluate_or_limit, working_precision
+from .balls import ball, denominators, evaluate_number, evaluate_or_limit, fold, is_rational, working_precision
 from .piecewise_rational import VARIABLE, Cases, constant
 from .polynomial_roots import Field, Point, Rational, Sign, float_inside, real_roots
 from .subdivision import allowed_intervals

@@ -9,8 +9,7 @@ import sympy
 from flint import arb, ctx
 
 from ..quantities import symbol
-from .arithmetic import fold
-from .balls import ball
+from .balls import ball, fold
 from .ranges import Allowed, with_exact_ends
 from .subdivision import pieces
 

@@ -17,8 +17,7 @@ from fractions import Fraction
 import sympy
 
 from ..quantities import symbol
-from .arithmetic import fold
-from .balls import ball, evaluate_in_balls, evaluate_or_limit, working_precision
+from .balls import ball, evaluate_in_balls, evaluate_or_limit, fold, working_precision
 from .outward_intervals import Interval
 from .polynomial_roots import float_inside
 

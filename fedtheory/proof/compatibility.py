@@ -20,8 +20,8 @@ import numpy as np
 import sympy
 from flint import arb
 
-from ..claims.arithmetic import compiled, exact_slack
-from ..claims.balls import decimal, evaluate_in_balls, working_precision
+from ..claims.arithmetic import compiled
+from ..claims.balls import decimal, evaluate_in_balls, exact_slack, working_precision
 from ..claims.schedules import first_step
 from ..claims.statement import Claim, Hypothesis
 from ..quantities import ORDERED_PAIRS, QUANTITIES, check_values, symbol

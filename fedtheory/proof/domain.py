@@ -16,7 +16,7 @@ from functools import lru_cache
 
 import sympy
 
-from ..claims.arithmetic import denominators
+from ..claims.balls import denominators
 from ..quantities import QUANTITIES, quantity
 from . import smt
 from .polynomial_data import Ratio, substituted

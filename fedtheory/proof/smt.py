@@ -14,7 +14,7 @@ from typing import Any
 
 import sympy
 
-from ..claims.arithmetic import denominators, two_sided_denominators
+from ..claims.balls import denominators, two_sided_denominators
 from ..quantities import ORDERED_PAIRS, QUANTITIES
 from .polynomial_data import Polynomial, Ratio
 from .positivity import Counterexample, counterexample_at

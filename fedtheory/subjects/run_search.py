@@ -17,7 +17,7 @@ import sympy
 
 from ..algorithms import fast
 from ..algorithms.fast import fast_of
-from ..claims.arithmetic import two_sided_denominators
+from ..claims.balls import two_sided_denominators
 from ..claims.evaluation import Bound, compiled
 from ..claims.statement import Claim
 from ..federations import ConvexFederation, Federation, Piecewise, Quadratic

@@ -11,17 +11,8 @@ import sympy
 from flint import arb
 
 from fedtheory.claims import arithmetic
-from fedtheory.claims.arithmetic import (
-    Compiled,
-    _Extended,
-    _real_power,
-    _whole_power,
-    compiled_slack,
-    compiled_term,
-    fold,
-    is_rational,
-    whole_power,
-)
+from fedtheory.claims.arithmetic import Compiled, compiled_slack, compiled_term
+from fedtheory.claims.balls import _Extended, _real_power, _whole_power, fold, is_rational, whole_power
 
 x, y = sympy.symbols("x y")
 HALF, INF = Fraction(1, 2), math.inf

@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import fedtheory
-from fedtheory.claims.arithmetic import CHUNK, compiled_slack, compiled_term, exact_slack, fold, two_sided_denominators
+from fedtheory.claims.arithmetic import CHUNK, compiled_slack, compiled_term
+from fedtheory.claims.balls import exact_slack, fold, two_sided_denominators
 from fedtheory.claims.schedules import by_rule
 from fedtheory.claims.statement import Claim, Hypothesis, slack_of
 from fedtheory.papers import all_claims, claim

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 import sympy
 
-from fedtheory.claims.arithmetic import fold
+from fedtheory.claims.balls import fold
 from fedtheory.papers import claim, editions
 from fedtheory.quantities import RUN_QUANTITIES
 

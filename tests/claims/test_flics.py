@@ -13,7 +13,7 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedtheory.claims.arithmetic import fold
+from fedtheory.claims.balls import fold
 from fedtheory.claims.statement import Claim
 from fedtheory.evidence.judge import judge
 from fedtheory.evidence.search import ROUNDING, search

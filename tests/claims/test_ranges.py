@@ -11,7 +11,7 @@ import sympy
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from fedtheory.claims.arithmetic import exact_slack
+from fedtheory.claims.balls import exact_slack
 from fedtheory.claims.ranges import Allowed, bounds, float_inside, solution_set
 from fedtheory.claims.solve import required
 from fedtheory.claims.statement import Hypothesis

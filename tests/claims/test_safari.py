@@ -12,7 +12,7 @@ import pytest
 import sympy
 
 from fedtheory import Setting, algorithms, federations, participation
-from fedtheory.claims.arithmetic import fold
+from fedtheory.claims.balls import fold
 from fedtheory.claims.comparison import compare
 from fedtheory.claims.statement import Claim
 from fedtheory.evidence.units_check import check_units, scaling_defect

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fedtheory
-from fedtheory.claims.arithmetic import exact_slack, fold
+from fedtheory.claims.balls import exact_slack, fold
 from fedtheory.claims.solve import dominant_term, largest_step, minimize, required, rounds_to
 from fedtheory.claims.statement import Claim, Hypothesis, Term
 from fedtheory.papers import all_claims, claim

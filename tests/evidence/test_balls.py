@@ -14,7 +14,6 @@ from flint import arb, ctx, fmpq
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from fedtheory.claims.arithmetic import exact_slack
 from fedtheory.claims.balls import (
     PRECISION,
     Ball,
@@ -24,6 +23,7 @@ from fedtheory.claims.balls import (
     evaluate_exactly,
     evaluate_in_balls,
     evaluate_or_limit,
+    exact_slack,
     interval,
     lower_bound_over_box,
     working_precision,

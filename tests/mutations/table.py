@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 FOCUSED: dict[str, tuple[str, ...]] = {
-    "claims/arithmetic.py": (
-        "claims/test_arithmetic.py", "claims/test_wide.py", "evidence/test_balls.py", "claims/test_evaluation.py",
+    "claims/arithmetic.py": ("claims/test_arithmetic.py", "claims/test_wide.py", "claims/test_evaluation.py"),
+    "claims/balls.py": (
+        "evidence/test_balls.py", "claims/test_algebraic.py", "claims/test_arithmetic.py", "claims/test_evaluation.py",
     ),
-    "claims/balls.py": ("evidence/test_balls.py", "claims/test_algebraic.py"),
     "claims/outward_intervals.py": ("claims/test_subdivision.py", "claims/test_rounds.py"),
     "claims/ranges.py": ("claims/test_ranges.py", "claims/test_subdivision.py", "claims/test_algebraic.py"),
     "claims/rounds_needed.py": ("claims/test_rounds.py", "claims/test_solve.py"),
@@ -76,6 +76,8 @@ _LIMITED = "doublings = np.where(np.isfinite(doublings), doublings, 0.0)"
 EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
     "claims/arithmetic.py": {
         ("CHUNK = 8192", ANY): "so many at a time, whatever number it is",
+    },
+    "claims/balls.py": {
         ('if expression.is_Pow and expression.exp.is_Rational and hasattr(parts[0], "exp"):', "0 -> -1"):
             "base and exponent are numbers of one kind",
         ("return abs(parts[0])", "0 -> -1"): "there is one",

@@ -13,7 +13,7 @@ from typing import Any
 
 import sympy
 
-from ...claims.arithmetic import two_sided_denominators
+from ...claims.balls import two_sided_denominators
 
 FUNCTIONS: Mapping[Any, str] = {
     sympy.exp: "exp", sympy.log: "log", sympy.Min: "min", sympy.Max: "max", sympy.Abs: "abs", sympy.ceiling: "ceil",
