@@ -26,9 +26,8 @@ from fedtheory.own import ComputeError, define
 from fedtheory.participation import Fixed
 from fedtheory.quantities import LENGTH, QUANTITIES, SQUARED_LENGTH, Quantity, symbols
 from fedtheory.setting import Setting
-from fedtheory.subjects.algorithm_parts import PARTS
 from fedtheory.subjects.protocol import Instance
-from fedtheory.subjects.run_subject import from_setting
+from fedtheory.subjects.run_subject import PARTS, from_setting
 
 F = Fraction
 SETTING = Setting(

@@ -169,7 +169,7 @@ def built_in(claim: Claim, algorithm: str) -> Rounds:
     >>> built_in(claim("safari.thm5"), "safari").chance
     'client_round_probability'
     """
-    from ..subjects.algorithm_parts import PARTS, runs_as
+    from ..subjects.run_subject import PARTS, runs_as
 
     if algorithm not in PARTS:
         raise ValueError(f"{algorithm or 'no algorithm'}: nothing says what its rounds are")

@@ -11,7 +11,7 @@ a_s = eta_s h of it to 0.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from flint import arb, arb_mat
 
-from ..algorithms import Fast, Safari
+from ..algorithms import Algorithm, Fast, Safari
 from ..algorithms.algorithm import Kind, OwnRound, ServerRound
 from ..algorithms.fast import fast_of
 from ..claims.balls import Ball, Undecided, ball, ball_matrix, interval
@@ -133,6 +133,17 @@ def members_of(setting: Setting) -> list[int]:
 def with_new_steps(algorithm: Any, steps: Mapping[str, Any]) -> Any:
     """Return the algorithm with these step sizes: Fractions, balls, or ``None`` for what a claim chooses."""
     return replace(algorithm, **steps)
+
+
+def with_steps(make: Callable[..., Any], **parameters: Any) -> Any:
+    """Make an algorithm whose step sizes may be left to a claim (``None``), as no algorithm that runs may."""
+    special = {n: parameters[n] for n in STEPS if n in parameters and not isinstance(parameters[n], Fraction)}
+    return replace(make(**parameters | dict.fromkeys(special, Fraction(1))), **special)
+
+
+def steps_of(algorithm: Algorithm) -> dict[str, Any]:
+    """Return the step sizes by name."""
+    return {name: getattr(algorithm, name) for name in STEPS if hasattr(algorithm, name)}
 
 
 # Moments over all rounds ----------------------------------------------------------------------------------------------

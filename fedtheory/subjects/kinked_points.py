@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from flint import arb, arb_mat
@@ -23,8 +23,7 @@ from ..moments.mean_drift import drift_floor
 from ..participation import Fixed
 from ..quantities import RUN_QUANTITIES, SERVER_RUN_QUANTITIES
 from ..setting import Setting
-from .algorithm_parts import Part, steps_of
-from .enclosures import FIRST, SECOND, Way, advanced, with_new_steps
+from .enclosures import FIRST, SECOND, Way, advanced, steps_of, with_new_steps
 from .file_entries import (
     check_size,
     entry,
@@ -38,6 +37,9 @@ from .file_entries import (
 from .protocol import Box, Examined, Reading, Sides, assumption_checks
 from .run_points import RunPoint
 from .short_numbers import offset_above
+
+if TYPE_CHECKING:
+    from .run_subject import Part
 
 MOST_CLIENTS, MOST_KINDS, MOST_PIECES = 100_000, 20, 50
 """Largest numbers of clients, of their kinds, and of pieces of a gradient in such an instance."""
@@ -118,7 +120,7 @@ def kinked_point(
     noise, server_noise = (constants.get(name, Fraction(0)) for name in ("gradient_noise", "server_noise"))
     fed = Piecewise(gradients, multiplicities, noise, server_noise=server_noise)
     setting = Setting(fed, algorithm, Fixed(first_members(multiplicities, counts)), start=list(start))
-    return KinkedPoint(setting, rounds, constants, order, part)
+    return KinkedPoint(setting, rounds, constants, order, part=part)
 
 
 def first_members(multiplicities: Sequence[int], counts: Sequence[int]) -> list[int]:

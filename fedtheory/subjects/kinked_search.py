@@ -25,12 +25,12 @@ from ..moments.kinked_runs import counts_of_members, deterministic_errors, piece
 from ..moments.mean_drift import drift_floor
 from ..participation import Fixed
 from ..setting import Setting
-from .algorithm_parts import Part, steps_of
-from .enclosures import DRAWN, Way, algorithm_of, with_new_steps
+from .enclosures import DRAWN, Way, algorithm_of, steps_of, with_new_steps
 from .file_entries import FREE
 from .kinked_points import KinkedPoint, asks_for_the_last, coordinates, first_members, from_setting, left_side
 from .lead import Found
 from .quadratic_candidates import Demands, log_uniform
+from .run_subject import Part
 from .short_numbers import STEP_SHARES, short
 
 SHARE = 0.25

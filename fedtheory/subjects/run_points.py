@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
@@ -31,8 +31,7 @@ from ..participation import Fixed, LargestNoise, Phases
 from ..quantities import RUN_QUANTITIES, SERVER_RUN_QUANTITIES
 from ..schedule import StepRule
 from ..setting import Setting
-from .algorithm_parts import PARTS, Part, steps_of
-from .enclosures import FOLLOWED, Way, algorithm_of, left_side, run_boxes, with_new_steps
+from .enclosures import FOLLOWED, Way, algorithm_of, left_side, run_boxes, steps_of, with_new_steps
 from .file_entries import (
     MOST_IDENTICAL,
     Participants,
@@ -62,6 +61,9 @@ from .protocol import (
 )
 from .varying_steps import computed_left
 
+if TYPE_CHECKING:
+    from .run_subject import Part
+
 LASTING = frozenset({INDEPENDENT_PARTICIPATION, STATIONARY_AVAILABILITY})
 """Assumptions that participants who change from phase to phase do not meet."""
 
@@ -76,19 +78,14 @@ class RunPoint(Point):
         rounds: R.
         constants: the values of ``stated_constants``.
         order: see ``SafariPart``.
-        part: what is its algorithm's own; found by the algorithm where it is one of ``PARTS``.
+        part: what is its algorithm's own.
     """
 
     setting: Setting
     rounds: int
     constants: Mapping[str, Fraction]
     order: tuple[str, ...] = ()
-    part: Part = None  # type: ignore[assignment]  # found in __post_init__
-
-    def __post_init__(self) -> None:
-        if self.part is None:
-            own = next(part for part in PARTS.values() if isinstance(self.setting.algorithm, part.algorithm))
-            object.__setattr__(self, "part", own)
+    part: Part = field(kw_only=True)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RunPoint) and self.to_json() == other.to_json()
@@ -264,8 +261,9 @@ def run_point(
     rounds: int,
     constants: Mapping[str, Fraction],
     order: tuple[str, ...] = (),
-    part: Part | None = None,
     law: str = "two-point",
+    *,
+    part: Part,
 ) -> RunPoint:
     """Make the runs on quadratic clients with these diagonals and minimisers and noise of this law, from a start (D,).
 
@@ -277,8 +275,7 @@ def run_point(
     check_size("clients", len(centres), MOST_IDENTICAL)
     check_size("dimension", len(start))
     setting = Setting(_federation(hessians, centres, constants, law), algorithm, who, start=list(start))
-    own = {} if part is None else {"part": part}
-    return RunPoint(setting, rounds, constants, order, **own)
+    return RunPoint(setting, rounds, constants, order, part=part)
 
 
 # Both sides -----------------------------------------------------------------------------------------------------------

@@ -31,8 +31,7 @@ from ..quantities import LEAST_QUANTITIES, POINT_QUANTITIES, ROUND_QUANTITIES, R
 from ..setting import Setting
 from . import kinked_search
 from . import varying_steps as in_floats
-from .algorithm_parts import PARTS, Part, steps_of
-from .enclosures import algorithm_of, with_new_steps
+from .enclosures import algorithm_of, steps_of, with_new_steps
 from .file_entries import FREE, Participants, stated_constants
 from .kinked_search import KinkedCandidate
 from .lead import LATE, Found, finds_at, worst
@@ -53,7 +52,7 @@ from .quadratic_candidates import (
     within,
 )
 from .run_points import RunPoint, diagonals, run_point
-from .run_subject import from_setting
+from .run_subject import PARTS, Part, from_setting
 from .short_numbers import STEP_SHARES, fixed_sets, short
 from .varying_steps import by_rule, certainly, followed, free_of_steps, left_in_floats, possible, step_of
 from .violations import violating
@@ -343,7 +342,8 @@ class Runs(Space):
         start = Fraction(int(rng.integers(2, 60)), 20)
         step = Fraction(1, int(rng.integers(20, 400)))
         algorithm = fast(cohort=4, local_lr=step, snapshot_period=2)
-        return run_point([[1]] * 4, [[u], [-u], [1], [-1]], [start], algorithm, Fixed([0]), 10**5, constants)
+        clients = [[1]] * 4, [[u], [-u], [1], [-1]], [start]
+        return run_point(*clients, algorithm, Fixed([0]), 10**5, constants, part=PARTS["fast"])
 
     def violating(self, kind: str) -> Iterator[RunPoint]:
         """Yield points that violate an assumption; see ``violations.violating``."""

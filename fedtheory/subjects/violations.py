@@ -34,12 +34,11 @@ from ..moments.evaluators import left as left_side
 from ..participation import Fixed, LargestNoise
 from ..quantities import symbol
 from ..setting import Setting
-from .algorithm_parts import Part
 from .enclosures import LEAST, PROGRESS, progress_everywhere, with_new_steps
 from .file_entries import FREE, is_about_one_round
 from .lead import ratio
 from .run_points import RunPoint
-from .run_subject import from_setting
+from .run_subject import Part, from_setting
 
 VIOLATIONS: Mapping[str, frozenset[str]] = {
     UNCORRELATED_NOISE: frozenset({UNCORRELATED_NOISE, INDEPENDENT_NOISE}),

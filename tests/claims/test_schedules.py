@@ -21,9 +21,8 @@ from fedtheory.moments.averages import of_run
 from fedtheory.participation import Fixed
 from fedtheory.quantities import symbols
 from fedtheory.setting import Setting
-from fedtheory.subjects.algorithm_parts import PARTS
 from fedtheory.subjects.protocol import Instance
-from fedtheory.subjects.run_subject import from_setting, parse
+from fedtheory.subjects.run_subject import PARTS, from_setting, parse
 
 F = Fraction
 mu, L, gamma, t, r, R, eta, D, sigma = symbols(

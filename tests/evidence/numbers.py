@@ -17,10 +17,11 @@ from fedtheory.participation import Fixed
 from fedtheory.quantities import RUN_QUANTITIES, SERVER_RUN_QUANTITIES
 from fedtheory.setting import Setting
 from fedtheory.subjects import enclosures
-from fedtheory.subjects.algorithm_parts import with_steps
+from fedtheory.subjects.enclosures import with_steps
 from fedtheory.subjects.file_entries import stated_constants as stated_constants_of
 from fedtheory.subjects.protocol import Instance
 from fedtheory.subjects.run_points import RunPoint, diagonals, run_point
+from fedtheory.subjects.run_subject import PARTS
 
 DRAWN = "probability"
 
@@ -76,6 +77,7 @@ class Numbers:
             self.rounds,
             self.constants,
             self.order,
+            part=PARTS["fast" if self.client_round_probability is None else "safari"],
         )
 
     @property

@@ -22,10 +22,10 @@ from fedtheory.papers import claim
 from fedtheory.papers.registry import subject_of
 from fedtheory.quantities import symbols
 from fedtheory.subjects import kinked_search
-from fedtheory.subjects.algorithm_parts import PARTS
 from fedtheory.subjects.kinked_points import kinked_point
 from fedtheory.subjects.kinked_search import KinkedCandidate
 from fedtheory.subjects.protocol import Instance
+from fedtheory.subjects.run_subject import PARTS
 
 K, R, M, m, q, L, eta = symbols(
     "local_steps", "rounds", "clients", "cohort", "snapshot_probability", "smoothness", "local_lr"

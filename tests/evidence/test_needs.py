@@ -27,9 +27,8 @@ from fedtheory.proof.implies import words
 from fedtheory.proof.steps import decide_all
 from fedtheory.setting import Setting
 from fedtheory.subjects import enclosures, violations
-from fedtheory.subjects.algorithm_parts import PARTS
 from fedtheory.subjects.protocol import Instance
-from fedtheory.subjects.run_subject import from_setting
+from fedtheory.subjects.run_subject import PARTS, from_setting
 from fedtheory.subjects.violations import VIOLATIONS
 
 HALF, TENTH = Fraction(1, 2), Fraction(1, 10)

@@ -21,6 +21,7 @@ from fedtheory.quantities import RUN_QUANTITIES
 from fedtheory.subjects.file_entries import stated_constants
 from fedtheory.subjects.protocol import Instance
 from fedtheory.subjects.run_points import run_point
+from fedtheory.subjects.run_subject import PARTS
 
 from .numbers import Numbers, biased_quartet, flat_and_noisy, judge, left_side, quantities
 
@@ -153,7 +154,7 @@ def test_a_client_that_is_drawn_twice_and_trains_once_moves_further_than_29_says
     statement = claim("fast.eq29@main")
     constants = {name: F({"dissimilarity": 0}.get(name, 1)) for name in stated_constants(statement)}
     algorithm = fast(cohort=2, local_lr=F(1, 100), snapshot_period=1)
-    point = run_point([[1]] * 2, [[0]] * 2, [0], algorithm, Fixed([0]), 1, constants)
+    point = run_point([[1]] * 2, [[0]] * 2, [0], algorithm, Fixed([0]), 1, constants, part=PARTS["fast"])
     ratios = {each.reading["uniform cohort"]: (float(each.ratio), each.refutes)
               for each in judging.judge(Instance(statement.ref, point)).readings}  # fmt: skip
     assert ratios["without replacement"] == (pytest.approx(1 / 1.002), False)

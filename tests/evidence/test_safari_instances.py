@@ -21,9 +21,9 @@ from fedtheory.papers.registry import from_setting
 from fedtheory.papers.safari.counterexamples import COUNTEREXAMPLES as ALL
 from fedtheory.papers.safari.counterexamples import diverging_server
 from fedtheory.papers.safari.statements import corollaries, rem5, rounds, thm4, thm5
-from fedtheory.subjects.algorithm_parts import CLIENT, SERVER
 from fedtheory.subjects.enclosures import Undecided, every_round
 from fedtheory.subjects.protocol import Instance
+from fedtheory.subjects.run_subject import CLIENT, SERVER
 
 from .numbers import DRAWN, Numbers, built, far_pair, judge, left_side, quantities, run_boxes, steep_pair
 

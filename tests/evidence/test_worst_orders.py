@@ -23,9 +23,8 @@ from fedtheory.participation import Fixed, Phases
 from fedtheory.quantities import symbols
 from fedtheory.setting import Setting
 from fedtheory.subjects.adversarial_orders import WorstOrders
-from fedtheory.subjects.algorithm_parts import PARTS
 from fedtheory.subjects.protocol import Instance
-from fedtheory.subjects.run_subject import from_setting
+from fedtheory.subjects.run_subject import PARTS, from_setting
 
 L, mu, sigma_G, M, eta, distance = symbols(
     "smoothness", "strong_convexity", "dissimilarity", "clients", "local_lr", "initial_distance"

@@ -28,9 +28,8 @@ from fedtheory.moments.round_maps import has_common_noise
 from fedtheory.participation import Fixed
 from fedtheory.quantities import SQUARED_LENGTH, symbols
 from fedtheory.setting import Setting
-from fedtheory.subjects.algorithm_parts import PARTS
 from fedtheory.subjects.protocol import Instance
-from fedtheory.subjects.run_subject import from_setting
+from fedtheory.subjects.run_subject import PARTS, from_setting
 
 HALF = Fraction(1, 2)
 

@@ -11,6 +11,7 @@ from ...claims.statement import Claim
 from ...participation import Fixed
 from ...subjects.protocol import Point
 from ...subjects.enclosures import with_new_steps
+from ...subjects.run_subject import PARTS
 from ...subjects.file_entries import stated_constants
 from ...subjects.families import Family
 from ...subjects.run_points import RunPoint, run_point
@@ -39,7 +40,8 @@ def biased_quartet(claim: Claim, rounds: int, local_lr: Fraction | None = None, 
     u = Fraction(9, 20)
     algorithm = with_new_steps(fast(cohort=cohort, local_lr=1, snapshot_period=2), {"local_lr": local_lr})
     constants = {name: Fraction(int(name != "gradient_noise")) for name in stated_constants(claim)}
-    return run_point([[1]] * 4, [[u], [-u], [1], [-1]], [Fraction(19, 10)], algorithm, Fixed([0]), rounds, constants)
+    clients = [[1]] * 4, [[u], [-u], [1], [-1]], [Fraction(19, 10)]
+    return run_point(*clients, algorithm, Fixed([0]), rounds, constants, part=PARTS["fast"])
 
 
 def drawn_one_by_one(claim: Claim, local_steps: int = 100) -> RunPoint:
@@ -55,7 +57,7 @@ def drawn_one_by_one(claim: Claim, local_steps: int = 100) -> RunPoint:
     constants = {name: values[name] for name in stated_constants(claim)}
     steps = fast(cohort=1, local_steps=local_steps, local_lr=1, snapshot_period=1)
     algorithm = with_new_steps(steps, {"local_lr": None})
-    return run_point([[1]] * 2, [[1], [-1]], [0], algorithm, Fixed([0]), local_steps**3, constants)
+    return run_point([[1]] * 2, [[1], [-1]], [0], algorithm, Fixed([0]), local_steps**3, constants, part=PARTS["fast"])
 
 
 def flat_and_noisy(claim: Claim, flatness: int = 1000) -> RunPoint:
@@ -74,7 +76,8 @@ def flat_and_noisy(claim: Claim, flatness: int = 1000) -> RunPoint:
     constants = {name: values[name] for name in stated_constants(claim)}
     algorithm = with_new_steps(fast(cohort=1, local_lr=1, snapshot_period=1), {"local_lr": None})
     rounds = max(flatness, flatness**2 // 10**9)
-    return run_point([[mu]], [[0]], [Fraction(10**6)], algorithm, Fixed([0]), rounds, constants)
+    start = [Fraction(10**6)]
+    return run_point([[mu]], [[0]], start, algorithm, Fixed([0]), rounds, constants, part=PARTS["fast"])
 
 
 def identical_clients(claim: Claim) -> ValuesPoint:

@@ -5,8 +5,7 @@ from ...claims.statement import Claim
 from ...federations import Quadratic
 from ...participation import Fixed
 from ...setting import Setting
-from ...subjects.run_subject import RunSubject
-from ...subjects.algorithm_parts import PARTS
+from ...subjects.run_subject import PARTS, RunSubject
 from ...subjects.run_search import Runs
 from ..paper import Example
 

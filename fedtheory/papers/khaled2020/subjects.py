@@ -25,11 +25,11 @@ from fedtheory.subjects import kinked_search, run_points, run_subject
 from fedtheory.subjects.protocol import Point, runs_of, span
 from fedtheory.subjects.quadratic_candidates import LEFT_OUT, bound_counts, log_uniform
 from fedtheory.subjects.quantity_limits import limit_of
-from fedtheory.subjects.enclosures import Way
+from fedtheory.subjects.enclosures import Way, steps_of, with_steps
 from fedtheory.subjects.lead import Found
 from fedtheory.subjects.file_entries import check_counts, chosen_or_rational, entry
 from fedtheory.subjects.kinked_search import KinkedCandidate
-from fedtheory.subjects.algorithm_parts import OfPart, Part, steps_of, with_steps
+from fedtheory.subjects.run_subject import OfPart, Part
 from fedtheory.subjects.run_search import Runs
 
 FEWER = (1, 2, 3, 5, 10, 20, 50)

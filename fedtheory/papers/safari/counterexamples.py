@@ -15,7 +15,8 @@ from ...subjects.families import Family
 from .examples.learning_points import LearningPoint, stated
 from .examples.learning_problems import Pooled, Thresholds
 from ...subjects.run_points import RunPoint, run_point
-from ...subjects.algorithm_parts import CLIENT, SERVER, with_steps
+from ...subjects.enclosures import with_steps
+from ...subjects.run_subject import CLIENT, PARTS, SERVER
 from ...subjects.values import ValuesPoint
 
 ONE, HALF = Fraction(1), Fraction(1, 2)
@@ -38,7 +39,8 @@ def _pair(
     known = none | {"dissimilarity": curvature * apart}
     constants = {name: known.get(name, curvature) for name in stated_constants(claim)}
     algorithm = with_steps(safari, client_round_probability=q, local_lr=local_lr, server_lr=server_lr)
-    return run_point([[curvature]] * 2, [[apart], [-apart]], [start], algorithm, Fixed([0]), rounds, constants, order)
+    clients = [[curvature]] * 2, [[apart], [-apart]], [start]
+    return run_point(*clients, algorithm, Fixed([0]), rounds, constants, order, part=PARTS["safari"])
 
 
 def far_pair(claim: Claim, server_lr: Fraction | None = None) -> RunPoint:

@@ -7,7 +7,7 @@ from ...claims.statement import Claim
 from ...federations import Quadratic
 from ...participation import Fixed
 from ...setting import Setting
-from ...subjects.algorithm_parts import PARTS
+from ...subjects.run_subject import PARTS
 from .examples.run_search import ServerRuns
 from ..paper import Example
 from .exclusions import SafariRuns

@@ -37,7 +37,7 @@ from ....subjects.kinked_search import KinkedCandidate
 from ....subjects.quantity_limits import limit_of
 from ....subjects.short_numbers import short
 from ....subjects.run_points import RunPoint
-from ....subjects.algorithm_parts import CLIENT, PARTS, SERVER
+from ....subjects.run_subject import CLIENT, PARTS, SERVER
 from ....subjects.run_search import CHOICE_HORIZONS, HORIZONS, Runs
 
 STEPS = ("local_lr", "server_lr")
