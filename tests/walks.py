@@ -34,9 +34,11 @@ def setting() -> ft.Setting:
     return ft.Setting(federation, algorithm, ft.participation.Fixed([0]), start=3)
 
 
+FILE = instance_path("fast.thm1@main")
+
 ACTIONS: dict[str, Callable[[], object]] = {
     "claim": lambda: claim("fast.thm1").at(setting(), rounds=100),
-    "instance": lambda: judge(parse(read_json(instance_path("fast.thm1@main")))),
+    "instance": lambda: judge(parse(read_json(FILE))),
     "exact": lambda: setting().exact([1, 10, 100]),
     "run": lambda: setting().simulate(replicas=2, rounds=10, device="cpu"),
     "proof": lambda: prove(claim("fast.thm2@sharp")),

@@ -135,14 +135,16 @@ class ClientRound:
         """Whether all clients make the same number of steps."""
         return not isinstance(self.local_steps, tuple)
 
+    @cached_property
+    def by_sgd(self) -> bool:
+        """Whether clients make plain steps of SGD."""
+        return self.local_solver in (PLAIN_SGD,)  # which is nearly always the same object
+
     @property
     def plain(self) -> bool:
         """Whether clients run SGD, equally many steps, and the server takes the mean of the participants' models."""
         return (
-            self.trains_alike
-            and self.proximal == 0
-            and self.local_solver == PLAIN_SGD
-            and self.parts == (None, PARTICIPANTS_MEAN, PLAIN)
+            self.trains_alike and self.proximal == 0 and self.by_sgd and self.parts == (None, PARTICIPANTS_MEAN, PLAIN)
         )
 
     def bound(self, participation: Participation, clients: int) -> ClientRound:

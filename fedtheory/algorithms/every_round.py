@@ -100,12 +100,7 @@ class EveryRound(Algorithm):
         """The claims' quantities that the algorithm fixes; none with a proximal term, with another local solver than
         SGD, with numbers of steps that differ or with another server than ``Plain``, of which no claim speaks."""
         kind = self.round
-        if (
-            not kind.trains_alike
-            or kind.proximal != 0
-            or kind.local_solver != PLAIN_SGD
-            or not isinstance(kind.server, Plain)
-        ):
+        if not kind.trains_alike or kind.proximal != 0 or not kind.by_sgd or not isinstance(kind.server, Plain):
             return {}
         known: dict[str, float] = {"local_steps": kind.local_steps}
         known |= numbers(local_lr=kind.local_lr, global_lr=kind.server.global_lr)

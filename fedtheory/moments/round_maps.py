@@ -29,7 +29,6 @@ from ..algorithms.algorithm import ClientRound, Kind, OwnRound, ServerRound
 from ..algorithms.cohort_rules import NaiveSelection, UniformSelection
 from ..algorithms.server_step import Amplified, Momentum
 from ..federations.federation import COMMON, ONE_SIDED, Federation
-from ..federations.local_training import PLAIN_SGD
 from ..federations.quadratic import Quadratic
 from ..participation import Fixed, LargestNoise, Participation
 from ..schedule import one_number
@@ -135,7 +134,7 @@ def step_sizes(kind: ClientRound, exact: bool, as_known: bool = False) -> list[A
     Raises:
         ValueError: as ``training_maps``.
     """
-    if kind.local_solver != PLAIN_SGD:
+    if not kind.by_sgd:
         raise ValueError(f"local_solver = {kind.local_solver}: moments are known of plain SGD")
     sizes = kind.local_lr if isinstance(kind.local_lr, tuple) else [one_number("local_lr", kind.local_lr)]
     if exact and any(isinstance(size, float) for size in sizes):

@@ -21,7 +21,6 @@ from ..federations.attendance import places
 from ..federations.federation import Pairs
 from ..federations.hessians import Diagonal
 from ..federations.linear_training import closed_form, coordinates_apart, drawn_noise
-from ..federations.local_training import PLAIN_SGD
 from ..federations.quadratic import Quadratic
 from ..randomness import in_memory
 from .drawn_participants import WEIGHTS, Drawn, Participants
@@ -61,7 +60,7 @@ class Several:
         (kind, which), *_ = plan.trainings
         weighed = isinstance(kind.aggregation, WeightedSum) and type(kind.aggregation).step is WeightedSum.step
         forgets = weighed and kind.by_counts and not kind.aggregation.remembers and type(kind.server) is Plain
-        trained = kind.local_solver == PLAIN_SGD and kind.trains_alike and not kind.by_rule
+        trained = kind.by_sgd and kind.trains_alike and not kind.by_rule
         plain = forgets and trained and len(which) == len(plan.kinds)
         seen = all(each.of_points and each.every == 1 for each in plan.observers)
         here = in_memory(torch.empty(0, device=plan.device))

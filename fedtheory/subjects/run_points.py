@@ -293,6 +293,7 @@ class _ExaminedRun(Examined):
         true = point.true_constants(squared=True)
         self.checks = assumption_checks(claim, point.constants, true)
         self._known: dict[tuple, Any] = {}
+        self._runs: list[tuple[Algorithm, tuple[int, ...]]] = []
 
     def chosen(self) -> Mapping[str, Number]:
         return self.values
@@ -302,13 +303,20 @@ class _ExaminedRun(Examined):
         local = reading.get("local gradients", "k = 0..K-1")
         average = reading.get("average", AVERAGES[0])
         divided = reading.get(Q_CONDITION) in (QUOTIENT, THIRD_LAYOUT)
-        key = way.setting.algorithm, way.order
-        values, left = self._once((*key, "left"), lambda: self._compared(way))
+        place = self._place(way)
+        values, left = self._once((place, "left"), lambda: self._compared(way))
         boxes = self._once(
-            (*key, local, divided),
+            (place, local, divided),
             lambda: functools.cache(lambda: run_boxes(way, local, self.asked, self.follow, divided)),
         )
         return Sides(left(average), values, boxes, self._note(way))
+
+    def _place(self, way: Way) -> int:
+        """Number the ways, of which several readings may have the same."""
+        runs = way.setting.algorithm, way.order
+        if runs not in self._runs:
+            self._runs.append(runs)
+        return self._runs.index(runs)
 
     def _once(self, key: tuple, make: Callable[[], Any]) -> Any:
         if key not in self._known:

@@ -28,7 +28,6 @@ from ....algorithms.every_round import EveryRound
 from ....algorithms.server_step import Plain
 from ....claims.balls import Ball, ball
 from ....claims.balls import Undecided
-from ....federations.local_training import PLAIN_SGD
 from ....federations.quadratic import Quadratic
 from ....participation import Bernoulli
 from ....setting import Setting
@@ -133,7 +132,7 @@ def weighted_parts(setting: Setting) -> tuple[Quadratic, ClientRound] | None:
         return None
     diagonal = np.count_nonzero(fed.hessians) == np.count_nonzero(np.diagonal(fed.hessians, axis1=1, axis2=2))
     kind = algorithm.round
-    plain = kind.proximal == 0 and kind.local_solver == PLAIN_SGD and kind.selection is None and not kind.by_rule
+    plain = kind.proximal == 0 and kind.by_sgd and kind.selection is None and not kind.by_rule
     weighted = isinstance(kind.aggregation, WEIGHTED) and isinstance(setting.participation, Bernoulli)
     return (fed, kind) if diagonal and plain and weighted and isinstance(kind.server, Plain) else None
 

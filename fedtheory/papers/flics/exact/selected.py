@@ -20,7 +20,6 @@ from ....algorithms.algorithm import ClientRound
 from ....algorithms.every_round import EveryRound
 from ....algorithms.cohort_rules import VarSelection
 from ....algorithms.server_step import Plain
-from ....federations.local_training import PLAIN_SGD
 from ....federations.quadratic import Quadratic
 from ....participation import Bernoulli, Fixed, GroupAvailability, GroupChain, Participation, Phases, Recorded
 from ....setting import Setting
@@ -97,7 +96,7 @@ def _weighing(setting: Setting) -> tuple[EveryRound, GroupWeights]:
     if not (isinstance(algorithm, EveryRound) and isinstance(aggregation, GroupWeights)):
         raise Unserved(f"algorithm = {algorithm}: allowed is one that weighs groups of clients, such as flics_avg")
     kind = algorithm.round
-    if not isinstance(kind.server, Plain) or kind.proximal != 0 or kind.local_solver != PLAIN_SGD:
+    if not isinstance(kind.server, Plain) or kind.proximal != 0 or not kind.by_sgd:
         raise Unserved(f"algorithm = {algorithm}: allowed is SGD with a plain server, of which the statements speak")
     return algorithm, aggregation
 
