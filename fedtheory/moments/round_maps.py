@@ -355,7 +355,8 @@ def drawn(setting: Setting, kind: Kind, exact: bool, as_known: bool = False) -> 
     if isinstance(setting.participation, LargestNoise) and kind.uniform is None:
         return [draws_of(Fixed([0]), 1, exact)]
     if averaged_noise(quadratic(setting), kind, setting.participation) is not None:
-        return [draws_of(Fixed([0]), 1, exact)]
+        states = chain_of(setting.participation, setting.federation.clients).sets  # of those whom other rounds ask
+        return [draws_of(Fixed([0]), 1, exact)] * len(states)
     return drawn_by(setting, kind, exact)
 
 

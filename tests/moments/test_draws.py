@@ -9,12 +9,15 @@ from math import prod
 import numpy as np
 import pytest
 
+from fedtheory.algorithms.algorithm import ClientRound
+from fedtheory.federations import Quadratic
 from fedtheory.moments.participation_laws import (
     COUNT,
     FAMILIES,
     PRESENT,
     SHARE,
     Draws,
+    averaged_noise,
     draws_of,
     draws_of_set,
     phases_of,
@@ -26,6 +29,7 @@ from fedtheory.participation import (
     Incomplete,
     IndexBeta,
     Markov,
+    Participation,
     Phases,
     Recorded,
     Uniform,
@@ -158,3 +162,13 @@ def test_phases() -> None:
             now = order[r % len(order)] if found.cyclic else order[min(r, len(order) - 1)]
             assert now.marginal(3, r).second.tolist() == process.marginal(3, r).second.tolist()
     assert phases_of(Uniform(1)) is None
+
+
+@pytest.mark.parametrize(
+    "process", [Fixed([0]), Fixed([1, 3, 4]), Uniform(1), Uniform(3), Uniform(5), Uniform(3, replacement=True)], ids=str
+)
+def test_noise_that_identical_clients_keep_is_that_of_their_shares(process: Participation) -> None:
+    """E sum_i w_i^2 in closed form, where many clients act as one, and by the moments of all their shares."""
+    fed, kind = Quadratic.common_hessian([0] * 5, gradient_noise=1), ClientRound(1, F(1, 10))
+    shares = draws_of(process, 5, exact=True).second(SHARE, SHARE)
+    assert averaged_noise(fed, kind, process) == np.trace(shares)

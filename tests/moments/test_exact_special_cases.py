@@ -294,3 +294,15 @@ def test_floats_only() -> None:
     for process in (PoissonGroups([0, 1, 0], [1.5, 0.5]), Weighted(2, [1, 2, 3])):
         with pytest.raises(ValueError, match="knows its inclusion probabilities in floating point only"):
             exact_errors(on(algorithms.fedavg(**STEPS), process), [1], exact=True)
+
+
+@pytest.mark.parametrize("snapshots", [{"snapshot_period": 2}, {"snapshot_probability": "1/3"}])
+def test_identical_clients_with_a_memory_are_the_limit_of_others(snapshots: dict) -> None:
+    """Minimisers that differ by 1e-9 tell the clients apart, and move an error of order 1 by at most as much."""
+    algorithm = algorithms.fast(cohort=2, local_lr="1/5", local_steps=2, **snapshots)
+    found = [
+        Setting(Quadratic([[1]] * 3, [[0], [apart], [0]], 1), algorithm, CHAINS, start=3).exact([1, 2, 3, 9])
+        for apart in (0, F(1, 10**9))
+    ]
+    assert found[0].squared_distance == pytest.approx(found[1].squared_distance, rel=1e-7)
+    assert found[0].squared_gradient == pytest.approx(found[1].squared_gradient, rel=1e-7)
