@@ -26,7 +26,7 @@ from fedtheory.claims.arithmetic import compiled_slack, compiled_term, seen_in_r
 from fedtheory.federations.piecewise import PiecewiseLinear
 from fedtheory.moments.exchangeable import trained
 from fedtheory.papers import claim
-from fedtheory.papers.fedau.exact.weighted_rounds import _advanced, advanced_in_floats
+from fedtheory.papers.fedau.exact.weighted_update_rounds import _advanced, advanced_in_floats
 
 TURNS, REPEATS = 7, 20
 """Turns of which the fastest counts, and calls in each."""

@@ -29,9 +29,10 @@ from fedtheory.papers import all_claims
 from fedtheory.papers import claim as find_claim
 from fedtheory.papers.fedau.examples import weight_search
 from fedtheory.papers.flics.exact import branching_runs
-from fedtheory.papers.flics.examples import settings
+from fedtheory.papers.flics.examples import selection_settings as settings
 from fedtheory.papers.registry import subject_of
-from fedtheory.papers.safari.examples import learning_problems, run_search
+from fedtheory.papers.safari.examples import learning_problems
+from fedtheory.papers.safari.examples import server_run_search as run_search
 from fedtheory.subjects import quadratic_candidates
 
 KEEPING: tuple[Any, ...] = (

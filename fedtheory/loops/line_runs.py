@@ -1,4 +1,4 @@
-"""Moments of local steps and of rounds, in floats, compiled: see ``papers.li2020.runs``.
+"""Moments of local steps and of rounds, in floats, compiled: see ``papers.li2020.decaying_runs``.
 
 They replace numpy lines for every step or round. With ``eta = steps[:, k, None, None]`` and
 ``keep = 1 - eta * curvatures``, those of ``train`` are

@@ -21,9 +21,9 @@ from fedtheory.evidence.units_check import check_units, scaling_defect
 from fedtheory.moments.evaluators import EXACT, FLOAT, Question, quantity
 from fedtheory.papers.flics.counterexamples import COUNTEREXAMPLES
 from fedtheory.papers.flics.exact.branching_runs import follow
-from fedtheory.papers.flics.examples.points import SelectionPoint
-from fedtheory.papers.flics.examples.search import Selections
-from fedtheory.papers.flics.examples.settings import (
+from fedtheory.papers.flics.examples.selection_points import SelectionPoint
+from fedtheory.papers.flics.examples.selection_search import Selections
+from fedtheory.papers.flics.examples.selection_settings import (
     Answers,
     PolicyTrace,
     Process,

@@ -13,11 +13,11 @@ from fedtheory import Setting, algorithms
 from fedtheory.claims.balls import working_precision
 from fedtheory.federations import Quadratic
 from fedtheory.moments.evaluators import BALL, EXACT, Question, Unserved, quantity
-from fedtheory.papers.fedau.exact.weighted_rounds import aggregation_of, given_rows
-from fedtheory.papers.flics.exact.runs import Followed
+from fedtheory.papers.fedau.exact.weighted_update_rounds import aggregation_of, given_rows
 from fedtheory.papers.flics.exact.selected import client_round, groups_of, read, selection_of, states_of
-from fedtheory.papers.flics.examples.settings import SelectionRound
-from fedtheory.papers.li2020.run_points import above
+from fedtheory.papers.flics.exact.selected_runs import Followed
+from fedtheory.papers.flics.examples.selection_settings import SelectionRound
+from fedtheory.papers.li2020.decaying_run_points import above
 from fedtheory.participation import Bernoulli, Fixed, Multinomial, Participation, Uniform
 from fedtheory.proof.kernel.forms import Value
 from fedtheory.proof.kernel.theorems import Theorem, about_start

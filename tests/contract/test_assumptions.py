@@ -17,8 +17,8 @@ from fedtheory import Setting, algorithms
 from fedtheory.algorithms import ClientRound, ServerRound
 from fedtheory.assumptions import ASSUMPTIONS, AT_ONE_PLACE, constant_of
 from fedtheory.federations import Piecewise, PiecewiseLinear, Quadratic
-from fedtheory.papers.flics.exact.runs import Followed
-from fedtheory.papers.flics.examples.settings import SelectionRound, State
+from fedtheory.papers.flics.exact.selected_runs import Followed
+from fedtheory.papers.flics.examples.selection_settings import SelectionRound, State
 from fedtheory.participation import Bernoulli, Fixed, Recorded
 from fedtheory.proof import kernel
 from fedtheory.proof.kernel.assumed_axioms import CONSTANTS, axioms

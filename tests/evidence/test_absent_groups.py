@@ -14,9 +14,9 @@ from fedtheory.evidence.judge import parse
 from fedtheory.evidence.replay import replay
 from fedtheory.papers import claim
 from fedtheory.papers.flics.exact import branching_runs
-from fedtheory.papers.flics.exact.runs import Followed
-from fedtheory.papers.flics.examples.points import SelectionPoint
-from fedtheory.papers.flics.examples.search import Selections
+from fedtheory.papers.flics.exact.selected_runs import Followed
+from fedtheory.papers.flics.examples.selection_points import SelectionPoint
+from fedtheory.papers.flics.examples.selection_search import Selections
 from tests.contract.enumerated import of_those_that_are_there
 
 EDITIONS = ("corrected", "intermittent", "received")

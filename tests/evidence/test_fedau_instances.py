@@ -21,9 +21,9 @@ from fedtheory.evidence.judge import Judgement, ReadingJudgement, judge, parse
 from fedtheory.evidence.replay import replay
 from fedtheory.evidence.search import search
 from fedtheory.papers.fedau.counterexamples import COUNTEREXAMPLES as ALL
-from fedtheory.papers.fedau.examples.run_points import FedauPoint
-from fedtheory.papers.fedau.examples.run_search import FedauRuns
-from fedtheory.papers.fedau.examples.runs import FedauRun
+from fedtheory.papers.fedau.examples.weighted_run_points import FedauPoint
+from fedtheory.papers.fedau.examples.weighted_run_search import FedauRuns
+from fedtheory.papers.fedau.examples.weighted_runs import FedauRun
 from fedtheory.papers.fedau.statements import cor4, rounds, thm1, thm2
 from fedtheory.subjects.lead import Found
 from fedtheory.subjects.protocol import Instance

@@ -12,8 +12,8 @@ import sympy
 
 from fedtheory.claims.statement import Claim, Term
 from fedtheory.evidence.search import ROUNDING, SearchReport, search
-from fedtheory.papers.fedau.exact.weighted_rounds import weighted_rounds
-from fedtheory.papers.fedau.examples.run_search import FedauRuns
+from fedtheory.papers.fedau.exact.weighted_update_rounds import weighted_rounds
+from fedtheory.papers.fedau.examples.weighted_run_search import FedauRuns
 from fedtheory.papers.fedau.statements import cor4, rounds, thm1, thm2
 
 CLAIMS = {claim.ref: claim for module in (rounds, thm1, thm2, cor4) for claim in module.EDITIONS}

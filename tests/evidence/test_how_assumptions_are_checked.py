@@ -27,8 +27,8 @@ from fedtheory.evidence.replay import ReplayError, replay
 from fedtheory.federations import Quadratic
 from fedtheory.files import read_json
 from fedtheory.papers import all_claims, claim, instance_path
-from fedtheory.papers.flics.examples.points import SelectionPoint
-from fedtheory.papers.flics.examples.settings import PolicyTrace, Process, SelectionRun, Trace
+from fedtheory.papers.flics.examples.selection_points import SelectionPoint
+from fedtheory.papers.flics.examples.selection_settings import PolicyTrace, Process, SelectionRun, Trace
 from fedtheory.papers.registry import contradiction, subject_of
 from fedtheory.participation import Bernoulli, Fixed, GroupChain, Participation, Uniform
 from fedtheory.setting import Setting

@@ -14,7 +14,7 @@ from fedtheory.evidence import measured
 from fedtheory.evidence.confirm import refuting_point
 from fedtheory.evidence.refute import refute
 from fedtheory.evidence.search import ROUNDING, SearchReport, search
-from fedtheory.papers.safari.examples.run_search import ServerRuns, every_round_at, extremes_at
+from fedtheory.papers.safari.examples.server_run_search import ServerRuns, every_round_at, extremes_at
 from fedtheory.papers.safari.statements import corollaries, rem5, rounds, thm4, thm5
 from fedtheory.quantities import symbols
 

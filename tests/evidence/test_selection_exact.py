@@ -22,9 +22,16 @@ from fedtheory.functionals import (
     SQUARED_SELECTED_VECTOR,
 )
 from fedtheory.moments.evaluators import BALL, EXACT, FLOAT
-from fedtheory.papers.flics.exact.evaluators import OF_RUNS
 from fedtheory.papers.flics.exact.policy_trace import ratio_failure
-from fedtheory.papers.flics.examples.settings import Answers, PolicyTrace, SelectionRound, SelectionRun, State, Trace
+from fedtheory.papers.flics.exact.selection_evaluators import OF_RUNS
+from fedtheory.papers.flics.examples.selection_settings import (
+    Answers,
+    PolicyTrace,
+    SelectionRound,
+    SelectionRun,
+    State,
+    Trace,
+)
 from fedtheory.quantities import QUANTITIES
 from fedtheory.selection import offvar, online, var
 from fedtheory.selection.rational import best_participation, proxy, reach, var_rates

@@ -17,9 +17,9 @@ from fedtheory.evidence.judge import judge, parse
 from fedtheory.evidence.replay import ReplayError, replay
 from fedtheory.evidence.search import search
 from fedtheory.papers.flics.counterexamples import COUNTEREXAMPLES
-from fedtheory.papers.flics.examples.points import SelectionPoint, stated
-from fedtheory.papers.flics.examples.search import Selections
-from fedtheory.papers.flics.examples.settings import SelectionRound, SelectionRun, State, Trace
+from fedtheory.papers.flics.examples.selection_points import SelectionPoint, stated
+from fedtheory.papers.flics.examples.selection_search import Selections
+from fedtheory.papers.flics.examples.selection_settings import SelectionRound, SelectionRun, State, Trace
 from fedtheory.subjects.protocol import Instance
 
 CLAIMS = {

@@ -16,9 +16,10 @@ from fedtheory.evidence.search import SearchReport, search
 from fedtheory.papers import claim
 from fedtheory.papers.fedau.examples import weight_search
 from fedtheory.papers.flics.exact import branching_runs
-from fedtheory.papers.flics.examples import settings
+from fedtheory.papers.flics.examples import selection_settings as settings
 from fedtheory.papers.registry import subject_of
-from fedtheory.papers.safari.examples import learning_problems, run_search
+from fedtheory.papers.safari.examples import learning_problems
+from fedtheory.papers.safari.examples import server_run_search as run_search
 from fedtheory.setting import Setting
 from fedtheory.subjects import quadratic_candidates
 

@@ -10,7 +10,7 @@ from fractions import Fraction as F
 
 from fedtheory.algorithms import FedAUWeights, fedau, given_weights
 from fedtheory.federations import Quadratic
-from fedtheory.papers.fedau.exact.weighted_rounds import given_rows
+from fedtheory.papers.fedau.exact.weighted_update_rounds import given_rows
 from fedtheory.participation import Bernoulli
 from fedtheory.setting import Setting
 

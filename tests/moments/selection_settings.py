@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction as F
 
 from fedtheory.algorithms import weighted_groups
-from fedtheory.papers.flics.examples.settings import federation, groups_of
+from fedtheory.papers.flics.examples.selection_settings import federation, groups_of
 from fedtheory.participation import Bernoulli, Mixture
 from fedtheory.setting import Setting
 

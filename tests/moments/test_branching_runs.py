@@ -13,9 +13,9 @@ from fedtheory.federations import Quadratic
 from fedtheory.moments.evaluators import EXACT, Question, Unserved
 from fedtheory.papers.flics.exact import branching_runs
 from fedtheory.papers.flics.exact.branching_runs import Branching, follow, var_rates
-from fedtheory.papers.flics.exact.runs import Followed
 from fedtheory.papers.flics.exact.selected import states_of
-from fedtheory.papers.flics.examples.settings import along_a_trace
+from fedtheory.papers.flics.exact.selected_runs import Followed
+from fedtheory.papers.flics.examples.selection_settings import along_a_trace
 from fedtheory.selection import rational
 from fedtheory.setting import Setting
 
@@ -106,7 +106,7 @@ def test_which_way_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_branches_too_much_is_refused_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     setting = of_two_groups()
-    monkeypatch.setattr("fedtheory.papers.flics.exact.runs.LARGEST_WORK", 500)
+    monkeypatch.setattr("fedtheory.papers.flics.exact.selected_runs.LARGEST_WORK", 500)
     for least in (2, 100):
         monkeypatch.setattr(branching_runs, "LEAST_ROUNDS", least)
         with pytest.raises(Unserved, match="branch in more than 500 ways"):

@@ -18,11 +18,11 @@ from fedtheory.functionals import (
 )
 from fedtheory.moments.evaluators import BALL, EXACT, FLOAT, Question, Unserved, left, quantity
 from fedtheory.papers import all_claims
-from fedtheory.papers.flics.exact.evaluators import OF_ROUNDS, OF_RUNS
 from fedtheory.papers.flics.exact.selected import CORRELATION, MATRIX
-from fedtheory.papers.flics.examples.points import SelectionPoint
-from fedtheory.papers.flics.examples.search import Selections
-from fedtheory.papers.flics.examples.settings import SelectionRound, SelectionRun
+from fedtheory.papers.flics.exact.selection_evaluators import OF_ROUNDS, OF_RUNS
+from fedtheory.papers.flics.examples.selection_points import SelectionPoint
+from fedtheory.papers.flics.examples.selection_search import Selections
+from fedtheory.papers.flics.examples.selection_settings import SelectionRound, SelectionRun
 
 from .selection_settings import one_round
 

@@ -13,7 +13,7 @@ from fedtheory.claims.evaluation import evaluate
 from fedtheory.claims.statement import Claim, leaves_objective_open
 from fedtheory.moments.evaluators import FLOAT, Unserved, left, quantity
 from fedtheory.papers import all_claims, claim
-from fedtheory.papers.fedau.examples.runs import FedauRun
+from fedtheory.papers.fedau.examples.weighted_runs import FedauRun
 
 from .literally import P, made
 

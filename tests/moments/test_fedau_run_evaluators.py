@@ -26,14 +26,14 @@ from fedtheory.functionals import (
 from fedtheory.moments.evaluators import BALL, EXACT, FLOAT, Question, Unserved, left, quantity
 from fedtheory.moments.expected_errors import exact_errors
 from fedtheory.papers.fedau.exact import weight_states
-from fedtheory.papers.fedau.exact.run_evaluators import (
+from fedtheory.papers.fedau.exact.weight_states import law_given_weights, participation_given_scale
+from fedtheory.papers.fedau.exact.weighted_run_evaluators import (
     IMPLIED,
     objective_of,
     squared_gradient_bound,
     stays_in,
 )
-from fedtheory.papers.fedau.exact.weight_states import law_given_weights, participation_given_scale
-from fedtheory.papers.fedau.exact.weighted_rounds import (
+from fedtheory.papers.fedau.exact.weighted_update_rounds import (
     Unfollowed,
     _advanced,
     advanced_in_floats,

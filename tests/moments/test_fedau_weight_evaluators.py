@@ -23,7 +23,7 @@ from fedtheory.functionals import (
 )
 from fedtheory.moments.evaluators import BALL, EXACT, FLOAT, Question, Unserved, left, quantity
 from fedtheory.papers.fedau.exact import weight_laws as laws
-from fedtheory.papers.fedau.exact.weighted_rounds import Unfollowed
+from fedtheory.papers.fedau.exact.weighted_update_rounds import Unfollowed
 from fedtheory.participation import Fixed
 from fedtheory.setting import Setting
 

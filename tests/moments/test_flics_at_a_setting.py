@@ -12,7 +12,7 @@ from fedtheory.claims.evaluation import Bound
 from fedtheory.claims.statement import Claim
 from fedtheory.moments.evaluators import Question, Unserved, left, quantity
 from fedtheory.papers import all_claims, claim
-from fedtheory.papers.flics.examples.settings import along_a_trace, answers
+from fedtheory.papers.flics.examples.selection_settings import along_a_trace, answers
 from fedtheory.setting import Setting
 
 from .selection_settings import one_round

@@ -28,7 +28,7 @@ from fedtheory.functionals import (
 )
 from fedtheory.moments.evaluators import BALL, EXACT, Question, Unserved, left, quantity
 from fedtheory.papers import claim
-from fedtheory.papers.flics.examples.settings import along_a_trace, answers, federation
+from fedtheory.papers.flics.examples.selection_settings import along_a_trace, answers, federation
 from fedtheory.selection import Round, genie_gap, online, var
 from fedtheory.setting import Setting
 from fedtheory.simulation import simulate
@@ -457,7 +457,7 @@ def test_what_is_not_served(changes: dict, name: str, rounds: object, message: s
 
 
 def test_branching_runs_are_followed_for_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fedtheory.papers.flics.exact.runs.LARGEST_WORK", 100)
+    monkeypatch.setattr("fedtheory.papers.flics.exact.selected_runs.LARGEST_WORK", 100)
     for changes in (
         {"participation": participation.Bernoulli(["1/2"] * 3)},
         {"algorithm": named("received").algorithm},

@@ -22,13 +22,13 @@ from fedtheory.evidence.search import search
 from fedtheory.moments.evaluators import Question
 from fedtheory.moments.evaluators import left as left_side
 from fedtheory.papers import claim, paper
+from fedtheory.papers.li2020.decaying_run_points import FedAvgPoint, _ExaminedFedAvg
+from fedtheory.papers.li2020.decaying_runs import Training
 from fedtheory.papers.li2020.displays.sums import noise_left
 from fedtheory.papers.li2020.displays.symbols import E as E_
 from fedtheory.papers.li2020.displays.symbols import G, Gamma, L, eta, j, step_size
 from fedtheory.papers.li2020.displays.symbols import mu as mu_
 from fedtheory.papers.li2020.displays.symbols import t as t_
-from fedtheory.papers.li2020.run_points import FedAvgPoint, _ExaminedFedAvg
-from fedtheory.papers.li2020.runs import Training
 from fedtheory.papers.li2020.statements.theorems import BY_WEIGHT, EVERYONE, UNIFORM, E, N, R, S, gamma, kappa, mu, t
 from fedtheory.papers.li2020.subjects import FedAvgRuns
 from fedtheory.papers.proofs import library, proof_of, prove
@@ -261,7 +261,7 @@ def test_many_rounds_at_once_in_floats(cohort: str, monkeypatch: pytest.MonkeyPa
     """As in Fractions, to rounding: some 10 operations a round, by 2^-53 each; blocks end where they may."""
     rng = np.random.default_rng(1)
     for together, clients, dimension, local_steps in zip((1, 4, 512), (1, 3, 5), (1, 2, 3), (3, 2, 1), strict=True):
-        monkeypatch.setattr("fedtheory.papers.li2020.runs.TOGETHER", together)
+        monkeypatch.setattr("fedtheory.papers.li2020.decaying_runs.TOGETHER", together)
         p = np.full(clients, 1 / clients) if cohort == UNIFORM else rng.dirichlet(np.ones(clients))
         h, c = rng.uniform(0.5, 2, (clients, dimension)), rng.normal(size=(clients, dimension))
         floats = Training(h, c, p, rng.uniform(0, 2, clients), rng.normal(size=dimension), cohort,

@@ -14,9 +14,9 @@ from sympy import Rational
 from fedtheory.claims.statement import Ambiguity
 from fedtheory.evidence.judge import judge
 from fedtheory.evidence.search import ROUNDING
-from fedtheory.papers.flics.examples.points import SelectionPoint
-from fedtheory.papers.flics.examples.search import Selections
-from fedtheory.papers.flics.examples.settings import SelectionRun, Trace
+from fedtheory.papers.flics.examples.selection_points import SelectionPoint
+from fedtheory.papers.flics.examples.selection_search import Selections
+from fedtheory.papers.flics.examples.selection_settings import SelectionRun, Trace
 from fedtheory.papers.flics.statements import thm1
 from fedtheory.papers.proofs import proof_of
 from fedtheory.subjects.protocol import Instance

@@ -12,7 +12,7 @@ import fedtheory.weights as w
 from fedtheory.algorithms import given_weights
 from fedtheory.federations import Quadratic
 from fedtheory.moments.evaluators import Question
-from fedtheory.papers.fedau.exact.weighted_rounds import round_map, training, weighted_rounds
+from fedtheory.papers.fedau.exact.weighted_update_rounds import round_map, training, weighted_rounds
 from fedtheory.participation import Bernoulli
 from fedtheory.setting import Setting
 

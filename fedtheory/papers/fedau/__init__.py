@@ -44,7 +44,7 @@ PAPER = Paper(
     order=3,
     rests_on=("fast",),
     home=__name__,
-    evaluators=("exact.weight_evaluators", "exact.run_evaluators"),
+    evaluators=("exact.weight_evaluators", "exact.weighted_run_evaluators"),
     scopes={
         "weights": LazySubject(
             "weights", f"{__name__}.examples.weight_points", f"{__name__}.examples.weight_search:EstimatedWeights"

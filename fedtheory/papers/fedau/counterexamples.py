@@ -7,8 +7,8 @@ from fractions import Fraction
 
 from ...claims.statement import Claim
 from ...subjects.protocol import Point
-from .examples.run_points import FedauPoint
-from .examples.runs import FedauRun
+from .examples.weighted_run_points import FedauPoint
+from .examples.weighted_runs import FedauRun
 from .examples.weight_points import Weights, WeightsPoint
 
 ONE = Fraction(1)

@@ -18,8 +18,8 @@ from ...proof import positivity
 from ...proof.symbol_regions import at_least, region
 from ...quantities import symbol
 from .examples.contradiction import PEAK, averaged_errors, least_peak_error
-from .examples.runs import chooses_cutoff
-from .examples.run_subject import WeightedUpdates
+from .examples.weighted_runs import chooses_cutoff
+from .examples.weighted_run_subject import WeightedUpdates
 
 
 class EstimatedWeights(WeightedUpdates):

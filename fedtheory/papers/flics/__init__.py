@@ -57,7 +57,7 @@ PAPER = Paper(
     order=4,
     rests_on=("fast",),
     home=__name__,
-    evaluators=("exact.evaluators",),
+    evaluators=("exact.selection_evaluators",),
     scopes={
         "selection": LazySubject("selection", f"{__name__}.examples.points", f"{__name__}.examples.search:Selections")
     },

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...claims.statement import Claim
 from ...subjects.protocol import Point
-from .examples.settings import (
+from .examples.selection_settings import (
     Answers,
     PolicyTrace,
     Process,
@@ -17,7 +17,7 @@ from .examples.settings import (
     State,
     Trace,
 )
-from .examples.points import SelectionPoint
+from .examples.selection_points import SelectionPoint
 
 ONE, HALF = F(1), F(1, 2)
 

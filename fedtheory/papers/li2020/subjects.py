@@ -30,9 +30,9 @@ from fedtheory.subjects.file_entries import stated_constants
 from fedtheory.subjects.lead import Found, finds_at
 from fedtheory.subjects.short_numbers import short
 
-from . import run_points
-from .run_points import LARGEST_WORK, NAME, FedAvgPoint, cohort_of
-from .runs import Training
+from . import decaying_run_points as run_points
+from .decaying_run_points import LARGEST_WORK, NAME, FedAvgPoint, cohort_of
+from .decaying_runs import Training
 from .statements.theorems import BY_WEIGHT, EVERYONE, UNIFORM
 
 CLIENTS, LOCAL_STEPS = (1, 2, 3, 10, 50), (1, 1, 2, 5, 20, 100, 1000)

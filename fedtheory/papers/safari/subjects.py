@@ -8,7 +8,7 @@ from ...federations import Quadratic
 from ...participation import Fixed
 from ...setting import Setting
 from ...subjects.run_subject import PARTS
-from .examples.run_search import ServerRuns
+from .examples.server_run_search import ServerRuns
 from ..paper import Example
 from .exclusions import SafariRuns
 

@@ -14,8 +14,8 @@ import numpy as np
 from ...claims.statement import Claim
 from ...moments.evaluators import FLOAT, Question, left
 from ...papers.fedau.examples.weight_points import WeightsPoint
-from ...papers.flics.examples.points import SelectionPoint
-from ...papers.flics.examples.settings import Answers, PolicyTrace, Process, SelectionRun, Trace
+from ...papers.flics.examples.selection_points import SelectionPoint
+from ...papers.flics.examples.selection_settings import Answers, PolicyTrace, Process, SelectionRun, Trace
 from ...papers.safari.examples.learning_points import QUANTILES, LearningPoint
 from ...papers.safari.examples.learning_problems import Pooled
 from ...participation import history

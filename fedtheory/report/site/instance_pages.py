@@ -14,7 +14,7 @@ from ...claims.statement import Claim
 from ...evidence.judge import parse
 from ...moments.expected_errors import exact_errors, expected_models
 from ...papers.fedau.examples.weight_points import WeightsPoint
-from ...papers.flics.examples.points import SelectionPoint
+from ...papers.flics.examples.selection_points import SelectionPoint
 from ...papers.safari.examples.learning_points import LearningPoint
 from ...setting import Setting
 from ...subjects.enclosures import with_new_steps

@@ -28,7 +28,7 @@ from ....functionals import (
 )
 from . import weight_laws as laws
 from ....moments.evaluators import FLOAT, Question, Unserved, evaluates, evaluates_functional
-from .weighted_rounds import Row, aggregation_of, answer, given_rows, in_kind, mean, probabilities_of
+from .weighted_update_rounds import Row, aggregation_of, answer, given_rows, in_kind, mean, probabilities_of
 
 CLIENTS, PARTICIPANTS = "the participation process", "the weights of the participants"
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ....weights import weight_moments
-from .weighted_rounds import Row, Unfollowed, longest_interval, mean, mean_of, total
+from .weighted_update_rounds import Row, Unfollowed, longest_interval, mean, mean_of, total
 
 LONGEST_EXACT = 300
 """Largest number of rounds followed in Fractions, which have a number for each (intervals ended, rounds covered)."""

@@ -13,7 +13,7 @@ from itertools import product
 from operator import mul
 from typing import Any
 
-from .weighted_rounds import (
+from .weighted_update_rounds import (
     Law,
     Row,
     Training,

@@ -22,7 +22,7 @@ import sympy
 from ....claims import readings
 from ....claims.statement import Claim
 from ....quantities import symbol
-from .runs import chooses_cutoff
+from .weighted_runs import chooses_cutoff
 
 PEAK = "peak_weight_error"
 

@@ -5,7 +5,7 @@ is then a function of the round, the sums and the answers, which is computed bef
 round to round are a few arrays over the sums.
 
 Axes of arrays are (round, state, answers, sums), or some of these, in this order: who is there; how many of each group
-answer; how many did so before. Sums over them run in the order in which ``runs`` comes by the terms.
+answer; how many did so before. Sums over them run in the order in which ``selected_runs`` comes by the terms.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from .selected import (
     selection_of,
     states_of,
 )  # fmt: skip
-from .runs import CANCELLATION, Followed
+from .selected_runs import CANCELLATION, Followed
 
 LEAST_ROUNDS = 8
 """Least number of rounds to compute so: over fewer, one history after the other takes no longer."""

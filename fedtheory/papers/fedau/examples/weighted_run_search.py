@@ -24,15 +24,15 @@ from ....claims.statement import Claim
 from ....claims.balls import Undecided
 from ....claims.statement import leaves_objective_open
 from ....moments.evaluators import FLOAT, left, quantity
-from ..exact.weighted_rounds import weighted_rounds
+from ..exact.weighted_update_rounds import weighted_rounds
 from ....subjects.protocol import Space, runs_of, span
 from ....subjects.quadratic_candidates import DIVERGING_STEP
 from ....subjects.lead import LATE, Found, finds_at, worst
 from ....subjects.quantity_limits import limit_of
 from ....subjects.short_numbers import STEP_SHARES, short
 from ....subjects.run_search import HORIZONS, RESOLUTION
-from .run_points import FedauPoint, rounded_run
-from .runs import (
+from .weighted_run_points import FedauPoint, rounded_run
+from .weighted_runs import (
     STEPS,
     FedauRun,
     bounds_gradient,

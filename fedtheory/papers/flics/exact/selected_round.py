@@ -42,7 +42,7 @@ from .selected import (
     selection_of,
     states_of,
 )
-from .training import noise_of_a_coordinate, training
+from .group_training import noise_of_a_coordinate, training
 
 FACTOR, PRINTED_FACTOR, PROVED_FACTOR = "factor", "1 + epsilon^", "epsilon^"
 """Readings of the factor with which Lemma 4 multiplies the mean update."""

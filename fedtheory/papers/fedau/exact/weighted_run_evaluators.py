@@ -2,7 +2,7 @@
 
 A claim may speak of the gap and the gradients of another objective than F = (1/N) sum_n F_n: whoever asks states it as
 ``objective_weight``, the weights phi_n >= 0 of f~ = sum_n phi_n F_n, (N,), or ``IMPLIED`` for the one that constant
-weights minimise. Steps may be stated too; see ``weighted_rounds``.
+weights minimise. Steps may be stated too; see ``weighted_update_rounds``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .weight_states import estimated_sums, law_given_weights
 from ....moments.evaluators import FLOAT, Question, Unserved, evaluates, evaluates_functional
 from ....moments.number_kinds import larger, root
 from .weight_evaluators import horizons_of, only_row, over_horizons, said
-from .weighted_rounds import (
+from .weighted_update_rounds import (
     Law,
     Row,
     Unfollowed,

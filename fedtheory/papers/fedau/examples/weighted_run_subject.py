@@ -8,9 +8,9 @@ from typing import Any
 from ....algorithms import Algorithm, fedau
 from ....claims.statement import Claim
 from ....participation import Bernoulli, Participation
-from . import run_points
+from . import weighted_run_points as run_points
 from .contradiction import estimated_weights_findings
-from .run_search import FedauRuns
+from .weighted_run_search import FedauRuns
 
 
 class WeightedUpdates:

@@ -15,8 +15,8 @@ from ....claims.statement import Claim
 from ....moments.evaluators import FLOAT
 from ....subjects.protocol import Examined, Reading, Space, finite
 from ....subjects.lead import Found, ratio
-from .settings import Answers, PolicyTrace, Process, SelectionRound, SelectionRun, State, Trace
-from .points import Example, SelectionPoint, kind_of, stated
+from .selection_settings import Answers, PolicyTrace, Process, SelectionRound, SelectionRun, State, Trace
+from .selection_points import Example, SelectionPoint, kind_of, stated
 
 GROUPS, AVAILABLE, STEPS, ROUNDS = "groups", "available clients of a group", "local steps", "rounds"
 MOST: dict[type, dict[str, int]] = {

@@ -28,7 +28,7 @@ from .selected import (
     read,
     selection_of,
 )  # fmt: skip
-from .training import Training, noise_of_a_coordinate, training
+from .group_training import Training, noise_of_a_coordinate, training
 
 LARGEST_WORK = 10**5
 """Largest number of ways of going on that are followed, over all histories and rounds."""

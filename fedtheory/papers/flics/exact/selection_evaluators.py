@@ -1,4 +1,4 @@
-"""Evaluators of FLICS's quantities and functionals on a setting; see ``one_round``, ``runs`` and ``policy``.
+"""Evaluators of FLICS's quantities and functionals on a setting: by ``selected_round``, ``selected_runs``, ``policy``.
 
 Without rounds a question is about the round from x_0; with rounds it is about runs of so many rounds.
 """
@@ -34,8 +34,8 @@ from ....moments.evaluators import FLOAT, Question, Unserved, evaluates, evaluat
 from ....moments.number_kinds import root, smaller
 from .policy import long_term
 from .selected import CORRELATION, DIVIDED, DIVISION, MATRIX, UNDIVIDED, aggregation_of, horizons, read
-from .one_round import round_of
-from .runs import Followed
+from .selected_round import round_of
+from .selected_runs import Followed
 
 MINIMUM, FROM_FIRST, FROM_START = "minimum", "t = 1..T", "t = 0..T-1"
 

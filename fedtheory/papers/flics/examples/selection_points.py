@@ -38,7 +38,7 @@ from ....subjects.file_entries import (
     texts,
     vector,
 )
-from .settings import Answers, PolicyTrace, Process, SelectionRound, SelectionRun, State, Trace
+from .selection_settings import Answers, PolicyTrace, Process, SelectionRound, SelectionRun, State, Trace
 
 Example = SelectionRound | SelectionRun | PolicyTrace | Answers
 

@@ -31,7 +31,7 @@ from fedtheory.subjects.file_entries import (
 )  # fmt: skip
 from fedtheory.subjects.short_numbers import short
 
-from .runs import Training
+from .decaying_runs import Training
 from .statements.theorems import BY_WEIGHT, COHORT, EVERYONE, UNIFORM
 
 NAME = "fedavg_decaying"

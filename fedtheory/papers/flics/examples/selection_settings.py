@@ -17,10 +17,10 @@ from ....algorithms import flics_avg
 from ....federations import Quadratic
 from ....functionals import Functional
 from ....moments.evaluators import EXACT, Question, Unserved, left, quantity
-from ..exact.evaluators import OF_RUNS
+from ..exact.selection_evaluators import OF_RUNS
 from ..exact.policy import answer_law
 from ..exact.selected import Groups
-from ..exact.one_round import LARGEST_OUTCOMES, Answering, SelectedRound
+from ..exact.selected_round import LARGEST_OUTCOMES, Answering, SelectedRound
 from ....participation import GroupChain, Recorded
 from ....setting import Setting
 from ....subjects.file_entries import Rationals

@@ -36,7 +36,7 @@ from ....subjects.file_entries import (
     vector,
 )
 from .weight_points import INDEPENDENT_CLIENTS, NO_CUTOFF, required_cutoff
-from .runs import (
+from .weighted_runs import (
     STEPS,
     FedauRun,
     bounds_gradient,
@@ -61,7 +61,7 @@ class FedauPoint(Point):
 
     The constants of the claim's assumptions are the run's own: L the largest |curvature|, sigma, delta, and, where the
     gradient is to be bounded, G, for clients that are quadratic where the run goes and no further
-    (``papers.fedau.exact.run_evaluators.squared_gradient_bound``).
+    (``papers.fedau.exact.weighted_run_evaluators.squared_gradient_bound``).
     """
 
     run: FedauRun
