@@ -59,6 +59,8 @@ PAPER = Paper(
     home=__name__,
     evaluators=("exact.selection_evaluators",),
     scopes={
-        "selection": LazySubject("selection", f"{__name__}.examples.points", f"{__name__}.examples.search:Selections")
+        "selection": LazySubject(
+            "selection", f"{__name__}.examples.selection_points", f"{__name__}.examples.selection_search:Selections"
+        )
     },
 )
