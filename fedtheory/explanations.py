@@ -45,14 +45,27 @@ def _entries() -> list[Entry]:
     for q in QUANTITIES.values():
         letters = {paper.name: paper.letters[q.name] for paper in papers().values() if q.name in paper.letters}
         found.append(
-            {"kind": "quantity", "word": q.name, "meaning": q.meaning, "allowed": q.allowed, "units": str(q.units),
-             "letters": letters, "algorithms": list(q.algorithms)}
-        )  # fmt: skip
+            {
+                "kind": "quantity",
+                "word": q.name,
+                "meaning": q.meaning,
+                "allowed": q.allowed,
+                "units": str(q.units),
+                "letters": letters,
+                "algorithms": list(q.algorithms),
+            }
+        )
     found += [
-        {"kind": "assumption", "word": a.name, "meaning": a.meaning, "also": [a.quantity] if a.quantity else [],
-         "bounds": a.quantity, "implies": list(a.implies)}
+        {
+            "kind": "assumption",
+            "word": a.name,
+            "meaning": a.meaning,
+            "also": [a.quantity] if a.quantity else [],
+            "bounds": a.quantity,
+            "implies": list(a.implies),
+        }
         for a in ASSUMPTIONS.values()
-    ]  # fmt: skip
+    ]
     left = (f for f in vars(module).values() if isinstance(f, module.Functional))
     found += [{"kind": "left side", "word": f.name, "meaning": f.meaning, "units": str(f.units)} for f in left]
     return found + _readings(all_claims())

@@ -168,8 +168,10 @@ class AffineRound(Round):
             shared = columns[here[0]] if common and columns else None
             columns[i] = shared or (self._noise(noise[i]) if noise[i].any() else None)
         none = self.space.constant([[Fraction(0)] * self.fed.dimension])
-        moved = [self._of_one(errors[0, i], slopes[i], offsets[i], columns[i]) if i in columns else none[0]
-                 for i in range(len(self.counts))]  # fmt: skip
+        moved = [
+            self._of_one(errors[0, i], slopes[i], offsets[i], columns[i]) if i in columns else none[0]
+            for i in range(len(self.counts))
+        ]
         return _stacked(self.space, moved)
 
     def _of_one(self, error: Affine, slope: np.ndarray, offset: Any, columns: slice | None) -> Affine:

@@ -215,8 +215,17 @@ def traffic(columns: Columns, options: Options) -> Rows:
         told["clients a round that were sent something and sent nothing: counted as away"] = silent
     rows = sorted(pairs.items(), key=lambda pair: pair[1])
     at = np.array([key[0] for key, _ in rows], dtype=float)
-    return Rows("rounds", _places(columns.place, [i for _, i in rows]), [key[1] for key, _ in rows], at, at + 1, known,
-                float(number.min()), float(number.max() + 1), told)  # fmt: skip
+    return Rows(
+        "rounds",
+        _places(columns.place, [i for _, i in rows]),
+        [key[1] for key, _ in rows],
+        at,
+        at + 1,
+        known,
+        float(number.min()),
+        float(number.max() + 1),
+        told,
+    )
 
 
 # Dictionaries by client ----------------------------------------------------------------------------------------------

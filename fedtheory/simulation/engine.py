@@ -247,10 +247,22 @@ def _check_start(start: Run, plan: Plan, replicas: int, directory: str | PathLik
     assert was is not None
     if directory is not None:
         raise ValueError("start and directory are both given: allowed is one, since a directory has its own start")
-    there = {"replicas": start.replicas, "seed": was.seed, "record_every": was.record_every, "dtype": was.dtype,
-             "observers": was.observers, "keep_models": was.keep_models}  # fmt: skip
-    here = {"replicas": replicas, "seed": plan.seed, "record_every": plan.record_every, "dtype": plan.dtype,
-            "observers": plan.observers, "keep_models": plan.keep_models}  # fmt: skip
+    there = {
+        "replicas": start.replicas,
+        "seed": was.seed,
+        "record_every": was.record_every,
+        "dtype": was.dtype,
+        "observers": was.observers,
+        "keep_models": was.keep_models,
+    }
+    here = {
+        "replicas": replicas,
+        "seed": plan.seed,
+        "record_every": plan.record_every,
+        "dtype": plan.dtype,
+        "observers": plan.observers,
+        "keep_models": plan.keep_models,
+    }
     differing = [f"{name} = {there[name]} there, {here[name]} here" for name in there if there[name] != here[name]]
     if was.setting is not plan.setting and was.setting.fingerprint() != plan.setting.fingerprint():
         differing.append("another setting")

@@ -141,8 +141,9 @@ def check_segment(path: Path, segment: Segment, plan: Plan, state: State, last: 
     if segment["rounds"].tolist() != rounds:
         refuse(f"its rounds are not those from {segment['first_round']} to {segment['next_round']} that are recorded")
     places = segment.get(PLACES, np.empty(0, np.int64))
-    if len(places) and (places[0] < 0 or places[-1] >= state.ids.numel() * plan.federation.clients
-                        or (np.diff(places) <= 0).any()):  # fmt: skip
+    if len(places) and (
+        places[0] < 0 or places[-1] >= state.ids.numel() * plan.federation.clients or (np.diff(places) <= 0).any()
+    ):
         refuse(f"{PLACES} are not those of clients, in order")
     after, diverged_at = int(segment["next_round"]), segment["diverged_at"]
     if after > plan.rounds + 1 or ((diverged_at < -1) | (diverged_at >= after)).any():

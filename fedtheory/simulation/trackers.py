@@ -159,13 +159,23 @@ class WeightsAndBiases:
         """Begin the run whose id is the identity, or go on with it."""
         wandb = needed("wandb")
         quiet = wandb.Settings(  # nor is it told of the machine, whose paths are among what it would find
-            console="off", silent=True, disable_git=True, disable_code=True, x_disable_meta=True,
+            console="off",
+            silent=True,
+            disable_git=True,
+            disable_code=True,
+            x_disable_meta=True,
             x_disable_machine_info=True,
-        )  # fmt: skip
+        )
         run = wandb.init(
-            project=self.project, id=identity, name=name, config=dict(settings), resume="allow", reinit="create_new",
-            group=settings.get("experiment"), settings=quiet,
-        )  # fmt: skip
+            project=self.project,
+            id=identity,
+            name=name,
+            config=dict(settings),
+            resume="allow",
+            reinit="create_new",
+            group=settings.get("experiment"),
+            settings=quiet,
+        )
         return _WandbRun(run, identity)
 
 

@@ -16,7 +16,7 @@ from ..assumptions import (
     COHORT_BEFORE_NOISE,
     INDEPENDENT_PARTICIPATION,
     STATIONARY_AVAILABILITY,
-)  # fmt: skip
+)
 from ..claims.balls import Ball, Number, ball
 from ..claims.readings import Q_CONDITION, QUOTIENT, THIRD_LAYOUT
 from ..claims.statement import Claim, may_speak_of

@@ -7,11 +7,11 @@ from .dependent import cyclic_long_run_weight as cyclic_long_run_weight
 from .dependent import cyclic_weight_moments as cyclic_weight_moments
 from .dependent import markov_long_run_weight as markov_long_run_weight
 from .dependent import markov_weight_moments as markov_weight_moments
+from .estimated_weights import FedAU as FedAU
 from .exact_moments import WeightMoments as WeightMoments
 from .exact_moments import largest_scale as largest_scale
 from .exact_moments import long_run_weight as long_run_weight
 from .exact_moments import weight_moments as weight_moments
-from .interval_average import FedAU as FedAU
 from .long_run_objective import average_participating_objective as average_participating_objective
 from .long_run_objective import fedau_objective as fedau_objective
 from .long_run_objective import fixed_point as fixed_point

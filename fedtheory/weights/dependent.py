@@ -18,8 +18,8 @@ from collections import deque
 
 import numpy as np
 
+from .estimated_weights import FedAU
 from .exact_moments import WeightMoments
-from .interval_average import FedAU
 from .weight_arguments import check_count, check_cutoff, check_probability
 
 MOST_ROUNDS = 20_000

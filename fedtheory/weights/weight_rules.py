@@ -209,7 +209,7 @@ class Shared(WeightRule):
     running interval counts client-rounds, not rounds, is our reading: counting rounds would estimate how seldom
     *any* member takes part.
 
-    >>> from .interval_average import FedAU
+    >>> from .estimated_weights import FedAU
     >>> rule = Shared(FedAU(), groups=[0, 0, 1])
     >>> history = np.array([[0, 1, 0], [0, 0, 0], [0, 1, 1], [0, 0, 0]])  # group 0: 01 00 01 00, group 1: 0 0 1 0
     >>> rule.batch(history).tolist()

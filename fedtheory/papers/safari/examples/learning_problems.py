@@ -205,9 +205,17 @@ class Pooled:
     server: tuple[tuple[Fraction, ...], ...] | None = None
     kind = "finite"
     functionals = (
-        RELATEDNESS_GAP, NEGATED_SOURCE_EXCESS, TARGET_EXCESS, POOLED_EXCESS, CHECKED_EXCESS, CHECKED_EMPIRICAL_GAP,
-        DISAGREEMENT_EXCESS, DISAGREEMENT_DEFICIT, PAIR_DEVIATION, POOLED_SOURCE_EXCESS,
-    )  # fmt: skip
+        RELATEDNESS_GAP,
+        NEGATED_SOURCE_EXCESS,
+        TARGET_EXCESS,
+        POOLED_EXCESS,
+        CHECKED_EXCESS,
+        CHECKED_EMPIRICAL_GAP,
+        DISAGREEMENT_EXCESS,
+        DISAGREEMENT_DEFICIT,
+        PAIR_DEVIATION,
+        POOLED_SOURCE_EXCESS,
+    )
     _kept: dict[tuple[Functional, Fraction, int], Any] = field(default_factory=dict, compare=False, repr=False)
 
     def check(self) -> None:
