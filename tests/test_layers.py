@@ -249,3 +249,27 @@ def test_files_are_named_by_what_they_define() -> None:
 
 def test_doors_open() -> None:
     assert import_module("fedtheory.simulation").simulate is through("setting.simulate")
+
+
+PAGES = [ROOT.parent / "docs" / "design.md", *sorted((ROOT.parent / "docs" / "decisions").glob("*.md"))]
+
+
+def missing(text: str) -> list[str]:
+    """The files and folders that a page names and that are not there; `<paper>` stands for any one."""
+    found = []
+    for said in re.findall(r"`([\w/<>*.]+(?:\.py|/))`", text):
+        pattern = said.replace("<paper>", "*").rstrip("/")
+        if not next(ROOT.glob(f"**/{pattern}"), None) and not next(ROOT.parent.glob(pattern), None):
+            found.append(said)
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_pages_name_what_is_there(page: Path) -> None:
+    assert not missing(page.read_text())
+
+
+def test_what_is_missing_is_found() -> None:
+    assert missing("`moments/whose.py`, `dispatch.py` and `joints/`, not `moments/`, `evidence/judge.py`") == [
+        "moments/whose.py", "dispatch.py", "joints/",
+    ]  # fmt: skip
