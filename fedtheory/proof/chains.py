@@ -197,6 +197,8 @@ def _theorem_of_claim(claim: Claim, derivation: Derivation, library: Library) ->
     origin = derivation.origin
     if origin is None or not is_known(type(origin)):
         return None
+    if not type(origin).makes(origin, map(library.step, library.needed(derivation.steps))):
+        return None
     check = type(origin).of_claim(origin, claim, derivation.algorithm, library.rounds)
     return check
 

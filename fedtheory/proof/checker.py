@@ -4039,7 +4039,7 @@ LEVELS = {
 GROWTHS = {"vc_complexity": "samples", "server_vc_complexity": "server_samples"}
 EXCESSES = dict(zip(("best_excess", "source_excess", "related_gap"), NAMED_BY_CLAIMS, strict=True))
 READ_IN_HYPOTHESES = ("constants of the O(.)", "thresholds", "confidence term")
-"""What a claim on samples may be read with: how its hypotheses are meant, which stand in the file as they are read."""
+"""Ambiguities of a claim on samples: how its hypotheses are meant, which stand in the file as they are read."""
 
 
 class ClaimOfSamples(ClaimOfRuns):

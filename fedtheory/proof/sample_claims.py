@@ -275,7 +275,7 @@ class SampleClaim(KernelClaim):
 
     @cached_property
     def apart(self) -> tuple[str, ...]:
-        """What the theorem says otherwise than the claim, in words."""
+        """Ways in which the theorem says otherwise than the claim, in words."""
         try:
             return tuple(self.goal.differences())
         except ValueError as error:
