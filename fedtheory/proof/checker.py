@@ -4116,8 +4116,8 @@ class ClaimOfSamples(ClaimOfRuns):
 
     def of_tree(self, tree: ast.expr) -> Scalar:
         """Return the scalar of a syntax tree; a root, and a complexity, is a number that the file declares."""
-        if any(isinstance(node, ast.Call) and node.func.id in ("log", "Max") for node in ast.walk(tree)
-               if not isinstance(node, ast.Call) or isinstance(node.func, ast.Name)):  # fmt: skip
+        called = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        if any(isinstance(each, ast.Name) and each.id in ("log", "Max") for each in called):
             return self.complexity(tree)
         factor, radicand = self.surd(tree)
         return factor if radicand == ONE else factor * self.problem.letter_of("power", radicand, HALF)
