@@ -75,7 +75,8 @@ class SampleGoal:
         Raises:
             Inexpressible: one letter is two quantities.
         """
-        of, found = self.theorem.of, {}
+        of = self.theorem.of
+        found: dict[str, str] = {}
         for name, scalar in of.parameters.items():
             letter = str(scalar)
             if letter in of.where.ring.names and letter not in of.numbers and found.setdefault(letter, name) != name:
