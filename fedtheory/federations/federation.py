@@ -380,7 +380,7 @@ class ConvexFederation(ExactFederation):
     A stochastic gradient is the exact one plus noise of total variance ``gradient_noise ** 2``:
     +-gradient_noise / sqrt(D) in each coordinate ("two-point", the default), or Gaussian of the same covariance, or
     "two-point a" with a whole a > 1, which is rarely a times as much and else -1/a times (see
-    ``federation_arguments.rise_of``), or "common two-point", the same draw for all clients in a step, or "one-sided
+    ``noise_laws.rise_of``), or "common two-point", the same draw for all clients in a step, or "one-sided
     two-point": none in the coordinates in which the point is not positive, so that the variance depends on it and
     ``gradient_noise ** 2`` bounds it.
     The server's own stochastic gradient of F has noise of the same law, of total variance ``server_noise ** 2``.

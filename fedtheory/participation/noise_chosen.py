@@ -20,7 +20,7 @@ class LargestNoise(Participation):
     """Participation of the ``count`` clients whose gradient noise in the round's first local step is largest.
 
     The first coordinate counts, where noise is two-point, of fair signs or skewed (see
-    ``federations.federation_arguments.rise_of``). Of equal ones any are taken.
+    ``federations.noise_laws.rise_of``). Of equal ones any are taken.
 
     >>> LargestNoise(2).mean_and_square(3)  # +++, ++-: 1; +--: 0; ---: -1, of the mean of the two largest signs
     (Fraction(3, 8), Fraction(5, 8))

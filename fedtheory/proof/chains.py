@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from ..assumptions import ASSUMPTIONS
 from ..claims.statement import Claim
 from . import compatibility
+from .claim_theorems import KernelClaim
 from .derivations import Derivation
 from .implies import ASSUMES, CLAIM, tying, words
 from .library import Library
 from .steps import Decision, Step, certified_all, decide_all
-from .verdict_word import DECLARED, PROVED, STEPS_DECIDED, is_computed, joints
+from .verdict_word import DECLARED, KERNEL, PROVED, STEPS_DECIDED, is_computed, is_known, joints
 
 GOAL = f"{CLAIM}goal"
 """Name of the step that says that a claim is a theorem of the kernel on whole runs."""
@@ -49,7 +50,19 @@ class Chain:
     @property
     def joints(self) -> str:
         """Word for the way in which the steps are joined, one of ``verdict_word.JOINTS``."""
-        return joints(self.derivation, self.own)
+        return KERNEL if self.theorem is not None else joints(self.derivation, self.own)
+
+    @property
+    def theorem(self) -> KernelClaim | None:
+        """Theorem of the kernel on whole runs that is the claim, or ``None``."""
+        checks = (check for d in self.decisions if d.step.name == GOAL for check in d.step.checks)
+        return next((check for check in checks if isinstance(check, KernelClaim)), None)
+
+    def covers(self, ambiguity: str) -> tuple[str, ...]:
+        """Return the options of an ambiguity under which the claim is proved, or none if nothing is said of it."""
+        if self.theorem is not None:
+            return tuple(option for name, option in self.theorem.read.items() if name == ambiguity)
+        return self.derivation.options(ambiguity) if self.derivation is not None else ()
 
     @property
     def verdict(self) -> str:
@@ -85,11 +98,10 @@ class Chain:
         """Readings of the claim under which the chain proves it: none if it does not."""
         if self.outcome != "proved" or self.derivation is None:
             return ()
-        covers = self.derivation.options
         return tuple(
             reading
             for reading in self.claim.readings()
-            if all(option in (covers(name) or (option,)) for name, option in reading.items())
+            if all(option in (self.covers(name) or (option,)) for name, option in reading.items())
         )
 
     @property
@@ -131,8 +143,16 @@ def prove(claim: Claim, library: Library) -> Chain:
 
 def proof_of(claim: Claim, library: Library) -> Chain | None:
     """Return the chain that proves the claim, or ``None``. No counterexample is looked for, and a solver is asked only
-    whether the hypotheses can be met. Derivations that the kernel composes are tried first."""
-    for derivation in sorted(library.fitting(claim), key=lambda d: d.origin is None):
+    whether the hypotheses can be met. A theorem of the kernel on whole runs that is the claim is tried first, then
+    derivations that the kernel composes."""
+    fitting = sorted(library.fitting(claim), key=lambda d: d.origin is None)
+    for derivation in fitting:
+        if (theorem := _theorem_of_claim(claim, derivation, library)) is None:
+            continue
+        decisions = certified_all((_goal(theorem), *_met(claim, theorem.read.get, library)))
+        if decisions is not None and (made := made_of(claim, derivation, decisions, library)).outcome == "proved":
+            return made
+    for derivation in fitting:
         if any(step.kind == "unclear" for step in words(claim, derivation, library.assumed(derivation.steps))):
             continue  # an assumption or a reading is missing; the rest costs more
         if _only_declared(derivation, library):
@@ -153,13 +173,14 @@ def tied(claim: Claim, derivation: Derivation, library: Library) -> tuple[Step, 
 
 def _tying(claim: Claim, derivation: Derivation, library: Library) -> Iterator[Step]:
     """Yield the steps of ``tied`` one after another."""
+    if (theorem := _theorem_of_claim(claim, derivation, library)) is not None:
+        yield from (_goal(theorem), *_met(claim, theorem.read.get, library))
+        return
     own = [library.step(name) for name in library.needed(derivation.steps)]
     wrong = _apart(claim, derivation, own, library) if any(step.kind == "composed" for step in own) else ()
     if found := next(iter(wrong), ""):
         yield _open("composed", claim, found)
-    yield from _theorem_of_claim(claim, derivation, library) or tying(
-        claim, derivation, library.assumed(derivation.steps)
-    )
+    yield from tying(claim, derivation, library.assumed(derivation.steps))
     if _only_declared(derivation, library):
         yield _open(
             "joined",
@@ -167,17 +188,26 @@ def _tying(claim: Claim, derivation: Derivation, library: Library) -> Iterator[S
             "that the steps follow on each other, and end in the right side, "
             "is declared in a file of one's own, which shows nothing",
         )
-    yield from _met(claim, derivation, library)
+    yield from _met(claim, derivation.options, library)
 
 
-def _theorem_of_claim(claim: Claim, derivation: Derivation, library: Library) -> tuple[Step, ...]:
-    """Return the steps that say that the claim is a theorem of the kernel on whole runs, if it is found to be one."""
-    check = derivation.origin.of_claim(claim, derivation.algorithm, library.rounds) if derivation.origin else None
-    if check is None or any(derivation.options(name) != (option,) for name, option in check.read.items()):
-        return ()
-    says = "the claim is the kernel's theorem on runs: its hypotheses, assumptions, readings and right side"
-    own = Step(GOAL, claim.source, says, "composed", (check,), printed=False, paper=claim.paper)
-    return (*(replace(s, paper=claim.paper) for s in words(claim, derivation, library.assumed(derivation.steps))), own)
+def _theorem_of_claim(claim: Claim, derivation: Derivation, library: Library) -> KernelClaim | None:
+    """Return the check that the claim is a theorem of the kernel on whole runs, made from the theorem on a round that a
+    derivation rests on; ``None`` if it is not found to be one. Only a class of this package may say that it is."""
+    origin = derivation.origin
+    if origin is None or not is_known(type(origin)):
+        return None
+    if not type(origin).makes(origin, map(library.step, library.needed(derivation.steps))):
+        return None
+    check = type(origin).of_claim(origin, claim, derivation.algorithm, library.rounds)
+    return check
+
+
+def _goal(theorem: KernelClaim) -> Step:
+    """Return the step that a claim is a theorem of the kernel on whole runs."""
+    claim = theorem.claim
+    says = f"the claim is the kernel's theorem on {theorem.about}: its hypotheses, assumptions, readings and right side"
+    return Step(GOAL, claim.source, says, "composed", (theorem,), printed=False, paper=claim.paper)
 
 
 def _only_declared(derivation: Derivation, library: Library) -> bool:
@@ -190,10 +220,10 @@ def _open(name: str, claim: Claim, says: str) -> Step:
     return Step(f"{CLAIM}{name}", claim.source, says, "unclear", expected="unknown", paper=claim.paper)
 
 
-def _met(claim: Claim, derivation: Derivation, library: Library) -> Iterator[Step]:
+def _met(claim: Claim, covers: Callable[[str], Container[str] | None], library: Library) -> Iterator[Step]:
     """A step that is open, unless values of the quantities are known that meet all hypotheses of the claim, in a
-    reading that the derivation covers, and nothing is known of its subject by which no run does."""
-    covered = {a: [o for o in a.options if o in derivation.options(a.name)] for a in claim.ambiguities}
+    reading that the proof covers, and nothing is known of its subject by which no run does."""
+    covered = {a: [o for o in a.options if o in (covers(a.name) or ())] for a in claim.ambiguities}
     if any(some and len(some) < len(a.options) for a, some in covered.items()):
         kept = (replace(a, options=tuple(some or a.options)) for a, some in covered.items())
         claim = replace(claim, ambiguities=tuple(kept))

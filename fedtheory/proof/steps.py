@@ -19,7 +19,7 @@ from .positivity import Certificate, Counterexample
 from .symbol_regions import Region
 
 if TYPE_CHECKING:
-    from .claim_theorems import ClaimTheorem
+    from .claim_theorems import KernelClaim
     from .composition import Composed
     from .domain import Follows
     from .implies import Needed
@@ -188,7 +188,7 @@ class Cap:
         return positivity.weakest_cap(self.expression, self.where, Fraction(0), Fraction(1, 2), tolerance)
 
 
-Check = Union[Identity, Nonnegative, Vectors, Ball, "Follows", "Needed", "Composed", "ClaimTheorem"]
+Check = Union[Identity, Nonnegative, Vectors, Ball, "Follows", "Needed", "Composed", "KernelClaim"]
 
 
 @dataclass(frozen=True)

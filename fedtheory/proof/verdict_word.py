@@ -49,7 +49,7 @@ def joints(derivation: Derivation | None, own: Sequence[Step]) -> str:
 def is_computed(derivation: Derivation, own: Iterable[Step]) -> bool:
     """Whether a derivation says what is computed from the theorem that its steps make, and no more."""
     origin = derivation.origin
-    if origin is None or len(derivation.steps) != 1 or not _is_known(type(origin)):
+    if origin is None or len(derivation.steps) != 1 or not is_known(type(origin)):
         return False
     (name,) = derivation.steps
     computed = origin.derivation(derivation.name, name, derivation.proves)
@@ -57,7 +57,7 @@ def is_computed(derivation: Derivation, own: Iterable[Step]) -> bool:
     return same and origin.makes(own)
 
 
-def _is_known(reader: type) -> bool:
+def is_known(reader: type) -> bool:
     """Whether theorems are read by a class of this package: by another one a right side may be written by hand."""
     module = sys.modules.get(reader.__module__)
     ours = reader.__module__.rpartition(".")[0] in (__package__, f"{__package__}.translate")

@@ -20,8 +20,9 @@ from fedtheory.papers.fedau.proofs import thm3 as law
 from fedtheory.papers.fedau.proofs.thm3 import C, a, p, q
 from fedtheory.papers.flics.proofs import thm1 as answered
 from fedtheory.papers.paper import Paper
-from fedtheory.papers.proofs import library, proof_of
+from fedtheory.papers.proofs import chain, library, proof_of
 from fedtheory.proof.algorithm_match import read_rounds
+from fedtheory.proof.chains import GOAL
 from fedtheory.proof.composition import Composed, Computed, Descent, OfRounds
 from fedtheory.proof.derivations import Derivation
 from fedtheory.proof.kernel.axioms import ITERATE, START_POINT
@@ -312,6 +313,31 @@ def test_an_honest_reader_proves_it() -> None:
 
 def test_a_reader_of_ones_own_reads_nothing() -> None:
     assert verdict(FALLS, FALLS.right_side / 2, Half(nonconvex, LETTERS)) == "unproved"
+
+
+class Anything(Descent):
+    """A reader that says that any claim is the theorem of another one."""
+
+    def of_claim(self, claim: Claim, *_: Any) -> Any:
+        return _for(claim)
+
+
+def _for(this: Claim) -> Any:
+    """A theorem of the kernel on whole runs, with its certificate, which is said to be another claim's."""
+    (honest,) = (check for d in chain(FALLS.ref).decisions if d.step.name == GOAL for check in d.step.checks)
+    honest.certified()
+    false = replace(honest, claim=this)
+    false.__dict__.update(honest.__dict__ | {"claim": this})
+    return false
+
+
+@pytest.mark.parametrize("where", ["class", "instance"])
+def test_a_theorem_on_runs_of_ones_own_proves_nothing(where: str) -> None:
+    origin = (Anything if where == "class" else Descent)(nonconvex, LETTERS)
+    if where == "instance":
+        object.__setattr__(origin, "of_claim", lambda claim, *_: _for(claim))
+    assert _for(FALLS).certified().outcome == "proved"
+    assert verdict(FALLS, FALLS.right_side / 2, origin) == "unproved"
 
 
 def test_a_check_of_ones_own_checks_nothing() -> None:

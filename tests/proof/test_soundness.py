@@ -20,9 +20,9 @@ from fedtheory.proof.gram import Gram, GramCertificate, GramCounterexample, dot,
 from fedtheory.proof.implies import ASSUMES
 from fedtheory.proof.polynomial_data import Ratio
 from fedtheory.proof.positivity import Counterexample, certify
+from fedtheory.proof.sample_claims import OfSamples
 from fedtheory.proof.steps import Step
 from fedtheory.proof.symbol_regions import capped, equal, interval, nonnegative, positive, region
-from fedtheory.proof.translate.sample_bounds import OfSamples
 from fedtheory.quantities import symbols
 
 s, t, X = sympy.symbols("s t X")
@@ -245,38 +245,6 @@ def test_the_right_side_of_13_is_what_12_shows() -> None:
     gradient = sympy.Symbol("dot_g_g")
     (derivation,) = [d for d in library().derivations if d.name == "(5) to (13)"]
     assert sympy.expand(4 / (K * eta) * shown + gradient - derivation.right_side) == 0
-
-
-@pytest.mark.parametrize(
-    ("name", "last", "rate"),
-    [("one step of the mean", "thm2.sharp.sum", "18 z^2"), ("Theorem 1, repaired", "thm1.corrected.sum", "")],
-)
-def test_the_right_sides_of_the_repaired_theorems_are_what_their_sums_show(name: str, last: str, rate: str) -> None:
-    """Each coefficient of the derived right side is at least that of the last sum, with equality where none is rounded
-    up."""
-    (derivation,) = [d for d in library().derivations if d.name == name]
-    right = library().step(last).checks[0].right
-    noise, bias = sympy.symbols("gradient_noise dissimilarity")
-    K, eta = sympy.symbols("local_steps local_lr")
-    z = L * K * eta
-    if rate:
-        shown = derivation.right_side.replace(sympy.exp, lambda _: sympy.Integer(0))
-        contraction = mu * K * eta - 18 * z**2
-        for data in (noise, bias):
-            derived = sympy.cancel(shown.coeff(data, 2) if shown.is_Add else 0)
-            floor = right.expand().coeff(data, 2)
-            difference = sympy.cancel(sympy.expand(shown * contraction).coeff(data, 2) - floor)
-            where = region(capped("local_lr", 1 / (36 * L * sympy.Symbol("local_steps"))), positive("smoothness"),
-                           positive("local_steps"), positive("strong_convexity"), positive("cohort"),
-                           positive("arbitrary_cohort"), interval("snapshot_probability"))  # fmt: skip
-            assert certify(difference, where) is not None, derived
-    else:
-        for data in (noise, bias):
-            derived, shown = (e.expand().coeff(data, 2) for e in (derivation.right_side, -right))
-            where = region(capped("local_lr", 1 / (20 * L * K)), positive("smoothness"), positive("local_steps"),
-                           positive("cohort"), positive("arbitrary_cohort"),
-                           interval("snapshot_probability"))  # fmt: skip
-            assert certify(sympy.cancel(derived - shown), where) is not None
 
 
 def test_bare_symbols_are_the_vocabularys() -> None:

@@ -1,0 +1,222 @@
+"""Claims with one thing changed, from claims that are proved: most of them say more, and have to lose their proof.
+
+A change is of a term, a power, a letter or a number of the right side; of a hypothesis, an assumption, the functional,
+a reading, or the algorithm.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+import sympy
+
+from fedtheory.claims.readings import OPTIONS
+from fedtheory.claims.statement import Claim, Term
+from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, FINAL_SQUARED_DISTANCE
+from fedtheory.papers import claim
+from fedtheory.papers.proofs import chain
+from fedtheory.proof import checker
+from fedtheory.proof.kernel.saved_claims import digest
+from fedtheory.proof.step_certificates import saved_data
+
+ALGORITHMS = ("fast", "safari", "fedau", "local_sgd")
+
+
+@dataclass(frozen=True)
+class Change:
+    """Claim with one thing changed.
+
+    Attributes:
+        kind: what is changed: one of the functions of ``KINDS``.
+        part: which of its parts, by name.
+    """
+
+    of: str
+    kind: str
+    part: str
+    claim: Claim
+
+    @property
+    def name(self) -> str:
+        """The claim's name, the kind and the part."""
+        return f"{self.of}: {self.kind} {self.part}"
+
+
+def _with_term(this: Claim, term: Term, expression: sympy.Expr) -> Claim:
+    return replace(this, terms=tuple(replace(t, expression=expression) if t is term else t for t in this.terms))
+
+
+def terms(this: Claim) -> Iterator[tuple[str, Claim]]:
+    """Each term a hundredth smaller, and left out."""
+    for term in this.terms:
+        yield f"{term.name} * 99/100", _with_term(this, term, term.expression * sympy.Rational(99, 100))
+        if len(this.terms) > 1:
+            yield f"{term.name} less", replace(this, terms=tuple(t for t in this.terms if t is not term))
+
+
+def powers(this: Claim) -> Iterator[tuple[str, Claim]]:
+    """Each term times, and over, each of its quantities."""
+    for term in this.terms:
+        for symbol in sorted(term.expression.free_symbols, key=str):
+            yield f"{term.name} * {symbol}", _with_term(this, term, term.expression * symbol)
+            yield f"{term.name} / {symbol}", _with_term(this, term, term.expression / symbol)
+
+
+def letters(this: Claim) -> Iterator[tuple[str, Claim]]:
+    """Two quantities of a term exchanged."""
+    for term in this.terms:
+        symbols = sorted(term.expression.free_symbols, key=str)
+        for i, a in enumerate(symbols):
+            for b in symbols[i + 1 :]:
+                changed = term.expression.xreplace({a: b, b: a})
+                if changed != term.expression:
+                    yield f"{term.name}: {a} and {b}", _with_term(this, term, changed)
+
+
+def numbers(this: Claim) -> Iterator[tuple[str, Claim]]:
+    """Each number of a term a hundredth smaller, and larger."""
+    for term in this.terms:
+        for number in sorted(n for n in term.expression.atoms(sympy.Rational) if n not in (0, 1, -1)):
+            for share in (sympy.Rational(99, 100), sympy.Rational(101, 100)):
+                changed = term.expression.xreplace({number: number * share})
+                yield f"{term.name}: {number} * {share}", _with_term(this, term, changed)
+
+
+def hypotheses(this: Claim) -> Iterator[tuple[str, Claim]]:
+    """Each hypothesis left out, and its larger side a hundredth larger."""
+    for one in this.hypotheses:
+        others = tuple(h for h in this.hypotheses if h is not one)
+        yield f"{one.name} less", replace(this, hypotheses=others)
+        relation = one.relation
+        small, large = (relation.lhs, relation.rhs) if relation.rel_op == "<=" else (relation.rhs, relation.lhs)
+        if large != 0:
+            wider = replace(one, relation=sympy.Le(small, large * sympy.Rational(101, 100)))
+            yield f"{one.name} wider", replace(this, hypotheses=(*others, wider))
+
+
+def assumptions(this: Claim) -> Iterator[tuple[str, Claim]]:
+    """Each assumption left out."""
+    for one in this.assumptions:
+        kept = tuple(a for a in this.assumptions if a is not one)
+        yield f"{one.kind} less", replace(this, assumptions=kept)
+
+
+def functional(this: Claim) -> Iterator[tuple[str, Claim]]:
+    """The squared gradient for the distance, and the other way."""
+    for other in (AVERAGE_SQUARED_GRADIENT, FINAL_SQUARED_DISTANCE):
+        if other != this.functional:
+            yield other.name, replace(this, functional=other)
+
+
+def readings(this: Claim) -> Iterator[tuple[str, Claim]]:
+    """Each ambiguity with the options alone that the proof does not cover."""
+    covered = chain(this.ref).theorem.read
+    for one in this.ambiguities:
+        others = tuple(o for o in OPTIONS[one.name] if o != covered[one.name])
+        if others:
+            changed = tuple(replace(a, options=others) if a is one else a for a in this.ambiguities)
+            yield one.name, replace(this, ambiguities=changed)
+
+
+def algorithm(this: Claim) -> Iterator[tuple[str, Claim]]:
+    """Of another algorithm's runs, where that has all quantities of the claim."""
+    for other in ALGORITHMS:
+        if other != this.paper:
+            with suppress(ValueError):
+                yield other, replace(this, algorithm=other)
+
+
+KINDS: dict[str, Callable[[Claim], Iterator[tuple[str, Claim]]]] = {
+    made.__name__: made for made in (terms, powers, letters, numbers, hypotheses, assumptions, functional, readings,
+                                     algorithm)
+}  # fmt: skip
+
+
+def changes(ref: str) -> Iterator[Change]:
+    """All changes of a claim, each with an edition of its own."""
+    this = claim(ref)
+    for kind, make in KINDS.items():
+        for part, changed in make(this):
+            yield Change(ref, kind, part, replace(changed, edition="changed"))
+
+
+# what may keep its proof
+
+
+def may_be_proved(change: Change) -> bool:
+    """Whether a changed claim is weaker: its right side is nowhere smaller; or what it does not ask any more is nothing
+    that the proof needs."""
+    if change.kind in ("terms", "powers", "letters", "numbers"):
+        return _is_nowhere_smaller(change.claim, claim(change.of))
+    if change.kind == "hypotheses":
+        return _without(change.of, "hypotheses", change.part.rpartition(" ")[0])
+    if change.kind == "assumptions":
+        return _without(change.of, "assumptions", change.part.rpartition(" ")[0])
+    return False
+
+
+def _without(ref: str, part: str, name: str) -> bool:
+    """Whether the checker accepts the claim's own proof without a hypothesis, or an assumption."""
+    data: dict[str, Any] = json.loads(json.dumps(saved_data(chain(ref))))
+    own = data["claim"]
+    if part == "hypotheses":
+        del own[part][name]
+    else:
+        own[part] = [each for each in own[part] if each.partition("(")[0] != name]
+    data["digest"] = digest(data["letters"], own)
+    try:
+        checker.check(data)
+    except checker.Wrong:
+        return False
+    return True
+
+
+def _is_nowhere_smaller(one: Claim, other: Claim) -> bool:
+    """Whether a right side is at least another one at 20 points, drawn with a seed, that meet the hypotheses."""
+    draw, found = Random(0), 0
+    difference = sum((t.expression for t in one.terms), sympy.S.Zero) - other.right_side
+    names = sorted({s for c in (one, other) for t in c.terms for s in t.expression.free_symbols}
+                   | {s for h in other.hypotheses for s in h.relation.free_symbols}
+                   | {s for c in other.choices.values() for s in c.free_symbols}, key=str)  # fmt: skip
+    for _ in range(4000):
+        point = {s: _drawn(s.name, draw) for s in names}
+        for s in names:
+            if s.name in other.choices:
+                point[s] = sympy.N(other.choices[s.name].subs({k: v for k, v in point.items() if k != s}), 40)
+        for h in other.hypotheses:  # where two step sizes are tied
+            slack = h.relation.rhs - h.relation.lhs
+            root = sympy.sqrt(-slack) if (-slack).is_Pow and (-slack).exp == 2 else None
+            tied = [s for s in names if s.name == "server_lr"]
+            if root is not None and tied and tied[0] in slack.free_symbols:
+                inside = (-slack).base
+                rest = {k: v for k, v in point.items() if k != tied[0]}
+                point[tied[0]] = sympy.solve(inside.subs(rest), tied[0])[0]
+        if not all(h.slack.subs(point) >= -sympy.Rational(1, 10**20) for h in other.hypotheses):
+            continue
+        if difference.subs(point) < -sympy.Rational(1, 10**20):
+            return False
+        found += 1
+        if found == 20:
+            return True
+    raise ValueError(f"{other.ref}: {found} points, allowed are 20")
+
+
+def _drawn(name: str, draw: Random) -> sympy.Expr:
+    """Draw a value of a quantity: small steps, whole counts, shares."""
+    exact = sympy.Rational
+    if name in ("clients", "cohort", "arbitrary_cohort", "local_steps"):
+        return exact(draw.choice([1, 1, 2, 3, 7]))
+    if name == "rounds":
+        return exact(draw.choice([1, 10, 1000, 10**6]))
+    if name.endswith("_lr"):
+        return exact(draw.choice([1, 2, 5]), 10 ** draw.choice([2, 3, 4, 5]))
+    if name.endswith("probability"):
+        return exact(draw.choice([0, 0, 1, 3, 9, 10, 10]), 10)
+    if name == "strong_convexity":
+        return exact(draw.choice([1, 5, 10]), 10)
+    return exact(draw.choice([1, 2, 5, 20]))

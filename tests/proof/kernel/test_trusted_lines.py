@@ -1,0 +1,33 @@
+"""How much a verdict `proved` rests on does not grow unseen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.trusted_lines import PROOF, SEARCH, code_lines, table, trusted
+
+MOST = {"lines": 6200, "code": 4400}
+
+
+def test_the_trusted_lines_are_few() -> None:
+    *_, lines, code = table()[-1].split()
+    assert int(lines) <= MOST["lines"] and int(code) <= MOST["code"]
+
+
+def test_no_file_of_the_kernel_is_left_out() -> None:
+    """What is left out is a search: it makes theorems by rules alone, and none has its token."""
+    named = {file.name for file in trusted()} | {Path(name).name for name in SEARCH} | {"__init__.py"}
+    assert {file.name for file in (PROOF / "kernel").glob("*.py")} <= named
+    assert not any("MAKER" in (PROOF / name).read_text(encoding="utf-8") for name in SEARCH)
+
+
+def test_only_three_files_make_theorems() -> None:
+    """By the token of ``sealed``: theorems on rounds, bounds on runs, theorems on samples."""
+    makers = [file.name for file in PROOF.rglob("*.py") if "_maker=MAKER" in file.read_text(encoding="utf-8")]
+    assert sorted(makers) == ["run_bounds.py", "sampling_laws.py", "theorems.py"]
+
+
+def test_what_is_counted(tmp_path: Path) -> None:
+    file = tmp_path / "one.py"
+    file.write_text('"""Says what\nit is."""\n\n# why\nx = (\n    1,\n)\n\n\ndef f():\n    """Is f."""\n    return x\n')
+    assert code_lines(file) == 5
