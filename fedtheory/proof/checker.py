@@ -2911,9 +2911,7 @@ class BoundsOnAnswers:
         gradient, update = map(self.proof.name, letters)
         own = form.get(squared, ZERO) + eta * self.proof.name("K")
         bound = [own * gradient**2, length / eta**2 * update, *self.scalars(self.summed([added]))]  # type: ignore[attr-defined]
-        return self._of_round(
-            theorem, arguments, "inner_product", ("gradient_norm", "squared_mean_update"), bound, of
-        )
+        return self._of_round(theorem, arguments, "inner_product", ("gradient_norm", "squared_mean_update"), bound, of)
 
     def bound_square(self, theorem: dict, arguments: Arguments) -> dict:
         """Conclude E|Delta|^2 <= b E|E[Delta | who is there]|^2 + eta^2 C, with the mean of V, as Delta = -eta (B + Z),
@@ -2936,9 +2934,10 @@ class BoundsOnAnswers:
         return self._of_round(theorem, arguments, "squared_aggregate", ("squared_state_update",), bound, kept)
 
     def selected_square(self, arguments: Arguments, where: int) -> dict:
-        """Conclude E|sum p_j/s^_j S_j x_j|^2 <= (1 + a) |sum p_j x_j|^2 + (delta^2 + b) sum p_j |x_j|^2 + the covariance
-        term, a, b >= 0 and a b >= delta^2. The mean is sum p_j x_j and e = sum p_j (E S_j/s^_j - 1) x_j, |e|^2 <=
-        delta^2 sum p_j |x_j|^2, and twice their product is at most a times the one's square and 1/a the other's."""
+        """Conclude E|sum p_j/s^_j S_j x_j|^2 <= (1 + a) |sum p_j x_j|^2 + (delta^2 + b) sum p_j |x_j|^2 + the
+        covariance term, a, b >= 0 and a b >= delta^2. The mean is sum p_j x_j and e = sum p_j (E S_j/s^_j - 1) x_j,
+        |e|^2 <= delta^2 sum p_j |x_j|^2, and twice their product is at most a times the one's square and 1/a times the
+        other's."""
         names = ("mean", "vectors", "covariance", "mismatch", "first", "second")
         mean, vectors, covariance, delta, a, b = (self.proof.scalar(arguments[name]) for name in names)
         self._asked(where, mean, vectors, delta, a, b, a * b - delta**2)
@@ -3366,7 +3365,8 @@ class ClaimOfRuns(BoundsOnAnswers):
         by_root = {name: a**2 * r for name, (a, r) in made.items() if r != ONE}
         for name, square in by_root.items():
             inside = {self.proof.names[i] for i in letters_of(square.top) | letters_of(square.bottom)}
-            of = next((q for q in ("rounds", "groups") if {n for n, its in self.letters.items() if its == q} & inside), "rounds")
+            roots = [q for q in ("rounds", "groups") if any(self.letters.get(n) == q for n in inside)]
+            of = roots[0] if roots else "rounds"
             need(of not in self.chosen, f"two choices by roots of {of}")
             rounds, x = self.letter(of), self.letter(name) ** 2
             rest = self.proof.put(square, {self.name_of(rounds): ONE})

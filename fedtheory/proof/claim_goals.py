@@ -135,9 +135,7 @@ class Goal:
                 return (
                     (self.scalar(rest, known=known) / x) ** power if power > 0 else x / self.scalar(rest, known=known)
                 )
-        raise Inexpressible(
-            f"{self.claim.ref}: allowed is a choice whose square is a multiple of {of} or 1/{of}"
-        )
+        raise Inexpressible(f"{self.claim.ref}: allowed is a choice whose square is a multiple of {of} or 1/{of}")
 
     @property
     def bounded_below(self) -> tuple[Scalar, ...]:

@@ -232,7 +232,7 @@ def selected_square(
 
 
 def selected_bias(where: Where, error: Scalar, least: Scalar, length: Scalar) -> RunBound:
-    """Conclude for s_j = E S_j with |s^_j - s_j| <= e and s_j >= l > e for every j, e the ``error`` and l the ``least``,
+    """Conclude for s_j = E S_j with |s^_j - s_j| <= e and s_j >= l > e for every j, l the ``least``,
 
         |E Delta - sum_j p_j v_j| <= e/(l - e) sum_j p_j |v_j|,   v_j the mean update of a client of group j.
 

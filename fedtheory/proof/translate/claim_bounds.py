@@ -22,7 +22,6 @@ from ..kernel.run_bounds import RunBound, untouched
 from ..kernel.saved_theorems import ancestry
 from ..kernel.scalars import Scalar
 from ..steps import Step
-from .vocabulary import named
 
 
 @dataclass(frozen=True)
@@ -49,22 +48,15 @@ class MadeBound:
 
     def read(self, scalar: Scalar) -> sympy.Expr:
         """Return a scalar in the vocabulary's names."""
-        of = {name: q for name, q in self.letters.items() if " - " not in q}
-        of_letters: dict[str, sympy.Expr] = dict(named(of))
-        for name, text in self.letters.items():
-            if " - " in text:
-                large, small = map(sympy.Symbol, text.split(" - "))
-                of_letters[name] = large - small
-        for d in self.bound.definitions:
-            of_letters[d.name] = sympy.exp(-self.read(d.of))
-        return scalar.expression().xreplace({sympy.Symbol(n): e for n, e in of_letters.items()})
+        of = {name: _difference(*q.split(" - ")) for name, q in self.letters.items()}
+        return scalar.expression().xreplace({sympy.Symbol(name): e for name, e in of.items()})
 
     @cached_property
     def content(self) -> Mapping[str, Any]:
         """Fields of the derivation, read off the bound; what it asks is compared by the goal of the claim alone."""
         whichever = WHICHEVER.get(self.bound.functional, {})
         return {
-            "right_side": None if self.left is not None else self.read(self.bound.bound),
+            "right_side": None,
             "needs": (),
             "assumptions": tuple(q for n, _ in sorted(self.bound.assumptions, key=str) if (q := _quantity(n))),
             "readings": {**readings_of(self.bound, self._letter), **whichever},
@@ -146,6 +138,10 @@ class OfBound(Computed):
     def left_side(self) -> Any:
         """Expression that is bounded, over bare symbols; ``None`` if it is a functional."""
         return self.origin.left if isinstance(self.origin, MadeBound) else None
+
+
+def _difference(large: str, small: str = "") -> sympy.Expr:
+    return sympy.Symbol(large) - (sympy.Symbol(small) if small else 0)
 
 
 def _quantity(assumption: str) -> str:
