@@ -13,7 +13,7 @@ from . import checker
 from .algorithm_match import Rounds, strange
 from .claim_goals import Goal, Letters, claim_data, theorem_of
 from .goal_tactics import DECAY, POWER, reach
-from .kernel.run_bounds import DISTANCE, GAP, ROUNDS, RunBound
+from .kernel.run_bounds import DISTANCE, GAP, ROUNDS, RunBound, weaken
 from .kernel.saved_claims import saved_claim
 from .kernel.saved_theorems import saved
 from .kernel.scalars import Ring
@@ -59,11 +59,15 @@ class ClaimTheorem:
         """The claim's theorem, or ``None`` where it is not found."""
         made = self.make()
         try:
-            if isinstance(made, RunBound):
-                return None if list(self.goal.differences(made)) else made
-            return reach(made, self.goal)
+            return self._as_claimed(made) if isinstance(made, RunBound) else reach(made, self.goal)
         except ValueError:  # the claim, or a part of it, is not reached
             return None
+
+    def _as_claimed(self, made: RunBound) -> RunBound | None:
+        """Return the bound, with the claim's right side if that is larger, if it is the claim's theorem."""
+        right = self.goal.right_side(made.definitions, made.known)
+        bound = made if right == made.bound else weaken(made, right)
+        return None if list(self.goal.differences(bound)) else bound
 
     @property
     def read(self) -> dict[str, str]:
