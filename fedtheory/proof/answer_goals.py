@@ -53,9 +53,12 @@ _SAME = (
 )  # fmt: skip
 PARAMETERS: Mapping[str, str] = {
     **{name: name for name in _SAME}, "selected_lr": "global_lr*local_lr", "mismatch": "weight_mismatch",
-    "mean_proxy": "selection_proxy",
+    "mean_proxy": "selection_proxy", "level": "failure_probability", "logarithm": "log(1/failure_probability)",
 }  # fmt: skip
 """Expression in quantities that each other parameter is."""
+
+OF_HYPOTHESES = frozenset({readings.CONSTANTS})
+"""The ambiguities that concern a claim's hypotheses alone, so that a proof may name the option that it covers."""
 
 Read = Callable[[sympy.Expr], Scalar]
 
@@ -89,6 +92,8 @@ def other_parameters(bound: RunBound, read: Read) -> Iterator[str]:
 
 def _read(text: str, read: Read) -> Scalar | None:
     """Return what a sum or product of quantities is in the bound's letters; ``None`` where one has no letter."""
+    if text.startswith("log(1/"):
+        return read(sympy.log(1 / sympy.Symbol(text[len("log(1/") : -1])))
     joined = sympy.Add if "+" in text else sympy.Mul
     try:
         return read(joined(*map(sympy.Symbol, text.replace("+", "*").replace(" ", "").split("*"))))

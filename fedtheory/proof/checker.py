@@ -2720,7 +2720,7 @@ QUANTITIES = {
     **dict.fromkeys(("clients", "cohort", "arbitrary_cohort", "local_steps", "rounds"), "count"),
     **dict.fromkeys(("snapshot_probability", "client_round_probability"), "probability"),
     # of answers
-    **dict.fromkeys(("global_lr", "participation_estimate"), "positive"),
+    **dict.fromkeys(("global_lr", "participation_estimate", "failure_probability", "hidden_constant"), "positive"),
     **dict.fromkeys(
         ("weight_mismatch", "mean_mismatch", "answer_mismatch", "selection_proxy", "answer_proxy", "rate_spread",
          "local_gradient_bound", "gradient_norm", "squared_mean_update", "squared_state_update", "squared_mean_vector",
@@ -2798,6 +2798,8 @@ OF_DRAWS = (
     "least_group_participation", "mean_update_length", "group_clients", "response_probability", "relative_error",
 )  # fmt: skip
 """Parameters that are the quantities of their names."""
+OTHERWISE = {"mismatch": "weight_mismatch", "mean_proxy": "selection_proxy", "level": "failure_probability"}
+"""Quantities of other names."""
 
 
 class BoundsOnAnswers:
@@ -2982,7 +2984,46 @@ class BoundsOnAnswers:
                 "definitions": {letter: ("exponential", number(2) * n * t * x**2)},
                 "bound": self.summed([number(2) * self.proof.name(letter)])}  # type: ignore[attr-defined]  # fmt: skip
 
+    def by_logarithm(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
+        """Conclude the right side with x^c for exp(-Y), x in (0, 1], as Y >= c log(1/x), after multiples >= 0 of what
+        is given; the factors of exp(-Y) are all >= 0."""
+        letter, log = word("letter", arguments["letter"]), word("logarithm", arguments["logarithm"])
+        where, known, level = premise["where"], premise["known"], self.proof.scalar(arguments["level"])
+        power = whole("power", arguments["power"], 1, LARGEST["power"])
+        sort, of = premise["definitions"].get(letter, ("", ZERO))
+        need(sort == "exponential" and "level" not in premise["parameters"], "no exponential, or a second level")
+        need((log, "nonnegative", None) in self.proof.regions[where], "a logarithm that is no letter >= 0")
+        self._asked(where, level, ONE - level)
+        need(self.proof.never_zero(level.top, where), "a level that may be 0")
+        factors = [self.proof.scalar(c) for c in listed("multipliers", arguments["multipliers"], len(premise["given"]))]
+        rest = of - number(power) * self.proof.name(log)
+        for factor, given in zip(factors, premise["given"], strict=True):
+            self._asked(where, factor)
+            rest = rest - factor * given
+        self._asked(where, rest)
+        total = []
+        for scalar in self.scalars(premise["bound"]):  # type: ignore[attr-defined]
+            for exponent, part in self.by_power(scalar, letter).items():  # type: ignore[attr-defined]
+                need(exponent == 0 or self.proof.nonnegative(part, known), "a factor that may be negative")
+                total.append(part * level ** (power * exponent))
+        kept = {n: d for n, d in premise["definitions"].items() if n != letter}
+        own = premise["parameters"] | {"level": level, "logarithm": self.proof.name(log)}
+        return self.same(premise, bound=self.summed(total), definitions=kept, parameters=own)  # type: ignore[attr-defined]
+
     # the claim
+
+    def above_zero(self, name: str, slacks: list) -> bool:
+        """Whether a letter is > 0 as its quantity is, or as a hypothesis divides by it."""
+        divided = any(not self.proof.put(Scalar(slack.bottom), {name: ZERO}).top for slack in slacks)
+        return QUANTITIES[self.letters[name]] in ("positive", "count") or divided
+
+    def is_logarithm(self, name: str, kind: str, last: dict) -> bool:
+        """Whether a letter for log(1/x) is >= 0, as the condition on x says that it is in (0, 1]."""
+        level = self.letters[name][len("log(1/") : -1]
+        own = [n for n, its, _ in self.proof.regions[last["where"]] if self.letters.get(n) == level and its == "capped"]
+        return (
+            kind == "nonnegative" and bool(own) and self.proof.nonnegative(ONE - self.proof.name(own[0]), last["where"])
+        )
 
     def whole_of(self, quantities: tuple) -> Scalar:
         """Return the sum of quantities."""
@@ -3004,10 +3045,12 @@ class BoundsOnAnswers:
                 own_value = self.letter("global_lr") * self.letter("local_lr")  # type: ignore[attr-defined]
             elif name in known:
                 own_value = known[name]
+            elif name == "logarithm":
+                own_value = self.letter("log(1/failure_probability)")  # type: ignore[attr-defined]
             elif name == "value":
                 own_value = self.of_tree(self.tree(self.claim["functional"]))  # type: ignore[attr-defined]
             else:
-                quantity = {"mismatch": "weight_mismatch", "mean_proxy": "selection_proxy"}.get(name, name)
+                quantity = OTHERWISE.get(name, name)
                 need(quantity in OF_DRAWS or quantity != name, f"{name}: no parameter of answers")
                 own_value = self.letter(quantity)  # type: ignore[attr-defined]
             need(value == own_value, f"{name}: of another value")
@@ -3072,7 +3115,9 @@ class ClaimOfRuns(BoundsOnAnswers):
             self.data = tuple(self.nonnegative_letters(where))
         stated["bound"] = self.summed(map(read, listed("bound", stated["bound"], most=40)))
         answers = FROM_A_ROUND + FROM_NOTHING
-        rule = word("rule", stated["rule"], ("iterate", "telescope", "weaken", "enlarge", "restrict", *answers))
+        rule = word(
+            "rule", stated["rule"], ("iterate", "telescope", "weaken", "enlarge", "restrict", "by logarithm", *answers)
+        )
         first = rule in ("iterate", "telescope", *answers)
         need(first == (not self.bounds), f"{rule}: allowed is a rule that begins first, and only first")
         stated["known"] = self.region_with_facts(where, stated["definitions"])
@@ -3082,7 +3127,7 @@ class ClaimOfRuns(BoundsOnAnswers):
             found = self.begun(rule, last, arguments, stated)
         else:
             need(last is not None, f"{rule}: allowed is a theorem before it")
-            found = getattr(self, rule)(last, arguments, stated)
+            found = getattr(self, rule.replace(" ", "_"))(last, arguments, stated)
         fit(arguments.keys() == arguments.asked, f"{rule}: arguments that the rule does not have")
         for part in ("functional", "kind", "given", "definitions", "parameters"):
             need(stated[part] == found[part], f"{rule}: the file's {part} is not what the rule concludes")
@@ -3331,7 +3376,8 @@ class ClaimOfRuns(BoundsOnAnswers):
         words_of = {part: keyed(part, claim[part]) for part in ("terms", "choices", "hypotheses", "readings")}
         self.assumed = [word("an assumption", each) for each in listed("assumptions", claim["assumptions"], most=100)]
         fit(set(self.letters) <= {*proof.names}, "letters: allowed are the names of the file")
-        parts = {part for q in self.letters.values() for part in q.split(" - ", 1)}
+        inside = (q[len("log(1/") : -1] if q.startswith("log(1/") else q for q in self.letters.values())
+        parts = {part for q in inside for part in q.split(" - ", 1)}
         fit(parts <= QUANTITIES.keys(), f"letters: allowed are {', '.join(QUANTITIES)}")
         fit(len(set(self.letters.values())) == len(self.letters), "letters: two for one quantity")
         need(self.letters.get("K", "local_steps") == "local_steps", "K stands for local_steps")
@@ -3445,6 +3491,8 @@ class ClaimOfRuns(BoundsOnAnswers):
                 return (a * b, r * s) if isinstance(op, ast.Mult) else (a / b, r / s)
             case ast.Call(func=ast.Name(id="exp"), args=[part], keywords=[]):
                 return self.defined("exponential", -self.of_tree(part)), ONE
+            case ast.Call(func=ast.Name(id="log"), args=[part], keywords=[]):
+                return self.letter(f"log({ast.unparse(part).replace(' ', '')})"), ONE
             case ast.Call(func=ast.Name(id="sqrt"), args=[part], keywords=[]):
                 return ONE, self.of_tree(part)
         raise Unfit(f"no sum, product, whole power, root, exp or power of the rounds: {ast.unparse(tree)[:60]}")
@@ -3479,13 +3527,16 @@ class ClaimOfRuns(BoundsOnAnswers):
             if name not in self.letters:
                 need(self.is_share(name, kind, bound, last), f"{name}: a condition on what stands for no quantity")
                 continue
+            if self.letters[name].startswith("log(1/"):
+                need(self.is_logarithm(name, kind, last), f"{name}: a logarithm that may be negative")
+                continue
             if " - " in self.letters[name]:
                 need(self.is_difference(name, kind, last, slacks), f"{name}: no hypothesis of the claim")
                 continue
             x, sort = self.proof.name(name), QUANTITIES[self.letters[name]]
             slack = None if bound is None else x - bound if kind == "at_least" else bound - x
             hypothesis = slack is not None and any(slack == each for each in slacks)
-            above = kind == "at_least" or (kind == "capped" and sort in ("positive", "count"))
+            above = kind == "at_least" or (kind == "capped" and self.above_zero(name, slacks))
             above |= kind == "interval" and sort != "real"
             curved = (
                 self.letters[name] == "smoothness" and kind == "at_least" and bound == self.letter("strong_convexity")
@@ -3496,6 +3547,7 @@ class ClaimOfRuns(BoundsOnAnswers):
                 "real": True,
                 "count": sort == "count",
                 "interval": sort == "probability" and bound == ONE,
+                "capped": sort == "probability" and bound == ONE and self.above_zero(name, slacks),
                 "at_least": curved and {"smooth(smoothness)", "strongly_convex(strong_convexity)"} <= {*self.assumed},
             }
             need(
@@ -3550,6 +3602,8 @@ class ClaimOfRuns(BoundsOnAnswers):
                     need(constant is None, f"{name}: with a constant")
         if last["functional"] == "average_squared_gradient":
             asked["average"] = "r = 0..R-1"
+        if last["functional"] == "ratio_failure":  # what the hypotheses are, as they stand
+            asked |= {name: option for name, option in read.items() if name == "constants of the O(.)"}
         need(read == asked, f"it is read with {read}, and what is proved with {asked}")
 
     def check_rounds(self, last: dict, slacks: list) -> None:

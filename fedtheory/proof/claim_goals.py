@@ -71,12 +71,14 @@ class Goal:
 
     Attributes:
         rounds: the rounds of the claim's algorithm, where an engine runs them.
+        more: options of ambiguities that concern the claim's hypotheses alone.
     """
 
     claim: Claim
     letters: Letters
     ring: Ring
     rounds: Rounds | None
+    more: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if len({*self.letters.values()}) < len(self.letters) or {*self.letters} - {*self.ring.names}:
@@ -147,7 +149,8 @@ class Goal:
     def slacks(self) -> tuple[Scalar, ...]:
         """Return expressions that are all >= 0 where the claim's hypotheses hold."""
         found = []
-        for hypothesis in self.claim.hypotheses:
+        fixed = self.claim.under(dict(self.more)) if self.more else self.claim
+        for hypothesis in fixed.hypotheses:
             if hypothesis.alternatives:
                 raise Inexpressible(f"{hypothesis.name}: a hypothesis with several readings")
             relation = hypothesis.relation
@@ -199,6 +202,8 @@ class Goal:
                 else:
                     raise Inexpressible(f"{factor}: allowed are whole powers and square roots")
             return total if radicand == 1 else total * self._root(radicand, where)
+        if isinstance(expression, sympy.log):
+            return self.letter(str(expression), known)
         if isinstance(expression, sympy.exp):
             sort, of = "exponential", -self.scalar(expression.args[0], known=known)
         elif expression.is_Pow and expression.exp.is_Symbol and expression.exp.name == ROUNDS:
@@ -236,7 +241,7 @@ class Goal:
     def read(self, bound: RunBound) -> dict[str, str]:
         """Return the option of every ambiguity under which a bound holds."""
         if bound.functional in answer_goals.OF_ANSWERS:
-            return answer_goals.readings_of(bound, self.scalar)
+            return answer_goals.readings_of(bound, self.scalar) | dict(self.more)
         names, found = {name for name, _ in bound.assumptions}, {}
         for name, (ambiguity, option) in READINGS.items():
             if name in names and (name != "cohort_is_a_set" or "uniform_cohorts" in names):
@@ -292,6 +297,9 @@ class Goal:
                     yield f"{condition}: no hypothesis of the claim"
                 elif condition.kind == "positive" and not divides:
                     yield f"{condition}: allowed is >= 0, as the claim does not divide by it"
+            elif self.letters.get(condition.name, "").startswith("log(1/"):
+                if condition.kind != "nonnegative" or not self._level_is_at_most_1(condition.name, bound.where):
+                    yield f"{condition}: allowed is >= 0, of a level in (0, 1]"
             elif condition.name in self.letters:
                 if not (self._in_vocabulary(condition) or self._in_hypotheses(condition, slacks)):
                     yield f"{condition}: neither of the vocabulary nor a hypothesis of the claim"
@@ -311,14 +319,29 @@ class Goal:
             "nonnegative": known.lower >= 0,
             "count": known.integer and known.lower >= 1,
             "interval": condition.bound == 1 and known.lower >= 0 and known.upper <= 1,
+            "capped": condition.bound == 1 and known.upper <= 1 and self._above_zero(condition.name),
             "real": True,
         }.get(condition.kind, False)
+
+    def _level_is_at_most_1(self, letter: str, where: Where) -> bool:
+        """Whether the quantity x of a letter for log(1/x) is in (0, 1], by its own condition."""
+        level = self.letters[letter][len("log(1/") : -1]
+        own = [c for c in where.conditions if self.letters.get(c.name) == level and c.kind == "capped"]
+        return bool(own) and where.certifies(1 - self.ring[own[0].name])
+
+    def _above_zero(self, letter: str) -> bool:
+        """Whether a letter is > 0 as the vocabulary says so, or because a hypothesis divides by it."""
+        known = QUANTITIES[self.letters[letter]]
+        zero = {letter: self.ring.number(0)}
+        divided = any(slack.bottom.replace(zero).is_zero for slack in self.slacks())
+        return known.positive or known.lower > 0 or (known.lower >= 0 and divided)
 
     def _in_hypotheses(self, condition: Condition, slacks: tuple[Scalar, ...]) -> bool:
         known, x = QUANTITIES[self.letters[condition.name]], self.ring[condition.name]
         if condition.bound is None:
             return False
-        above = {"capped": known.positive or known.lower > 0, "interval": known.lower >= 0}.get(condition.kind, False)
+        above = condition.kind == "capped" and self._above_zero(condition.name)
+        above |= condition.kind == "interval" and known.lower >= 0
         slack = x - condition.bound if condition.kind == "at_least" else condition.bound - x
         return (above or condition.kind == "at_least") and slack in slacks
 

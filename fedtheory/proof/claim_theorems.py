@@ -30,6 +30,7 @@ class ClaimTheorem:
         make: makes the theorem on one round, from which the claim's is looked for; or the claim's theorem itself.
         letters: the quantities that its letters stand for.
         rounds: the rounds of the claim's algorithm, where an engine runs them.
+        more: options of ambiguities that concern the claim's hypotheses alone.
     """
 
     claim: Claim
@@ -37,13 +38,14 @@ class ClaimTheorem:
     letters: tuple[tuple[str, str], ...]
     rounds: Rounds | None
     algorithm: str
+    more: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def goal(self) -> Goal:
         """The claim in the letters of the theorem and of a run."""
         theorem = self.make()
         if isinstance(theorem, RunBound):
-            return Goal(self.claim, dict(self.letters), theorem.where.ring, self.rounds)
+            return Goal(self.claim, dict(self.letters), theorem.where.ring, self.rounds, self.more)
         of_run = (ROUNDS, DISTANCE if self.claim.functional == FINAL_SQUARED_DISTANCE else GAP)
         by = {symbol.name for choice in self.claim.choices.values() for symbol in choice.free_symbols}
         more = (*of_run, *sorted(by - {*of_run, *dict(self.letters).values()}))

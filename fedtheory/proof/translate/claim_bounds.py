@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,7 @@ import sympy
 from ...assumptions import ASSUMPTIONS
 from ...claims.statement import Claim
 from ..algorithm_match import Rounds
-from ..answer_goals import WHICHEVER, readings_of
+from ..answer_goals import OF_HYPOTHESES, WHICHEVER, readings_of
 from ..claim_goals import Inexpressible, theorem_of
 from ..claim_theorems import ClaimTheorem
 from ..composition import Computed, once
@@ -32,11 +32,13 @@ class MadeBound:
         make: makes the bound.
         letters: the quantity of each letter, or "a - b" of one that is by how much a exceeds b.
         functional: name of the claim's functional.
+        more: options of ambiguities that concern the claim's hypotheses alone.
     """
 
     make: Callable[[], RunBound]
     letters: Mapping[str, str]
     functional: str
+    more: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "make", once(self.make))
@@ -54,12 +56,14 @@ class MadeBound:
     @cached_property
     def content(self) -> Mapping[str, Any]:
         """Fields of the derivation, read off the bound; what it asks is compared by the goal of the claim alone."""
+        if self.more.keys() - OF_HYPOTHESES:
+            raise ValueError(f"more {sorted(self.more)}: allowed are {', '.join(sorted(OF_HYPOTHESES))}")
         whichever = WHICHEVER.get(self.bound.functional, {})
         return {
             "right_side": None,
             "needs": (),
             "assumptions": tuple(q for n, _ in sorted(self.bound.assumptions, key=str) if (q := _quantity(n))),
-            "readings": {**readings_of(self.bound, self._letter), **whichever},
+            "readings": {**readings_of(self.bound, self._letter), **whichever, **self.more},
             "choices": {},
         }
 
@@ -105,8 +109,9 @@ class MadeBound:
 
     def of_claim(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> ClaimTheorem | None:
         """Return the check that a claim is this bound, or ``None`` if it is not."""
-        check = ClaimTheorem(claim, self.make, tuple(self.letters.items()), None, algorithm)
         try:
+            fixed = {n: o for n, o in self.more.items() if n in {a.name for a in claim.ambiguities}}
+            check = ClaimTheorem(claim, self.make, tuple(self.letters.items()), None, algorithm, tuple(fixed.items()))
             return check if check.certified().outcome == "proved" else None
         except ValueError:
             return None
@@ -117,11 +122,16 @@ class MadeBound:
 
 
 def made_bounds(
-    paper: str, bounds: Mapping[str, tuple[Callable[[], RunBound], Mapping[str, str], str]]
+    paper: str,
+    bounds: Mapping[str, tuple[Callable[[], RunBound], Mapping[str, str], str]],
+    more: Mapping[str, Mapping[str, str]] | None = None,
 ) -> tuple[Derivation, ...]:
-    """Return the derivations of a paper's claims, each from (makes the bound, letters, functional's name)."""
+    """Return the derivations of a paper's claims, each from (makes the bound, letters, functional's name), with the
+    options of its hypotheses that it is compared under."""
     return tuple(
-        MadeBound(make, letters, functional).derivation(f"composed, {paper}.{ref}", "", (f"{paper}.{ref}",))
+        MadeBound(make, letters, functional, (more or {}).get(ref, {})).derivation(
+            f"composed, {paper}.{ref}", "", (f"{paper}.{ref}",)
+        )
         for ref, (make, letters, functional) in bounds.items()
     )
 
