@@ -3350,10 +3350,8 @@ class ClaimOfRuns(BoundsOnAnswers):
                 need(any(changed == c for c in stated["given"]) or self.proof.nonnegative(changed, where), why)
                 need(not strict or self.proof.never_zero(changed.top, where), why)
         for each in (self.proof.put(c, values) for c in premise["given"]):
-            need(
-                any(each == c for c in stated["given"]) or self.proof.nonnegative(each, where),
-                "a condition given no more",
-            )
+            kept = any(each == c or self.proof._nonnegative(each - c, where) for c in stated["given"])
+            need(kept or self.proof.nonnegative(each, where), "a condition given no more")
         put = {n: (sort, self.proof.put(of, values)) for n, (sort, of) in premise["definitions"].items()}
         return self.same(
             premise,

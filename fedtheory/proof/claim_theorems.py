@@ -12,8 +12,8 @@ from ..functionals import FINAL_SQUARED_DISTANCE
 from . import checker
 from .algorithm_match import Rounds, strange
 from .claim_goals import Goal, Letters, claim_data, theorem_of
-from .goal_tactics import DECAY, POWER, reach
-from .kernel.run_bounds import DISTANCE, GAP, ROUNDS, RunBound, weaken
+from .goal_tactics import DECAY, POWER, larger, reach
+from .kernel.run_bounds import DISTANCE, GAP, ROUNDS, RunBound, restrict
 from .kernel.saved_claims import saved_claim
 from .kernel.saved_theorems import saved
 from .kernel.scalars import Ring
@@ -66,9 +66,13 @@ class ClaimTheorem:
             return None
 
     def _as_claimed(self, made: RunBound) -> RunBound | None:
-        """Return the bound, with the claim's right side if that is larger, if it is the claim's theorem."""
-        right = self.goal.right_side(made.definitions, made.known)
-        bound = made if right == made.bound else weaken(made, right)
+        """Return the bound, with the claim's hypotheses where they are stronger and its right side where that is larger,
+        if it is the claim's theorem."""
+        known = (*self.goal.slacks(), *self.goal.bounded_below)
+        if any(g not in known for g in made.given):
+            given = [next((h for h in known if made.where.certifies(g - h)), g) for g in made.given]
+            made = restrict(made, made.where, {}, given)
+        bound = larger(made, self.goal)
         return None if list(self.goal.differences(bound)) else bound
 
     @property

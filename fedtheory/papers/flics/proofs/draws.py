@@ -37,7 +37,7 @@ def lemma_4() -> RunBound:
     return weaken(selected_bias(Where(_ERRORS, known), worst, least, length), error / room * length)
 
 
-_GROUP = Ring("n p s hat r t epsilon w delta l C")
+_GROUP = Ring("n p s hat r t epsilon w delta l C decay")
 _n, _p, _s, _hat, _r, _t, _e, _w = _GROUP.symbols[:8]
 _ONE_GROUP = (Condition("hat", "positive"), Condition("n", "count"), Condition("p", "interval", _GROUP.number(1)),
               Condition("r", "interval", _GROUP.number(1)))  # fmt: skip
