@@ -37,10 +37,11 @@ WHICHEVER: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 }
 """Ambiguities whose options, all of these, make no difference, by what is bounded."""
 
+PLANNED, RECEIVED, PAST = "planned counts", "received counts", "planned counts, given the past alone"
 LAWS: Mapping[str, tuple[Mapping[str, str], str]] = {
-    "planned counts": ({"rms_mismatch": "weight_mismatch", "mean_proxy": "selection_proxy"}, readings.PLANNED),
-    "received counts": ({"rms_mismatch": "answer_mismatch", "mean_proxy": "answer_proxy"}, readings.RECEIVED),
-    "planned counts, given the past alone": (
+    PLANNED: ({"rms_mismatch": "weight_mismatch", "mean_proxy": "selection_proxy"}, readings.PLANNED),
+    RECEIVED: ({"rms_mismatch": "answer_mismatch", "mean_proxy": "answer_proxy"}, readings.RECEIVED),
+    PAST: (
         {"rms_mismatch": "mean_mismatch", "mean_second_moment": "selection_proxy + rate_spread"}, readings.PLANNED,
     ),
 }  # fmt: skip

@@ -66,8 +66,8 @@ class ClaimTheorem:
             return None
 
     def _as_claimed(self, made: RunBound) -> RunBound | None:
-        """Return the bound, with the claim's hypotheses where they are stronger and its right side where that is larger,
-        if it is the claim's theorem."""
+        """Return the bound, with the claim's hypotheses where they are stronger, and its right side where that is
+        larger, if it is the claim's theorem."""
         known = (*self.goal.slacks(), *self.goal.bounded_below)
         if any(g not in known for g in made.given):
             given = [next((h for h in known if made.where.certifies(g - h)), g) for g in made.given]

@@ -342,9 +342,9 @@ def restrict(
 ) -> RunBound:
     """Restrict a bound to a smaller region, with scalars for some of its letters, and with further expressions that are
     given to be >= 0: a bound that is asked of fewer points is weaker. The region's conditions on what is put in are
-    certified on the new one; of what was given to be >= 0 each is given again, or certified, or certified to be no smaller
-    than what is given. No scalar is put in for a
-    defined letter, nor for the rounds where there is a power, whose exponent they are."""
+    certified on the new one; of what was given to be >= 0 each is given again, or certified, or certified to be no
+    smaller than what is given. No scalar is put in for a defined letter, nor for the rounds where there is a power,
+    whose exponent they are."""
     untouched(premise)
     put, ring = dict(values or {}), where.ring
     closed = {STEP, *(d.name for d in premise.definitions)}
