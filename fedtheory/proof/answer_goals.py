@@ -1,5 +1,5 @@
-"""What a bound on answers has to say beside its right side, to be a claim's theorem: which quantities its parameters
-are, and how the claim is read."""
+"""Part of the goals of claims on answers: which quantities a bound's parameters have to be, and how the claim is
+read."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ OF_ANSWERS = (
     MEAN_SQUARED_GRADIENT, INNER_PRODUCT, SQUARED_AGGREGATE, AGGREGATE_BIAS, SQUARED_SELECTED_VECTOR, RATIO_FAILURE,
     VALUE,
 )  # fmt: skip
-"""What is bounded of answers, or of numbers: the rounds are those of the bound's rule, and no engine's."""
+"""Functionals of answers, and of numbers: the rounds are those of the bound's rule, and no engine's."""
 
 _UNDIVIDED = {readings.LINE_14: readings.NOT_DIVIDED}
 READ: Mapping[str, Mapping[str, str]] = {
     MEAN_SQUARED_GRADIENT: _UNDIVIDED, INNER_PRODUCT: _UNDIVIDED, SQUARED_AGGREGATE: _UNDIVIDED,
     AGGREGATE_BIAS: _UNDIVIDED,
 }  # fmt: skip
-"""How the answers are added up, by what is bounded."""
+"""Readings of how the answers are added up, by what is bounded."""
 
 WHICHEVER: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     MEAN_SQUARED_GRADIENT: {readings.START: (readings.FORGOTTEN, readings.COUNTED)},

@@ -2785,7 +2785,7 @@ OF_ANSWERS = {
     "mean_squared_gradient": NOT_DIVIDED, "inner_product": NOT_DIVIDED, "squared_aggregate": NOT_DIVIDED,
     "aggregate_bias": NOT_DIVIDED, "squared_selected_vector": {}, "ratio_failure": {}, "value": {},
 }  # fmt: skip
-"""What is bounded, and how a claim on it is read."""
+"""Functionals of answers and of numbers, and how a claim on each is read."""
 ANSWER_LAWS = (
     ({"rms_mismatch": ("weight_mismatch",), "mean_proxy": ("selection_proxy",)}, "planned"),
     ({"rms_mismatch": ("answer_mismatch",), "mean_proxy": ("answer_proxy",)}, "received"),
@@ -2877,9 +2877,11 @@ class BoundsOnAnswers:
                         self.proof.nonnegative(part, theorem["where"])
 
     def telescope_answers(self, theorem: dict, arguments: Arguments) -> dict:
-        """Conclude that the mean over t < T of E|grad F(w_t)|^2 is at most (F(w_0) - inf F)/(c T) + B/c from E F(x+) <=
-        F(x) - c |grad F(x)|^2 + B in every round, where B is linear in the round's delta^2, V and W, and c has none of
-        them: in the mean over the rounds of what they are expected to be, B has the means."""
+        """Conclude that the mean over t < T of E|grad F(w_t)|^2 is at most (F(w_0) - inf F)/(c T) + B/c.
+
+        It follows from E F(x+) <= F(x) - c |grad F(x)|^2 + B in every round. B is linear in the round's delta^2, V and
+        W, and c has none of them: in the mean over the rounds of what they are expected to be, B has the means.
+        """
         form, where, added = self.every_round(theorem)  # type: ignore[attr-defined]
         slope = ("M", ("g_start", True, ()))
         squared = ("product", "", slope, slope)
@@ -2899,8 +2901,10 @@ class BoundsOnAnswers:
         return self._of_round(theorem, arguments, "mean_squared_gradient", ("rounds", "initial_gap"), bound, of)
 
     def bound_inner_product(self, theorem: dict, arguments: Arguments) -> dict:
-        """Conclude <grad F, E Delta + eta K grad F> <= g |grad F|^2 + b |E Delta|^2/eta^2 + C, as E Delta = -eta B,
-        from g |grad F|^2 + b |B|^2 + C - eta <grad F, K grad F - B> >= 0, a theorem on the first moment alone."""
+        """Conclude <grad F, E Delta + eta K grad F> <= g |grad F|^2 + b |E Delta|^2/eta^2 + C.
+
+        It follows from g |grad F|^2 + b |B|^2 + C - eta <grad F, K grad F - B> >= 0, as E Delta = -eta B.
+        """
         form, of = theorem["form"], theorem["parameters"]
         need(not {"proxy", "second_moment"} & {*of}, "a theorem on second moments")
         slope, mean, eta = ("M", ("g_start", True, ())), ("", MEAN_ANSWER), of["local_lr"]
@@ -2916,8 +2920,11 @@ class BoundsOnAnswers:
         return self._of_round(theorem, arguments, "inner_product", ("gradient_norm", "squared_mean_update"), bound, of)
 
     def bound_square(self, theorem: dict, arguments: Arguments) -> dict:
-        """Conclude E|Delta|^2 <= b E|E[Delta | who is there]|^2 + eta^2 C, with the mean of V, as Delta = -eta (B + Z),
-        from b |B|^2 + C - |B + Z|^2 >= 0 given who is there, C linear in V and else free of the weights."""
+        """Conclude E|Delta|^2 <= b E|E[Delta | who is there]|^2 + eta^2 C, with the mean of V.
+
+        It follows from b |B|^2 + C - |B + Z|^2 >= 0 given who is there, as Delta = -eta (B + Z). C is linear in V, and
+        else free of the weights.
+        """
         form, of = theorem["form"], theorem["parameters"]
         need("proxy" in of and "second_moment" not in of, "a theorem that is not given who is there")
         both, own, added = inner(MEAN_ANSWER, SPREAD), inner(MEAN_ANSWER, MEAN_ANSWER), form.get(("one",), ZERO)

@@ -81,6 +81,7 @@ class MadeBound:
 
     @property
     def left(self) -> sympy.Expr | None:
+        """The expression that is bounded, if it is one of values."""
         expression = dict(self.bound.parameters).get(VALUE)
         return None if expression is None else self.read(expression)
 
