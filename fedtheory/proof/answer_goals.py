@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 import sympy
 
 from ..claims import readings
+from ..claims.statement import Claim
 from .kernel.answer_bounds import (
     AGGREGATE_BIAS,
     INNER_PRODUCT,
@@ -60,6 +61,13 @@ PARAMETERS: Mapping[str, str] = {
 
 OF_HYPOTHESES = frozenset({readings.CONSTANTS})
 """The ambiguities that concern a claim's hypotheses alone, so that a proof may name the option that it covers."""
+
+
+def whichever(claim: Claim) -> set[str]:
+    """Return the ambiguities of a claim of whose options it makes no difference which is read."""
+    all_of = WHICHEVER.get(claim.functional.name, {})
+    return {a.name for a in claim.ambiguities if {*a.options} <= {*all_of.get(a.name, ())}}
+
 
 Read = Callable[[sympy.Expr], Scalar]
 

@@ -11,6 +11,7 @@ from ..claims.statement import Claim
 from ..functionals import FINAL_SQUARED_DISTANCE
 from . import checker
 from .algorithm_match import Rounds, strange
+from .answer_goals import whichever
 from .claim_goals import Goal, Letters, claim_data, theorem_of
 from .goal_tactics import DECAY, POWER, larger, reach
 from .kernel.run_bounds import DISTANCE, GAP, ROUNDS, RunBound, restrict
@@ -120,7 +121,7 @@ class ClaimTheorem:
             return False
         written, last = proved
         read = written["readings"]
-        free = self.goal.whichever(self.claim.functional.name)
+        free = whichever(self.claim)
         fits = all(a.name in free or read.get(a.name) in a.options for a in self.claim.ambiguities)
         same = last == (() if theorem is None else _says(saved(theorem)))
         return fits and same and written == claim_data(self.claim, read, self.algorithm)
