@@ -20,15 +20,19 @@ from ..assumptions import ASSUMPTIONS, AT_ONE_PLACE
 from ..claims import readings
 from ..claims.statement import Claim
 from ..quantities import QUANTITIES
+from . import answer_goals
 from .algorithm_match import LAWS, Rounds, strange
+from .domain import bare
 from .kernel.forms import STEP, STEPS
+from .kernel.number_bounds import VALUE
 from .kernel.regions import Condition, Where
 from .kernel.run_bounds import MEAN_GRADIENT, ROUNDS, Definition, RunBound, untouched
 from .kernel.scalars import Ring, Scalar
 from .kernel.theorems import Theorem
 
 Letters = Mapping[str, str]
-"""Quantity for which each letter of a bound stands; one that is left out stands for any number of its condition."""
+"""Quantity for which each letter of a bound stands, or "a - b" for a letter that is by how much a exceeds b, so that a
+is b plus the letter; one that is left out stands for any number of its condition."""
 
 READINGS = {
     "random_kinds": (readings.SNAPSHOTS, readings.PROBABILITY),
@@ -43,6 +47,9 @@ PARAMETERS = {
     "rounds": "rounds", "initial_distance": "initial_distance", "initial_gap": "initial_gap",
 }  # fmt: skip
 """Quantity that each parameter of an algorithm or of a run is; the free ``share`` of a draw is none."""
+
+BY_ROOTS = (ROUNDS, "groups")
+"""Quantities by whose roots a step may be chosen, each by the first of these in its square."""
 
 SIZES = {"uniform": "cohort", "arbitrary": "arbitrary_cohort"}
 """Quantity that is the size of a cohort, where all rounds are of a kind."""
@@ -63,13 +70,15 @@ class Goal:
     """Claim in the letters of a bound.
 
     Attributes:
-        rounds: the rounds of the claim's algorithm.
+        rounds: the rounds of the claim's algorithm, where an engine runs them.
+        more: options of ambiguities that concern the claim's hypotheses alone.
     """
 
     claim: Claim
     letters: Letters
     ring: Ring
-    rounds: Rounds
+    rounds: Rounds | None
+    more: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if len({*self.letters.values()}) < len(self.letters) or {*self.letters} - {*self.ring.names}:
@@ -93,35 +102,42 @@ class Goal:
     @cached_property
     def in_place(self) -> Mapping[str, Scalar]:
         """Scalars in the place of quantities: what the claim chooses for them; of two that a hypothesis (a - b)^2
-        <= 0 makes equal, the one for the other; and the rounds at which a step has the size x, chosen by a root of
-        them: x = choice gives x^2 = choice^2, which is A/rounds or A rounds, so that they are A/x^2 or x^2/A."""
+        <= 0 makes equal, the one for the other; b plus a letter for a, where the letter is a - b; and the rounds at
+        which a step has the size x, chosen by a root of them: x = choice gives x^2 = choice^2, which is A/rounds or A
+        rounds, so that they are A/x^2 or x^2/A; so the groups."""
         found: dict[str, Scalar] = {}
+        for letter, (large, small) in self.differences_of.items():
+            found[large] = self.letter(small, found) + self.ring[letter]
         for slack in (hypothesis.slack for hypothesis in self.claim.hypotheses):
             names = sorted(slack.free_symbols, key=str)
             if len(names) == 2 and sympy.expand(slack + (names[0] - names[1]) ** 2) == 0:
                 found[names[0].name] = self.letter(names[1].name, found)
         rooted = {name: choice for name, choice in self.claim.choices.items() if _has_root(choice)}
-        if len(rooted) > 1:
-            raise Inexpressible(f"{self.claim.ref} chooses {', '.join(rooted)} by roots: allowed is one")
         for name, choice in rooted.items():
             square = sympy.cancel(choice**2)
-            found[ROUNDS] = self._rounds(square, self.letter(name, found) ** 2, found)
+            of = next((q for q in BY_ROOTS if any(symbol.name == q for symbol in square.free_symbols)), ROUNDS)
+            if of in found:
+                raise Inexpressible(f"{self.claim.ref} chooses {', '.join(rooted)} by roots of the same quantity")
+            found[of] = self._solved(square, of, self.letter(name, found) ** 2, found)
         for name in self.claim.choices.keys() - rooted.keys():
             found[name] = self.scalar(self.claim.choices[name], known=dict(found))
         return found
 
-    def _rounds(self, square: sympy.Expr, x: Scalar, known: Mapping[str, Scalar]) -> Scalar:
-        """Return the number of rounds at which x is this expression of them."""
+    @property
+    def differences_of(self) -> dict[str, tuple[str, str]]:
+        """Letters that are by how much one quantity exceeds another, with the two."""
+        return {n: (q.split(" - ")[0], q.split(" - ")[1]) for n, q in self.letters.items() if q.count(" - ") == 1}
+
+    def _solved(self, square: sympy.Expr, of: str, x: Scalar, known: Mapping[str, Scalar]) -> Scalar:
+        """Return the quantity at which x is this expression of it: of the rounds, most often."""
         for power in (1, -1):
-            rounds = next((symbol for symbol in square.free_symbols if symbol.name == ROUNDS), sympy.Symbol(ROUNDS))
+            rounds = next((symbol for symbol in square.free_symbols if symbol.name == of), sympy.Symbol(of))
             rest = sympy.cancel(square * rounds**power)
             if not rest.has(rounds):
                 return (
                     (self.scalar(rest, known=known) / x) ** power if power > 0 else x / self.scalar(rest, known=known)
                 )
-        raise Inexpressible(
-            f"{self.claim.ref}: allowed is a choice whose square is a multiple of the rounds or 1/rounds"
-        )
+        raise Inexpressible(f"{self.claim.ref}: allowed is a choice whose square is a multiple of {of} or 1/{of}")
 
     @property
     def bounded_below(self) -> tuple[Scalar, ...]:
@@ -133,7 +149,8 @@ class Goal:
     def slacks(self) -> tuple[Scalar, ...]:
         """Return expressions that are all >= 0 where the claim's hypotheses hold."""
         found = []
-        for hypothesis in self.claim.hypotheses:
+        fixed = self.claim.under(dict(self.more)) if self.more else self.claim
+        for hypothesis in fixed.hypotheses:
             if hypothesis.alternatives:
                 raise Inexpressible(f"{hypothesis.name}: a hypothesis with several readings")
             relation = hypothesis.relation
@@ -185,6 +202,8 @@ class Goal:
                 else:
                     raise Inexpressible(f"{factor}: allowed are whole powers and square roots")
             return total if radicand == 1 else total * self._root(radicand, where)
+        if isinstance(expression, sympy.log):
+            return self.letter(str(expression), known)
         if isinstance(expression, sympy.exp):
             sort, of = "exponential", -self.scalar(expression.args[0], known=known)
         elif expression.is_Pow and expression.exp.is_Symbol and expression.exp.name == ROUNDS:
@@ -221,6 +240,8 @@ class Goal:
 
     def read(self, bound: RunBound) -> dict[str, str]:
         """Return the option of every ambiguity under which a bound holds."""
+        if bound.functional in answer_goals.OF_ANSWERS:
+            return answer_goals.readings_of(bound, self.scalar) | dict(self.more)
         names, found = {name for name, _ in bound.assumptions}, {}
         for name, (ambiguity, option) in READINGS.items():
             if name in names and (name != "cohort_is_a_set" or "uniform_cohorts" in names):
@@ -236,7 +257,10 @@ class Goal:
         untouched(bound)
         functional = self.claim.functional
         known = functional.compute is None and functional in functionals.named(functional.name)
-        if bound.functional != functional.name or not known:
+        if functional.scope == "values" and bound.functional == VALUE:
+            if dict(bound.parameters)[VALUE] != self.scalar(bare(functional.expression)):
+                yield f"it bounds {dict(bound.parameters)[VALUE]}, and the claim {functional.expression}"
+        elif bound.functional != functional.name or not known:
             yield f"it bounds {bound.functional}, and the claim {functional.name}"
         right = self.right_side(bound.definitions, bound.known)
         if bound.where.ring is not self.ring or bound.bound != right:
@@ -244,17 +268,34 @@ class Goal:
         yield from self._region(bound)
         yield from self._assumptions(bound)
         yield from self._parameters(bound)
-        yield from strange(theorem_of(bound), self.rounds)
-        yield from self._kind(bound)
+        if bound.functional not in answer_goals.OF_ANSWERS:
+            yield from self._of_rounds(bound)
         read, options = self.read(bound), {a.name: a.options for a in self.claim.ambiguities}
-        for name in sorted({*read, *options}):
+        for name in sorted({*read, *options} - answer_goals.whichever(self.claim)):
             if read.get(name) not in options.get(name, ()):
                 yield f"{name}: it is read as {read.get(name)}, and the claim as {' or '.join(options.get(name, ()))}"
+
+    def _of_rounds(self, bound: RunBound) -> Iterator[str]:
+        theorem = theorem_of(bound)
+        if theorem is None or self.rounds is None:
+            yield "nothing says what its rounds are"
+            return
+        yield from strange(theorem, self.rounds)
+        yield from self._kind(bound)
 
     def _region(self, bound: RunBound) -> Iterator[str]:
         slacks = self.slacks()
         for condition in bound.where.conditions:
-            if condition.name in self.letters:
+            if condition.name in self.differences_of:
+                divides = bound.bound.bottom.replace({condition.name: self.ring.number(0)}).is_zero
+                if self.ring[condition.name] not in slacks or condition.kind not in ("nonnegative", "positive"):
+                    yield f"{condition}: no hypothesis of the claim"
+                elif condition.kind == "positive" and not divides:
+                    yield f"{condition}: allowed is >= 0, as the claim does not divide by it"
+            elif self.letters.get(condition.name, "").startswith("log(1/"):
+                if condition.kind != "nonnegative" or not self._level_is_at_most_1(condition.name, bound.where):
+                    yield f"{condition}: allowed is >= 0, of a level in (0, 1]"
+            elif condition.name in self.letters:
                 if not (self._in_vocabulary(condition) or self._in_hypotheses(condition, slacks)):
                     yield f"{condition}: neither of the vocabulary nor a hypothesis of the claim"
             elif not self._is_share(condition, bound):
@@ -273,13 +314,29 @@ class Goal:
             "nonnegative": known.lower >= 0,
             "count": known.integer and known.lower >= 1,
             "interval": condition.bound == 1 and known.lower >= 0 and known.upper <= 1,
+            "capped": condition.bound == 1 and known.upper <= 1 and self._above_zero(condition.name),
+            "real": True,
         }.get(condition.kind, False)
+
+    def _level_is_at_most_1(self, letter: str, where: Where) -> bool:
+        """Whether the quantity x of a letter for log(1/x) is in (0, 1], by its own condition."""
+        level = self.letters[letter][len("log(1/") : -1]
+        own = [c for c in where.conditions if self.letters.get(c.name) == level and c.kind == "capped"]
+        return bool(own) and where.certifies(1 - self.ring[own[0].name])
+
+    def _above_zero(self, letter: str) -> bool:
+        """Whether a letter is > 0 as the vocabulary says so, or because a hypothesis divides by it."""
+        known = QUANTITIES[self.letters[letter]]
+        zero = {letter: self.ring.number(0)}
+        divided = any(slack.bottom.replace(zero).is_zero for slack in self.slacks())
+        return known.positive or known.lower > 0 or (known.lower >= 0 and divided)
 
     def _in_hypotheses(self, condition: Condition, slacks: tuple[Scalar, ...]) -> bool:
         known, x = QUANTITIES[self.letters[condition.name]], self.ring[condition.name]
         if condition.bound is None:
             return False
-        above = {"capped": known.positive or known.lower > 0, "interval": known.lower >= 0}.get(condition.kind, False)
+        above = condition.kind == "capped" and self._above_zero(condition.name)
+        above |= condition.kind == "interval" and known.lower >= 0
         slack = x - condition.bound if condition.kind == "at_least" else condition.bound - x
         return (above or condition.kind == "at_least") and slack in slacks
 
@@ -308,7 +365,7 @@ class Goal:
             if name in LAWS:
                 if constant != self.letter(LAWS[name][1]):
                     yield f"{name}({constant}): allowed is {LAWS[name][1]}"
-            elif name in READINGS or (name == "equal_weights" and self.rounds.plain_mean):
+            elif name in READINGS or (name == "equal_weights" and self.rounds is not None and self.rounds.plain_mean):
                 continue
             elif kind is None or kind.name not in made:
                 yield f"it assumes {name}, and the claim does not"
@@ -323,6 +380,9 @@ class Goal:
                     yield f"it assumes {name}, and the claim has no bound {kind.quantity} of that kind"
 
     def _parameters(self, bound: RunBound) -> Iterator[str]:
+        if bound.functional in answer_goals.OF_ANSWERS:
+            yield from answer_goals.other_parameters(bound, self.scalar)
+            return
         for name, value in bound.parameters:
             quantity = PARAMETERS.get(name) or (SIZES.get(bound.kind) if name == "size" else None)
             if name == "share":
@@ -332,7 +392,7 @@ class Goal:
                 yield f"{name} = {value}: allowed is {quantity or 'no such parameter'}"
 
     def _kind(self, bound: RunBound) -> Iterator[str]:
-        if len(self.rounds.kinds) == 1:
+        if self.rounds is None or len(self.rounds.kinds) == 1:
             return
         if not bound.kind:
             if not {name for name, _ in bound.assumptions} & LAWS.keys():
@@ -348,9 +408,9 @@ def _has_root(expression: sympy.Expr) -> bool:
     return any(power.exp.is_Rational and power.exp.q == 2 for power in expression.atoms(sympy.Pow))
 
 
-def theorem_of(bound: RunBound) -> Theorem:
-    """Return the theorem on one round that a bound on runs is made from."""
-    premise: Theorem | RunBound = bound
+def theorem_of(bound: RunBound) -> Theorem | None:
+    """Return the theorem on one round that a bound on runs is made from; ``None`` if there is none."""
+    premise: Theorem | RunBound | None = bound
     while isinstance(premise, RunBound):
         premise = premise.premise
     return premise

@@ -13,9 +13,10 @@ from ..claims.statement import Claim
 from ..functionals import FINAL_SQUARED_DISTANCE
 from . import checker
 from .algorithm_match import Rounds, strange
-from .claim_goals import Goal, Letters, claim_data
-from .goal_tactics import DECAY, POWER, reach
-from .kernel.run_bounds import DISTANCE, GAP, ROUNDS, RunBound
+from .answer_goals import whichever
+from .claim_goals import Goal, Letters, claim_data, theorem_of
+from .goal_tactics import DECAY, POWER, larger, reach
+from .kernel.run_bounds import DISTANCE, GAP, ROUNDS, RunBound, restrict
 from .kernel.saved_claims import saved_claim
 from .kernel.saved_theorems import saved
 from .kernel.scalars import Ring
@@ -84,8 +85,8 @@ class KernelClaim(ABC):
         data = _proved(evidence[0])
         if data is None:
             return False
-        read = data["claim"]["readings"]
-        fits = all(read.get(a.name) in a.options for a in self.claim.ambiguities)
+        read, free = data["claim"]["readings"], whichever(self.claim)
+        fits = all(a.name in free or read.get(a.name) in a.options for a in self.claim.ambiguities)
         return fits and data["claim"] == self.said(read) and self.is_of(data)
 
     def refuted(self, evidence: tuple[Evidence, ...]) -> bool:
@@ -95,24 +96,28 @@ class KernelClaim(ABC):
 
 @dataclass(frozen=True)
 class ClaimTheorem(KernelClaim):
-    """Check that the kernel makes a claim's theorem on whole runs from one on a round.
+    """Check that the kernel makes a claim's theorem on whole runs, from one on a round or at once.
 
     Attributes:
-        make: makes the theorem on one round.
+        make: makes the theorem on one round, from which the claim's is looked for; or the claim's theorem itself.
         letters: the quantities that its letters stand for.
-        rounds: the rounds of the claim's algorithm.
+        rounds: the rounds of the claim's algorithm, where an engine runs them.
+        more: options of ambiguities that concern the claim's hypotheses alone.
     """
 
     claim: Claim
-    make: Callable[[], Theorem]
+    make: Callable[[], Theorem | RunBound]
     letters: tuple[tuple[str, str], ...]
-    rounds: Rounds
+    rounds: Rounds | None
     algorithm: str
+    more: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def goal(self) -> Goal:
         """The claim in the letters of the theorem and of a run."""
         theorem = self.make()
+        if isinstance(theorem, RunBound):
+            return Goal(self.claim, dict(self.letters), theorem.where.ring, self.rounds, self.more)
         of_run = (ROUNDS, DISTANCE if self.claim.functional == FINAL_SQUARED_DISTANCE else GAP)
         by = {symbol.name for choice in self.claim.choices.values() for symbol in choice.free_symbols}
         more = (*of_run, *sorted(by - {*of_run, *dict(self.letters).values()}))
@@ -126,10 +131,21 @@ class ClaimTheorem(KernelClaim):
     @cached_property
     def bound(self) -> RunBound | None:
         """The claim's theorem, or ``None`` where it is not found."""
+        made = self.make()
         try:
-            return reach(self.make(), self.goal)
+            return self._as_claimed(made) if isinstance(made, RunBound) else reach(made, self.goal)
         except ValueError:  # the claim, or a part of it, is not reached
             return None
+
+    def _as_claimed(self, made: RunBound) -> RunBound | None:
+        """Return the bound, with the claim's hypotheses where they are stronger, and its right side where that is
+        larger, if it is the claim's theorem."""
+        known = (*self.goal.slacks(), *self.goal.bounded_below)
+        if any(g not in known for g in made.given):
+            given = [next((h for h in known if made.where.certifies(g - h)), g) for g in made.given]
+            made = restrict(made, made.where, {}, given)
+        bound = larger(made, self.goal)
+        return None if list(self.goal.differences(bound)) else bound
 
     @property
     def read(self) -> dict[str, str]:
@@ -151,9 +167,15 @@ class ClaimTheorem(KernelClaim):
         return claim_data(self.claim, read, self.algorithm)
 
     def is_of(self, data: Mapping[str, Any]) -> bool:
-        """Whether a saved proof is from the theorem on a round that the kernel makes now, of the claim's rounds."""
-        theorem = self.make()
-        return not any(strange(theorem, self.rounds)) and _says(data) == _says(saved(theorem))
+        """Whether a saved proof is from the theorem on a round that the kernel makes now, of the claim's rounds; or
+        from none, where the claim's theorem is made at once without one."""
+        made = self.make()
+        theorem = theorem_of(made) if isinstance(made, RunBound) else made
+        if theorem is None:
+            return _says(data) == ()
+        if self.rounds is not None and any(strange(theorem, self.rounds)):
+            return False
+        return _says(data) == _says(saved(theorem))
 
 
 @lru_cache(maxsize=100)
@@ -174,7 +196,10 @@ def _proved(text: str) -> dict[str, Any] | None:
 
 
 def _says(data: Mapping[str, Any]) -> tuple:
-    """Return the last theorem without how it was made, and its region, with the powers of the letters that occur."""
+    """Return the last theorem without how it was made, and its region, with the powers of the letters that occur; and
+    nothing where there is none."""
+    if not data["theorems"]:
+        return ()
     last = data["theorems"][-1]
     stated = {part: value for part, value in last.items() if part not in ("rule", "premises", "arguments", "where")}
     return _named(stated, data["names"]), _named(data["regions"][last["where"]], data["names"])

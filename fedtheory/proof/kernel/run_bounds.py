@@ -57,7 +57,8 @@ class RunBound(Sealed):
 
         functional <= bound, with the letters of ``definitions`` for what they stand for.
 
-    ``parameters`` are those of algorithm and run; a hash of all that it says is kept: see ``untouched``.
+    ``parameters`` are those of algorithm and run; a hash of all that it says is kept: see ``untouched``. A bound on
+    numbers, or on draws, is an axiom of its own, without a ``premise``.
     """
 
     functional: str
@@ -69,7 +70,7 @@ class RunBound(Sealed):
     parameters: tuple[tuple[str, Scalar], ...]
     bound: Scalar
     rule: str
-    premise: Theorem | RunBound
+    premise: Theorem | RunBound | None
     arguments: Mapping[str, Any] = field(default_factory=dict)
     _maker: InitVar[object] = None
 
@@ -129,7 +130,7 @@ def by_data(scalar: Scalar, where: Where) -> dict[Scalar, Scalar]:
 
 def _bound(
     rule: str,
-    premise: Theorem | RunBound,
+    premise: Theorem | RunBound | None,
     *,
     functional: str,
     kind: str,
@@ -321,8 +322,9 @@ def restrict(
 ) -> RunBound:
     """Restrict a bound to a smaller region, with scalars for some of its letters, and with further expressions that are
     given to be >= 0: a bound that is asked of fewer points is weaker. The region's conditions on what is put in are
-    certified on the new one; of what was given to be >= 0 each is given again, or certified. No scalar is put in for a
-    defined letter, nor for the rounds where there is a power, whose exponent they are."""
+    certified on the new one; of what was given to be >= 0 each is given again, or certified, or certified to be no
+    smaller than what is given. No scalar is put in for a defined letter, nor for the rounds where there is a power,
+    whose exponent they are."""
     untouched(premise)
     put, ring = dict(values or {}), where.ring
     closed = {STEP, *(d.name for d in premise.definitions)}
@@ -337,7 +339,7 @@ def restrict(
             if not holds or (strict and not where.never_zero(changed)):
                 raise Refused(f"{changed} {'>' if strict else '>='} 0: not certified on the region")
     for expression in (g.replace(put) for g in premise.given):
-        if expression not in given and not where.certifies(expression):
+        if expression not in given and not any(map(where.certifies, (expression, *(expression - h for h in given)))):
             raise Refused(f"{expression} >= 0: neither given nor certified on the region")
     return _bound(
         "restrict",

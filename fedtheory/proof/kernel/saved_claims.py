@@ -23,17 +23,18 @@ def saved_claim(
 ) -> dict[str, Any]:
     """Return the proof of a claim: the theorems on one round, the bounds on a run in the order of making, the
     quantities that letters stand for, and the claim in words that the checker reads, with the roots that are drawn in
-    it.
+    it. Of a bound without a premise there are no theorems.
 
     Raises:
         Refused: a theorem or a bound was changed after it was made.
     """
     chain: list[RunBound] = []
-    premise: Theorem | RunBound = bound
+    premise: Theorem | RunBound | None = bound
     while isinstance(premise, RunBound):
         chain.append(untouched(premise))
         premise = premise.premise
-    round_theorem, names = saved(premise), bound.where.ring.names
+    names = bound.where.ring.names
+    round_theorem = {"names": names, "regions": [], "theorems": []} if premise is None else saved(premise)
     width = len(names) - len(round_theorem["names"])
     regions = _padded(round_theorem["regions"], width)
     known: list[Where] = []
