@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import isqrt
 from typing import Any
 
 import sympy
@@ -18,7 +19,7 @@ from flint.utils.flint_exceptions import DomainError
 from .. import functionals
 from ..assumptions import ASSUMPTIONS, AT_ONE_PLACE
 from ..claims import readings
-from ..claims.statement import Claim
+from ..claims.statement import Claim, leaves_objective_open
 from ..quantities import QUANTITIES
 from .algorithm_match import LAWS, Rounds, strange
 from .kernel.forms import STEP, STEPS
@@ -34,15 +35,26 @@ READINGS = {
     "random_kinds": (readings.SNAPSHOTS, readings.PROBABILITY),
     "random_client_rounds": (readings.KINDS_OF_ROUNDS, readings.PROBABILITY),
     "cohort_is_a_set": (readings.UNIFORM_COHORT, readings.WITHOUT_REPLACEMENT),
+    "weights_of_the_round": (readings.CONDITIONING, readings.OF_THE_ROUND),
 }
 """Assumptions that are a reading of the algorithm."""
+
+SCALE_KNOWN = "scale_known_beforehand"
+KNOWN_SCALE = {readings.WEIGHTS: readings.GIVEN, readings.SCALE: readings.KNOWN_BEFOREHAND}
+"""The assumption that the weights' scale is a number that a run does not change, and the readings that say so."""
 
 PARAMETERS = {
     "local_lr": "local_lr", "server_lr": "server_lr", "cohort": "cohort", "arbitrary_cohort": "arbitrary_cohort",
     "probability": "snapshot_probability", "client_round_probability": "client_round_probability",
     "rounds": "rounds", "initial_distance": "initial_distance", "initial_gap": "initial_gap",
-}  # fmt: skip
+} | {name: name for name in (
+    "clients", "weight_error", "peak_weight_error", "objective_error", "expected_weight_scale", "weight_scale",
+    "update_weight", "least_objective_weight", "gradient_norm",
+)}  # fmt: skip
 """Quantity that each parameter of an algorithm or of a run is; the free ``share`` of a draw is none."""
+
+PRODUCTS = {"weighted_lr": ("local_lr", "global_lr")}
+"""Quantities whose product a parameter is."""
 
 SIZES = {"uniform": "cohort", "arbitrary": "arbitrary_cohort"}
 """Quantity that is the size of a cohort, where all rounds are of a kind."""
@@ -140,8 +152,16 @@ class Goal:
             small, large = (relation.lhs, relation.rhs) if relation.rel_op == "<=" else (relation.rhs, relation.lhs)
             tops = large.args if isinstance(large, sympy.Min) else (large,)
             bottoms = small.args if isinstance(small, sympy.Max) else (small,)
-            found += [self.scalar(top) - self.scalar(bottom) for top in tops for bottom in bottoms]
+            found += [self.scalar(_above(top)) - self.scalar(bottom) for top in tops for bottom in bottoms]
         return tuple(found)
+
+    def parameter(self, name: str, kind: str = "") -> Scalar | None:
+        """Return what a parameter of an algorithm or of a run has to be, or ``None`` if nothing says that."""
+        quantity = PARAMETERS.get(name) or (SIZES.get(kind) if name == "size" else None)
+        if name in PRODUCTS:
+            one, other = map(self.letter, PRODUCTS[name])
+            return one * other
+        return None if quantity is None else self.letter(quantity)
 
     def right_side(self, definitions: tuple[Definition, ...] = (), where: Where | None = None) -> Scalar:
         """Return the claim's right side, with defined letters in the places of what they stand for, and roots drawn on
@@ -225,6 +245,9 @@ class Goal:
         for name, (ambiguity, option) in READINGS.items():
             if name in names and (name != "cohort_is_a_set" or "uniform_cohorts" in names):
                 found[ambiguity] = option
+        if SCALE_KNOWN in names:
+            asked = next((a.name for a in self.claim.ambiguities if a.name in KNOWN_SCALE), readings.WEIGHTS)
+            found[asked] = KNOWN_SCALE[asked]
         return found | ({readings.AVERAGE: readings.FROM_ROUND_0} if bound.functional == MEAN_GRADIENT else {})
 
     def differences(self, bound: RunBound) -> Iterator[str]:
@@ -308,7 +331,9 @@ class Goal:
             if name in LAWS:
                 if constant != self.letter(LAWS[name][1]):
                     yield f"{name}({constant}): allowed is {LAWS[name][1]}"
-            elif name in READINGS or (name == "equal_weights" and self.rounds.plain_mean):
+            elif name in READINGS or name == SCALE_KNOWN:
+                continue
+            elif name == "equal_weights" and self.rounds.plain_mean and not leaves_objective_open(self.claim):
                 continue
             elif kind is None or kind.name not in made:
                 yield f"it assumes {name}, and the claim does not"
@@ -324,12 +349,11 @@ class Goal:
 
     def _parameters(self, bound: RunBound) -> Iterator[str]:
         for name, value in bound.parameters:
-            quantity = PARAMETERS.get(name) or (SIZES.get(bound.kind) if name == "size" else None)
             if name == "share":
                 if not any(self._is_share(condition, bound) for condition in bound.where.conditions):
                     yield f"share = {value}: allowed is any in [0, 1/size]"
-            elif quantity is None or value != self.letter(quantity):
-                yield f"{name} = {value}: allowed is {quantity or 'no such parameter'}"
+            elif value != (own := self.parameter(name, bound.kind)):
+                yield f"{name} = {value}: allowed is {'no such parameter' if own is None else own}"
 
     def _kind(self, bound: RunBound) -> Iterator[str]:
         if len(self.rounds.kinds) == 1:
@@ -346,6 +370,18 @@ class Goal:
 def _has_root(expression: sympy.Expr) -> bool:
     """Whether a square root is in an expression."""
     return any(power.exp.is_Rational and power.exp.q == 2 for power in expression.atoms(sympy.Pow))
+
+
+def _above(cap: sympy.Expr) -> sympy.Expr:
+    """Return a cap with the next 64th above in the place of the square root of a whole number, where it is a product
+    whose other factors are >= 0: what is at most the cap is at most that."""
+    factors = sympy.Mul.make_args(cap)
+    roots = [f for f in factors if f.is_Pow and f.base.is_Integer and f.exp == sympy.Rational(1, 2)]
+    others = [f.as_base_exp()[0] for f in factors if f not in roots]
+    known = all(b.is_positive if b.is_Rational else b.is_Symbol and QUANTITIES[b.name].lower >= 0 for b in others)
+    if not roots or not known:
+        return cap
+    return cap.xreplace({f: sympy.Rational(isqrt(4096 * int(f.base)) + 1, 64) for f in roots})
 
 
 def theorem_of(bound: RunBound) -> Theorem:

@@ -124,8 +124,8 @@ def untouched(bound: RunBound) -> RunBound:
     """
     if _SEALS.get(bound) != _seal(bound):
         raise Refused(f"{bound.rule}: a bound on a run that was changed after it was made, or that no rule made")
-    if isinstance(bound.premise, Theorem):
-        intact(bound.premise)
+    for premise in (bound.premise, *bound.arguments.get("others", ())):
+        intact(premise) if isinstance(premise, Theorem) else untouched(premise)
     return bound
 
 
@@ -341,8 +341,9 @@ def restrict(
 ) -> RunBound:
     """Restrict a bound to a smaller region, with scalars for some of its letters, and with further expressions that are
     given to be >= 0: a bound that is asked of fewer points is weaker. The region's conditions on what is put in are
-    certified on the new one; of what was given to be >= 0 each is given again, or certified. No scalar is put in for a
-    defined letter, nor for the rounds where there is a power, whose exponent they are."""
+    certified on the new one, or are multiples by something >= 0 of what is given; of what was given to be >= 0 each is
+    given again, or certified. No scalar is put in for a defined letter, nor for the rounds where there is a power, whose
+    exponent they are."""
     untouched(premise)
     put, ring = dict(values or {}), where.ring
     closed = {STEP, *(d.name for d in premise.definitions)}
@@ -353,7 +354,7 @@ def restrict(
     for condition in premise.where.conditions:
         for expression, strict in condition.polynomials(ring):
             changed = expression.replace(put)
-            holds = where.certifies(changed) or changed in given
+            holds = where.certifies(changed) or any(_is_multiple(changed, g, where) for g in given)
             if not holds or (strict and not where.never_zero(changed)):
                 raise Refused(f"{changed} {'>' if strict else '>='} 0: not certified on the region")
     for expression in (g.replace(put) for g in premise.given):
@@ -372,3 +373,8 @@ def restrict(
         bound=premise.bound.replace(put),
         values=put,
     )
+
+
+def _is_multiple(expression: Scalar, given: Scalar, where: Where) -> bool:
+    """Whether an expression is something >= 0 times one that is given to be >= 0."""
+    return expression == given or (not given.is_zero and where.certifies(expression / given))
