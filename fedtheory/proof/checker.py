@@ -2708,6 +2708,12 @@ def checked(proof: Proof, line: object) -> dict:
 OF_THEOREM, OF_CLAIM = "fedtheory theorem 1", "fedtheory claim 1"
 QUANTITIES = {
     **dict.fromkeys(("smoothness", "strong_convexity", "local_lr", "server_lr", "step_constant"), "positive"),
+    **dict.fromkeys(("global_lr", "weight_scale", "expected_weight_scale", "update_weight"), "positive"),
+    **dict.fromkeys(
+        ("weight_error", "peak_weight_error", "objective_error", "gradient_norm", "global_gradient_bound"),
+        "nonnegative",
+    ),
+    "least_objective_weight": "probability",
     **dict.fromkeys(
         ("gradient_noise", "dissimilarity", "server_noise", "initial_gap", "initial_distance"), "nonnegative"
     ),
@@ -2719,35 +2725,50 @@ ASSUMED = {
     "smooth": ("smoothness", 1), "strongly_convex": ("strong_convexity", 1), "bounded_noise": ("gradient_noise", 2),
     "bounded_server_noise": ("server_noise", 2), "bounded_dissimilarity": ("dissimilarity", 2),
     "bounded_dissimilarity_at_optimum": ("dissimilarity", 2),
+    "bounded_dissimilarity_of_plain_mean": ("dissimilarity", 2), "bounded_gradient": ("global_gradient_bound", 2),
 }  # fmt: skip
 """Assumptions with a constant: the quantity that it is a power of, and the power."""
 GIVEN_BY = {
-    "bounded_dissimilarity_at_optimum": ("bounded_dissimilarity",), "uncorrelated_noise": ("independent_noise",),
+    "bounded_dissimilarity_at_optimum": ("bounded_dissimilarity",),
+    "bounded_dissimilarity_of_plain_mean": ("bounded_dissimilarity",), "uncorrelated_noise": ("independent_noise",),
     "cohort_before_noise": ("independent_draws", "independent_participation", "independent_answers"),
 }  # fmt: skip
 """Assumptions that hold with others."""
 READ_AS = {
     "random_kinds": ("snapshots", "probability"), "random_client_rounds": ("kinds of rounds", "probability"),
     "cohort_is_a_set": ("uniform cohort", "without replacement"),
+    "weights_of_the_round": ("conditioning", "weights of round t"),
 }  # fmt: skip
 """Assumptions that are a reading of the algorithm: of which words, and how."""
+KNOWN_SCALE = {"weights": "given", "Q": "a bound known beforehand"}
+"""Readings that say that the weights' scale is a number that a run does not change; a claim has one of them."""
 PARAMETERS = {
     name: name
     for name in (
         "local_lr", "server_lr", "cohort", "arbitrary_cohort", "client_round_probability", "rounds",
-        "initial_distance", "initial_gap",
+        "initial_distance", "initial_gap", "clients", "weight_error", "peak_weight_error", "objective_error",
+        "expected_weight_scale", "weight_scale", "update_weight", "least_objective_weight", "gradient_norm",
     )
 } | {"probability": "snapshot_probability"}  # fmt: skip
+PRODUCTS = {"weighted_lr": ("local_lr", "global_lr")}
+"""Parameters that are products of quantities."""
 ALGORITHMS = {
+    "fedau": ("", "", {}),
     "fast": ("random_kinds", "snapshot_probability", {"uniform": 1, "arbitrary": 0}),
     "safari": ("random_client_rounds", "client_round_probability", {"arbitrary": 1, "server": 0}),
 }
 """Algorithms with the law of their kinds of round, the quantity that is its probability, and at which value all rounds
-are of a kind."""
-OF_KINDS = {"fast": {"local_lr", "cohort", "arbitrary_cohort", "probability", "share", "size"},
+are of a kind. Those without a law add updates with weights in every round."""
+OF_KINDS = {"fedau": {"local_lr", "weighted_lr", "clients", "weight_error", "peak_weight_error", "objective_error",
+                      "weight_scale", "expected_weight_scale", "update_weight", "least_objective_weight",
+                      "gradient_norm"},
+            "fast": {"local_lr", "cohort", "arbitrary_cohort", "probability", "share", "size"},
             "safari": {"local_lr", "server_lr", "arbitrary_cohort", "client_round_probability", "size"}}  # fmt: skip
 OF_RUN = {"rounds", "initial_distance", "initial_gap"}
 """The parameters of an algorithm's rounds, and those of a run."""
+STARTS = ("iterate", "telescope", "telescope weights", "telescope constant weights", "bound round")
+RUN_RULES = ("weaken", "enlarge", "restrict")
+"""Rules from theorems on a round, and those from a bound on runs."""
 BOUND_FIELDS = "rule arguments functional kind where given definitions assumptions parameters bound"
 CLAIM_FIELDS = "id edition source algorithm functional terms choices hypotheses assumptions readings"
 
@@ -2757,7 +2778,191 @@ def inner(a: tuple, b: tuple) -> tuple:
     return ("product", "", *sorted((("", a), ("", b))))
 
 
-class ClaimOfRuns:
+# bounds on runs, and on one round, whose rounds add the clients' updates with weights
+
+WEIGHTED_PARAMETERS = {"local_lr", "weighted_lr", "clients"}
+OF_PLAIN_MEAN = {"bounded_dissimilarity", "bounded_dissimilarity_at_optimum", "bounded_gradient", "equal_weights"}
+"""Assumptions on F that are made of the plain mean of the clients' functions only."""
+SLOPE = ("M", ("g_start", True, ()))
+SQUARED_SLOPE = ("product", "", SLOPE, SLOPE)
+
+
+def squared(*terms: tuple) -> dict:
+    """Return the form |u - v|^2 of two terms."""
+    u, v = terms
+    return {("product", "", u, u): ONE, ("product", "", *sorted((u, v))): number(-2), ("product", "", v, v): ONE}
+
+
+ROUND_FUNCTIONALS = {
+    "weighted_divergence": (squared(("", ("g_start", True, ())), SLOPE), None),
+    "local_drift": (
+        squared(("", ITERATE), ("", START_POINT)),
+        squared(("", ("x", True, (0, 1, 0))), ("", START_POINT)),
+    ),
+    "weighted_increase": ({("value", "M", NEXT): ONE, ("value", "M", START_POINT): MINUS}, None),
+}
+"""Functionals of one round as forms, and the same after the last step, where they are of a path."""
+
+
+class RulesOfWeights:
+    """Rules from theorems on rounds of weighted updates, given a round's start and its weights."""
+
+    proof: Proof
+
+    def theorem_at(self, number_of: object) -> dict:
+        """Return a theorem of the file."""
+        return self.proof.theorems[whole("a theorem", number_of, 0, len(self.proof.theorems) - 1)]
+
+    def of_weights(self, arguments: Arguments, names: tuple, parameters: dict, assumed: list, kept: list | None = None):
+        """Return theorem, bound without its right side, and the round's error and scale. ``names`` are new letters and
+        the sorts of their conditions."""
+        theorem = self.theorem_at(arguments["theorem"])
+        conditions = self.conditions(theorem["where"]) if kept is None else kept
+        given = dict(theorem["parameters"])
+        own = {name: given.pop(name) for name in ("error", "scale", "least_weight") if name in given}
+        need(theorem["context"] == "start" and not theorem["kind"], "allowed is what is given a round's start")
+        need("weighted_lr" not in given or set(given) <= WEIGHTED_PARAMETERS, "another algorithm's rounds")
+        new = [name for name, _ in names]
+        taken = {c[0] for c in conditions} | {n for t in self.proof.theorems for n in self.letters_in(t)}
+        need(len(set(new)) == len(new) and not taken & set(new), "letters that a theorem has, or twice the same")
+        return {
+            "kind": "",
+            "given": [],
+            "definitions": {},
+            "assumptions": [*theorem["assumptions"], *assumed],
+            "parameters": given | parameters,
+            "conditions": [*((name, kind, None) for name, kind in names), *conditions],
+        }
+
+    def letter_of(self, scalar: Scalar) -> str:
+        """Return the name of the letter that a scalar is, or ""."""
+        return next((name for name in self.proof.names if self.proof.name(name) == scalar), "")
+
+    def falls(self, theorem: dict) -> tuple[Scalar, Scalar]:
+        """Return (c, B) of F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0, c > 0 and B >= 0."""
+        form, where, added = self.every_round(theorem)
+        fall = -form.get(SQUARED_SLOPE, ZERO)
+        shape = {("value", "M", START_POINT): ONE, ("value", "M", NEXT): MINUS, SQUARED_SLOPE: -fall, ("one",): added}
+        need(form == {e: c for e, c in shape.items() if c.top}, "no F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0")
+        signs = all(self.proof.nonnegative(c, where) for c in (fall, added))
+        need(signs and self.proof.never_zero(fall.top, where), "a fall that may be 0")
+        return fall, added
+
+    def telescope_weights(self, _: object, arguments: Arguments, stated: dict) -> dict:
+        """Conclude a bound on the mean of E|grad F(x_r)|^2, F the plain mean, as telescope does. What is added in a
+        round is linear in its error and its scale, with factors >= 0: so it is in the mean at most the same at the mean
+        error, and at the mean scale, or at the largest one. No condition is on a round's own error, but that it is at
+        most a letter, which is the largest; and none on its scale, unless the largest one stands for it."""
+        theorem = self.theorem_at(arguments["theorem"])
+        listed("others", arguments["others"], 0)
+        fall, added = self.falls(theorem)
+        given = theorem["parameters"]
+        error, scale = (self.letter_of(given.get(name, ZERO)) for name in ("error", "scale"))
+        need(bool(error and scale) and error != scale, "an error or a scale that is no letter")
+        of = word("scale", arguments["scale"], ("weight_scale", "expected_weight_scale"))
+        others = [fall, *(v for n, v in given.items() if n not in ("error", "scale"))]
+        others += [c for _, c in theorem["assumptions"] if c is not None]
+        for name in (error, scale):
+            need(not any(self.proof.depends(c, name) for c in others), f"{name} elsewhere than in what is added")
+            parts = self.by_power(added, name)
+            need(set(parts) <= {0, 1}, f"{name}: allowed is what is linear in it")
+            factor = parts.get(1, ZERO)
+            need(not any(self.proof.depends(factor, each) for each in (error, scale)), f"{name}: a product of the two")
+            need(self.proof.nonnegative(factor, theorem["where"]), f"{name}: what is added may fall with it")
+        kept, peak = [], {}
+        for name, kind, bound in self.conditions(theorem["where"]):
+            most = "" if bound is None else self.letter_of(bound)
+            need(bound is None or not any(self.proof.depends(bound, each) for each in (error, scale)), "a bound by them")
+            if name == error and kind == "interval" and most:
+                need(not any(self.proof.depends(c, most) for c in others[1:]), "a largest error that is something else")
+                peak, kind, bound = {"peak_weight_error": self.proof.name(most)}, "nonnegative", None
+            own = name in (error, scale)
+            free = kind == "nonnegative" or (name == scale and kind == "interval" and of == "weight_scale")
+            need(not own or free, f"{name}: a condition on every round's")
+            kept.append((name, kind, bound))
+        rounds, gap = (word("a letter", n) for n in listed("letters", arguments["letters"], 2))
+        first = self.proof.name(gap) / (fall * self.proof.name(rounds))
+        parameters = peak | {
+            "weight_error": self.proof.name(error), of: self.proof.name(scale),
+            "rounds": self.proof.name(rounds), "initial_gap": self.proof.name(gap),
+        }  # fmt: skip
+        assumed = [("equal_weights", None), *([("scale_known_beforehand", None)] if of == "weight_scale" else [])]
+        made = self.of_weights(arguments, ((rounds, "count"), (gap, "nonnegative")), parameters, assumed, kept)
+        bound = self.summed([first, *self.scalars(self.summed([added]), ONE / fall)])
+        return made | {"functional": "average_squared_gradient", "bound": bound}
+
+    def telescope_constant_weights(self, _: object, arguments: Arguments, stated: dict) -> dict:
+        """Conclude the same of the mean that constant weights imply, for which the error is 0: a round of steps c' and
+        weights omega_i is one of steps c = c' w and weights omega_i/w, w the mean of p_i omega_i, whose scale is w^2
+        times smaller. Nothing may be assumed that is known of the plain mean only."""
+        theorem = self.theorem_at(arguments["theorem"])
+        listed("others", arguments["others"], 0)
+        fall, added = self.falls(theorem)
+        given = theorem["parameters"]
+        scale = self.letter_of(given.get("scale", ZERO))
+        need(bool(scale) and "error" in given and not given["error"].top, "no scale, or an error that is not 0")
+        need("least_weight" not in given, "a least weight of another mean")
+        need(not OF_PLAIN_MEAN & {n for n, _ in theorem["assumptions"]}, "what is known of the plain mean only")
+        rounds, gap, weight = (word("a letter", n) for n in listed("letters", arguments["letters"], 3))
+        w = self.proof.name(weight)
+        parameters = {
+            "update_weight": w, "weighted_lr": given["weighted_lr"] / w, "weight_scale": self.proof.name(scale) * w**2,
+            "rounds": self.proof.name(rounds), "initial_gap": self.proof.name(gap),
+        }  # fmt: skip
+        names = ((rounds, "count"), (gap, "nonnegative"), (weight, "positive"))
+        first = self.proof.name(gap) / (fall * self.proof.name(rounds))
+        made = self.of_weights(arguments, names, parameters, [])
+        bound = self.summed([first, *self.scalars(self.summed([added]), ONE / fall)])
+        return made | {"functional": "average_squared_weighted_gradient", "bound": bound}
+
+    def bound_round(self, _: object, arguments: Arguments, stated: dict) -> dict:
+        """Conclude that a functional of one round is at most C + G |grad F(x)|^2, from C + G |grad F(x)|^2 - form >= 0
+        for every client and step, and of a path after the last step too."""
+        theorem = self.theorem_at(arguments["theorem"])
+        functional = word("functional", stated["functional"], tuple(ROUND_FUNCTIONALS))
+        others = [self.theorem_at(n) for n in listed("others", arguments["others"], most=1)]
+        form, last = ROUND_FUNCTIONALS[functional]
+        need((last is not None) == bool(others), "allowed is one theorem on the last step, of a path, and else none")
+        plain = truth("plain", arguments["plain"])
+        constant, factor = self.of_slope(theorem, form)
+        for other in others:
+            same = other["parameters"] == theorem["parameters"] and other["context"] == "start" and not other["kind"]
+            need(same and self.conditions(other["where"]) == self.conditions(theorem["where"]), "another last step")
+            need(self.of_slope(other, last or {}) == (constant, factor), "another bound on the last step")
+        assumed = [a for other in others for a in other["assumptions"]]
+        named = OF_PLAIN_MEAN & {n for n, _ in [*theorem["assumptions"], *assumed]}
+        need(plain or not named, "what is known of the plain mean only")
+        need(not any(self.proof.depends(c, "k") for c in (constant, factor)) or "k" not in self.proof.number, "a step")
+        (name,) = (word("a letter", n) for n in listed("letters", arguments["letters"], 1))
+        given, parameters = theorem["parameters"], {"gradient_norm": self.proof.name(name)}
+        if plain:
+            assumed.append(("equal_weights", None))
+        if any(given[n].top for n in ("error", "scale") if n in given):
+            assumed.append(("weights_of_the_round", None))
+        for own in ("error", "scale"):
+            need(own not in given or not given[own].top or bool(self.letter_of(given[own])), f"{own}: no letter")
+        if "error" in given and given["error"].top:
+            by_plain = {"weight_error": given["error"]}
+            parameters |= by_plain if plain else {"objective_error": given["error"] / given["clients"]}
+        if "scale" in given and given["scale"].top:
+            parameters["weight_scale"] = given["scale"]
+        if "least_weight" in given:
+            parameters["least_objective_weight"] = given["least_weight"]
+        made = self.of_weights(arguments, ((name, "nonnegative"),), parameters, assumed)
+        bound = self.summed([*self.scalars(self.summed([constant])), factor * self.proof.name(name) ** 2])
+        return made | {"functional": functional, "bound": bound}
+
+    def of_slope(self, theorem: dict, form: dict) -> tuple[Scalar, Scalar]:
+        """Return (C, G) of C + G |grad F(x)|^2 - form >= 0."""
+        rest = dict(theorem["form"])
+        for entry, c in form.items():
+            rest[entry] = rest.get(entry, ZERO) + c
+        constant, factor = rest.pop(("one",), ZERO), rest.pop(SQUARED_SLOPE, ZERO)
+        need(not any(c.top for c in rest.values()), "no C + G |grad F(x)|^2 less the functional's form")
+        return constant, factor
+
+
+class ClaimOfRuns(RulesOfWeights):
     """Bounds of a file on a functional of whole runs, each from the one before it, the first from the last theorem; and
     the claim that the last one is."""
 
@@ -2804,15 +3009,15 @@ class ClaimOfRuns:
             "parameters": {n: read(c) for n, c in keyed("parameters", stated["parameters"]).items()},
         }
         fit(len(stated["definitions"]) == len(defined), "a letter defined twice")
-        if not self.bounds:
+        rule = word("rule", stated["rule"], (*STARTS, *RUN_RULES))
+        first = rule in STARTS
+        if first:
             self.data = tuple(self.nonnegative_letters(where))
         stated["bound"] = self.summed(map(read, listed("bound", stated["bound"], most=40)))
-        rule = word("rule", stated["rule"], ("iterate", "telescope", "weaken", "enlarge", "restrict"))
-        first = rule in ("iterate", "telescope")
-        need(first == (not self.bounds), f"{rule}: allowed is iterate or telescope first, and only first")
+        need(first or bool(self.bounds), f"{rule}: allowed is iterate or telescope, or another first rule, first")
         stated["known"] = self.region_with_facts(where, stated["definitions"])
         arguments = Arguments(keyed("arguments", stated["arguments"]))
-        found = getattr(self, rule)(self.proof.theorems[-1] if first else self.bounds[-1], arguments, stated)
+        found = getattr(self, rule.replace(" ", "_"))(self.proof.theorems[-1] if first else self.bounds[-1], arguments, stated)
         fit(arguments.keys() == arguments.asked, f"{rule}: arguments that the rule does not have")
         for part in ("functional", "kind", "given", "definitions", "parameters"):
             need(stated[part] == found[part], f"{rule}: the file's {part} is not what the rule concludes")
@@ -3019,7 +3224,7 @@ class ClaimOfRuns:
         """Conclude the premise with scalars in the places of letters, on a region where its conditions hold, and with
         more that is given to be >= 0."""
         values = {name: self.proof.scalar(c) for name, c in keyed("values", arguments["values"]).items()}
-        where, rounds = stated["where"], premise["parameters"]["rounds"]
+        where, rounds = stated["where"], premise["parameters"].get("rounds", ONE)
         fixed = {"k", *premise["definitions"]}
         if any(sort == "power" for sort, _ in premise["definitions"].values()):
             fixed |= {self.proof.names[i] for i in letters_of(rounds.top) | letters_of(rounds.bottom)}
@@ -3029,10 +3234,16 @@ class ClaimOfRuns:
         )
         for value in values.values():
             need(self.proof.never_zero(value.bottom, where), "a value divides by what may be 0")
+        more = listed("factors", arguments["factors"], most=20) if "factors" in arguments else []
+        factors = [ONE, *map(self.proof.scalar, more)]
+        for factor in factors:
+            need(self.proof.never_zero(factor.bottom, where), "a factor that divides by what may be 0")
+            need(self.proof.nonnegative(factor, where), "a factor that may be negative")
         for condition in self.conditions(premise["where"]):
             for scalar, strict in self.proof.conditions(*condition):
                 changed, why = self.proof.put(scalar, values), f"the condition on {condition[0]} is not met"
-                need(any(changed == c for c in stated["given"]) or self.proof.nonnegative(changed, where), why)
+                multiple = any(changed == f * c for c in stated["given"] for f in factors)
+                need(multiple or self.proof.nonnegative(changed, where), why)
                 need(not strict or self.proof.never_zero(changed.top, where), why)
         for each in (self.proof.put(c, values) for c in premise["given"]):
             need(
@@ -3184,7 +3395,17 @@ class ClaimOfRuns:
         small, large = tree.left, tree.comparators[0]
         if isinstance(tree.ops[0], ast.GtE):
             small, large = large, small
-        return [self.of_tree(b) - self.of_tree(a) for b in self.parts(large, "Min") for a in self.parts(small, "Max")]
+        return [self.above(b) - self.of_tree(a) for b in self.parts(large, "Min") for a in self.parts(small, "Max")]
+
+    def above(self, tree: ast.expr) -> Scalar:
+        """Return a cap; a product >= 0 times the root of a whole number with the next 64th above in the root's place,
+        as what is at most the cap is at most that."""
+        a, r = self.surd(tree)
+        if r == ONE or letters_of(r.top) | letters_of(r.bottom) or r.top[0] % r.bottom[0]:
+            return self.of_tree(tree)
+        product = len(a.top) == len(a.bottom) == 1 and min(*a.top.values(), *a.bottom.values()) > 0
+        need(product and r.top[0] * r.bottom[0] > 0, "a cap with the root of a number, that is no product >= 0")
+        return a * number(Fraction(math.isqrt(4096 * (r.top[0] // r.bottom[0])) + 1, 64))
 
     def parts(self, tree: ast.expr, name: str) -> list:
         """Return the arguments of Min or Max, or the expression itself."""
@@ -3241,15 +3462,20 @@ class ClaimOfRuns:
         law, chance, _ = ALGORITHMS[word("algorithm", self.claim["algorithm"], tuple(ALGORITHMS))]
         names, asked = {n for n, _ in last["assumptions"]}, {}
         for name, constant in last["assumptions"]:
-            if name in READ_AS:
-                need(name == "cohort_is_a_set" or name == law, f"{name}: rounds of another algorithm")
+            if name == "scale_known_beforehand":
+                (words,) = [n for n in KNOWN_SCALE if n in read] or [min(KNOWN_SCALE)]
+                asked[words] = KNOWN_SCALE[words]
+            elif name in READ_AS:
+                need(name in ("cohort_is_a_set", law) or not law, f"{name}: rounds of another algorithm")
                 need(
                     constant is None if name != law else constant == self.letter(chance),
                     f"{name}: of another probability",
                 )
                 if name != "cohort_is_a_set" or "uniform_cohorts" in names:
                     asked[READ_AS[name][0]] = READ_AS[name][1]
-            elif name != "equal_weights":
+            elif name == "equal_weights":
+                need(not self.is_of_any_mean(last), "of the plain mean, and the claim is of any")
+            else:
                 quantity, power = ASSUMED.get(name, ("", 0))
                 made = {f"{n}({ASSUMED[n][0]})" if n in ASSUMED else n for n in (name, *GIVEN_BY.get(name, ()))}
                 need(bool(made & {*self.assumed}), f"{name}: an assumption that the claim does not make")
@@ -3264,17 +3490,32 @@ class ClaimOfRuns:
             asked["average"] = "r = 0..R-1"
         need(read == asked, f"it is read with {read}, and what is proved with {asked}")
 
+    def is_of_any_mean(self, last: dict) -> bool:
+        """Whether the claim is on a mean of the clients' functions that it does not name: by weights, or any mean in a
+        claim on one round that does not speak of the error that weights have for the plain one."""
+        words = [text for part in ("terms", "hypotheses", "choices") for text in self.claim[part].values()]
+        spoken = {node.id for text in words for node in ast.walk(self.tree(text)) if isinstance(node, ast.Name)}
+        of_round = last["functional"] in ROUND_FUNCTIONALS and "weight_error" not in spoken
+        return of_round or last["functional"] == "average_squared_weighted_gradient"
+
     def check_rounds(self, last: dict, slacks: list) -> None:
         """Raise unless the parameters are the quantities of their names, of the claim's algorithm, and its kinds of
         round are those of what is proved."""
         algorithm = self.claim["algorithm"]
         law, chance, kinds = ALGORITHMS[algorithm]
-        need(bool(last["kind"]) or any(n == law for n, _ in last["assumptions"]), "rounds of no law")
+        if law:
+            need(bool(last["kind"]) or any(n == law for n, _ in last["assumptions"]), "rounds of no law")
+        else:
+            weighted = "weighted_lr" in last["parameters"] or last["functional"] in ROUND_FUNCTIONALS
+            need(weighted and not last["kind"], "rounds of another sort than those of weighted updates")
         of_size = {"uniform": "cohort", "arbitrary": "arbitrary_cohort"}.get(last["kind"], "")
         for name, value in last["parameters"].items():
             need(name in OF_KINDS[algorithm] | OF_RUN, f"{name}: no parameter of {algorithm}")
             quantity = of_size if name == "size" else PARAMETERS.get(name, "")
-            if name != "share":
+            if name in PRODUCTS:
+                one, other = map(self.letter, PRODUCTS[name])
+                need(value == one * other, f"{name}: of another value than the product of its quantities")
+            elif name != "share":
                 need(
                     bool(quantity) and value == self.letter(quantity),
                     f"{name}: of another value than {quantity or 'any'}",

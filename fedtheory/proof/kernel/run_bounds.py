@@ -351,10 +351,14 @@ def restrict(
         closed |= dict(premise.parameters)[ROUNDS].names
     if ring is not premise.where.ring or closed & put.keys():
         raise Refused(f"{', '.join(put)}: allowed are letters that are not defined, but {', '.join(sorted(closed))}")
+    factors: list[Scalar] = []
     for condition in premise.where.conditions:
         for expression, strict in condition.polynomials(ring):
             changed = expression.replace(put)
-            holds = where.certifies(changed) or any(_is_multiple(changed, g, where) for g in given)
+            holds = where.certifies(changed) or changed in given
+            if not holds and (factor := _factor(changed, given, where)) is not None:
+                holds = True
+                factors.append(factor)
             if not holds or (strict and not where.never_zero(changed)):
                 raise Refused(f"{changed} {'>' if strict else '>='} 0: not certified on the region")
     for expression in (g.replace(put) for g in premise.given):
@@ -372,9 +376,11 @@ def restrict(
         parameters={name: value.replace(put) for name, value in premise.parameters},
         bound=premise.bound.replace(put),
         values=put,
+        **({"factors": factors} if factors else {}),
     )
 
 
-def _is_multiple(expression: Scalar, given: Scalar, where: Where) -> bool:
-    """Whether an expression is something >= 0 times one that is given to be >= 0."""
-    return expression == given or (not given.is_zero and where.certifies(expression / given))
+def _factor(expression: Scalar, given: Sequence[Scalar], where: Where) -> Scalar | None:
+    """Return something >= 0 by which one of the expressions that are given to be >= 0 becomes this one."""
+    quotients = (expression / g for g in given if not g.is_zero)
+    return next((quotient for quotient in quotients if where.certifies(quotient)), None)

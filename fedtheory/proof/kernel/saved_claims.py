@@ -10,7 +10,7 @@ from typing import Any
 
 from .regions import Where
 from .run_bounds import RunBound, by_data, untouched
-from .saved_theorems import _data, region, saved
+from .saved_theorems import _data, region, saved_together
 from .scalars import Scalar
 from .theorems import Theorem
 
@@ -28,19 +28,18 @@ def saved_claim(
         Refused: a theorem or a bound was changed after it was made.
     """
     chain: list[RunBound] = []
-    premise: Theorem | RunBound = bound
-    while isinstance(premise, RunBound):
-        chain.append(untouched(premise))
-        premise = premise.premise
-    round_theorem, names = saved(premise), bound.where.ring.names
+    made_of = _made_of(bound, chain)
+    round_theorem, numbers = saved_together(made_of)
+    names, numbered = bound.where.ring.names, dict(zip(map(id, made_of), numbers, strict=True))
     width = len(names) - len(round_theorem["names"])
     regions = _padded(round_theorem["regions"], width)
     known: list[Where] = []
     lines = []
-    for one in reversed(chain):
+    for one in chain:
         if one.where not in known:
             known.append(one.where)
-        lines.append(_line(one, len(regions) + known.index(one.where)))
+        lines.append(_line(one, len(regions) + known.index(one.where), numbered))
+        numbered[id(one)] = len(lines) - 1
     return {
         "format": FORMAT,
         "names": list(names),
@@ -54,17 +53,33 @@ def saved_claim(
     }
 
 
+def _made_of(bound: RunBound, chain: list[RunBound]) -> list[Theorem]:
+    """Return the theorems that a bound is made of, the one on a round last; and append all bounds to ``chain``, each
+    after what it is from, its premise right before it."""
+    theorems: list[Theorem] = []
+    for premise in (*untouched(bound).arguments.get("others", ()), bound.premise):
+        theorems += _made_of(premise, chain) if isinstance(premise, RunBound) else [premise]
+    chain.append(bound)
+    return theorems
+
+
 def digest(letters: Mapping[str, str], claim: Mapping[str, Any]) -> str:
     """Return a hash of a claim's words and of the quantities that letters stand for, by which a change of a name is
     seen too."""
     return sha256(json.dumps([letters, claim], sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def _line(bound: RunBound, where: int) -> dict[str, Any]:
-    """Return one bound as plain data; its premise is the one before it, or the last theorem."""
+def _line(bound: RunBound, where: int, numbered: Mapping[int, int]) -> dict[str, Any]:
+    """Return one bound as plain data; its premise is the one before it, or the last theorem. Where a rule has more of
+    them, they stand by their numbers."""
+    arguments = dict(bound.arguments)
+    if "others" in arguments:
+        arguments["others"] = [numbered[id(premise)] for premise in arguments["others"]]
+        if isinstance(bound.premise, Theorem):
+            arguments["theorem"] = numbered[id(bound.premise)]
     return {
         "rule": bound.rule,
-        "arguments": _data(bound.arguments),
+        "arguments": _data(arguments),
         "functional": bound.functional,
         "kind": bound.kind,
         "where": where,

@@ -121,9 +121,9 @@ def bound_round(
     theorem: Theorem, ring: Ring, functional: str, gradient: str, plain: bool, last: Theorem | None = None
 ) -> RunBound:
     """Conclude functional <= C + G |grad F(x)|^2 from C + G |grad F(x)|^2 - form >= 0, where the functional is the
-    largest value of the form over clients and steps, in one round from x. ``last`` says the same of the last step, where
-    the form is followed along a path. F is the plain mean, or any: then nothing is assumed that is known of the plain
-    mean only, and E is n times the objective's error."""
+    largest value of the form over clients and steps, in one round from x. ``last`` says the same of the last step,
+    where the form is followed along a path. F is the plain mean, or any: then nothing is assumed that is known of the
+    plain mean only, and E is n times the objective's error."""
     if functional not in FUNCTIONALS or theorem.context != "start":
         raise Refused(f"{functional}: allowed are {', '.join(FUNCTIONALS)}, of a theorem given a round's start")
     form = FUNCTIONALS[functional](theorem.where.ring)
@@ -174,6 +174,7 @@ def _of_weights(
     more: tuple[Condition, ...],
     assumed: Any = (),
     letters: list[str],
+    others: Any = (),
     **arguments: Any,
 ) -> RunBound:
     """Make the bound; its letters are new, and the parameters of a round's weights are the run's instead."""
@@ -201,6 +202,7 @@ def _of_weights(
         parameters=kept | dict(parameters),
         bound=right,
         letters=letters,
+        others=tuple(others),
         **arguments,
     )
 
@@ -209,7 +211,8 @@ def _own_letters(theorem: Theorem) -> dict[str, str]:
     """Return the letters that are E and Q of a theorem's rounds."""
     own = {name: value for name, value in theorem.parameters if name in ("error", "scale")}
     found = {name: str(value) for name, value in own.items() if value.names == {str(value)}}
-    if any(name not in found and not value.is_zero for name, value in own.items()) or len({*found.values()}) < len(found):
+    lacking = any(name not in found and not value.is_zero for name, value in own.items())
+    if lacking or len({*found.values()}) < len(found):
         raise Refused(f"{', '.join(f'{n} = {v}' for n, v in own.items())}: allowed are letters of their own, or 0")
     return found
 
