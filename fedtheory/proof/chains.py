@@ -177,10 +177,14 @@ def _tying(claim: Claim, derivation: Derivation, library: Library) -> Iterator[S
         yield from (_goal(theorem), *_met(claim, theorem.read.get, library))
         return
     own = [library.step(name) for name in library.needed(derivation.steps)]
-    wrong = _apart(claim, derivation, own, library) if any(step.kind == "composed" for step in own) else ()
+    whole = not derivation.steps  # the kernel makes the claim's theorem, or it is no proof of the claim
+    wrong = _apart(claim, derivation, own, library) if whole or any(s.kind == "composed" for s in own) else ()
     if found := next(iter(wrong), ""):
         yield _open("composed", claim, found)
-    yield from tying(claim, derivation, library.assumed(derivation.steps))
+    if whole:
+        yield _open("goal", claim, "it is not the theorem that the kernel makes")
+    else:
+        yield from tying(claim, derivation, library.assumed(derivation.steps))
     if _only_declared(derivation, library):
         yield _open(
             "joined",

@@ -439,7 +439,7 @@ class Proof:
         except UNREADABLE as error:
             raise Unfit(f"regions: unreadable: {error!r:.200}") from None
         lines = listed("theorems", given["theorems"], most=LARGEST["theorems"])
-        fit(bool(lines), "theorems: allowed is at least one")
+        fit(bool(lines) or claims, "theorems: allowed is at least one")
         self.count = len(lines)
         for number_of, line in enumerate(lines):
             self.at = f"theorem {number_of}"
@@ -491,6 +491,7 @@ class Proof:
             "capped": f"0 < {name} <= {most}",
             "interval": f"0 <= {name} <= {most}",
             "at_least": f"{name} >= {most}",
+            "real": f"{name} any number",
         }[kind]
 
     def shown(self, scalar: Scalar) -> str:
@@ -634,6 +635,8 @@ class Proof:
                 pairs.append((first, second))
                 both = {place(first): 1, place(second): 1}
                 made.append((index, times(bound.top, u), times(bound.bottom, both)))
+            elif kind == "real":
+                made.append((index, {place(first): 1, place(next(parameters)): -1}, POLYNOMIAL_ONE))
             else:
                 made.append((index, plus(bound.top, times(u, bound.bottom)), bound.bottom))
         return made, positive, pairs
@@ -710,12 +713,15 @@ class Proof:
             return [(x, kind == "positive")]
         if kind == "count":
             return [(x - ONE, False)]
+        if kind == "real":
+            return []
         if bound is None:
             raise Wrong("a condition without its bound")
         return [(x - bound, False)] if kind == "at_least" else [(x, kind == "capped"), (bound - x, False)]
 
 
-BOUNDED = {"positive": False, "nonnegative": False, "count": False, "capped": True, "interval": True, "at_least": True}
+BOUNDED = {"positive": False, "nonnegative": False, "count": False, "real": False, "capped": True, "interval": True,
+           "at_least": True}  # fmt: skip
 """Kinds of condition, and whether they have a bound."""
 
 
@@ -2719,13 +2725,25 @@ QUANTITIES = {
     ),
     **dict.fromkeys(("clients", "cohort", "arbitrary_cohort", "local_steps", "rounds"), "count"),
     **dict.fromkeys(("snapshot_probability", "client_round_probability"), "probability"),
-}
-"""Quantities that a claim may speak of, and what is known of each: it is > 0, >= 0, a count >= 1, or in [0, 1]."""
+    # of answers
+    **dict.fromkeys(("global_lr", "participation_estimate"), "positive"),
+    **dict.fromkeys(
+        ("weight_mismatch", "mean_mismatch", "answer_mismatch", "selection_proxy", "answer_proxy", "rate_spread",
+         "local_gradient_bound", "gradient_norm", "squared_mean_update", "squared_state_update", "squared_mean_vector",
+         "mean_squared_vector", "largest_estimate_error", "estimate_error", "least_participation",
+         "least_group_participation", "mean_update_length", "group_participation", "relative_error"), "nonnegative"
+    ),
+    **dict.fromkeys(("groups", "group_clients"), "count"),
+    **dict.fromkeys(("group_weight", "response_probability"), "probability"), "vector_covariance": "real",
+}  # fmt: skip
+"""Quantities that a claim may speak of, and what is known of each: it is > 0, >= 0, a count >= 1, or in [0, 1]; of a
+real one nothing is."""
 ASSUMED = {
     "smooth": ("smoothness", 1), "strongly_convex": ("strong_convexity", 1), "bounded_noise": ("gradient_noise", 2),
     "bounded_server_noise": ("server_noise", 2), "bounded_dissimilarity": ("dissimilarity", 2),
     "bounded_dissimilarity_at_optimum": ("dissimilarity", 2),
     "bounded_dissimilarity_of_plain_mean": ("dissimilarity", 2), "bounded_gradient": ("global_gradient_bound", 2),
+    "bounded_local_gradients": ("local_gradient_bound", 2),
 }  # fmt: skip
 """Assumptions with a constant: the quantity that it is a power of, and the power."""
 GIVEN_BY = {
@@ -2766,7 +2784,7 @@ OF_KINDS = {"fedau": {"local_lr", "weighted_lr", "clients", "weight_error", "pea
             "safari": {"local_lr", "server_lr", "arbitrary_cohort", "client_round_probability", "size"}}  # fmt: skip
 OF_RUN = {"rounds", "initial_distance", "initial_gap"}
 """The parameters of an algorithm's rounds, and those of a run."""
-STARTS = ("iterate", "telescope", "telescope weights", "telescope constant weights", "bound round")
+STARTS = ("iterate", "telescope", "telescope weights", "telescope constant weights", "bound round", *FROM_A_ROUND, *FROM_NOTHING)
 RUN_RULES = ("weaken", "enlarge", "restrict")
 """Rules from theorems on a round, and those from a bound on runs."""
 BOUND_FIELDS = "rule arguments functional kind where given definitions assumptions parameters bound"
@@ -2962,7 +2980,254 @@ class RulesOfWeights:
         return constant, factor
 
 
-class ClaimOfRuns(RulesOfWeights):
+# bounds on answers, on draws with known weights, and on numbers: the rules by which they begin, and their claims
+
+FROM_A_ROUND = ("telescope answers", "bound inner product", "bound square")
+FROM_NOTHING = ("selected square", "selected bias", "value", "frequency")
+OVER_ROUNDS = {"mismatch": "rms_mismatch", "proxy": "mean_proxy", "second_moment": "mean_second_moment"}
+"""Parameter of a run by that of its rounds: the root of the mean square, and means."""
+NOT_DIVIDED = {"line 14": "not divided"}
+OF_ANSWERS = {
+    "mean_squared_gradient": NOT_DIVIDED, "inner_product": NOT_DIVIDED, "squared_aggregate": NOT_DIVIDED,
+    "aggregate_bias": NOT_DIVIDED, "squared_selected_vector": {}, "ratio_failure": {}, "value": {},
+}  # fmt: skip
+"""What is bounded, and how a claim on it is read."""
+ANSWER_LAWS = (
+    ({"rms_mismatch": ("weight_mismatch",), "mean_proxy": ("selection_proxy",)}, "planned"),
+    ({"rms_mismatch": ("answer_mismatch",), "mean_proxy": ("answer_proxy",)}, "received"),
+    ({"rms_mismatch": ("mean_mismatch",), "mean_second_moment": ("selection_proxy", "rate_spread")}, "planned"),
+)
+"""Laws of a run's weights: the sums of quantities that its parameters are, and how the counts are read."""
+OF_DRAWS = (
+    "local_lr", "rounds", "initial_gap", "gradient_norm", "squared_mean_update", "squared_state_update",
+    "squared_mean_vector", "mean_squared_vector", "vector_covariance", "largest_estimate_error",
+    "least_group_participation", "mean_update_length", "group_clients", "response_probability", "relative_error",
+)  # fmt: skip
+"""Parameters that are the quantities of their names."""
+
+
+class BoundsOnAnswers:
+    """Rules that begin a proof of a claim on answers or numbers, and what such a claim may ask."""
+
+    proof: Proof
+    claim: dict
+    letters: dict
+
+    def begun(self, rule: str, theorem: dict | None, arguments: Arguments, stated: dict) -> dict:
+        """Return what a rule concludes that begins a proof, from the last theorem, or from nothing."""
+        if rule in FROM_NOTHING:
+            need(not self.proof.theorems, f"{rule}: allowed is no theorem before it")
+            found = getattr(self, rule.replace(" ", "_"))(arguments, stated["where"])
+            whole_region = self.proof.regions[stated["where"]]
+            return {"kind": "", "given": [], "definitions": {}, "assumptions": [], "conditions": whole_region} | found
+        if theorem is None:
+            raise Wrong(f"{rule}: allowed is a theorem before it")
+        of = theorem["parameters"]
+        need(theorem["context"] == "start" and not theorem["kind"] and "selected_lr" in of,
+             "allowed is a theorem on a round of answers, given its start")  # fmt: skip
+        return getattr(self, rule.replace(" ", "_"))(theorem, arguments)
+
+    def _asked(self, where: int, *scalars: Scalar) -> None:
+        """Ask that scalars are >= 0 on a region, and divide by nothing that may be 0."""
+        for scalar in scalars:
+            need(self.proof.never_zero(scalar.bottom, where), "a division by what may be 0")
+            self.proof.nonnegative(scalar, where)
+
+    def _of_round(
+        self, theorem: dict, arguments: Arguments, functional: str, names: tuple, bound: list, of: dict
+    ) -> dict:
+        """Return the bound from a theorem, with letters for further parameters; rounds are a count, others >= 0."""
+        letters = [word("a letter", n) for n in listed("letters", arguments["letters"], len(names))]
+        conditions = self.proof.regions[theorem["where"]]
+        taken = {c[0] for c in conditions} | {n for t in self.proof.theorems for n in self.letters_in(t)}  # type: ignore[attr-defined]
+        need(len({*letters}) == len(letters) and not taken & {*letters}, "letters that the theorem has, or twice")
+        more = [(n, "count" if name == "rounds" else "nonnegative", None)
+                for name, n in zip(names, letters, strict=True)]  # fmt: skip
+        own = {name: self.proof.name(n) for name, n in zip(names, letters, strict=True)}
+        return {
+            "functional": functional, "kind": "", "given": [], "definitions": {},
+            "assumptions": theorem["assumptions"], "parameters": of | own,
+            "bound": self.summed(bound), "conditions": [*more, *conditions],  # type: ignore[attr-defined]
+        }  # fmt: skip
+
+    def _averaged(self, theorem: dict) -> dict:
+        """Return the letters of delta, V and W, of which a theorem asks that they are >= 0 and nothing else."""
+        of, names = theorem["parameters"], self.proof.names
+        found = {name: [names[i] for i in letters_of(of[name].top)] for name in OVER_ROUNDS if name in of}
+        every = [letter for letters in found.values() for letter in letters]
+        need(len({*every}) == len(every), "one letter for two of delta, V and W")
+        for name, letters in found.items():
+            total = functools.reduce(operator.add, map(self.proof.name, letters), ZERO)
+            need(of[name] == total and (name == "second_moment" or len(letters) == 1), f"{name}: no letter, or sum")
+        conditions = self.proof.regions[theorem["where"]]
+        others = [c for _, c in theorem["assumptions"] if c is not None]
+        others += [value for name, value in of.items() if name not in found]
+        others += [bound for _, _, bound in conditions if bound is not None]
+        free = not any(self.proof.depends(c, letter) for c in others for letter in every)
+        kinds = {name: kind for name, kind, _ in conditions}
+        need(free and all(kinds.get(letter) == "nonnegative" for letter in every),
+             "more is asked of delta, V or W than that it is >= 0")  # fmt: skip
+        return found
+
+    def _linear(self, theorem: dict, added: Scalar, averaged: dict) -> None:
+        """Raise unless what is added is linear in delta^2, V and W together, with factors >= 0."""
+        every = [letter for letters in averaged.values() for letter in letters]
+        for name, letters in averaged.items():
+            for letter in letters:
+                for power, part in self.by_power(added, letter).items():  # type: ignore[attr-defined]
+                    need(power in (0, 2 if name == "mismatch" else 1), f"{letter}: in another power")
+                    if power:
+                        need(not any(self.proof.depends(part, other) for other in every), f"{letter}: in a product")
+                        self.proof.nonnegative(part, theorem["where"])
+
+    def telescope_answers(self, theorem: dict, arguments: Arguments) -> dict:
+        """Conclude that the mean over t < T of E|grad F(w_t)|^2 is at most (F(w_0) - inf F)/(c T) + B/c from E F(x+) <=
+        F(x) - c |grad F(x)|^2 + B in every round, where B is linear in the round's delta^2, V and W, and c has none of
+        them: in the mean over the rounds of what they are expected to be, B has the means."""
+        form, where, added = self.every_round(theorem)  # type: ignore[attr-defined]
+        slope = ("M", ("g_start", True, ()))
+        squared = ("product", "", slope, slope)
+        fall = -form.get(squared, ZERO)
+        shape = {("value", "M", START_POINT): ONE, ("value", "M", NEXT): MINUS, squared: -fall, ("one",): added}
+        need(form == {e: c for e, c in shape.items() if c.top}, "no F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0")
+        self._asked(where, fall, added)
+        need(self.proof.never_zero(fall.top, where), "a fall that may be 0")
+        averaged = self._averaged(theorem)
+        every = [letter for letters in averaged.values() for letter in letters]
+        need(not any(self.proof.depends(fall, letter) for letter in every), "a fall that depends on the weights")
+        self._linear(theorem, added, averaged)
+        of = {OVER_ROUNDS.get(name, name): value for name, value in theorem["parameters"].items()}
+        letters = [word("a letter", n) for n in listed("letters", arguments["letters"], 2)]
+        first = self.proof.name(letters[1]) / (fall * self.proof.name(letters[0]))
+        bound = [first, *self.scalars(self.summed([added]), ONE / fall)]  # type: ignore[attr-defined]
+        return self._of_round(theorem, arguments, "mean_squared_gradient", ("rounds", "initial_gap"), bound, of)
+
+    def bound_inner_product(self, theorem: dict, arguments: Arguments) -> dict:
+        """Conclude <grad F, E Delta + eta K grad F> <= g |grad F|^2 + b |E Delta|^2/eta^2 + C, as E Delta = -eta B,
+        from g |grad F|^2 + b |B|^2 + C - eta <grad F, K grad F - B> >= 0, a theorem on the first moment alone."""
+        form, of = theorem["form"], theorem["parameters"]
+        need(not {"proxy", "second_moment"} & {*of}, "a theorem on second moments")
+        slope, mean, eta = ("M", ("g_start", True, ())), ("", MEAN_ANSWER), of["local_lr"]
+        squared, cross = ("product", "", slope, slope), ("product", "", *sorted((slope, mean)))
+        length, added = form.get(inner(MEAN_ANSWER, MEAN_ANSWER), ZERO), form.get(("one",), ZERO)
+        shape = {squared: form.get(squared, ZERO), cross: eta, inner(MEAN_ANSWER, MEAN_ANSWER): length,
+                 ("one",): added}  # fmt: skip
+        need(form == {e: c for e, c in shape.items() if c.top}, "another form than that of an inner product")
+        letters = [word("a letter", n) for n in listed("letters", arguments["letters"], 2)]
+        gradient, update = map(self.proof.name, letters)
+        own = form.get(squared, ZERO) + eta * self.proof.name("K")
+        bound = [own * gradient**2, length / eta**2 * update, *self.scalars(self.summed([added]))]  # type: ignore[attr-defined]
+        return self._of_round(theorem, arguments, "inner_product", ("gradient_norm", "squared_mean_update"), bound, of)
+
+    def bound_square(self, theorem: dict, arguments: Arguments) -> dict:
+        """Conclude E|Delta|^2 <= b E|E[Delta | who is there]|^2 + eta^2 C, with the mean of V, as Delta = -eta (B + Z),
+        from b |B|^2 + C - |B + Z|^2 >= 0 given who is there, C linear in V and else free of the weights."""
+        form, of = theorem["form"], theorem["parameters"]
+        need("proxy" in of and "second_moment" not in of, "a theorem that is not given who is there")
+        both, own, added = inner(MEAN_ANSWER, SPREAD), inner(MEAN_ANSWER, MEAN_ANSWER), form.get(("one",), ZERO)
+        length = form.get(own, ZERO)
+        shape = {own: length, both: number(-2), inner(SPREAD, SPREAD): MINUS, ("one",): added}
+        need(form == {e: c for e, c in shape.items() if c.top}, "another form than that of a square")
+        averaged = self._averaged(theorem)
+        every = [letter for letters in averaged.values() for letter in letters]
+        need(not any(self.proof.depends(length, letter) for letter in every), "a factor that depends on the weights")
+        need(not any(self.proof.depends(added, n) for n in averaged.get("mismatch", ())), "delta of one state for all")
+        self._linear(theorem, added, averaged)
+        (letter,) = (word("a letter", n) for n in listed("letters", arguments["letters"], 1))
+        eta = of["local_lr"]
+        bound = [(length + ONE) * self.proof.name(letter), *self.scalars(self.summed([added]), eta**2)]  # type: ignore[attr-defined]
+        kept = {OVER_ROUNDS["proxy"] if n == "proxy" else n: value for n, value in of.items() if n != "mismatch"}
+        return self._of_round(theorem, arguments, "squared_aggregate", ("squared_state_update",), bound, kept)
+
+    def selected_square(self, arguments: Arguments, where: int) -> dict:
+        """Conclude E|sum p_j/s^_j S_j x_j|^2 <= (1 + a) |sum p_j x_j|^2 + (delta^2 + b) sum p_j |x_j|^2 + the
+        covariance term, a, b >= 0 and a b >= delta^2. The mean is sum p_j x_j and e = sum p_j (E S_j/s^_j - 1) x_j,
+        |e|^2 <= delta^2 sum p_j |x_j|^2, and twice their product is at most a times the one's square and 1/a times the
+        other's."""
+        names = ("mean", "vectors", "covariance", "mismatch", "first", "second")
+        mean, vectors, covariance, delta, a, b = (self.proof.scalar(arguments[name]) for name in names)
+        self._asked(where, mean, vectors, delta, a, b, a * b - delta**2)
+        parameters = {"squared_mean_vector": mean, "mean_squared_vector": vectors, "vector_covariance": covariance,
+                      "mismatch": delta}  # fmt: skip
+        bound = [*((ONE + a) * mean, (delta**2 + b) * vectors, covariance)]
+        return {"functional": "squared_selected_vector", "assumptions": [("cohort_before_noise", None)],
+                "parameters": parameters, "bound": self.summed(bound)}  # type: ignore[attr-defined]  # fmt: skip
+
+    def selected_bias(self, arguments: Arguments, where: int) -> dict:
+        """Conclude |E Delta - sum p_j v_j| <= e/(l - e) sum p_j |v_j| where |s^_j - s_j| <= e and s_j >= l > e: the
+        factors s_j/s^_j differ from 1 by |s_j - s^_j|/s^_j, and s^_j >= l - e."""
+        error, least, length = (self.proof.scalar(arguments[name]) for name in ("error", "least", "length"))
+        room = least - error
+        self._asked(where, error, room, length)
+        need(self.proof.never_zero(room.top, where), "estimates that may be 0")
+        parameters = {"largest_estimate_error": error, "least_group_participation": least,
+                      "mean_update_length": length}  # fmt: skip
+        assumptions = [("independent_answers", None), ("stationary_availability", None)]
+        return {"functional": "aggregate_bias", "assumptions": assumptions, "parameters": parameters,
+                "bound": self.summed([error / room * length])}  # type: ignore[attr-defined]  # fmt: skip
+
+    def value(self, arguments: Arguments, where: int) -> dict:
+        """Conclude that an expression is at most itself."""
+        expression = self.proof.scalar(arguments["expression"])
+        return {"functional": "value", "parameters": {"value": expression}, "bound": self.summed([expression])}  # type: ignore[attr-defined]
+
+    def frequency(self, arguments: Arguments, where: int) -> dict:
+        """Conclude P(s/s^ is not in [1 - epsilon, 1 + epsilon]) <= 2 exp(-2 n t x^2), by Hoeffding's inequality for n t
+        independent answers, where the ratio is in the band at both ends of |s^ - s| <= n x, hence between them."""
+        names = ("clients", "rounds", "probability", "error", "deviation")
+        n, t, r, epsilon, x = (self.proof.scalar(arguments[name]) for name in names)
+        counts = [self.proof.name(name) for name, kind, _ in self.proof.regions[where] if kind == "count"]
+        need(any(n == c for c in counts) and any(t == c for c in counts), "clients or rounds that are no count")
+        self._asked(where, r, ONE - r, epsilon, x)
+        for end in (r - x, r + x):
+            self._asked(where, r - (ONE - epsilon) * end, (ONE + epsilon) * end - r)
+        letter = word("letter", arguments["letter"])
+        fit(letter in self.proof.number, "letter: no name")
+        parameters = {"group_clients": n, "rounds": t, "response_probability": r, "relative_error": epsilon}
+        return {"functional": "ratio_failure", "parameters": parameters,
+                "definitions": {letter: ("exponential", number(2) * n * t * x**2)},
+                "bound": self.summed([number(2) * self.proof.name(letter)])}  # type: ignore[attr-defined]  # fmt: skip
+
+    # the claim
+
+    def whole_of(self, quantities: tuple) -> Scalar:
+        """Return the sum of quantities."""
+        return functools.reduce(operator.add, map(self.letter, quantities), ZERO)  # type: ignore[attr-defined]
+
+    def check_answers(self, last: dict) -> dict:
+        """Raise unless the parameters are the quantities of their names; return how the claim has to be read."""
+        of, known, asked = dict(last["parameters"]), {}, dict(OF_ANSWERS[last["functional"]])
+        if last["functional"] == "mean_squared_gradient":
+            own = {name for law, _ in ANSWER_LAWS for name in law} & {*of}
+            written = {*self.letters.values()}
+            laws = [(law, option) for law, option in ANSWER_LAWS
+                    if {*law} == own and {q for qs in law.values() for q in qs} <= written
+                    and all(of[name] == self.whole_of(qs) for name, qs in law.items())]  # fmt: skip
+            need(len(laws) == 1, "delta, V or W of no law, or of several")
+            known, asked = {name: self.whole_of(qs) for name, qs in laws[0][0].items()}, asked | {"counts": laws[0][1]}
+        for name, value in of.items():
+            if name == "selected_lr":
+                own_value = self.letter("global_lr") * self.letter("local_lr")  # type: ignore[attr-defined]
+            elif name in known:
+                own_value = known[name]
+            elif name == "value":
+                own_value = self.of_tree(self.tree(self.claim["functional"]))  # type: ignore[attr-defined]
+            else:
+                quantity = {"mismatch": "weight_mismatch", "mean_proxy": "selection_proxy"}.get(name, name)
+                need(quantity in OF_DRAWS or quantity != name, f"{name}: no parameter of answers")
+                own_value = self.letter(quantity)  # type: ignore[attr-defined]
+            need(value == own_value, f"{name}: of another value")
+        return asked
+
+    def is_difference(self, name: str, kind: str, last: dict, slacks: list) -> bool:
+        """Whether a letter is by how much one quantity exceeds another, as a hypothesis says that it does; it is > 0
+        where the right side divides by it."""
+        x = self.proof.name(name)
+        divides = any(not self.proof.put(Scalar(c.bottom), {name: ZERO}).top for c in self.scalars(last["bound"]))  # type: ignore[attr-defined]
+        return any(x == slack for slack in slacks) and (kind == "nonnegative" or (kind == "positive" and divides))
+
+
+class ClaimOfRuns(RulesOfWeights, BoundsOnAnswers):
     """Bounds of a file on a functional of whole runs, each from the one before it, the first from the last theorem; and
     the claim that the last one is."""
 
@@ -3014,10 +3279,16 @@ class ClaimOfRuns(RulesOfWeights):
         if first:
             self.data = tuple(self.nonnegative_letters(where))
         stated["bound"] = self.summed(map(read, listed("bound", stated["bound"], most=40)))
-        need(first or bool(self.bounds), f"{rule}: allowed is iterate or telescope, or another first rule, first")
+        answers = FROM_A_ROUND + FROM_NOTHING
+        need(first or bool(self.bounds), f"{rule}: allowed is a rule that begins first")
         stated["known"] = self.region_with_facts(where, stated["definitions"])
         arguments = Arguments(keyed("arguments", stated["arguments"]))
-        found = getattr(self, rule.replace(" ", "_"))(self.proof.theorems[-1] if first else self.bounds[-1], arguments, stated)
+        last = (self.proof.theorems or [None])[-1] if first else self.bounds[-1]
+        if rule in answers:
+            found = self.begun(rule, last, arguments, stated)
+        else:
+            need(last is not None, f"{rule}: allowed is a theorem before it")
+            found = getattr(self, rule.replace(" ", "_"))(last, arguments, stated)
         fit(arguments.keys() == arguments.asked, f"{rule}: arguments that the rule does not have")
         for part in ("functional", "kind", "given", "definitions", "parameters"):
             need(stated[part] == found[part], f"{rule}: the file's {part} is not what the rule concludes")
@@ -3224,7 +3495,7 @@ class ClaimOfRuns(RulesOfWeights):
         """Conclude the premise with scalars in the places of letters, on a region where its conditions hold, and with
         more that is given to be >= 0."""
         values = {name: self.proof.scalar(c) for name, c in keyed("values", arguments["values"]).items()}
-        where, rounds = stated["where"], premise["parameters"].get("rounds", ONE)
+        where, rounds = stated["where"], premise["parameters"].get("rounds", ZERO)
         fixed = {"k", *premise["definitions"]}
         if any(sort == "power" for sort, _ in premise["definitions"].values()):
             fixed |= {self.proof.names[i] for i in letters_of(rounds.top) | letters_of(rounds.bottom)}
@@ -3272,12 +3543,14 @@ class ClaimOfRuns(RulesOfWeights):
         words_of = {part: keyed(part, claim[part]) for part in ("terms", "choices", "hypotheses", "readings")}
         self.assumed = [word("an assumption", each) for each in listed("assumptions", claim["assumptions"], most=100)]
         fit(set(self.letters) <= {*proof.names}, "letters: allowed are the names of the file")
-        fit(set(self.letters.values()) <= QUANTITIES.keys(), f"letters: allowed are {', '.join(QUANTITIES)}")
+        parts = {part for q in self.letters.values() for part in q.split(" - ", 1)}
+        fit(parts <= QUANTITIES.keys(), f"letters: allowed are {', '.join(QUANTITIES)}")
         fit(len(set(self.letters.values())) == len(self.letters), "letters: two for one quantity")
         need(self.letters.get("K", "local_steps") == "local_steps", "K stands for local_steps")
         need("k" not in self.letters, "the step k stands for no quantity")
         self.chosen = self.in_place(words_of["choices"], words_of["hypotheses"])
-        need(claim["functional"] == last["functional"], f"what is bounded is {last['functional']}")
+        same = claim["functional"] == last["functional"] or last["functional"] == "value"
+        need(same, f"what is bounded is {last['functional']}")
         total = self.summed(part for text in words_of["terms"].values() for part in self.values(self.tree(text)))
         need(self.equal(total, last["bound"]), "its right side is not what is proved")
         slacks = [slack for text in words_of["hypotheses"].values() for slack in self.slacks(text)]
@@ -3289,6 +3562,11 @@ class ClaimOfRuns(RulesOfWeights):
         """Return what the claim has in the place of quantities: of two that are equal, as (a - b)^2 <= 0, the one for
         the other; the rounds A/x^2, or x^2/A, where x is chosen and x^2 is A/rounds, or A rounds; what is chosen."""
         self.chosen = {}
+        for letter, q in self.letters.items():
+            if " - " in q:
+                large, small = q.split(" - ")
+                need(large not in self.letters.values() and large not in self.chosen, f"{large}: twice")
+                self.chosen |= {large: self.letter(small) + self.proof.name(letter)}
         for text in hypotheses.values():
             names = sorted({node.id for node in ast.walk(self.tree(text)) if isinstance(node, ast.Name)})
             if len(names) == 2 and {*names} <= {*self.letters.values()}:
@@ -3297,15 +3575,18 @@ class ClaimOfRuns(RulesOfWeights):
                     self.chosen |= {names[0]: other}
         made = {name: self.surd(self.tree(text)) for name, text in choices.items()}
         by_root = {name: a**2 * r for name, (a, r) in made.items() if r != ONE}
-        need(len(by_root) <= 1, "two choices by roots")
         for name, square in by_root.items():
-            rounds, x = self.letter("rounds"), self.letter(name) ** 2
+            inside = {self.proof.names[i] for i in letters_of(square.top) | letters_of(square.bottom)}
+            roots = [q for q in ("rounds", "groups") if any(self.letters.get(n) == q for n in inside)]
+            of = roots[0] if roots else "rounds"
+            need(of not in self.chosen, f"two choices by roots of {of}")
+            rounds, x = self.letter(of), self.letter(name) ** 2
             rest = self.proof.put(square, {self.name_of(rounds): ONE})
             need(
                 rest in (square * rounds, square / rounds),
-                f"{name}: chosen by what is no root of the rounds, or of 1/rounds",
+                f"{name}: chosen by what is no root of {of}, or of 1/{of}",
             )
-            self.chosen |= {"rounds": rest / x if rest == square * rounds else x / rest}
+            self.chosen |= {of: rest / x if rest == square * rounds else x / rest}
         plain = {name: a for name, (a, r) in made.items() if name not in by_root}
         used = {self.proof.names[i] for c in plain.values() for i in letters_of(c.top) | letters_of(c.bottom)}
         need(not {self.letters.get(n) for n in used} & {*self.chosen, *plain}, "a choice by what others stand for")
@@ -3420,16 +3701,21 @@ class ClaimOfRuns(RulesOfWeights):
             if name not in self.letters:
                 need(self.is_share(name, kind, bound, last), f"{name}: a condition on what stands for no quantity")
                 continue
+            if " - " in self.letters[name]:
+                need(self.is_difference(name, kind, last, slacks), f"{name}: no hypothesis of the claim")
+                continue
             x, sort = self.proof.name(name), QUANTITIES[self.letters[name]]
             slack = None if bound is None else x - bound if kind == "at_least" else bound - x
             hypothesis = slack is not None and any(slack == each for each in slacks)
-            above = kind == "at_least" or (kind == "capped" and sort in ("positive", "count")) or kind == "interval"
+            above = kind == "at_least" or (kind == "capped" and sort in ("positive", "count"))
+            above |= kind == "interval" and sort != "real"
             curved = (
                 self.letters[name] == "smoothness" and kind == "at_least" and bound == self.letter("strong_convexity")
             )
             allowed = {
                 "positive": sort in ("positive", "count"),
-                "nonnegative": True,
+                "nonnegative": sort != "real",
+                "real": True,
                 "count": sort == "count",
                 "interval": sort == "probability" and bound == ONE,
                 "at_least": curved and {"smooth(smoothness)", "strongly_convex(strong_convexity)"} <= {*self.assumed},
@@ -3459,8 +3745,11 @@ class ClaimOfRuns(RulesOfWeights):
 
     def check_assumptions(self, last: dict, read: dict) -> None:
         """Raise unless the claim makes all assumptions, with the quantities themselves, and is read as they say."""
-        law, chance, _ = ALGORITHMS[word("algorithm", self.claim["algorithm"], tuple(ALGORITHMS))]
-        names, asked = {n for n, _ in last["assumptions"]}, {}
+        answers = last["functional"] in OF_ANSWERS
+        known = {"flics": ("", "", {})} if answers else ALGORITHMS
+        law, chance, _ = known[word("algorithm", self.claim["algorithm"], tuple(known))]  # type: ignore[index]
+        names = {n for n, _ in last["assumptions"]}
+        asked = self.check_answers(last) if answers else {}
         for name, constant in last["assumptions"]:
             if name == "scale_known_beforehand":
                 (words,) = [n for n in KNOWN_SCALE if n in read] or [min(KNOWN_SCALE)]
@@ -3502,6 +3791,9 @@ class ClaimOfRuns(RulesOfWeights):
         """Raise unless the parameters are the quantities of their names, of the claim's algorithm, and its kinds of
         round are those of what is proved."""
         algorithm = self.claim["algorithm"]
+        if last["functional"] in OF_ANSWERS:
+            need(not last["kind"], "answers in rounds of a kind")
+            return
         law, chance, kinds = ALGORITHMS[algorithm]
         if law:
             need(bool(last["kind"]) or any(n == law for n, _ in last["assumptions"]), "rounds of no law")

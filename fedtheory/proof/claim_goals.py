@@ -21,15 +21,19 @@ from ..assumptions import ASSUMPTIONS, AT_ONE_PLACE
 from ..claims import readings
 from ..claims.statement import Claim, leaves_objective_open
 from ..quantities import QUANTITIES
+from . import answer_goals
 from .algorithm_match import LAWS, Rounds, strange
+from .domain import bare
 from .kernel.forms import STEP, STEPS
+from .kernel.number_bounds import VALUE
 from .kernel.regions import Condition, Where
 from .kernel.run_bounds import MEAN_GRADIENT, ROUNDS, Definition, RunBound, untouched
 from .kernel.scalars import Ring, Scalar
 from .kernel.theorems import Theorem
 
 Letters = Mapping[str, str]
-"""Quantity for which each letter of a bound stands; one that is left out stands for any number of its condition."""
+"""Quantity for which each letter of a bound stands, or "a - b" for a letter that is by how much a exceeds b, so that a
+is b plus the letter; one that is left out stands for any number of its condition."""
 
 READINGS = {
     "random_kinds": (readings.SNAPSHOTS, readings.PROBABILITY),
@@ -56,6 +60,9 @@ PARAMETERS = {
 PRODUCTS = {"weighted_lr": ("local_lr", "global_lr")}
 """Quantities whose product a parameter is."""
 
+BY_ROOTS = (ROUNDS, "groups")
+"""Quantities by whose roots a step may be chosen, each by the first of these in its square."""
+
 SIZES = {"uniform": "cohort", "arbitrary": "arbitrary_cohort"}
 """Quantity that is the size of a cohort, where all rounds are of a kind."""
 
@@ -75,13 +82,13 @@ class Goal:
     """Claim in the letters of a bound.
 
     Attributes:
-        rounds: the rounds of the claim's algorithm.
+        rounds: the rounds of the claim's algorithm, where an engine runs them.
     """
 
     claim: Claim
     letters: Letters
     ring: Ring
-    rounds: Rounds
+    rounds: Rounds | None
 
     def __post_init__(self) -> None:
         if len({*self.letters.values()}) < len(self.letters) or {*self.letters} - {*self.ring.names}:
@@ -105,35 +112,42 @@ class Goal:
     @cached_property
     def in_place(self) -> Mapping[str, Scalar]:
         """Scalars in the place of quantities: what the claim chooses for them; of two that a hypothesis (a - b)^2
-        <= 0 makes equal, the one for the other; and the rounds at which a step has the size x, chosen by a root of
-        them: x = choice gives x^2 = choice^2, which is A/rounds or A rounds, so that they are A/x^2 or x^2/A."""
+        <= 0 makes equal, the one for the other; b plus a letter for a, where the letter is a - b; and the rounds at
+        which a step has the size x, chosen by a root of them: x = choice gives x^2 = choice^2, which is A/rounds or A
+        rounds, so that they are A/x^2 or x^2/A; so the groups."""
         found: dict[str, Scalar] = {}
+        for letter, (large, small) in self.differences_of.items():
+            found[large] = self.letter(small, found) + self.ring[letter]
         for slack in (hypothesis.slack for hypothesis in self.claim.hypotheses):
             names = sorted(slack.free_symbols, key=str)
             if len(names) == 2 and sympy.expand(slack + (names[0] - names[1]) ** 2) == 0:
                 found[names[0].name] = self.letter(names[1].name, found)
         rooted = {name: choice for name, choice in self.claim.choices.items() if _has_root(choice)}
-        if len(rooted) > 1:
-            raise Inexpressible(f"{self.claim.ref} chooses {', '.join(rooted)} by roots: allowed is one")
         for name, choice in rooted.items():
             square = sympy.cancel(choice**2)
-            found[ROUNDS] = self._rounds(square, self.letter(name, found) ** 2, found)
+            of = next((q for q in BY_ROOTS if any(symbol.name == q for symbol in square.free_symbols)), ROUNDS)
+            if of in found:
+                raise Inexpressible(f"{self.claim.ref} chooses {', '.join(rooted)} by roots of the same quantity")
+            found[of] = self._solved(square, of, self.letter(name, found) ** 2, found)
         for name in self.claim.choices.keys() - rooted.keys():
             found[name] = self.scalar(self.claim.choices[name], known=dict(found))
         return found
 
-    def _rounds(self, square: sympy.Expr, x: Scalar, known: Mapping[str, Scalar]) -> Scalar:
-        """Return the number of rounds at which x is this expression of them."""
+    @property
+    def differences_of(self) -> dict[str, tuple[str, str]]:
+        """Letters that are by how much one quantity exceeds another, with the two."""
+        return {n: (q.split(" - ")[0], q.split(" - ")[1]) for n, q in self.letters.items() if q.count(" - ") == 1}
+
+    def _solved(self, square: sympy.Expr, of: str, x: Scalar, known: Mapping[str, Scalar]) -> Scalar:
+        """Return the quantity at which x is this expression of it: of the rounds, most often."""
         for power in (1, -1):
-            rounds = next((symbol for symbol in square.free_symbols if symbol.name == ROUNDS), sympy.Symbol(ROUNDS))
+            rounds = next((symbol for symbol in square.free_symbols if symbol.name == of), sympy.Symbol(of))
             rest = sympy.cancel(square * rounds**power)
             if not rest.has(rounds):
                 return (
                     (self.scalar(rest, known=known) / x) ** power if power > 0 else x / self.scalar(rest, known=known)
                 )
-        raise Inexpressible(
-            f"{self.claim.ref}: allowed is a choice whose square is a multiple of the rounds or 1/rounds"
-        )
+        raise Inexpressible(f"{self.claim.ref}: allowed is a choice whose square is a multiple of {of} or 1/{of}")
 
     @property
     def bounded_below(self) -> tuple[Scalar, ...]:
@@ -241,6 +255,8 @@ class Goal:
 
     def read(self, bound: RunBound) -> dict[str, str]:
         """Return the option of every ambiguity under which a bound holds."""
+        if bound.functional in answer_goals.OF_ANSWERS:
+            return answer_goals.readings_of(bound, self.scalar)
         names, found = {name for name, _ in bound.assumptions}, {}
         for name, (ambiguity, option) in READINGS.items():
             if name in names and (name != "cohort_is_a_set" or "uniform_cohorts" in names):
@@ -259,7 +275,10 @@ class Goal:
         untouched(bound)
         functional = self.claim.functional
         known = functional.compute is None and functional in functionals.named(functional.name)
-        if bound.functional != functional.name or not known:
+        if functional.scope == "values" and bound.functional == VALUE:
+            if dict(bound.parameters)[VALUE] != self.scalar(bare(functional.expression)):
+                yield f"it bounds {dict(bound.parameters)[VALUE]}, and the claim {functional.expression}"
+        elif bound.functional != functional.name or not known:
             yield f"it bounds {bound.functional}, and the claim {functional.name}"
         right = self.right_side(bound.definitions, bound.known)
         if bound.where.ring is not self.ring or bound.bound != right:
@@ -267,17 +286,36 @@ class Goal:
         yield from self._region(bound)
         yield from self._assumptions(bound)
         yield from self._parameters(bound)
-        yield from strange(theorem_of(bound), self.rounds)
-        yield from self._kind(bound)
+        if bound.functional not in answer_goals.OF_ANSWERS:
+            yield from self._of_rounds(bound)
         read, options = self.read(bound), {a.name: a.options for a in self.claim.ambiguities}
-        for name in sorted({*read, *options}):
+        for name in sorted({*read, *options} - self.whichever(bound.functional)):
             if read.get(name) not in options.get(name, ()):
                 yield f"{name}: it is read as {read.get(name)}, and the claim as {' or '.join(options.get(name, ()))}"
+
+    def whichever(self, functional: str) -> set[str]:
+        """Return the ambiguities of the claim whose options make no difference for what is bounded."""
+        all_of = answer_goals.WHICHEVER.get(functional, {})
+        return {a.name for a in self.claim.ambiguities if {*a.options} <= {*all_of.get(a.name, ())}}
+
+    def _of_rounds(self, bound: RunBound) -> Iterator[str]:
+        theorem = theorem_of(bound)
+        if theorem is None or self.rounds is None:
+            yield "nothing says what its rounds are"
+            return
+        yield from strange(theorem, self.rounds)
+        yield from self._kind(bound)
 
     def _region(self, bound: RunBound) -> Iterator[str]:
         slacks = self.slacks()
         for condition in bound.where.conditions:
-            if condition.name in self.letters:
+            if condition.name in self.differences_of:
+                divides = bound.bound.bottom.replace({condition.name: self.ring.number(0)}).is_zero
+                if self.ring[condition.name] not in slacks or condition.kind not in ("nonnegative", "positive"):
+                    yield f"{condition}: no hypothesis of the claim"
+                elif condition.kind == "positive" and not divides:
+                    yield f"{condition}: allowed is >= 0, as the claim does not divide by it"
+            elif condition.name in self.letters:
                 if not (self._in_vocabulary(condition) or self._in_hypotheses(condition, slacks)):
                     yield f"{condition}: neither of the vocabulary nor a hypothesis of the claim"
             elif not self._is_share(condition, bound):
@@ -296,6 +334,7 @@ class Goal:
             "nonnegative": known.lower >= 0,
             "count": known.integer and known.lower >= 1,
             "interval": condition.bound == 1 and known.lower >= 0 and known.upper <= 1,
+            "real": True,
         }.get(condition.kind, False)
 
     def _in_hypotheses(self, condition: Condition, slacks: tuple[Scalar, ...]) -> bool:
@@ -333,7 +372,7 @@ class Goal:
                     yield f"{name}({constant}): allowed is {LAWS[name][1]}"
             elif name in READINGS or name == SCALE_KNOWN:
                 continue
-            elif name == "equal_weights" and self.rounds.plain_mean and not leaves_objective_open(self.claim):
+            elif name == "equal_weights" and self.rounds is not None and self.rounds.plain_mean and not leaves_objective_open(self.claim):
                 continue
             elif kind is None or kind.name not in made:
                 yield f"it assumes {name}, and the claim does not"
@@ -348,6 +387,9 @@ class Goal:
                     yield f"it assumes {name}, and the claim has no bound {kind.quantity} of that kind"
 
     def _parameters(self, bound: RunBound) -> Iterator[str]:
+        if bound.functional in answer_goals.OF_ANSWERS:
+            yield from answer_goals.other_parameters(bound, self.scalar)
+            return
         for name, value in bound.parameters:
             if name == "share":
                 if not any(self._is_share(condition, bound) for condition in bound.where.conditions):
@@ -356,7 +398,7 @@ class Goal:
                 yield f"{name} = {value}: allowed is {'no such parameter' if own is None else own}"
 
     def _kind(self, bound: RunBound) -> Iterator[str]:
-        if len(self.rounds.kinds) == 1:
+        if self.rounds is None or len(self.rounds.kinds) == 1:
             return
         if not bound.kind:
             if not {name for name, _ in bound.assumptions} & LAWS.keys():
@@ -384,9 +426,9 @@ def _above(cap: sympy.Expr) -> sympy.Expr:
     return cap.xreplace({f: sympy.Rational(isqrt(4096 * int(f.base)) + 1, 64) for f in roots})
 
 
-def theorem_of(bound: RunBound) -> Theorem:
-    """Return the theorem on one round that a bound on runs is made from."""
-    premise: Theorem | RunBound = bound
+def theorem_of(bound: RunBound) -> Theorem | None:
+    """Return the theorem on one round that a bound on runs is made from; ``None`` if there is none."""
+    premise: Theorem | RunBound | None = bound
     while isinstance(premise, RunBound):
         premise = premise.premise
     return premise
@@ -395,6 +437,12 @@ def theorem_of(bound: RunBound) -> Theorem:
 def goal(claim: Claim, letters: Letters, ring: Ring, rounds: Callable[[Claim, str], Rounds], algorithm: str) -> Goal:
     """Return the goal of a claim about an algorithm's runs; ``rounds`` says what its rounds are."""
     return Goal(claim, letters, ring, rounds(claim, algorithm))
+
+
+def _written(claim: Claim) -> str:
+    """Return the name of a claim's functional, or its expression in quantities if it is one."""
+    of_values = claim.functional.scope == "values" and claim.functional.expression is not None
+    return str(claim.functional.expression) if of_values else claim.functional.name
 
 
 def claim_data(claim: Claim, read: Mapping[str, str], algorithm: str) -> dict[str, Any]:
@@ -407,7 +455,7 @@ def claim_data(claim: Claim, read: Mapping[str, str], algorithm: str) -> dict[st
         "edition": claim.edition,
         "source": claim.source,
         "algorithm": algorithm,
-        "functional": claim.functional.name,
+        "functional": _written(claim),
         "terms": {term.name: str(term.expression) for term in claim.terms},
         "choices": {name: str(choice) for name, choice in claim.choices.items()},
         "hypotheses": {hypothesis.name: str(hypothesis.relation) for hypothesis in fixed.hypotheses},

@@ -11,9 +11,9 @@ from ..claims.statement import Claim
 from ..functionals import FINAL_SQUARED_DISTANCE
 from . import checker
 from .algorithm_match import Rounds, strange
-from .claim_goals import Goal, Letters, claim_data
+from .claim_goals import Goal, Letters, claim_data, theorem_of
 from .goal_tactics import DECAY, POWER, reach
-from .kernel.run_bounds import DISTANCE, GAP, ROUNDS, RunBound
+from .kernel.run_bounds import DISTANCE, GAP, ROUNDS, RunBound, weaken
 from .kernel.saved_claims import saved_claim
 from .kernel.saved_theorems import saved
 from .kernel.scalars import Ring
@@ -23,25 +23,27 @@ from .steps import Evidence, Finding
 
 @dataclass(frozen=True)
 class ClaimTheorem:
-    """Check that the kernel makes a claim's theorem from one on a round, and that the independent checker accepts its
-    saved proof, reads the claim from it, and finds the same.
+    """Check that the kernel makes a claim's theorem, and that the independent checker accepts its saved proof, reads
+    the claim from it, and finds the same.
 
     Attributes:
-        make: makes the theorem on one round.
+        make: makes the theorem on one round, from which the claim's is looked for; or the claim's theorem itself.
         letters: the quantities that its letters stand for.
-        rounds: the rounds of the claim's algorithm.
+        rounds: the rounds of the claim's algorithm, where an engine runs them.
     """
 
     claim: Claim
-    make: Callable[[], Theorem]
+    make: Callable[[], Theorem | RunBound]
     letters: tuple[tuple[str, str], ...]
-    rounds: Rounds
+    rounds: Rounds | None
     algorithm: str
 
     @cached_property
     def goal(self) -> Goal:
         """The claim in the letters of the theorem and of a run."""
         theorem = self.make()
+        if isinstance(theorem, RunBound):
+            return Goal(self.claim, dict(self.letters), theorem.where.ring, self.rounds)
         of_run = (ROUNDS, DISTANCE if self.claim.functional == FINAL_SQUARED_DISTANCE else GAP)
         by = {symbol.name for choice in self.claim.choices.values() for symbol in choice.free_symbols}
         more = (*of_run, *sorted(by - {*of_run, *dict(self.letters).values()}))
@@ -55,10 +57,17 @@ class ClaimTheorem:
     @cached_property
     def bound(self) -> RunBound | None:
         """The claim's theorem, or ``None`` where it is not found."""
+        made = self.make()
         try:
-            return reach(self.make(), self.goal)
+            return self._as_claimed(made) if isinstance(made, RunBound) else reach(made, self.goal)
         except ValueError:  # the claim, or a part of it, is not reached
             return None
+
+    def _as_claimed(self, made: RunBound) -> RunBound | None:
+        """Return the bound, with the claim's right side if that is larger, if it is the claim's theorem."""
+        right = self.goal.right_side(made.definitions, made.known)
+        bound = made if right == made.bound else weaken(made, right)
+        return None if list(self.goal.differences(bound)) else bound
 
     @property
     def read(self) -> dict[str, str]:
@@ -94,15 +103,21 @@ class ClaimTheorem:
     def accepts(self, evidence: tuple[Evidence, ...]) -> bool:
         """Whether the checker accepts the text as a proof, from the very theorem on one round, of what the claim
         says."""
-        if len(evidence) != 1 or not isinstance(evidence[0], str) or any(strange(self.make(), self.rounds)):
+        made = self.make()
+        theorem = theorem_of(made) if isinstance(made, RunBound) else made
+        if len(evidence) != 1 or not isinstance(evidence[0], str):
+            return False
+        if self.rounds is not None and theorem is not None and any(strange(theorem, self.rounds)):
             return False
         proved = _proved(evidence[0])
         if proved is None:
             return False
         written, last = proved
         read = written["readings"]
-        fits = all(read.get(a.name) in a.options for a in self.claim.ambiguities)
-        return fits and written == claim_data(self.claim, read, self.algorithm) and last == _says(saved(self.make()))
+        free = self.goal.whichever(self.claim.functional.name)
+        fits = all(a.name in free or read.get(a.name) in a.options for a in self.claim.ambiguities)
+        same = last == (() if theorem is None else _says(saved(theorem)))
+        return fits and same and written == claim_data(self.claim, read, self.algorithm)
 
     def refuted(self, evidence: tuple[Evidence, ...]) -> bool:
         """Return false: a claim whose theorem is not made may still be true."""
@@ -128,7 +143,10 @@ def _proved(text: str) -> tuple[dict, tuple] | None:
 
 
 def _says(data: dict) -> tuple:
-    """Return the last theorem without how it was made, and its region, with the powers of the letters that occur."""
+    """Return the last theorem without how it was made, and its region, with the powers of the letters that occur; and
+    nothing where there is none."""
+    if not data["theorems"]:
+        return ()
     last = data["theorems"][-1]
     stated = {part: value for part, value in last.items() if part not in ("rule", "premises", "arguments", "where")}
     return _named(stated, data["names"]), _named(data["regions"][last["where"]], data["names"])

@@ -39,7 +39,8 @@ def joints(derivation: Derivation | None, own: Sequence[Step]) -> str:
     """Return one of ``JOINTS`` for a derivation and its own steps."""
     if derivation is None:
         return DECLARED
-    if derivation.origin is not None and own and all(step.kind == "composed" for step in own):
+    made_whole = own or not derivation.steps  # the goal's step alone
+    if derivation.origin is not None and made_whole and all(step.kind == "composed" for step in own):
         return KERNEL if is_computed(derivation, own) else DECLARED
     about_numbers = {step.kind for step in own} <= _ABOUT_NUMBERS
     single = type(derivation) is Derivation and derivation.right_side is None and about_numbers
@@ -49,9 +50,9 @@ def joints(derivation: Derivation | None, own: Sequence[Step]) -> str:
 def is_computed(derivation: Derivation, own: Iterable[Step]) -> bool:
     """Whether a derivation says what is computed from the theorem that its steps make, and no more."""
     origin = derivation.origin
-    if origin is None or len(derivation.steps) != 1 or not is_known(type(origin)):
+    if origin is None or len(derivation.steps) > 1 or not is_known(type(origin)):
         return False
-    (name,) = derivation.steps
+    (name,) = derivation.steps or ("",)
     computed = origin.derivation(derivation.name, name, derivation.proves)
     same = type(derivation) is type(computed) and derivation == computed.of(derivation.algorithm)
     return same and origin.makes(own)

@@ -11,12 +11,13 @@ from .charts import Chart
 from .forms import STEP, STEPS
 from .scalars import Ring, Scalar
 
-Kind = Literal["positive", "nonnegative", "count", "capped", "interval", "at_least"]
+Kind = Literal["positive", "nonnegative", "count", "capped", "interval", "at_least", "real"]
 
 
 @dataclass(frozen=True)
 class Condition:
-    """Condition on one scalar: > 0, >= 0, a count >= 1, 0 < name <= bound, 0 <= name <= bound, or name >= bound."""
+    """Condition on one scalar: > 0, >= 0, a count >= 1, 0 < name <= bound, 0 <= name <= bound, name >= bound,
+    or none: any number."""
 
     name: str
     kind: Kind
@@ -38,6 +39,8 @@ class Condition:
                 return [(x, False), (self._bound - x, False)]
             case "at_least":
                 return [(x - self._bound, False)]
+            case "real":
+                return []
 
     @property
     def _bound(self) -> Scalar:
@@ -59,12 +62,14 @@ class Condition:
                 return self._bound.within(ring) * own[0] / (own[0] + own[1])
             case "at_least":
                 return self._bound.within(ring) + own[0]
+            case "real":
+                return own[0] - own[1]
 
     @property
     def parameters(self) -> list[str]:
         """Names of the parameters by which the letter is written; none is a letter's name."""
         made = [f"{self.name}_", f"{self.name}__"]
-        return made if self.kind == "interval" or self.name == STEPS else made[:1]
+        return made if self.kind in ("interval", "real") or self.name == STEPS else made[:1]
 
 
 @lru_cache(maxsize=1000)

@@ -61,7 +61,8 @@ class RunBound:
 
         functional <= bound, with the letters of ``definitions`` for what they stand for.
 
-    ``parameters`` are those of algorithm and run; a hash of all that it says is kept: see ``untouched``.
+    ``parameters`` are those of algorithm and run; a hash of all that it says is kept: see ``untouched``. A bound on
+    numbers, or on draws, is an axiom of its own, without a ``premise``.
     """
 
     functional: str
@@ -73,7 +74,7 @@ class RunBound:
     parameters: tuple[tuple[str, Scalar], ...]
     bound: Scalar
     rule: str
-    premise: Theorem | RunBound
+    premise: Theorem | RunBound | None
     arguments: Mapping[str, Any] = field(default_factory=dict)
     _maker: InitVar[object] = None
 
@@ -125,6 +126,8 @@ def untouched(bound: RunBound) -> RunBound:
     if _SEALS.get(bound) != _seal(bound):
         raise Refused(f"{bound.rule}: a bound on a run that was changed after it was made, or that no rule made")
     for premise in (bound.premise, *bound.arguments.get("others", ())):
+        if premise is None:
+            continue
         intact(premise) if isinstance(premise, Theorem) else untouched(premise)
     return bound
 
@@ -149,7 +152,7 @@ def by_data(scalar: Scalar, where: Where) -> dict[Scalar, Scalar]:
 
 def _bound(
     rule: str,
-    premise: Theorem | RunBound,
+    premise: Theorem | RunBound | None,
     *,
     functional: str,
     kind: str,

@@ -22,15 +22,16 @@ def saved_claim(
 ) -> dict[str, Any]:
     """Return the proof of a claim: the theorems on one round, the bounds on a run in the order of making, the
     quantities that letters stand for, and the claim in words that the checker reads, with the roots that are drawn in
-    it.
+    it. Of a bound without a premise there are no theorems.
 
     Raises:
         Refused: a theorem or a bound was changed after it was made.
     """
     chain: list[RunBound] = []
-    made_of = _made_of(bound, chain)
-    round_theorem, numbers = saved_together(made_of)
-    names, numbered = bound.where.ring.names, dict(zip(map(id, made_of), numbers, strict=True))
+    made_of, names = _made_of(bound, chain), bound.where.ring.names
+    empty: dict[str, Any] = {"names": names, "regions": [], "theorems": []}
+    round_theorem, numbers = saved_together(made_of) if made_of else (empty, [])
+    numbered = dict(zip(map(id, made_of), numbers, strict=True))
     width = len(names) - len(round_theorem["names"])
     regions = _padded(round_theorem["regions"], width)
     known: list[Where] = []
@@ -58,7 +59,8 @@ def _made_of(bound: RunBound, chain: list[RunBound]) -> list[Theorem]:
     after what it is from, its premise right before it."""
     theorems: list[Theorem] = []
     for premise in (*untouched(bound).arguments.get("others", ()), bound.premise):
-        theorems += _made_of(premise, chain) if isinstance(premise, RunBound) else [premise]
+        if premise is not None:
+            theorems += _made_of(premise, chain) if isinstance(premise, RunBound) else [premise]
     chain.append(bound)
     return theorems
 

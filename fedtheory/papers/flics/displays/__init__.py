@@ -1,17 +1,16 @@
-"""The printed displays of FLICS-OPT (appendices B and C, display (7)), and steps that repair them."""
+"""The printed displays of FLICS-OPT (appendices B and C), and steps that repair them."""
 
 from __future__ import annotations
 
 from ....proof.steps import Step
-from . import eq7, lemmas, repairs, thm1, thm1_received, thm2, thm2_limit
+from . import eq7, lemmas, repairs, thm1, thm2, thm2_limit
 
 STEPS: tuple[Step, ...] = (
     *repairs.ALL,
-    *thm1_received.ALL,
     *lemmas.ALL,
     *thm1.ALL,
     *eq7.ALL,
     *thm2.ALL,
     *thm2_limit.ALL,
 )
-"""Steps: first those that the repaired statements rest on, which some printed displays use too."""
+"""Steps: first the facts that several displays use."""

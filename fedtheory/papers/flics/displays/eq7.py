@@ -1,4 +1,4 @@
-"""Section III-B: display (7), its band, and the step by Hoeffding's inequality between them.
+"""Section III-B: the step by Hoeffding's inequality between display (7) and its band.
 
 r is the probability with which each of n clients of a group answers, s = n r, s^ the estimate, t the rounds.
 """
@@ -10,7 +10,6 @@ import sympy
 from ....proof.symbol_regions import Region, at_least, capped, count, interval, nonnegative, positive, region
 from ....proof.steps import Identity, Nonnegative, Step
 from ....proof.write import given, nonnegative_step, same
-from ...fast.displays.symbols import vectors_check
 
 n, p, s, hat, r, t = sympy.symbols(
     "group_clients group_weight group_participation participation_estimate response_probability rounds"
@@ -21,39 +20,9 @@ h, y, x, N, step, a, b, k, tau = sympy.symbols("h y deviation number step a b k 
 ABOVE, BELOW = s - (1 - epsilon) * hat, (1 + epsilon) * hat - s
 """Slacks that are >= 0 where s/s^ is at least 1 - epsilon, and at most 1 + epsilon."""
 
-VARIANCE = p**2 / hat**2 * (s - s**2 / n)
-_counts = region(
-    interval("group_participation", 0, n), capped("participation_estimate", n), positive("group_clients"),
-    nonnegative("group_weight"), nonnegative("relative_error"),
-)  # fmt: skip
-_most, _least = (p**2 * w / (2 * n * hat**2) for w in (2 * n - s - hat, s + hat))
-
-
-def _band(name: str, says: str, expression: sympy.Expr, above: sympy.Expr, below: sympy.Expr) -> Step:
-    """The difference is the sum of both bounds on s/s^, with these multipliers."""
-    return Step(
-        name,
-        "after (7)",
-        says,
-        "polynomial",
-        (vectors_check(expression, ((ABOVE, above), (BELOW, below)), where=_counts),),
-        rests_on=("flics.eq7.counts",),
-    )
-
-
-BAND = (
+MODEL = (
     given("flics.eq7.independent", "before (7)", "the n clients of a group answer independently, each with probability "
           "r, in every round"),
-    same("flics.eq7.variance", "before (7)", "the number of n independent answers has the variance n r (1 - r)",
-         [((k + 1) * r * (1 - r), k * r * (1 - r) + r - r**2)], kind="induction", rests_on=("flics.eq7.independent",)),
-    same("flics.eq7.identity", "(7)", "n r (1 - r) = s - s^2/n for s = n r",
-         [(n * r * (1 - r), n * r - (n * r) ** 2 / n)], rests_on=("flics.eq7.variance",)),
-    given("flics.eq7.counts", "after (7)", "s and s^ are numbers of n clients, or means of such: at most n",
-          printed=False),
-    _band("flics.eq7.lower", "(7) is at least (1 - epsilon) p^2/s^ - p^2/n", VARIANCE - (1 - epsilon) * p**2 / hat
-          + p**2 / n, _most, _least),
-    _band("flics.eq7.upper", "(7) is at most (1 + epsilon) p^2/s^ - p^2/n", (1 + epsilon) * p**2 / hat - p**2 / n
-          - VARIANCE, _least, _most),
 )  # fmt: skip
 
 # The step by Hoeffding's inequality -----------------------------------------------------------------------------------
@@ -133,4 +102,4 @@ HOEFFDING = (
                    "flics.hoeffding.constant")),
 )  # fmt: skip
 
-ALL = (*BAND, *PRINTED, *HOEFFDING)
+ALL = (*MODEL, *PRINTED, *HOEFFDING)

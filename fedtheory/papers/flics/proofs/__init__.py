@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ....proof.steps import Step
 from .. import displays
-from . import conclusions, thm1
+from . import conclusions, draws, thm1
 
 __all__ = ["DERIVATIONS", "STEPS"]
 
-STEPS: tuple[Step, ...] = (*displays.STEPS, *thm1.STEPS)
-"""The printed displays, then what the kernel composes."""
+STEPS: tuple[Step, ...] = (*displays.STEPS,)
+"""The printed displays."""
 
-DERIVATIONS = (*conclusions.DERIVATIONS, *thm1.DERIVATIONS)
+DERIVATIONS = (*conclusions.DERIVATIONS, *thm1.DERIVATIONS, *draws.DERIVATIONS)

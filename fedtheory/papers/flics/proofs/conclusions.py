@@ -7,10 +7,10 @@ import sympy
 
 from ....claims import readings
 from ....proof.derivations import Derivation
-from ..displays.eq7 import ABOVE, BELOW, VARIANCE, failure, hat, n, p, r, s, t
+from ..displays.eq7 import failure, n, r, t
 from ..displays.eq7 import epsilon as relative_error
 from ..displays.symbols import (
-    G, K, L, M, P, T, c, delta, drift, epsilon, eta, eta_L, gap, gradient, inflation, proxy, pseudogradient, r_min,
+    G, K, L, M, P, T, c, epsilon, eta, eta_L, gap, gradient, inflation, pseudogradient, r_min,
     s_min, sigma, sigma_G, spread, worst, z,
 )  # fmt: skip
 
@@ -91,40 +91,6 @@ REPAIRED = (
                needs=(("least_participation", s_min - r_min),),
                readings=_EITHER_MATRIX | {readings.SIGMA_T: readings.OF_THE_POLICY},
                proves=("flics.thm2@main",)),
-    Derivation("Lemma 4, repaired", functional="aggregate_bias",
-               steps=("flics.lemma4.mean", "flics.lemma4.ratio", "flics.lemma4.group", "flics.lemma4.triangle"),
-               right_side=epsilon / (r_min - epsilon) * length, needs=(*_estimates, ("small_error", r_min - epsilon)),
-               assumptions=_noise, readings=_UNDIVIDED, proves=("flics.lemma4@corrected",)),
-    Derivation("Lemma 5, repaired", functional="inner_product", steps=("flics.lemma5",),
-               right_side=eta_L * K / 2 * gradient**2 + eta_L * K * (drift + delta**2 * G**2)
-                   - mean_update / (2 * eta_L * K),
-               assumptions=_smooth, readings=_UNDIVIDED, proves=("flics.lemma5@corrected",)),
-    Derivation("Lemma 6, repaired", functional="squared_selected_vector", steps=("flics.lemma6",),
-               right_side=(1 + delta) * mean_vector + (1 + delta) * delta * vectors + covariance,
-               proves=("flics.lemma6@corrected",)),
-    Derivation("Lemma 7, repaired", functional="squared_aggregate", steps=("flics.lemma7",),
-               right_side=state_update + eta_L**2 * K**2 * G**2 * proxy, assumptions=_bounded, readings=_UNDIVIDED,
-               proves=("flics.lemma7@corrected",)),
-    Derivation("Theorem 1 of FLICS, repaired", functional="mean_squared_gradient", steps=("flics.thm1.sum",),
-               right_side=2 * gap / (eta * eta_L * K * T) + 2 * drift + 2 * delta**2 * G**2
-                   + L * eta * eta_L * K * G**2 * proxy,
-               needs=(("step_cap", 1 - K * L * eta * eta_L),), assumptions=_smooth, readings=_PLANNED,
-               proves=("flics.thm1@corrected", "flics.cor1_1@corrected")),
-    Derivation("Theorem 1 of FLICS, repaired for random availability", functional="mean_squared_gradient",
-               steps=("flics.random.sum",),
-               right_side=2 * gap / (eta * eta_L * K * T) + 2 * drift + 2 * mean_delta**2 * G**2
-                   + L * eta * eta_L * K * G**2 * (proxy + rate_spread),
-               assumptions=_smooth, readings=_PLANNED,
-               proves=("flics.thm1@intermittent", "flics.cor1_1@intermittent")),
-    Derivation("Theorem 1 of FLICS, for received counts", functional="mean_squared_gradient",
-               steps=("flics.received.sum",),
-               right_side=2 * gap / (eta * eta_L * K * T) + 2 * drift + 2 * answer_delta**2 * G**2
-                   + L * eta * eta_L * K * G**2 * answer_proxy,
-               needs=(("step_cap", 1 - K * L * eta * eta_L),), assumptions=_smooth, readings=_RECEIVED,
-               proves=("flics.thm1@received", "flics.cor1_1@received")),
-    Derivation("Hoeffding's step, repaired", functional="ratio_failure", steps=("flics.hoeffding.both",),
-               right_side=2 * sympy.exp(-2 * n * t * relative_error**2 * r**2 / (1 + relative_error) ** 2),
-               proves=("flics.eq7.e@corrected",)),
     Derivation("Hoeffding's step, with a constant of the group", functional="ratio_failure",
                steps=("flics.hoeffding.enough",), right_side=failure,
                needs=(("many_rounds", t - C * sympy.log(1 / failure) / relative_error**2),
@@ -135,20 +101,4 @@ REPAIRED = (
                right_side=price_drift, proves=("flics.thm2@corrected",)),
 )  # fmt: skip
 
-_counts = (("participation_of_n", n - s), ("estimate_of_n", n - hat))
-_ratios = (("ratio_above", ABOVE), ("ratio_below", BELOW))
-
-VALUES = (
-    Derivation("(7), at most", functional="group_variance", steps=("flics.eq7.identity",),
-               proves=("flics.eq7.a@main",)),
-    Derivation("(7), at least", functional="negated_group_variance", steps=("flics.eq7.identity",),
-               proves=("flics.eq7.b@main",)),
-    Derivation("the band of (7), at least", functional="negated_variance", steps=("flics.eq7.lower",),
-               right_side=-(1 - relative_error) * p**2 / hat + p**2 / n, needs=(*_ratios, *_counts),
-               proves=("flics.eq7.c@main",), left_side=-VARIANCE),
-    Derivation("the band of (7), at most", functional="variance", steps=("flics.eq7.upper",),
-               right_side=(1 + relative_error) * p**2 / hat - p**2 / n, needs=(*_ratios, *_counts),
-               proves=("flics.eq7.d@main",), left_side=VARIANCE),
-)  # fmt: skip
-
-DERIVATIONS = (*PRINTED, *REPAIRED, *VALUES)
+DERIVATIONS = (*PRINTED, *REPAIRED)

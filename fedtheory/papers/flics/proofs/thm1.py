@@ -13,19 +13,26 @@ so that, by -c <g, B> = c/(2 K) (|K g - B|^2 - K^2 |g|^2 - |B|^2), F falls by c 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
-import sympy
-
-from ....proof.composition import OfRounds
+from ....proof.kernel.answer_bounds import (
+    INNER_PRODUCT,
+    MEAN_SQUARED_GRADIENT,
+    SQUARED_AGGREGATE,
+    bound_inner_product,
+    bound_square,
+    telescope_answers,
+)  # fmt: skip
 from ....proof.kernel.answering_clients import MEAN_ANSWER, MISMATCH, SPREAD, Answers
 from ....proof.kernel.axioms import ITERATE, NEXT, NOISE, START_POINT, Axioms
 from ....proof.kernel.forms import Form, Value, Vector, dot, square
 from ....proof.kernel.regions import Condition, Where
+from ....proof.kernel.run_bounds import RunBound, restrict
 from ....proof.kernel.scalars import Ring, Scalar
 from ....proof.kernel.tactics import Square, show
 from ....proof.kernel.theorems import Multiples, Theorem, over_clients, over_steps
-from ....proof.translate.answered_rounds import PAST, PLANNED, RECEIVED, AnsweredDescent, AnsweredRound
+from ....proof.translate.claim_bounds import made_bounds
 
 RING = Ring("eta c L K k delta V S G")
 eta, c, L, K, k, delta, V, S, G = RING.symbols
@@ -163,32 +170,63 @@ def given_the_past() -> Theorem:
     return _descent(FREE, ANSWERS.second_moment(each_update(), V + S), V + S, 0)
 
 
-_LETTERS = {
-    "eta": "local_lr", "c": sympy.Symbol("local_lr") * sympy.Symbol("global_lr"), "L": "smoothness",
-    "K": "local_steps", "G": "local_gradient_bound",
-}  # fmt: skip
-_PLANNED = {**_LETTERS, "delta": "weight_mismatch", "V": "selection_proxy"}
-_RECEIVED = {**_LETTERS, "delta": "answer_mismatch", "V": "answer_proxy"}
-_PAST = {**_LETTERS, "delta": "mean_mismatch", "V": "selection_proxy", "S": "rate_spread"}
+_WIDE = Ring(" ".join([*RING.names, "global_lr", "rounds", "gap", "groups", "gradient", "update"]))
+_eta, _L, _K, _global = (_WIDE[name] for name in ("eta", "L", "K", "global_lr"))
+_CAP = 1 / (_L * _K) - _eta * _global
+_ROUNDS = 1 / (_K * _L * _eta) ** 2
+"""The rounds at which the local step 1/(sqrt(T) K L) is eta."""
 
-_THEOREMS: dict[str, tuple[OfRounds, tuple[str, ...]]] = {
-    "lemma5.corrected": (AnsweredRound(inner, _PLANNED, bounded="inner_product", law=PLANNED),
-                         ("flics.lemma5@corrected",)),
-    "lemma7.corrected": (AnsweredRound(second_moment, _PLANNED, bounded="squared_aggregate", law=PLANNED),
-                         ("flics.lemma7@corrected",)),
-    "thm1.corrected": (AnsweredDescent(given_availability, _PLANNED, law=PLANNED),
-                       ("flics.thm1@corrected", "flics.cor1_1@corrected")),
-    "thm1.intermittent": (AnsweredDescent(given_the_past, _PAST, law=PAST),
-                          ("flics.thm1@intermittent", "flics.cor1_1@intermittent")),
-    "thm1.received": (AnsweredDescent(given_availability, _RECEIVED, law=RECEIVED),
-                      ("flics.thm1@received", "flics.cor1_1@received")),
+
+def _restricted(bound: RunBound, *unused: str, given: tuple[Scalar, ...] = (), **values: Scalar) -> RunBound:
+    """Put eta times the global step in for c, and 0 for letters that do not occur."""
+    put = {"c": _eta * _global, **dict.fromkeys(unused, _WIDE.number(0)), **values}
+    kept = [each for each in bound.where.conditions if each.name not in put]
+    return restrict(bound, Where(_WIDE, (Condition("global_lr", "positive"), *kept)), put, given)
+
+
+def _of_run(theorem: Theorem, *unused: str, given: tuple[Scalar, ...] = ()) -> RunBound:
+    return _restricted(telescope_answers(theorem, _WIDE, "rounds", "gap"), *unused, given=given)
+
+
+def _of_chosen_steps(theorem: Theorem, *unused: str, given: tuple[Scalar, ...] = ()) -> RunBound:
+    """With the rounds at which the local step is the one that is chosen by them."""
+    start = telescope_answers(theorem, _WIDE, "rounds", "gap")
+    return _restricted(start, *unused, given=(*given, _ROUNDS - 1), rounds=_ROUNDS)
+
+
+def lemma_5() -> RunBound:
+    """Lemma 5, repaired: of one round."""
+    return _restricted(bound_inner_product(inner(), _WIDE, "gradient", "update"), "V", "S")
+
+
+def lemma_7() -> RunBound:
+    """Lemma 7, repaired: of one round, in the mean over who is there."""
+    return _restricted(bound_square(second_moment(), _WIDE, "update"), "delta", "S")
+
+
+_LETTERS = {"eta": "local_lr", "global_lr": "global_lr", "L": "smoothness", "K": "local_steps",
+            "G": "local_gradient_bound"}  # fmt: skip
+_OF_RUN = {**_LETTERS, "rounds": "rounds", "gap": "initial_gap"}
+_PLANNED, _RECEIVED, _PAST = (
+    {**_OF_RUN, "delta": "weight_mismatch", "V": "selection_proxy"},
+    {**_OF_RUN, "delta": "answer_mismatch", "V": "answer_proxy"},
+    {**_OF_RUN, "delta": "mean_mismatch", "V": "selection_proxy", "S": "rate_spread"},
+)
+_GROUPS = {"groups": "groups"}
+
+_BOUNDS: dict[str, tuple[Callable[[], RunBound], dict[str, str], str]] = {
+    "lemma5@corrected": (lemma_5, {**_LETTERS, "delta": "weight_mismatch", "gradient": "gradient_norm",
+                                   "update": "squared_mean_update"}, INNER_PRODUCT),
+    "lemma7@corrected": (lemma_7, {**_LETTERS, "V": "selection_proxy", "update": "squared_state_update"},
+                         SQUARED_AGGREGATE),
+    "thm1@corrected": (lambda: _of_run(given_availability(), "S", given=(_CAP,)), _PLANNED, MEAN_SQUARED_GRADIENT),
+    "thm1@intermittent": (lambda: _of_run(given_the_past()), _PAST, MEAN_SQUARED_GRADIENT),
+    "thm1@received": (lambda: _of_run(given_availability(), "S", given=(_CAP,)), _RECEIVED, MEAN_SQUARED_GRADIENT),
+    "cor1_1@corrected": (lambda: _of_chosen_steps(given_availability(), "S", given=(_CAP,)), _PLANNED | _GROUPS,
+                         MEAN_SQUARED_GRADIENT),
+    "cor1_1@intermittent": (lambda: _of_chosen_steps(given_the_past()), _PAST | _GROUPS, MEAN_SQUARED_GRADIENT),
+    "cor1_1@received": (lambda: _of_chosen_steps(given_availability(), "S", given=(_CAP,)), _RECEIVED | _GROUPS,
+                        MEAN_SQUARED_GRADIENT),
 }  # fmt: skip
 
-STEPS = tuple(
-    theorem.step(f"flics.{name}.composed", "composed", "one round, composed from the axioms")
-    for name, (theorem, _) in _THEOREMS.items()
-)
-DERIVATIONS = tuple(
-    theorem.derivation(f"composed, flics.{name}", f"flics.{name}.composed", proves)
-    for name, (theorem, proves) in _THEOREMS.items()
-)
+DERIVATIONS = made_bounds("flics", _BOUNDS)

@@ -1,0 +1,73 @@
+"""Bounds on numbers: an expression of quantities, and the probability that a frequency is off."""
+
+from __future__ import annotations
+
+from .regions import Where
+from .run_bounds import Definition, RunBound, _bound
+from .scalars import Scalar
+from .theorems import Refused
+
+VALUE, RATIO_FAILURE = "value", "ratio_failure"
+
+
+def value(where: Where, expression: Scalar) -> RunBound:
+    """Conclude that an expression in quantities is at most itself, wherever it is defined."""
+    return _bound(
+        "value",
+        None,
+        functional=VALUE,
+        kind="",
+        where=where,
+        definitions=(),
+        assumptions=(),
+        parameters={"value": expression},
+        bound=expression,
+        expression=expression,
+    )
+
+
+def frequency(
+    where: Where, clients: Scalar, rounds: Scalar, probability: Scalar, error: Scalar, deviation: Scalar, letter: str
+) -> RunBound:
+    """Conclude, n clients answering in t rounds, each with probability r and all independently, s = n r and s^ the mean
+    over the rounds of how many answer, for any x >= 0 (``deviation``),
+
+        P(s/s^ is not in [1 - epsilon, 1 + epsilon]) <= 2 exp(-2 n t x^2),
+
+    if |s^ - s| <= n x gives 1 - epsilon <= s/s^ <= 1 + epsilon. By Hoeffding's inequality the frequency s^/n of n t
+    independent answers is more than x above r, or below it, with probability at most exp(-2 n t x^2) each. What is
+    asked, s - (1 - epsilon) s^ >= 0 and (1 + epsilon) s^ - s >= 0, is affine in s^, so that it holds between s - n x
+    and s + n x if it does at both. For r > 0 the second one gives s^ > 0 there; for r = 0 it gives x = 0, and the bound
+    is 2.
+    """
+    counts = {c.name for c in where.conditions if c.kind == "count"}
+    for name, scalar in (("clients", clients), ("rounds", rounds)):
+        if str(scalar) not in counts or scalar != where.ring[str(scalar)]:
+            raise Refused(f"{name} = {scalar}: allowed is a letter that is a count")
+    asked = [("deviation", deviation), ("probability", probability), ("1 - probability", 1 - probability),
+             ("error", error)]  # fmt: skip
+    for end in (probability - deviation, probability + deviation):
+        asked += [("above", probability - (1 - error) * end), ("below", (1 + error) * end - probability)]
+    for name, scalar in asked:
+        if not where.certifies(scalar):
+            raise Refused(f"{name}: {scalar} is not certified to be >= 0 on the region")
+    defined = Definition(letter, "exponential", 2 * clients * rounds * deviation**2)
+    return _bound(
+        "frequency",
+        None,
+        functional=RATIO_FAILURE,
+        kind="",
+        where=where,
+        definitions=(defined,),
+        assumptions=(),
+        parameters={
+            "group_clients": clients, "rounds": rounds, "response_probability": probability, "relative_error": error,
+        },
+        bound=2 * where.ring[letter],
+        clients=clients,
+        rounds=rounds,
+        probability=probability,
+        error=error,
+        deviation=deviation,
+        letter=letter,
+    )  # fmt: skip
