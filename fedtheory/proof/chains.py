@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from ..assumptions import ASSUMPTIONS
 from ..claims.statement import Claim
 from . import compatibility
-from .derivations import Derivation
 from .claim_theorems import ClaimTheorem
+from .derivations import Derivation
 from .implies import ASSUMES, CLAIM, tying, words
 from .library import Library
 from .steps import Decision, Step, certified_all, decide_all

@@ -2784,9 +2784,6 @@ OF_KINDS = {"fedau": {"local_lr", "weighted_lr", "clients", "weight_error", "pea
             "safari": {"local_lr", "server_lr", "arbitrary_cohort", "client_round_probability", "size"}}  # fmt: skip
 OF_RUN = {"rounds", "initial_distance", "initial_gap"}
 """The parameters of an algorithm's rounds, and those of a run."""
-STARTS = ("iterate", "telescope", "telescope weights", "telescope constant weights", "bound round", *FROM_A_ROUND, *FROM_NOTHING)
-RUN_RULES = ("weaken", "enlarge", "restrict")
-"""Rules from theorems on a round, and those from a bound on runs."""
 BOUND_FIELDS = "rule arguments functional kind where given definitions assumptions parameters bound"
 CLAIM_FIELDS = "id edition source algorithm functional terms choices hypotheses assumptions readings"
 
@@ -2820,6 +2817,10 @@ ROUND_FUNCTIONALS = {
     "weighted_increase": ({("value", "M", NEXT): ONE, ("value", "M", START_POINT): MINUS}, None),
 }
 """Functionals of one round as forms, and the same after the last step, where they are of a path."""
+
+
+OF_WEIGHTS = ("telescope weights", "telescope constant weights", "bound round")
+"""Rules from theorems on rounds of weighted updates."""
 
 
 class RulesOfWeights:
@@ -3225,6 +3226,11 @@ class BoundsOnAnswers:
         x = self.proof.name(name)
         divides = any(not self.proof.put(Scalar(c.bottom), {name: ZERO}).top for c in self.scalars(last["bound"]))  # type: ignore[attr-defined]
         return any(x == slack for slack in slacks) and (kind == "nonnegative" or (kind == "positive" and divides))
+
+
+STARTS = ("iterate", "telescope", *OF_WEIGHTS, *FROM_A_ROUND, *FROM_NOTHING)
+RUN_RULES = ("weaken", "enlarge", "restrict")
+"""Rules with which a chain of bounds begins, and those from the bound before."""
 
 
 class ClaimOfRuns(RulesOfWeights, BoundsOnAnswers):

@@ -26,7 +26,8 @@ from .derivations import Derivation
 from .kernel.round_rules import average, contraction
 from .kernel.sampling_laws import SampleTheorem
 from .kernel.saved_theorems import saved
-from .kernel.theorems import Theorem, intact
+from .kernel.sealed import intact
+from .kernel.theorems import Theorem
 from .steps import Evidence, Finding, Step
 from .translate.vocabulary import OF_KIND, Letters, ReadOff, other_kinds
 

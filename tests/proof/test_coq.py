@@ -19,7 +19,8 @@ from fedtheory.papers.fast.proofs.thm1_thm2 import strongly_convex
 from fedtheory.papers.saved_certificates import reverify
 from fedtheory.proof.coq import NotExported, exported
 from fedtheory.proof.coq.proof_file import RULES, export
-from fedtheory.proof.kernel.saved_theorems import ancestry, saved
+from fedtheory.proof.kernel.saved_theorems import saved
+from fedtheory.proof.kernel.sealed import ancestry
 
 REALS = {"ClassicalDedekindReals.sig_forall_dec", "ClassicalDedekindReals.sig_not_dec",
          "FunctionalExtensionality.functional_extensionality_dep"}  # fmt: skip

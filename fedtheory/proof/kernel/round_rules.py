@@ -5,6 +5,7 @@ from __future__ import annotations
 from .forms import END, ONE, START, Atom, Entry, Form, Product, Term, Value, Vector, dot, square
 from .regions import Where
 from .scalars import Ring, Scalar
+from .sealed import intact
 from .theorems import (
     MEAN,
     Context,
@@ -13,7 +14,6 @@ from .theorems import (
     _check_context,
     _theorem,
     entry_binders,
-    intact,
     known_at_start,
 )
 

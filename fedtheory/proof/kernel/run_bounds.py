@@ -6,16 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
-from hashlib import sha256
-from types import MappingProxyType
 from typing import Any, Literal
-from weakref import WeakKeyDictionary
 
 from .forms import STEP
 from .regions import Condition, Where
 from .round_rules import average, contraction
 from .scalars import Ring, Scalar
-from .theorems import Assumption, Refused, Theorem, intact
+from .sealed import MAKER, Refused, Sealed, intact
+from .theorems import Assumption, Theorem
 
 FINAL_DISTANCE, MEAN_GRADIENT = "final_squared_distance", "average_squared_gradient"
 ROUNDS, DISTANCE, GAP = "rounds", "initial_distance", "initial_gap"
@@ -23,8 +21,6 @@ ROUNDS, DISTANCE, GAP = "rounds", "initial_distance", "initial_gap"
 
 Sort = Literal["power", "exponential"]
 SORTS = ("power", "exponential")
-
-_MAKER = object()
 
 
 @dataclass(frozen=True)
@@ -55,7 +51,7 @@ class Definition:
 
 
 @dataclass(frozen=True, eq=False)
-class RunBound:
+class RunBound(Sealed):
     """Theorem for every run of an algorithm that meets ``assumptions``, of rounds that are all of ``kind`` if that is
     not "", and for all scalars in ``where`` at which every expression of ``given`` is >= 0:
 
@@ -78,11 +74,22 @@ class RunBound:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     _maker: InitVar[object] = None
 
-    def __post_init__(self, _maker: object) -> None:
-        if _maker is not _MAKER:
-            raise Refused("a bound on a run is made by the rules of the kernel alone")
-        object.__setattr__(self, "arguments", MappingProxyType(dict(self.arguments)))
-        _SEALS[self] = _seal(self)
+    @property
+    def made_of(self) -> tuple[Sealed, ...]:
+        return (*self.arguments.get("others", ()), *([] if self.premise is None else [self.premise]))
+
+    def said(self) -> tuple[Any, ...]:
+        return (
+            self.functional,
+            self.kind,
+            self.where.ring.names,
+            self.where.conditions,
+            self.given,
+            self.definitions,
+            sorted(map(repr, self.assumptions)),
+            self.parameters,
+            self.bound,
+        )
 
     @cached_property
     def known(self) -> Where:
@@ -93,43 +100,15 @@ class RunBound:
         return f"[run {self.kind}] {self.functional} <= {self.bound}"
 
 
-_SEALS: WeakKeyDictionary[RunBound, str] = WeakKeyDictionary()
-"""Hashes of all bounds that a rule made, as they were made."""
-
-
-def _seal(bound: RunBound) -> str:
-    """Return the hash of all that a bound says, and of its premise's hash."""
-    premise = bound.premise
-    parts = (
-        bound.functional,
-        bound.kind,
-        bound.where.ring.names,
-        bound.where.conditions,
-        bound.given,
-        bound.definitions,
-        sorted(map(repr, bound.assumptions)),
-        bound.parameters,
-        bound.bound,
-        bound.rule,
-        dict(bound.arguments),
-        _SEALS.get(premise) if isinstance(premise, RunBound) else repr(premise),
-    )
-    return sha256(repr(parts).encode()).hexdigest()
-
-
 def untouched(bound: RunBound) -> RunBound:
     """Return the bound if it says what it said when a rule made it. This is asked wherever it is used or saved.
 
     Raises:
         Refused: it was changed since, or no rule made it; or the theorem that it is from was.
     """
-    if _SEALS.get(bound) != _seal(bound):
-        raise Refused(f"{bound.rule}: a bound on a run that was changed after it was made, or that no rule made")
-    for premise in (bound.premise, *bound.arguments.get("others", ())):
-        if premise is None:
-            continue
-        intact(premise) if isinstance(premise, Theorem) else untouched(premise)
-    return bound
+    for premise in bound.made_of:
+        intact(premise)
+    return intact(bound)
 
 
 def _known(where: Where, definitions: Iterable[Definition]) -> Where:
@@ -190,7 +169,7 @@ def _bound(
         rule,
         premise,
         arguments,
-        _maker=_MAKER,
+        _maker=MAKER,
     )
 
 

@@ -18,14 +18,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from .regions import Condition, Where
 from .scalars import Ring, Scalar
-from .theorems import Refused
+from .sealed import MAKER, Refused, Sealed, ancestry, intact
 
 POOL, SERVER, TARGET, CLIENTS = "pool", "server", "target", "clients"
 """Laws: Q, the server's, P, the clients'. The first two are also the names of the samples of these laws."""
@@ -85,8 +83,6 @@ _BEST = {POOL: BEST_OF_Q, TARGET: BEST_OF_P}
 
 Event = tuple[str, ...]
 """Name of an event, of which samples and hypotheses it is, and the letter of its level."""
-
-_MAKER = object()
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,7 +225,7 @@ def _used(condition: Condition) -> frozenset[str]:
 
 
 @dataclass(frozen=True, eq=False)
-class SampleTheorem:
+class SampleTheorem(Sealed):
     """Theorem on samples: see the module. With a ``functional`` it is a bound on it, said of the whole problem; with a
     ``confidence`` too, it holds but for a probability of at most so much."""
 
@@ -245,38 +241,19 @@ class SampleTheorem:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     _maker: InitVar[object] = None
 
-    def __post_init__(self, _maker: object) -> None:
-        if _maker is not _MAKER:
-            raise Refused("a theorem is made by the rules of the kernel alone")
-        object.__setattr__(self, "arguments", MappingProxyType(dict(self.arguments)))
-        _SEALS[self] = _seal(self)
+    @property
+    def made_of(self) -> tuple[SampleTheorem, ...]:
+        return self.premises
+
+    def said(self) -> tuple[Any, ...]:
+        of = self.of
+        return (
+            of.where.ring.names, of.where.conditions, dict(of.parameters), dict(of.numbers),
+            sorted(self.assumptions), sorted(self.events), self.form, self.equality, self.functional, self.confidence,
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         return f"[{', '.join(map(str, sorted(self.events)))}] {self.form} {'=' if self.equality else '>='} 0"
-
-
-_SEALS: WeakKeyDictionary[SampleTheorem, str] = WeakKeyDictionary()
-
-
-def _seal(theorem: SampleTheorem) -> str:
-    of = theorem.of
-    parts = (
-        of.where.ring.names, of.where.conditions, dict(of.parameters), dict(of.numbers),
-        sorted(theorem.assumptions), sorted(theorem.events), theorem.form, theorem.equality, theorem.functional,
-        theorem.confidence, theorem.rule, dict(theorem.arguments), [_SEALS.get(p) for p in theorem.premises],
-    )  # fmt: skip
-    return sha256(repr(parts).encode()).hexdigest()
-
-
-def unchanged(theorem: SampleTheorem) -> SampleTheorem:
-    """Return the theorem if it says what it said when a rule made it.
-
-    Raises:
-        Refused: it was changed since, or no rule made it.
-    """
-    if _SEALS.get(theorem) != _seal(theorem):
-        raise Refused(f"{theorem.rule}: a theorem that was changed after it was made, or that no rule made")
-    return theorem
 
 
 def _made(
@@ -291,7 +268,7 @@ def _made(
     said: tuple[str, Scalar | None] = ("", None),
     **arguments: Any,
 ) -> SampleTheorem:
-    for premise in map(unchanged, premises):
+    for premise in map(intact, premises):
         if premise.of is not of or premise.functional:
             raise Refused(f"{premise}: allowed is a theorem of this problem, which is not said of the whole")
     if not of.defines(form):
@@ -306,7 +283,7 @@ def _made(
         rule,
         tuple(premises),
         arguments,
-        _maker=_MAKER,
+        _maker=MAKER,
     )
 
 
@@ -320,21 +297,7 @@ _RULES = ("add", "cancel", "solve", "raised", "largest", "least", "absolute", "b
 
 def sample_axioms(theorem: SampleTheorem) -> tuple[str, ...]:
     """Return the names of the axioms that a theorem is made of."""
-    return tuple(sorted({each.rule for each in sample_ancestry(theorem)} - {*_RULES}))
-
-
-def sample_ancestry(theorem: SampleTheorem) -> list[SampleTheorem]:
-    """Return a theorem and all that it was made from, each once, in the order of making."""
-    found: dict[int, SampleTheorem] = {}
-    waiting = [theorem]
-    while waiting:
-        missing = [p for p in waiting[-1].premises if id(p) not in found]
-        if missing:
-            waiting += missing
-        else:
-            found.setdefault(id(waiting[-1]), waiting[-1])
-            waiting.pop()
-    return list(found.values())
+    return tuple(sorted({each.rule for each in ancestry(theorem)} - {*_RULES}))
 
 
 # Rules --------------------------------------------------------------------------------------------------------------

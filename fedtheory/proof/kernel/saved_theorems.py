@@ -9,9 +9,10 @@ from flint import fmpq_mpoly
 
 from .forms import Atom, Entry, Form, Product, Term, Value, Vector
 from .regions import Where
-from .sampling_laws import SampleTheorem, sample_ancestry, unchanged
+from .sampling_laws import SampleTheorem
 from .scalars import Scalar
-from .theorems import Theorem, intact
+from .sealed import ancestry, intact
+from .theorems import Theorem
 
 FORMAT, OF_SAMPLES = "fedtheory theorem 1", "fedtheory samples 1"
 
@@ -46,7 +47,7 @@ def saved_together(theorems: Sequence[Theorem]) -> tuple[dict[str, Any], list[in
 
 
 def _saved_samples(theorem: SampleTheorem) -> dict[str, Any]:
-    order, of = [unchanged(each) for each in sample_ancestry(theorem)], theorem.of
+    order, of = [intact(each) for each in ancestry(theorem)], theorem.of
     numbers = {id(one): i for i, one in enumerate(order)}
     used = {c.name for c in of.where.conditions} | of.numbers.keys()
     used |= {
@@ -106,20 +107,6 @@ def line(theorem: Theorem, premises: list[int], where: int) -> dict[str, Any]:
         "equality": theorem.equality,
         "path_to_the_end": theorem.path_to_the_end,
     }
-
-
-def ancestry(theorem: Theorem) -> list[Theorem]:
-    """Return a theorem and all that it was made from, each once, in the order of making."""
-    found: dict[int, Theorem] = {}
-    waiting = [theorem]
-    while waiting:
-        missing = [p for p in waiting[-1].premises if id(p) not in found]
-        if missing:
-            waiting += missing
-        else:
-            found.setdefault(id(waiting[-1]), waiting[-1])
-            waiting.pop()
-    return list(found.values())
 
 
 def region(where: Where) -> list:

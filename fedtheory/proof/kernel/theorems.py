@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
-from hashlib import sha256
-from types import MappingProxyType
 from typing import Any, Literal
-from weakref import WeakKeyDictionary
 
 from .forms import PATH, START, STEP, STEPS, Atom, Entry, Form, Product, Term, Value, Vector, square
 from .regions import Where
 from .scalars import Scalar
+from .sealed import MAKER, Refused, Sealed, intact
 
 Context = Literal["cohort", "kind", "start", "run"]
 """Condition of an expectation: given the round's start and cohort; its start and kind; its start; or nothing."""
@@ -29,15 +27,9 @@ _OWN_PARAMETERS = (
 )  # fmt: skip
 """Parameters by which algorithms differ that make the same vectors."""
 
-_MAKER = object()
-
-
-class Refused(ValueError):
-    """Error of a rule that was asked for a conclusion that does not follow."""
-
 
 @dataclass(frozen=True, eq=False)
-class Theorem:
+class Theorem(Sealed):
     """Theorem for every federation, participation and algorithm that meet ``assumptions``, all scalars in ``where``,
     all clients i and all steps k = 0, ..., ``last`` (K - 1 or K):
 
@@ -60,50 +52,26 @@ class Theorem:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     _maker: InitVar[object] = None
 
-    def __post_init__(self, _maker: object) -> None:
-        if _maker is not _MAKER:
-            raise Refused("a theorem is made by the rules of the kernel alone")
-        object.__setattr__(self, "arguments", MappingProxyType(dict(self.arguments)))
-        _SEALS[self] = _seal(self)
+    @property
+    def made_of(self) -> tuple[Theorem, ...]:
+        return self.premises
+
+    def said(self) -> tuple[Any, ...]:
+        return (
+            self.context,
+            self.kind,
+            self.where.ring.names,
+            self.where.conditions,
+            sorted(map(repr, self.assumptions)),
+            self.parameters,
+            list(self.form.entries.items()),
+            self.equality,
+            self.path_to_the_end,
+        )
 
     def __repr__(self) -> str:
         sign = "=" if self.equality else ">="
         return f"[{self.context} {self.kind}] {self.form} {sign} 0"
-
-
-_SEALS: WeakKeyDictionary[Theorem, str] = WeakKeyDictionary()
-"""Hashes of all theorems that a rule made, as they were made."""
-
-
-def _seal(theorem: Theorem) -> str:
-    """Return the hash of all that a theorem says, and of its premises' hashes."""
-    parts = (
-        theorem.context,
-        theorem.kind,
-        theorem.where.ring.names,
-        theorem.where.conditions,
-        sorted(map(repr, theorem.assumptions)),
-        theorem.parameters,
-        list(theorem.form.entries.items()),
-        theorem.equality,
-        theorem.path_to_the_end,
-        theorem.rule,
-        dict(theorem.arguments),
-        [_SEALS.get(premise) for premise in theorem.premises],
-    )
-    return sha256(repr(parts).encode()).hexdigest()
-
-
-def intact(theorem: Theorem) -> Theorem:
-    """Return the theorem if it says what it said when a rule made it. This is asked wherever a theorem is used, saved
-    or read off.
-
-    Raises:
-        Refused: it was changed since, or no rule made it.
-    """
-    if _SEALS.get(theorem) != _seal(theorem):
-        raise Refused(f"{theorem.rule}: a theorem that was changed after it was made, or that no rule made")
-    return theorem
 
 
 def _theorem(
@@ -141,7 +109,7 @@ def _theorem(
         rule,
         tuple(premises),
         arguments,
-        _maker=_MAKER,
+        _maker=MAKER,
     )
 
 

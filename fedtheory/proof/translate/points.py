@@ -13,8 +13,8 @@ from ..algorithm_match import Rounds
 from ..composition import OfRounds
 from ..kernel.axioms import POINTS, gradient_at
 from ..kernel.forms import ONE, Form, Product, Term, Value, Vector, dot, square
-from ..kernel.saved_theorems import ancestry
 from ..kernel.scalars import Ring
+from ..kernel.sealed import ancestry
 from ..kernel.theorems import Refused
 
 

@@ -19,8 +19,9 @@ from ..claim_theorems import ClaimTheorem
 from ..composition import Composed, Computed, once
 from ..derivations import Derivation
 from ..domain import bare
-from ..kernel.sampling_laws import ANY, BEST_OF_Q, POOL, TARGET, VALUE, SampleTheorem, sample_axioms, unchanged
+from ..kernel.sampling_laws import ANY, BEST_OF_Q, POOL, TARGET, VALUE, SampleTheorem, sample_axioms
 from ..kernel.scalars import Scalar
+from ..kernel.sealed import intact
 from ..steps import Step
 
 _OF_HYPOTHESES = frozenset({readings.CONSTANTS, readings.THRESHOLDS, readings.CONFIDENCE_TERM})
@@ -68,7 +69,7 @@ class OfSamples:
     @property
     def theorem(self) -> SampleTheorem:
         """Theorem as the kernel made it."""
-        return unchanged(self.make())
+        return intact(self.make())
 
     @cached_property
     def _stands_for(self) -> dict[str, str]:

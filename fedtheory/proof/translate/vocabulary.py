@@ -13,9 +13,9 @@ from ...quantities import QUANTITIES
 from ..implies import is_positive_product
 from ..kernel.forms import STEP, STEPS
 from ..kernel.regions import Condition
-from ..kernel.saved_theorems import ancestry
 from ..kernel.scalars import Scalar
-from ..kernel.theorems import Theorem, intact
+from ..kernel.sealed import ancestry, intact
+from ..kernel.theorems import Theorem
 
 _NO_AXIOMS = {"combine", "project"}
 """Rules that need no premise: sums of squares, and the meaning of a projection."""

@@ -6,7 +6,8 @@ import json
 
 from fedtheory.proof import checker
 from fedtheory.proof.kernel.regions import Where
-from fedtheory.proof.kernel.saved_theorems import ancestry, line, region, saved
+from fedtheory.proof.kernel.saved_theorems import line, region, saved
+from fedtheory.proof.kernel.sealed import ancestry
 from fedtheory.proof.kernel.theorems import Theorem
 
 

@@ -16,8 +16,8 @@ from fedtheory.proof.kernel.forms import Atom, Term, Vector
 from fedtheory.proof.kernel.participation_intervals import Intervals
 from fedtheory.proof.kernel.regions import Condition, Where
 from fedtheory.proof.kernel.round_rules import expect_arbitrary, expect_uniform, mix, project
-from fedtheory.proof.kernel.saved_theorems import ancestry
 from fedtheory.proof.kernel.scalars import Scalar
+from fedtheory.proof.kernel.sealed import ancestry
 from fedtheory.proof.kernel.server_rounds import ServerAxioms, mix_server
 from fedtheory.proof.kernel.theorems import (
     Theorem,

@@ -17,7 +17,8 @@ from fedtheory.proof.kernel.answering_clients import MEAN_ANSWER, MISMATCH, SPRE
 from fedtheory.proof.kernel.axioms import ITERATE, NEXT, NOISE, START_POINT, Axioms
 from fedtheory.proof.kernel.forms import Form
 from fedtheory.proof.kernel.regions import Condition
-from fedtheory.proof.kernel.saved_theorems import ancestry, saved
+from fedtheory.proof.kernel.saved_theorems import saved
+from fedtheory.proof.kernel.sealed import ancestry
 from fedtheory.proof.kernel.theorems import Theorem, combine, instantiate
 from fedtheory.proof.kernel.weighted_rounds import WeightedRounds
 from fedtheory.proof.translate.answered_rounds import LAWS, PAST, PLANNED, RECEIVED, AnsweredDescent, AnsweredRound

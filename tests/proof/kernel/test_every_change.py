@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from fedtheory.proof.kernel.saved_theorems import ancestry
+from fedtheory.proof.kernel.sealed import ancestry
 from fedtheory.proof.kernel.theorems import Theorem
 
 from .growing import Growing

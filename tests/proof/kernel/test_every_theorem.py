@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fedtheory.proof.kernel.saved_theorems import ancestry
+from fedtheory.proof.kernel.sealed import ancestry
 from fedtheory.proof.kernel.theorems import Theorem
 
 from . import test_answers, test_intervals, test_means, test_on_models, test_safari, test_weighted

@@ -17,7 +17,7 @@ from fedtheory.papers.fast.proofs.thm1_thm2 import nonconvex
 from fedtheory.papers.paper import Paper
 from fedtheory.papers.proofs import proof_of
 from fedtheory.proof.composition import Composed, Descent
-from fedtheory.proof.kernel import forms, theorems
+from fedtheory.proof.kernel import forms, sealed
 from fedtheory.proof.kernel.axioms import START_POINT
 from fedtheory.proof.kernel.forms import ONE, Form, Vector, square
 from fedtheory.proof.kernel.forms import Term as VectorTerm
@@ -25,7 +25,8 @@ from fedtheory.proof.kernel.regions import Condition, Where
 from fedtheory.proof.kernel.round_rules import average
 from fedtheory.proof.kernel.saved_theorems import saved
 from fedtheory.proof.kernel.scalars import Ring
-from fedtheory.proof.kernel.theorems import Refused, Theorem, combine, intact
+from fedtheory.proof.kernel.sealed import intact
+from fedtheory.proof.kernel.theorems import Refused, Theorem, combine
 from fedtheory.proof.translate.vocabulary import ReadOff
 
 RING = Ring("a b k K")
@@ -194,7 +195,7 @@ def test_mutable_entries_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     theorem.form.entries[ONE] = a * SMALL  # type: ignore[index]
     with pytest.raises(Refused, match="changed"):
         combine([(theorem, 1)], where=WHERE, context="start")
-    monkeypatch.setattr(theorems, "_seal", lambda theorem: "")
+    monkeypatch.setattr(sealed, "_seal", lambda theorem: "")
     theorem = made()
     theorem.form.entries[ONE] = a * SMALL  # type: ignore[index]
     assert combine([(theorem, 1)], where=WHERE, context="start").form.entries[ONE] == a * SMALL
@@ -209,8 +210,8 @@ class Same(dict):
 
 def test_without_the_hash_the_checker_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second lock: what is saved of it does not follow, compared exactly."""
-    monkeypatch.setattr(theorems, "_seal", lambda theorem: "")
-    monkeypatch.setattr(theorems, "_SEALS", Same())
+    monkeypatch.setattr(sealed, "_seal", lambda theorem: "")
+    monkeypatch.setattr(sealed, "_SEALS", Same())
     theorem = scaled_down(own_nonconvex())
     assert average(theorem)[1] == average(nonconvex())[1] * SMALL
     assert Composed(lambda: theorem).certified().outcome == "unknown"

@@ -33,7 +33,7 @@ from fedtheory.papers.fedau.proofs.thm3 import (
 from fedtheory.proof.kernel.forms import Entry, Form, Product
 from fedtheory.proof.kernel.participation_intervals import Intervals
 from fedtheory.proof.kernel.regions import Condition, Where
-from fedtheory.proof.kernel.saved_theorems import ancestry
+from fedtheory.proof.kernel.sealed import ancestry
 from fedtheory.proof.kernel.theorems import Theorem, combine
 from fedtheory.proof.translate.cutoffs import LogarithmicCutoff, LongRunBias
 from fedtheory.proof.translate.interval_means import AverageError, IntervalMoment, Lengths, RoundError

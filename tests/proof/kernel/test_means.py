@@ -10,7 +10,7 @@ import pytest
 
 from fedtheory.papers.khaled2020.proofs import thm1 as of_khaled
 from fedtheory.papers.li2020.proofs import thm1_to_thm3 as of_li
-from fedtheory.proof.kernel.saved_theorems import ancestry
+from fedtheory.proof.kernel.sealed import ancestry
 from fedtheory.proof.kernel.theorems import Theorem
 
 from .mean_models import MeanModel

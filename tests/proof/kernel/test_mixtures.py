@@ -10,7 +10,8 @@ from fedtheory.papers.fast.proofs.thm1_thm2 import strongly_convex
 from fedtheory.proof import checker
 from fedtheory.proof.kernel import round_rules
 from fedtheory.proof.kernel.regions import Where
-from fedtheory.proof.kernel.saved_theorems import ancestry, saved
+from fedtheory.proof.kernel.saved_theorems import saved
+from fedtheory.proof.kernel.sealed import ancestry
 from fedtheory.proof.kernel.theorems import Theorem, combine
 
 MIXED: Theorem = next(t for t in ancestry(strongly_convex()) if t.rule == "mix")

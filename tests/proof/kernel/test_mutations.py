@@ -17,8 +17,9 @@ from fedtheory.papers.fast.proofs import thm1_thm2 as composed
 from fedtheory.papers.fast.proofs.kinds_of_round import K, L, eta, h, m, mu, n, p, q, sigma_G, z
 from fedtheory.proof import checker
 from fedtheory.proof.kernel.regions import Where
-from fedtheory.proof.kernel.saved_theorems import ancestry, saved
+from fedtheory.proof.kernel.saved_theorems import saved
 from fedtheory.proof.kernel.scalars import Scalar
+from fedtheory.proof.kernel.sealed import ancestry
 from fedtheory.proof.kernel.theorems import Theorem, about_start
 
 from .published import PROOFS, of_rounds

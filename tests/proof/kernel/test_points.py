@@ -11,7 +11,8 @@ import pytest
 from fedtheory.papers.fast.proofs import lemmas_1_2
 from fedtheory.proof import checker
 from fedtheory.proof.kernel.forms import Atom
-from fedtheory.proof.kernel.saved_theorems import ancestry, saved
+from fedtheory.proof.kernel.saved_theorems import saved
+from fedtheory.proof.kernel.sealed import ancestry
 from fedtheory.proof.kernel.theorems import Theorem
 from fedtheory.proof.translate.points import OfPoints
 

@@ -19,7 +19,8 @@ from fedtheory.papers.safari.proofs.kinds_of_round import RING, K, Kinds, L, eta
 from fedtheory.proof import checker
 from fedtheory.proof.kernel.axioms import ITERATE, NEXT, OPTIMUM, START_POINT
 from fedtheory.proof.kernel.round_rules import project
-from fedtheory.proof.kernel.saved_theorems import ancestry, saved
+from fedtheory.proof.kernel.saved_theorems import saved
+from fedtheory.proof.kernel.sealed import ancestry
 from fedtheory.proof.kernel.server_rounds import SERVER, mix_server
 from fedtheory.proof.kernel.theorems import Theorem, combine, instantiate
 

@@ -20,9 +20,10 @@ from fedtheory.proof.chains import prove
 from fedtheory.proof.composition import Composed
 from fedtheory.proof.kernel import sampling_laws as laws
 from fedtheory.proof.kernel.regions import Condition, Where
-from fedtheory.proof.kernel.sampling_laws import Problem, SampleTheorem, sample_ancestry
+from fedtheory.proof.kernel.sampling_laws import Problem, SampleTheorem
 from fedtheory.proof.kernel.saved_theorems import saved
 from fedtheory.proof.kernel.scalars import Ring, Scalar
+from fedtheory.proof.kernel.sealed import ancestry
 from fedtheory.proof.kernel.theorems import Refused
 
 from .sample_models import Finite, inside, value_of, values, wrong_in
@@ -102,7 +103,7 @@ def test_every_theorem_holds_on_enumerated_problems(name: str) -> None:
         key = of, {n: v for n, v in (given or {}).items() if n in letters}
         if given is not None and key not in tried and inside(made.of, of, given):
             tried.append(key)
-            assert not list(wrong_in(sample_ancestry(made), of, given))
+            assert not list(wrong_in(ancestry(made), of, given))
     assert tried
 
 
@@ -126,7 +127,7 @@ def test_a_level_that_is_too_low_is_seen_on_problems(name: str, monkeypatch: pyt
         wrong
         for of in MODELS
         if (given := free_values(of, theorem(name), R(1), R(1)))
-        for wrong in wrong_in(sample_ancestry(theorem(name)), of, given)
+        for wrong in wrong_in(ancestry(theorem(name)), of, given)
     ]
     assert any("fails with probability" in wrong for wrong in found)
 
@@ -146,7 +147,7 @@ def test_two_points_are_enumerated(name: str) -> None:
         least = min(max(hidden * q, hidden * (1 - q)) for q in lots)
         free = {"M": R(M), "m": R(m), "n": R(n), "eps": rare / 4}
         at = values(made.of, free, lambda kind, *parts, least=least: least)
-        for each in sample_ancestry(made):
+        for each in ancestry(made):
             value = value_of(each.form, at)
             assert each.functional or (value >= -1e-9 and not (each.equality and value > 1e-9))
         assert value_of(laws.left_side(made.of, made.functional), at) <= value_of(made.form, at) + 1e-12
@@ -159,7 +160,7 @@ def test_thresholds_within_the_support(name: str) -> None:
         off = abs(t - best)
         free = {"w_Q": narrow, "w_P": wide, "dist": off}
         at = values(made.of, free, lambda kind, of_law, h, o=off, w=free: o / w["w_P" if of_law == "target" else "w_Q"])
-        for each in sample_ancestry(made):
+        for each in ancestry(made):
             value = value_of(each.form, at)
             assert each.functional or (value >= -1e-9 and not (each.equality and value > 1e-9))
 
@@ -325,7 +326,7 @@ def data_of(name: str) -> dict:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_checker_accepts(name: str) -> None:
-    assert checker.check(data_of(name)) == len(sample_ancestry(theorem(name)))
+    assert checker.check(data_of(name)) == len(ancestry(theorem(name)))
     assert theorem(name).functional in checker.in_words(data_of(name))
 
 

@@ -15,7 +15,8 @@ from fedtheory.papers.fedau.proofs.thm1_thm2 import AXIOMS, ROUNDS, WHERE, E, Q,
 from fedtheory.proof import checker
 from fedtheory.proof.kernel.axioms import ITERATE, NEXT, NOISE, START_POINT
 from fedtheory.proof.kernel.client_means import own_share
-from fedtheory.proof.kernel.saved_theorems import ancestry, saved
+from fedtheory.proof.kernel.saved_theorems import saved
+from fedtheory.proof.kernel.sealed import ancestry
 from fedtheory.proof.kernel.theorems import Theorem, combine
 from fedtheory.proof.kernel.weighted_rounds import CENTRE, ROUND_NOISE, WeightedRounds
 from fedtheory.proof.translate.weighted_updates import ANY, IMPLIED, PLAIN, OfWeights, WeightedDescent, WeightedRound
