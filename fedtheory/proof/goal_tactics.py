@@ -9,7 +9,6 @@ from functools import lru_cache
 
 import sympy
 
-from ..quantities import QUANTITIES
 from .claim_goals import Goal, Inexpressible
 from .kernel.regions import Condition, Where
 from .kernel.run_bounds import (
@@ -38,8 +37,8 @@ class Unreached(ValueError):
     """Error of a goal that no bound was found for; the message says what is missing."""
 
 
-def reach(made: Theorem | RunBound, goal: Goal) -> RunBound:
-    """Return the claim's theorem, from one on a round, or from a bound on runs.
+def reach(theorem: Theorem, goal: Goal) -> RunBound:
+    """Return the claim's theorem.
 
     Raises:
         Unreached: it is not found; the message says why the last try failed.
@@ -47,7 +46,7 @@ def reach(made: Theorem | RunBound, goal: Goal) -> RunBound:
     """
     why: list[str] = []
     slacks = goal.slacks()
-    start = made if isinstance(made, RunBound) else _of_runs(made, goal)
+    start = _of_runs(theorem, goal)
     values = _values(start, goal)
     for where, given in _regions(start, goal, slacks, values):
         try:
@@ -62,19 +61,11 @@ def reach(made: Theorem | RunBound, goal: Goal) -> RunBound:
 
 
 def _values(bound: RunBound, goal: Goal) -> dict[str, Scalar]:
-    """Return what is put in for letters: what the claim chooses; what is left of a parameter's quantity for its letter
-    that stands for none; and 1, or 0, for those that stand for no quantity and may be any number > 0, or >= 0."""
+    """Return what is put in for letters: what the claim chooses, and 1 for those that stand for no quantity and may be
+    any number > 0, as they are nowhere else."""
     chosen = {n: goal.letter(q) for n, q in goal.letters.items() if q in goal.in_place}
-    for name, value in bound.parameters:
-        unknown = value.names - goal.letters.keys()
-        own = goal.parameter(name, bound.kind) if len(unknown) == 1 and name != "share" else None
-        if own is not None:
-            (letter,) = unknown
-            chosen[letter] = own / (value / goal.ring[letter])  # what a parameter is, says what its letter is
-    left = goal.letters.keys() | chosen.keys()
-    loose = {"positive": 1, "count": 1, "nonnegative": 0}
-    free = (c for c in bound.where.conditions if c.name not in left and c.kind in loose)
-    return chosen | {c.name: goal.ring.number(loose[c.kind]) for c in free}
+    loose = (c for c in bound.where.conditions if c.name not in goal.letters and c.kind in ("positive", "count"))
+    return chosen | {c.name: goal.ring.number(1) for c in loose}
 
 
 def _of_runs(theorem: Theorem, goal: Goal) -> RunBound:
@@ -135,30 +126,16 @@ def _regions(
     for condition in bound.where.conditions:
         if condition.name in values:
             continue
-        found = [*_hypotheses(condition, goal, slacks)]
-        if condition.bound is not None and condition.bound.names & values.keys() and not found:
-            condition = _in_vocabulary(condition.name, goal)
-        choices.append(found or [(condition, None)])
+        choices.append([*_hypotheses(condition, goal, slacks)] or [(condition, None)])
     for chosen in itertools.product(*choices):
         used = [slack for _, slack in chosen if slack is not None]
         given = [slack for slack in (*slacks, *goal.bounded_below) if slack not in used and not slack.is_zero]
         of = {name for value in values.values() for name in value.names} - {c.name for c, _ in chosen}
-        more = [_in_vocabulary(name, goal) for name in sorted(of)]  # what the claim chooses by
-        free = of | {c.name for c, _ in chosen}
+        more = [Condition(name, "positive") for name in sorted(of)]  # what the claim chooses by
         try:
-            yield Where(goal.ring, (*(condition for condition, _ in chosen), *more)), [g for g in given if g.names <= free]
+            yield Where(goal.ring, (*(condition for condition, _ in chosen), *more)), given
         except ValueError:
             continue  # a bound that uses what comes before it
-
-
-def _in_vocabulary(letter: str, goal: Goal) -> Condition:
-    """Return what the vocabulary says of a letter's quantity."""
-    known = QUANTITIES[goal.letters[letter]]
-    if known.positive or known.lower > 0:
-        return Condition(letter, "positive")
-    if known.upper <= 1:
-        return Condition(letter, "interval", goal.ring.number(1))
-    return Condition(letter, "nonnegative")
 
 
 def _hypotheses(condition: Condition, goal: Goal, slacks: Sequence[Scalar]) -> Iterator[tuple[Condition, Scalar]]:

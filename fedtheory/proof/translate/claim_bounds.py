@@ -32,11 +32,13 @@ class MadeBound:
         make: makes the bound.
         letters: the quantity of each letter, or "a - b" of one that is by how much a exceeds b.
         functional: name of the claim's functional.
+        of_rounds: whether it is about rounds that the engine runs, which have to be the claim's algorithm's.
     """
 
     make: Callable[[], RunBound]
     letters: Mapping[str, str]
     functional: str
+    of_rounds: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "make", once(self.make))
@@ -105,8 +107,9 @@ class MadeBound:
 
     def of_claim(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> ClaimTheorem | None:
         """Return the check that a claim is this bound, or ``None`` if it is not."""
-        check = ClaimTheorem(claim, self.make, tuple(self.letters.items()), None, algorithm)
         try:
+            own = rounds(claim, algorithm) if self.of_rounds else None
+            check = ClaimTheorem(claim, self.make, tuple(self.letters.items()), own, algorithm)
             return check if check.certified().outcome == "proved" else None
         except ValueError:
             return None
@@ -117,11 +120,11 @@ class MadeBound:
 
 
 def made_bounds(
-    paper: str, bounds: Mapping[str, tuple[Callable[[], RunBound], Mapping[str, str], str]]
+    paper: str, bounds: Mapping[str, tuple[Callable[[], RunBound], Mapping[str, str], str]], of_rounds: bool = False
 ) -> tuple[Derivation, ...]:
     """Return the derivations of a paper's claims, each from (makes the bound, letters, functional's name)."""
     return tuple(
-        MadeBound(make, letters, functional).derivation(f"composed, {paper}.{ref}", "", (f"{paper}.{ref}",))
+        MadeBound(make, letters, functional, of_rounds).derivation(f"composed, {paper}.{ref}", "", (f"{paper}.{ref}",))
         for ref, (make, letters, functional) in bounds.items()
     )
 

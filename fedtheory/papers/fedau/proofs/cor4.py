@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from functools import partial
 
-from sympy import Expr, sqrt
+from sympy import Expr, Symbol, sqrt
 
 from ....claims import readings
 from ....proof.translate.chosen_steps import ChosenSteps
 from ....proof.translate.cutoffs import LogarithmicCutoff
 from ....proof.translate.weighted_updates import PLAIN, OfWeights
 from ....quantities import symbols
-from .thm1_thm2 import OF_F, SUMMED, bounded, bounded_corrected, nearly_optimal, of_claims
-from .thm3 import early_cutoff, early_rounded, late_rounded
+from .thm1_thm2 import bounded, bounded_corrected, nearly_optimal
+from .thm3 import of_claims, early_cutoff, early_rounded, late_rounded
 
 L, I, N, T = symbols("smoothness", "local_steps", "clients", "rounds")
 sigma, delta, G = symbols("gradient_noise", "dissimilarity", "global_gradient_bound")
 Q, Q_expected = symbols("weight_scale", "expected_weight_scale")
+
+
+SUMMED = {readings.AVERAGE: readings.FROM_ROUND_0}
+OF_F = {
+    "eta": "local_lr", "L": "smoothness", "K": "local_steps", "n": "clients", "sigma": "gradient_noise",
+    "d": "dissimilarity", "G": "global_gradient_bound", "c": Symbol("local_lr") * Symbol("global_lr"),
+    "peak": "peak_weight_error", "E": "weight_error", "Q": "weight_scale",
+}  # fmt: skip
 
 
 def _slope(scale: Expr, spread: Expr) -> Expr:

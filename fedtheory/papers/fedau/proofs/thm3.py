@@ -11,10 +11,13 @@ a^2.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 
 
 from ....proof.composition import OfRounds
+from ....proof.derivations import Derivation
+from ....proof.steps import Step
 from ....proof.kernel.forms import Form, Vector, square
 from ....proof.kernel.participation_intervals import (
     INTERVAL, UNIT, UNIT_ENDED, WEIGHT, WEIGHT_ENDED, Intervals,
@@ -26,7 +29,6 @@ from ....proof.kernel.tactics import Square, show
 from ....proof.kernel.theorems import Theorem, combine
 from ....proof.translate.cutoffs import LogarithmicCutoff, LongRunBias
 from ....proof.translate.interval_means import AverageError, IntervalMoment, RoundError
-from .thm1_thm2 import of_claims
 
 RING = Ring("p C a t b m r k K")
 p, C, a, t, b, m, r, *_ = RING.symbols
@@ -242,5 +244,17 @@ _THEOREMS: dict[str, OfRounds] = {
     "lemmaB_7_1@sharp": LogarithmicCutoff(late_blocks, first=early_absence, averaged=True),
     "eqB_7_2@main": LongRunBias(mean),
 }  # fmt: skip
+
+def of_claims(theorems: Mapping[str, OfRounds], says: str) -> tuple[tuple[Step, ...], tuple[Derivation, ...]]:
+    """Return the steps and derivations of theorems, each of the claim that has its name."""
+    names = {name: f"fedau.{name.replace('@', '.')}.composed" for name in theorems}
+    return (
+        tuple(theorem.step(names[name], "composed", says) for name, theorem in theorems.items()),
+        tuple(
+            theorem.derivation(f"composed, fedau.{name}", names[name], (f"fedau.{name}",))
+            for name, theorem in theorems.items()
+        ),
+    )
+
 
 STEPS, DERIVATIONS = of_claims(_THEOREMS, "from the law of intervals, by the kernel")
