@@ -8,7 +8,7 @@ from . import conclusions, cor4, thm1_thm2, thm3
 
 __all__ = ["DERIVATIONS", "STEPS"]
 
-STEPS: tuple[Step, ...] = (*displays.STEPS, *thm3.STEPS, *cor4.STEPS)
+STEPS: tuple[Step, ...] = (*displays.STEPS, *cor4.STEPS)
 """The printed displays, then what the kernel composes."""
 
 DERIVATIONS = (*conclusions.DERIVATIONS, *thm1_thm2.DERIVATIONS, *thm3.DERIVATIONS, *cor4.DERIVATIONS)

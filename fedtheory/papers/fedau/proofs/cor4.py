@@ -12,7 +12,7 @@ from ....proof.translate.cutoffs import LogarithmicCutoff
 from ....proof.translate.weighted_updates import PLAIN, OfWeights
 from ....quantities import symbols
 from .thm1_thm2 import bounded, bounded_corrected, nearly_optimal
-from .thm3 import of_claims, early_cutoff, early_rounded, late_rounded
+from .thm3 import early_cutoff, early_rounded, late_rounded
 
 L, I, N, T = symbols("smoothness", "local_steps", "clients", "rounds")
 sigma, delta, G = symbols("gradient_noise", "dissimilarity", "global_gradient_bound")
@@ -50,5 +50,16 @@ THEOREMS = {
         slope=_slope(Q_expected, I * (delta**2 + G**2) + sigma**2),
     ),
 }  # fmt: skip
+
+def of_claims(theorems, says):
+    names = {name: f"fedau.{name.replace('@', '.')}.composed" for name in theorems}
+    return (
+        tuple(theorem.step(names[name], "composed", says) for name, theorem in theorems.items()),
+        tuple(
+            theorem.derivation(f"composed, fedau.{name}", names[name], (f"fedau.{name}",))
+            for name, theorem in theorems.items()
+        ),
+    )
+
 
 STEPS, DERIVATIONS = of_claims(THEOREMS, "Theorem 2 and Lemma B.7.1, by the kernel")
