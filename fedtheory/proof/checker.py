@@ -2721,6 +2721,10 @@ QUANTITIES = {
     ),
     "least_objective_weight": "probability",
     **dict.fromkeys(
+        ("participation_probability", "least_participation_probability", "absence", "cutoff_bias"), "probability"
+    ),
+    **dict.fromkeys(("cutoff", "history", "guaranteed_intervals"), "count"), "weight_spread": "nonnegative",
+    **dict.fromkeys(
         ("gradient_noise", "dissimilarity", "server_noise", "initial_gap", "initial_distance"), "nonnegative"
     ),
     **dict.fromkeys(("clients", "cohort", "arbitrary_cohort", "local_steps", "rounds"), "count"),
@@ -3228,12 +3232,376 @@ class BoundsOnAnswers:
         return any(x == slack for slack in slacks) and (kind == "nonnegative" or (kind == "positive" and divides))
 
 
-STARTS = ("iterate", "telescope", *OF_WEIGHTS, *FROM_A_ROUND, *FROM_NOTHING)
-RUN_RULES = ("weaken", "enlarge", "restrict")
+# bounds on weights that are means of participation intervals, and on the intervals
+
+INTERVAL_QUANTITIES = {
+    "participation_probability", "least_participation_probability", "absence", "cutoff_bias", "cutoff", "history",
+    "guaranteed_intervals", "weight_spread",
+}  # fmt: skip
+MOMENTS = ("interval_mean", "negated_interval_mean", "interval_variance", "negated_interval_variance")
+OF_INTERVALS = ("round_weight_error", "average_weight_error", "long_run_bias", *MOMENTS)
+"""What is bounded of weights and intervals, whose algorithm is the one whose weights are means of intervals."""
+FROM_INTERVALS = ("bound moment", "bound late error", "bound every error", "average errors", "bound bias")
+ON_INTERVALS = ("over clients", "choose cutoff", "choose cutoff of bias")
+WITHIN = "history % cutoff"
+"""What a letter stands for that is what the intervals of C rounds leave of a round t = m C + r >= C."""
+LOGARITHMIC = "ceiling(-log(rounds)/(2*log(1 - least_participation_probability)))"
+
+
+def pair(u: tuple, v: tuple) -> tuple:
+    """Return the entry <u, v> of two numbers."""
+    return ("product", "", *sorted((("", u), ("", v))))
+
+
+class RulesOfIntervals:
+    """Rules from theorems on intervals, for every probability p, every cutoff C, and all rounds t >= C or t < C; a =
+    q^C, q = 1 - p."""
+
+    proof: Proof
+
+    def lengths(self, number_of: object, when: str = "", every: bool = True) -> dict:
+        """Return a theorem's letters p, C, a, and those of its rounds: t of t < C, or m and r of t = m C + r >= C. Each
+        has its own condition, and there are no others."""
+        theorem = self.theorem_at(number_of)  # type: ignore[attr-defined]
+        given, name = theorem["parameters"], self.proof.name
+        asked = {"": set(), "early": {"history", "head"}, "late": {"history"}}[when]
+        least = {"absence", "cutoff", "tail"} | asked
+        need(theorem["context"] == "run", "allowed is a theorem on intervals")
+        need(least <= set(given) <= least | ({"ended"} if when == "late" else set()), f"no theorem for {when} rounds")
+        letters = {key: self.letter_of(given[part]) for key, part in (("C", "cutoff"), ("a", "tail"))}  # type: ignore[attr-defined]
+        letters["p"] = next((n for n in self.proof.names if given["absence"] == ONE - name(n)), "")
+        need(all(letters.values()), "p, C or q^C is no letter")
+        q, cutoff = given["absence"], name(letters["C"])
+        known: dict = {letters["p"]: (("interval", "capped")[: 1 if every else 2], ONE), letters["a"]: (("interval",), q)}
+        known[letters["C"]] = (("count",), None)
+        if when == "early":
+            letters |= {"t": self.letter_of(given["history"]), "b": self.letter_of(given["head"])}  # type: ignore[attr-defined]
+            known[letters["C"]] = (("at_least",), given["history"] + ONE)
+            known |= {letters["t"]: (("nonnegative", "count"), None), letters["b"]: (("interval",), ONE)}
+        if when == "late":
+            parts = self.by_power(given["history"], letters["C"])  # type: ignore[attr-defined]
+            letters |= {"m": self.letter_of(parts.get(1, ZERO)), "r": self.letter_of(parts.get(0, ZERO))}  # type: ignore[attr-defined]
+            need(set(parts) <= {0, 1} and given.get("ended", parts.get(1)) == parts.get(1), "another round's number")
+            known |= {letters["m"]: (("count",), None), letters["r"]: (("interval",), cutoff - ONE)}
+        conditions = self.conditions(theorem["where"])  # type: ignore[attr-defined]
+        need(all(letters.values()) and len(known) == len(letters), "letters of their own are asked for")
+        need({c[0] for c in conditions} == known.keys(), "conditions on other letters")
+        for one, kind, bound in conditions:
+            kinds, most = known[one]
+            same = bound is None if most is None else bound is not None and bound == most
+            need(kind in kinds and same, f"{one}: of no rounds that have a name, or of no every chance")
+        first = any(c == (letters.get("t"), "count", None) for c in conditions)
+        return letters | {"theorem": theorem, "first": first, "q": q}
+
+    def rest_of(self, of: dict, items: dict) -> Scalar:
+        """Return what a theorem's form and these entries sum to, a number."""
+        rest = dict(of["theorem"]["form"])
+        for entry, c in items.items():
+            rest[entry] = rest.get(entry, ZERO) + c
+        constant = rest.pop(("one",), ZERO)
+        need(not any(c.top for c in rest.values()), "allowed is a bound by a number")
+        return constant
+
+    def of_error(self, of: dict) -> Scalar:
+        """Return B of B - E(p omega - 1)^2 >= 0."""
+        p = self.proof.name(of["p"])
+        error = {pair(WEIGHT, WEIGHT): p**2, pair(WEIGHT, UNIT): number(-2) * p, pair(UNIT, UNIT): ONE}
+        return self.rest_of(of, error)
+
+    def same_letters(self, *several: dict) -> None:
+        """Raise unless theorems have the same letters p, C and q^C."""
+        need(len({(of["p"], of["C"], of["a"]) for of in several}) == 1, "theorems with other letters")
+
+    def fresh(self, arguments: Arguments, count: int, *several: dict) -> list:
+        """Return new letters that no condition of the theorems is on."""
+        letters = [word("a letter", n) for n in listed("letters", arguments["letters"], count)]
+        fit(all(n in self.proof.number for n in letters), "letters: no names")
+        taken = {c[0] for of in several for c in self.conditions(of["theorem"]["where"])}  # type: ignore[attr-defined]
+        need(len(set(letters)) == count and not taken & set(letters), "letters that are used, or twice the same")
+        return letters
+
+    def of_intervals(self, functional: str, several: list, conditions: list, parameters: dict, bound: Scalar) -> dict:
+        """Return a bound from theorems."""
+        return {
+            "functional": functional,
+            "kind": "",
+            "given": [],
+            "definitions": {},
+            "assumptions": [a for of in several for a in of["theorem"]["assumptions"]],
+            "parameters": parameters,
+            "bound": self.summed([bound]),  # type: ignore[attr-defined]
+            "conditions": conditions,
+        }
+
+    def mean_over(self, value: Scalar, of: dict, absence: Scalar, bias: Scalar) -> Scalar:
+        """Return the mean over clients of what is linear in q and q^(2C)."""
+        put, p, a = self.proof.put, of["p"], of["a"]
+        plain = put(value, {p: ONE, a: ZERO})
+        by_q, by_tail = put(value, {p: ZERO, a: ZERO}) - plain, put(value, {p: ONE, a: ONE}) - plain
+        made = plain + by_q * (ONE - self.proof.name(p)) + by_tail * self.proof.name(a) ** 2
+        need(made == value, "a number that is not linear in q and q^(2C)")
+        return plain + by_q * absence + by_tail * bias
+
+    def bound_moment(self, _: object, arguments: Arguments, stated: dict) -> dict:
+        """Conclude E S = mu, or Var S = v - mu^2, from either side, by E S - mu = 0 and E S^2 - v = 0, for p > 0."""
+        functional = word("functional", stated["functional"], MOMENTS)
+        (other,) = listed("others", arguments["others"], 1)
+        one, two = self.lengths(arguments["theorem"], every=False), self.lengths(other, every=False)
+        self.same_letters(one, two)
+        need(one["theorem"]["equality"] and two["theorem"]["equality"], "allowed are equalities")
+        mean, square = -self.rest_of(one, {pair(INTERVAL, UNIT): MINUS}), -self.rest_of(two, {pair(INTERVAL, INTERVAL): MINUS})
+        bound = mean if functional.endswith("mean") else square - mean**2
+        p, C = self.proof.name(one["p"]), self.proof.name(one["C"])
+        made = self.of_intervals(
+            functional,
+            [one, two],
+            [(one["p"], "capped", ONE), (one["C"], "count", None)],
+            {"participation_probability": p, "cutoff": C},
+            -bound if functional.startswith("negated") else bound,
+        )
+        return made | {"definitions": {one["a"]: ("tail", one["q"])}}
+
+    def bound_late_error(self, _: object, arguments: Arguments, stated: dict) -> dict:
+        """Conclude E(p omega - 1)^2 <= B for t >= C. By p E S = nu, E(p omega - nu)^2 is p^2 E(omega - E S)^2."""
+        others = [self.lengths(n) for n in listed("others", arguments["others"], most=1)]
+        of, name = self.lengths(arguments["theorem"], "late"), self.proof.name
+        self.same_letters(of, *others)
+        p, C, m = (name(of[key]) for key in "pCm")
+        history = m * C + name(of["r"])
+        conditions = [(of["r"], "interval", C - ONE), (of["m"], "count", None), (of["C"], "count", None), (of["p"], "interval", ONE)]
+        parameters = {"participation_probability": p, "cutoff": C, "history": history, "guaranteed_intervals": m}
+        error = {pair(WEIGHT, WEIGHT): p**2, pair(WEIGHT, UNIT): number(-2) * p, pair(UNIT, UNIT): ONE}
+        bound, letters = ZERO, self.fresh(arguments, len(others), of, *others)
+        for mean in others:
+            need(mean["theorem"]["equality"], "allowed is p E S - nu = 0")
+            nu = -self.rest_of(mean, {pair(INTERVAL, UNIT): -p})
+            factor = of["theorem"]["form"].get(pair(WEIGHT, WEIGHT), ZERO) / p**2 + ONE
+            around = {pair(WEIGHT, WEIGHT): p**2, pair(WEIGHT, UNIT): number(-2) * p * nu, pair(UNIT, UNIT): nu**2}
+            error = {entry: c - factor * around[entry] for entry, c in error.items()}
+            bound = factor * p**2 * name(letters[0])
+            parameters["weight_spread"] = name(letters[0])
+            conditions = [(letters[0], "nonnegative", None), *conditions]
+        made = self.of_intervals("round_weight_error", [of, *others], conditions, parameters, bound + self.rest_of(of, error))
+        return made | {"definitions": {of["a"]: ("tail", of["q"])}, "given": [history - C]}
+
+    def bound_every_error(self, _: object, arguments: Arguments, stated: dict) -> dict:
+        """Conclude E(p omega - 1)^2 <= B(t) in every round, from t >= C and t < C, and given that an interval has ended
+        from a third theorem, B P(M >= 1) - E[(p omega - 1)^2; M >= 1] >= 0. A B without t is one for t = 0 too."""
+        numbers = listed("others", arguments["others"], most=2)
+        fit(bool(numbers), "others: allowed are one or two theorems")
+        of, early = self.lengths(arguments["theorem"], "late"), [self.lengths(n, "early") for n in numbers]
+        self.same_letters(of, *early)
+        first, t, p = early[0], self.proof.name(early[0]["t"]), self.proof.name(of["p"])
+        bound = self.of_error(first)
+        moved = self.proof.put(self.of_error(of), {of["r"]: t - self.proof.name(of["m"]) * self.proof.name(of["C"])})
+        need(moved == bound, "another bound before the cutoff than from then on")
+        for ended in early[1:]:
+            shown = {
+                pair(WEIGHT_ENDED, WEIGHT_ENDED): p**2,
+                pair(WEIGHT_ENDED, UNIT_ENDED): number(-2) * p,
+                pair(UNIT_ENDED, UNIT_ENDED): ONE - bound,
+            }
+            need(ended["t"] == first["t"] and not self.rest_of(ended, shown).top, "another bound given an interval")
+        moves = self.proof.put(bound, {first["t"]: ONE}) != self.proof.put(bound, {first["t"]: number(2)})
+        need(moves or not any(each["first"] for each in early), "a theorem from t = 1 on, where t = 0 counts")
+        conditions = [
+            (first["t"], "count" if first["first"] else "nonnegative", None), (of["C"], "count", None),
+            (of["p"], "interval", ONE),
+        ]  # fmt: skip
+        parameters = {"participation_probability": p, "cutoff": self.proof.name(of["C"]), "history": t}
+        made = self.of_intervals("round_weight_error", [of, *early], conditions, parameters, bound)
+        read = [("in_expectation", None)] if len(early) == 1 else []
+        return made | {"definitions": {of["a"]: ("tail", of["q"])}, "assumptions": [*made["assumptions"], *read]}
+
+    def over_clients(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
+        """Conclude the same for the mean over clients, of a bound for every p in [0, 1] that is linear in q and q^(2C)."""
+        parameters, tails = dict(premise["parameters"]), list(premise["definitions"].items())
+        need("participation_probability" in parameters and len(tails) == 1, "allowed is a bound for one client")
+        need(not premise["given"] and "weight_spread" not in parameters, "a bound that has more of one client")
+        ((a, (sort, q)),) = tails
+        value = parameters.pop("participation_probability")
+        p = self.letter_of(value)  # type: ignore[attr-defined]
+        old = self.conditions(premise["where"])  # type: ignore[attr-defined]
+        need(sort == "tail" and bool(p) and q == ONE - value and (p, "interval", ONE) in old, "no bound for every p")
+        kept = [c for c in old if c[0] != p]
+        need(not any(b is not None and self.proof.depends(b, p) for _, _, b in kept), "a condition that depends on p")
+        letters = [word("a letter", n) for n in listed("letters", arguments["letters"], 2)]
+        taken = {a, *(c[0] for c in old)}
+        need(len(set(letters)) == 2 and not taken & set(letters), "letters that are used")
+        absence, bias = map(self.proof.name, letters)
+        total = functools.reduce(operator.add, self.scalars(premise["bound"]), ZERO)  # type: ignore[attr-defined]
+        right = self.mean_over(total, {"p": p, "a": a}, absence, bias)
+        return premise | {
+            "definitions": {},
+            "parameters": parameters | {"absence": absence, "cutoff_bias": bias},
+            "bound": self.summed([right]),  # type: ignore[attr-defined]
+            "conditions": [*((n, "interval", ONE) for n in letters), *kept],
+        }
+
+    def average_errors(self, _: object, arguments: Arguments, stated: dict) -> dict:
+        """Conclude a bound on the mean over rounds t < T and clients: (z + x (1 + log T))/T + y from x/t + y for t >= 1
+        and z from t = 0 on, as 1/1 + ... + 1/(T - 1) <= 1 + log T; (C z + C x (1 + log(T/C)))/T + y for T >= C from x/m
+        + y for t >= C, m = floor(t/C), and z before: with T = C (n + u), 0 <= u < 1, the sum of the 1/m is C (1 + 1/2 +
+        ... + 1/(n - 1) + u/n), and 1 + log(n - 1) + u/n <= 1 + log(n + u) for n >= 2, as log(1 + s) >= s/(1 + s)."""
+        numbers = listed("others", arguments["others"], most=2)
+        fit(bool(numbers), "others: allowed are one or two theorems")
+        of, several = self.lengths(arguments["theorem"], "late"), [self.lengths(n, "early") for n in numbers]
+        self.same_letters(of, *several)
+        rounds, logarithm, absence, bias = self.fresh(arguments, 4, of, *several)
+        before, C, name = several[0], self.proof.name(of["C"]), self.proof.name
+        need(not before["first"], "allowed is a theorem from t = 0 on")
+        z, bound = self.of_error(before), self.of_error(of)
+        many, count, condition = C, of["m"], (rounds, "at_least", C)
+        for early in several[1:]:
+            many, count, condition = ONE, early["t"], (rounds, "count", None)
+            t = name(early["t"])
+            moved = self.proof.put(bound, {of["r"]: t - name(of["m"]) * C})
+            bound = self.of_error(early)
+            need(moved == bound, "another bound before the cutoff than from then on")
+        at_one, at_two = (self.proof.put(bound, {count: number(n)}) for n in (1, 2))
+        share = number(2) * (at_one - at_two)
+        rest = at_one - share
+        need(bound == share / name(count) + rest, "allowed is x/t + y, or x/floor(t/C) + y")
+        varying = {before["t"], of["m"], of["r"], count}
+        need(not any(self.proof.depends(c, n) for c in (share, rest, z) for n in varying), "a number that varies")
+        share, rest, z = (self.mean_over(c, of, name(absence), name(bias)) for c in (share, rest, z))
+        for part in (share, rest, z):
+            self.proof.nonnegative(part, stated["where"])
+        T = name(rounds)
+        conditions = [condition, (of["C"], "count", None), (absence, "interval", ONE), (bias, "interval", ONE)]
+        parameters = {"rounds": T, "cutoff": C, "absence": name(absence), "cutoff_bias": name(bias)}
+        right = many * (z + share * (ONE + name(logarithm))) / T + rest
+        made = self.of_intervals("average_weight_error", [of, *several], conditions, parameters, right)
+        return made | {"definitions": {logarithm: ("log", T / many)}}
+
+    def bound_bias(self, _: object, arguments: Arguments, stated: dict) -> dict:
+        """Conclude the mean over clients of (p E S - 1)^2 = (nu - 1)^2, from p E S - nu = 0."""
+        listed("others", arguments["others"], 0)
+        of = self.lengths(arguments["theorem"])
+        need(of["theorem"]["equality"], "allowed is p E S - nu = 0")
+        letters = self.fresh(arguments, 2, of)
+        nu = -self.rest_of(of, {pair(INTERVAL, UNIT): -self.proof.name(of["p"])})
+        absence, bias = map(self.proof.name, letters)
+        conditions = [(of["C"], "count", None), *((n, "interval", ONE) for n in letters)]
+        parameters = {"cutoff": self.proof.name(of["C"]), "absence": absence, "cutoff_bias": bias}
+        right = self.mean_over((nu - ONE) ** 2, of, absence, bias)
+        return self.of_intervals("long_run_bias", [of], conditions, parameters, right)
+
+    def value_at(self, scalar: Scalar, **values: Scalar) -> Scalar:
+        """Return the number that a scalar is at values of some letters, where all others are 1."""
+        every = dict.fromkeys(self.proof.names, ONE) | values
+        return self.proof.put(scalar, every)
+
+    def with_cutoff(self, premise: dict, T: Scalar, logarithm: str, letters: list) -> dict:
+        """Return the premise for two rounds or more, with log T, R = -1/(2 log(1 - min p)) and log 2."""
+        least, decay, two = letters
+        return premise | {
+            "definitions": {
+                logarithm: ("log", T), two: ("log", number(2)), decay: ("decay", self.proof.name(least)),
+            },
+            "parameters": {
+                "rounds": T, "least_participation_probability": self.proof.name(least), "logarithmic_cutoff": ONE,
+            },
+            "conditions": [(self.letter_of(T), "at_least", number(2)), (least, "interval", ONE)],  # type: ignore[attr-defined]
+        }  # fmt: skip
+
+    def choose_cutoff(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
+        """Conclude (2 s + (2 f + y)/log 2) R log^2 T/T from (C (f + s log T))/T + y q^(2C) for the cutoff ceil(R log T),
+        2 s + 2 f + y >= 6, as q^(2C) <= 1/T. C >= 2: C <= 2 R log T and 1 <= R log T. C = 1: the error is q^2 <=
+        exp(-1/R) <= 6 R log^2 T/T. T < C, which is asked of a bound for T >= C: R log T >= T, and the error is at most
+        1 by a theorem on rounds t < C."""
+        numbers = listed("others", arguments["others"], most=1)
+        given, definitions = premise["parameters"], list(premise["definitions"].items())
+        need(premise["functional"] == "average_weight_error" and not premise["given"], "allowed is a mean error's bound")
+        need(set(given) == {"rounds", "cutoff", "absence", "cutoff_bias"} and len(definitions) == 1, "of every cutoff")
+        T, C, bias = given["rounds"], given["cutoff"], given["cutoff_bias"]
+        ((logarithm, (sort, of)),) = definitions
+        need(sort == "log" and of == T, "allowed is the logarithm of the rounds")
+        own = {self.letter_of(given[n]) for n in given}  # type: ignore[attr-defined]
+        letters = [word("a letter", n) for n in listed("letters", arguments["letters"], 3)]
+        old = {c[0]: c for c in self.conditions(premise["where"])}  # type: ignore[attr-defined]
+        need(old.keys() == own and len(own) == 4 and not {*letters} & {*own, logarithm}, "letters of T, C and means")
+        need(len(set(letters)) == 3, "letters twice the same")
+        rounds, cutoff, mean_bias = (self.letter_of(each) for each in (T, C, bias))  # type: ignore[attr-defined]
+        need(old[cutoff][1] == "count", "allowed is a bound for every cutoff")
+        if old[rounds][1] == "at_least":
+            need(old[rounds][2] == C and len(numbers) == 1, "allowed is T >= C, with a theorem on rounds t < C")
+            before = self.lengths(numbers[0], "early")
+            need(not before["first"], "allowed is a theorem from t = 0 on")
+            self.proof.nonnegative(ONE - self.of_error(before), before["theorem"]["where"])
+        else:
+            need(old[rounds][1] == "count", "allowed is a bound for every T, or for T >= C")
+            for each in numbers:
+                self.lengths(each, "early")
+        total = functools.reduce(operator.add, self.scalars(premise["bound"]), ZERO)  # type: ignore[attr-defined]
+        f = self.value_at(total, **{logarithm: ZERO, mean_bias: ZERO})
+        s, y = self.value_at(total, **{mean_bias: ZERO}) - f, self.value_at(total, **{logarithm: ZERO}) - f
+        log = self.proof.name(logarithm)
+        need(total == C * (f + s * log) / T + y * bias, "allowed is C (f + s log T)/T + y q^(2C)")
+        two_s = number(2) * s
+        for part in (f, s, y, two_s + number(2) * f + y - number(6)):
+            self.proof.nonnegative(part, premise["where"])
+        right = (two_s + (number(2) * f + y) / self.proof.name(letters[2])) * self.proof.name(letters[1]) * log**2 / T
+        return self.with_cutoff(premise, T, logarithm, letters) | {"bound": self.summed([right])}  # type: ignore[attr-defined]
+
+    def choose_cutoff_of_bias(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
+        """Conclude y/T from y q^(2C) for the cutoff ceil(R log T), as q^(2C) <= (1 - min p)^(2 R log T) = 1/T."""
+        given, name = premise["parameters"], self.proof.name
+        rounds, logarithm, *letters = (word("a letter", n) for n in listed("letters", arguments["letters"], 5))
+        need(premise["functional"] == "long_run_bias" and not premise["given"], "allowed is the long-run bias")
+        need(not premise["definitions"] and set(given) == {"cutoff", "absence", "cutoff_bias"}, "of every cutoff")
+        taken = {c[0] for c in self.conditions(premise["where"])}  # type: ignore[attr-defined]
+        need(len({rounds, logarithm, *letters}) == 5 and not taken & {rounds, logarithm, *letters}, "letters in use")
+        total = functools.reduce(operator.add, self.scalars(premise["bound"]), ZERO)  # type: ignore[attr-defined]
+        y = self.value_at(total)
+        need(total == y * given["cutoff_bias"], "allowed is y q^(2C)")
+        self.proof.nonnegative(y, premise["where"])
+        made = self.with_cutoff(premise, name(rounds), logarithm, letters)
+        return made | {"bound": self.summed([y / name(rounds)])}  # type: ignore[attr-defined]
+
+    # the claim
+
+    def logarithm(self, tree: ast.expr) -> Scalar:
+        """Return the letter of a logarithm, or -1/(2 R) for log(1 - min p)."""
+        of, definitions = self.of_tree(tree), self.bounds[-1]["definitions"]  # type: ignore[attr-defined]
+        for name, (sort, value) in definitions.items():
+            if sort == "log" and value == of:
+                return self.proof.name(name)
+            if sort == "decay" and ONE - value == of:
+                return MINUS / (number(2) * self.proof.name(name))
+        raise Wrong("a logarithm that is not what is proved")
+
+    def is_of_round(self, name: str, kind: str, bound: Scalar | None, last: dict) -> bool:
+        """Whether a condition says that m C + r is a round t >= C, m = floor(t/C), or that p > 0 where the right side
+        divides by p."""
+        of, x = {quantity: n for n, quantity in self.letters.items()}, self.letters[name]  # type: ignore[attr-defined]
+        if x == WITHIN and {"cutoff", "guaranteed_intervals"} <= of.keys():
+            return kind == "interval" and bound == self.proof.name(of["cutoff"]) - ONE
+        divides = any(not self.proof.put(Scalar(c.bottom), {name: ZERO}).top for c in self.scalars(last["bound"]))  # type: ignore[attr-defined]
+        return x == "participation_probability" and kind == "capped" and bound == ONE and divides
+
+    def is_logarithmic(self, quantity: str, text: object) -> bool:
+        """Whether a choice is that of the cutoff ceil(R log T)."""
+        return quantity == "cutoff" and ast.dump(self.tree(text)) == ast.dump(self.tree(LOGARITHMIC))  # type: ignore[attr-defined]
+
+    def check_intervals(self, last: dict) -> None:
+        """Raise unless the parameters are the quantities of their names, and the cutoff is the claim's."""
+        need(not last["kind"] and self.claim["algorithm"] == "fedau", "weights of another algorithm")  # type: ignore[attr-defined]
+        for name, value in last["parameters"].items():
+            if name == "logarithmic_cutoff":
+                chosen = self.claim["choices"].get("cutoff", "0")  # type: ignore[attr-defined]
+                need(value == ONE and self.is_logarithmic("cutoff", chosen), f"the cutoff is not {LOGARITHMIC}")
+            else:
+                need(name == "rounds" or name in INTERVAL_QUANTITIES, f"{name}: no parameter of intervals")
+                need(value == self.letter(name), f"{name}: of another value")  # type: ignore[attr-defined]
+
+
+STARTS = ("iterate", "telescope", *OF_WEIGHTS, *FROM_INTERVALS, *FROM_A_ROUND, *FROM_NOTHING)
+RUN_RULES = ("weaken", "enlarge", "define", "restrict", *ON_INTERVALS)
 """Rules with which a chain of bounds begins, and those from the bound before."""
 
 
-class ClaimOfRuns(RulesOfWeights, BoundsOnAnswers):
+class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
     """Bounds of a file on a functional of whole runs, each from the one before it, the first from the last theorem; and
     the claim that the last one is."""
 
@@ -3348,14 +3716,28 @@ class ClaimOfRuns(RulesOfWeights, BoundsOnAnswers):
     def region_with_facts(self, where: int, definitions: dict) -> int:
         """Return the region with what is known of defined letters: 0 <= P^R <= 1 if 0 <= P <= 1, 0 < exp(-X) <= 1 if X
         >= 0."""
-        facts = []
+        facts, numbers = [], []
         for name, (sort, of) in definitions.items():
-            need(self.proof.nonnegative(of, where), f"{name}: of what may be negative")
-            if sort == "power":
-                need(self.proof.nonnegative(ONE - of, where), f"{name}: a power of what may be above 1")
-            facts.append((name, "interval" if sort == "power" else "capped", ONE))
+            need(self.proof.nonnegative(of - ONE if sort == "log" else of, where), f"{name}: of what may be too small")
+            if sort in ("power", "tail", "decay"):
+                need(self.proof.nonnegative(ONE - of, where), f"{name}: a {sort} of what may be above 1")
+            if sort == "log" and not letters_of(of.top) | letters_of(of.bottom):
+                numbers.append((name, "at_least", ONE - ONE / of))  # log n >= 1 - 1/n
+                continue
+            below = [n for n, (other, x) in definitions.items() if sort == other == "log" and self.is_below(x, of, where)]
+            if below:
+                facts.append((name, "at_least", self.proof.name(below[0])))
+            elif sort in ("log", "decay"):
+                facts.append((name, "nonnegative", None))
+            else:
+                facts.append((name, "capped" if sort == "exponential" else "interval", of if sort == "tail" else ONE))
+        facts += numbers
         self.proof.regions.append([*facts, *self.conditions(where)])
         return len(self.proof.regions) - 1
+
+    def is_below(self, x: Scalar, of: Scalar, where: int) -> bool:
+        """Whether a number is shown to be at most another scalar."""
+        return not letters_of(x.top) | letters_of(x.bottom) and x != of and self.proof._nonnegative(of - x, where)
 
     def closed(self, stated: dict, where: int) -> None:
         """Raise unless all letters are of the region or defined, each once, and nothing is divided by what may be 0."""
@@ -3470,8 +3852,9 @@ class ClaimOfRuns(RulesOfWeights, BoundsOnAnswers):
             (word("sort", arguments["sort"], SORTS), self.proof.scalar(arguments["of"])),
         )
         need(old is not None and name not in premise["definitions"], "a letter that is not defined, or defined twice")
-        rounds = premise["parameters"]["rounds"]
+        rounds = premise["parameters"].get("rounds", ZERO)
         gain = {
+            ("log", "log"): new[1] - old[1],
             ("power", "power"): new[1] - old[1],
             ("power", "exponential"): rounds * (ONE - old[1]) - new[1],
             ("exponential", "exponential"): old[1] - new[1],
@@ -3488,6 +3871,14 @@ class ClaimOfRuns(RulesOfWeights, BoundsOnAnswers):
         kept = {n: d for n, d in premise["definitions"].items() if n != letter}
         return self.same(premise, bound=self.summed(total), definitions=kept | {name: new})
 
+    def define(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
+        """Conclude the same, with a letter for the logarithm of a number."""
+        letter, of = word("letter", arguments["letter"]), self.proof.scalar(arguments["of"])
+        taken = {*premise["definitions"], *(c[0] for c in self.conditions(premise["where"]))}
+        fit(letter in self.proof.number, "letter: no name")
+        need(letter not in taken and not letters_of(of.top) | letters_of(of.bottom), "allowed is a number's logarithm")
+        return self.same(premise, definitions=premise["definitions"] | {letter: ("log", of)})
+
     def by_power(self, scalar: Scalar, letter: str) -> dict:
         """Return the factors of a letter's powers in a scalar that does not divide by it."""
         index, parts = self.proof.number[letter], {}  # type: ignore[var-annotated]
@@ -3503,8 +3894,9 @@ class ClaimOfRuns(RulesOfWeights, BoundsOnAnswers):
         values = {name: self.proof.scalar(c) for name, c in keyed("values", arguments["values"]).items()}
         where, rounds = stated["where"], premise["parameters"].get("rounds", ZERO)
         fixed = {"k", *premise["definitions"]}
-        if any(sort == "power" for sort, _ in premise["definitions"].values()):
-            fixed |= {self.proof.names[i] for i in letters_of(rounds.top) | letters_of(rounds.bottom)}
+        sorts = {sort for sort, _ in premise["definitions"].values()}
+        exponents = [*([rounds] if "power" in sorts else []), *([premise["parameters"]["cutoff"]] if "tail" in sorts else [])]
+        fixed |= {self.proof.names[i] for c in exponents for i in letters_of(c.top) | letters_of(c.bottom)}
         need(
             set(values) <= {*self.proof.names} - fixed,
             "values: allowed are letters that are not defined, and no exponent",
@@ -3549,7 +3941,7 @@ class ClaimOfRuns(RulesOfWeights, BoundsOnAnswers):
         words_of = {part: keyed(part, claim[part]) for part in ("terms", "choices", "hypotheses", "readings")}
         self.assumed = [word("an assumption", each) for each in listed("assumptions", claim["assumptions"], most=100)]
         fit(set(self.letters) <= {*proof.names}, "letters: allowed are the names of the file")
-        parts = {part for q in self.letters.values() for part in q.split(" - ", 1)}
+        parts = {part for q in self.letters.values() if q != WITHIN for part in q.split(" - ", 1)}
         fit(parts <= QUANTITIES.keys(), f"letters: allowed are {', '.join(QUANTITIES)}")
         fit(len(set(self.letters.values())) == len(self.letters), "letters: two for one quantity")
         need(self.letters.get("K", "local_steps") == "local_steps", "K stands for local_steps")
@@ -3573,13 +3965,17 @@ class ClaimOfRuns(RulesOfWeights, BoundsOnAnswers):
                 large, small = q.split(" - ")
                 need(large not in self.letters.values() and large not in self.chosen, f"{large}: twice")
                 self.chosen |= {large: self.letter(small) + self.proof.name(letter)}
+            if q == WITHIN:
+                need("history" not in self.letters.values(), "history: twice")
+                whole_part = self.letter("guaranteed_intervals") * self.letter("cutoff")
+                self.chosen |= {"history": whole_part + self.proof.name(letter)}
         for text in hypotheses.values():
             names = sorted({node.id for node in ast.walk(self.tree(text)) if isinstance(node, ast.Name)})
             if len(names) == 2 and {*names} <= {*self.letters.values()}:
                 one, other = map(self.letter, names)
                 if self.slacks(text) == [-((one - other) ** 2)]:
                     self.chosen |= {names[0]: other}
-        made = {name: self.surd(self.tree(text)) for name, text in choices.items()}
+        made = {n: self.surd(self.tree(text)) for n, text in choices.items() if not self.is_logarithmic(n, text)}
         by_root = {name: a**2 * r for name, (a, r) in made.items() if r != ONE}
         for name, square in by_root.items():
             inside = {self.proof.names[i] for i in letters_of(square.top) | letters_of(square.bottom)}
@@ -3649,6 +4045,16 @@ class ClaimOfRuns(RulesOfWeights, BoundsOnAnswers):
                 return -a, r
             case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int(power))) if type(power) is int:
                 return self.of_tree(left) ** whole("a power", power, 0, LARGEST["power"]), ONE
+            case ast.BinOp(left=left, op=ast.Pow(), right=ast.Name(id="cutoff")):
+                return self.defined("tail", self.of_tree(left)), ONE
+            case ast.BinOp(
+                left=left,
+                op=ast.Pow(),
+                right=ast.BinOp(left=ast.Constant(value=int(power)), op=ast.Mult(), right=ast.Name(id="cutoff")),
+            ) if type(power) is int:
+                return self.defined("tail", self.of_tree(left)) ** whole("a power", power, 0, LARGEST["power"]), ONE
+            case ast.Call(func=ast.Name(id="log"), args=[part], keywords=[]):
+                return self.logarithm(part), ONE
             case ast.BinOp(left=left, op=ast.Pow(), right=ast.Name(id="rounds")):
                 return self.defined("power", self.of_tree(left)), ONE
             case ast.BinOp(
@@ -3710,7 +4116,10 @@ class ClaimOfRuns(RulesOfWeights, BoundsOnAnswers):
             if " - " in self.letters[name]:
                 need(self.is_difference(name, kind, last, slacks), f"{name}: no hypothesis of the claim")
                 continue
-            x, sort = self.proof.name(name), QUANTITIES[self.letters[name]]
+            if self.is_of_round(name, kind, bound, last):
+                continue
+            x, sort = self.proof.name(name), QUANTITIES.get(self.letters[name], "real")
+            need(self.letters[name] != WITHIN, f"{name}: no round t = m C + r")
             slack = None if bound is None else x - bound if kind == "at_least" else bound - x
             hypothesis = slack is not None and any(slack == each for each in slacks)
             above = kind == "at_least" or (kind == "capped" and sort in ("positive", "count"))
@@ -3757,7 +4166,9 @@ class ClaimOfRuns(RulesOfWeights, BoundsOnAnswers):
         names = {n for n, _ in last["assumptions"]}
         asked = self.check_answers(last) if answers else {}
         for name, constant in last["assumptions"]:
-            if name == "scale_known_beforehand":
+            if name == "in_expectation":
+                asked |= {"condition": "in expectation"} if "condition" in read else {}
+            elif name == "scale_known_beforehand":
                 (words,) = [n for n in KNOWN_SCALE if n in read] or [min(KNOWN_SCALE)]
                 asked[words] = KNOWN_SCALE[words]
             elif name in READ_AS:
@@ -3800,6 +4211,8 @@ class ClaimOfRuns(RulesOfWeights, BoundsOnAnswers):
         if last["functional"] in OF_ANSWERS:
             need(not last["kind"], "answers in rounds of a kind")
             return
+        if last["functional"] in OF_INTERVALS:
+            return self.check_intervals(last)
         law, chance, kinds = ALGORITHMS[algorithm]
         if law:
             need(bool(last["kind"]) or any(n == law for n, _ in last["assumptions"]), "rounds of no law")
@@ -3849,8 +4262,8 @@ class ClaimOfRuns(RulesOfWeights, BoundsOnAnswers):
         )
 
 
-SORTS = ("power", "exponential")
-"""The sorts of defined letters: P^R, and exp(-X)."""
+SORTS = ("power", "exponential", "tail", "log", "decay")
+"""The sorts of defined letters: P^R; exp(-X); q^C, C the cutoff; log(X); -1/(2 log(1 - p))."""
 
 
 # learning problems and their samples: events of a product law, and bounds on functionals of the problem

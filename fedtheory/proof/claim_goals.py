@@ -21,10 +21,11 @@ from ..assumptions import ASSUMPTIONS, AT_ONE_PLACE
 from ..claims import readings
 from ..claims.statement import Claim, leaves_objective_open
 from ..quantities import QUANTITIES
-from . import answer_goals
+from . import answer_goals, weight_goals
 from .algorithm_match import LAWS, Rounds, strange
 from .domain import bare
 from .kernel.forms import STEP, STEPS
+from .kernel.interval_bounds import CHOSEN_CUTOFF, CUTOFF, ENDED, HISTORY
 from .kernel.number_bounds import VALUE
 from .kernel.regions import Condition, Where
 from .kernel.run_bounds import MEAN_GRADIENT, ROUNDS, Definition, RunBound, untouched
@@ -54,7 +55,7 @@ PARAMETERS = {
 } | {name: name for name in (
     "clients", "weight_error", "peak_weight_error", "objective_error", "expected_weight_scale", "weight_scale",
     "update_weight", "least_objective_weight", "gradient_norm",
-)}  # fmt: skip
+)} | weight_goals.PARAMETERS  # fmt: skip
 """Quantity that each parameter of an algorithm or of a run is; the free ``share`` of a draw is none."""
 
 PRODUCTS = {"weighted_lr": ("local_lr", "global_lr")}
@@ -122,14 +123,18 @@ class Goal:
             names = sorted(slack.free_symbols, key=str)
             if len(names) == 2 and sympy.expand(slack + (names[0] - names[1]) ** 2) == 0:
                 found[names[0].name] = self.letter(names[1].name, found)
-        rooted = {name: choice for name, choice in self.claim.choices.items() if _has_root(choice)}
+        if any(text == weight_goals.WITHIN for text in self.letters.values()):
+            (rest,) = (self.ring[n] for n, text in self.letters.items() if text == weight_goals.WITHIN)
+            found[HISTORY] = self.letter(ENDED, found) * self.letter(CUTOFF, found) + rest
+        choices = {n: c for n, c in self.claim.choices.items() if n != CUTOFF or not weight_goals.is_logarithmic(c)}
+        rooted = {name: choice for name, choice in choices.items() if _has_root(choice)}
         for name, choice in rooted.items():
             square = sympy.cancel(choice**2)
             of = next((q for q in BY_ROOTS if any(symbol.name == q for symbol in square.free_symbols)), ROUNDS)
             if of in found:
                 raise Inexpressible(f"{self.claim.ref} chooses {', '.join(rooted)} by roots of the same quantity")
             found[of] = self._solved(square, of, self.letter(name, found) ** 2, found)
-        for name in self.claim.choices.keys() - rooted.keys():
+        for name in choices.keys() - rooted.keys():
             found[name] = self.scalar(self.claim.choices[name], known=dict(found))
         return found
 
@@ -219,6 +224,11 @@ class Goal:
                 else:
                     raise Inexpressible(f"{factor}: allowed are whole powers and square roots")
             return total if radicand == 1 else total * self._root(radicand, where)
+        def read(part: sympy.Expr) -> Scalar:
+            return self.scalar(part, known=known)
+
+        if (number := weight_goals.number(expression, definitions, read, self.ring)) is not None:
+            return number
         if isinstance(expression, sympy.exp):
             sort, of = "exponential", -self.scalar(expression.args[0], known=known)
         elif expression.is_Pow and expression.exp.is_Symbol and expression.exp.name == ROUNDS:
@@ -264,6 +274,8 @@ class Goal:
         if SCALE_KNOWN in names:
             asked = next((a.name for a in self.claim.ambiguities if a.name in KNOWN_SCALE), readings.WEIGHTS)
             found[asked] = KNOWN_SCALE[asked]
+        if "in_expectation" in names and any(a.name == readings.CONDITION for a in self.claim.ambiguities):
+            found[readings.CONDITION] = readings.IN_EXPECTATION
         return found | ({readings.AVERAGE: readings.FROM_ROUND_0} if bound.functional == MEAN_GRADIENT else {})
 
     def differences(self, bound: RunBound) -> Iterator[str]:
@@ -286,7 +298,7 @@ class Goal:
         yield from self._region(bound)
         yield from self._assumptions(bound)
         yield from self._parameters(bound)
-        if bound.functional not in answer_goals.OF_ANSWERS:
+        if bound.functional not in (*answer_goals.OF_ANSWERS, *weight_goals.OF_INTERVALS):
             yield from self._of_rounds(bound)
         read, options = self.read(bound), {a.name: a.options for a in self.claim.ambiguities}
         for name in sorted({*read, *options} - self.whichever(bound.functional)):
@@ -295,7 +307,7 @@ class Goal:
 
     def whichever(self, functional: str) -> set[str]:
         """Return the ambiguities of the claim whose options make no difference for what is bounded."""
-        all_of = answer_goals.WHICHEVER.get(functional, {})
+        all_of = {**answer_goals.WHICHEVER, **weight_goals.WHICHEVER}.get(functional, {})
         return {a.name for a in self.claim.ambiguities if {*a.options} <= {*all_of.get(a.name, ())}}
 
     def _of_rounds(self, bound: RunBound) -> Iterator[str]:
@@ -316,6 +328,8 @@ class Goal:
                 elif condition.kind == "positive" and not divides:
                     yield f"{condition}: allowed is >= 0, as the claim does not divide by it"
             elif condition.name in self.letters:
+                if weight_goals.is_known(condition, bound, dict(self.letters)):
+                    continue
                 if not (self._in_vocabulary(condition) or self._in_hypotheses(condition, slacks)):
                     yield f"{condition}: neither of the vocabulary nor a hypothesis of the claim"
             elif not self._is_share(condition, bound):
@@ -325,7 +339,9 @@ class Goal:
                 yield f"{expression} >= 0: no hypothesis of the claim"
 
     def _in_vocabulary(self, condition: Condition) -> bool:
-        known = QUANTITIES[self.letters[condition.name]]
+        known = QUANTITIES.get(self.letters[condition.name])
+        if known is None:
+            return False
         both = {"smoothness", "strong_convexity"} <= {a.quantity for a in self.claim.assumptions}
         if known.name == "smoothness" and condition.kind == "at_least" and both:
             return condition.bound == self.letter("strong_convexity")
@@ -338,8 +354,8 @@ class Goal:
         }.get(condition.kind, False)
 
     def _in_hypotheses(self, condition: Condition, slacks: tuple[Scalar, ...]) -> bool:
-        known, x = QUANTITIES[self.letters[condition.name]], self.ring[condition.name]
-        if condition.bound is None:
+        known, x = QUANTITIES.get(self.letters[condition.name]), self.ring[condition.name]
+        if condition.bound is None or known is None:
             return False
         above = {"capped": known.positive or known.lower > 0, "interval": known.lower >= 0}.get(condition.kind, False)
         slack = x - condition.bound if condition.kind == "at_least" else condition.bound - x
@@ -370,9 +386,9 @@ class Goal:
             if name in LAWS:
                 if constant != self.letter(LAWS[name][1]):
                     yield f"{name}({constant}): allowed is {LAWS[name][1]}"
-            elif name in READINGS or name == SCALE_KNOWN:
+            elif name in READINGS or name in (SCALE_KNOWN, "in_expectation"):
                 continue
-            elif name == "equal_weights" and self.rounds is not None and self.rounds.plain_mean and not leaves_objective_open(self.claim):
+            elif name == "equal_weights" and self._is_plain_mean:
                 continue
             elif kind is None or kind.name not in made:
                 yield f"it assumes {name}, and the claim does not"
@@ -386,6 +402,11 @@ class Goal:
                 ):
                     yield f"it assumes {name}, and the claim has no bound {kind.quantity} of that kind"
 
+    @property
+    def _is_plain_mean(self) -> bool:
+        """Whether F is the plain mean of the clients' functions."""
+        return self.rounds is not None and self.rounds.plain_mean and not leaves_objective_open(self.claim)
+
     def _parameters(self, bound: RunBound) -> Iterator[str]:
         if bound.functional in answer_goals.OF_ANSWERS:
             yield from answer_goals.other_parameters(bound, self.scalar)
@@ -394,6 +415,9 @@ class Goal:
             if name == "share":
                 if not any(self._is_share(condition, bound) for condition in bound.where.conditions):
                     yield f"share = {value}: allowed is any in [0, 1/size]"
+            elif name == CHOSEN_CUTOFF:
+                if value != 1 or not weight_goals.is_logarithmic(self.claim.choices.get(CUTOFF)):
+                    yield f"the cutoff is {weight_goals.LOGARITHMIC}, which the claim does not choose"
             elif value != (own := self.parameter(name, bound.kind)):
                 yield f"{name} = {value}: allowed is {'no such parameter' if own is None else own}"
 

@@ -240,6 +240,8 @@ LETTERS = {
     "absence": "absence", "bias": "cutoff_bias", "spread": "weight_spread",
     "least": "least_participation_probability",
 }  # fmt: skip
+LATE_LETTERS = {letter: name for letter, name in LETTERS.items() if letter != "t"} | {"r": "history % cutoff"}
+"""Those of a round t = m C + r >= C."""
 
 
 def _two_rounds(bound: RunBound) -> RunBound:
@@ -303,9 +305,9 @@ _BOUNDS: dict[str, tuple[Callable[[], RunBound], Mapping[str, str], str]] = {
        for part, name in (("mean", "interval_mean"), ("mean_below", "negated_interval_mean"),
                           ("variance", "interval_variance"), ("variance_below", "negated_interval_variance"))},
     "eqB_6_7@sharp": (partial(_every, late_absence, early_absence), LETTERS, _ROUND),
-    "eqB_6_8.a@corrected": (lambda: bound_late_error(split(), WIDE, mean(), "spread"), LETTERS, _ROUND),
-    "eqB_6_8.b@corrected": (lambda: bound_late_error(by_intervals(), WIDE), LETTERS, _ROUND),
-    "eqB_6_8.b_next@corrected": (lambda: bound_late_error(by_rounds(), WIDE), LETTERS, _ROUND),
+    "eqB_6_8.a@corrected": (lambda: bound_late_error(split(), WIDE, mean(), "spread"), LATE_LETTERS, _ROUND),
+    "eqB_6_8.b@corrected": (lambda: bound_late_error(by_intervals(), WIDE), LATE_LETTERS, _ROUND),
+    "eqB_6_8.b_next@corrected": (lambda: bound_late_error(by_rounds(), WIDE), LATE_LETTERS, _ROUND),
     "eqB_6_8.c@main": (lambda: bound_every_error(late(), early(), WIDE, early_given()), LETTERS, _ROUND),
     "thm3@appendix": (lambda: _two_rounds(average()), LETTERS, _AVERAGE),
     "thm3@main": (average_by_logarithm, LETTERS, _AVERAGE),
