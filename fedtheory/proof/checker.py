@@ -2719,7 +2719,7 @@ QUANTITIES = {
         ("weight_error", "peak_weight_error", "objective_error", "gradient_norm", "global_gradient_bound"),
         "nonnegative",
     ),
-    "least_objective_weight": "probability",
+    "least_objective_weight": "probability", "aggregation_weight": "nonnegative",
     **dict.fromkeys(
         ("participation_probability", "least_participation_probability", "absence", "cutoff_bias"), "probability"
     ),
@@ -2772,6 +2772,8 @@ PARAMETERS = {
         "expected_weight_scale", "weight_scale", "update_weight", "least_objective_weight", "gradient_norm",
     )
 } | {"probability": "snapshot_probability"}  # fmt: skip
+OF_HYPOTHESES = ("fractions",)
+"""Ambiguities that are how a claim's hypotheses are read, which stand in its text as they are read."""
 PRODUCTS = {"weighted_lr": ("local_lr", "global_lr")}
 """Parameters that are products of quantities."""
 ALGORITHMS = {
@@ -3577,7 +3579,9 @@ class RulesOfIntervals:
         of, x = {quantity: n for n, quantity in self.letters.items()}, self.letters[name]  # type: ignore[attr-defined]
         if x == WITHIN and {"cutoff", "guaranteed_intervals"} <= of.keys():
             return kind == "interval" and bound == self.proof.name(of["cutoff"]) - ONE
-        divides = any(not self.proof.put(Scalar(c.bottom), {name: ZERO}).top for c in self.scalars(last["bound"]))  # type: ignore[attr-defined]
+        every = [*self.scalars(last["bound"]), *last["given"]]  # type: ignore[attr-defined]
+        every += [b for _, _, b in self.conditions(last["where"]) if b is not None]  # type: ignore[attr-defined]
+        divides = any(not self.proof.put(Scalar(c.bottom), {name: ZERO}).top for c in every)
         return x == "participation_probability" and kind == "capped" and bound == ONE and divides
 
     def is_logarithmic(self, quantity: str, text: object) -> bool:
@@ -4161,7 +4165,7 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
     def check_assumptions(self, last: dict, read: dict) -> None:
         """Raise unless the claim makes all assumptions, with the quantities themselves, and is read as they say."""
         answers = last["functional"] in OF_ANSWERS
-        known = {"flics": ("", "", {})} if answers else ALGORITHMS
+        known = {"flics": ("", "", {})} if answers and last["functional"] != "value" else ALGORITHMS | {"flics": ("", "", {})}
         law, chance, _ = known[word("algorithm", self.claim["algorithm"], tuple(known))]  # type: ignore[index]
         names = {n for n, _ in last["assumptions"]}
         asked = self.check_answers(last) if answers else {}
@@ -4194,6 +4198,7 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
                     need(constant is None, f"{name}: with a constant")
         if last["functional"] == "average_squared_gradient":
             asked["average"] = "r = 0..R-1"
+        read = {name: option for name, option in read.items() if name not in OF_HYPOTHESES}
         need(read == asked, f"it is read with {read}, and what is proved with {asked}")
 
     def is_of_any_mean(self, last: dict) -> bool:

@@ -19,7 +19,7 @@ from flint.utils.flint_exceptions import DomainError
 from .. import functionals
 from ..assumptions import ASSUMPTIONS, AT_ONE_PLACE
 from ..claims import readings
-from ..claims.statement import Claim, leaves_objective_open
+from ..claims.statement import Ambiguity, Claim, leaves_objective_open
 from ..quantities import QUANTITIES
 from . import answer_goals, weight_goals
 from .algorithm_match import LAWS, Rounds, strange
@@ -165,7 +165,7 @@ class Goal:
         """Return expressions that are all >= 0 where the claim's hypotheses hold."""
         found = []
         for hypothesis in self.claim.hypotheses:
-            if hypothesis.alternatives:
+            if hypothesis.alternatives and not any({*hypothesis.alternatives} < {*a.options} for a in self._printed):
                 raise Inexpressible(f"{hypothesis.name}: a hypothesis with several readings")
             relation = hypothesis.relation
             small, large = (relation.lhs, relation.rhs) if relation.rel_op == "<=" else (relation.rhs, relation.lhs)
@@ -173,6 +173,17 @@ class Goal:
             bottoms = small.args if isinstance(small, sympy.Max) else (small,)
             found += [self.scalar(_above(top)) - self.scalar(bottom) for top in tops for bottom in bottoms]
         return tuple(found)
+
+    @property
+    def _printed(self) -> Mapping[Ambiguity, str]:
+        """The option of an ambiguity under which hypotheses are as they stand, for each that says how one is read."""
+        found: dict[Ambiguity, str] = {}
+        for ambiguity in self.claim.ambiguities:
+            others = [{*h.alternatives} for h in self.claim.hypotheses if h.alternatives]
+            left = {*ambiguity.options}.difference(*others)
+            if any(other < {*ambiguity.options} for other in others) and len(left) == 1:
+                (found[ambiguity],) = left
+        return found
 
     def parameter(self, name: str, kind: str = "") -> Scalar | None:
         """Return what a parameter of an algorithm or of a run has to be, or ``None`` if nothing says that."""
@@ -265,9 +276,10 @@ class Goal:
 
     def read(self, bound: RunBound) -> dict[str, str]:
         """Return the option of every ambiguity under which a bound holds."""
+        printed = {ambiguity.name: option for ambiguity, option in self._printed.items()}
         if bound.functional in answer_goals.OF_ANSWERS:
-            return answer_goals.readings_of(bound, self.scalar)
-        names, found = {name for name, _ in bound.assumptions}, {}
+            return printed | answer_goals.readings_of(bound, self.scalar)
+        names, found = {name for name, _ in bound.assumptions}, printed
         for name, (ambiguity, option) in READINGS.items():
             if name in names and (name != "cohort_is_a_set" or "uniform_cohorts" in names):
                 found[ambiguity] = option

@@ -67,11 +67,12 @@ def _named(expression: sympy.Expr, name: str) -> sympy.Symbol:
 
 
 def is_known(condition: Condition, bound: RunBound, letters: dict[str, str]) -> bool:
-    """Whether a condition says no more than that m C + r is a round t >= C, m = floor(t/C), or is p > 0 where the right
-    side divides by p."""
+    """Whether a condition says no more than that m C + r is a round t >= C, m = floor(t/C), or is p > 0 where the claim
+    divides by p."""
     of, ring = {quantity: ring for ring, quantity in letters.items()}, bound.where.ring
     if letters[condition.name] == WITHIN and {CUTOFF, ENDED} <= of.keys():
         return condition == Condition(condition.name, "interval", ring[of[CUTOFF]] - 1)
-    divides = bound.bound.bottom.replace({condition.name: ring.number(0)}).is_zero
+    every = [bound.bound, *bound.given, *(c.bound for c in bound.where.conditions if c.bound is not None)]
+    divides = any(scalar.bottom.replace({condition.name: ring.number(0)}).is_zero for scalar in every)
     return letters[condition.name] == CHANCE and divides and condition == Condition(condition.name, "capped", ring.number(1))
 
