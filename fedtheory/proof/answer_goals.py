@@ -1,5 +1,5 @@
-"""What a bound on answers has to say beside its right side, to be a claim's theorem: which quantities its parameters
-are, and how the claim is read."""
+"""Part of the goals of claims on answers: which quantities a bound's parameters have to be, and how the claim is
+read."""
 
 from __future__ import annotations
 
@@ -23,24 +23,25 @@ OF_ANSWERS = (
     MEAN_SQUARED_GRADIENT, INNER_PRODUCT, SQUARED_AGGREGATE, AGGREGATE_BIAS, SQUARED_SELECTED_VECTOR, RATIO_FAILURE,
     VALUE,
 )  # fmt: skip
-"""What is bounded of answers, or of numbers: the rounds are those of the bound's rule, and no engine's."""
+"""Functionals of answers, and of numbers: the rounds are those of the bound's rule, and no engine's."""
 
 _UNDIVIDED = {readings.LINE_14: readings.NOT_DIVIDED}
 READ: Mapping[str, Mapping[str, str]] = {
     MEAN_SQUARED_GRADIENT: _UNDIVIDED, INNER_PRODUCT: _UNDIVIDED, SQUARED_AGGREGATE: _UNDIVIDED,
     AGGREGATE_BIAS: _UNDIVIDED,
 }  # fmt: skip
-"""How the answers are added up, by what is bounded."""
+"""Readings of how the answers are added up, by what is bounded."""
 
 WHICHEVER: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     MEAN_SQUARED_GRADIENT: {readings.START: (readings.FORGOTTEN, readings.COUNTED)},
 }
 """Ambiguities whose options, all of these, make no difference, by what is bounded."""
 
+PLANNED, RECEIVED, PAST = "planned counts", "received counts", "planned counts, given the past alone"
 LAWS: Mapping[str, tuple[Mapping[str, str], str]] = {
-    "planned counts": ({"rms_mismatch": "weight_mismatch", "mean_proxy": "selection_proxy"}, readings.PLANNED),
-    "received counts": ({"rms_mismatch": "answer_mismatch", "mean_proxy": "answer_proxy"}, readings.RECEIVED),
-    "planned counts, given the past alone": (
+    PLANNED: ({"rms_mismatch": "weight_mismatch", "mean_proxy": "selection_proxy"}, readings.PLANNED),
+    RECEIVED: ({"rms_mismatch": "answer_mismatch", "mean_proxy": "answer_proxy"}, readings.RECEIVED),
+    PAST: (
         {"rms_mismatch": "mean_mismatch", "mean_second_moment": "selection_proxy + rate_spread"}, readings.PLANNED,
     ),
 }  # fmt: skip
@@ -53,9 +54,12 @@ _SAME = (
 )  # fmt: skip
 PARAMETERS: Mapping[str, str] = {
     **{name: name for name in _SAME}, "selected_lr": "global_lr*local_lr", "mismatch": "weight_mismatch",
-    "mean_proxy": "selection_proxy",
+    "mean_proxy": "selection_proxy", "level": "failure_probability", "logarithm": "log(1/failure_probability)",
 }  # fmt: skip
 """Expression in quantities that each other parameter is."""
+
+OF_HYPOTHESES = frozenset({readings.CONSTANTS})
+"""The ambiguities that concern a claim's hypotheses alone, so that a proof may name the option that it covers."""
 
 Read = Callable[[sympy.Expr], Scalar]
 
@@ -89,6 +93,8 @@ def other_parameters(bound: RunBound, read: Read) -> Iterator[str]:
 
 def _read(text: str, read: Read) -> Scalar | None:
     """Return what a sum or product of quantities is in the bound's letters; ``None`` where one has no letter."""
+    if text.startswith("log(1/"):
+        return read(sympy.log(1 / sympy.Symbol(text[len("log(1/") : -1])))
     joined = sympy.Add if "+" in text else sympy.Mul
     try:
         return read(joined(*map(sympy.Symbol, text.replace("+", "*").replace(" ", "").split("*"))))

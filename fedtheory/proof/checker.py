@@ -2730,7 +2730,7 @@ QUANTITIES = {
     **dict.fromkeys(("clients", "cohort", "arbitrary_cohort", "local_steps", "rounds"), "count"),
     **dict.fromkeys(("snapshot_probability", "client_round_probability"), "probability"),
     # of answers
-    **dict.fromkeys(("global_lr", "participation_estimate"), "positive"),
+    **dict.fromkeys(("global_lr", "participation_estimate", "failure_probability", "hidden_constant"), "positive"),
     **dict.fromkeys(
         ("weight_mismatch", "mean_mismatch", "answer_mismatch", "selection_proxy", "answer_proxy", "rate_spread",
          "local_gradient_bound", "gradient_norm", "squared_mean_update", "squared_state_update", "squared_mean_vector",
@@ -2998,7 +2998,7 @@ OF_ANSWERS = {
     "mean_squared_gradient": NOT_DIVIDED, "inner_product": NOT_DIVIDED, "squared_aggregate": NOT_DIVIDED,
     "aggregate_bias": NOT_DIVIDED, "squared_selected_vector": {}, "ratio_failure": {}, "value": {},
 }  # fmt: skip
-"""What is bounded, and how a claim on it is read."""
+"""Functionals of answers and of numbers, and how a claim on each is read."""
 ANSWER_LAWS = (
     ({"rms_mismatch": ("weight_mismatch",), "mean_proxy": ("selection_proxy",)}, "planned"),
     ({"rms_mismatch": ("answer_mismatch",), "mean_proxy": ("answer_proxy",)}, "received"),
@@ -3011,6 +3011,8 @@ OF_DRAWS = (
     "least_group_participation", "mean_update_length", "group_clients", "response_probability", "relative_error",
 )  # fmt: skip
 """Parameters that are the quantities of their names."""
+OTHERWISE = {"mismatch": "weight_mismatch", "mean_proxy": "selection_proxy", "level": "failure_probability"}
+"""Quantities of other names."""
 
 
 class BoundsOnAnswers:
@@ -3088,9 +3090,11 @@ class BoundsOnAnswers:
                         self.proof.nonnegative(part, theorem["where"])
 
     def telescope_answers(self, theorem: dict, arguments: Arguments) -> dict:
-        """Conclude that the mean over t < T of E|grad F(w_t)|^2 is at most (F(w_0) - inf F)/(c T) + B/c from E F(x+) <=
-        F(x) - c |grad F(x)|^2 + B in every round, where B is linear in the round's delta^2, V and W, and c has none of
-        them: in the mean over the rounds of what they are expected to be, B has the means."""
+        """Conclude that the mean over t < T of E|grad F(w_t)|^2 is at most (F(w_0) - inf F)/(c T) + B/c.
+
+        It follows from E F(x+) <= F(x) - c |grad F(x)|^2 + B in every round. B is linear in the round's delta^2, V and
+        W, and c has none of them: in the mean over the rounds of what they are expected to be, B has the means.
+        """
         form, where, added = self.every_round(theorem)  # type: ignore[attr-defined]
         slope = ("M", ("g_start", True, ()))
         squared = ("product", "", slope, slope)
@@ -3110,8 +3114,10 @@ class BoundsOnAnswers:
         return self._of_round(theorem, arguments, "mean_squared_gradient", ("rounds", "initial_gap"), bound, of)
 
     def bound_inner_product(self, theorem: dict, arguments: Arguments) -> dict:
-        """Conclude <grad F, E Delta + eta K grad F> <= g |grad F|^2 + b |E Delta|^2/eta^2 + C, as E Delta = -eta B,
-        from g |grad F|^2 + b |B|^2 + C - eta <grad F, K grad F - B> >= 0, a theorem on the first moment alone."""
+        """Conclude <grad F, E Delta + eta K grad F> <= g |grad F|^2 + b |E Delta|^2/eta^2 + C.
+
+        It follows from g |grad F|^2 + b |B|^2 + C - eta <grad F, K grad F - B> >= 0, as E Delta = -eta B.
+        """
         form, of = theorem["form"], theorem["parameters"]
         need(not {"proxy", "second_moment"} & {*of}, "a theorem on second moments")
         slope, mean, eta = ("M", ("g_start", True, ())), ("", MEAN_ANSWER), of["local_lr"]
@@ -3127,8 +3133,11 @@ class BoundsOnAnswers:
         return self._of_round(theorem, arguments, "inner_product", ("gradient_norm", "squared_mean_update"), bound, of)
 
     def bound_square(self, theorem: dict, arguments: Arguments) -> dict:
-        """Conclude E|Delta|^2 <= b E|E[Delta | who is there]|^2 + eta^2 C, with the mean of V, as Delta = -eta (B + Z),
-        from b |B|^2 + C - |B + Z|^2 >= 0 given who is there, C linear in V and else free of the weights."""
+        """Conclude E|Delta|^2 <= b E|E[Delta | who is there]|^2 + eta^2 C, with the mean of V.
+
+        It follows from b |B|^2 + C - |B + Z|^2 >= 0 given who is there, as Delta = -eta (B + Z). C is linear in V, and
+        else free of the weights.
+        """
         form, of = theorem["form"], theorem["parameters"]
         need("proxy" in of and "second_moment" not in of, "a theorem that is not given who is there")
         both, own, added = inner(MEAN_ANSWER, SPREAD), inner(MEAN_ANSWER, MEAN_ANSWER), form.get(("one",), ZERO)
@@ -3195,7 +3204,46 @@ class BoundsOnAnswers:
                 "definitions": {letter: ("exponential", number(2) * n * t * x**2)},
                 "bound": self.summed([number(2) * self.proof.name(letter)])}  # type: ignore[attr-defined]  # fmt: skip
 
+    def by_logarithm(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
+        """Conclude the right side with x^c for exp(-Y), x in (0, 1], as Y >= c log(1/x), after multiples >= 0 of what
+        is given; the factors of exp(-Y) are all >= 0."""
+        letter, log = word("letter", arguments["letter"]), word("logarithm", arguments["logarithm"])
+        where, known, level = premise["where"], premise["known"], self.proof.scalar(arguments["level"])
+        power = whole("power", arguments["power"], 1, LARGEST["power"])
+        sort, of = premise["definitions"].get(letter, ("", ZERO))
+        need(sort == "exponential" and "level" not in premise["parameters"], "no exponential, or a second level")
+        need((log, "nonnegative", None) in self.proof.regions[where], "a logarithm that is no letter >= 0")
+        self._asked(where, level, ONE - level)
+        need(self.proof.never_zero(level.top, where), "a level that may be 0")
+        factors = [self.proof.scalar(c) for c in listed("multipliers", arguments["multipliers"], len(premise["given"]))]
+        rest = of - number(power) * self.proof.name(log)
+        for factor, given in zip(factors, premise["given"], strict=True):
+            self._asked(where, factor)
+            rest = rest - factor * given
+        self._asked(where, rest)
+        total = []
+        for scalar in self.scalars(premise["bound"]):  # type: ignore[attr-defined]
+            for exponent, part in self.by_power(scalar, letter).items():  # type: ignore[attr-defined]
+                need(exponent == 0 or self.proof.nonnegative(part, known), "a factor that may be negative")
+                total.append(part * level ** (power * exponent))
+        kept = {n: d for n, d in premise["definitions"].items() if n != letter}
+        own = premise["parameters"] | {"level": level, "logarithm": self.proof.name(log)}
+        return self.same(premise, bound=self.summed(total), definitions=kept, parameters=own)  # type: ignore[attr-defined]
+
     # the claim
+
+    def above_zero(self, name: str, slacks: list) -> bool:
+        """Whether a letter is > 0 as its quantity is, or as a hypothesis divides by it."""
+        divided = any(not self.proof.put(Scalar(slack.bottom), {name: ZERO}).top for slack in slacks)
+        return QUANTITIES[self.letters[name]] in ("positive", "count") or divided
+
+    def is_logarithm(self, name: str, kind: str, last: dict) -> bool:
+        """Whether a letter for log(1/x) is >= 0, as the condition on x says that it is in (0, 1]."""
+        level = self.letters[name][len("log(1/") : -1]
+        own = [n for n, its, _ in self.proof.regions[last["where"]] if self.letters.get(n) == level and its == "capped"]
+        return (
+            kind == "nonnegative" and bool(own) and self.proof.nonnegative(ONE - self.proof.name(own[0]), last["where"])
+        )
 
     def whole_of(self, quantities: tuple) -> Scalar:
         """Return the sum of quantities."""
@@ -3217,10 +3265,12 @@ class BoundsOnAnswers:
                 own_value = self.letter("global_lr") * self.letter("local_lr")  # type: ignore[attr-defined]
             elif name in known:
                 own_value = known[name]
+            elif name == "logarithm":
+                own_value = self.letter("log(1/failure_probability)")  # type: ignore[attr-defined]
             elif name == "value":
                 own_value = self.of_tree(self.tree(self.claim["functional"]))  # type: ignore[attr-defined]
             else:
-                quantity = {"mismatch": "weight_mismatch", "mean_proxy": "selection_proxy"}.get(name, name)
+                quantity = OTHERWISE.get(name, name)
                 need(quantity in OF_DRAWS or quantity != name, f"{name}: no parameter of answers")
                 own_value = self.letter(quantity)  # type: ignore[attr-defined]
             need(value == own_value, f"{name}: of another value")
@@ -3601,7 +3651,7 @@ class RulesOfIntervals:
 
 
 STARTS = ("iterate", "telescope", *OF_WEIGHTS, *FROM_INTERVALS, *FROM_A_ROUND, *FROM_NOTHING)
-RUN_RULES = ("weaken", "enlarge", "define", "restrict", *ON_INTERVALS)
+RUN_RULES = ("weaken", "enlarge", "define", "restrict", "by logarithm", *ON_INTERVALS)
 """Rules with which a chain of bounds begins, and those from the bound before."""
 
 
@@ -3919,10 +3969,8 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
                 need(multiple or self.proof.nonnegative(changed, where), why)
                 need(not strict or self.proof.never_zero(changed.top, where), why)
         for each in (self.proof.put(c, values) for c in premise["given"]):
-            need(
-                any(each == c for c in stated["given"]) or self.proof.nonnegative(each, where),
-                "a condition given no more",
-            )
+            kept = any(each == c or self.proof._nonnegative(each - c, where) for c in stated["given"])
+            need(kept or self.proof.nonnegative(each, where), "a condition given no more")
         put = {n: (sort, self.proof.put(of, values)) for n, (sort, of) in premise["definitions"].items()}
         return self.same(
             premise,
@@ -3945,7 +3993,8 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
         words_of = {part: keyed(part, claim[part]) for part in ("terms", "choices", "hypotheses", "readings")}
         self.assumed = [word("an assumption", each) for each in listed("assumptions", claim["assumptions"], most=100)]
         fit(set(self.letters) <= {*proof.names}, "letters: allowed are the names of the file")
-        parts = {part for q in self.letters.values() if q != WITHIN for part in q.split(" - ", 1)}
+        inside = (q[len("log(1/") : -1] if q.startswith("log(1/") else q for q in self.letters.values() if q != WITHIN)
+        parts = {part for q in inside for part in q.split(" - ", 1)}
         fit(parts <= QUANTITIES.keys(), f"letters: allowed are {', '.join(QUANTITIES)}")
         fit(len(set(self.letters.values())) == len(self.letters), "letters: two for one quantity")
         need(self.letters.get("K", "local_steps") == "local_steps", "K stands for local_steps")
@@ -4058,7 +4107,8 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
             ) if type(power) is int:
                 return self.defined("tail", self.of_tree(left)) ** whole("a power", power, 0, LARGEST["power"]), ONE
             case ast.Call(func=ast.Name(id="log"), args=[part], keywords=[]):
-                return self.logarithm(part), ONE
+                whole_text = f"log({ast.unparse(part).replace(' ', '')})"
+                return self.letter(whole_text) if whole_text in self.letters.values() else self.logarithm(part), ONE
             case ast.BinOp(left=left, op=ast.Pow(), right=ast.Name(id="rounds")):
                 return self.defined("power", self.of_tree(left)), ONE
             case ast.BinOp(
@@ -4117,6 +4167,9 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
             if name not in self.letters:
                 need(self.is_share(name, kind, bound, last), f"{name}: a condition on what stands for no quantity")
                 continue
+            if self.letters[name].startswith("log(1/"):
+                need(self.is_logarithm(name, kind, last), f"{name}: a logarithm that may be negative")
+                continue
             if " - " in self.letters[name]:
                 need(self.is_difference(name, kind, last, slacks), f"{name}: no hypothesis of the claim")
                 continue
@@ -4126,7 +4179,7 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
             need(self.letters[name] != WITHIN, f"{name}: no round t = m C + r")
             slack = None if bound is None else x - bound if kind == "at_least" else bound - x
             hypothesis = slack is not None and any(slack == each for each in slacks)
-            above = kind == "at_least" or (kind == "capped" and sort in ("positive", "count"))
+            above = kind == "at_least" or (kind == "capped" and self.above_zero(name, slacks))
             above |= kind == "interval" and sort != "real"
             curved = (
                 self.letters[name] == "smoothness" and kind == "at_least" and bound == self.letter("strong_convexity")
@@ -4137,6 +4190,7 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
                 "real": True,
                 "count": sort == "count",
                 "interval": sort == "probability" and bound == ONE,
+                "capped": sort == "probability" and bound == ONE and self.above_zero(name, slacks),
                 "at_least": curved and {"smooth(smoothness)", "strongly_convex(strong_convexity)"} <= {*self.assumed},
             }
             need(
@@ -4199,6 +4253,8 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
         if last["functional"] == "average_squared_gradient":
             asked["average"] = "r = 0..R-1"
         read = {name: option for name, option in read.items() if name not in OF_HYPOTHESES}
+        if last["functional"] == "ratio_failure":  # what the hypotheses are, as they stand
+            asked |= {name: option for name, option in read.items() if name == "constants of the O(.)"}
         need(read == asked, f"it is read with {read}, and what is proved with {asked}")
 
     def is_of_any_mean(self, last: dict) -> bool:

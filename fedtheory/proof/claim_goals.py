@@ -19,7 +19,7 @@ from flint.utils.flint_exceptions import DomainError
 from .. import functionals
 from ..assumptions import ASSUMPTIONS, AT_ONE_PLACE
 from ..claims import readings
-from ..claims.statement import Ambiguity, Claim, leaves_objective_open
+from ..claims.statement import Claim, leaves_objective_open
 from ..quantities import QUANTITIES
 from . import answer_goals, weight_goals
 from .algorithm_match import LAWS, Rounds, strange
@@ -84,12 +84,14 @@ class Goal:
 
     Attributes:
         rounds: the rounds of the claim's algorithm, where an engine runs them.
+        more: options of ambiguities that concern the claim's hypotheses alone.
     """
 
     claim: Claim
     letters: Letters
     ring: Ring
     rounds: Rounds | None
+    more: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if len({*self.letters.values()}) < len(self.letters) or {*self.letters} - {*self.ring.names}:
@@ -164,8 +166,9 @@ class Goal:
     def slacks(self) -> tuple[Scalar, ...]:
         """Return expressions that are all >= 0 where the claim's hypotheses hold."""
         found = []
-        for hypothesis in self.claim.hypotheses:
-            if hypothesis.alternatives and not any({*hypothesis.alternatives} < {*a.options} for a in self._printed):
+        fixed = self.claim.under(dict(self.more)) if self.more else self.claim
+        for hypothesis in fixed.hypotheses:
+            if hypothesis.alternatives:
                 raise Inexpressible(f"{hypothesis.name}: a hypothesis with several readings")
             relation = hypothesis.relation
             small, large = (relation.lhs, relation.rhs) if relation.rel_op == "<=" else (relation.rhs, relation.lhs)
@@ -173,17 +176,6 @@ class Goal:
             bottoms = small.args if isinstance(small, sympy.Max) else (small,)
             found += [self.scalar(_above(top)) - self.scalar(bottom) for top in tops for bottom in bottoms]
         return tuple(found)
-
-    @property
-    def _printed(self) -> Mapping[Ambiguity, str]:
-        """The option of an ambiguity under which hypotheses are as they stand, for each that says how one is read."""
-        found: dict[Ambiguity, str] = {}
-        for ambiguity in self.claim.ambiguities:
-            others = [{*h.alternatives} for h in self.claim.hypotheses if h.alternatives]
-            left = {*ambiguity.options}.difference(*others)
-            if any(other < {*ambiguity.options} for other in others) and len(left) == 1:
-                (found[ambiguity],) = left
-        return found
 
     def parameter(self, name: str, kind: str = "") -> Scalar | None:
         """Return what a parameter of an algorithm or of a run has to be, or ``None`` if nothing says that."""
@@ -240,6 +232,8 @@ class Goal:
 
         if (number := weight_goals.number(expression, definitions, read, self.ring)) is not None:
             return number
+        if isinstance(expression, sympy.log) and str(expression) in self.letters.values():
+            return self.letter(str(expression), known)
         if isinstance(expression, sympy.exp):
             sort, of = "exponential", -self.scalar(expression.args[0], known=known)
         elif expression.is_Pow and expression.exp.is_Symbol and expression.exp.name == ROUNDS:
@@ -276,10 +270,9 @@ class Goal:
 
     def read(self, bound: RunBound) -> dict[str, str]:
         """Return the option of every ambiguity under which a bound holds."""
-        printed = {ambiguity.name: option for ambiguity, option in self._printed.items()}
         if bound.functional in answer_goals.OF_ANSWERS:
-            return printed | answer_goals.readings_of(bound, self.scalar)
-        names, found = {name for name, _ in bound.assumptions}, printed
+            return answer_goals.readings_of(bound, self.scalar) | dict(self.more)
+        names, found = {name for name, _ in bound.assumptions}, {}
         for name, (ambiguity, option) in READINGS.items():
             if name in names and (name != "cohort_is_a_set" or "uniform_cohorts" in names):
                 found[ambiguity] = option
@@ -339,6 +332,9 @@ class Goal:
                     yield f"{condition}: no hypothesis of the claim"
                 elif condition.kind == "positive" and not divides:
                     yield f"{condition}: allowed is >= 0, as the claim does not divide by it"
+            elif self.letters.get(condition.name, "").startswith("log(1/"):
+                if condition.kind != "nonnegative" or not self._level_is_at_most_1(condition.name, bound.where):
+                    yield f"{condition}: allowed is >= 0, of a level in (0, 1]"
             elif condition.name in self.letters:
                 if weight_goals.is_known(condition, bound, dict(self.letters)):
                     continue
@@ -362,14 +358,29 @@ class Goal:
             "nonnegative": known.lower >= 0,
             "count": known.integer and known.lower >= 1,
             "interval": condition.bound == 1 and known.lower >= 0 and known.upper <= 1,
+            "capped": condition.bound == 1 and known.upper <= 1 and self._above_zero(condition.name),
             "real": True,
         }.get(condition.kind, False)
+
+    def _level_is_at_most_1(self, letter: str, where: Where) -> bool:
+        """Whether the quantity x of a letter for log(1/x) is in (0, 1], by its own condition."""
+        level = self.letters[letter][len("log(1/") : -1]
+        own = [c for c in where.conditions if self.letters.get(c.name) == level and c.kind == "capped"]
+        return bool(own) and where.certifies(1 - self.ring[own[0].name])
+
+    def _above_zero(self, letter: str) -> bool:
+        """Whether a letter is > 0 as the vocabulary says so, or because a hypothesis divides by it."""
+        known = QUANTITIES[self.letters[letter]]
+        zero = {letter: self.ring.number(0)}
+        divided = any(slack.bottom.replace(zero).is_zero for slack in self.slacks())
+        return known.positive or known.lower > 0 or (known.lower >= 0 and divided)
 
     def _in_hypotheses(self, condition: Condition, slacks: tuple[Scalar, ...]) -> bool:
         known, x = QUANTITIES.get(self.letters[condition.name]), self.ring[condition.name]
         if condition.bound is None or known is None:
             return False
-        above = {"capped": known.positive or known.lower > 0, "interval": known.lower >= 0}.get(condition.kind, False)
+        above = condition.kind == "capped" and self._above_zero(condition.name)
+        above |= condition.kind == "interval" and known.lower >= 0
         slack = x - condition.bound if condition.kind == "at_least" else condition.bound - x
         return (above or condition.kind == "at_least") and slack in slacks
 

@@ -12,8 +12,8 @@ from ..functionals import FINAL_SQUARED_DISTANCE
 from . import checker
 from .algorithm_match import Rounds, strange
 from .claim_goals import Goal, Letters, claim_data, theorem_of
-from .goal_tactics import DECAY, POWER, reach
-from .kernel.run_bounds import DISTANCE, GAP, ROUNDS, RunBound, weaken
+from .goal_tactics import DECAY, POWER, larger, reach
+from .kernel.run_bounds import DISTANCE, GAP, ROUNDS, RunBound, restrict
 from .kernel.saved_claims import saved_claim
 from .kernel.saved_theorems import saved
 from .kernel.scalars import Ring
@@ -30,6 +30,7 @@ class ClaimTheorem:
         make: makes the theorem on one round, from which the claim's is looked for; or the claim's theorem itself.
         letters: the quantities that its letters stand for.
         rounds: the rounds of the claim's algorithm, where an engine runs them.
+        more: options of ambiguities that concern the claim's hypotheses alone.
     """
 
     claim: Claim
@@ -37,13 +38,14 @@ class ClaimTheorem:
     letters: tuple[tuple[str, str], ...]
     rounds: Rounds | None
     algorithm: str
+    more: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def goal(self) -> Goal:
         """The claim in the letters of the theorem and of a run."""
         theorem = self.make()
         if isinstance(theorem, RunBound):
-            return Goal(self.claim, dict(self.letters), theorem.where.ring, self.rounds)
+            return Goal(self.claim, dict(self.letters), theorem.where.ring, self.rounds, self.more)
         of_run = (ROUNDS, DISTANCE if self.claim.functional == FINAL_SQUARED_DISTANCE else GAP)
         by = {symbol.name for choice in self.claim.choices.values() for symbol in choice.free_symbols}
         more = (*of_run, *sorted(by - {*of_run, *dict(self.letters).values()}))
@@ -64,9 +66,13 @@ class ClaimTheorem:
             return None
 
     def _as_claimed(self, made: RunBound) -> RunBound | None:
-        """Return the bound, with the claim's right side if that is larger, if it is the claim's theorem."""
-        right = self.goal.right_side(made.definitions, made.known)
-        bound = made if right == made.bound else weaken(made, right)
+        """Return the bound, with the claim's hypotheses where they are stronger, and its right side where that is
+        larger, if it is the claim's theorem."""
+        known = (*self.goal.slacks(), *self.goal.bounded_below)
+        if any(g not in known for g in made.given):
+            given = [next((h for h in known if made.where.certifies(g - h)), g) for g in made.given]
+            made = restrict(made, made.where, {}, given)
+        bound = larger(made, self.goal)
         return None if list(self.goal.differences(bound)) else bound
 
     @property

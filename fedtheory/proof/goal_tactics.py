@@ -50,7 +50,7 @@ def reach(theorem: Theorem, goal: Goal) -> RunBound:
     values = _values(start, goal)
     for where, given in _regions(start, goal, slacks, values):
         try:
-            bound = _larger(restrict(start, where, values, given), goal)
+            bound = larger(restrict(start, where, values, given), goal)
         except (Refused, ValueError) as error:
             why.append(str(error))
             continue
@@ -90,12 +90,12 @@ def _from_every_round(theorem: Theorem, ring: Ring, functional: str, rounds: str
     return weaken(bound, ring[POWER] * ring[start] ** 2 + added)
 
 
-def _larger(bound: RunBound, goal: Goal) -> RunBound:
+def larger(bound: RunBound, goal: Goal) -> RunBound:
     """Return the bound with the claim's right side."""
     for smaller in bound.definitions:
-        larger = _decay(goal)
-        if smaller.sort != larger.sort or smaller.of != larger.of:
-            bound = enlarge(bound, smaller.name, larger)
+        wanted = _decay(goal)
+        if smaller.sort != wanted.sort or smaller.of != wanted.of:
+            bound = enlarge(bound, smaller.name, wanted)
     right = goal.right_side(bound.definitions, bound.known)
     if right == bound.bound:
         return bound

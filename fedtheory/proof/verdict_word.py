@@ -27,7 +27,7 @@ _ABOUT_NUMBERS = {"identity", "polynomial", "definition"}
 _BY_SCOPE = {
     "learning": "samples: events of a draw, their probabilities, and unions of them",
     "weights": "clients that come and go: the law of the rounds between two participations",
-    "selection": "draws with weights: first and second moments of an aggregate",
+    "selection": "selections along a trace: prices of a convex program in every round, and limits",
     "function": "a claim about a function at points, read off a theorem",
     "round": "a claim about one round, read off a theorem given its start",
     "values": "a number that is defined by a law, a sum or a limit",

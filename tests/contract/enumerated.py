@@ -19,9 +19,9 @@ from fedtheory.papers.flics.exact.selected import client_round, groups_of, read,
 from fedtheory.papers.flics.examples.settings import SelectionRound
 from fedtheory.papers.li2020.run_points import above
 from fedtheory.participation import Bernoulli, Fixed, Multinomial, Participation, Uniform
+from fedtheory.proof.answer_goals import PAST, PLANNED, RECEIVED
 from fedtheory.proof.kernel.forms import Value
 from fedtheory.proof.kernel.theorems import Theorem, about_start
-from fedtheory.proof.translate.answered_rounds import PAST, PLANNED, RECEIVED
 from fedtheory.selection.rational import var_rates
 from tests.proof.kernel.answer_models import AnswerModel, State
 from tests.proof.kernel.mean_models import MeanModel

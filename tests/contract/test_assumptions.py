@@ -21,9 +21,9 @@ from fedtheory.papers.flics.exact.runs import Followed
 from fedtheory.papers.flics.examples.settings import SelectionRound, State
 from fedtheory.participation import Bernoulli, Fixed, Recorded
 from fedtheory.proof import kernel
+from fedtheory.proof.answer_goals import PAST, PLANNED, RECEIVED
 from fedtheory.proof.kernel.assumed_axioms import CONSTANTS, axioms
 from fedtheory.proof.kernel.theorems import Theorem
-from fedtheory.proof.translate.answered_rounds import PAST, PLANNED, RECEIVED
 from tests.proof.kernel.models import Exact, exact
 
 from . import enumerated

@@ -22,13 +22,14 @@ from fedtheory.participation import Bernoulli, Fixed, Multinomial, Uniform
 from fedtheory.proof.algorithm_match import Rounds, read_rounds, strange
 from fedtheory.proof.derivations import Derivation
 from fedtheory.proof.kernel.axioms import START_POINT, Axioms
+from fedtheory.proof.translate.claim_bounds import MadeBound
 from fedtheory.proof.translate.points import OfPoints
 from fedtheory.proof.translate.sample_bounds import OfSamples
 from fedtheory.proof.translate.weighted_updates import ANY, PLAIN, OfWeights, WeightedRound
 from fedtheory.quantities import symbols
 
 COMPOSED = [d for d in library().derivations if d.origin is not None]
-OF_ROUNDS = [d for d in COMPOSED if not isinstance(d.origin, OfPoints | OfSamples)]
+OF_ROUNDS = [d for d in COMPOSED if not isinstance(d.origin, OfPoints | OfSamples | MadeBound)]
 STEP: dict[str, Any] = {"local_lr": "1/10", "local_steps": 2}
 EVERYONE = Fixed(range(2))
 

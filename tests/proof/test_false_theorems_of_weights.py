@@ -11,13 +11,13 @@ from sympy import Rational
 from fedtheory.claims.statement import Claim, Term
 from fedtheory.papers import claim
 from fedtheory.papers.proofs import library, proof_of
-from fedtheory.proof.translate.answered_rounds import AnsweredDescent, AnsweredRound
+from fedtheory.proof.translate.claim_bounds import MadeBound
 from fedtheory.proof.translate.interval_means import OfIntervals
 from fedtheory.proof.translate.weighted_updates import WeightedDescent, WeightedRound
 from fedtheory.quantities import symbols
 
 K, C, R, T = symbols("local_steps", "cutoff", "rounds", "history")
-NEWEST = OfIntervals | WeightedRound | WeightedDescent | AnsweredRound | AnsweredDescent
+NEWEST = OfIntervals | WeightedRound | WeightedDescent | MadeBound
 
 LEFT_OUT = {
     "fedau.eqB_6_8.a@corrected": "spread bias", "fedau.eqB_6_8.b@corrected": "variance bias",

@@ -32,7 +32,6 @@ from fedtheory.proof.kernel.scalars import Scalar
 from fedtheory.proof.kernel.tactics import Square, show
 from fedtheory.proof.kernel.theorems import Multiples, Refused, Theorem, combine, instantiate
 from fedtheory.proof.steps import Finding, Step
-from fedtheory.proof.translate.answered_rounds import PAST, PLANNED, AnsweredDescent, AnsweredRound
 from fedtheory.proof.translate.interval_means import IntervalMoment, RoundError
 from fedtheory.proof.translate.local_steps import DecayingSteps
 from fedtheory.proof.translate.round_bounds import OneRound
@@ -111,7 +110,6 @@ def test_a_theorem_for_long_cutoffs_alone() -> None:
 E, Q, c, L, K, n = weighted.E, weighted.Q, weighted.c, weighted.L, weighted.K, weighted.n
 _EXPECTED = sympy.Symbol("expected_weight_scale")
 _BY_SCALE = weighted.region(steps=(weighted._LOCAL, Condition("c", "capped", n / (54 * L * K * (n + Q)))))
-_BY_PROXY = answered.region(Condition("c", "capped", 1 / (answered.L * answered.K * (1 + answered.V))))
 
 
 def _under_the_scale() -> Theorem:
@@ -119,14 +117,6 @@ def _under_the_scale() -> Theorem:
     return weighted._falling(weighted.descent(True), _BY_SCALE, weighted._one / 8, bounded)
 
 
-def _of_two(make: Make, name: str, more: Scalar) -> Make:
-    """With 2 v for a letter, and v^2, or so, added."""
-    letter = answered.RING[name]
-    return lambda: combine([(instantiate(make(), {name: 2 * letter}, make().where), 1)], where=make().where,
-                           context="start", constant=more)  # fmt: skip
-
-
-_HALF = {**answered._PLANNED, "V": sympy.Symbol("selection_proxy") / 2}
 MEANS: dict[str, Callable[[], OfRounds]] = {
     "a cap on every round's scale, for the mean": lambda: WeightedDescent(
         weighted.bounded, {**weighted.OF_F, "Q": _EXPECTED}, weights=OfWeights(PLAIN)),
@@ -137,17 +127,6 @@ MEANS: dict[str, Callable[[], OfRounds]] = {
                         where=weighted.WHERE, context="start", constant=E**2),
         {**weighted.OF_F, "E": sympy.Symbol("weight_error") / 2, "Q": "expected_weight_scale"},
         weights=OfWeights(PLAIN)),
-    "a cap on a step by every round's proxy": lambda: AnsweredDescent(
-        lambda: combine([(answered.given_availability(), 1)], where=_BY_PROXY, context="start"),
-        answered._PLANNED, law=PLANNED),
-    "half of the proxy, twice": lambda: AnsweredDescent(
-        _of_two(answered.given_availability, "V", answered.V**2), _HALF, law=PLANNED),
-    "half of the proxy, twice, over availability": lambda: AnsweredRound(
-        _of_two(answered.second_moment, "V", answered.V**2), _HALF, bounded="squared_aggregate"),
-    "half of the proxy, twice, given the past": lambda: AnsweredDescent(
-        lambda: combine([(instantiate(answered.given_the_past(), {"V": 2 * answered.V}, answered.FREE), 1)],
-                        where=answered.FREE, context="start", constant=answered.V**2),
-        {**answered._PAST, "V": sympy.Symbol("selection_proxy") / 2}, law=PAST),
 }  # fmt: skip
 
 

@@ -38,7 +38,8 @@ COMPOSED = [d for d in library().derivations if d.origin is not None]
         ("fast.thm1@sharp", KERNEL, "proved"),
         ("fast.eq17@main", KERNEL, "proved"),  # of one round, given its start
         ("safari.thm4@corrected", KERNEL, "proved"),  # of two theorems, one for each kind of round
-        ("flics.eq7.a@main", DECLARED, "steps decided"),  # that the expression is a variance is shown by other steps
+        ("flics.eq7.a@main", KERNEL, "proved"),  # an identity of numbers
+        ("flics.thm2@corrected", DECLARED, "steps decided"),
         ("fast.cor3@main", DECLARED, "gap"),
     ],
 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .regions import Where
-from .run_bounds import Definition, RunBound, _bound
+from .run_bounds import Definition, RunBound, _bound, untouched
 from .scalars import Scalar
 from .theorems import Refused
 
@@ -71,3 +73,51 @@ def frequency(
         deviation=deviation,
         letter=letter,
     )  # fmt: skip
+
+
+def by_logarithm(
+    premise: RunBound, letter: str, level: Scalar, logarithm: str, power: int, multipliers: Sequence[Scalar]
+) -> RunBound:
+    """Replace exp(-Y) by x^c, x the ``level`` in (0, 1] and c the ``power``, where Y >= c log(1/x), if need be after
+    multiples >= 0 of what is given to be >= 0 are taken off; log(1/x) stands as a letter >= 0. The right side is a
+    polynomial in the letter of exp(-Y) without negative coefficients but the first, and exp(-Y) <= exp(-c log(1/x)) =
+    x^c."""
+    untouched(premise)
+    known, where, old = premise.known, premise.where, {d.name: d for d in premise.definitions}
+    if letter not in old or old[letter].sort != "exponential" or letter in premise.bound.bottom.names:
+        raise Refused(f"{letter}: allowed is the letter of an exponential, by which nothing is divided")
+    if "level" in dict(premise.parameters) or type(power) is not int or power < 1:
+        raise Refused(f"power {power}: allowed is a whole number >= 1, and one level")
+    if {c.name: c.kind for c in where.conditions}.get(logarithm) != "nonnegative":
+        raise Refused(f"{logarithm}: allowed is a letter that is >= 0")
+    if not (where.certifies(level) and where.never_zero(level) and where.certifies(1 - level)):
+        raise Refused(f"level {level}: not certified to be in (0, 1]")
+    rest = old[letter].of - power * where.ring[logarithm]
+    for factor, given in zip(multipliers, premise.given, strict=True):
+        if not where.certifies(factor):
+            raise Refused(f"multiplier {factor}: not certified to be >= 0 on the region")
+        rest = rest - factor * given
+    if not where.certifies(rest):
+        raise Refused(f"{rest}: not certified to be >= 0, so that exp(-Y) may be larger")
+    right = where.ring.number(0)
+    for exponent, coefficient in premise.bound.coefficients(letter).items():
+        if exponent and not known.certifies(coefficient):
+            raise Refused(f"{coefficient} {letter}^{exponent}: its factor is not certified to be >= 0 on the region")
+        right = right + coefficient * level ** (power * exponent)
+    return _bound(
+        "by logarithm",
+        premise,
+        functional=premise.functional,
+        kind=premise.kind,
+        where=where,
+        given=premise.given,
+        definitions=[d for d in premise.definitions if d.name != letter],
+        assumptions=premise.assumptions,
+        parameters={**dict(premise.parameters), "level": level, "logarithm": where.ring[logarithm]},
+        bound=right,
+        letter=letter,
+        level=level,
+        logarithm=logarithm,
+        power=power,
+        multipliers=list(multipliers),
+    )

@@ -353,8 +353,8 @@ def restrict(
     """Restrict a bound to a smaller region, with scalars for some of its letters, and with further expressions that are
     given to be >= 0: a bound that is asked of fewer points is weaker. The region's conditions on what is put in are
     certified on the new one, or are multiples by something >= 0 of what is given; of what was given to be >= 0 each is
-    given again, or certified. No scalar is put in for a defined letter, nor for the rounds where there is a power, whose
-    exponent they are."""
+    given again, or certified, or certified to be no smaller than what is given. No scalar is put in for a defined
+    letter, nor for what is the exponent of one."""
     untouched(premise)
     put, ring = dict(values or {}), where.ring
     closed = {STEP, *(d.name for d in premise.definitions)}
@@ -373,7 +373,7 @@ def restrict(
             if not holds or (strict and not where.never_zero(changed)):
                 raise Refused(f"{changed} {'>' if strict else '>='} 0: not certified on the region")
     for expression in (g.replace(put) for g in premise.given):
-        if expression not in given and not where.certifies(expression):
+        if expression not in given and not any(map(where.certifies, (expression, *(expression - h for h in given)))):
             raise Refused(f"{expression} >= 0: neither given nor certified on the region")
     return _bound(
         "restrict",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,7 @@ import sympy
 from ...assumptions import ASSUMPTIONS
 from ...claims.statement import Claim
 from ..algorithm_match import Rounds
-from ..answer_goals import WHICHEVER, readings_of
+from ..answer_goals import OF_HYPOTHESES, WHICHEVER, readings_of
 from ..claim_goals import Inexpressible, theorem_of
 from ..claim_theorems import ClaimTheorem
 from ..composition import Computed, once
@@ -32,12 +32,14 @@ class MadeBound:
         make: makes the bound.
         letters: the quantity of each letter, or "a - b" of one that is by how much a exceeds b.
         functional: name of the claim's functional.
+        more: options of ambiguities that concern the claim's hypotheses alone.
         of_rounds: whether it is about rounds that the engine runs, which have to be the claim's algorithm's.
     """
 
     make: Callable[[], RunBound]
     letters: Mapping[str, str]
     functional: str
+    more: Mapping[str, str] = field(default_factory=dict)
     of_rounds: bool = False
 
     def __post_init__(self) -> None:
@@ -56,12 +58,14 @@ class MadeBound:
     @cached_property
     def content(self) -> Mapping[str, Any]:
         """Fields of the derivation, read off the bound; what it asks is compared by the goal of the claim alone."""
+        if self.more.keys() - OF_HYPOTHESES:
+            raise ValueError(f"more {sorted(self.more)}: allowed are {', '.join(sorted(OF_HYPOTHESES))}")
         whichever = WHICHEVER.get(self.bound.functional, {})
         return {
             "right_side": None,
             "needs": (),
             "assumptions": tuple(q for n, _ in sorted(self.bound.assumptions, key=str) if (q := _quantity(n))),
-            "readings": {**readings_of(self.bound, self._letter), **whichever},
+            "readings": {**readings_of(self.bound, self._letter), **whichever, **self.more},
             "choices": {},
         }
 
@@ -79,6 +83,7 @@ class MadeBound:
 
     @property
     def left(self) -> sympy.Expr | None:
+        """The expression that is bounded, if it is one of values."""
         expression = dict(self.bound.parameters).get(VALUE)
         return None if expression is None else self.read(expression)
 
@@ -109,7 +114,8 @@ class MadeBound:
         """Return the check that a claim is this bound, or ``None`` if it is not."""
         try:
             own = rounds(claim, algorithm) if self.of_rounds else None
-            check = ClaimTheorem(claim, self.make, tuple(self.letters.items()), own, algorithm)
+            fixed = {n: o for n, o in self.more.items() if n in {a.name for a in claim.ambiguities}}
+            check = ClaimTheorem(claim, self.make, tuple(self.letters.items()), own, algorithm, tuple(fixed.items()))
             return check if check.certified().outcome == "proved" else None
         except ValueError:
             return None
@@ -120,11 +126,17 @@ class MadeBound:
 
 
 def made_bounds(
-    paper: str, bounds: Mapping[str, tuple[Callable[[], RunBound], Mapping[str, str], str]], of_rounds: bool = False
+    paper: str,
+    bounds: Mapping[str, tuple[Callable[[], RunBound], Mapping[str, str], str]],
+    more: Mapping[str, Mapping[str, str]] | None = None,
+    of_rounds: bool = False,
 ) -> tuple[Derivation, ...]:
-    """Return the derivations of a paper's claims, each from (makes the bound, letters, functional's name)."""
+    """Return the derivations of a paper's claims, each from (makes the bound, letters, functional's name), with the
+    options of its hypotheses that it is compared under."""
     return tuple(
-        MadeBound(make, letters, functional, of_rounds).derivation(f"composed, {paper}.{ref}", "", (f"{paper}.{ref}",))
+        MadeBound(make, letters, functional, (more or {}).get(ref, {}), of_rounds).derivation(
+            f"composed, {paper}.{ref}", "", (f"{paper}.{ref}",)
+        )
         for ref, (make, letters, functional) in bounds.items()
     )
 

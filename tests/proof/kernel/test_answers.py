@@ -11,17 +11,15 @@ from functools import cache
 import pytest
 
 from fedtheory.papers.flics.proofs import thm1
-from fedtheory.papers.flics.proofs.thm1 import ANSWERS, AXIOMS, FREE, RING, G, K, L, V, c, delta, eta, k
+from fedtheory.papers.flics.proofs.thm1 import ANSWERS, AXIOMS, FREE, RING, G, K, V, c, delta, eta, k
 from fedtheory.proof import checker
 from fedtheory.proof.kernel.answering_clients import MEAN_ANSWER, MISMATCH, SPREAD, Answers
 from fedtheory.proof.kernel.axioms import ITERATE, NEXT, NOISE, START_POINT, Axioms
 from fedtheory.proof.kernel.forms import Form
-from fedtheory.proof.kernel.regions import Condition
 from fedtheory.proof.kernel.saved_theorems import saved
 from fedtheory.proof.kernel.sealed import ancestry
-from fedtheory.proof.kernel.theorems import Theorem, combine, instantiate
+from fedtheory.proof.kernel.theorems import Theorem, combine
 from fedtheory.proof.kernel.weighted_rounds import WeightedRounds
-from fedtheory.proof.translate.answered_rounds import LAWS, PAST, PLANNED, RECEIVED, AnsweredDescent, AnsweredRound
 
 from .answer_models import AnswerModel, State
 from .models import Client, Exact, valued
@@ -131,20 +129,7 @@ def test_v_is_too_little_where_it_is_not_known_who_is_there() -> None:
 x, noise = AXIOMS.vector(START_POINT), AXIOMS.vector(NOISE)
 B, A, Z = (AXIOMS.vector(atom) for atom in (MEAN_ANSWER, MISMATCH, SPREAD))
 one = RING.number(1)
-PLANNED_LETTERS, RECEIVED_LETTERS, PAST_LETTERS = thm1._PLANNED, thm1._RECEIVED, thm1._PAST
 WEIGHTED = WeightedRounds(FREE, eta, c, one)
-TWICE = lambda: combine(  # noqa: E731
-    [(thm1.given_availability(), 1)], where=thm1.CAPPED, context="start", constant=V * delta**2
-)
-GROWING = lambda: combine(  # noqa: E731
-    [(thm1.given_availability(), 1)], where=thm1.CAPPED, context="start", constant=V**2
-)
-
-
-def narrow() -> Theorem:
-    """Where V <= 1."""
-    conditions = [Condition("V", "interval", one) if each.name == "V" else each for each in thm1.CAPPED.conditions]
-    return instantiate(thm1.given_availability(), {}, replace(thm1.CAPPED, conditions=tuple(conditions)))
 
 
 REFUSED = {
@@ -168,28 +153,6 @@ REFUSED = {
     "two laws of answers": lambda: combine(
         [(thm1.second_moment(), 1), (ANSWERS.spread(thm1.each_update(), 2 * V), 1)], where=FREE,
         context="start"),
-    "V where it is not given who is there": lambda: AnsweredDescent(
-        thm1.given_availability, PAST_LETTERS, law=PAST).content,
-    "W where it is": lambda: AnsweredDescent(thm1.given_the_past, PAST_LETTERS, law=PLANNED).content,
-    "planned counts for received ones": lambda: AnsweredDescent(
-        thm1.given_availability, PLANNED_LETTERS, law=RECEIVED).content,
-    "the proxy without the rates": lambda: AnsweredDescent(
-        thm1.given_the_past, {**PAST_LETTERS, "S": "selection_proxy"}, law=PAST).content,
-    "another step": lambda: AnsweredDescent(
-        thm1.given_availability, {**PLANNED_LETTERS, "c": "global_lr"}, law=PLANNED).content,
-    "a product of what is averaged": lambda: AnsweredDescent(TWICE, PLANNED_LETTERS, law=PLANNED).content,
-    "a square of what is averaged": lambda: AnsweredDescent(GROWING, PLANNED_LETTERS, law=PLANNED).content,
-    "a condition on what is averaged": lambda: AnsweredDescent(narrow, PLANNED_LETTERS, law=PLANNED).content,
-    "a second moment for a first": lambda: AnsweredRound(
-        thm1.given_availability, PLANNED_LETTERS, bounded="inner_product").content,
-    "a first moment for a second": lambda: AnsweredRound(
-        thm1.inner, PLANNED_LETTERS, bounded="squared_aggregate").content,
-    "the mismatch of one state for that of all": lambda: AnsweredRound(
-        lambda: combine([(thm1.second_moment(), 1)], where=FREE, context="start", constant=delta**2),
-        PLANNED_LETTERS, bounded="squared_aggregate").content,
-    "weighted updates for answers": lambda: AnsweredRound(
-        lambda: combine([(WEIGHTED.descent(L), 1)], where=FREE, context="start"), PLANNED_LETTERS,
-        bounded="inner_product").content,
 }  # fmt: skip
 
 
@@ -197,19 +160,6 @@ REFUSED = {
 def test_it_is_refused(what: str) -> None:
     with pytest.raises(ValueError):
         REFUSED[what]()
-
-
-def test_what_is_read_off() -> None:
-    """Of every law, its own quantities; and the step's cap only where it is given who is there."""
-    for make, letters, law in (
-        (thm1.given_availability, PLANNED_LETTERS, PLANNED),
-        (thm1.given_availability, RECEIVED_LETTERS, RECEIVED),
-        (thm1.given_the_past, PAST_LETTERS, PAST),
-    ):  # fmt: skip
-        content = AnsweredDescent(make, letters, law=law).content
-        names = {s.name for value in LAWS[law].values() for s in value.free_symbols}
-        assert names <= {s.name for s in content["right_side"].free_symbols}
-        assert bool(content["needs"]) == (law != PAST)
 
 
 @pytest.mark.parametrize(

@@ -490,9 +490,9 @@ def test_the_checker_knows_the_vocabulary() -> None:
 
     for name, sort in checker.QUANTITIES.items():
         known = QUANTITIES[name]
-        assert known.lower >= 0
+        assert known.lower >= 0 or sort == "real"
         assert {
-            "positive": known.positive, "nonnegative": True, "count": known.integer and known.lower >= 1,
+            "positive": known.positive, "nonnegative": True, "real": True, "count": known.integer and known.lower >= 1,
             "probability": known.upper <= 1,
         }[sort]  # fmt: skip
     assert {name: constant_of(name) for name in checker.ASSUMED} == checker.ASSUMED

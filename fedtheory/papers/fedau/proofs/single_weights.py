@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from ....claims import readings
 from ....proof.kernel.number_bounds import value
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.run_bounds import RunBound, restrict, weaken
@@ -46,5 +47,7 @@ _BOUNDS: dict[str, tuple[Callable[[], RunBound], Mapping[str, str], str]] = {
     "appA_3.error@main": (known_error, _LETTERS, "known_error"),
 }
 
-DERIVATIONS = made_bounds("fedau", _BOUNDS)
+DERIVATIONS = made_bounds(
+    "fedau", _BOUNDS, {"asm5.interval@main": {readings.FRACTIONS: readings.BELOW_THE_LINE}}
+)
 """The claims' theorems."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ....claims import readings
 from ....proof.kernel.answer_bounds import AGGREGATE_BIAS, SQUARED_SELECTED_VECTOR, selected_bias, selected_square
-from ....proof.kernel.number_bounds import RATIO_FAILURE, frequency, value
+from ....proof.kernel.number_bounds import RATIO_FAILURE, by_logarithm, frequency, value
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.run_bounds import RunBound, restrict, weaken
 from ....proof.kernel.scalars import Ring
@@ -36,8 +37,8 @@ def lemma_4() -> RunBound:
     return weaken(selected_bias(Where(_ERRORS, known), worst, least, length), error / room * length)
 
 
-_GROUP = Ring("n p s hat r t epsilon w")
-_n, _p, _s, _hat, _r, _t, _e, _w = _GROUP.symbols
+_GROUP = Ring("n p s hat r t epsilon w delta l C decay")
+_n, _p, _s, _hat, _r, _t, _e, _w = _GROUP.symbols[:8]
 _ONE_GROUP = (Condition("hat", "positive"), Condition("n", "count"), Condition("p", "interval", _GROUP.number(1)),
               Condition("r", "interval", _GROUP.number(1)))  # fmt: skip
 _VARIANCE, _OF_CHANCE = _p**2 / _hat**2 * (_s - _s**2 / _n), _p**2 / _hat**2 * _n * _r * (1 - _r)
@@ -67,6 +68,18 @@ def hoeffding() -> RunBound:
     return frequency(Where(_GROUP, known), _n, _t, _r, _e, _e * _r / (1 + _e), "w")
 
 
+def enough_rounds() -> RunBound:
+    """Hoeffding's step with a constant of the group: 2 n t x^2 >= 2 log(1/delta), and 2 delta^2 <= delta."""
+    known = (Condition("n", "count"), Condition("t", "count"), Condition("r", "capped", _GROUP.number(1)),
+             Condition("epsilon", "capped", _GROUP.number(1)), Condition("delta", "capped", _GROUP.number(1) / 2),
+             Condition("l", "nonnegative"), Condition("C", "positive"))  # fmt: skip
+    where, delta, log, C = Where(_GROUP, known), *(_GROUP[name] for name in ("delta", "l", "C"))
+    given = (_t - C * log / _e**2, C - 4 / (_n * _r**2))
+    made = restrict(frequency(where, _n, _t, _r, _e, _e * _r / (1 + _e), "w"), where, {}, given)
+    factors = (2 * _n * (_e * _r / (1 + _e)) ** 2, 2 * _n * log * (_r / (1 + _e)) ** 2)
+    return weaken(by_logarithm(made, "w", delta, "l", 2, factors), delta)
+
+
 _LETTERS = {"n": "group_clients", "p": "group_weight", "hat": "participation_estimate", "r": "response_probability"}
 _OF_BAND = {**_LETTERS, "s": "group_participation", "epsilon": "relative_error"}
 _OF_HOEFFDING = {"n": "group_clients", "r": "response_probability", "t": "rounds", "epsilon": "relative_error"}
@@ -83,6 +96,8 @@ _BOUNDS: dict[str, tuple[Callable[[], RunBound], dict[str, str], str]] = {
     "eq7.c@main": (lambda: band(False), _OF_BAND, "negated_variance"),
     "eq7.d@main": (lambda: band(True), _OF_BAND, "variance"),
     "eq7.e@corrected": (hoeffding, _OF_HOEFFDING, RATIO_FAILURE),
+    "eq7.e@main": (enough_rounds, {**_OF_HOEFFDING, "delta": "failure_probability", "C": "hidden_constant",
+                                   "l": "log(1/failure_probability)"}, RATIO_FAILURE),
 }  # fmt: skip
 
-DERIVATIONS = made_bounds("flics", _BOUNDS)
+DERIVATIONS = made_bounds("flics", _BOUNDS, {"eq7.e@main": {readings.CONSTANTS: readings.OF_THE_PROBLEM}})
