@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from ..assumptions import ASSUMPTIONS
 from ..claims.statement import Claim
 from . import compatibility
-from .claim_theorems import ClaimTheorem
+from .claim_theorems import KernelClaim
 from .derivations import Derivation
 from .implies import ASSUMES, CLAIM, tying, words
 from .library import Library
@@ -53,10 +53,10 @@ class Chain:
         return KERNEL if self.theorem is not None else joints(self.derivation, self.own)
 
     @property
-    def theorem(self) -> ClaimTheorem | None:
+    def theorem(self) -> KernelClaim | None:
         """Theorem of the kernel on whole runs that is the claim, or ``None``."""
         checks = (check for d in self.decisions if d.step.name == GOAL for check in d.step.checks)
-        return next((check for check in checks if type(check) is ClaimTheorem), None)
+        return next((check for check in checks if isinstance(check, KernelClaim)), None)
 
     def covers(self, ambiguity: str) -> tuple[str, ...]:
         """Return the options of an ambiguity under which the claim is proved, or none if nothing is said of it."""
@@ -195,20 +195,20 @@ def _tying(claim: Claim, derivation: Derivation, library: Library) -> Iterator[S
     yield from _met(claim, derivation.options, library)
 
 
-def _theorem_of_claim(claim: Claim, derivation: Derivation, library: Library) -> ClaimTheorem | None:
+def _theorem_of_claim(claim: Claim, derivation: Derivation, library: Library) -> KernelClaim | None:
     """Return the check that the claim is a theorem of the kernel on whole runs, made from the theorem on a round that a
     derivation rests on; ``None`` if it is not found to be one. Only a class of this package may say that it is."""
     origin = derivation.origin
     if origin is None or not is_known(type(origin)):
         return None
     check = type(origin).of_claim(origin, claim, derivation.algorithm, library.rounds)
-    return check if type(check) is ClaimTheorem else None
+    return check
 
 
-def _goal(theorem: ClaimTheorem) -> Step:
+def _goal(theorem: KernelClaim) -> Step:
     """Return the step that a claim is a theorem of the kernel on whole runs."""
     claim = theorem.claim
-    says = "the claim is the kernel's theorem on runs: its hypotheses, assumptions, readings and right side"
+    says = f"the claim is the kernel's theorem on {theorem.about}: its hypotheses, assumptions, readings and right side"
     return Step(GOAL, claim.source, says, "composed", (theorem,), printed=False, paper=claim.paper)
 
 

@@ -4114,12 +4114,15 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
             case ast.BinOp(
                 left=left, op=ast.Pow(), right=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=power))
             ):
-                return ONE / self.of_tree(left) ** whole("a power", power, 0, LARGEST["power"]), ONE
+                base = self.of_tree(left)
+                need(bool(base.top), "a division by 0")
+                return ONE / base ** whole("a power", power, 0, LARGEST["power"]), ONE
             case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as op, right=right):
                 b = self.of_tree(right)
                 return self.of_tree(left) + (b if isinstance(op, ast.Add) else -b), ONE
             case ast.BinOp(left=left, op=ast.Mult() | ast.Div() as op, right=right):
                 (a, r), (b, s) = self.surd(left), self.surd(right)
+                need(isinstance(op, ast.Mult) or bool(b.top and s.top), "a division by 0")
                 return (a * b, r * s) if isinstance(op, ast.Mult) else (a / b, r / s)
             case ast.Call(func=ast.Name(id="exp"), args=[part], keywords=[]):
                 return self.defined("exponential", -self.of_tree(part)), ONE
@@ -4329,7 +4332,7 @@ SORTS = ("power", "exponential", "tail", "log", "decay")
 
 # learning problems and their samples: events of a product law, and bounds on functionals of the problem
 
-OF_SAMPLES = "fedtheory samples 1"
+OF_SAMPLES, OF_SAMPLE_CLAIM = "fedtheory samples 1", "fedtheory claim on samples 1"
 SAMPLE_FIELDS = "rule premises arguments where assumptions events form equality functional confidence"
 EVERYBODY = ("any", "other", "best of Q", "best of P", "minimiser", "checked")
 CHOSEN_BEFORE = ("best of Q", "best of P")
@@ -4392,7 +4395,9 @@ class SampleProof(Proof):
     def __init__(self, data: object, work: int | None = None) -> None:
         LEFT["work"] = LARGEST["work"] if work is None else work
         let_go()
-        given = keys("a proof", data, "format names regions parameters numbers theorems")
+        claims = type(data) is dict and data.get("format") == OF_SAMPLE_CLAIM
+        fields = "format names regions parameters numbers theorems" + " letters claim digest" * claims
+        given = keys("a proof", data, fields)
         self.names = [word("a name", name) for name in listed("names", given["names"], most=60)]
         fit(all(map(NAME.fullmatch, self.names)), "names: allowed are letters, digits and _")
         fit(len(set(self.names)) == len(self.names), "names: twice the same")
@@ -4412,6 +4417,8 @@ class SampleProof(Proof):
         for at, line in enumerate(lines):
             with _named(f"theorem {at}"):
                 self.theorems.append(self.followed(line))
+        if claims:
+            self.claim = ClaimOfSamples(self, given)
 
     # what letters mean
 
@@ -4522,6 +4529,7 @@ class SampleProof(Proof):
         }  # fmt: skip
         self.claimed = form
         found |= getattr(self, SAMPLE_RULES[rule])(given, premises)
+        found["letter"] = given["letter"] if rule == "bounds" else ""
         fit(given.keys() == given.asked, f"{rule}: arguments that the rule does not have")
         for part in ("assumptions", "events"):
             held = {tuple(e) if type(e) is list else e for e in listed(part, stated[part], most=100)}
@@ -4984,7 +4992,9 @@ class SampleProof(Proof):
         return {"form": bound, "functional": functional, "confidence": confidence}
 
     def statement(self) -> str:
-        """Return the last theorem in words, with what its letters mean."""
+        """Return the last theorem in words, with what its letters mean, or the claim that it is."""
+        if self.claim is not None:
+            return self.claim.statement()
         last = self.theorems[-1]
         where = [self.condition_in_words(*condition) for condition in self.stated]
         of = [f"{n} = {self.shown(c)}" for n, c in sorted(self.quantities.items())]
@@ -5020,6 +5030,210 @@ class SampleProof(Proof):
         }[kind].format(*shown)  # fmt: skip
 
 
+SORTS_OF_SAMPLES = {
+    **dict.fromkeys(("hidden_constant", "target_width", "source_width"), "positive"), "confidence": "share",
+    **dict.fromkeys(
+        ("class_size", "samples", "server_samples", "client_samples", "clients", "arbitrary_cohort",
+         "samples_per_client", "vc_dimension"), "count",
+    ),
+    **dict.fromkeys(("rare_mass", "error_level", "client_share", "noise_exponent"), "probability"),
+    **dict.fromkeys(
+        ("threshold_distance", "outside_support", "relatedness", "relatedness_exponent", "noise_constant"),
+        "nonnegative",
+    ),
+    "sample_complexity": "any",
+}  # fmt: skip
+"""Quantities of claims on samples: > 0, in (0, 1], a count >= 1, in [0, 1], >= 0, or any number."""
+LEVELS = {
+    "complexity": ("class_size", 1, "samples"), "server_complexity": ("class_size", 1, "server_samples"),
+    "pair_complexity": ("class_size", 2, "samples"),
+}  # fmt: skip
+"""Quantities log(size^p/confidence)/n."""
+GROWTHS = {"vc_complexity": "samples", "server_vc_complexity": "server_samples"}
+EXCESSES = dict(zip(("best_excess", "source_excess", "related_gap"), NAMED_BY_CLAIMS, strict=True))
+READ_IN_HYPOTHESES = ("constants of the O(.)", "thresholds", "confidence term")
+"""What a claim on samples may be read with: how its hypotheses are meant, which stand in the file as they are read."""
+
+
+class ClaimOfSamples(ClaimOfRuns):
+    """Claim that the last theorem on samples is: what it bounds, at most the claim's right side, and nothing asked that
+    the claim does not ask."""
+
+    def __init__(self, proof: SampleProof, given: dict) -> None:  # type: ignore[override]
+        self.problem, self.bounds = proof, []
+        with _named("claim"):
+            self.letters = {n: word("a letter", q) for n, q in keyed("letters", given["letters"]).items()}
+            self.claim = keys("a claim", given["claim"], CLAIM_FIELDS)
+            written = json.dumps([self.letters, self.claim], sort_keys=True, separators=(",", ":"))
+            need(hashlib.sha256(written.encode()).hexdigest() == given["digest"], "its text is not that of its digest")
+            self.compare()
+
+    def compare(self) -> None:
+        """Raise unless the last theorem is the claim, or says more."""
+        proof, claim, last = self.problem, self.claim, self.problem.theorems[-1]
+        for part in ("id", "edition", "source", "algorithm", "functional"):
+            word(part, claim[part])
+        words_of = {part: keyed(part, claim[part]) for part in ("terms", "choices", "hypotheses", "readings")}
+        self.assumed = [word("an assumption", each) for each in listed("assumptions", claim["assumptions"], most=100)]
+        need(not words_of["choices"], "a claim on samples chooses nothing")
+        need(set(words_of["readings"]) <= {*READ_IN_HYPOTHESES}, "read as no hypothesis is")
+        for option in words_of["readings"].values():
+            word("an option", option)
+        self.check_letters()
+        need(bool(last["functional"]), "a theorem that is not said of the whole problem")
+        if last["functional"] == "value":
+            bounded = self.of_tree(self.tree(claim["functional"]))
+            need(bounded == proof.name(last["letter"]), "another value is bounded")
+        else:
+            need(claim["functional"] == last["functional"], f"what is bounded is {last['functional']}")
+        confidence = last["confidence"]
+        need(confidence is None or confidence == self.letter("confidence"), "another confidence")
+        right = [part for text in words_of["terms"].values() for part in self.values(self.tree(text))]
+        rest = functools.reduce(operator.add, right, -last["form"])
+        need(proof._nonnegative(rest, proof.whole_region), "its right side may be less than what is proved")
+        for name in last["assumptions"]:
+            need(name in self.assumed, f"{name}: an assumption that the claim does not make")
+        self.check_conditions([self.sides(text) for text in words_of["hypotheses"].values()])
+
+    def check_letters(self) -> None:
+        """Raise unless each letter stands for one quantity: that of a problem which it is, or one of which the theorem
+        says nothing but its conditions."""
+        proof = self.problem
+        fit(set(self.letters) <= {*proof.names}, "letters: allowed are the names of the file")
+        fit(set(self.letters.values()) <= SORTS_OF_SAMPLES.keys(), "letters: no quantity of a claim on samples")
+        fit(len(set(self.letters.values())) == len(self.letters), "letters: two for one quantity")
+        need(not set(self.letters) & proof.meanings.keys(), "a letter that is a number")
+        self.plain = {name: n for name, c in proof.quantities.items() for n in proof.names if c == proof.name(n)}
+        need(len(set(self.plain.values())) == len(self.plain), "one letter for two quantities of the problem")
+        need(not set(self.plain.values()) & proof.meanings.keys(), "a number for a quantity of the problem")
+        for letter, quantity in self.letters.items():
+            here = quantity in proof.quantities or letter in self.plain.values()
+            need(not here or self.plain.get(quantity) == letter, f"{letter} is not {quantity}")
+
+    def letter(self, quantity: str) -> Scalar:
+        """Return the scalar that a quantity is."""
+        proof = self.problem
+        if quantity in proof.quantities:
+            return proof.quantities[quantity]
+        for letter, name in self.letters.items():
+            if name == quantity:
+                return proof.name(letter)
+        if quantity in LEVELS:
+            size, power, count = LEVELS[quantity]
+            return proof.letter_of("level", self.letter("confidence") / self.letter(size) ** power, self.letter(count))
+        if quantity in GROWTHS:
+            x, n, d = map(self.letter, ("confidence", GROWTHS[quantity], "vc_dimension"))
+            return proof.letter_of("growth", x, n, d)
+        need(quantity in EXCESSES, f"no letter stands for {quantity[:60]!r}")
+        return proof.letter_of(*EXCESSES[quantity])
+
+    def of_tree(self, tree: ast.expr) -> Scalar:
+        """Return the scalar of a syntax tree; a root, and a complexity, is a number that the file declares."""
+        if any(isinstance(node, ast.Call) and node.func.id in ("log", "Max") for node in ast.walk(tree)
+               if not isinstance(node, ast.Call) or isinstance(node.func, ast.Name)):  # fmt: skip
+            return self.complexity(tree)
+        factor, radicand = self.surd(tree)
+        return factor if radicand == ONE else factor * self.problem.letter_of("power", radicand, HALF)
+
+    def surd(self, tree: ast.expr) -> tuple[Scalar, Scalar]:
+        """Return (a, r) of a syntax tree that is a sqrt(r): as for runs, and a power is a number that the file
+        declares, or the root of one."""
+        match tree:
+            case ast.Name(id=name):
+                return self.letter(name), ONE
+            case ast.BinOp(left=left, op=ast.Pow(), right=right) if not isinstance(right, ast.Constant):
+                base, exponent = self.of_tree(left), self.of_tree(right)
+                if self.has_letter("power", base, exponent):
+                    return self.problem.letter_of("power", base, exponent), ONE
+                return ONE, self.problem.letter_of("power", base, exponent + exponent)
+            case ast.Call(func=ast.Name(id="sqrt"), args=[part], keywords=[]):
+                inside = self.of_tree(part)
+                signs = self.problem._nonnegative(inside, self.problem.whole_region)
+                need(signs, "a root of what may be negative")
+                return ONE, inside
+        return super().surd(tree)
+
+    def has_letter(self, *meaning: object) -> bool:
+        """Whether a letter of the file has a meaning."""
+        return any(len(m) == len(meaning) and m == meaning for m in self.problem.meanings.values())
+
+    def complexity(self, tree: ast.expr) -> Scalar:
+        """Return the letter of (d max(log(max(n, d)/d), 1) + log(1/x))/n, of letters x, n and d."""
+        for letter, (kind, *parts) in self.problem.meanings.items():
+            names = [self.letters.get(n) for part in parts for n in self.problem.names if self.is_letter(part, n)]
+            if kind == "complexity" and len(names) == 3 and None not in names:
+                x, n, d = names
+                summands = f"{d}*Max(1, log(Max({n}, {d})/{d}))/{n}", f"log(1/{x})/{n}"
+                texts = [*summands, *(f"{d}*Max(1, log(Max({d}, {n})/{d}))/{n}",)]
+                one, other, turned = (ast.dump(self.tree(text)) for text in texts)
+                match tree:
+                    case ast.BinOp(left=left, op=ast.Add(), right=right):
+                        if {ast.dump(left), ast.dump(right)} in ({one, other}, {turned, other}):
+                            return self.problem.name(letter)
+        raise Wrong("a complexity that the file does not declare")
+
+    def is_letter(self, part: object, name: str) -> bool:
+        """Whether a scalar is this letter."""
+        return isinstance(part, Scalar) and part == self.problem.name(name)
+
+    def sides(self, text: object) -> tuple[ast.expr, ast.expr]:
+        """Return the lesser and the larger side of a hypothesis, an inequality between quantities."""
+        tree = self.tree(word("a hypothesis", text))
+        if not (isinstance(tree, ast.Compare) and len(tree.ops) == 1 and isinstance(tree.ops[0], ast.LtE | ast.GtE)):
+            raise Unfit(f"allowed is one inequality <= or >=, not {str(text)[:60]!r}")
+        both = tree.left, tree.comparators[0]
+        return both if isinstance(tree.ops[0], ast.LtE) else both[::-1]
+
+    def check_conditions(self, hypotheses: list) -> None:
+        """Raise unless each condition is known of its quantity, or a hypothesis times what is >= 0 by the conditions
+        after it; and unless a quantity that is an expression is that by hypothesis."""
+        proof = self.problem
+        for name, scalar in proof.quantities.items():
+            if name not in self.plain:
+                sort = SORTS_OF_SAMPLES[name]
+                below, above = scalar == ZERO and sort != "any", scalar == ONE and sort in ("probability", "share")
+                for small, large in hypotheses:
+                    above |= isinstance(small, ast.Name) and small.id == name and self.of_tree(large) == scalar
+                    below |= isinstance(large, ast.Name) and large.id == name and self.of_tree(small) == scalar
+                need(below and above, f"{name}: an expression that no hypothesis says it is")
+        slacks = [self.of_tree(large) - self.of_tree(small) for small, large in hypotheses]
+        for at, (name, kind, bound) in enumerate(proof.stated):
+            sort = "number" if name in proof.meanings else SORTS_OF_SAMPLES.get(self.letters.get(name, ""), "")
+            need(bool(sort), f"{name}: a condition on what stands for no quantity")
+            above_0 = sort in ("positive", "share", "count")
+            own = {
+                "positive": above_0, "capped": above_0, "count": sort == "count", "at_least": True,
+                "nonnegative": sort != "any", "interval": sort != "any",
+            }  # fmt: skip
+            need(own.get(kind, False), f"{name}: a condition that is not known of what it stands for")
+            if bound is not None and not (kind != "at_least" and bound == ONE and sort in ("probability", "share")):
+                x = proof.name(name)
+                slack = x - bound if kind == "at_least" else bound - x
+                region, later = self.after(at)
+                for each in slacks:
+                    factor = ONE if slack == each else Scalar(each.bottom) / Scalar(slack.bottom)
+                    free = letters_of(factor.top) | letters_of(factor.bottom) <= later
+                    if free and slack == each * factor and proof._nonnegative(factor, region):
+                        break
+                else:
+                    raise Wrong(f"{name}: a condition that the claim does not make")
+
+    def after(self, at: int) -> tuple[int, set]:
+        """Return the number of the region of the conditions after one, but for those by numbers, and its letters."""
+        kept: list[tuple] = []
+        seen: set[int] = set()
+        for name, kind, bound in reversed(self.problem.stated[at + 1 :]):
+            if bound is None or letters_of(bound.top) | letters_of(bound.bottom) <= seen:
+                kept.insert(0, (name, kind, bound))
+                seen.add(self.problem.number[name])
+        self.problem.regions.append(kept)
+        return len(self.problem.regions) - 1, seen
+
+    def statement(self) -> str:
+        """Return the claim in words: its inequality, with all that it asks."""
+        return super().statement().replace(f"of every run of {self.claim['algorithm']}", "of every learning problem", 1)
+
+
 SAMPLE_RULES = {name.replace("_", " "): name for name in (
     "root", "sum_of_exponents", "power_of_product", "power_of_power", "order_of_exponents", "power_at_most",
     "of_maximum", "level_of_power", "probability", "excess", "minimiser", "of_target", "noise", "triangle", "related",
@@ -5045,7 +5259,7 @@ def proof_of(data: object, work: int | None = None) -> Proof:
     Raises:
         Wrong: as ``check`` does.
     """
-    of_samples = type(data) is dict and data.get("format") == OF_SAMPLES
+    of_samples = type(data) is dict and data.get("format") in (OF_SAMPLES, OF_SAMPLE_CLAIM)
     try:
         return SampleProof(data, work) if of_samples else Proof(data, work)
     except UNREADABLE as error:

@@ -486,23 +486,18 @@ def goal(claim: Claim, letters: Letters, ring: Ring, rounds: Callable[[Claim, st
     return Goal(claim, letters, ring, rounds(claim, algorithm))
 
 
-def _written(claim: Claim) -> str:
-    """Return the name of a claim's functional, or its expression in quantities if it is one."""
-    of_values = claim.functional.scope == "values" and claim.functional.expression is not None
-    return str(claim.functional.expression) if of_values else claim.functional.name
-
-
 def claim_data(claim: Claim, read: Mapping[str, str], algorithm: str) -> dict[str, Any]:
-    """Return all that a claim says, as it stands in a saved proof: expressions in quantities as text, and the options
-    under which it is read."""
+    """Return all that a claim says, as it stands in a saved proof: expressions in quantities as text, the left side too
+    if it is one, and the options under which it is read."""
     assumed = [f"{a.kind}({a.quantity})" if a.quantity else a.kind for a in claim.assumptions]
     fixed = claim.under({name: option for name, option in read.items() if name in {a.name for a in claim.ambiguities}})
+    functional = claim.functional.under(read)
     return {
         "id": claim.id,
         "edition": claim.edition,
         "source": claim.source,
         "algorithm": algorithm,
-        "functional": _written(claim),
+        "functional": functional.name if functional.scope != "values" else str(functional.expression),
         "terms": {term.name: str(term.expression) for term in claim.terms},
         "choices": {name: str(choice) for name, choice in claim.choices.items()},
         "hypotheses": {hypothesis.name: str(hypothesis.relation) for hypothesis in fixed.hypotheses},

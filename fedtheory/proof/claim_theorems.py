@@ -1,11 +1,13 @@
-"""Check that a claim is a theorem of the kernel on whole runs."""
+"""Check that a claim is a theorem of the kernel."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any, ClassVar
 
 from ..claims.statement import Claim
 from ..functionals import FINAL_SQUARED_DISTANCE
@@ -21,10 +23,85 @@ from .kernel.theorems import Theorem
 from .steps import Evidence, Finding
 
 
+class KernelClaim(ABC):
+    """Check that a claim is a theorem of the kernel, and that the independent checker accepts its saved proof, reads
+    the claim from it, and finds the same."""
+
+    about: ClassVar[str] = "runs"
+    """What the theorem is on, in a word."""
+    claim: Claim
+
+    @property
+    @abstractmethod
+    def read(self) -> dict[str, str]:
+        """The option of each ambiguity under which the theorem is the claim."""
+
+    @abstractmethod
+    def found(self) -> bool:
+        """Whether the kernel makes the claim's theorem."""
+
+    @abstractmethod
+    def data(self) -> dict[str, Any]:
+        """Return the saved proof of the claim."""
+
+    @abstractmethod
+    def said(self, read: Mapping[str, str]) -> dict[str, Any]:
+        """Return what the claim says, as it stands in a saved proof."""
+
+    @abstractmethod
+    def is_of(self, data: Mapping[str, Any]) -> bool:
+        """Whether a saved proof is from the very theorem that the kernel makes now."""
+
+    @property
+    def whichever(self) -> set[str]:
+        """Ambiguities of the claim whose options make no difference."""
+        return set()
+
+    def text(self) -> str:
+        """Return the saved proof of the claim.
+
+        Raises:
+            ValueError: the kernel does not make the claim's theorem.
+        """
+        if not self.found():
+            raise ValueError(f"{self.claim.ref}: the kernel does not make its theorem")
+        return json.dumps(self.data(), separators=(",", ":"))
+
+    def certified(self) -> Finding:
+        """Return ``proved`` with the saved proof as evidence if the checker accepts it, else ``unknown``."""
+        return self._finding
+
+    @cached_property
+    def _finding(self) -> Finding:
+        if not self.found():
+            return Finding("unknown")
+        text = self.text()
+        return Finding("proved", (text,)) if self.accepts((text,)) else Finding("unknown")
+
+    decide = certified
+    """Decide the check; the kernel refutes nothing, so this is ``certified``."""
+
+    def accepts(self, evidence: tuple[Evidence, ...]) -> bool:
+        """Whether the checker accepts the text as a proof, from the very theorem that the kernel makes, of what the
+        claim says."""
+        if len(evidence) != 1 or not isinstance(evidence[0], str):
+            return False
+        data = _proved(evidence[0])
+        if data is None:
+            return False
+        read = data["claim"]["readings"]
+        free = self.whichever
+        fits = all(a.name in free or read.get(a.name) in a.options for a in self.claim.ambiguities)
+        return fits and data["claim"] == self.said(read) and self.is_of(data)
+
+    def refuted(self, evidence: tuple[Evidence, ...]) -> bool:
+        """Return false: a claim whose theorem is not made may still be true."""
+        return False
+
+
 @dataclass(frozen=True)
-class ClaimTheorem:
-    """Check that the kernel makes a claim's theorem, and that the independent checker accepts its saved proof, reads
-    the claim from it, and finds the same.
+class ClaimTheorem(KernelClaim):
+    """Check that the kernel makes a claim's theorem on whole runs.
 
     Attributes:
         make: makes the theorem on one round, from which the claim's is looked for; or the claim's theorem itself.
@@ -80,54 +157,32 @@ class ClaimTheorem:
         """The option of each ambiguity under which the theorem is the claim."""
         return {} if self.bound is None else self.goal.read(self.bound)
 
-    def text(self) -> str:
-        """Return the saved proof of the claim.
+    def found(self) -> bool:
+        """Whether the kernel makes the claim's theorem."""
+        return self.bound is not None and not list(self.goal.differences(self.bound))
 
-        Raises:
-            ValueError: the kernel does not make the claim's theorem.
-        """
-        if self.bound is None or list(self.goal.differences(self.bound)):
-            raise ValueError(f"{self.claim.ref}: the kernel does not make its theorem")
-        written = claim_data(self.claim, self.read, self.algorithm)
+    def data(self) -> dict[str, Any]:
+        """Return the saved proof of the claim."""
+        assert self.bound is not None  # it is found
         roots = self.goal.roots(self.bound.known)
-        return json.dumps(saved_claim(self.bound, self.goal.letters, written, roots), separators=(",", ":"))
+        return saved_claim(self.bound, self.goal.letters, self.said(self.read), roots)
 
-    def certified(self) -> Finding:
-        """Return ``proved`` with the saved proof as evidence if the checker accepts it, else ``unknown``."""
-        return self._finding
+    def said(self, read: Mapping[str, str]) -> dict[str, Any]:
+        """Return what the claim says, as it stands in a saved proof."""
+        return claim_data(self.claim, read, self.algorithm)
 
-    @cached_property
-    def _finding(self) -> Finding:
-        if self.bound is None:
-            return Finding("unknown")
-        text = self.text()
-        return Finding("proved", (text,)) if self.accepts((text,)) else Finding("unknown")
-
-    decide = certified
-    """Decide the check; the kernel refutes nothing, so this is ``certified``."""
-
-    def accepts(self, evidence: tuple[Evidence, ...]) -> bool:
-        """Whether the checker accepts the text as a proof, from the very theorem on one round, of what the claim
-        says."""
+    def is_of(self, data: Mapping[str, Any]) -> bool:
+        """Whether a saved proof is from the theorem on a round that the kernel makes now, of the claim's rounds."""
         made = self.make()
         theorem = theorem_of(made) if isinstance(made, RunBound) else made
-        if len(evidence) != 1 or not isinstance(evidence[0], str):
-            return False
         if self.rounds is not None and theorem is not None and any(strange(theorem, self.rounds)):
             return False
-        proved = _proved(evidence[0])
-        if proved is None:
-            return False
-        written, last = proved
-        read = written["readings"]
-        free = self.goal.whichever(self.claim.functional.name)
-        fits = all(a.name in free or read.get(a.name) in a.options for a in self.claim.ambiguities)
-        same = last == (() if theorem is None else _says(saved(theorem)))
-        return fits and same and written == claim_data(self.claim, read, self.algorithm)
+        return _says(data) == (() if theorem is None else _says(saved(theorem)))
 
-    def refuted(self, evidence: tuple[Evidence, ...]) -> bool:
-        """Return false: a claim whose theorem is not made may still be true."""
-        return False
+    @property
+    def whichever(self) -> set[str]:
+        """Ambiguities of the claim whose options make no difference."""
+        return self.goal.whichever(self.claim.functional.name)
 
 
 @lru_cache(maxsize=100)
@@ -137,18 +192,17 @@ def _ring(names: tuple[str, ...]) -> Ring:
 
 
 @lru_cache(maxsize=100)
-def _proved(text: str) -> tuple[dict, tuple] | None:
-    """Check the proof in a text, once, and return the claim that it says, and its last theorem on one round; ``None``
-    if it is no proof of a claim."""
+def _proved(text: str) -> dict[str, Any] | None:
+    """Check the proof in a text, once, and return it; ``None`` if it is no proof of a claim."""
     try:
         data = checker.read(text)
         checker.check(data)
     except (checker.Wrong, ValueError):
         return None
-    return (data["claim"], _says(data)) if isinstance(data, dict) and "claim" in data else None
+    return data if isinstance(data, dict) and "claim" in data else None
 
 
-def _says(data: dict) -> tuple:
+def _says(data: Mapping[str, Any]) -> tuple:
     """Return the last theorem without how it was made, and its region, with the powers of the letters that occur; and
     nothing where there is none."""
     if not data["theorems"]:

@@ -14,7 +14,7 @@ from ..claims.readings import check_options
 from ..claims.statement import Claim
 from ..functionals import Functional
 from .algorithm_match import Rounds
-from .claim_theorems import ClaimTheorem
+from .claim_theorems import KernelClaim
 from .domain import bare
 from .identity import is_identity
 from .steps import Step
@@ -44,9 +44,8 @@ class Origin(Protocol):
         """Return the assumptions that the axioms name, each with its constant if it has one."""
         ...
 
-    def of_claim(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> ClaimTheorem | None:
-        """Return the check that a claim is a theorem of the kernel on whole runs, or ``None`` if it is not found to
-        be."""
+    def of_claim(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> KernelClaim | None:
+        """Return the check that a claim is a theorem of the kernel, or ``None`` if it is not found to be."""
         ...
 
     def apart_from(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> Iterator[str]:

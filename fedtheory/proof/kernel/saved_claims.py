@@ -10,11 +10,12 @@ from typing import Any
 
 from .regions import Where
 from .run_bounds import RunBound, by_data, untouched
-from .saved_theorems import _data, region, saved_together
+from .sampling_laws import SampleTheorem
+from .saved_theorems import _data, region, saved, saved_together
 from .scalars import Scalar
 from .theorems import Theorem
 
-FORMAT = "fedtheory claim 1"
+FORMAT, OF_SAMPLES = "fedtheory claim 1", "fedtheory claim on samples 1"
 
 
 def saved_claim(
@@ -63,6 +64,17 @@ def _made_of(bound: RunBound, chain: list[RunBound]) -> list[Theorem]:
             theorems += _made_of(premise, chain) if isinstance(premise, RunBound) else [premise]
     chain.append(bound)
     return theorems
+
+
+def saved_sample_claim(theorem: SampleTheorem, letters: Mapping[str, str], claim: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the proof of a claim on samples: that of its theorem, the quantities that letters stand for, and the claim
+    in words that the checker reads.
+
+    Raises:
+        Refused: a theorem was changed after it was made.
+    """
+    said = {"letters": dict(letters), "claim": dict(claim), "digest": digest(letters, claim)}
+    return saved(theorem) | {"format": OF_SAMPLES} | said
 
 
 def digest(letters: Mapping[str, str], claim: Mapping[str, Any]) -> str:

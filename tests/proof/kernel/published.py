@@ -11,9 +11,9 @@ from typing import Any
 from fedtheory.papers.proofs import library
 from fedtheory.proof.derivations import Derivation
 from fedtheory.proof.kernel.theorems import Theorem
+from fedtheory.proof.sample_claims import OfSamples
 from fedtheory.proof.translate.interval_means import OfIntervals
 from fedtheory.proof.translate.points import OfPoints
-from fedtheory.proof.translate.sample_bounds import OfSamples
 
 from . import test_answers, test_intervals, test_means, test_on_models, test_points, test_safari, test_weighted
 from .mean_models import MeanModel

@@ -5,12 +5,17 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import product
+from random import Random
 
 import pytest
+import sympy
 
 from fedtheory.papers import claim
 from fedtheory.papers.proofs import library
@@ -21,10 +26,12 @@ from fedtheory.proof.composition import Composed
 from fedtheory.proof.kernel import sampling_laws as laws
 from fedtheory.proof.kernel.regions import Condition, Where
 from fedtheory.proof.kernel.sampling_laws import Problem, SampleTheorem
+from fedtheory.proof.kernel.saved_claims import digest
 from fedtheory.proof.kernel.saved_theorems import saved
 from fedtheory.proof.kernel.scalars import Ring, Scalar
 from fedtheory.proof.kernel.sealed import ancestry
 from fedtheory.proof.kernel.theorems import Refused
+from fedtheory.proof.step_certificates import saved_data
 
 from .sample_models import Finite, inside, value_of, values, wrong_in
 
@@ -438,6 +445,11 @@ PROVED = (
 def test_the_kernel_proves(ref: str) -> None:
     chain = prove(claim(f"safari.{ref}"), library())
     assert (chain.verdict, chain.joints) == ("proved", "kernel")
+    said = checker.told(saved_data(chain))[1]
+    own = chain.claim.under(chain.theorem.read)
+    assert said.startswith(f"safari.{ref} (") and "of every learning problem" in said
+    assert all(str(term.expression) in said for term in own.terms)
+    assert all(str(hypothesis.relation) in said for hypothesis in own.hypotheses)
 
 
 @pytest.mark.parametrize("ref", PROVED)
@@ -458,3 +470,164 @@ def test_a_reader_takes_no_other_evidence() -> None:
     assert first.accepts((text,)) and not second.accepts((text,))
     changed = text.replace("disagreement", "excess", 1)
     assert not first.accepts((changed,))
+
+
+# the claim in the file: every part of what it says is compared with what is proved
+
+
+@cache
+def proof_of(ref: str) -> tuple[checker.SampleProof, dict]:
+    """A claim's saved proof, checked, and what of it is about the claim."""
+    data = saved_data(prove(claim(f"safari.{ref}"), library()))
+    return checker.SampleProof(data), {part: data[part] for part in ("letters", "claim")}
+
+
+def told_apart(ref: str, said: dict) -> bool:
+    """Whether the checker refuses what a file says of a claim, beside this proof, with a digest of it."""
+    proof, _ = proof_of(ref)
+    checker.LEFT["work"] = checker.LARGEST["work"]
+    regions = len(proof.regions)
+    try:
+        checker.ClaimOfSamples(proof, said | {"digest": digest(said["letters"], said["claim"])})
+    except checker.Wrong:
+        return True
+    finally:
+        del proof.regions[regions:]
+    return False
+
+
+def changed(ref: str, part: str, **words: object) -> dict:
+    """What a file says of a claim, with some words of a part changed, or left out where they are None."""
+    said = deepcopy(proof_of(ref)[1])
+    there = said["letters"] if part == "letters" else said["claim"][part]
+    there.update(words)
+    for name in [name for name, value in words.items() if value is None]:
+        del there[name]
+    return said
+
+
+NOT_ASKED = {"thm1@main": {"error_level_at_least"}, "thm1@sharp": {"error_level_at_least"},
+             "thm1@functions": {"error_level_at_least"}}  # fmt: skip
+"""Hypotheses that the theorem does not need."""
+
+
+@pytest.mark.parametrize("ref", PROVED)
+def test_no_digit_of_the_claim_may_change(ref: str) -> None:
+    """Unless the right side grows, or it is of a hypothesis that is not needed."""
+    _, own = proof_of(ref)
+    assert not told_apart(ref, own)
+    form = theorem_of(ref).form
+    proved = str(form) if not form.names else ""  # a number, from which a printed one may be further away
+    for part in ("terms", "hypotheses", "functional"):
+        texts = own["claim"][part] if part != "functional" else {"": own["claim"][part]}
+        for name, text in texts.items():
+            for at in (i for i, c in enumerate(text) if c.isdigit()):
+                other = f"{text[:at]}{(int(text[at]) + 1) % 10}{text[at + 1 :]}"
+                said = deepcopy(own)
+                if part == "functional":
+                    said["claim"][part] = other
+                else:
+                    said["claim"][part][name] = other
+                if not told_apart(ref, said):
+                    assert name in NOT_ASKED.get(ref, ()) or (part == "terms" and is_larger(other, proved or text)), (
+                        name,
+                        other,
+                    )
+
+
+def is_larger(one: str, other: str) -> bool:
+    """Whether an expression is not below another one at 20 points, drawn with a seed."""
+    draw = Random(0)
+    difference = sympy.sympify(one) - sympy.sympify(other)
+    points = [{s: draw.uniform(0.01, 0.99) for s in difference.free_symbols} for _ in range(20)]
+    return all(difference.evalf(subs=point) >= -1e-12 for point in points)
+
+
+@pytest.mark.parametrize("ref", PROVED)
+def test_no_hypothesis_or_assumption_may_go(ref: str) -> None:
+    _, own = proof_of(ref)
+    of = theorem_of(ref)
+    for name in own["claim"]["hypotheses"]:
+        free = name in NOT_ASKED.get(ref, ())
+        assert told_apart(ref, changed(ref, "hypotheses", **{name: None})) != free, name
+    for name in own["claim"]["assumptions"]:
+        said = deepcopy(own)
+        said["claim"]["assumptions"].remove(name)
+        assert told_apart(ref, said) == (name in of.assumptions), name
+
+
+def theorem_of(ref: str) -> SampleTheorem:
+    return prove(claim(f"safari.{ref}"), library()).theorem.make()
+
+
+SAYS_MORE: dict[str, tuple[str, Callable[[], dict]]] = {
+    "another functional": ("thm3@vc", lambda: changed_word("thm3@vc", "functional", "pooled_excess")),
+    "the source's samples for the server's": ("thm3@vc", lambda: renamed("thm3@vc", "server_samples", "samples")),
+    "another number of samples": ("thm2@vc", lambda: renamed("thm2@vc", "samples", "server_samples")),
+    "a confidence that is another quantity": ("thm2@vc", lambda: renamed("thm2@vc", "confidence", "client_share")),
+    "a letter that stands for nothing": ("thm2@main", lambda: changed("thm2@main", "letters", c=None)),
+    "a number's letter": ("thm2@main", lambda: changed("thm2@main", "letters", a="hidden_constant", c=None)),
+    "a choice": ("thm2@vc", lambda: changed("thm2@vc", "choices", samples="1")),
+    "a reading of the left side": ("thm2@vc", lambda: changed("thm2@vc", "readings", average="r = 0..R-1")),
+    "a smaller right side": ("thm1@sharp", lambda: changed("thm1@sharp", "terms", more="-1/100000")),
+    "a division by 0": ("thm2.first@main", lambda: changed_word(
+        "thm2.first@main", "functional", "0/(vc_dimension - vc_dimension)")),
+    "a larger left side": ("thm2.first@main", lambda: changed_word(
+        "thm2.first@main", "functional", "(vc_dimension/(client_samples + server_samples))**(1/(3 - noise_exponent))")),
+    "a root of what is negative": ("lemma2@corrected", lambda: changed(
+        "lemma2@corrected", "terms", root="sqrt(2)*best_excess**(noise_exponent/2)*sqrt(-noise_constant)*"
+        "sqrt(-server_complexity)")),
+    "only one of two exponents": ("thm2@massart", lambda: changed(
+        "thm2@massart", "hypotheses", beta_at_most_1=None)),
+    "a hypothesis the other way": ("thm2@main", lambda: changed(
+        "thm2@main", "hypotheses", enough_samples="complexity >= 1")),
+    "a hypothesis by itself": ("ex1@corrected", lambda: changed(
+        "ex1@corrected", "hypotheses", at_least_the_shares="client_share*(1 - client_share) >= client_share")),
+}  # fmt: skip
+
+
+def changed_word(ref: str, part: str, word: str) -> dict:
+    said = deepcopy(proof_of(ref)[1])
+    said["claim"][part] = word
+    return said
+
+
+def renamed(ref: str, old: str, new: str) -> dict:
+    """With one quantity for another in all that the file says, where no letter has the new name."""
+    return json.loads(re.sub(rf"\b{old}\b", new, json.dumps(proof_of(ref)[1])))
+
+
+@pytest.mark.parametrize("what", SAYS_MORE)
+def test_the_checker_refuses_a_claim_that_says_more(what: str) -> None:
+    ref, make = SAYS_MORE[what]
+    assert told_apart(ref, make())
+
+
+def test_planted_slips_of_the_comparison_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the comparison of letters, or of conditions, what is refused above passes."""
+    for what, check in (("another number of samples", "check_letters"), ("only one of two exponents",
+                         "check_conditions")):  # fmt: skip
+        ref, make = SAYS_MORE[what]
+        with monkeypatch.context() as planted:
+            planted.setattr(
+                checker.ClaimOfSamples,
+                check,
+                lambda self, *_: vars(self).update(plain=dict.fromkeys(self.problem.quantities)),
+            )
+            assert not told_apart(ref, make()), what
+        assert told_apart(ref, make())
+
+
+@pytest.mark.parametrize("ref", ["thm2@main", "ex1@corrected", "thm3@massart", "lemma1.excess@main"])
+def test_the_kernels_side_tells_claims_apart(ref: str) -> None:
+    """By itself, without the checker: a hypothesis, an assumption, an option and a functional less, or other."""
+    chain = prove(claim(f"safari.{ref}"), library())
+    own, asked = chain.theorem, theorem_of(ref).assumptions
+    assert not own.apart
+    this = own.claim
+    others = [replace(this, hypotheses=tuple(h for h in this.hypotheses if h is not one)) for one in this.hypotheses]
+    others += [replace(this, assumptions=tuple(a for a in this.assumptions if a.kind != one)) for one in asked]
+    others += [replace(this, functional=claim("safari.eq15").functional)]
+    others += [replace(this, ambiguities=())] if this.ambiguities else []
+    others += [this.edited("main", "mutated", terms={t.name: t.expression * R(99, 100)}) for t in this.terms]
+    assert others and all(replace(own, claim=other).apart for other in others)

@@ -18,7 +18,7 @@ from ....proof.write import given, nonnegative_step, same
 from .symbols import K, L, M, eta, gram, m, mu, sigma, sigma_G, under, vectors_check
 
 t, k, f_x, f_y, f_z = sympy.symbols("t k f_x f_y f_z")
-a, b, c, e, g, s, u, v, w, y, N, S, B, G, xi = vectors("a b c e g s u v w y N S B G xi")
+a, b, g, s, u, v, w, y, N, S, B, G, xi = vectors("a b g s u v w y N S B G xi")
 
 # Smooth and convex functions ------------------------------------------------------------------------------------------
 
@@ -50,8 +50,6 @@ LEMMAS = (
          given=((f_y - f_x - dot(a, w) - norm2(_gap) / (2 * L), sympy.Integer(1)),
                 (f_x - f_y + dot(b, w) - norm2(_gap) / (2 * L), sympy.Integer(1))),
          printed=False, rests_on=("convex.interpolation",)),
-    gram("young", "throughout", "|a + b|^2 <= (1 + t)|a|^2 + (1 + 1/t)|b|^2",
-         (1 + t) * norm2(a) + (1 + 1 / t) * norm2(b) - norm2(a + b), where=region(positive("t"))),
     # J T >= |S|^2 for T = sum of |v_j|^2, S = sum of v_j over J vectors; f_x plays T, k plays J
     Step("jensen", "throughout", "|mean of vectors|^2 <= mean of their |.|^2, by induction over their number",
         "induction",
@@ -183,7 +181,6 @@ CONVEX_STEP = ("convex_step", 2 - L * eta)
 # Sampling -------------------------------------------------------------------------------------------------------------
 
 _single, _pair = m / M, m * (m - 1) / (M * (M - 1))
-_mean_square, _square_mean = sympy.symbols("mean_square square_mean")
 
 SAMPLING = (
     given("sampling.uniform", "Algorithm 1, line 4", "every set of m different clients is equally likely, on its "
@@ -195,14 +192,6 @@ SAMPLING = (
          rests_on=("sampling.uniform",)),
     same("sampling.mean", "after (5)", "the expectation of a uniform cohort's mean is the mean over all clients",
          [(_single / m, 1 / M)], kind="probabilistic", rests_on=("sampling.inclusion",)),
-    # sum over i != j of <v_i, v_j> is |sum|^2 - sum of squares
-    same("sampling.variance", "repaired", "E|cohort's mean|^2 = |mean|^2 + (M-m)/(m(M-1)) (mean of |.|^2 - |mean|^2)",
-         [((_single * M * _mean_square + _pair * (M**2 * _square_mean - M * _mean_square)) / m**2,
-           _square_mean + (M - m) / (m * (M - 1)) * (_mean_square - _square_mean))],
-         kind="probabilistic", printed=False, rests_on=("sampling.inclusion",)),
-    nonnegative_step("sampling.bound", "repaired", "(M-m)/(m(M-1)) <= 1/m for M >= 2 (for M = 1 there is no variance)",
-                     1 / m - (M - m) / (m * (M - 1)), region(count("clients", 2), count("cohort")),
-                     kind="probabilistic", printed=False, rests_on=("sampling.variance", "jensen")),
 )  # fmt: skip
 
 ALL = (*LEMMAS, *DRIFT, *NOISE, *SAMPLING)

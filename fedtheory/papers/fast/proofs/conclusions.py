@@ -12,8 +12,7 @@ from ..displays.lemmas import CONVEX_STEP, DRIFT_CAP
 from ..displays.thm1_minima import CONDITION, LEAST, MEAN, RIGHT_SIDE
 from ..displays.thm1_minima import least_G2 as _least_G2
 from ..displays.symbols import (
-    K, L, R, arbitrary, cohort, d, decrease, displacement, epsilon, eta, full, gradient, h, m, mu, n, p, perturbation,
-    q, sigma, sigma_G, z, zeta,
+    K, L, R, arbitrary, cohort, d, decrease, epsilon, eta, full, gradient, h, m, mu, n, p, q, sigma, sigma_G, z, zeta,
 )  # fmt: skip
 
 _NONCONVEX = ("smoothness", "gradient_noise", "dissimilarity")
@@ -66,24 +65,13 @@ _fall_23 = (
 )  # fmt: skip
 
 ROUNDS = (
-    Derivation("Lemma 1", functional="linearization_error", steps=("lemma1.integral",),
-               right_side=L / 2 * displacement**2, assumptions=("smoothness",), proves=("fast.lemma1@main",)),
-    Derivation("Lemma 2", functional="perturbed_linearization_error", steps=("lemma2",),
-               right_side=-mu / 4 * displacement**2 + L * perturbation**2,
-               assumptions=("smoothness", "strong_convexity"), proves=("fast.lemma2@main",)),
     Derivation("(5) to (13)", functional="squared_gradient", steps=_STEPS_13, right_side=4 / (K * eta) * _fall_13,
                needs=(_one_round, _snapshot, DRIFT_CAP, ("left_side", sympy.Rational(1, 2) - 15 * z**2 - _quarter)),
                assumptions=_NONCONVEX, readings=_DISTINCT, proves=("fast.eq13@main",)),
-    Derivation("(16) to (17)", functional="local_gradient_error", steps=("a2.16", "a2.17*"),
-               right_side=2 * sigma_G**2 + 2 * L**2 * (5 * K * eta**2 * (sigma**2 + 6 * K * sigma_G**2)
-                   + 30 * K**2 * eta**2 * gradient**2),
-               needs=(_one_round, DRIFT_CAP), assumptions=_NONCONVEX, proves=("fast.eq17@main",)),
     Derivation("(14) to (23)", functional="squared_gradient", steps=_STEPS_23, right_side=4 / (K * eta) * _fall_23,
                needs=(_one_round, _arbitrary, DRIFT_CAP, ("left_side", sympy.Rational(1, 2) - 12 * z**2 - _quarter)),
                assumptions=_NONCONVEX,
                readings={readings.ROOT: (readings.ROOT_OF_30_L_K, readings.ROOT_OF_30)}, proves=("fast.eq23@main",)),
-    Derivation("(26) to (28)", functional="negated_full_progress", steps=_STEPS_28, right_side=-_progress,
-               needs=(_one_round, DRIFT_CAP), assumptions=_CONVEX, proves=("fast.eq28@main",)),
     Derivation("(29)", functional="squared_movement", steps=("a3.29*",), right_side=_movement(m),
                needs=(_one_round, _snapshot, DRIFT_CAP, CONVEX_STEP), assumptions=_CONVEX, readings=_DISTINCT,
                proves=("fast.eq29@main",)),
@@ -141,11 +129,6 @@ def _many_rounds(name: str, young: sympy.Expr, steps: tuple[str, ...], proves: t
     )
 
 
-_sharp_rate = mu * K * eta - 18 * z**2
-_sharp_added = (
-    (K * eta * p**2 / mu + 17 * K**2 * eta**2) * sigma_G**2
-    + (h + sympy.Rational(21, 10)) * K * eta**2 * sigma**2
-)  # fmt: skip
 _MAIN_39 = ("a3.39_contraction_main", "a3.39_floor_main", "a3.38_without_young")
 
 STRONGLY_CONVEX = (
@@ -156,15 +139,6 @@ STRONGLY_CONVEX = (
                  (*_PRINTED_NOISE, "a3.39_contraction_appendix_condition_main_epsilon",
                   "a3.39_floor_appendix_statement_main_epsilon", *_PRINTED_40),
                  ("fast.thm2@appendix", "fast.cor3@corrected")),
-    _many_rounds("(26) to (40), epsilon = mu/(8p)", mu / (8 * p),
-                 ("a3.39_noise_with_2", "thm2.corrected.epsilon", "thm2.corrected.floor", *_RECURSION),
-                 ("fast.thm2@corrected",)),
-    Derivation("one step of the mean", functional="final_squared_distance",
-               steps=("thm2.sharp.sum", "thm2.sharp.distance", "thm2.sharp.dissimilarity", "thm2.sharp.noise",
-                   *_RECURSION),
-               right_side=sympy.exp(-_sharp_rate * R) * d**2 + _sharp_added / _sharp_rate,
-               needs=(("cap", 1 - 36 * z), ("rate", mu - 36 * L**2 * K * eta), _factor), assumptions=_CONVEX,
-               readings=_MIXED, proves=("fast.thm2@sharp",)),
 )  # fmt: skip
 
 # Many rounds, non-convex ----------------------------------------------------------------------------------------------
@@ -189,18 +163,6 @@ NONCONVEX = (
                          readings.LOCAL_GRADIENTS: readings.FROM_STEP_0,
                          readings.KINDS_OF_ROUNDS: readings.EXACT_SHARES},
                proves=("fast.thm1@minima",)),
-    Derivation("Theorem 1, repaired", functional="average_squared_gradient",
-               steps=("thm1.corrected.sum", "thm1.corrected.gradient", "thm1.corrected.noise"),
-               right_side=4 * _telescoped + (4 * h * L * eta + sympy.Rational(44, 5) * z * L * eta) * sigma**2
-                   + (4 * p**2 + 8 * (q / m + 2 * p) * z + 48 * z**2 + 96 * z**3) * sigma_G**2,
-               needs=(("cap_20", 1 - 20 * z),), assumptions=_NONCONVEX, readings=_AVERAGED,
-               proves=("fast.thm1@corrected", "fast.cor1@corrected", "fast.cor2@corrected")),
-    Derivation("Theorem 1, sharp", functional="average_squared_gradient",
-               steps=("thm1.sharp.sum", "thm1.sharp.gradient", "thm1.sharp.dissimilarity", "thm1.sharp.noise"),
-               right_side=(2 * _telescoped + (p**2 + 22 * z) * sigma_G**2 + (2 * h
-                   + sympy.Rational(11, 5)) * L * eta * sigma**2) / _left,
-               needs=(("cap_42", 1 - 42 * z),), assumptions=_NONCONVEX, readings=_AVERAGED,
-               proves=("fast.thm1@sharp",)),
 )  # fmt: skip
 
 VALUES = (

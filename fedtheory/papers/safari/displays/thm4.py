@@ -20,9 +20,7 @@ from .symbols import (
 
 g, u, v, x, N, S, U, V = vectors("g u v x N S U V")
 D, A3, fall, falls, F_0, F_1, F_2, F_star = sympy.symbols("drift error fall falls F_0 F_1 F_2 F_star")
-mean_g, mean_V, mean_fall, client_g, client_fall, square_V = sympy.symbols(
-    "mean_g mean_v mean_fall client_g client_fall square_v"
-)
+mean_g, mean_fall, client_g, client_fall, square_V = sympy.symbols("mean_g mean_fall client_g client_fall square_v")
 _printed_drift = 5 * K * eta**2 * (noise + 6 * K * bias) + 30 * K**2 * eta**2 * norm2(g)
 _sharper_drift = 2 * K * eta**2 * (noise + 6 * K * bias) + 12 * K**2 * eta**2 * norm2(g)
 
@@ -214,20 +212,12 @@ REPAIRED = (
     same("rem5.identical", "Remark 5, i)", "4 sigma_G^2 and the drift's 6 K sigma_G^2 are 0 where sigma_G is",
          [((4 * bias + _drift_50).subs(bias, 0), 80 * L**2 * eta_s**2 / K * noise + 8 * w / (m * K) * noise)],
          printed=False, rests_on=("thm4.corrected",)),
-    gram("rem5.no_clients", "Remark 5, ii)", "(28) averaged over rounds that are all the server's, w <= 1/5",
-         2 / eta_s * fall + w * server - mean_g, given=((_server_right - mean_g, one), (mean_g, 1 - w)),
-         where=_slow, kind="polynomial", printed=False, rests_on=("s4.28", "s4.51_telescope")),
 )  # fmt: skip
 
 # Theorem 4 with any two steps: U = V/K - g, B the clients' share of the mean step a
 _clients = q * K * eta
 _a = (1 - q) * eta_s + _clients
 _progress = _a - (1 - q) * L * eta_s**2 - 19 * q * L * K**2 * eta**2
-_two_caps = under(sympy.Rational(1, 42), capped("server_lr", 1 / (2 * L)))
-_sharp_right = (
-    2 * fall + _clients**2 / _a * bias + 20 * q * L * K**2 * eta**2 * bias + (1 - q) * L * eta_s**2 * server
-    + (2 / m + sympy.Rational(21, 10)) * q * L * K * eta**2 * noise
-)  # fmt: skip
 _both = (
     fall - (1 - q) * (eta_s * dot(g, g + S) - L / 2 * eta_s**2 * norm2(g + S))
     - q * (eta * dot(g, K * (g + U)) - L / 2 * eta**2 * norm2(K * (g + U) + N))
@@ -236,27 +226,6 @@ _error = (1 + z) * bias + (1 + 1 / z) * L**2 * D
 _moved = q * L * eta**2
 
 SHARP = (
-    gram("thm4.sharp.error", "repaired", "|U|^2 <= (1 + z) sigma_G^2 + (1 + 1/z) L^2 D",
-         (1 + z) * bias + (1 + 1 / z) * L**2 * norm2(u) - norm2(v - g),
-         given=((bias - norm2(x - g), 1 + z), (L**2 * norm2(u) - norm2(v - x), 1 + 1 / z)), printed=False),
-    gram("thm4.sharp.square", "repaired", "|g + U|^2 <= 3 (|g|^2 + sigma_G^2 + L^2 D)",
-         3 * (norm2(g) + bias + L**2 * norm2(u)) - norm2(v),
-         given=((bias - norm2(x - g), sympy.Integer(3)), (L**2 * norm2(u) - norm2(v - x), sympy.Integer(3))),
-         printed=False),
-    gram("thm4.sharp.round", "repaired", "(a - (1-q) L eta_s^2 - 19 q L K^2 eta_c^2) |g|^2 <= 2 fall + the floors, "
-         "a = (1-q) eta_s + q K eta_c",
-         _sharp_right - _progress * norm2(g),
-         given=((_both, sympy.Integer(2)), (server - norm2(S), (1 - q) * L * eta_s**2),
-                (2 * norm2(K * (g + U)) + 2 * K * noise / m - norm2(K * (g + U) + N), _moved),
-                (3 * (norm2(g) + bias + L**2 * D) - norm2(g + U), 2 * K**2 * _moved),
-                (_error - norm2(U), _clients**2 / _a),
-                (_sharper_drift - D, _clients**2 / _a * (1 + 1 / z) * L**2 + 6 * K**2 * L**2 * _moved)),
-         zero=((dot(g, S), (1 - q) * (2 * eta_s - 2 * L * eta_s**2)),),
-         where=_two_caps, printed=False,
-         rests_on=("s4.25", "s4.29", "s4.30", "s4.51_shares", "server.noise", "noise.split", "noise.cohort",
-                   "thm4.sharp.error", "thm4.sharp.square", "jensen", "drift")),
-    nonnegative_step("thm4.sharp.progress", "repaired", "the factor of |g|^2 is at least a/4 > 0",
-                     _progress - _a / 4, _two_caps, printed=False),
 )  # fmt: skip
 
 ALL = (*SERVER, *CLIENTS, *ROUNDS, *MAXIMA, *REPAIRED, *SHARP)

@@ -38,7 +38,7 @@ e, g, u, v, w, b, A, B, N, S, W, Y = vectors("e g u v w b A B N S W Y")
 D, G, X, f_r, f_s, f_k, after, client_after, server_after = sympy.symbols(
     "drift excess square f_r f_s f_k after client_after server_after"
 )
-_eighth, _twentieth = under(sympy.Rational(1, 8)), under(sympy.Rational(1, 20))
+_eighth = under(sympy.Rational(1, 8))
 _moved = norm2(e - eta * (K * W + N))
 _mean_2 = sympy.Rational(5, 6) * K * eta**2 * noise + 5 * K**2 * eta**2 * (bias + norm2(g))
 _mean_3 = K * eta**2 * noise + sympy.Rational(4, 3) * K**2 * eta**2 * (bias + norm2(g))
@@ -128,38 +128,10 @@ _floor = (
     2 * eta * K / mu * bias + eta**2 * K**2 * (4 + 60 * z * (1 + z)) * bias
     + eta**2 * K * (1 / m + 10 * z * (1 + z)) * noise
 )  # fmt: skip
-_to_optimum = sympy.Rational(25, 2) * z * eta**2 * K**2
 _tie = {eta: 4 * L * eta_s / ((L + mu) * K)}
 _right_58 = (1 - tied_rate) * norm2(e) + eta_s * (eta_s - 2 / (L + mu)) * norm2(g) + eta_s**2 * server
 _both = after - (1 - q) * server_after - q * client_after
-_slow_server = setting(capped("server_lr", 2 / (L + mu)))
 
-CORRECTED = (
-    # w, B: the participants' means of grad F_i(x_r), grad F_i(x*)
-    gram("thm5.corrected.excess", "repaired", "F_i(x_r) - F_i(x*) >= <b, e> + mu/4 |e|^2 + |w - b|^2/(4L)",
-         f_r - f_s - dot(b, e) - mu / 4 * norm2(e) - norm2(w - b) / (4 * L),
-         given=((f_r - f_s - dot(b, e) - mu / 2 * norm2(e), sympy.Rational(1, 2)),
-                (f_r - f_s - dot(b, e) - norm2(w - b) / (2 * L), sympy.Rational(1, 2))),
-         printed=False, rests_on=("convex.interpolation",)),
-    gram("thm5.corrected.clients", "repaired", "a client round contracts up to 2 eta_c K sigma_G^2/mu and the noise",
-         (1 - rate) * norm2(e) + _floor - after,
-         given=((_right_small - after, one),
-                (G - dot(B, e) - mu / 4 * norm2(e) - norm2(w - B) / (4 * L), 2 * eta * K),
-                (bias - norm2(B), 2 * eta * K / mu + 4 * _to_optimum), (bias - norm2(w - g), 4 * _to_optimum),
-                (2 * norm2(w - B) + 4 * norm2(w - g) + 4 * norm2(B) - norm2(g), _to_optimum),
-                (2 / mu * norm2(B) + mu / 2 * norm2(e) + 2 * dot(B, e), eta * K)),
-         where=_twentieth, printed=False,
-         rests_on=("client.small_steps", "thm5.corrected.excess", "thm5.corrected.triangle", "jensen", *_optimum)),
-    gram("thm5.corrected.round", "repaired", "the mean of both kinds of round",
-         (1 - tied_rate) * norm2(e) + (q * _floor).subs(_tie) + (1 - q) * eta_s**2 * server - after,
-         given=((_right_58 - server_after, 1 - q), (((1 - rate) * norm2(e) + _floor).subs(_tie) - client_after, q)),
-         zero=((_both, -one),), where=_slow_server, kind="polynomial", printed=False,
-         rests_on=("s5.58", "thm5.corrected.clients", "s5.78_kinds")),
-)  # fmt: skip
-TRIANGLE = (
-    gram("thm5.corrected.triangle", "repaired", "|g|^2 <= 2|w - B|^2 + 4|w - g|^2 + 4|B|^2",
-         2 * norm2(w - B) + 4 * norm2(w - g) + 4 * norm2(B) - norm2(g), printed=False),
-)  # fmt: skip
 
 # Any two steps: W = g + A + Y, |A| <= sigma_G, |Y|^2 <= L^2 D -------------------------------------------------------
 
@@ -173,41 +145,16 @@ FLOOR = (
 _slow = setting(capped("local_lr", mu / (20 * L**2 * K)), capped("server_lr", 1 / (2 * L)))
 _free = setting()
 _gradient = g + A + Y
-_server_moved, _clients_moved = norm2(e - eta_s * (g + S)), norm2(e - eta * (K * _gradient + N))
-_cross_bias = _a * mu * norm2(e) + _c**2 / (_a * mu) * norm2(A) + 2 * _c * dot(e, A)
+_server_moved = norm2(e - eta_s * (g + S))
 _cross_drift = z * L * norm2(e) + norm2(Y) / (z * L) + 2 * dot(e, Y)
 _square = 3 * (norm2(g) + norm2(A) + norm2(Y)) - norm2(_gradient)
 
 SHARP = (
-    gram("thm5.sharp.cross_bias", "repaired", "2 c |<e, A>| <= a mu |e|^2 + c^2 |A|^2/(a mu)", _cross_bias,
-         printed=False),
     gram("thm5.sharp.cross_drift", "repaired", "2 |<e, Y>| <= z L |e|^2 + |Y|^2/(z L)", _cross_drift, printed=False),
-    gram("thm5.sharp.square", "repaired", "|g + A + Y|^2 <= 3 (|g|^2 + |A|^2 + |Y|^2)", _square, printed=False),
     # grad F(x*) = 0; both directions of Lemma 1 with convexity
     gram("thm5.sharp.cocoercive", "repaired", "<g, e> >= |g|^2/L, the mean of which is used with <g, e> >= mu |e|^2",
          dot(g, e) - norm2(g - b) / L, given=((dot(g - b, e) - norm2(g - b) / L, one),), zero=((dot(b, e), one),),
          printed=False, rests_on=("convex.cocoercive", *_optimum)),
-    gram("thm5.sharp.round", "repaired", "E|x_{r+1} - x*|^2 <= (1 - P)|e|^2 + the floors, P = mu a - (1-q) L mu "
-         "eta_s^2 - 10 q L^2 K^2 eta_c^2",
-         (1 - PROGRESS) * norm2(e) + FLOOR - (1 - q) * _server_moved - q * _clients_moved,
-         given=((server - norm2(S), (1 - q) * eta_s**2),
-                (K**2 * norm2(_gradient) + K * noise / m - norm2(K * _gradient + N), q * eta**2),
-                (dot(e, g) - mu * norm2(e), 2 * _a - (1 - q) * L * eta_s**2),
-                (dot(e, g) - norm2(g) / L, (1 - q) * L * eta_s**2),
-                (_cross_bias, one), (_cross_drift, _c), (_square, q * K**2 * eta**2),
-                (bias - norm2(A), _c**2 / (_a * mu) + 3 * q * K**2 * eta**2),
-                (L**2 * D - norm2(Y), _c / (z * L) + 3 * q * K**2 * eta**2),
-                (_mean_2 - D, L**2 * (_c / (z * L) + 3 * q * K**2 * eta**2)),
-                (L**2 * norm2(e) - norm2(g),
-                 3 * q * K**2 * eta**2 + 5 * K**2 * eta**2 * L**2 * (_c / (z * L) + 3 * q * K**2 * eta**2))),
-         zero=((dot(e, S), 2 * (1 - q) * eta_s), (dot(g, S), -2 * (1 - q) * eta_s**2), (dot(e, N), 2 * q * eta)),
-         where=_slow, printed=False,
-         rests_on=("cohort.before_noise", "thm2.monotone", "thm5.sharp.cocoercive", "thm5.sharp.cross_bias",
-                   "thm5.sharp.cross_drift", "thm5.sharp.square", "a3.27_gradient", "server.noise", "noise.separated",
-                   "drift.mean", "jensen", "s5.78_kinds", *_optimum)),
-    nonnegative_step("thm5.sharp.progress", "repaired", "P >= mu a/4 > 0", PROGRESS - mu * _a / 4, _slow,
-                     printed=False),
-    nonnegative_step("thm5.sharp.factor", "repaired", "P <= 1", 1 - PROGRESS, _slow, printed=False),
 )  # fmt: skip
 
 # Where all clients take part A is 0 -----------------------------------------------------------------------------------
@@ -244,4 +191,4 @@ UNBIASED = (
     nonnegative_step("thm5.unbiased.factor", "not printed", "P <= 1", 1 - UNBIASED_PROGRESS, _slow, printed=False),
 )  # fmt: skip
 
-ALL = (*CLIENT_ROUND, *TRIANGLE, *CORRECTED, *SHARP, *UNBIASED)
+ALL = (*CLIENT_ROUND, *SHARP, *UNBIASED)

@@ -9,16 +9,16 @@ import sympy
 
 from ....claims import readings
 from ....proof.derivations import Derivation
+from ....proof.domain import bare
+from ....quantities import symbols
 from . import thm4_thm5
 from ..displays import round_shares
-from .learnability_conclusions import LEARNABILITY
-from ..displays.thm5_repaired import FLOOR, PROGRESS, UNBIASED_PROGRESS, UNBIASED_REST
+from ..displays.thm5_repaired import UNBIASED_PROGRESS, UNBIASED_REST
 from ..displays.symbols import (
     G1, G2, K, L, R, bias, client_cost, clients, d, decrease, drift, eta, eta_s, excess, gradient, least_G1, least_G2,
     least_ratio, m, mu, noise, pseudogradient, q, rate, server, sigma, sigma_G, sigma_s, tied_rate, w, z, zeta,
 )  # fmt: skip
 
-_SERVER = ("smoothness", "server_noise")
 _CLIENTS = ("smoothness", "gradient_noise", "dissimilarity")
 _NONCONVEX = (*_CLIENTS, "server_noise")
 _CONVEX = (*_NONCONVEX, "strong_convexity")
@@ -32,7 +32,7 @@ _ORDERED = {readings.KINDS_OF_ROUNDS: readings.EXACT_SHARES}
 _MEANT_ROOT = {readings.ROOT: readings.ROOT_OF_30}
 _IN_THEOREM_4 = _SUMMED | _MEANT_ROOT | {readings.LOCAL_GRADIENTS: readings.FROM_STEP_0}
 
-_one_round, _server_round, _client_round = ("one_round", 1 - R), ("server_round", -q), ("client_round", q - 1)
+_one_round, _client_round = ("one_round", 1 - R), ("client_round", q - 1)
 _tie_4 = ("tie", -((K * eta - 2 * eta_s) ** 2))
 _tie_5 = ("tie", -((4 * L * eta_s - (L + mu) * K * eta) ** 2))
 _cap_21 = ("cap_21", 1 - 21 * z)
@@ -57,13 +57,7 @@ def _condition(g1: sympy.Expr, g2: sympy.Expr, step: sympy.Expr | int) -> tuple[
     return "q_condition", covered - q * (4 * bias - 4 * g2 * (1 / (2 * K**2) - 2 * L * step / K**2) + covered)
 
 
-_mean_step = (1 - q) * eta_s + q * K * eta
-_progress_4 = _mean_step - (1 - q) * L * eta_s**2 - 19 * q * L * K**2 * eta**2
-
 NONCONVEX = (
-    Derivation("(25) to (28)", functional="squared_gradient", steps=("s4.28",),
-               right_side=2 / eta_s * decrease + (w - 1) * gradient**2 + w * server,
-               needs=(_one_round, _server_round), assumptions=_SERVER, proves=("safari.eq28@main",)),
     Derivation("(29) to (50)", functional="squared_gradient", steps=(*_STEPS_50, "s4.50", "s4.50_tied"),
                right_side=2 / eta_s * decrease + 4 * bias + (8 * w / K**2 - 2 / K**2) * pseudogradient + _drift_50
                    + _noise_50,
@@ -84,24 +78,10 @@ NONCONVEX = (
                readings=_IN_THEOREM_4 | {readings.Q_CONDITION: readings.PRODUCT_ETA_S},
                proves=("safari.thm4@main", "safari.thm4@appendix", "safari.cor1.a@main", "safari.cor1.b@main",
                    "safari.cor1.c@main")),
-    Derivation("Theorem 4, repaired", functional="average_squared_gradient", steps=(*_STEPS_50, "thm4.corrected"),
-               right_side=_right_53(server) + 4 * q * bias, needs=(_tie_4, _cap_21), assumptions=_NONCONVEX,
-               readings=_SUMMED, proves=("safari.thm4@corrected",)),
     Derivation("Remark 5, identical clients", functional="average_squared_gradient", steps=("rem5.identical",),
                right_side=_right_53(server).subs(bias, 0),
                needs=(_tie_4, _cap_21, ("identical", -sigma_G)), assumptions=_NONCONVEX,
                readings=_FROM_START | _MEANT_ROOT, proves=("safari.rem5.a@main",)),
-    Derivation("Remark 5, no client rounds", functional="average_squared_gradient", steps=("rem5.no_clients",),
-               right_side=2 * zeta / (R * eta_s) + w * server, needs=(_server_round, ("cap_5", 1 - 5 * w)),
-               assumptions=_SERVER,
-               readings=_FROM_START | _MEANT_ROOT, proves=("safari.rem5.b@main",)),
-    Derivation("Theorem 4, sharp", functional="average_squared_gradient",
-               steps=("thm4.sharp.round", "thm4.sharp.progress", "s4.51_telescope"),
-               right_side=(2 * zeta / R + (q * K * eta) ** 2 / _mean_step * bias + 20 * q * L * K**2 * eta**2 * bias
-                   + (1 - q) * L * eta_s**2 * server + (2 / m
-                   + sympy.Rational(21, 10)) * q * L * K * eta**2 * noise) / _progress_4,
-               needs=(("cap_42", 1 - 42 * z), ("server_cap", 1 - 2 * w)), assumptions=_NONCONVEX,
-               readings={readings.AVERAGE: readings.FROM_ROUND_0, **_RANDOM}, proves=("safari.thm4@sharp",)),
 )  # fmt: skip
 
 # Theorem 5 --------------------------------------------------------------------------------------------------------
@@ -131,10 +111,6 @@ _PRINTED_85 = Derivation(
 )
 
 CONVEX = (
-    Derivation("(56) to (58)", functional="final_squared_distance", steps=("s5.58",),
-               right_side=(1 - tied_rate) * d**2 + eta_s * (eta_s - 2 / (L + mu)) * gradient**2 + eta_s**2 * server,
-               needs=(_one_round, _server_round), assumptions=(*_SERVER, "strong_convexity"),
-               proves=("safari.eq58@main",)),
     Derivation("(59) to (65)", functional="final_squared_distance", steps=("s5.65", "s5.65_every_step"),
                right_side=(1 - rate) * d**2 + eta**2 * pseudogradient + K * eta**2 / m * noise - 2 * eta * K * excess
                    + 2 * eta * L * drift,
@@ -157,16 +133,6 @@ CONVEX = (
     _PRINTED_85,
     replace(_PRINTED_85, name="(56) to (85), as printed, with an O(.)", proves=("safari.cor2@main",),
             readings={**_PRINTED_85.readings, readings.CONSTANTS: (readings.UNIFORM, readings.OF_THE_PROBLEM)}),
-    Derivation("Theorem 5, repaired", functional="final_squared_distance",
-               steps=("thm5.corrected.round", *_RECURSION), right_side=_many + q * (2 * eta * K / mu) * bias / rate,
-               needs=(_tie_5, ("cap_20", 1 - 20 * z), ("server_cap", 2 - (L + mu) * eta_s), _decay),
-               assumptions=_CONVEX, readings=_RANDOM, proves=("safari.thm5@corrected",)),
-    Derivation("Theorem 5, sharp", functional="final_squared_distance",
-               steps=("thm5.sharp.round", "thm5.sharp.progress", "thm5.sharp.factor", "s5.84_geometric_sum",
-                   "s5.84_exponential"),
-               right_side=sympy.exp(-PROGRESS * R) * d**2 + FLOOR / PROGRESS,
-               needs=(("server_cap", 1 - 2 * w), ("drift_cap", mu - 20 * L**2 * K * eta)), assumptions=_CONVEX,
-               readings=_RANDOM, proves=("safari.thm5@sharp",)),
     Derivation("Theorem 5, all clients", functional="final_squared_distance",
                steps=("thm5.unbiased.round", "thm5.unbiased.progress", "thm5.unbiased.factor", "s5.84_geometric_sum",
                    "s5.84_exponential"),
@@ -175,4 +141,18 @@ CONVEX = (
                assumptions=_CONVEX, readings=_RANDOM, proves=("safari.thm5@unbiased",)),
 )  # fmt: skip
 
-DERIVATIONS = (*LEARNABILITY, *NONCONVEX, *CONVEX, *thm4_thm5.DERIVATIONS, *round_shares.DERIVATIONS)
+
+def _rates() -> tuple[sympy.Expr, sympy.Expr]:
+    """Return (1/(n_T + n_S))^(beta r) and (1/n_T)^r, r = 1/(2 - beta_Q)."""
+    beta, b, n_T, n_S = symbols("relatedness_exponent", "noise_exponent", "server_samples", "client_samples")
+    r = 1 / (2 - b)
+    return bare((1 / (n_T + n_S)) ** (beta * r)), bare((1 / n_T) ** r)
+
+
+_POOLED, _ALONE = _rates()
+RATES = (
+    Derivation("rates for few samples, as printed", functional="pooled_rate", steps=("learn.improvement",),
+               left_side=_POOLED, right_side=_ALONE, proves=("safari.thm2.improvement@main",)),
+)  # fmt: skip
+
+DERIVATIONS = (*RATES, *NONCONVEX, *CONVEX, *thm4_thm5.DERIVATIONS, *round_shares.DERIVATIONS)

@@ -12,7 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
+import sympy
+
 from ....claims import readings
+from ....proof.domain import bare
+from ....quantities import symbols
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.sampling_laws import (
     ANY, BEST_OF_P, BEST_OF_Q, CHECKED, CLIENTS, MINIMISER, OTHER, POOL, SERVER, TARGET, Meaning, Problem,
@@ -22,7 +26,7 @@ from ....proof.kernel.sampling_laws import (
     split, sum_of_exponents, triangle, uniform, growth_at_most, least, power_at_least, relative_pair,
 )  # fmt: skip
 from ....proof.kernel.scalars import Ring, Scalar
-from ....proof.translate.sample_bounds import OfSamples
+from ....proof.sample_claims import OfSamples
 
 Multiples = list[tuple[SampleTheorem, Scalar | int]]
 """Theorems, each with its multiplier."""
@@ -763,9 +767,19 @@ _ALSO = {
     "thm2.corrected": ("safari.rem2.thm2@corrected",),
 }  # fmt: skip
 
+
+def _second_rate() -> sympy.Expr:
+    """Return (d/(n_T + n_S))^(beta/(2 - beta_Q))."""
+    beta, b, d, n_T, n_S = symbols(
+        "relatedness_exponent", "noise_exponent", "vc_dimension", "server_samples", "client_samples"
+    )
+    return bare((d / (n_T + n_S)) ** (beta / (2 - b)))
+
+
 THEOREMS = {
     name: OfSamples(make, LETTERS, _FUNCTIONALS[name], _READ.get(name, {})) for name, make in MAKERS.items()
 } | {
+    "thm2.first.main": OfSamples(first_dominates, LETTERS, "second_rate", left_side=_second_rate()),
     "ex1.q.main": OfSamples(example_source, LETTERS, "negated_source_excess", _WITHIN),
     "ex1.main": OfSamples(example, LETTERS, "relatedness_gap", _WITHIN),
 }
