@@ -58,7 +58,7 @@ PARAMETERS: Mapping[str, str] = {
 }  # fmt: skip
 """Expression in quantities that each other parameter is."""
 
-OF_HYPOTHESES = frozenset({readings.CONSTANTS})
+OF_HYPOTHESES = frozenset({readings.CONSTANTS, readings.FRACTIONS})
 """The ambiguities that concern a claim's hypotheses alone, so that a proof may name the option that it covers."""
 
 Read = Callable[[sympy.Expr], Scalar]
