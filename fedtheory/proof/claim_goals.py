@@ -167,8 +167,9 @@ class Goal:
         """Return expressions that are all >= 0 where the claim's hypotheses hold."""
         found = []
         fixed = self.claim.under(dict(self.more)) if self.more else self.claim
+        read = [{*a.options} for a in self.claim.ambiguities if a.name in dict(self.more)]
         for hypothesis in fixed.hypotheses:
-            if hypothesis.alternatives:
+            if hypothesis.alternatives and not any({*hypothesis.alternatives} < options for options in read):
                 raise Inexpressible(f"{hypothesis.name}: a hypothesis with several readings")
             relation = hypothesis.relation
             small, large = (relation.lhs, relation.rhs) if relation.rel_op == "<=" else (relation.rhs, relation.lhs)
