@@ -2942,7 +2942,7 @@ class RulesOfWeights:
 
     def bound_round(self, _: object, arguments: Arguments, stated: dict) -> dict:
         """Conclude that a functional of one round is at most C + G |grad F(x)|^2, from C + G |grad F(x)|^2 - form >= 0
-        for every client and step, and of a path after the last step too."""
+        for every client and step, and of a path after the last step too; given is that there is one round."""
         theorem = self.theorem_at(arguments["theorem"])
         functional = word("functional", stated["functional"], tuple(ROUND_FUNCTIONALS))
         others = [self.theorem_at(n) for n in listed("others", arguments["others"], most=1)]
@@ -2958,8 +2958,9 @@ class RulesOfWeights:
         named = OF_PLAIN_MEAN & {n for n, _ in [*theorem["assumptions"], *assumed]}
         need(plain or not named, "what is known of the plain mean only")
         need(not any(self.proof.depends(c, "k") for c in (constant, factor)) or "k" not in self.proof.number, "a step")
-        (name,) = (word("a letter", n) for n in listed("letters", arguments["letters"], 1))
-        given, parameters = theorem["parameters"], {"gradient_norm": self.proof.name(name)}
+        name, rounds = (word("a letter", n) for n in listed("letters", arguments["letters"], 2))
+        given = theorem["parameters"]
+        parameters = {"gradient_norm": self.proof.name(name), "rounds": self.proof.name(rounds)}
         if plain:
             assumed.append(("equal_weights", None))
         if any(given[n].top for n in ("error", "scale") if n in given):
@@ -2973,9 +2974,10 @@ class RulesOfWeights:
             parameters["weight_scale"] = given["scale"]
         if "least_weight" in given:
             parameters["least_objective_weight"] = given["least_weight"]
-        made = self.of_weights(arguments, ((name, "nonnegative"),), parameters, assumed)
+        made = self.of_weights(arguments, ((name, "nonnegative"), (rounds, "count")), parameters, assumed)
         bound = self.summed([*self.scalars(self.summed([constant])), factor * self.proof.name(name) ** 2])
-        return made | {"functional": functional, "bound": bound}
+        one = ONE - self.proof.name(rounds)
+        return made | {"functional": functional, "bound": bound, "given": [one]}
 
     def of_slope(self, theorem: dict, form: dict) -> tuple[Scalar, Scalar]:
         """Return (C, G) of C + G |grad F(x)|^2 - form >= 0."""

@@ -118,12 +118,18 @@ def telescope_constant_weights(theorem: Theorem, ring: Ring, rounds: str, gap: s
 
 
 def bound_round(
-    theorem: Theorem, ring: Ring, functional: str, gradient: str, plain: bool, last: Theorem | None = None
+    theorem: Theorem,
+    ring: Ring,
+    functional: str,
+    gradient: str,
+    rounds: str,
+    plain: bool,
+    last: Theorem | None = None,
 ) -> RunBound:
     """Conclude functional <= C + G |grad F(x)|^2 from C + G |grad F(x)|^2 - form >= 0, where the functional is the
     largest value of the form over clients and steps, in one round from x. ``last`` says the same of the last step,
     where the form is followed along a path. F is the plain mean, or any: then nothing is assumed that is known of the
-    plain mean only, and E is n times the objective's error."""
+    plain mean only, and E is n times the objective's error. What is given is that there is one round."""
     if functional not in FUNCTIONALS or theorem.context != "start":
         raise Refused(f"{functional}: allowed are {', '.join(FUNCTIONALS)}, of a theorem given a round's start")
     form = FUNCTIONALS[functional](theorem.where.ring)
@@ -137,7 +143,7 @@ def bound_round(
     own, given = _own_letters(theorem), dict(theorem.parameters)
     if not plain and (named := OF_PLAIN_MEAN & {name for name, _ in theorem.assumptions}):
         raise Refused(f"{', '.join(sorted(named))}: known of the plain mean, not of any mean")
-    parameters = {GRADIENT: ring[gradient]}
+    parameters = {GRADIENT: ring[gradient], ROUNDS: ring[rounds]}
     if "error" in own:
         error = ring[own["error"]]
         parameters |= {WEIGHT_ERROR: error} if plain else {OBJECTIVE_ERROR: error / given["clients"].within(ring)}
@@ -154,9 +160,10 @@ def bound_round(
         constant.within(ring) + factor.within(ring) * ring[gradient] ** 2,
         parameters=parameters,
         conditions=theorem.where.conditions,
-        more=(Condition(gradient, "nonnegative"),),
+        more=(Condition(gradient, "nonnegative"), Condition(rounds, "count")),
         assumed=[*assumed, *(last.assumptions if last is not None else ())],
-        letters=[gradient],
+        letters=[gradient, rounds],
+        given=[1 - ring[rounds]],
         plain=plain,
         others=[last] if last is not None else [],
     )
@@ -175,6 +182,7 @@ def _of_weights(
     assumed: Any = (),
     letters: list[str],
     others: Any = (),
+    given: Any = (),
     **arguments: Any,
 ) -> RunBound:
     """Make the bound; its letters are new, and the parameters of a round's weights are the run's instead."""
@@ -201,6 +209,7 @@ def _of_weights(
         ],
         parameters=kept | dict(parameters),
         bound=right,
+        given=given,
         letters=letters,
         others=tuple(others),
         **arguments,

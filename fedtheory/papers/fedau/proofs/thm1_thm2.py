@@ -388,13 +388,14 @@ def _of_round(
     last: Callable[[], Theorem] | None = None,
 ) -> Callable[[], RunBound]:
     def bound() -> RunBound:
-        start = bound_round(make(), RUNS, functional, "slope", plain, None if last is None else last())
+        start = bound_round(make(), RUNS, functional, "slope", "R", plain, None if last is None else last())
         values, conditions = dict(_STEPS), [local, _POSITIVE["g"]]
         if functional == "weighted_increase" and not plain:
             values["E"] = _n * RUNS["OE"]
             conditions.append(Condition("OE", "nonnegative"))
         unused = {"E", "Q"} if functional != "weighted_increase" else set()
-        return claimed(start, values | dict.fromkeys(unused, RUNS.number(0)), conditions, given)
+        one_round = 1 - RUNS["R"]
+        return claimed(start, values | dict.fromkeys(unused, RUNS.number(0)), conditions, [one_round, *given])
 
     return bound
 
