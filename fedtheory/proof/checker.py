@@ -2839,12 +2839,13 @@ class RulesOfWeights:
         return self.proof.theorems[whole("a theorem", number_of, 0, len(self.proof.theorems) - 1)]
 
     def of_weights(self, arguments: Arguments, names: tuple, parameters: dict, assumed: list, kept: list | None = None):
-        """Return theorem, bound without its right side, and the round's error and scale. ``names`` are new letters and
-        the sorts of their conditions."""
+        """Return a bound without functional and right side. ``names`` are new letters and the sorts of their
+        conditions."""
         theorem = self.theorem_at(arguments["theorem"])
         conditions = self.conditions(theorem["where"]) if kept is None else kept
         given = dict(theorem["parameters"])
-        own = {name: given.pop(name) for name in ("error", "scale", "least_weight") if name in given}
+        for name in ("error", "scale", "least_weight"):
+            given.pop(name, None)
         need(theorem["context"] == "start" and not theorem["kind"], "allowed is what is given a round's start")
         need("weighted_lr" not in given or set(given) <= WEIGHTED_PARAMETERS, "another algorithm's rounds")
         new = [name for name, _ in names]
@@ -2897,7 +2898,8 @@ class RulesOfWeights:
         kept, peak = [], {}
         for name, kind, bound in self.conditions(theorem["where"]):
             most = "" if bound is None else self.letter_of(bound)
-            need(bound is None or not any(self.proof.depends(bound, each) for each in (error, scale)), "a bound by them")
+            by_them = bound is not None and any(self.proof.depends(bound, each) for each in (error, scale))
+            need(not by_them, "a bound by them")
             if name == error and kind == "interval" and most:
                 need(not any(self.proof.depends(c, most) for c in others[1:]), "a largest error that is something else")
                 peak, kind, bound = {"peak_weight_error": self.proof.name(most)}, "nonnegative", None
@@ -3326,7 +3328,8 @@ class RulesOfIntervals:
         letters["p"] = next((n for n in self.proof.names if given["absence"] == ONE - name(n)), "")
         need(all(letters.values()), "p, C or q^C is no letter")
         q, cutoff = given["absence"], name(letters["C"])
-        known: dict = {letters["p"]: (("interval", "capped")[: 1 if every else 2], ONE), letters["a"]: (("interval",), q)}
+        chances = ("interval",) if every else ("interval", "capped")
+        known: dict = {letters["p"]: (chances, ONE), letters["a"]: (("interval",), q)}
         known[letters["C"]] = (("count",), None)
         if when == "early":
             letters |= {"t": self.letter_of(given["history"]), "b": self.letter_of(given["head"])}  # type: ignore[attr-defined]
@@ -3403,7 +3406,8 @@ class RulesOfIntervals:
         one, two = self.lengths(arguments["theorem"], every=False), self.lengths(other, every=False)
         self.same_letters(one, two)
         need(one["theorem"]["equality"] and two["theorem"]["equality"], "allowed are equalities")
-        mean, square = -self.rest_of(one, {pair(INTERVAL, UNIT): MINUS}), -self.rest_of(two, {pair(INTERVAL, INTERVAL): MINUS})
+        mean = -self.rest_of(one, {pair(INTERVAL, UNIT): MINUS})
+        square = -self.rest_of(two, {pair(INTERVAL, INTERVAL): MINUS})
         bound = mean if functional.endswith("mean") else square - mean**2
         p, C = self.proof.name(one["p"]), self.proof.name(one["C"])
         made = self.of_intervals(
@@ -3422,7 +3426,10 @@ class RulesOfIntervals:
         self.same_letters(of, *others)
         p, C, m = (name(of[key]) for key in "pCm")
         history = m * C + name(of["r"])
-        conditions = [(of["r"], "interval", C - ONE), (of["m"], "count", None), (of["C"], "count", None), (of["p"], "interval", ONE)]
+        conditions = [
+            (of["r"], "interval", C - ONE), (of["m"], "count", None), (of["C"], "count", None),
+            (of["p"], "interval", ONE),
+        ]  # fmt: skip
         parameters = {"participation_probability": p, "cutoff": C, "history": history, "guaranteed_intervals": m}
         error = {pair(WEIGHT, WEIGHT): p**2, pair(WEIGHT, UNIT): number(-2) * p, pair(UNIT, UNIT): ONE}
         bound, letters = ZERO, self.fresh(arguments, len(others), of, *others)
@@ -3435,7 +3442,8 @@ class RulesOfIntervals:
             bound = factor * p**2 * name(letters[0])
             parameters["weight_spread"] = name(letters[0])
             conditions = [(letters[0], "nonnegative", None), *conditions]
-        made = self.of_intervals("round_weight_error", [of, *others], conditions, parameters, bound + self.rest_of(of, error))
+        bound = bound + self.rest_of(of, error)
+        made = self.of_intervals("round_weight_error", [of, *others], conditions, parameters, bound)
         return made | {"definitions": {of["a"]: ("tail", of["q"])}, "given": [history - C]}
 
     def bound_every_error(self, _: object, arguments: Arguments, stated: dict) -> dict:
@@ -3468,7 +3476,7 @@ class RulesOfIntervals:
         return made | {"definitions": {of["a"]: ("tail", of["q"])}, "assumptions": [*made["assumptions"], *read]}
 
     def over_clients(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
-        """Conclude the same for the mean over clients, of a bound for every p in [0, 1] that is linear in q and q^(2C)."""
+        """Conclude the same for the mean over clients, of a bound for every p in [0, 1], linear in q and q^(2C)."""
         parameters, tails = dict(premise["parameters"]), list(premise["definitions"].items())
         need("participation_probability" in parameters and len(tails) == 1, "allowed is a bound for one client")
         need(not premise["given"] and "weight_spread" not in parameters, "a bound that has more of one client")
@@ -3560,13 +3568,13 @@ class RulesOfIntervals:
         }  # fmt: skip
 
     def choose_cutoff(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
-        """Conclude (2 s + (2 f + y)/log 2) R log^2 T/T from (C (f + s log T))/T + y q^(2C) for the cutoff ceil(R log T),
-        2 s + 2 f + y >= 6, as q^(2C) <= 1/T. C >= 2: C <= 2 R log T and 1 <= R log T. C = 1: the error is q^2 <=
+        """Conclude (2 s + (2 f + y)/log 2) R log^2 T/T from (C (f + s log T))/T + y q^(2C) for the cutoff ceil(R log
+        T), 2 s + 2 f + y >= 6, as q^(2C) <= 1/T. C >= 2: C <= 2 R log T and 1 <= R log T. C = 1: the error is q^2 <=
         exp(-1/R) <= 6 R log^2 T/T. T < C, which is asked of a bound for T >= C: R log T >= T, and the error is at most
         1 by a theorem on rounds t < C."""
         numbers = listed("others", arguments["others"], most=1)
         given, definitions = premise["parameters"], list(premise["definitions"].items())
-        need(premise["functional"] == "average_weight_error" and not premise["given"], "allowed is a mean error's bound")
+        need(premise["functional"] == "average_weight_error" and not premise["given"], "no mean error's bound")
         need(set(given) == {"rounds", "cutoff", "absence", "cutoff_bias"} and len(definitions) == 1, "of every cutoff")
         T, C, bias = given["rounds"], given["cutoff"], given["cutoff_bias"]
         ((logarithm, (sort, of)),) = definitions
@@ -3780,7 +3788,8 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
             if sort == "log" and not letters_of(of.top) | letters_of(of.bottom):
                 numbers.append((name, "at_least", ONE - ONE / of))  # log n >= 1 - 1/n
                 continue
-            below = [n for n, (other, x) in definitions.items() if sort == other == "log" and self.is_below(x, of, where)]
+            logs = [(n, x) for n, (other, x) in definitions.items() if sort == other == "log"]
+            below = [n for n, x in logs if self.is_below(x, of, where)]
             if below:
                 facts.append((name, "at_least", self.proof.name(below[0])))
             elif sort in ("log", "decay"):
@@ -3951,7 +3960,8 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
         where, rounds = stated["where"], premise["parameters"].get("rounds", ZERO)
         fixed = {"k", *premise["definitions"]}
         sorts = {sort for sort, _ in premise["definitions"].values()}
-        exponents = [*([rounds] if "power" in sorts else []), *([premise["parameters"]["cutoff"]] if "tail" in sorts else [])]
+        exponents = [rounds] if "power" in sorts else []
+        exponents += [premise["parameters"]["cutoff"]] if "tail" in sorts else []
         fixed |= {self.proof.names[i] for c in exponents for i in letters_of(c.top) | letters_of(c.bottom)}
         need(
             set(values) <= {*self.proof.names} - fixed,
@@ -4224,7 +4234,8 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
     def check_assumptions(self, last: dict, read: dict) -> None:
         """Raise unless the claim makes all assumptions, with the quantities themselves, and is read as they say."""
         answers = last["functional"] in OF_ANSWERS
-        known = {"flics": ("", "", {})} if answers and last["functional"] != "value" else ALGORITHMS | {"flics": ("", "", {})}
+        known = {} if answers and last["functional"] != "value" else ALGORITHMS
+        known = known | {"flics": ("", "", {})} if answers else known
         law, chance, _ = known[word("algorithm", self.claim["algorithm"], tuple(known))]  # type: ignore[index]
         names = {n for n, _ in last["assumptions"]}
         asked = self.check_answers(last) if answers else {}

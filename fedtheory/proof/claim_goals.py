@@ -228,6 +228,7 @@ class Goal:
                 else:
                     raise Inexpressible(f"{factor}: allowed are whole powers and square roots")
             return total if radicand == 1 else total * self._root(radicand, where)
+
         def read(part: sympy.Expr) -> Scalar:
             return self.scalar(part, known=known)
 
@@ -405,14 +406,13 @@ class Goal:
 
     def _assumptions(self, bound: RunBound) -> Iterator[str]:
         made = self.claim.assumed
+        read_as = {*READINGS, SCALE_KNOWN, "in_expectation"} | ({"equal_weights"} if self._is_plain_mean else set())
         for name, constant in sorted(bound.assumptions, key=str):
             kind = ASSUMPTIONS.get(AT_ONE_PLACE.get(name, name))
             if name in LAWS:
                 if constant != self.letter(LAWS[name][1]):
                     yield f"{name}({constant}): allowed is {LAWS[name][1]}"
-            elif name in READINGS or name in (SCALE_KNOWN, "in_expectation"):
-                continue
-            elif name == "equal_weights" and self._is_plain_mean:
+            elif name in read_as:
                 continue
             elif kind is None or kind.name not in made:
                 yield f"it assumes {name}, and the claim does not"

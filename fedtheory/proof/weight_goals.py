@@ -74,5 +74,5 @@ def is_known(condition: Condition, bound: RunBound, letters: dict[str, str]) -> 
         return condition == Condition(condition.name, "interval", ring[of[CUTOFF]] - 1)
     every = [bound.bound, *bound.given, *(c.bound for c in bound.where.conditions if c.bound is not None)]
     divides = any(scalar.bottom.replace({condition.name: ring.number(0)}).is_zero for scalar in every)
-    return letters[condition.name] == CHANCE and divides and condition == Condition(condition.name, "capped", ring.number(1))
-
+    above_zero = condition == Condition(condition.name, "capped", ring.number(1))
+    return letters[condition.name] == CHANCE and divides and above_zero

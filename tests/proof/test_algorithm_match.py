@@ -22,8 +22,8 @@ from fedtheory.participation import Bernoulli, Fixed, Multinomial, Uniform
 from fedtheory.proof.algorithm_match import Rounds, read_rounds, strange
 from fedtheory.proof.derivations import Derivation
 from fedtheory.proof.kernel.axioms import START_POINT, Axioms
-from fedtheory.proof.translate.claim_bounds import MadeBound
 from fedtheory.proof.sample_claims import OfSamples
+from fedtheory.proof.translate.claim_bounds import MadeBound
 from fedtheory.proof.translate.points import OfPoints
 from fedtheory.proof.translate.weighted_updates import ANY, PLAIN, OfWeights, WeightedRound
 from fedtheory.quantities import symbols

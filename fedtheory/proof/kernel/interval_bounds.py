@@ -32,8 +32,8 @@ IN_EXPECTATION: Assumption = ("in_expectation", None)
 
 @dataclass(frozen=True)
 class _Intervals:
-    """A theorem's letters: those of p, C, q^C; of t < C and q^t, or m and r of t = m C + r >= C; ``wide`` is the ring of
-    the bound."""
+    """A theorem's letters: those of p, C, q^C; of t < C and q^t, or m and r of t = m C + r >= C; ``wide`` is the ring
+    of the bound."""
 
     theorem: Theorem
     wide: Ring
@@ -83,8 +83,8 @@ class _Intervals:
 
 
 def _read(theorem: Theorem, wide: Ring, when: str = "", every: bool = True) -> _Intervals:
-    """Read a theorem for rounds that are ``late`` (t >= C) or ``early`` (t < C), or of none. Where C, q^C and p, or t and
-    q^t, are no letters of their own it would be about no other cutoff or chance. ``every`` asks for p = 0 too."""
+    """Read a theorem for rounds that are ``late`` (t >= C) or ``early`` (t < C), or of none. Where C, q^C and p, or t
+    and q^t, are no letters of their own it would be about no other cutoff or chance. ``every`` asks for p = 0 too."""
     intact(theorem)
     if wide.names[: len(theorem.where.ring.names)] != theorem.where.ring.names:
         raise Refused(f"ring {' '.join(wide.names)}: its first names have to be those of the theorem's ring")
@@ -162,8 +162,8 @@ def _same_letters(one: _Intervals, other: _Intervals) -> None:
 
 
 def bound_moment(functional: str, first: Theorem, second: Theorem, ring: Ring) -> RunBound:
-    """Conclude what the mean mu of an interval is, or its variance v - mu^2, from either side, by E S - mu = 0 and E S^2
-    - v = 0. For p = 0 nothing is said."""
+    """Conclude what the mean mu of an interval is, or its variance v - mu^2, from either side, by E S - mu = 0 and E
+    S^2 - v = 0. For p = 0 nothing is said."""
     of, more = _read(first, ring, every=False), _read(second, ring, every=False)
     _same_letters(of, more)
     if functional not in MOMENTS or not (first.equality and second.equality):
@@ -192,7 +192,7 @@ def bound_late_error(theorem: Theorem, ring: Ring, mean: Theorem | None = None, 
         _same_letters(of, known)
         if not mean.equality or entry not in rest.entries or spread in {of.p, of.C, of.a, of.m, of.r}:
             raise Refused(f"{mean}: allowed is p E S - nu = 0, for a bound with E(p omega - nu)^2, and a new letter")
-        nu = (dot(known.number(INTERVAL), known.number(UNIT)) * chance - mean.form)
+        nu = dot(known.number(INTERVAL), known.number(UNIT)) * chance - mean.form
         known.constant(nu)
         factor = rest.entries[entry] / chance**2
         around = of.number(WEIGHT, chance) - of.number(UNIT, nu.entries.get(ONE, of.ring.number(0)))
@@ -218,8 +218,8 @@ def bound_late_error(theorem: Theorem, ring: Ring, mean: Theorem | None = None, 
 
 def bound_every_error(late: Theorem, early: Theorem, ring: Ring, given: Theorem | None = None) -> RunBound:
     """Conclude E(p omega - 1)^2 <= B(t) in every round, from theorems for t >= C and for t < C with the same B. If B
-    P(M >= 1) - E[(p omega - 1)^2; M >= 1] >= 0 for t < C (``given``), it holds given that an interval has ended too; from
-    C on one always has. Where B does not depend on t, the round t = 0 counts too."""
+    P(M >= 1) - E[(p omega - 1)^2; M >= 1] >= 0 for t < C (``given``), it holds given that an interval has ended too;
+    from C on one always has. Where B does not depend on t, the round t = 0 counts too."""
     of, before = _read(late, ring, "late"), _read(early, ring, "early")
     _same_letters(of, before)
     t, p = ring[before.t], ring[of.p]
@@ -300,8 +300,8 @@ def over_clients(premise: RunBound, absence: str, bias: str) -> RunBound:
 def average_errors(
     late: Theorem, first: Theorem, ring: Ring, letters: Sequence[str], early: Theorem | None = None
 ) -> RunBound:
-    """Conclude a bound on the mean over the rounds t < T, and over clients, of E(p omega - 1)^2. From a bound x/t + y for
-    t >= 1 (``late`` and ``early``), and z from t = 0 on (``first``), it is
+    """Conclude a bound on the mean over the rounds t < T, and over clients, of E(p omega - 1)^2. From a bound x/t + y
+    for t >= 1 (``late`` and ``early``), and z from t = 0 on (``first``), it is
 
         (z + x (1 + log T))/T + y,   as the sum of 1/t over 1 <= t < T is at most 1 + log T.
 
@@ -381,16 +381,16 @@ def bound_bias(mean: Theorem, ring: Ring, letters: Sequence[str]) -> RunBound:
 
 
 def choose_cutoff(premise: RunBound, letters: Sequence[str], first: Theorem | None = None) -> RunBound:
-    """Conclude what a bound on the weights' mean error says for the cutoff C = ceil(R log T), R = -1/(2 log(1 - min p)),
-    from T = 2 on. From (C (f + s log T))/T + y q^(2C), with numbers f, s and y, it is at most
+    """Conclude what a bound on the weights' mean error says for the cutoff C = ceil(R log T), R = -1/(2 log(1 - min
+    p)), from T = 2 on. From (C (f + s log T))/T + y q^(2C), with numbers f, s and y, it is at most
 
         (2 s + (2 f + y)/log 2) R log^2 T/T,   if 2 s + 2 f + y >= 6.
 
     For every client q^(2C) <= (1 - min p)^(2 R log T) = 1/T, and with l = log T, 1/2 <= log 2 <= l:
 
     - C >= 2: then R l > 1, so that C < R l + 1 <= 2 R l, and 1 <= R l.
-    - C = 1: all lengths are 1, and so are the weights: the error is q^2 <= exp(-1/R). With exp(1/R) = v T, v >= 1 as R l
-      <= 1, and 1/R = l + log v <= l + v <= 2 l^2 v + 4 l^2 v, it is at most 6 R l^2/T.
+    - C = 1: all lengths are 1, and so are the weights: the error is q^2 <= exp(-1/R). With exp(1/R) = v T, v >= 1 as R
+      l <= 1, and 1/R = l + log v <= l + v <= 2 l^2 v + 4 l^2 v, it is at most 6 R l^2/T.
     - T < C, where the bound is one for T >= C: then R l > C - 1 >= T, and the error is at most 1 <= 6 R l^2/T. That it
       is at most 1 before the cutoff a theorem says (``first``).
 
@@ -406,7 +406,7 @@ def choose_cutoff(premise: RunBound, letters: Sequence[str], first: Theorem | No
         raise Refused(f"{logs[0]}: allowed is the logarithm of the rounds")
     own = {str(value) for name, value in of.items() if name in (ROUNDS, CUTOFF, ABSENCE, BIAS)}
     if conditions.keys() != own or conditions[str(C)].kind != "count" or {*letters} & {*own, logs[0].name}:
-        raise Refused(f"{premise}: allowed are letters for T, C and the means of q and q^(2C) alone, and three new ones")
+        raise Refused(f"{premise}: allowed are letters for T, C and the means of q and q^(2C), and three new ones")
     late = conditions[str(T)] == Condition(str(T), "at_least", C)
     if not late and conditions[str(T)].kind != "count":
         raise Refused(f"{conditions[str(T)]}: allowed is a bound for every T, or for T >= C")
@@ -430,7 +430,7 @@ def choose_cutoff(premise: RunBound, letters: Sequence[str], first: Theorem | No
         premise,
         functional=premise.functional,
         kind="",
-        where=Where(ring, (Condition(str(T), "at_least", ring.number(2)), Condition(least, "interval", ring.number(1)))),
+        where=_two_rounds(ring, str(T), least),
         definitions=_chosen(ring, T, logs[0].name, letters),
         assumptions=premise.assumptions,
         parameters={ROUNDS: T, LEAST: ring[least], CHOSEN_CUTOFF: ring.number(1)},
@@ -452,7 +452,7 @@ def choose_cutoff_of_bias(premise: RunBound, letters: Sequence[str]) -> RunBound
         raise Refused(f"{premise}: allowed is a bound y q^(2C) on the long-run bias, y a number >= 0")
     if {*letters} & own or premise.given or premise.definitions:
         raise Refused(f"{', '.join(letters)}: allowed are new letters")
-    where = Where(ring, (Condition(rounds, "at_least", ring.number(2)), Condition(least, "interval", ring.number(1))))
+    where = _two_rounds(ring, rounds, least)
     return _bound(
         "choose cutoff of bias",
         premise,
@@ -465,6 +465,10 @@ def choose_cutoff_of_bias(premise: RunBound, letters: Sequence[str]) -> RunBound
         bound=y / ring[rounds],
         letters=list(letters),
     )
+
+
+def _two_rounds(ring: Ring, rounds: str, least: str) -> Where:
+    return Where(ring, (Condition(rounds, "at_least", ring.number(2)), Condition(least, "interval", ring.number(1))))
 
 
 def _chosen(ring: Ring, T: Scalar, logarithm: str, letters: Sequence[str]) -> list[Definition]:

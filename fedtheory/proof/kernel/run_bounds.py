@@ -47,12 +47,13 @@ class Definition:
         one = where.ring.number(1)
         least = one if self.sort == "log" else 0 * one
         if self.sort not in SORTS or not where.certifies(self.of - least):
-            raise Refused(f"{self.name}: {self.sort} of {self.of}, which is not certified to be >= {least} on the region")
+            raise Refused(f"{self.name}: {self.sort} of {self.of}, not certified to be >= {least} on the region")
         if self.sort in ("power", "tail", "decay") and not where.certifies(1 - self.of):
-            raise Refused(f"{self.name}: a {self.sort} of {self.of}, which is not certified to be at most 1 on the region")
+            raise Refused(f"{self.name}: {self.sort} of {self.of}, not certified to be at most 1 on the region")
         if self.sort == "log" and not self.of.names:
             return Condition(self.name, "at_least", 1 - 1 / self.of)
-        below = (d for d in others if d.sort == self.sort == "log" and not d.of.names and where.certifies(self.of - d.of))
+        logs = (d for d in others if d.sort == self.sort == "log" and not d.of.names)
+        below = (d for d in logs if where.certifies(self.of - d.of))
         if number := next(below, None):
             return Condition(self.name, "at_least", where.ring[number.name])
         if self.sort in ("log", "decay"):

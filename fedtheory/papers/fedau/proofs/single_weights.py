@@ -1,4 +1,4 @@
-"""Inequalities between numbers: (B.6.7), the weights that Assumption 5 calls nearly optimal, and those of appendix A.3."""
+"""Inequalities between numbers: (B.6.7), the nearly optimal weights of Assumption 5, and those of appendix A.3."""
 
 from __future__ import annotations
 
@@ -47,7 +47,5 @@ _BOUNDS: dict[str, tuple[Callable[[], RunBound], Mapping[str, str], str]] = {
     "appA_3.error@main": (known_error, _LETTERS, "known_error"),
 }
 
-DERIVATIONS = made_bounds(
-    "fedau", _BOUNDS, {"asm5.interval@main": {readings.FRACTIONS: readings.BELOW_THE_LINE}}
-)
+DERIVATIONS = made_bounds("fedau", _BOUNDS, {"asm5.interval@main": {readings.FRACTIONS: readings.BELOW_THE_LINE}})
 """The claims' theorems."""

@@ -339,13 +339,14 @@ _STEPS = {"c": _eta * RUNS["g"]}
 _POSITIVE = {"eta": Condition("eta", "positive"), "g": Condition("g", "positive")}
 
 
-def _root_cap(above: Scalar | int) -> Condition:
-    """The local step is at most a number above 1/(L K sqrt N) for a whole number N, as the claim has it."""
+def _root_cap(above: Scalar) -> Condition:
+    """Cap the local step by a number over L K; where the claim's number has a root, by the next one above."""
     return Condition("eta", "capped", above / (_L * _K))
 
 
 _LOCAL_CAP = _root_cap(RUNS.number(31) / 480)  # sqrt 15 <= 31/8
 _DRIFT_CAP = _root_cap(RUNS.number(117) / 640)  # sqrt 30 <= 351/64
+_QUARTER_CAP = _root_cap(RUNS.number(1) / 4)
 _GLOBAL_CAP = 1 / (4 * _L * _K) - _eta * RUNS["g"]
 _SCALE_CAP = _n / (54 * _L * _K * _Q) - _eta * RUNS["g"]
 
@@ -414,8 +415,8 @@ _BOUNDS: dict[str, tuple[Callable[[], RunBound], Mapping[str, str], str]] = {
     "lemmaB_3_1@main": (_of_round(around_any, "weighted_divergence"), _LETTERS, "weighted_divergence"),
     "lemmaB_3_1@sharp": (_of_round(around_by_weight, "weighted_divergence"), _LETTERS, "weighted_divergence"),
     "lemmaB_3_2@main": (_of_round(local_drift, "local_drift", _DRIFT_CAP, last=last_drift), _LETTERS, "local_drift"),
-    "lemmaB_3_2@sharp": (_of_round(local_slow_drift, "local_drift", _root_cap(RUNS.number(1) / 4), last=last_slow_drift),
-                         _LETTERS, "local_drift"),
+    "lemmaB_3_2@sharp": (_of_round(local_slow_drift, "local_drift", _QUARTER_CAP, last=last_slow_drift), _LETTERS,
+                         "local_drift"),
     "lemmaB_3_3@main": (_of_round(partial(descent, False, 15), "weighted_increase", _LOCAL_CAP, given=_ROUND_CAPS),
                         {**_LETTERS, "Q": "weight_scale"}, "weighted_increase"),
     "lemmaB_5_1@main": (_of_round(partial(descent, True, 15), "weighted_increase", _LOCAL_CAP, given=_ROUND_CAPS,

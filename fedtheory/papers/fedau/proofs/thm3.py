@@ -232,7 +232,7 @@ def early_given() -> Theorem:
 # Claims ---------------------------------------------------------------------------------------------------------------
 
 WIDE = Ring(" ".join([*RING.names, "T", "log", "absence", "bias", "spread", "least", "decay", "two"]))
-"""The letters above; rounds, their logarithm, the means of q and q^(2C), E(omega - E S)^2, the least p, R, and log 2."""
+"""The letters above; rounds, their logarithm, the means of q and q^(2C), E(omega - E S)^2, the least p, R, log 2."""
 _ERRORS = ("T", "log", "absence", "bias")
 _CHOSEN = ("least", "decay", "two")
 LETTERS = {
@@ -279,7 +279,7 @@ def chosen() -> RunBound:
 
 def _chosen_in_blocks() -> RunBound:
     """The same, from the bound for T >= C."""
-    C, T, log, bias = _of("C T log bias")
+    C, T, bias = _of("C T bias")
     longer = enlarge(average_in_blocks(), "log", Definition("spread", "log", T))
     return choose_cutoff(weaken(longer, C * (2 + WIDE["spread"]) / T + bias), _CHOSEN, early_absence())
 
