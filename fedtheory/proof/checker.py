@@ -2769,7 +2769,9 @@ PARAMETERS = {
     for name in (
         "local_lr", "server_lr", "cohort", "arbitrary_cohort", "client_round_probability", "rounds",
         "initial_distance", "initial_gap", "clients", "weight_error", "peak_weight_error", "objective_error",
-        "expected_weight_scale", "weight_scale", "update_weight", "least_objective_weight", "gradient_norm",
+        "expected_weight_scale", "weight_scale", "update_weight", "least_objective_weight", "gradient_norm", "absence",
+        "cutoff_bias", "participation_probability", "cutoff", "guaranteed_intervals", "history",
+        "least_participation_probability", "weight_spread",
     )
 } | {"probability": "snapshot_probability"}  # fmt: skip
 OF_HYPOTHESES = ("fractions",)
@@ -3296,11 +3298,11 @@ INTERVAL_QUANTITIES = {
 }  # fmt: skip
 MOMENTS = ("interval_mean", "negated_interval_mean", "interval_variance", "negated_interval_variance")
 OF_INTERVALS = ("round_weight_error", "average_weight_error", "long_run_bias", *MOMENTS)
-"""What is bounded of weights and intervals, whose algorithm is the one whose weights are means of intervals."""
+"""Functionals of weights and intervals, whose algorithm is the one whose weights are means of intervals."""
 FROM_INTERVALS = ("bound moment", "bound late error", "bound every error", "average errors", "bound bias")
 ON_INTERVALS = ("over clients", "choose cutoff", "choose cutoff of bias")
 WITHIN = "history % cutoff"
-"""What a letter stands for that is what the intervals of C rounds leave of a round t = m C + r >= C."""
+"""Meaning of a letter that is what the intervals of C rounds leave of a round t = m C + r >= C."""
 LOGARITHMIC = "ceiling(-log(rounds)/(2*log(1 - least_participation_probability)))"
 
 

@@ -1,5 +1,4 @@
-"""What a bound on weights that are means of participation intervals has to say beside its right side, to be a claim's
-theorem; and the numbers of such claims: q^C, logarithms, and R = -1/(2 log(1 - min p))."""
+"""Goals on weights that are means of participation intervals: parameters, cutoff and readings that a claim has; and the numbers of such claims: q^C, logarithms, and R = -1/(2 log(1 - min p))."""
 
 from __future__ import annotations
 
@@ -28,13 +27,13 @@ from .kernel.run_bounds import ROUNDS, Definition, RunBound
 from .kernel.scalars import Ring, Scalar
 
 OF_INTERVALS = (AVERAGE_ERROR, ROUND_ERROR, LONG_RUN_BIAS, *MOMENTS)
-"""What is bounded of weights and intervals, whose law is that of the bound's rule, and no engine's."""
+"""Functionals of weights and intervals, whose law is that of the bound's rule, and no engine's."""
 PARAMETERS = {name: name for name in (ABSENCE, BIAS, CHANCE, CUTOFF, ENDED, HISTORY, LEAST, SPREAD)}
 WHICHEVER = {ROUND_ERROR: {readings.CONDITION: (readings.GIVEN_AN_INTERVAL, readings.IN_EXPECTATION)}}
 """Ambiguities whose options make no difference, unless a bound is read with ``in_expectation``."""
 
 WITHIN = f"{HISTORY} % {CUTOFF}"
-"""What a letter stands for that is left of the round t >= C by the intervals of C rounds that fit in: t = m C + r."""
+"""Meaning of a letter that is left of the round t >= C by the intervals of C rounds that fit in: t = m C + r."""
 
 _T, _LEAST = sympy.Symbol(ROUNDS), sympy.Symbol(LEAST)
 LOGARITHMIC = sympy.ceiling(-sympy.log(_T) / (2 * sympy.log(1 - _LEAST)))

@@ -27,7 +27,7 @@ CHOSEN_CUTOFF = "logarithmic_cutoff"
 """Parameter that is 1 where the cutoff is ceil(R log T), R = -1/(2 log(1 - min p))."""
 
 IN_EXPECTATION: Assumption = ("in_expectation", None)
-"""What a bound is read with that is not shown given that an interval has ended."""
+"""Reading of a bound that is not shown given that an interval has ended."""
 
 
 @dataclass(frozen=True)

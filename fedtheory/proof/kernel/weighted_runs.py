@@ -26,7 +26,7 @@ UPDATE_WEIGHT, LEAST_WEIGHT, GRADIENT = "update_weight", "least_objective_weight
 KNOWN_BEFORE: Assumption = ("scale_known_beforehand", None)
 OF_THE_ROUND: Assumption = ("weights_of_the_round", None)
 PLAIN_MEAN: Assumption = ("equal_weights", None)
-"""What a bound is read with: Q is a number that the run does not change; what is given are the weights of the round
+"""Readings of a bound: Q is a number that the run does not change; what is given are the weights of the round
 alone; F is the plain mean of the clients' functions."""
 
 OF_PLAIN_MEAN = {
@@ -193,9 +193,7 @@ def _of_weights(
     if "weighted_lr" in dict(theorem.parameters) and {n for n, _ in theorem.parameters} - _ROUND_PARAMETERS:
         raise Refused(f"{theorem}: of another algorithm than that of weighted updates")
     kept = {
-        name: value.within(ring)
-        for name, value in theorem.parameters
-        if name not in ("error", "scale", "least_weight")
+        name: value.within(ring) for name, value in theorem.parameters if name not in ("error", "scale", "least_weight")
     }
     return _bound(
         rule,
@@ -204,9 +202,7 @@ def _of_weights(
         kind="",
         where=lifted(Where(theorem.where.ring, conditions), ring, *more),
         definitions=(),
-        assumptions=[
-            (name, None if c is None else c.within(ring)) for name, c in (*theorem.assumptions, *assumed)
-        ],
+        assumptions=[(name, None if c is None else c.within(ring)) for name, c in (*theorem.assumptions, *assumed)],
         parameters=kept | dict(parameters),
         bound=right,
         given=given,

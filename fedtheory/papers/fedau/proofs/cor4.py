@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 from sympy import Expr, Symbol, sqrt
 
 from ....claims import readings
+from ....proof.composition import OfRounds
+from ....proof.derivations import Derivation
+from ....proof.steps import Step
 from ....proof.translate.chosen_steps import ChosenSteps
 from ....proof.translate.cutoffs import LogarithmicCutoff
 from ....proof.translate.weighted_updates import PLAIN, OfWeights
@@ -51,7 +55,9 @@ THEOREMS = {
     ),
 }  # fmt: skip
 
-def of_claims(theorems, says):
+
+def of_claims(theorems: Mapping[str, OfRounds], says: str) -> tuple[tuple[Step, ...], tuple[Derivation, ...]]:
+    """Return the steps and derivations of theorems, each of the claim that has its name."""
     names = {name: f"fedau.{name.replace('@', '.')}.composed" for name in theorems}
     return (
         tuple(theorem.step(names[name], "composed", says) for name, theorem in theorems.items()),

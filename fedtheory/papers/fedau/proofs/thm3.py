@@ -241,7 +241,7 @@ LETTERS = {
     "least": "least_participation_probability",
 }  # fmt: skip
 LATE_LETTERS = {letter: name for letter, name in LETTERS.items() if letter != "t"} | {"r": "history % cutoff"}
-"""Those of a round t = m C + r >= C."""
+"""Letters of a round t = m C + r >= C."""
 
 
 def _two_rounds(bound: RunBound) -> RunBound:
