@@ -1,4 +1,5 @@
-"""Goals on weights that are means of participation intervals: parameters, cutoff and readings that a claim has; and the numbers of such claims: q^C, logarithms, and R = -1/(2 log(1 - min p))."""
+"""Goals on weights that are means of participation intervals: parameters, cutoff and readings that a claim has; and
+the numbers of such claims: q^C, logarithms, and R = -1/(2 log(1 - min p))."""
 
 from __future__ import annotations
 
