@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 import sympy
 
 from ..claims import readings
+from ..claims.statement import Claim
+from . import weight_goals
 from .kernel.answer_bounds import (
     AGGREGATE_BIAS,
     INNER_PRODUCT,
@@ -33,7 +35,7 @@ READ: Mapping[str, Mapping[str, str]] = {
 """Readings of how the answers are added up, by what is bounded."""
 
 WHICHEVER: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    MEAN_SQUARED_GRADIENT: {readings.START: (readings.FORGOTTEN, readings.COUNTED)},
+    MEAN_SQUARED_GRADIENT: {readings.START: (readings.FORGOTTEN, readings.COUNTED)}, **weight_goals.WHICHEVER,
 }
 """Ambiguities whose options, all of these, make no difference, by what is bounded."""
 
@@ -60,6 +62,13 @@ PARAMETERS: Mapping[str, str] = {
 
 OF_HYPOTHESES = frozenset({readings.CONSTANTS, readings.FRACTIONS})
 """The ambiguities that concern a claim's hypotheses alone, so that a proof may name the option that it covers."""
+
+
+def whichever(claim: Claim) -> set[str]:
+    """Return the ambiguities of a claim of whose options it makes no difference which is read."""
+    all_of = WHICHEVER.get(claim.functional.name, {})
+    return {a.name for a in claim.ambiguities if {*a.options} <= {*all_of.get(a.name, ())}}
+
 
 Read = Callable[[sympy.Expr], Scalar]
 

@@ -3723,7 +3723,8 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
         need(first or bool(self.bounds), f"{rule}: allowed is a rule that begins first")
         stated["known"] = self.region_with_facts(where, stated["definitions"])
         arguments = Arguments(keyed("arguments", stated["arguments"]))
-        last = (self.proof.theorems or [None])[-1] if first else self.bounds[-1]
+        before = self.proof.theorems if first else self.bounds
+        last = before[-1] if before else None
         if rule in answers:
             found = self.begun(rule, last, arguments, stated)
         else:

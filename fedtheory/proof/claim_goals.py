@@ -308,14 +308,9 @@ class Goal:
         if bound.functional not in (*answer_goals.OF_ANSWERS, *weight_goals.OF_INTERVALS):
             yield from self._of_rounds(bound)
         read, options = self.read(bound), {a.name: a.options for a in self.claim.ambiguities}
-        for name in sorted({*read, *options} - self.whichever(bound.functional)):
+        for name in sorted({*read, *options} - answer_goals.whichever(self.claim)):
             if read.get(name) not in options.get(name, ()):
                 yield f"{name}: it is read as {read.get(name)}, and the claim as {' or '.join(options.get(name, ()))}"
-
-    def whichever(self, functional: str) -> set[str]:
-        """Return the ambiguities of the claim whose options make no difference for what is bounded."""
-        all_of = {**answer_goals.WHICHEVER, **weight_goals.WHICHEVER}.get(functional, {})
-        return {a.name for a in self.claim.ambiguities if {*a.options} <= {*all_of.get(a.name, ())}}
 
     def _of_rounds(self, bound: RunBound) -> Iterator[str]:
         theorem = theorem_of(bound)

@@ -13,6 +13,7 @@ from ..claims.statement import Claim
 from ..functionals import FINAL_SQUARED_DISTANCE
 from . import checker
 from .algorithm_match import Rounds, strange
+from .answer_goals import whichever
 from .claim_goals import Goal, Letters, claim_data, theorem_of
 from .goal_tactics import DECAY, POWER, larger, reach
 from .kernel.run_bounds import DISTANCE, GAP, ROUNDS, RunBound, restrict
@@ -182,7 +183,7 @@ class ClaimTheorem(KernelClaim):
     @property
     def whichever(self) -> set[str]:
         """Ambiguities of the claim whose options make no difference."""
-        return self.goal.whichever(self.claim.functional.name)
+        return whichever(self.claim)
 
 
 @lru_cache(maxsize=100)

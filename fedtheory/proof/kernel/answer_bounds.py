@@ -8,6 +8,7 @@ answer has the weight p_j/s^_j; rho_j = E S_j/s^_j, and delta = max |rho_j - 1|.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from .answering_clients import MEAN_ANSWER, SPREAD
 from .axioms import START_POINT, gradient_at
@@ -195,7 +196,7 @@ def bound_square(theorem: Theorem, ring: Ring, update: str) -> RunBound:
 
 
 def _draw(rule: str, where: Where, functional: str, assumptions: tuple[str, ...], bound: Scalar,
-          parameters: Mapping[str, Scalar], **arguments: Scalar) -> RunBound:  # fmt: skip
+          parameters: Mapping[str, Scalar], **arguments: Any) -> RunBound:  # fmt: skip
     for name, value in parameters.items():
         if not where.defines(value):
             raise Refused(f"{name} = {value}: divides by what may be 0 on the region")

@@ -9,9 +9,11 @@ from functools import partial
 from typing import Any
 
 from fedtheory.papers.proofs import library
+from fedtheory.proof.claim_goals import theorem_of
 from fedtheory.proof.derivations import Derivation
 from fedtheory.proof.kernel.theorems import Theorem
 from fedtheory.proof.sample_claims import OfSamples
+from fedtheory.proof.translate.claim_bounds import MadeBound
 from fedtheory.proof.translate.interval_means import OfIntervals
 from fedtheory.proof.translate.points import OfPoints
 
@@ -115,11 +117,22 @@ def _named(derivation: Derivation, known: set) -> Iterator[tuple[str, Callable[[
     """A derivation's theorems that no earlier one has, by its claim, and by their makers where there are several."""
     assert derivation.origin is not None
     ref = derivation.proves[0].replace("@", ".").removesuffix(".main")
-    makes = [vars(check.make)["__wrapped__"] for check in derivation.origin.checks]  # as they were given
-    new = [make for make in makes if _key(make) not in known]
+    new = [make for make in makes(derivation.origin) if _key(make) not in known]
     known.update(map(_key, new))
     for make in new:
         yield (ref if len(new) == 1 else f"{ref}.{_label(make)}"), make
+
+
+def makes(origin: Any) -> list[Any]:
+    """The makers of an origin's theorems on a round, as they were given; a bound on numbers or draws has none."""
+    if isinstance(origin, MadeBound):
+        theorem = theorem_of(origin.bound)
+        return [] if theorem is None else [partial(_made, theorem)]
+    return [vars(check.make)["__wrapped__"] for check in origin.checks]
+
+
+def _made(theorem: Theorem) -> Theorem:
+    return theorem
 
 
 def of_rounds() -> list[Derivation]:

@@ -11,10 +11,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction as F
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from fedtheory.cli import app
 from fedtheory.papers import claim
 from fedtheory.papers.flics.proofs import draws, thm1
 from fedtheory.papers.proofs import library
@@ -319,6 +322,17 @@ def changed_digits(ref: str) -> Iterator[tuple[str, str, str]]:
             for found in re.finditer(r"\d", text):
                 at = found.start()
                 yield part, name, text[:at] + str(int(text[at]) % 9 + 1) + text[at + 1 :]
+
+
+@pytest.mark.parametrize("ref", ["flics.cor1_1@received", "flics.lemma4@corrected", "flics.eq7.d@main"])
+def test_a_file_is_compared_with_the_claim_of_its_name(ref: str, tmp_path: Path) -> None:
+    """With its digest anew, only the papers tell that a claim of this name says something else."""
+    data, file = json.loads(text_of(ref)), tmp_path / "claim.json"
+    for source, status in ((data["claim"]["source"], 0), ("mine", 1)):
+        words = data["claim"] | {"source": source}
+        file.write_text(json.dumps(data | {"claim": words, "digest": digest(data["letters"], words)}))
+        done = CliRunner().invoke(app, ["prove", "--check", str(file)])
+        assert done.exit_code == status, done.output
 
 
 @pytest.mark.parametrize("ref", REFS)

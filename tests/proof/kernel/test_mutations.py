@@ -22,7 +22,7 @@ from fedtheory.proof.kernel.scalars import Scalar
 from fedtheory.proof.kernel.sealed import ancestry
 from fedtheory.proof.kernel.theorems import Theorem, about_start
 
-from .published import PROOFS, of_rounds
+from .published import PROOFS, makes, of_rounds
 from .replayed import Made, changes, lines, remade, replayed, stated
 
 DRAWN = 2
@@ -48,7 +48,7 @@ def test_every_derivation_of_the_kernel_is_there() -> None:
     """One proof for each theorem that a derivation rests on, whoever wrote it down."""
     composed = of_rounds()
     made = {id(proof.make()) for proof in PROOFS.values()}
-    assert {id(check.make()) for d in composed for check in d.origin.checks} == made
+    assert {id(make()) for d in composed for make in makes(d.origin)} == made
     assert {d.proves[0].split(".")[0] for d in composed} == {name.split(".")[0] for name in PROOFS}
     assert len(PROOFS) == len(made) > 30
 

@@ -10,17 +10,11 @@ from ....proof.symbol_regions import interval, nonnegative, positive, region
 from ....proof.steps import Identity, Step
 from ....proof.write import given, same
 from ...fast.displays.symbols import vectors_check
-from .symbols import (
-    delta, s,
-)  # fmt: skip
+from .symbols import delta, s
 
-a, b, g, h, v, w, x, A, B, N, S, X, Y = vectors("a b g h v w x A B N S X Y")
-k, n, q, r, part, total, length, more, share_so_far = sympy.symbols(
-    "k clients q rate part total length more share_so_far"
-)
-D, fall, square, V, cov, s_i, s_j, hat_i, hat_j, p_i, p_j = sympy.symbols(
-    "drift fall square variance covariance s_i s_j hat_i hat_j p_i p_j"
-)
+x, S = vectors("x S")
+part, total, share_so_far = sympy.symbols("part total share_so_far")
+cov, s_i, s_j, hat_i, hat_j, p_i, p_j = sympy.symbols("covariance s_i s_j hat_i hat_j p_i p_j")
 _r = "repaired"
 _next = region(interval("share", 0, delta), nonnegative("weight_mismatch"), nonnegative("part"),
                positive("share_so_far"))  # fmt: skip
