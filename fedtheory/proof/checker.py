@@ -27,6 +27,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from itertools import product as pairs_of
+from typing import Any
 
 LARGEST = {
     "theorems": 5000, "terms": 200000, "power": 60, "degree": 4000, "digits": 400, "intervals": 8, "regions": 200,
@@ -2835,6 +2836,12 @@ class RulesOfWeights:
     """Rules from theorems on rounds of weighted updates, given a round's start and its weights."""
 
     proof: Proof
+    conditions: Any
+    letters_in: Any
+    every_round: Any
+    by_power: Any
+    summed: Any
+    scalars: Any
 
     def theorem_at(self, number_of: object) -> dict:
         """Return a theorem of the file."""
@@ -3515,7 +3522,8 @@ class RulesOfIntervals:
         before, C, name = several[0], self.proof.name(of["C"]), self.proof.name
         need(not before["first"], "allowed is a theorem from t = 0 on")
         z, bound = self.of_error(before), self.of_error(of)
-        many, count, condition = C, of["m"], (rounds, "at_least", C)
+        many, count = C, of["m"]
+        condition: tuple = (rounds, "at_least", C)
         for early in several[1:]:
             many, count, condition = ONE, early["t"], (rounds, "count", None)
             t = name(early["t"])
@@ -3783,7 +3791,8 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
     def region_with_facts(self, where: int, definitions: dict) -> int:
         """Return the region with what is known of defined letters: 0 <= P^R <= 1 if 0 <= P <= 1, 0 < exp(-X) <= 1 if X
         >= 0."""
-        facts, numbers = [], []
+        facts: list[tuple] = []
+        numbers: list[tuple] = []
         for name, (sort, of) in definitions.items():
             need(self.proof.nonnegative(of - ONE if sort == "log" else of, where), f"{name}: of what may be too small")
             if sort in ("power", "tail", "decay"):
