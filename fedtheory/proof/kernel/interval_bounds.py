@@ -414,7 +414,7 @@ def choose_cutoff(premise: RunBound, letters: Sequence[str], first: Theorem | No
         before = None if first is None else _read(first, ring, "early")
         if before is None or before.first:
             raise Refused(f"{first}: allowed is a theorem for all t < C, where the bound is for T >= C")
-        before.constant(first.form + before.error)
+        before.constant(before.theorem.form + before.error)
         if not before.theorem.where.certifies(1 - before.of_error_below()):
             raise Refused(f"{before.of_error_below()}: not certified to be at most 1")
     l, zero = ring[logs[0].name], ring.number(0)
