@@ -9,6 +9,7 @@ import sympy
 
 from ..claims import readings
 from ..claims.statement import Claim
+from . import weight_goals
 from .kernel.answer_bounds import (
     AGGREGATE_BIAS,
     INNER_PRODUCT,
@@ -34,7 +35,7 @@ READ: Mapping[str, Mapping[str, str]] = {
 """Readings of how the answers are added up, by what is bounded."""
 
 WHICHEVER: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    MEAN_SQUARED_GRADIENT: {readings.START: (readings.FORGOTTEN, readings.COUNTED)},
+    MEAN_SQUARED_GRADIENT: {readings.START: (readings.FORGOTTEN, readings.COUNTED)}, **weight_goals.WHICHEVER,
 }
 """Ambiguities whose options, all of these, make no difference, by what is bounded."""
 
@@ -59,7 +60,7 @@ PARAMETERS: Mapping[str, str] = {
 }  # fmt: skip
 """Expression in quantities that each other parameter is."""
 
-OF_HYPOTHESES = frozenset({readings.CONSTANTS})
+OF_HYPOTHESES = frozenset({readings.CONSTANTS, readings.FRACTIONS})
 """The ambiguities that concern a claim's hypotheses alone, so that a proof may name the option that it covers."""
 
 

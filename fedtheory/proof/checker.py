@@ -27,6 +27,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from itertools import product as pairs_of
+from typing import Any
 
 LARGEST = {
     "theorems": 5000, "terms": 200000, "power": 60, "degree": 4000, "digits": 400, "intervals": 8, "regions": 200,
@@ -2714,6 +2715,16 @@ def checked(proof: Proof, line: object) -> dict:
 OF_THEOREM, OF_CLAIM = "fedtheory theorem 1", "fedtheory claim 1"
 QUANTITIES = {
     **dict.fromkeys(("smoothness", "strong_convexity", "local_lr", "server_lr", "step_constant"), "positive"),
+    **dict.fromkeys(("global_lr", "weight_scale", "expected_weight_scale", "update_weight"), "positive"),
+    **dict.fromkeys(
+        ("weight_error", "peak_weight_error", "objective_error", "gradient_norm", "global_gradient_bound"),
+        "nonnegative",
+    ),
+    "least_objective_weight": "probability", "aggregation_weight": "nonnegative",
+    **dict.fromkeys(
+        ("participation_probability", "least_participation_probability", "absence", "cutoff_bias"), "probability"
+    ),
+    **dict.fromkeys(("cutoff", "history", "guaranteed_intervals"), "count"), "weight_spread": "nonnegative",
     **dict.fromkeys(
         ("gradient_noise", "dissimilarity", "server_noise", "initial_gap", "initial_distance"), "nonnegative"
     ),
@@ -2735,33 +2746,50 @@ real one nothing is."""
 ASSUMED = {
     "smooth": ("smoothness", 1), "strongly_convex": ("strong_convexity", 1), "bounded_noise": ("gradient_noise", 2),
     "bounded_server_noise": ("server_noise", 2), "bounded_dissimilarity": ("dissimilarity", 2),
-    "bounded_dissimilarity_at_optimum": ("dissimilarity", 2), "bounded_local_gradients": ("local_gradient_bound", 2),
+    "bounded_dissimilarity_at_optimum": ("dissimilarity", 2),
+    "bounded_dissimilarity_of_plain_mean": ("dissimilarity", 2), "bounded_gradient": ("global_gradient_bound", 2),
+    "bounded_local_gradients": ("local_gradient_bound", 2),
 }  # fmt: skip
 """Assumptions with a constant: the quantity that it is a power of, and the power."""
 GIVEN_BY = {
-    "bounded_dissimilarity_at_optimum": ("bounded_dissimilarity",), "uncorrelated_noise": ("independent_noise",),
+    "bounded_dissimilarity_at_optimum": ("bounded_dissimilarity",),
+    "bounded_dissimilarity_of_plain_mean": ("bounded_dissimilarity",), "uncorrelated_noise": ("independent_noise",),
     "cohort_before_noise": ("independent_draws", "independent_participation", "independent_answers"),
 }  # fmt: skip
 """Assumptions that hold with others."""
 READ_AS = {
     "random_kinds": ("snapshots", "probability"), "random_client_rounds": ("kinds of rounds", "probability"),
     "cohort_is_a_set": ("uniform cohort", "without replacement"),
+    "weights_of_the_round": ("conditioning", "weights of round t"),
 }  # fmt: skip
 """Assumptions that are a reading of the algorithm: of which words, and how."""
+KNOWN_SCALE = {"weights": "given", "Q": "a bound known beforehand"}
+"""Readings that say that the weights' scale is a number that a run does not change; a claim has one of them."""
 PARAMETERS = {
     name: name
     for name in (
         "local_lr", "server_lr", "cohort", "arbitrary_cohort", "client_round_probability", "rounds",
-        "initial_distance", "initial_gap",
+        "initial_distance", "initial_gap", "clients", "weight_error", "peak_weight_error", "objective_error",
+        "expected_weight_scale", "weight_scale", "update_weight", "least_objective_weight", "gradient_norm", "absence",
+        "cutoff_bias", "participation_probability", "cutoff", "guaranteed_intervals", "history",
+        "least_participation_probability", "weight_spread",
     )
 } | {"probability": "snapshot_probability"}  # fmt: skip
+OF_HYPOTHESES = ("fractions",)
+"""Ambiguities that are how a claim's hypotheses are read, which stand in its text as they are read."""
+PRODUCTS = {"weighted_lr": ("local_lr", "global_lr")}
+"""Parameters that are products of quantities."""
 ALGORITHMS = {
+    "fedau": ("", "", {}),
     "fast": ("random_kinds", "snapshot_probability", {"uniform": 1, "arbitrary": 0}),
     "safari": ("random_client_rounds", "client_round_probability", {"arbitrary": 1, "server": 0}),
 }
 """Algorithms with the law of their kinds of round, the quantity that is its probability, and at which value all rounds
-are of a kind."""
-OF_KINDS = {"fast": {"local_lr", "cohort", "arbitrary_cohort", "probability", "share", "size"},
+are of a kind. Those without a law add updates with weights in every round."""
+OF_KINDS = {"fedau": {"local_lr", "weighted_lr", "clients", "weight_error", "peak_weight_error", "objective_error",
+                      "weight_scale", "expected_weight_scale", "update_weight", "least_objective_weight",
+                      "gradient_norm"},
+            "fast": {"local_lr", "cohort", "arbitrary_cohort", "probability", "share", "size"},
             "safari": {"local_lr", "server_lr", "arbitrary_cohort", "client_round_probability", "size"}}  # fmt: skip
 OF_RUN = {"rounds", "initial_distance", "initial_gap"}
 """The parameters of an algorithm's rounds, and those of a run."""
@@ -2772,6 +2800,204 @@ CLAIM_FIELDS = "id edition source algorithm functional terms choices hypotheses 
 def inner(a: tuple, b: tuple) -> tuple:
     """Return the entry <a, b> of two vectors of the algorithm."""
     return ("product", "", *sorted((("", a), ("", b))))
+
+
+# bounds on runs, and on one round, whose rounds add the clients' updates with weights
+
+WEIGHTED_PARAMETERS = {"local_lr", "weighted_lr", "clients"}
+OF_PLAIN_MEAN = {"bounded_dissimilarity", "bounded_dissimilarity_at_optimum", "bounded_gradient", "equal_weights"}
+"""Assumptions on F that are made of the plain mean of the clients' functions only."""
+SLOPE = ("M", ("g_start", True, ()))
+SQUARED_SLOPE = ("product", "", SLOPE, SLOPE)
+
+
+def squared(*terms: tuple) -> dict:
+    """Return the form |u - v|^2 of two terms."""
+    u, v = terms
+    return {("product", "", u, u): ONE, ("product", "", *sorted((u, v))): number(-2), ("product", "", v, v): ONE}
+
+
+ROUND_FUNCTIONALS = {
+    "weighted_divergence": (squared(("", ("g_start", True, ())), SLOPE), None),
+    "local_drift": (
+        squared(("", ITERATE), ("", START_POINT)),
+        squared(("", ("x", True, (0, 1, 0))), ("", START_POINT)),
+    ),
+    "weighted_increase": ({("value", "M", NEXT): ONE, ("value", "M", START_POINT): MINUS}, None),
+}
+"""Functionals of one round as forms, and the same after the last step, where they are of a path."""
+
+
+OF_WEIGHTS = ("telescope weights", "telescope constant weights", "bound round")
+"""Rules from theorems on rounds of weighted updates."""
+
+
+class RulesOfWeights:
+    """Rules from theorems on rounds of weighted updates, given a round's start and its weights."""
+
+    proof: Proof
+    conditions: Any
+    letters_in: Any
+    every_round: Any
+    by_power: Any
+    summed: Any
+    scalars: Any
+
+    def theorem_at(self, number_of: object) -> dict:
+        """Return a theorem of the file."""
+        return self.proof.theorems[whole("a theorem", number_of, 0, len(self.proof.theorems) - 1)]
+
+    def of_weights(self, arguments: Arguments, names: tuple, parameters: dict, assumed: list, kept: list | None = None):
+        """Return a bound without functional and right side. ``names`` are new letters and the sorts of their
+        conditions."""
+        theorem = self.theorem_at(arguments["theorem"])
+        conditions = self.conditions(theorem["where"]) if kept is None else kept
+        given = dict(theorem["parameters"])
+        for name in ("error", "scale", "least_weight"):
+            given.pop(name, None)
+        need(theorem["context"] == "start" and not theorem["kind"], "allowed is what is given a round's start")
+        need("weighted_lr" not in given or set(given) <= WEIGHTED_PARAMETERS, "another algorithm's rounds")
+        new = [name for name, _ in names]
+        taken = {c[0] for c in conditions} | {n for t in self.proof.theorems for n in self.letters_in(t)}
+        need(len(set(new)) == len(new) and not taken & set(new), "letters that a theorem has, or twice the same")
+        return {
+            "kind": "",
+            "given": [],
+            "definitions": {},
+            "assumptions": [*theorem["assumptions"], *assumed],
+            "parameters": given | parameters,
+            "conditions": [*((name, kind, None) for name, kind in names), *conditions],
+        }
+
+    def letter_of(self, scalar: Scalar) -> str:
+        """Return the name of the letter that a scalar is, or ""."""
+        return next((name for name in self.proof.names if self.proof.name(name) == scalar), "")
+
+    def falls(self, theorem: dict) -> tuple[Scalar, Scalar]:
+        """Return (c, B) of F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0, c > 0 and B >= 0."""
+        form, where, added = self.every_round(theorem)
+        fall = -form.get(SQUARED_SLOPE, ZERO)
+        shape = {("value", "M", START_POINT): ONE, ("value", "M", NEXT): MINUS, SQUARED_SLOPE: -fall, ("one",): added}
+        need(form == {e: c for e, c in shape.items() if c.top}, "no F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0")
+        signs = all(self.proof.nonnegative(c, where) for c in (fall, added))
+        need(signs and self.proof.never_zero(fall.top, where), "a fall that may be 0")
+        return fall, added
+
+    def telescope_weights(self, _: object, arguments: Arguments, stated: dict) -> dict:
+        """Conclude a bound on the mean of E|grad F(x_r)|^2, F the plain mean, as telescope does. What is added in a
+        round is linear in its error and its scale, with factors >= 0: so it is in the mean at most the same at the mean
+        error, and at the mean scale, or at the largest one. No condition is on a round's own error, but that it is at
+        most a letter, which is the largest; and none on its scale, unless the largest one stands for it."""
+        theorem = self.theorem_at(arguments["theorem"])
+        listed("others", arguments["others"], 0)
+        fall, added = self.falls(theorem)
+        given = theorem["parameters"]
+        error, scale = (self.letter_of(given.get(name, ZERO)) for name in ("error", "scale"))
+        need(bool(error and scale) and error != scale, "an error or a scale that is no letter")
+        of = word("scale", arguments["scale"], ("weight_scale", "expected_weight_scale"))
+        others = [fall, *(v for n, v in given.items() if n not in ("error", "scale"))]
+        others += [c for _, c in theorem["assumptions"] if c is not None]
+        for name in (error, scale):
+            need(not any(self.proof.depends(c, name) for c in others), f"{name} elsewhere than in what is added")
+            parts = self.by_power(added, name)
+            need(set(parts) <= {0, 1}, f"{name}: allowed is what is linear in it")
+            factor = parts.get(1, ZERO)
+            need(not any(self.proof.depends(factor, each) for each in (error, scale)), f"{name}: a product of the two")
+            need(self.proof.nonnegative(factor, theorem["where"]), f"{name}: what is added may fall with it")
+        kept, peak = [], {}
+        for name, kind, bound in self.conditions(theorem["where"]):
+            most = "" if bound is None else self.letter_of(bound)
+            by_them = bound is not None and any(self.proof.depends(bound, each) for each in (error, scale))
+            need(not by_them, "a bound by them")
+            if name == error and kind == "interval" and most:
+                need(not any(self.proof.depends(c, most) for c in others[1:]), "a largest error that is something else")
+                peak, kind, bound = {"peak_weight_error": self.proof.name(most)}, "nonnegative", None
+            own = name in (error, scale)
+            free = kind == "nonnegative" or (name == scale and kind == "interval" and of == "weight_scale")
+            need(not own or free, f"{name}: a condition on every round's")
+            kept.append((name, kind, bound))
+        rounds, gap = (word("a letter", n) for n in listed("letters", arguments["letters"], 2))
+        first = self.proof.name(gap) / (fall * self.proof.name(rounds))
+        parameters = peak | {
+            "weight_error": self.proof.name(error), of: self.proof.name(scale),
+            "rounds": self.proof.name(rounds), "initial_gap": self.proof.name(gap),
+        }  # fmt: skip
+        assumed = [("equal_weights", None), *([("scale_known_beforehand", None)] if of == "weight_scale" else [])]
+        made = self.of_weights(arguments, ((rounds, "count"), (gap, "nonnegative")), parameters, assumed, kept)
+        bound = self.summed([first, *self.scalars(self.summed([added]), ONE / fall)])
+        return made | {"functional": "average_squared_gradient", "bound": bound}
+
+    def telescope_constant_weights(self, _: object, arguments: Arguments, stated: dict) -> dict:
+        """Conclude the same of the mean that constant weights imply, for which the error is 0: a round of steps c' and
+        weights omega_i is one of steps c = c' w and weights omega_i/w, w the mean of p_i omega_i, whose scale is w^2
+        times smaller. Nothing may be assumed that is known of the plain mean only."""
+        theorem = self.theorem_at(arguments["theorem"])
+        listed("others", arguments["others"], 0)
+        fall, added = self.falls(theorem)
+        given = theorem["parameters"]
+        scale = self.letter_of(given.get("scale", ZERO))
+        need(bool(scale) and "error" in given and not given["error"].top, "no scale, or an error that is not 0")
+        need("least_weight" not in given, "a least weight of another mean")
+        need(not OF_PLAIN_MEAN & {n for n, _ in theorem["assumptions"]}, "what is known of the plain mean only")
+        rounds, gap, weight = (word("a letter", n) for n in listed("letters", arguments["letters"], 3))
+        w = self.proof.name(weight)
+        parameters = {
+            "update_weight": w, "weighted_lr": given["weighted_lr"] / w, "weight_scale": self.proof.name(scale) * w**2,
+            "rounds": self.proof.name(rounds), "initial_gap": self.proof.name(gap),
+        }  # fmt: skip
+        names = ((rounds, "count"), (gap, "nonnegative"), (weight, "positive"))
+        first = self.proof.name(gap) / (fall * self.proof.name(rounds))
+        made = self.of_weights(arguments, names, parameters, [])
+        bound = self.summed([first, *self.scalars(self.summed([added]), ONE / fall)])
+        return made | {"functional": "average_squared_weighted_gradient", "bound": bound}
+
+    def bound_round(self, _: object, arguments: Arguments, stated: dict) -> dict:
+        """Conclude that a functional of one round is at most C + G |grad F(x)|^2, from C + G |grad F(x)|^2 - form >= 0
+        for every client and step, and of a path after the last step too; given is that there is one round."""
+        theorem = self.theorem_at(arguments["theorem"])
+        functional = word("functional", stated["functional"], tuple(ROUND_FUNCTIONALS))
+        others = [self.theorem_at(n) for n in listed("others", arguments["others"], most=1)]
+        form, last = ROUND_FUNCTIONALS[functional]
+        need((last is not None) == bool(others), "allowed is one theorem on the last step, of a path, and else none")
+        plain = truth("plain", arguments["plain"])
+        constant, factor = self.of_slope(theorem, form)
+        for other in others:
+            same = other["parameters"] == theorem["parameters"] and other["context"] == "start" and not other["kind"]
+            need(same and self.conditions(other["where"]) == self.conditions(theorem["where"]), "another last step")
+            need(self.of_slope(other, last or {}) == (constant, factor), "another bound on the last step")
+        assumed = [a for other in others for a in other["assumptions"]]
+        named = OF_PLAIN_MEAN & {n for n, _ in [*theorem["assumptions"], *assumed]}
+        need(plain or not named, "what is known of the plain mean only")
+        need(not any(self.proof.depends(c, "k") for c in (constant, factor)) or "k" not in self.proof.number, "a step")
+        name, rounds = (word("a letter", n) for n in listed("letters", arguments["letters"], 2))
+        given = theorem["parameters"]
+        parameters = {"gradient_norm": self.proof.name(name), "rounds": self.proof.name(rounds)}
+        if plain:
+            assumed.append(("equal_weights", None))
+        if any(given[n].top for n in ("error", "scale") if n in given):
+            assumed.append(("weights_of_the_round", None))
+        for own in ("error", "scale"):
+            need(own not in given or not given[own].top or bool(self.letter_of(given[own])), f"{own}: no letter")
+        if "error" in given and given["error"].top:
+            by_plain = {"weight_error": given["error"]}
+            parameters |= by_plain if plain else {"objective_error": given["error"] / given["clients"]}
+        if "scale" in given and given["scale"].top:
+            parameters["weight_scale"] = given["scale"]
+        if "least_weight" in given:
+            parameters["least_objective_weight"] = given["least_weight"]
+        made = self.of_weights(arguments, ((name, "nonnegative"), (rounds, "count")), parameters, assumed)
+        bound = self.summed([*self.scalars(self.summed([constant])), factor * self.proof.name(name) ** 2])
+        one = ONE - self.proof.name(rounds)
+        return made | {"functional": functional, "bound": bound, "given": [one]}
+
+    def of_slope(self, theorem: dict, form: dict) -> tuple[Scalar, Scalar]:
+        """Return (C, G) of C + G |grad F(x)|^2 - form >= 0."""
+        rest = dict(theorem["form"])
+        for entry, c in form.items():
+            rest[entry] = rest.get(entry, ZERO) + c
+        constant, factor = rest.pop(("one",), ZERO), rest.pop(SQUARED_SLOPE, ZERO)
+        need(not any(c.top for c in rest.values()), "no C + G |grad F(x)|^2 less the functional's form")
+        return constant, factor
 
 
 # bounds on answers, on draws with known weights, and on numbers: the rules by which they begin, and their claims
@@ -3071,7 +3297,385 @@ class BoundsOnAnswers:
         return any(x == slack for slack in slacks) and (kind == "nonnegative" or (kind == "positive" and divides))
 
 
-class ClaimOfRuns(BoundsOnAnswers):
+# bounds on weights that are means of participation intervals, and on the intervals
+
+INTERVAL_QUANTITIES = {
+    "participation_probability", "least_participation_probability", "absence", "cutoff_bias", "cutoff", "history",
+    "guaranteed_intervals", "weight_spread",
+}  # fmt: skip
+MOMENTS = ("interval_mean", "negated_interval_mean", "interval_variance", "negated_interval_variance")
+OF_INTERVALS = ("round_weight_error", "average_weight_error", "long_run_bias", *MOMENTS)
+"""Functionals of weights and intervals, whose algorithm is the one whose weights are means of intervals."""
+FROM_INTERVALS = ("bound moment", "bound late error", "bound every error", "average errors", "bound bias")
+ON_INTERVALS = ("over clients", "choose cutoff", "choose cutoff of bias")
+WITHIN = "history % cutoff"
+"""Meaning of a letter that is what the intervals of C rounds leave of a round t = m C + r >= C."""
+LOGARITHMIC = "ceiling(-log(rounds)/(2*log(1 - least_participation_probability)))"
+
+
+def pair(u: tuple, v: tuple) -> tuple:
+    """Return the entry <u, v> of two numbers."""
+    return ("product", "", *sorted((("", u), ("", v))))
+
+
+class RulesOfIntervals:
+    """Rules from theorems on intervals, for every probability p, every cutoff C, and all rounds t >= C or t < C; a =
+    q^C, q = 1 - p."""
+
+    proof: Proof
+
+    def lengths(self, number_of: object, when: str = "", every: bool = True) -> dict:
+        """Return a theorem's letters p, C, a, and those of its rounds: t of t < C, or m and r of t = m C + r >= C. Each
+        has its own condition, and there are no others."""
+        theorem = self.theorem_at(number_of)  # type: ignore[attr-defined]
+        given, name = theorem["parameters"], self.proof.name
+        asked = {"": set(), "early": {"history", "head"}, "late": {"history"}}[when]
+        least = {"absence", "cutoff", "tail"} | asked
+        need(theorem["context"] == "run", "allowed is a theorem on intervals")
+        need(least <= set(given) <= least | ({"ended"} if when == "late" else set()), f"no theorem for {when} rounds")
+        letters = {key: self.letter_of(given[part]) for key, part in (("C", "cutoff"), ("a", "tail"))}  # type: ignore[attr-defined]
+        letters["p"] = next((n for n in self.proof.names if given["absence"] == ONE - name(n)), "")
+        need(all(letters.values()), "p, C or q^C is no letter")
+        q, cutoff = given["absence"], name(letters["C"])
+        chances = ("interval",) if every else ("interval", "capped")
+        known: dict = {letters["p"]: (chances, ONE), letters["a"]: (("interval",), q)}
+        known[letters["C"]] = (("count",), None)
+        if when == "early":
+            letters |= {"t": self.letter_of(given["history"]), "b": self.letter_of(given["head"])}  # type: ignore[attr-defined]
+            known[letters["C"]] = (("at_least",), given["history"] + ONE)
+            known |= {letters["t"]: (("nonnegative", "count"), None), letters["b"]: (("interval",), ONE)}
+        if when == "late":
+            parts = self.by_power(given["history"], letters["C"])  # type: ignore[attr-defined]
+            letters |= {"m": self.letter_of(parts.get(1, ZERO)), "r": self.letter_of(parts.get(0, ZERO))}  # type: ignore[attr-defined]
+            need(set(parts) <= {0, 1} and given.get("ended", parts.get(1)) == parts.get(1), "another round's number")
+            known |= {letters["m"]: (("count",), None), letters["r"]: (("interval",), cutoff - ONE)}
+        conditions = self.conditions(theorem["where"])  # type: ignore[attr-defined]
+        need(all(letters.values()) and len(known) == len(letters), "letters of their own are asked for")
+        need({c[0] for c in conditions} == known.keys(), "conditions on other letters")
+        for one, kind, bound in conditions:
+            kinds, most = known[one]
+            same = bound is None if most is None else bound is not None and bound == most
+            need(kind in kinds and same, f"{one}: of no rounds that have a name, or of no every chance")
+        first = any(c == (letters.get("t"), "count", None) for c in conditions)
+        return letters | {"theorem": theorem, "first": first, "q": q}
+
+    def rest_of(self, of: dict, items: dict) -> Scalar:
+        """Return what a theorem's form and these entries sum to, a number."""
+        rest = dict(of["theorem"]["form"])
+        for entry, c in items.items():
+            rest[entry] = rest.get(entry, ZERO) + c
+        constant = rest.pop(("one",), ZERO)
+        need(not any(c.top for c in rest.values()), "allowed is a bound by a number")
+        return constant
+
+    def of_error(self, of: dict) -> Scalar:
+        """Return B of B - E(p omega - 1)^2 >= 0."""
+        p = self.proof.name(of["p"])
+        error = {pair(WEIGHT, WEIGHT): p**2, pair(WEIGHT, UNIT): number(-2) * p, pair(UNIT, UNIT): ONE}
+        return self.rest_of(of, error)
+
+    def same_letters(self, *several: dict) -> None:
+        """Raise unless theorems have the same letters p, C and q^C."""
+        need(len({(of["p"], of["C"], of["a"]) for of in several}) == 1, "theorems with other letters")
+
+    def fresh(self, arguments: Arguments, count: int, *several: dict) -> list:
+        """Return new letters that no condition of the theorems is on."""
+        letters = [word("a letter", n) for n in listed("letters", arguments["letters"], count)]
+        fit(all(n in self.proof.number for n in letters), "letters: no names")
+        taken = {c[0] for of in several for c in self.conditions(of["theorem"]["where"])}  # type: ignore[attr-defined]
+        need(len(set(letters)) == count and not taken & set(letters), "letters that are used, or twice the same")
+        return letters
+
+    def of_intervals(self, functional: str, several: list, conditions: list, parameters: dict, bound: Scalar) -> dict:
+        """Return a bound from theorems."""
+        return {
+            "functional": functional,
+            "kind": "",
+            "given": [],
+            "definitions": {},
+            "assumptions": [a for of in several for a in of["theorem"]["assumptions"]],
+            "parameters": parameters,
+            "bound": self.summed([bound]),  # type: ignore[attr-defined]
+            "conditions": conditions,
+        }
+
+    def mean_over(self, value: Scalar, of: dict, absence: Scalar, bias: Scalar) -> Scalar:
+        """Return the mean over clients of what is linear in q and q^(2C)."""
+        put, p, a = self.proof.put, of["p"], of["a"]
+        plain = put(value, {p: ONE, a: ZERO})
+        by_q, by_tail = put(value, {p: ZERO, a: ZERO}) - plain, put(value, {p: ONE, a: ONE}) - plain
+        made = plain + by_q * (ONE - self.proof.name(p)) + by_tail * self.proof.name(a) ** 2
+        need(made == value, "a number that is not linear in q and q^(2C)")
+        return plain + by_q * absence + by_tail * bias
+
+    def bound_moment(self, _: object, arguments: Arguments, stated: dict) -> dict:
+        """Conclude E S = mu, or Var S = v - mu^2, from either side, by E S - mu = 0 and E S^2 - v = 0, for p > 0."""
+        functional = word("functional", stated["functional"], MOMENTS)
+        (other,) = listed("others", arguments["others"], 1)
+        one, two = self.lengths(arguments["theorem"], every=False), self.lengths(other, every=False)
+        self.same_letters(one, two)
+        need(one["theorem"]["equality"] and two["theorem"]["equality"], "allowed are equalities")
+        mean = -self.rest_of(one, {pair(INTERVAL, UNIT): MINUS})
+        square = -self.rest_of(two, {pair(INTERVAL, INTERVAL): MINUS})
+        bound = mean if functional.endswith("mean") else square - mean**2
+        p, C = self.proof.name(one["p"]), self.proof.name(one["C"])
+        made = self.of_intervals(
+            functional,
+            [one, two],
+            [(one["p"], "capped", ONE), (one["C"], "count", None)],
+            {"participation_probability": p, "cutoff": C},
+            -bound if functional.startswith("negated") else bound,
+        )
+        return made | {"definitions": {one["a"]: ("tail", one["q"])}}
+
+    def bound_late_error(self, _: object, arguments: Arguments, stated: dict) -> dict:
+        """Conclude E(p omega - 1)^2 <= B for t >= C. By p E S = nu, E(p omega - nu)^2 is p^2 E(omega - E S)^2."""
+        others = [self.lengths(n) for n in listed("others", arguments["others"], most=1)]
+        of, name = self.lengths(arguments["theorem"], "late"), self.proof.name
+        self.same_letters(of, *others)
+        p, C, m = (name(of[key]) for key in "pCm")
+        history = m * C + name(of["r"])
+        conditions = [
+            (of["r"], "interval", C - ONE), (of["m"], "count", None), (of["C"], "count", None),
+            (of["p"], "interval", ONE),
+        ]  # fmt: skip
+        parameters = {"participation_probability": p, "cutoff": C, "history": history, "guaranteed_intervals": m}
+        error = {pair(WEIGHT, WEIGHT): p**2, pair(WEIGHT, UNIT): number(-2) * p, pair(UNIT, UNIT): ONE}
+        bound, letters = ZERO, self.fresh(arguments, len(others), of, *others)
+        for mean in others:
+            need(mean["theorem"]["equality"], "allowed is p E S - nu = 0")
+            nu = -self.rest_of(mean, {pair(INTERVAL, UNIT): -p})
+            factor = of["theorem"]["form"].get(pair(WEIGHT, WEIGHT), ZERO) / p**2 + ONE
+            around = {pair(WEIGHT, WEIGHT): p**2, pair(WEIGHT, UNIT): number(-2) * p * nu, pair(UNIT, UNIT): nu**2}
+            error = {entry: c - factor * around[entry] for entry, c in error.items()}
+            bound = factor * p**2 * name(letters[0])
+            parameters["weight_spread"] = name(letters[0])
+            conditions = [(letters[0], "nonnegative", None), *conditions]
+        bound = bound + self.rest_of(of, error)
+        made = self.of_intervals("round_weight_error", [of, *others], conditions, parameters, bound)
+        return made | {"definitions": {of["a"]: ("tail", of["q"])}, "given": [history - C]}
+
+    def bound_every_error(self, _: object, arguments: Arguments, stated: dict) -> dict:
+        """Conclude E(p omega - 1)^2 <= B(t) in every round, from t >= C and t < C, and given that an interval has ended
+        from a third theorem, B P(M >= 1) - E[(p omega - 1)^2; M >= 1] >= 0. A B without t is one for t = 0 too."""
+        numbers = listed("others", arguments["others"], most=2)
+        fit(bool(numbers), "others: allowed are one or two theorems")
+        of, early = self.lengths(arguments["theorem"], "late"), [self.lengths(n, "early") for n in numbers]
+        self.same_letters(of, *early)
+        first, t, p = early[0], self.proof.name(early[0]["t"]), self.proof.name(of["p"])
+        bound = self.of_error(first)
+        moved = self.proof.put(self.of_error(of), {of["r"]: t - self.proof.name(of["m"]) * self.proof.name(of["C"])})
+        need(moved == bound, "another bound before the cutoff than from then on")
+        for ended in early[1:]:
+            shown = {
+                pair(WEIGHT_ENDED, WEIGHT_ENDED): p**2,
+                pair(WEIGHT_ENDED, UNIT_ENDED): number(-2) * p,
+                pair(UNIT_ENDED, UNIT_ENDED): ONE - bound,
+            }
+            need(ended["t"] == first["t"] and not self.rest_of(ended, shown).top, "another bound given an interval")
+        moves = self.proof.put(bound, {first["t"]: ONE}) != self.proof.put(bound, {first["t"]: number(2)})
+        need(moves or not any(each["first"] for each in early), "a theorem from t = 1 on, where t = 0 counts")
+        conditions = [
+            (first["t"], "count" if first["first"] else "nonnegative", None), (of["C"], "count", None),
+            (of["p"], "interval", ONE),
+        ]  # fmt: skip
+        parameters = {"participation_probability": p, "cutoff": self.proof.name(of["C"]), "history": t}
+        made = self.of_intervals("round_weight_error", [of, *early], conditions, parameters, bound)
+        read = [("in_expectation", None)] if len(early) == 1 else []
+        return made | {"definitions": {of["a"]: ("tail", of["q"])}, "assumptions": [*made["assumptions"], *read]}
+
+    def over_clients(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
+        """Conclude the same for the mean over clients, of a bound for every p in [0, 1], linear in q and q^(2C)."""
+        parameters, tails = dict(premise["parameters"]), list(premise["definitions"].items())
+        need("participation_probability" in parameters and len(tails) == 1, "allowed is a bound for one client")
+        need(not premise["given"] and "weight_spread" not in parameters, "a bound that has more of one client")
+        ((a, (sort, q)),) = tails
+        value = parameters.pop("participation_probability")
+        p = self.letter_of(value)  # type: ignore[attr-defined]
+        old = self.conditions(premise["where"])  # type: ignore[attr-defined]
+        need(sort == "tail" and bool(p) and q == ONE - value and (p, "interval", ONE) in old, "no bound for every p")
+        kept = [c for c in old if c[0] != p]
+        need(not any(b is not None and self.proof.depends(b, p) for _, _, b in kept), "a condition that depends on p")
+        letters = [word("a letter", n) for n in listed("letters", arguments["letters"], 2)]
+        taken = {a, *(c[0] for c in old)}
+        need(len(set(letters)) == 2 and not taken & set(letters), "letters that are used")
+        absence, bias = map(self.proof.name, letters)
+        total = functools.reduce(operator.add, self.scalars(premise["bound"]), ZERO)  # type: ignore[attr-defined]
+        right = self.mean_over(total, {"p": p, "a": a}, absence, bias)
+        return premise | {
+            "definitions": {},
+            "parameters": parameters | {"absence": absence, "cutoff_bias": bias},
+            "bound": self.summed([right]),  # type: ignore[attr-defined]
+            "conditions": [*((n, "interval", ONE) for n in letters), *kept],
+        }
+
+    def average_errors(self, _: object, arguments: Arguments, stated: dict) -> dict:
+        """Conclude a bound on the mean over rounds t < T and clients: (z + x (1 + log T))/T + y from x/t + y for t >= 1
+        and z from t = 0 on, as 1/1 + ... + 1/(T - 1) <= 1 + log T; (C z + C x (1 + log(T/C)))/T + y for T >= C from x/m
+        + y for t >= C, m = floor(t/C), and z before: with T = C (n + u), 0 <= u < 1, the sum of the 1/m is C (1 + 1/2 +
+        ... + 1/(n - 1) + u/n), and 1 + log(n - 1) + u/n <= 1 + log(n + u) for n >= 2, as log(1 + s) >= s/(1 + s)."""
+        numbers = listed("others", arguments["others"], most=2)
+        fit(bool(numbers), "others: allowed are one or two theorems")
+        of, several = self.lengths(arguments["theorem"], "late"), [self.lengths(n, "early") for n in numbers]
+        self.same_letters(of, *several)
+        rounds, logarithm, absence, bias = self.fresh(arguments, 4, of, *several)
+        before, C, name = several[0], self.proof.name(of["C"]), self.proof.name
+        need(not before["first"], "allowed is a theorem from t = 0 on")
+        z, bound = self.of_error(before), self.of_error(of)
+        many, count = C, of["m"]
+        condition: tuple = (rounds, "at_least", C)
+        for early in several[1:]:
+            many, count, condition = ONE, early["t"], (rounds, "count", None)
+            t = name(early["t"])
+            moved = self.proof.put(bound, {of["r"]: t - name(of["m"]) * C})
+            bound = self.of_error(early)
+            need(moved == bound, "another bound before the cutoff than from then on")
+        at_one, at_two = (self.proof.put(bound, {count: number(n)}) for n in (1, 2))
+        share = number(2) * (at_one - at_two)
+        rest = at_one - share
+        need(bound == share / name(count) + rest, "allowed is x/t + y, or x/floor(t/C) + y")
+        varying = {before["t"], of["m"], of["r"], count}
+        need(not any(self.proof.depends(c, n) for c in (share, rest, z) for n in varying), "a number that varies")
+        share, rest, z = (self.mean_over(c, of, name(absence), name(bias)) for c in (share, rest, z))
+        for part in (share, rest, z):
+            self.proof.nonnegative(part, stated["where"])
+        T = name(rounds)
+        conditions = [condition, (of["C"], "count", None), (absence, "interval", ONE), (bias, "interval", ONE)]
+        parameters = {"rounds": T, "cutoff": C, "absence": name(absence), "cutoff_bias": name(bias)}
+        right = many * (z + share * (ONE + name(logarithm))) / T + rest
+        made = self.of_intervals("average_weight_error", [of, *several], conditions, parameters, right)
+        return made | {"definitions": {logarithm: ("log", T / many)}}
+
+    def bound_bias(self, _: object, arguments: Arguments, stated: dict) -> dict:
+        """Conclude the mean over clients of (p E S - 1)^2 = (nu - 1)^2, from p E S - nu = 0."""
+        listed("others", arguments["others"], 0)
+        of = self.lengths(arguments["theorem"])
+        need(of["theorem"]["equality"], "allowed is p E S - nu = 0")
+        letters = self.fresh(arguments, 2, of)
+        nu = -self.rest_of(of, {pair(INTERVAL, UNIT): -self.proof.name(of["p"])})
+        absence, bias = map(self.proof.name, letters)
+        conditions = [(of["C"], "count", None), *((n, "interval", ONE) for n in letters)]
+        parameters = {"cutoff": self.proof.name(of["C"]), "absence": absence, "cutoff_bias": bias}
+        right = self.mean_over((nu - ONE) ** 2, of, absence, bias)
+        return self.of_intervals("long_run_bias", [of], conditions, parameters, right)
+
+    def value_at(self, scalar: Scalar, **values: Scalar) -> Scalar:
+        """Return the number that a scalar is at values of some letters, where all others are 1."""
+        every = dict.fromkeys(self.proof.names, ONE) | values
+        return self.proof.put(scalar, every)
+
+    def with_cutoff(self, premise: dict, T: Scalar, logarithm: str, letters: list) -> dict:
+        """Return the premise for two rounds or more, with log T, R = -1/(2 log(1 - min p)) and log 2."""
+        least, decay, two = letters
+        return premise | {
+            "definitions": {
+                logarithm: ("log", T), two: ("log", number(2)), decay: ("decay", self.proof.name(least)),
+            },
+            "parameters": {
+                "rounds": T, "least_participation_probability": self.proof.name(least), "logarithmic_cutoff": ONE,
+            },
+            "conditions": [(self.letter_of(T), "at_least", number(2)), (least, "interval", ONE)],  # type: ignore[attr-defined]
+        }  # fmt: skip
+
+    def choose_cutoff(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
+        """Conclude (2 s + (2 f + y)/log 2) R log^2 T/T from (C (f + s log T))/T + y q^(2C) for the cutoff ceil(R log
+        T), 2 s + 2 f + y >= 6, as q^(2C) <= 1/T. C >= 2: C <= 2 R log T and 1 <= R log T. C = 1: the error is q^2 <=
+        exp(-1/R) <= 6 R log^2 T/T. T < C, which is asked of a bound for T >= C: R log T >= T, and the error is at most
+        1 by a theorem on rounds t < C."""
+        numbers = listed("others", arguments["others"], most=1)
+        given, definitions = premise["parameters"], list(premise["definitions"].items())
+        need(premise["functional"] == "average_weight_error" and not premise["given"], "no mean error's bound")
+        need(set(given) == {"rounds", "cutoff", "absence", "cutoff_bias"} and len(definitions) == 1, "of every cutoff")
+        T, C, bias = given["rounds"], given["cutoff"], given["cutoff_bias"]
+        ((logarithm, (sort, of)),) = definitions
+        need(sort == "log" and of == T, "allowed is the logarithm of the rounds")
+        own = {self.letter_of(given[n]) for n in given}  # type: ignore[attr-defined]
+        letters = [word("a letter", n) for n in listed("letters", arguments["letters"], 3)]
+        old = {c[0]: c for c in self.conditions(premise["where"])}  # type: ignore[attr-defined]
+        need(old.keys() == own and len(own) == 4 and not {*letters} & {*own, logarithm}, "letters of T, C and means")
+        need(len(set(letters)) == 3, "letters twice the same")
+        rounds, cutoff, mean_bias = (self.letter_of(each) for each in (T, C, bias))  # type: ignore[attr-defined]
+        need(old[cutoff][1] == "count", "allowed is a bound for every cutoff")
+        if old[rounds][1] == "at_least":
+            need(old[rounds][2] == C and len(numbers) == 1, "allowed is T >= C, with a theorem on rounds t < C")
+            before = self.lengths(numbers[0], "early")
+            need(not before["first"], "allowed is a theorem from t = 0 on")
+            self.proof.nonnegative(ONE - self.of_error(before), before["theorem"]["where"])
+        else:
+            need(old[rounds][1] == "count", "allowed is a bound for every T, or for T >= C")
+            for each in numbers:
+                self.lengths(each, "early")
+        total = functools.reduce(operator.add, self.scalars(premise["bound"]), ZERO)  # type: ignore[attr-defined]
+        f = self.value_at(total, **{logarithm: ZERO, mean_bias: ZERO})
+        s, y = self.value_at(total, **{mean_bias: ZERO}) - f, self.value_at(total, **{logarithm: ZERO}) - f
+        log = self.proof.name(logarithm)
+        need(total == C * (f + s * log) / T + y * bias, "allowed is C (f + s log T)/T + y q^(2C)")
+        two_s = number(2) * s
+        for part in (f, s, y, two_s + number(2) * f + y - number(6)):
+            self.proof.nonnegative(part, premise["where"])
+        right = (two_s + (number(2) * f + y) / self.proof.name(letters[2])) * self.proof.name(letters[1]) * log**2 / T
+        return self.with_cutoff(premise, T, logarithm, letters) | {"bound": self.summed([right])}  # type: ignore[attr-defined]
+
+    def choose_cutoff_of_bias(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
+        """Conclude y/T from y q^(2C) for the cutoff ceil(R log T), as q^(2C) <= (1 - min p)^(2 R log T) = 1/T."""
+        given, name = premise["parameters"], self.proof.name
+        rounds, logarithm, *letters = (word("a letter", n) for n in listed("letters", arguments["letters"], 5))
+        need(premise["functional"] == "long_run_bias" and not premise["given"], "allowed is the long-run bias")
+        need(not premise["definitions"] and set(given) == {"cutoff", "absence", "cutoff_bias"}, "of every cutoff")
+        taken = {c[0] for c in self.conditions(premise["where"])}  # type: ignore[attr-defined]
+        need(len({rounds, logarithm, *letters}) == 5 and not taken & {rounds, logarithm, *letters}, "letters in use")
+        total = functools.reduce(operator.add, self.scalars(premise["bound"]), ZERO)  # type: ignore[attr-defined]
+        y = self.value_at(total)
+        need(total == y * given["cutoff_bias"], "allowed is y q^(2C)")
+        self.proof.nonnegative(y, premise["where"])
+        made = self.with_cutoff(premise, name(rounds), logarithm, letters)
+        return made | {"bound": self.summed([y / name(rounds)])}  # type: ignore[attr-defined]
+
+    # the claim
+
+    def logarithm(self, tree: ast.expr) -> Scalar:
+        """Return the letter of a logarithm, or -1/(2 R) for log(1 - min p)."""
+        of, definitions = self.of_tree(tree), self.bounds[-1]["definitions"]  # type: ignore[attr-defined]
+        for name, (sort, value) in definitions.items():
+            if sort == "log" and value == of:
+                return self.proof.name(name)
+            if sort == "decay" and ONE - value == of:
+                return MINUS / (number(2) * self.proof.name(name))
+        raise Wrong("a logarithm that is not what is proved")
+
+    def is_of_round(self, name: str, kind: str, bound: Scalar | None, last: dict) -> bool:
+        """Whether a condition says that m C + r is a round t >= C, m = floor(t/C), or that p > 0 where the right side
+        divides by p."""
+        of, x = {quantity: n for n, quantity in self.letters.items()}, self.letters[name]  # type: ignore[attr-defined]
+        if x == WITHIN and {"cutoff", "guaranteed_intervals"} <= of.keys():
+            return kind == "interval" and bound == self.proof.name(of["cutoff"]) - ONE
+        every = [*self.scalars(last["bound"]), *last["given"]]  # type: ignore[attr-defined]
+        every += [b for _, _, b in self.conditions(last["where"]) if b is not None]  # type: ignore[attr-defined]
+        divides = any(not self.proof.put(Scalar(c.bottom), {name: ZERO}).top for c in every)
+        return x == "participation_probability" and kind == "capped" and bound == ONE and divides
+
+    def is_logarithmic(self, quantity: str, text: object) -> bool:
+        """Whether a choice is that of the cutoff ceil(R log T)."""
+        return quantity == "cutoff" and ast.dump(self.tree(text)) == ast.dump(self.tree(LOGARITHMIC))  # type: ignore[attr-defined]
+
+    def check_intervals(self, last: dict) -> None:
+        """Raise unless the parameters are the quantities of their names, and the cutoff is the claim's."""
+        need(not last["kind"] and self.claim["algorithm"] == "fedau", "weights of another algorithm")  # type: ignore[attr-defined]
+        for name, value in last["parameters"].items():
+            if name == "logarithmic_cutoff":
+                chosen = self.claim["choices"].get("cutoff", "0")  # type: ignore[attr-defined]
+                need(value == ONE and self.is_logarithmic("cutoff", chosen), f"the cutoff is not {LOGARITHMIC}")
+            else:
+                need(name == "rounds" or name in INTERVAL_QUANTITIES, f"{name}: no parameter of intervals")
+                need(value == self.letter(name), f"{name}: of another value")  # type: ignore[attr-defined]
+
+
+STARTS = ("iterate", "telescope", *OF_WEIGHTS, *FROM_INTERVALS, *FROM_A_ROUND, *FROM_NOTHING)
+RUN_RULES = ("weaken", "enlarge", "define", "restrict", "by logarithm", *ON_INTERVALS)
+"""Rules with which a chain of bounds begins, and those from the bound before."""
+
+
+class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
     """Bounds of a file on a functional of whole runs, each from the one before it, the first from the last theorem; and
     the claim that the last one is."""
 
@@ -3118,15 +3722,13 @@ class ClaimOfRuns(BoundsOnAnswers):
             "parameters": {n: read(c) for n, c in keyed("parameters", stated["parameters"]).items()},
         }
         fit(len(stated["definitions"]) == len(defined), "a letter defined twice")
-        if not self.bounds:
+        rule = word("rule", stated["rule"], (*STARTS, *RUN_RULES))
+        first = rule in STARTS
+        if first:
             self.data = tuple(self.nonnegative_letters(where))
         stated["bound"] = self.summed(map(read, listed("bound", stated["bound"], most=40)))
         answers = FROM_A_ROUND + FROM_NOTHING
-        rule = word(
-            "rule", stated["rule"], ("iterate", "telescope", "weaken", "enlarge", "restrict", "by logarithm", *answers)
-        )
-        first = rule in ("iterate", "telescope", *answers)
-        need(first == (not self.bounds), f"{rule}: allowed is a rule that begins first, and only first")
+        need(first or bool(self.bounds), f"{rule}: allowed is a rule that begins first")
         stated["known"] = self.region_with_facts(where, stated["definitions"])
         arguments = Arguments(keyed("arguments", stated["arguments"]))
         before = self.proof.theorems if first else self.bounds
@@ -3189,14 +3791,30 @@ class ClaimOfRuns(BoundsOnAnswers):
     def region_with_facts(self, where: int, definitions: dict) -> int:
         """Return the region with what is known of defined letters: 0 <= P^R <= 1 if 0 <= P <= 1, 0 < exp(-X) <= 1 if X
         >= 0."""
-        facts = []
+        facts: list[tuple] = []
+        numbers: list[tuple] = []
         for name, (sort, of) in definitions.items():
-            need(self.proof.nonnegative(of, where), f"{name}: of what may be negative")
-            if sort == "power":
-                need(self.proof.nonnegative(ONE - of, where), f"{name}: a power of what may be above 1")
-            facts.append((name, "interval" if sort == "power" else "capped", ONE))
+            need(self.proof.nonnegative(of - ONE if sort == "log" else of, where), f"{name}: of what may be too small")
+            if sort in ("power", "tail", "decay"):
+                need(self.proof.nonnegative(ONE - of, where), f"{name}: a {sort} of what may be above 1")
+            if sort == "log" and not letters_of(of.top) | letters_of(of.bottom):
+                numbers.append((name, "at_least", ONE - ONE / of))  # log n >= 1 - 1/n
+                continue
+            logs = [(n, x) for n, (other, x) in definitions.items() if sort == other == "log"]
+            below = [n for n, x in logs if self.is_below(x, of, where)]
+            if below:
+                facts.append((name, "at_least", self.proof.name(below[0])))
+            elif sort in ("log", "decay"):
+                facts.append((name, "nonnegative", None))
+            else:
+                facts.append((name, "capped" if sort == "exponential" else "interval", of if sort == "tail" else ONE))
+        facts += numbers
         self.proof.regions.append([*facts, *self.conditions(where)])
         return len(self.proof.regions) - 1
+
+    def is_below(self, x: Scalar, of: Scalar, where: int) -> bool:
+        """Whether a number is shown to be at most another scalar."""
+        return not letters_of(x.top) | letters_of(x.bottom) and x != of and self.proof._nonnegative(of - x, where)
 
     def closed(self, stated: dict, where: int) -> None:
         """Raise unless all letters are of the region or defined, each once, and nothing is divided by what may be 0."""
@@ -3311,8 +3929,9 @@ class ClaimOfRuns(BoundsOnAnswers):
             (word("sort", arguments["sort"], SORTS), self.proof.scalar(arguments["of"])),
         )
         need(old is not None and name not in premise["definitions"], "a letter that is not defined, or defined twice")
-        rounds = premise["parameters"]["rounds"]
+        rounds = premise["parameters"].get("rounds", ZERO)
         gain = {
+            ("log", "log"): new[1] - old[1],
             ("power", "power"): new[1] - old[1],
             ("power", "exponential"): rounds * (ONE - old[1]) - new[1],
             ("exponential", "exponential"): old[1] - new[1],
@@ -3329,6 +3948,14 @@ class ClaimOfRuns(BoundsOnAnswers):
         kept = {n: d for n, d in premise["definitions"].items() if n != letter}
         return self.same(premise, bound=self.summed(total), definitions=kept | {name: new})
 
+    def define(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
+        """Conclude the same, with a letter for the logarithm of a number."""
+        letter, of = word("letter", arguments["letter"]), self.proof.scalar(arguments["of"])
+        taken = {*premise["definitions"], *(c[0] for c in self.conditions(premise["where"]))}
+        fit(letter in self.proof.number, "letter: no name")
+        need(letter not in taken and not letters_of(of.top) | letters_of(of.bottom), "allowed is a number's logarithm")
+        return self.same(premise, definitions=premise["definitions"] | {letter: ("log", of)})
+
     def by_power(self, scalar: Scalar, letter: str) -> dict:
         """Return the factors of a letter's powers in a scalar that does not divide by it."""
         index, parts = self.proof.number[letter], {}  # type: ignore[var-annotated]
@@ -3344,18 +3971,26 @@ class ClaimOfRuns(BoundsOnAnswers):
         values = {name: self.proof.scalar(c) for name, c in keyed("values", arguments["values"]).items()}
         where, rounds = stated["where"], premise["parameters"].get("rounds", ZERO)
         fixed = {"k", *premise["definitions"]}
-        if any(sort == "power" for sort, _ in premise["definitions"].values()):
-            fixed |= {self.proof.names[i] for i in letters_of(rounds.top) | letters_of(rounds.bottom)}
+        sorts = {sort for sort, _ in premise["definitions"].values()}
+        exponents = [rounds] if "power" in sorts else []
+        exponents += [premise["parameters"]["cutoff"]] if "tail" in sorts else []
+        fixed |= {self.proof.names[i] for c in exponents for i in letters_of(c.top) | letters_of(c.bottom)}
         need(
             set(values) <= {*self.proof.names} - fixed,
             "values: allowed are letters that are not defined, and no exponent",
         )
         for value in values.values():
             need(self.proof.never_zero(value.bottom, where), "a value divides by what may be 0")
+        more = listed("factors", arguments["factors"], most=20) if "factors" in arguments else []
+        factors = [ONE, *map(self.proof.scalar, more)]
+        for factor in factors:
+            need(self.proof.never_zero(factor.bottom, where), "a factor that divides by what may be 0")
+            need(self.proof.nonnegative(factor, where), "a factor that may be negative")
         for condition in self.conditions(premise["where"]):
             for scalar, strict in self.proof.conditions(*condition):
                 changed, why = self.proof.put(scalar, values), f"the condition on {condition[0]} is not met"
-                need(any(changed == c for c in stated["given"]) or self.proof.nonnegative(changed, where), why)
+                multiple = any(changed == f * c for c in stated["given"] for f in factors)
+                need(multiple or self.proof.nonnegative(changed, where), why)
                 need(not strict or self.proof.never_zero(changed.top, where), why)
         for each in (self.proof.put(c, values) for c in premise["given"]):
             kept = any(each == c or self.proof._nonnegative(each - c, where) for c in stated["given"])
@@ -3382,7 +4017,7 @@ class ClaimOfRuns(BoundsOnAnswers):
         words_of = {part: keyed(part, claim[part]) for part in ("terms", "choices", "hypotheses", "readings")}
         self.assumed = [word("an assumption", each) for each in listed("assumptions", claim["assumptions"], most=100)]
         fit(set(self.letters) <= {*proof.names}, "letters: allowed are the names of the file")
-        inside = (q[len("log(1/") : -1] if q.startswith("log(1/") else q for q in self.letters.values())
+        inside = (q[len("log(1/") : -1] if q.startswith("log(1/") else q for q in self.letters.values() if q != WITHIN)
         parts = {part for q in inside for part in q.split(" - ", 1)}
         fit(parts <= QUANTITIES.keys(), f"letters: allowed are {', '.join(QUANTITIES)}")
         fit(len(set(self.letters.values())) == len(self.letters), "letters: two for one quantity")
@@ -3407,13 +4042,17 @@ class ClaimOfRuns(BoundsOnAnswers):
                 large, small = q.split(" - ")
                 need(large not in self.letters.values() and large not in self.chosen, f"{large}: twice")
                 self.chosen |= {large: self.letter(small) + self.proof.name(letter)}
+            if q == WITHIN:
+                need("history" not in self.letters.values(), "history: twice")
+                whole_part = self.letter("guaranteed_intervals") * self.letter("cutoff")
+                self.chosen |= {"history": whole_part + self.proof.name(letter)}
         for text in hypotheses.values():
             names = sorted({node.id for node in ast.walk(self.tree(text)) if isinstance(node, ast.Name)})
             if len(names) == 2 and {*names} <= {*self.letters.values()}:
                 one, other = map(self.letter, names)
                 if self.slacks(text) == [-((one - other) ** 2)]:
                     self.chosen |= {names[0]: other}
-        made = {name: self.surd(self.tree(text)) for name, text in choices.items()}
+        made = {n: self.surd(self.tree(text)) for n, text in choices.items() if not self.is_logarithmic(n, text)}
         by_root = {name: a**2 * r for name, (a, r) in made.items() if r != ONE}
         for name, square in by_root.items():
             inside = {self.proof.names[i] for i in letters_of(square.top) | letters_of(square.bottom)}
@@ -3483,6 +4122,17 @@ class ClaimOfRuns(BoundsOnAnswers):
                 return -a, r
             case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int(power))) if type(power) is int:
                 return self.of_tree(left) ** whole("a power", power, 0, LARGEST["power"]), ONE
+            case ast.BinOp(left=left, op=ast.Pow(), right=ast.Name(id="cutoff")):
+                return self.defined("tail", self.of_tree(left)), ONE
+            case ast.BinOp(
+                left=left,
+                op=ast.Pow(),
+                right=ast.BinOp(left=ast.Constant(value=int(power)), op=ast.Mult(), right=ast.Name(id="cutoff")),
+            ) if type(power) is int:
+                return self.defined("tail", self.of_tree(left)) ** whole("a power", power, 0, LARGEST["power"]), ONE
+            case ast.Call(func=ast.Name(id="log"), args=[part], keywords=[]):
+                whole_text = f"log({ast.unparse(part).replace(' ', '')})"
+                return self.letter(whole_text) if whole_text in self.letters.values() else self.logarithm(part), ONE
             case ast.BinOp(left=left, op=ast.Pow(), right=ast.Name(id="rounds")):
                 return self.defined("power", self.of_tree(left)), ONE
             case ast.BinOp(
@@ -3500,8 +4150,6 @@ class ClaimOfRuns(BoundsOnAnswers):
                 return (a * b, r * s) if isinstance(op, ast.Mult) else (a / b, r / s)
             case ast.Call(func=ast.Name(id="exp"), args=[part], keywords=[]):
                 return self.defined("exponential", -self.of_tree(part)), ONE
-            case ast.Call(func=ast.Name(id="log"), args=[part], keywords=[]):
-                return self.letter(f"log({ast.unparse(part).replace(' ', '')})"), ONE
             case ast.Call(func=ast.Name(id="sqrt"), args=[part], keywords=[]):
                 return ONE, self.of_tree(part)
         raise Unfit(f"no sum, product, whole power, root, exp or power of the rounds: {ast.unparse(tree)[:60]}")
@@ -3521,7 +4169,17 @@ class ClaimOfRuns(BoundsOnAnswers):
         small, large = tree.left, tree.comparators[0]
         if isinstance(tree.ops[0], ast.GtE):
             small, large = large, small
-        return [self.of_tree(b) - self.of_tree(a) for b in self.parts(large, "Min") for a in self.parts(small, "Max")]
+        return [self.above(b) - self.of_tree(a) for b in self.parts(large, "Min") for a in self.parts(small, "Max")]
+
+    def above(self, tree: ast.expr) -> Scalar:
+        """Return a cap; a product >= 0 times the root of a whole number with the next 64th above in the root's place,
+        as what is at most the cap is at most that."""
+        a, r = self.surd(tree)
+        if r == ONE or letters_of(r.top) | letters_of(r.bottom) or r.top[0] % r.bottom[0]:
+            return self.of_tree(tree)
+        product = len(a.top) == len(a.bottom) == 1 and min(*a.top.values(), *a.bottom.values()) > 0
+        need(product and r.top[0] * r.bottom[0] > 0, "a cap with the root of a number, that is no product >= 0")
+        return a * number(Fraction(math.isqrt(4096 * (r.top[0] // r.bottom[0])) + 1, 64))
 
     def parts(self, tree: ast.expr, name: str) -> list:
         """Return the arguments of Min or Max, or the expression itself."""
@@ -3542,7 +4200,10 @@ class ClaimOfRuns(BoundsOnAnswers):
             if " - " in self.letters[name]:
                 need(self.is_difference(name, kind, last, slacks), f"{name}: no hypothesis of the claim")
                 continue
-            x, sort = self.proof.name(name), QUANTITIES[self.letters[name]]
+            if self.is_of_round(name, kind, bound, last):
+                continue
+            x, sort = self.proof.name(name), QUANTITIES.get(self.letters[name], "real")
+            need(self.letters[name] != WITHIN, f"{name}: no round t = m C + r")
             slack = None if bound is None else x - bound if kind == "at_least" else bound - x
             hypothesis = slack is not None and any(slack == each for each in slacks)
             above = kind == "at_least" or (kind == "capped" and self.above_zero(name, slacks))
@@ -3585,20 +4246,28 @@ class ClaimOfRuns(BoundsOnAnswers):
     def check_assumptions(self, last: dict, read: dict) -> None:
         """Raise unless the claim makes all assumptions, with the quantities themselves, and is read as they say."""
         answers = last["functional"] in OF_ANSWERS
-        known = {"flics": ("", "", {})} if answers else ALGORITHMS
+        known = {} if answers and last["functional"] != "value" else ALGORITHMS
+        known = known | {"flics": ("", "", {})} if answers else known
         law, chance, _ = known[word("algorithm", self.claim["algorithm"], tuple(known))]  # type: ignore[index]
         names = {n for n, _ in last["assumptions"]}
         asked = self.check_answers(last) if answers else {}
         for name, constant in last["assumptions"]:
-            if name in READ_AS:
-                need(name == "cohort_is_a_set" or name == law, f"{name}: rounds of another algorithm")
+            if name == "in_expectation":
+                asked |= {"condition": "in expectation"} if "condition" in read else {}
+            elif name == "scale_known_beforehand":
+                (words,) = [n for n in KNOWN_SCALE if n in read] or [min(KNOWN_SCALE)]
+                asked[words] = KNOWN_SCALE[words]
+            elif name in READ_AS:
+                need(name in ("cohort_is_a_set", law) or not law, f"{name}: rounds of another algorithm")
                 need(
                     constant is None if name != law else constant == self.letter(chance),
                     f"{name}: of another probability",
                 )
                 if name != "cohort_is_a_set" or "uniform_cohorts" in names:
                     asked[READ_AS[name][0]] = READ_AS[name][1]
-            elif name != "equal_weights":
+            elif name == "equal_weights":
+                need(not self.is_of_any_mean(last), "of the plain mean, and the claim is of any")
+            else:
                 quantity, power = ASSUMED.get(name, ("", 0))
                 made = {f"{n}({ASSUMED[n][0]})" if n in ASSUMED else n for n in (name, *GIVEN_BY.get(name, ()))}
                 need(bool(made & {*self.assumed}), f"{name}: an assumption that the claim does not make")
@@ -3611,9 +4280,18 @@ class ClaimOfRuns(BoundsOnAnswers):
                     need(constant is None, f"{name}: with a constant")
         if last["functional"] == "average_squared_gradient":
             asked["average"] = "r = 0..R-1"
+        read = {name: option for name, option in read.items() if name not in OF_HYPOTHESES}
         if last["functional"] == "ratio_failure":  # what the hypotheses are, as they stand
             asked |= {name: option for name, option in read.items() if name == "constants of the O(.)"}
         need(read == asked, f"it is read with {read}, and what is proved with {asked}")
+
+    def is_of_any_mean(self, last: dict) -> bool:
+        """Whether the claim is on a mean of the clients' functions that it does not name: by weights, or any mean in a
+        claim on one round that does not speak of the error that weights have for the plain one."""
+        words = [text for part in ("terms", "hypotheses", "choices") for text in self.claim[part].values()]
+        spoken = {node.id for text in words for node in ast.walk(self.tree(text)) if isinstance(node, ast.Name)}
+        of_round = last["functional"] in ROUND_FUNCTIONALS and "weight_error" not in spoken
+        return of_round or last["functional"] == "average_squared_weighted_gradient"
 
     def check_rounds(self, last: dict, slacks: list) -> None:
         """Raise unless the parameters are the quantities of their names, of the claim's algorithm, and its kinds of
@@ -3622,13 +4300,22 @@ class ClaimOfRuns(BoundsOnAnswers):
         if last["functional"] in OF_ANSWERS:
             need(not last["kind"], "answers in rounds of a kind")
             return
+        if last["functional"] in OF_INTERVALS:
+            return self.check_intervals(last)
         law, chance, kinds = ALGORITHMS[algorithm]
-        need(bool(last["kind"]) or any(n == law for n, _ in last["assumptions"]), "rounds of no law")
+        if law:
+            need(bool(last["kind"]) or any(n == law for n, _ in last["assumptions"]), "rounds of no law")
+        else:
+            weighted = "weighted_lr" in last["parameters"] or last["functional"] in ROUND_FUNCTIONALS
+            need(weighted and not last["kind"], "rounds of another sort than those of weighted updates")
         of_size = {"uniform": "cohort", "arbitrary": "arbitrary_cohort"}.get(last["kind"], "")
         for name, value in last["parameters"].items():
             need(name in OF_KINDS[algorithm] | OF_RUN, f"{name}: no parameter of {algorithm}")
             quantity = of_size if name == "size" else PARAMETERS.get(name, "")
-            if name != "share":
+            if name in PRODUCTS:
+                one, other = map(self.letter, PRODUCTS[name])
+                need(value == one * other, f"{name}: of another value than the product of its quantities")
+            elif name != "share":
                 need(
                     bool(quantity) and value == self.letter(quantity),
                     f"{name}: of another value than {quantity or 'any'}",
@@ -3664,8 +4351,8 @@ class ClaimOfRuns(BoundsOnAnswers):
         )
 
 
-SORTS = ("power", "exponential")
-"""The sorts of defined letters: P^R, and exp(-X)."""
+SORTS = ("power", "exponential", "tail", "log", "decay")
+"""The sorts of defined letters: P^R; exp(-X); q^C, C the cutoff; log(X); -1/(2 log(1 - p))."""
 
 
 # learning problems and their samples: events of a product law, and bounds on functionals of the problem

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import isqrt
 from typing import Any
 
 import sympy
@@ -18,12 +19,13 @@ from flint.utils.flint_exceptions import DomainError
 from .. import functionals
 from ..assumptions import ASSUMPTIONS, AT_ONE_PLACE
 from ..claims import readings
-from ..claims.statement import Claim
+from ..claims.statement import Claim, leaves_objective_open
 from ..quantities import QUANTITIES
-from . import answer_goals
+from . import answer_goals, weight_goals
 from .algorithm_match import LAWS, Rounds, strange
 from .domain import bare
 from .kernel.forms import STEP, STEPS
+from .kernel.interval_bounds import CHOSEN_CUTOFF, CUTOFF, ENDED, HISTORY
 from .kernel.number_bounds import VALUE
 from .kernel.regions import Condition, Where
 from .kernel.run_bounds import MEAN_GRADIENT, ROUNDS, Definition, RunBound, untouched
@@ -38,15 +40,26 @@ READINGS = {
     "random_kinds": (readings.SNAPSHOTS, readings.PROBABILITY),
     "random_client_rounds": (readings.KINDS_OF_ROUNDS, readings.PROBABILITY),
     "cohort_is_a_set": (readings.UNIFORM_COHORT, readings.WITHOUT_REPLACEMENT),
+    "weights_of_the_round": (readings.CONDITIONING, readings.OF_THE_ROUND),
 }
 """Assumptions that are a reading of the algorithm."""
+
+SCALE_KNOWN = "scale_known_beforehand"
+KNOWN_SCALE = {readings.WEIGHTS: readings.GIVEN, readings.SCALE: readings.KNOWN_BEFOREHAND}
+"""The assumption that the weights' scale is a number that a run does not change, and the readings that say so."""
 
 PARAMETERS = {
     "local_lr": "local_lr", "server_lr": "server_lr", "cohort": "cohort", "arbitrary_cohort": "arbitrary_cohort",
     "probability": "snapshot_probability", "client_round_probability": "client_round_probability",
     "rounds": "rounds", "initial_distance": "initial_distance", "initial_gap": "initial_gap",
-}  # fmt: skip
+} | {name: name for name in (
+    "clients", "weight_error", "peak_weight_error", "objective_error", "expected_weight_scale", "weight_scale",
+    "update_weight", "least_objective_weight", "gradient_norm",
+)} | weight_goals.PARAMETERS  # fmt: skip
 """Quantity that each parameter of an algorithm or of a run is; the free ``share`` of a draw is none."""
+
+PRODUCTS = {"weighted_lr": ("local_lr", "global_lr")}
+"""Quantities whose product a parameter is."""
 
 BY_ROOTS = (ROUNDS, "groups")
 """Quantities by whose roots a step may be chosen, each by the first of these in its square."""
@@ -112,14 +125,18 @@ class Goal:
             names = sorted(slack.free_symbols, key=str)
             if len(names) == 2 and sympy.expand(slack + (names[0] - names[1]) ** 2) == 0:
                 found[names[0].name] = self.letter(names[1].name, found)
-        rooted = {name: choice for name, choice in self.claim.choices.items() if _has_root(choice)}
+        if any(text == weight_goals.WITHIN for text in self.letters.values()):
+            (rest,) = (self.ring[n] for n, text in self.letters.items() if text == weight_goals.WITHIN)
+            found[HISTORY] = self.letter(ENDED, found) * self.letter(CUTOFF, found) + rest
+        choices = {n: c for n, c in self.claim.choices.items() if n != CUTOFF or not weight_goals.is_logarithmic(c)}
+        rooted = {name: choice for name, choice in choices.items() if _has_root(choice)}
         for name, choice in rooted.items():
             square = sympy.cancel(choice**2)
             of = next((q for q in BY_ROOTS if any(symbol.name == q for symbol in square.free_symbols)), ROUNDS)
             if of in found:
                 raise Inexpressible(f"{self.claim.ref} chooses {', '.join(rooted)} by roots of the same quantity")
             found[of] = self._solved(square, of, self.letter(name, found) ** 2, found)
-        for name in self.claim.choices.keys() - rooted.keys():
+        for name in choices.keys() - rooted.keys():
             found[name] = self.scalar(self.claim.choices[name], known=dict(found))
         return found
 
@@ -150,15 +167,24 @@ class Goal:
         """Return expressions that are all >= 0 where the claim's hypotheses hold."""
         found = []
         fixed = self.claim.under(dict(self.more)) if self.more else self.claim
+        read = [{*a.options} for a in self.claim.ambiguities if a.name in dict(self.more)]
         for hypothesis in fixed.hypotheses:
-            if hypothesis.alternatives:
+            if hypothesis.alternatives and not any({*hypothesis.alternatives} < options for options in read):
                 raise Inexpressible(f"{hypothesis.name}: a hypothesis with several readings")
             relation = hypothesis.relation
             small, large = (relation.lhs, relation.rhs) if relation.rel_op == "<=" else (relation.rhs, relation.lhs)
             tops = large.args if isinstance(large, sympy.Min) else (large,)
             bottoms = small.args if isinstance(small, sympy.Max) else (small,)
-            found += [self.scalar(top) - self.scalar(bottom) for top in tops for bottom in bottoms]
+            found += [self.scalar(_above(top)) - self.scalar(bottom) for top in tops for bottom in bottoms]
         return tuple(found)
+
+    def parameter(self, name: str, kind: str = "") -> Scalar | None:
+        """Return what a parameter of an algorithm or of a run has to be, or ``None`` if nothing says that."""
+        quantity = PARAMETERS.get(name) or (SIZES.get(kind) if name == "size" else None)
+        if name in PRODUCTS:
+            one, other = map(self.letter, PRODUCTS[name])
+            return one * other
+        return None if quantity is None else self.letter(quantity)
 
     def right_side(self, definitions: tuple[Definition, ...] = (), where: Where | None = None) -> Scalar:
         """Return the claim's right side, with defined letters in the places of what they stand for, and roots drawn on
@@ -202,7 +228,13 @@ class Goal:
                 else:
                     raise Inexpressible(f"{factor}: allowed are whole powers and square roots")
             return total if radicand == 1 else total * self._root(radicand, where)
-        if isinstance(expression, sympy.log):
+
+        def read(part: sympy.Expr) -> Scalar:
+            return self.scalar(part, known=known)
+
+        if (number := weight_goals.number(expression, definitions, read, self.ring)) is not None:
+            return number
+        if isinstance(expression, sympy.log) and str(expression) in self.letters.values():
             return self.letter(str(expression), known)
         if isinstance(expression, sympy.exp):
             sort, of = "exponential", -self.scalar(expression.args[0], known=known)
@@ -246,6 +278,11 @@ class Goal:
         for name, (ambiguity, option) in READINGS.items():
             if name in names and (name != "cohort_is_a_set" or "uniform_cohorts" in names):
                 found[ambiguity] = option
+        if SCALE_KNOWN in names:
+            asked = next((a.name for a in self.claim.ambiguities if a.name in KNOWN_SCALE), readings.WEIGHTS)
+            found[asked] = KNOWN_SCALE[asked]
+        if "in_expectation" in names and any(a.name == readings.CONDITION for a in self.claim.ambiguities):
+            found[readings.CONDITION] = readings.IN_EXPECTATION
         return found | ({readings.AVERAGE: readings.FROM_ROUND_0} if bound.functional == MEAN_GRADIENT else {})
 
     def differences(self, bound: RunBound) -> Iterator[str]:
@@ -268,7 +305,7 @@ class Goal:
         yield from self._region(bound)
         yield from self._assumptions(bound)
         yield from self._parameters(bound)
-        if bound.functional not in answer_goals.OF_ANSWERS:
+        if bound.functional not in (*answer_goals.OF_ANSWERS, *weight_goals.OF_INTERVALS):
             yield from self._of_rounds(bound)
         read, options = self.read(bound), {a.name: a.options for a in self.claim.ambiguities}
         for name in sorted({*read, *options} - answer_goals.whichever(self.claim)):
@@ -296,6 +333,8 @@ class Goal:
                 if condition.kind != "nonnegative" or not self._level_is_at_most_1(condition.name, bound.where):
                     yield f"{condition}: allowed is >= 0, of a level in (0, 1]"
             elif condition.name in self.letters:
+                if weight_goals.is_known(condition, bound, dict(self.letters)):
+                    continue
                 if not (self._in_vocabulary(condition) or self._in_hypotheses(condition, slacks)):
                     yield f"{condition}: neither of the vocabulary nor a hypothesis of the claim"
             elif not self._is_share(condition, bound):
@@ -305,7 +344,9 @@ class Goal:
                 yield f"{expression} >= 0: no hypothesis of the claim"
 
     def _in_vocabulary(self, condition: Condition) -> bool:
-        known = QUANTITIES[self.letters[condition.name]]
+        known = QUANTITIES.get(self.letters[condition.name])
+        if known is None:
+            return False
         both = {"smoothness", "strong_convexity"} <= {a.quantity for a in self.claim.assumptions}
         if known.name == "smoothness" and condition.kind == "at_least" and both:
             return condition.bound == self.letter("strong_convexity")
@@ -332,8 +373,8 @@ class Goal:
         return known.positive or known.lower > 0 or (known.lower >= 0 and divided)
 
     def _in_hypotheses(self, condition: Condition, slacks: tuple[Scalar, ...]) -> bool:
-        known, x = QUANTITIES[self.letters[condition.name]], self.ring[condition.name]
-        if condition.bound is None:
+        known, x = QUANTITIES.get(self.letters[condition.name]), self.ring[condition.name]
+        if condition.bound is None or known is None:
             return False
         above = condition.kind == "capped" and self._above_zero(condition.name)
         above |= condition.kind == "interval" and known.lower >= 0
@@ -360,12 +401,13 @@ class Goal:
 
     def _assumptions(self, bound: RunBound) -> Iterator[str]:
         made = self.claim.assumed
+        read_as = {*READINGS, SCALE_KNOWN, "in_expectation"} | ({"equal_weights"} if self._is_plain_mean else set())
         for name, constant in sorted(bound.assumptions, key=str):
             kind = ASSUMPTIONS.get(AT_ONE_PLACE.get(name, name))
             if name in LAWS:
                 if constant != self.letter(LAWS[name][1]):
                     yield f"{name}({constant}): allowed is {LAWS[name][1]}"
-            elif name in READINGS or (name == "equal_weights" and self.rounds is not None and self.rounds.plain_mean):
+            elif name in read_as:
                 continue
             elif kind is None or kind.name not in made:
                 yield f"it assumes {name}, and the claim does not"
@@ -379,17 +421,24 @@ class Goal:
                 ):
                     yield f"it assumes {name}, and the claim has no bound {kind.quantity} of that kind"
 
+    @property
+    def _is_plain_mean(self) -> bool:
+        """Whether F is the plain mean of the clients' functions."""
+        return self.rounds is not None and self.rounds.plain_mean and not leaves_objective_open(self.claim)
+
     def _parameters(self, bound: RunBound) -> Iterator[str]:
         if bound.functional in answer_goals.OF_ANSWERS:
             yield from answer_goals.other_parameters(bound, self.scalar)
             return
         for name, value in bound.parameters:
-            quantity = PARAMETERS.get(name) or (SIZES.get(bound.kind) if name == "size" else None)
             if name == "share":
                 if not any(self._is_share(condition, bound) for condition in bound.where.conditions):
                     yield f"share = {value}: allowed is any in [0, 1/size]"
-            elif quantity is None or value != self.letter(quantity):
-                yield f"{name} = {value}: allowed is {quantity or 'no such parameter'}"
+            elif name == CHOSEN_CUTOFF:
+                if value != 1 or not weight_goals.is_logarithmic(self.claim.choices.get(CUTOFF)):
+                    yield f"the cutoff is {weight_goals.LOGARITHMIC}, which the claim does not choose"
+            elif value != (own := self.parameter(name, bound.kind)):
+                yield f"{name} = {value}: allowed is {'no such parameter' if own is None else own}"
 
     def _kind(self, bound: RunBound) -> Iterator[str]:
         if self.rounds is None or len(self.rounds.kinds) == 1:
@@ -406,6 +455,18 @@ class Goal:
 def _has_root(expression: sympy.Expr) -> bool:
     """Whether a square root is in an expression."""
     return any(power.exp.is_Rational and power.exp.q == 2 for power in expression.atoms(sympy.Pow))
+
+
+def _above(cap: sympy.Expr) -> sympy.Expr:
+    """Return a cap with the next 64th above in the place of the square root of a whole number, where it is a product
+    whose other factors are >= 0: what is at most the cap is at most that."""
+    factors = sympy.Mul.make_args(cap)
+    roots = [f for f in factors if f.is_Pow and f.base.is_Integer and f.exp == sympy.Rational(1, 2)]
+    others = [f.as_base_exp()[0] for f in factors if f not in roots]
+    known = all(b.is_positive if b.is_Rational else b.is_Symbol and QUANTITIES[b.name].lower >= 0 for b in others)
+    if not roots or not known:
+        return cap
+    return cap.xreplace({f: sympy.Rational(isqrt(4096 * int(f.base)) + 1, 64) for f in roots})
 
 
 def theorem_of(bound: RunBound) -> Theorem | None:

@@ -53,6 +53,11 @@ class KernelClaim(ABC):
     def is_of(self, data: Mapping[str, Any]) -> bool:
         """Whether a saved proof is from the very theorem that the kernel makes now."""
 
+    @property
+    def whichever(self) -> set[str]:
+        """Ambiguities of the claim whose options make no difference."""
+        return set()
+
     def text(self) -> str:
         """Return the saved proof of the claim.
 
@@ -85,7 +90,8 @@ class KernelClaim(ABC):
         data = _proved(evidence[0])
         if data is None:
             return False
-        read, free = data["claim"]["readings"], whichever(self.claim)
+        read = data["claim"]["readings"]
+        free = self.whichever
         fits = all(a.name in free or read.get(a.name) in a.options for a in self.claim.ambiguities)
         return fits and data["claim"] == self.said(read) and self.is_of(data)
 
@@ -96,7 +102,7 @@ class KernelClaim(ABC):
 
 @dataclass(frozen=True)
 class ClaimTheorem(KernelClaim):
-    """Check that the kernel makes a claim's theorem on whole runs, from one on a round or at once.
+    """Check that the kernel makes a claim's theorem on whole runs.
 
     Attributes:
         make: makes the theorem on one round, from which the claim's is looked for; or the claim's theorem itself.
@@ -167,15 +173,17 @@ class ClaimTheorem(KernelClaim):
         return claim_data(self.claim, read, self.algorithm)
 
     def is_of(self, data: Mapping[str, Any]) -> bool:
-        """Whether a saved proof is from the theorem on a round that the kernel makes now, of the claim's rounds; or
-        from none, where the claim's theorem is made at once without one."""
+        """Whether a saved proof is from the theorem on a round that the kernel makes now, of the claim's rounds."""
         made = self.make()
         theorem = theorem_of(made) if isinstance(made, RunBound) else made
-        if theorem is None:
-            return _says(data) == ()
-        if self.rounds is not None and any(strange(theorem, self.rounds)):
+        if self.rounds is not None and theorem is not None and any(strange(theorem, self.rounds)):
             return False
-        return _says(data) == _says(saved(theorem))
+        return _says(data) == (() if theorem is None else _says(saved(theorem)))
+
+    @property
+    def whichever(self) -> set[str]:
+        """Ambiguities of the claim whose options make no difference."""
+        return whichever(self.claim)
 
 
 @lru_cache(maxsize=100)

@@ -92,7 +92,7 @@ def _from_every_round(theorem: Theorem, ring: Ring, functional: str, rounds: str
 
 def larger(bound: RunBound, goal: Goal) -> RunBound:
     """Return the bound with the claim's right side."""
-    for smaller in bound.definitions:
+    for smaller in (d for d in bound.definitions if d.sort in ("power", "exponential")):
         wanted = _decay(goal)
         if smaller.sort != wanted.sort or smaller.of != wanted.of:
             bound = enlarge(bound, smaller.name, wanted)

@@ -132,7 +132,8 @@ def proved() -> list[str]:
 
 
 def test_there_are_two_of_each() -> None:
-    counts = [sum(name.split()[0] == ref for name in FALSE) for ref in proved()]
+    of_numbers = {ref for ref in proved() if ref.startswith("fedau.") and claim(ref).functional.scope == "values"}
+    counts = [sum(name.split()[0] == ref for name in FALSE) for ref in proved() if ref not in of_numbers]
     assert len(counts) >= 33 and min(counts) >= 2 and sum(counts) == len(FALSE) >= 150
 
 

@@ -21,22 +21,21 @@ from fedtheory.papers.fedau.proofs.thm3 import C, a, p, q
 from fedtheory.papers.flics.proofs import thm1 as answered
 from fedtheory.papers.paper import Paper
 from fedtheory.papers.proofs import chain, library, proof_of
-from fedtheory.proof.algorithm_match import read_rounds
 from fedtheory.proof.chains import GOAL
 from fedtheory.proof.composition import Composed, Computed, Descent, OfRounds
 from fedtheory.proof.derivations import Derivation
 from fedtheory.proof.kernel.axioms import ITERATE, START_POINT
 from fedtheory.proof.kernel.forms import Form, square
+from fedtheory.proof.kernel.interval_bounds import bound_every_error, bound_moment
 from fedtheory.proof.kernel.regions import Condition, Where
 from fedtheory.proof.kernel.scalars import Scalar
 from fedtheory.proof.kernel.tactics import Square, show
 from fedtheory.proof.kernel.theorems import Multiples, Refused, Theorem, combine, instantiate
+from fedtheory.proof.kernel.weighted_runs import EXPECTED_SCALE, telescope_weights
 from fedtheory.proof.steps import Finding, Step
-from fedtheory.proof.translate.interval_means import IntervalMoment, RoundError
 from fedtheory.proof.translate.local_steps import DecayingSteps
 from fedtheory.proof.translate.round_bounds import OneRound
 from fedtheory.proof.translate.scheduled_runs import PeriodicDescent
-from fedtheory.proof.translate.weighted_updates import IMPLIED, PLAIN, OfWeights, WeightedDescent, WeightedRound
 from fedtheory.quantities import symbols
 
 Make = Callable[[], Theorem]
@@ -73,12 +72,10 @@ OTHER_LETTERS: dict[str, tuple[dict[str, Scalar], tuple[Condition, ...], str, sy
 
 @pytest.mark.parametrize("what", OTHER_LETTERS)
 def test_a_theorem_about_one_cutoff(what: str) -> None:
-    values, conditions, bounded, false = OTHER_LETTERS[what]
+    values, conditions, bounded, _ = OTHER_LETTERS[what]
     first, second = (put(make, values, *conditions) for make in (law.length, law.squared_length))
-    part = {"negated_interval_mean": "mean_below", "interval_variance": "variance",
-            "negated_interval_variance": "variance_below"}[bounded]  # fmt: skip
-    with pytest.raises(Refused, match="letters of their own"):
-        verdict(claim(f"fedau.lemmaB_6_1.{part}"), false, IntervalMoment(first, bounded=bounded, second=second))
+    with pytest.raises(ValueError, match=r"letters of their own|allowed is"):
+        bound_moment(bounded, first(), second(), law.WIDE)
 
 
 def test_these_are_false() -> None:
@@ -95,20 +92,19 @@ def test_a_history_that_is_the_cutoffs_own() -> None:
     early = Where(law.RING, (TAIL, Condition("C", "at_least", law._one * 2), law._CHANCE))
     last = lambda: instantiate(law.early(), {"t": C - 1, "b": a}, early)  # noqa: E731
     with pytest.raises(ValueError):
-        _ = RoundError(law.late, early=last).content
+        bound_every_error(law.late(), last(), law.WIDE)
 
 
 def test_a_theorem_for_long_cutoffs_alone() -> None:
     far = Where(law.RING, tuple(Condition("C", "at_least", law.t + 9) if c.name == "C" else c
                                 for c in law.FROM_1.conditions))  # fmt: skip
     with pytest.raises(Refused, match="of no rounds that have a name"):
-        _ = RoundError(law.late, early=lambda: combine([(law.early(), 1)], where=far, context="run")).content
+        bound_every_error(law.late(), combine([(law.early(), 1)], where=far, context="run"), law.WIDE)
 
 
 # Means over the rounds are put in for what is every round's own ------------------------------------------------------
 
 E, Q, c, L, K, n = weighted.E, weighted.Q, weighted.c, weighted.L, weighted.K, weighted.n
-_EXPECTED = sympy.Symbol("expected_weight_scale")
 _BY_SCALE = weighted.region(steps=(weighted._LOCAL, Condition("c", "capped", n / (54 * L * K * (n + Q)))))
 
 
@@ -117,62 +113,33 @@ def _under_the_scale() -> Theorem:
     return weighted._falling(weighted.descent(True), _BY_SCALE, weighted._one / 8, bounded)
 
 
-MEANS: dict[str, Callable[[], OfRounds]] = {
-    "a cap on every round's scale, for the mean": lambda: WeightedDescent(
-        weighted.bounded, {**weighted.OF_F, "Q": _EXPECTED}, weights=OfWeights(PLAIN)),
-    "a cap on a step by every round's scale": lambda: WeightedDescent(
-        _under_the_scale, {**weighted.OF_F, "Q": "expected_weight_scale"}, weights=OfWeights(PLAIN)),
-    "half of the mean, twice": lambda: WeightedDescent(
-        lambda: combine([(instantiate(weighted.bounded_corrected(), {"E": 2 * E}, weighted.WHERE), 1)],
-                        where=weighted.WHERE, context="start", constant=E**2),
-        {**weighted.OF_F, "E": sympy.Symbol("weight_error") / 2, "Q": "expected_weight_scale"},
-        weights=OfWeights(PLAIN)),
+MEANS: dict[str, Callable[[], Theorem]] = {
+    "a cap on every round's scale, for the mean": weighted.bounded,
+    "a cap on a step by every round's scale": _under_the_scale,
+    "half of the mean, twice": lambda: combine(
+        [(instantiate(weighted.bounded_corrected(), {"E": 2 * E}, weighted.WHERE), 1)],
+        where=weighted.WHERE, context="start", constant=E**2),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("what", MEANS)
 def test_a_mean_over_the_rounds_is_no_rounds_own(what: str) -> None:
-    with pytest.raises(ValueError, match=r"a condition on every round's|as it stands|which is the round's"):
-        _ = MEANS[what]().content
+    with pytest.raises(ValueError, match=r"a condition on every round's|every round's own|letters of their own"):
+        telescope_weights(MEANS[what](), weighted.RUNS, "R", "gap", EXPECTED_SCALE)
 
 
 def test_what_is_linear_in_the_mean_may_have_it() -> None:
-    content = WeightedDescent(weighted.bounded_corrected, {**weighted.OF_F, "Q": _EXPECTED}, weights=OfWeights(PLAIN))
-    assert _EXPECTED in content.right_side().free_symbols
+    made = telescope_weights(weighted.bounded_corrected(), weighted.RUNS, "R", "gap", EXPECTED_SCALE)
+    assert dict(made.parameters)[EXPECTED_SCALE] == weighted.RUNS["Q"] and "Q" in made.bound.names
 
 
 @pytest.mark.parametrize("ref", ["fedau.thm2@main", "fedau.thm2@corrected"])
 def test_a_mean_is_read_as_it_is_shown(ref: str) -> None:
     """By default the mean over the rounds is over x_1, ..., x_R, and whose weights they are is open."""
-    this, known = claim(ref), weighted._THEOREMS[ref.removeprefix("fedau.")]
-    origin = replace(known, weights=OfWeights(PLAIN))
-    assert verdict(this, this.right_side, origin) == "proved"
+    this = claim(ref)
     for kept in ((), this.ambiguities[1:], this.ambiguities[:1]):
-        if kept != this.ambiguities:
-            assert verdict(this, this.right_side, origin, ambiguities=kept) == "unproved"
-
-
-def test_the_least_weight_is_that_of_an_objective_that_is_given() -> None:
-    letters = {**weighted._IMPLIED, "w": "least_objective_weight"}
-    origin = WeightedRound(
-        weighted.around_by_weight, letters, bounded="weighted_divergence", weights=OfWeights(IMPLIED)
-    )
-    with pytest.raises(ValueError, match="least_weight: known of an objective that is given"):
-        _ = origin.content
-
-
-def test_the_plain_mean_is_none_of_weighing_clients() -> None:
-    origin = weighted._THEOREMS["thm2@main"]
-    rounds = read_rounds(*_fedau())
-    assert not list(origin.strange_to(rounds))
-    weighing = replace(rounds, plain_mean=False)
-    assert list(origin.strange_to(weighing)) == ["it is about the plain mean, and here clients weigh differently"]
-
-
-def _fedau() -> tuple[Any, Any]:
-    from fedtheory.papers.registry import subject_of
-
-    return subject_of(claim("fedau.thm1")).runs_as(claim("fedau.thm1"))
+        found = proof_of(replace(this, ambiguities=kept))
+        assert (found is not None) == (kept == this.ambiguities)
 
 
 # What is said of every step, or of every round, is said of none ------------------------------------------------------

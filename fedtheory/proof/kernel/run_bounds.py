@@ -19,35 +19,51 @@ FINAL_DISTANCE, MEAN_GRADIENT = "final_squared_distance", "average_squared_gradi
 ROUNDS, DISTANCE, GAP = "rounds", "initial_distance", "initial_gap"
 """Parameters of a run: how many rounds, |x_0 - x*|, and F(x_0) - inf F."""
 
-Sort = Literal["power", "exponential"]
-SORTS = ("power", "exponential")
+Sort = Literal["power", "exponential", "tail", "log", "decay"]
+SORTS = ("power", "exponential", "tail", "log", "decay")
+EXPONENTS = {"power": ROUNDS, "tail": "cutoff"}
+"""Parameter that is the exponent in a number of this sort."""
 
 
 @dataclass(frozen=True)
 class Definition:
-    """Letter that stands for a number >= 0: of^R, R the number of rounds, or exp(-of)."""
+    """Letter that stands for a number >= 0: of^R, R the number of rounds; exp(-of); of^C, C the cutoff; log(of); or
+    -1/(2 log(1 - of))."""
 
     name: str
     sort: Sort
     of: Scalar
 
-    def fact(self, where: Where) -> Condition:
-        """Return what is known of the letter on a region.
+    def fact(self, where: Where, others: Iterable[Definition] = ()) -> Condition:
+        """Return what is known of the letter on a region, where there are ``others``.
 
-            0 <= P <= 1   =>   0 <= P^R <= 1,        X >= 0   =>   0 < exp(-X) <= 1.
+            0 <= P <= 1   =>   0 <= P^R <= 1, and 0 <= P^C <= P as C >= 1,        X >= 0   =>   0 < exp(-X) <= 1,
+            X >= 1   =>   log X >= 0, and >= log n for a number n <= X,        n > 1   =>   log n >= 1 - 1/n > 0,
+            0 <= p <= 1   =>   -1/(2 log(1 - p)) >= 0 wherever it is defined.
 
         Raises:
-            Refused: that P is in [0, 1], or X >= 0, is not certified there.
+            Refused: what is asked of P, X or p is not certified there.
         """
         one = where.ring.number(1)
-        if self.sort not in SORTS or not where.certifies(self.of):
-            raise Refused(f"{self.name}: {self.sort} of {self.of}, which is not certified to be >= 0 on the region")
-        if self.sort == "power" and not where.certifies(1 - self.of):
-            raise Refused(f"{self.name}: a power of {self.of}, which is not certified to be at most 1 on the region")
-        return Condition(self.name, "interval" if self.sort == "power" else "capped", one)
+        least = one if self.sort == "log" else 0 * one
+        if self.sort not in SORTS or not where.certifies(self.of - least):
+            raise Refused(f"{self.name}: {self.sort} of {self.of}, not certified to be >= {least} on the region")
+        if self.sort in ("power", "tail", "decay") and not where.certifies(1 - self.of):
+            raise Refused(f"{self.name}: {self.sort} of {self.of}, not certified to be at most 1 on the region")
+        if self.sort == "log" and not self.of.names:
+            return Condition(self.name, "at_least", 1 - 1 / self.of)
+        logs = (d for d in others if d.sort == self.sort == "log" and not d.of.names)
+        below = (d for d in logs if where.certifies(self.of - d.of))
+        if number := next(below, None):
+            return Condition(self.name, "at_least", where.ring[number.name])
+        if self.sort in ("log", "decay"):
+            return Condition(self.name, "nonnegative")
+        most = self.of if self.sort == "tail" else one
+        return Condition(self.name, "capped" if self.sort == "exponential" else "interval", most)
 
     def __str__(self) -> str:
-        return f"{self.name} = " + (f"({self.of})^rounds" if self.sort == "power" else f"exp(-({self.of}))")
+        written = {"power": "({})^rounds", "exponential": "exp(-({}))", "tail": "({})^cutoff", "log": "log({})"}
+        return f"{self.name} = {written.get(self.sort, '-1/(2 log(1 - {}))').format(self.of)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +92,7 @@ class RunBound(Sealed):
 
     @property
     def made_of(self) -> tuple[Sealed, ...]:
-        return (self.premise,)
+        return (*self.arguments.get("others", ()), *([] if self.premise is None else [self.premise]))
 
     def said(self) -> tuple[Any, ...]:
         return (
@@ -106,12 +122,14 @@ def untouched(bound: RunBound) -> RunBound:
     Raises:
         Refused: it was changed since, or no rule made it; or the theorem that it is from was.
     """
-    intact(bound.premise)
+    for premise in bound.made_of:
+        intact(premise)
     return intact(bound)
 
 
 def _known(where: Where, definitions: Iterable[Definition]) -> Where:
-    return Where(where.ring, (*(d.fact(where) for d in definitions), *where.conditions))
+    made = sorted(definitions, key=lambda d: d.sort == "log" and not d.of.names)  # numbers last: others are above them
+    return Where(where.ring, (*(d.fact(where, made) for d in made), *where.conditions))
 
 
 def by_data(scalar: Scalar, where: Where) -> dict[Scalar, Scalar]:
@@ -283,7 +301,8 @@ def enlarge(premise: RunBound, letter: str, larger: Definition) -> RunBound:
     """Replace a defined letter by one that stands for a larger number, where the right side is a polynomial in it
     without negative coefficients but the first:
 
-        P^R <= Q^R if P <= Q;   P^R <= exp(-X) if X <= R (1 - P), as P <= exp(-(1 - P));   exp(-Y) <= exp(-X) if X <= Y.
+        P^R <= Q^R if P <= Q;   P^R <= exp(-X) if X <= R (1 - P), as P <= exp(-(1 - P));   exp(-Y) <= exp(-X) if X <= Y;
+        log X <= log Y if X <= Y.
 
     All of it is certified on the region.
     """
@@ -300,6 +319,8 @@ def enlarge(premise: RunBound, letter: str, larger: Definition) -> RunBound:
         difference = dict(premise.parameters)[ROUNDS] * (1 - smaller.of) - larger.of
     elif (smaller.sort, larger.sort) == ("exponential", "exponential"):
         difference = smaller.of - larger.of
+    elif (smaller.sort, larger.sort) == ("log", "log"):
+        difference = larger.of - smaller.of
     else:
         raise Refused(f"{larger}: allowed is no power in the place of an exponential")
     if not premise.where.certifies(difference):
@@ -317,25 +338,39 @@ def enlarge(premise: RunBound, letter: str, larger: Definition) -> RunBound:
     )
 
 
+def define(premise: RunBound, letter: str, of: Scalar) -> RunBound:
+    """Name the logarithm of a number, log(of), by a letter that is not used yet; nothing else changes."""
+    untouched(premise)
+    taken = {d.name for d in premise.definitions} | {c.name for c in premise.where.conditions}
+    if of.names or letter in taken:
+        raise Refused(f"{letter}: allowed is a letter that is not used yet, for the logarithm of a number")
+    kept = [*premise.definitions, Definition(letter, "log", of)]
+    return _follows("define", premise, premise.bound, kept, letter=letter, of=of)
+
+
 def restrict(
     premise: RunBound, where: Where, values: Mapping[str, Scalar] | None = None, given: Sequence[Scalar] = ()
 ) -> RunBound:
     """Restrict a bound to a smaller region, with scalars for some of its letters, and with further expressions that are
     given to be >= 0: a bound that is asked of fewer points is weaker. The region's conditions on what is put in are
-    certified on the new one; of what was given to be >= 0 each is given again, or certified, or certified to be no
-    smaller than what is given. No scalar is put in for a defined letter, nor for the rounds where there is a power,
-    whose exponent they are."""
+    certified on the new one, or are multiples by something >= 0 of what is given; of what was given to be >= 0 each is
+    given again, or certified, or certified to be no smaller than what is given. No scalar is put in for a defined
+    letter, nor for what is the exponent of one."""
     untouched(premise)
     put, ring = dict(values or {}), where.ring
     closed = {STEP, *(d.name for d in premise.definitions)}
-    if any(d.sort == "power" for d in premise.definitions):
-        closed |= dict(premise.parameters)[ROUNDS].names
+    for exponent in (EXPONENTS[d.sort] for d in premise.definitions if d.sort in EXPONENTS):
+        closed |= dict(premise.parameters)[exponent].names
     if ring is not premise.where.ring or closed & put.keys():
         raise Refused(f"{', '.join(put)}: allowed are letters that are not defined, but {', '.join(sorted(closed))}")
+    factors: list[Scalar] = []
     for condition in premise.where.conditions:
         for expression, strict in condition.polynomials(ring):
             changed = expression.replace(put)
             holds = where.certifies(changed) or changed in given
+            if not holds and (factor := _factor(changed, given, where)) is not None:
+                holds = True
+                factors.append(factor)
             if not holds or (strict and not where.never_zero(changed)):
                 raise Refused(f"{changed} {'>' if strict else '>='} 0: not certified on the region")
     for expression in (g.replace(put) for g in premise.given):
@@ -353,4 +388,11 @@ def restrict(
         parameters={name: value.replace(put) for name, value in premise.parameters},
         bound=premise.bound.replace(put),
         values=put,
+        **({"factors": factors} if factors else {}),
     )
+
+
+def _factor(expression: Scalar, given: Sequence[Scalar], where: Where) -> Scalar | None:
+    """Return something >= 0 by which one of the expressions that are given to be >= 0 becomes this one."""
+    quotients = (expression / g for g in given if not g.is_zero)
+    return next((quotient for quotient in quotients if where.certifies(quotient)), None)

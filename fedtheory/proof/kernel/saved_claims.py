@@ -11,7 +11,7 @@ from typing import Any
 from .regions import Where
 from .run_bounds import RunBound, by_data, untouched
 from .sampling_laws import SampleTheorem
-from .saved_theorems import _data, region, saved
+from .saved_theorems import _data, region, saved, saved_together
 from .scalars import Scalar
 from .theorems import Theorem
 
@@ -29,20 +29,19 @@ def saved_claim(
         Refused: a theorem or a bound was changed after it was made.
     """
     chain: list[RunBound] = []
-    premise: Theorem | RunBound | None = bound
-    while isinstance(premise, RunBound):
-        chain.append(untouched(premise))
-        premise = premise.premise
-    names = bound.where.ring.names
-    round_theorem = {"names": names, "regions": [], "theorems": []} if premise is None else saved(premise)
+    made_of, names = _made_of(bound, chain), bound.where.ring.names
+    empty: dict[str, Any] = {"names": names, "regions": [], "theorems": []}
+    round_theorem, numbers = saved_together(made_of) if made_of else (empty, [])
+    numbered = dict(zip(map(id, made_of), numbers, strict=True))
     width = len(names) - len(round_theorem["names"])
     regions = _padded(round_theorem["regions"], width)
     known: list[Where] = []
     lines = []
-    for one in reversed(chain):
+    for one in chain:
         if one.where not in known:
             known.append(one.where)
-        lines.append(_line(one, len(regions) + known.index(one.where)))
+        lines.append(_line(one, len(regions) + known.index(one.where), numbered))
+        numbered[id(one)] = len(lines) - 1
     return {
         "format": FORMAT,
         "names": list(names),
@@ -54,6 +53,17 @@ def saved_claim(
         "roots": _data(roots),
         "digest": digest(letters, claim),
     }
+
+
+def _made_of(bound: RunBound, chain: list[RunBound]) -> list[Theorem]:
+    """Return the theorems that a bound is made of, the one on a round last; and append all bounds to ``chain``, each
+    after what it is from, its premise right before it."""
+    theorems: list[Theorem] = []
+    for premise in (*untouched(bound).arguments.get("others", ()), bound.premise):
+        if premise is not None:
+            theorems += _made_of(premise, chain) if isinstance(premise, RunBound) else [premise]
+    chain.append(bound)
+    return theorems
 
 
 def saved_sample_claim(theorem: SampleTheorem, letters: Mapping[str, str], claim: Mapping[str, Any]) -> dict[str, Any]:
@@ -73,11 +83,17 @@ def digest(letters: Mapping[str, str], claim: Mapping[str, Any]) -> str:
     return sha256(json.dumps([letters, claim], sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def _line(bound: RunBound, where: int) -> dict[str, Any]:
-    """Return one bound as plain data; its premise is the one before it, or the last theorem."""
+def _line(bound: RunBound, where: int, numbered: Mapping[int, int]) -> dict[str, Any]:
+    """Return one bound as plain data; its premise is the one before it, or the last theorem. Where a rule has more of
+    them, they stand by their numbers."""
+    arguments = dict(bound.arguments)
+    if "others" in arguments:
+        arguments["others"] = [numbered[id(premise)] for premise in arguments["others"]]
+        if isinstance(bound.premise, Theorem):
+            arguments["theorem"] = numbered[id(bound.premise)]
     return {
         "rule": bound.rule,
-        "arguments": _data(bound.arguments),
+        "arguments": _data(arguments),
         "functional": bound.functional,
         "kind": bound.kind,
         "where": where,

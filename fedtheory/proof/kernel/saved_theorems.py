@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flint import fmpq_mpoly
@@ -24,9 +24,12 @@ def saved(theorem: Theorem | SampleTheorem) -> dict[str, Any]:
     Raises:
         Refused: one of them was changed after it was made.
     """
-    if isinstance(theorem, SampleTheorem):
-        return _saved_samples(theorem)
-    order = [intact(each) for each in ancestry(theorem)]
+    return _saved_samples(theorem) if isinstance(theorem, SampleTheorem) else saved_together([theorem])[0]
+
+
+def saved_together(theorems: Sequence[Theorem]) -> tuple[dict[str, Any], list[int]]:
+    """Return the proof of several theorems in one ring, and the number of each in it; the last one stands last."""
+    order = list(dict.fromkeys(intact(each) for theorem in theorems for each in ancestry(theorem)))
     numbers = {id(one): i for i, one in enumerate(order)}
     regions: list[Where] = []
     lines = []
@@ -34,12 +37,13 @@ def saved(theorem: Theorem | SampleTheorem) -> dict[str, Any]:
         if one.where not in regions:
             regions.append(one.where)
         lines.append(line(one, [numbers[id(p)] for p in one.premises], regions.index(one.where)))
-    return {
+    made = {
         "format": FORMAT,
-        "names": list(theorem.where.ring.names),
+        "names": list(theorems[-1].where.ring.names),
         "regions": [region(w) for w in regions],
         "theorems": lines,
     }
+    return made, [numbers[id(theorem)] for theorem in theorems]
 
 
 def _saved_samples(theorem: SampleTheorem) -> dict[str, Any]:

@@ -33,12 +33,14 @@ class MadeBound:
         letters: the quantity of each letter, or "a - b" of one that is by how much a exceeds b.
         functional: name of the claim's functional.
         more: options of ambiguities that concern the claim's hypotheses alone.
+        of_rounds: whether it is about rounds that the engine runs, which have to be the claim's algorithm's.
     """
 
     make: Callable[[], RunBound]
     letters: Mapping[str, str]
     functional: str
     more: Mapping[str, str] = field(default_factory=dict)
+    of_rounds: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "make", once(self.make))
@@ -111,8 +113,9 @@ class MadeBound:
     def of_claim(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> ClaimTheorem | None:
         """Return the check that a claim is this bound, or ``None`` if it is not."""
         try:
+            own = rounds(claim, algorithm) if self.of_rounds else None
             fixed = {n: o for n, o in self.more.items() if n in {a.name for a in claim.ambiguities}}
-            check = ClaimTheorem(claim, self.make, tuple(self.letters.items()), None, algorithm, tuple(fixed.items()))
+            check = ClaimTheorem(claim, self.make, tuple(self.letters.items()), own, algorithm, tuple(fixed.items()))
             return check if check.certified().outcome == "proved" else None
         except ValueError:
             return None
@@ -126,11 +129,12 @@ def made_bounds(
     paper: str,
     bounds: Mapping[str, tuple[Callable[[], RunBound], Mapping[str, str], str]],
     more: Mapping[str, Mapping[str, str]] | None = None,
+    of_rounds: bool = False,
 ) -> tuple[Derivation, ...]:
     """Return the derivations of a paper's claims, each from (makes the bound, letters, functional's name), with the
     options of its hypotheses that it is compared under."""
     return tuple(
-        MadeBound(make, letters, functional, (more or {}).get(ref, {})).derivation(
+        MadeBound(make, letters, functional, (more or {}).get(ref, {}), of_rounds).derivation(
             f"composed, {paper}.{ref}", "", (f"{paper}.{ref}",)
         )
         for ref, (make, letters, functional) in bounds.items()

@@ -6,11 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from inspect import signature
 from typing import Any
 
+from fedtheory.papers.fedau.proofs import thm1_thm2, thm3
 from fedtheory.papers.proofs import library
-from fedtheory.proof.claim_goals import theorem_of
 from fedtheory.proof.derivations import Derivation
+from fedtheory.proof.kernel.run_bounds import RunBound
 from fedtheory.proof.kernel.theorems import Theorem
 from fedtheory.proof.sample_claims import OfSamples
 from fedtheory.proof.translate.claim_bounds import MadeBound
@@ -105,11 +107,17 @@ _OF_PAPER: Mapping[str, tuple[Least, Iterable]] = {
 
 
 def _key(make: Any) -> Any:
-    """What a function makes a theorem of."""
+    """What a function makes a theorem of; of a bound, and of a function that keeps it, the theorem."""
+    if isinstance(make, partial) and make.func is _made:
+        return id(make.args[0])
+    if hasattr(make, "cache_info"):
+        return id(make())
     return (make.func, make.args, *sorted(make.keywords.items())) if isinstance(make, partial) else make
 
 
 def _label(make: Any) -> str:
+    if isinstance(make, partial) and make.func is _made:
+        return _names().get(id(make.args[0]), "theorem")
     return (make.func if isinstance(make, partial) else make).__name__
 
 
@@ -126,13 +134,30 @@ def _named(derivation: Derivation, known: set) -> Iterator[tuple[str, Callable[[
 def makes(origin: Any) -> list[Any]:
     """The makers of an origin's theorems on a round, as they were given; a bound on numbers or draws has none."""
     if isinstance(origin, MadeBound):
-        theorem = theorem_of(origin.bound)
-        return [] if theorem is None else [partial(_made, theorem)]
+        return [partial(_made, theorem) for theorem in _theorems(origin.bound)]
     return [vars(check.make)["__wrapped__"] for check in origin.checks]
 
 
 def _made(theorem: Theorem) -> Theorem:
     return theorem
+
+
+def _theorems(bound: RunBound) -> list[Theorem]:
+    """The theorems that a bound is made of, each once."""
+    found: dict[int, Theorem] = {}
+    for part in bound.made_of:
+        found |= {id(t): t for t in (_theorems(part) if isinstance(part, RunBound) else [part])}
+    return list(found.values())
+
+
+def _names() -> dict[int, str]:
+    """The names of the functions of FedAU's proofs that make theorems."""
+    made = {}
+    for module in (thm1_thm2, thm3):
+        for name, function in vars(module).items():
+            if hasattr(function, "cache_info") and not signature(function).parameters:
+                made[id(function())] = name
+    return made
 
 
 def of_rounds() -> list[Derivation]:
@@ -146,7 +171,9 @@ def _all() -> dict[str, Proof]:
     for derivation in of_rounds():
         own = (models for of, models in _BY_ORIGIN.items() if isinstance(derivation.origin, of))
         models = next(own, _OF_PAPER[derivation.proves[0].split(".")[0]])
-        found |= {name: Proof(make, *models) for name, make in _named(derivation, known)}
+        for name, make in _named(derivation, known):
+            of_intervals = isinstance(derivation.origin, MadeBound) and "absence" in dict(make().parameters)
+            found[name] = Proof(make, *(_BY_ORIGIN[OfIntervals] if of_intervals else models))
     return found
 
 

@@ -11,7 +11,6 @@ import sympy
 from fedtheory.papers.fast.proofs import thm1_thm2
 from fedtheory.papers.fast.proofs.kinds_of_round import RING as FAST
 from fedtheory.papers.fast.proofs.thm2_curved import strongly_convex
-from fedtheory.papers.fedau.proofs import thm1_thm2 as fedau
 from fedtheory.papers.li2020.proofs import thm1_to_thm3 as li
 from fedtheory.papers.li2020.statements.theorems import BY_WEIGHT, EVERYONE
 from fedtheory.proof import checker
@@ -24,8 +23,8 @@ from fedtheory.proof.kernel.saved_theorems import saved
 from fedtheory.proof.kernel.scalars import Ring, Scalar
 from fedtheory.proof.kernel.theorems import Refused, Theorem, combine, induct, instantiate, over_clients
 from fedtheory.proof.kernel.weighted_rounds import ROUND_NOISE, WeightedRounds
+from fedtheory.proof.kernel.weighted_runs import telescope_weights
 from fedtheory.proof.translate.local_steps import DecayingSteps
-from fedtheory.proof.translate.weighted_updates import OfWeights
 
 RING = Ring("k K c n eta G L s")
 k, K, c, n, eta, G, L, s = RING.symbols
@@ -182,9 +181,8 @@ def _text(letter: Scalar) -> list:
 
 
 def test_a_theorem_on_other_rounds_is_none_on_weighted_updates() -> None:
-    letters = {**thm1_thm2.LETTERS, **fedau._LETTERS}
-    with pytest.raises(ValueError, match="of another algorithm"):
-        OfWeights().read(thm1_thm2.nonconvex(), letters)
+    with pytest.raises(ValueError, match="allowed are letters for E and Q"):
+        telescope_weights(thm1_thm2.nonconvex(), thm1_thm2.RING, "R", "gap", "weight_scale")
 
 
 def _calls() -> list[Callable[[], Theorem]]:

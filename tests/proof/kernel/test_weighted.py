@@ -19,7 +19,6 @@ from fedtheory.proof.kernel.saved_theorems import saved
 from fedtheory.proof.kernel.sealed import ancestry
 from fedtheory.proof.kernel.theorems import Theorem, combine
 from fedtheory.proof.kernel.weighted_rounds import CENTRE, ROUND_NOISE, WeightedRounds
-from fedtheory.proof.translate.weighted_updates import ANY, IMPLIED, PLAIN, OfWeights, WeightedDescent, WeightedRound
 
 from .models import Client, Exact, valued
 from .models import exact as F
@@ -106,8 +105,6 @@ def test_only_what_names_a_violated_assumption_fails(assumption: str) -> None:
 
 x, noise = AXIOMS.vector(START_POINT), AXIOMS.vector(NOISE)
 EACH, AROUND, g_start = thm1_thm2.each_sum(True), ROUNDS.around_plain_mean(d**2), AXIOMS.gradient(START_POINT)
-LETTERS = {"eta": "local_lr", "c": thm1_thm2._LETTERS["c"], "L": "smoothness", "K": "local_steps", "n": "clients",
-           "sigma": "gradient_noise", "d": "dissimilarity", "E": "weight_error", "Q": "weight_scale"}  # fmt: skip
 REFUSED = {
     "steps that change": lambda: WeightedRounds(WHERE, eta / (k + 1), c, n),
     "participation against the round's noise": lambda: ROUNDS.participation(AXIOMS.vector(ROUND_NOISE)),
@@ -116,34 +113,11 @@ REFUSED = {
     "the error of weights from a bound of another vector": lambda: ROUNDS.error_of_weights(AXIOMS.variance(c), E),
     "from a bound that differs between clients": lambda: ROUNDS.error_of_weights(thm1_thm2._SGD.rough_path, E),
     "from a bound of another algorithm": lambda: WeightedRounds(WHERE, 2 * eta, c, n).scale_of_weights(EACH, Q),
-    "delta for any mean": lambda: WeightedRound(
-        partial(thm1_thm2.descent, True), LETTERS, bounded="weighted_increase", weights=OfWeights(ANY)).content,
-    "the error of weights for that of an objective": lambda: WeightedRound(
-        partial(thm1_thm2.descent, False), LETTERS, bounded="weighted_increase", weights=OfWeights(ANY)).content,
-    "half of the scale": lambda: WeightedRound(
-        partial(thm1_thm2.descent, True), {**LETTERS, "Q": thm1_thm2._W}, bounded="weighted_increase",
-        weights=OfWeights(PLAIN)).content,
-    "a cap on every round's scale, for the mean": lambda: WeightedDescent(
-        thm1_thm2.bounded, {**thm1_thm2.OF_F, "Q": "expected_weight_scale"}, weights=OfWeights(PLAIN)).content,
     "an own share of what is no client's": lambda: own_share(
         AROUND, AXIOMS.vector(CENTRE), AXIOMS.vector(CENTRE), E, WHERE),
     "a weight above 1": lambda: own_share(AROUND, g_start, AXIOMS.vector(CENTRE), E, WHERE),
     "around another centre": lambda: own_share(AROUND, g_start, x, w, thm1_thm2.around_by_weight().where),
     "around a client's own": lambda: own_share(AROUND, g_start, g_start, w, thm1_thm2.around_by_weight().where),
-    "another quantity for the least weight": lambda: WeightedRound(
-        thm1_thm2.around_by_weight, {**thm1_thm2._OF_ANY, "w": "dissimilarity"}, bounded="weighted_divergence",
-        weights=OfWeights(ANY)).content,
-    "a product of what is averaged": lambda: WeightedDescent(
-        lambda: combine([(thm1_thm2.bounded_corrected(), 1)], where=WHERE, context="start", constant=E * Q),
-        {**thm1_thm2.OF_F, "Q": "expected_weight_scale"}, weights=OfWeights(PLAIN)).content,
-    "a gradient bound for a weighted objective": lambda: WeightedDescent(
-        thm1_thm2.bounded_corrected, thm1_thm2._IMPLIED, weights=OfWeights(IMPLIED)).content,
-    "a reading of its own": lambda: WeightedDescent(
-        thm1_thm2.bounded, thm1_thm2.OF_F, weights=OfWeights(PLAIN, {"weights": "estimated on the run"})).content,
-    "a path without its last step": lambda: WeightedRound(
-        thm1_thm2.local_drift, thm1_thm2._OF_ANY, bounded="local_drift", weights=OfWeights(ANY)).content,
-    "a fall that depends on a round's weights": lambda: WeightedDescent(
-        partial(thm1_thm2.descent, True), thm1_thm2.OF_F, weights=OfWeights(PLAIN)).content,
 }  # fmt: skip
 
 
@@ -161,11 +135,6 @@ def test_an_own_share_is_from_one_bound_for_all_clients() -> None:
     assert own_share(around, g_start, centre, w, where).form == made.form
     with pytest.raises(ValueError, match="D and c the same for all of them"):
         own_share(apart, g_start, centre, w, where)
-
-
-def test_what_is_read_off_needs_the_largest_error() -> None:
-    needs = dict(thm1_thm2._THEOREMS["thm2.nearly_optimal@main"].content["needs"])
-    assert "1/81 - peak_weight_error" in {str(need) for need in needs.values()}
 
 
 def test_a_share_by_its_least_weight() -> None:

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from ....proof.steps import Step
 from .. import displays
-from . import conclusions, cor4, thm1_thm2, thm3
+from . import conclusions, cor4, single_weights, thm1_thm2, thm3
 
 __all__ = ["DERIVATIONS", "STEPS"]
 
-STEPS: tuple[Step, ...] = (*displays.STEPS, *thm1_thm2.STEPS, *thm3.STEPS, *cor4.STEPS)
+STEPS: tuple[Step, ...] = (*displays.STEPS, *cor4.STEPS)
 """The printed displays, then what the kernel composes."""
 
-DERIVATIONS = (*conclusions.DERIVATIONS, *thm1_thm2.DERIVATIONS, *thm3.DERIVATIONS, *cor4.DERIVATIONS)
+DERIVATIONS = (
+    *single_weights.DERIVATIONS,
+    *thm1_thm2.DERIVATIONS,
+    *thm3.DERIVATIONS,
+    *cor4.DERIVATIONS,
+    *conclusions.DERIVATIONS,
+)

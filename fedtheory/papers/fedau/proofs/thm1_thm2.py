@@ -13,15 +13,10 @@ so that E F(x+) - F(x) is at most the right side of (B.3.5), with 2 z^2 for its 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 
-import sympy
-
-from ....claims import readings
 from ....proof.kernel.axioms import ITERATE, NEXT, NOISE, START_POINT, Axioms, at
-from ....proof.composition import OfRounds
-from ....proof.derivations import Derivation
 from ....proof.kernel.forms import Form, Product, Value, Vector, square
 from ....proof.kernel.client_means import LAST
 from ....proof.kernel.regions import Condition, Where
@@ -40,11 +35,12 @@ from ....proof.kernel.theorems import (
     over_steps,
 )
 from ....proof.kernel.weighted_rounds import BIAS, CENTRE, PARTICIPATION, ROUND_NOISE, WeightedRounds
-from ....proof.local_sgd import LocalSGD
-from ....proof.translate.weighted_updates import (
-    ANY, IMPLIED, PLAIN, OfWeights, WeightedDescent, WeightedRound,
+from ....proof.kernel.run_bounds import RunBound, restrict
+from ....proof.kernel.weighted_runs import (
+    EXPECTED_SCALE, LARGEST_SCALE, bound_round, telescope_constant_weights, telescope_weights,
 )  # fmt: skip
-from ....proof.steps import Step
+from ....proof.local_sgd import LocalSGD
+from ....proof.translate.claim_bounds import made_bounds
 
 RING = Ring("eta c L K k n E Q peak sigma d G w")
 eta, c, L, K, k, n, E, Q, peak, sigma, d, G, w = RING.symbols
@@ -333,49 +329,104 @@ def last_slow_drift() -> Theorem:
     return _slow_drift(last_step(_slow_path()), AXIOMS.vector(LAST) - _x, 7 * K / 4)
 
 
+# Claims ---------------------------------------------------------------------------------------------------------------
+
+RUNS = Ring(" ".join([*RING.names, "g", "R", "gap", "slope", "mean_weight", "S", "OE"]))
+"""The letters above; global step size, rounds, F(x_0) - inf F, |grad F(x_0)|, mean weight, Q of constant weights, and
+the objective's error."""
+_eta, _L, _K, _n, _Q = (RUNS[name] for name in ("eta", "L", "K", "n", "Q"))
+_STEPS = {"c": _eta * RUNS["g"]}
+_POSITIVE = {"eta": Condition("eta", "positive"), "g": Condition("g", "positive")}
+
+
+def _root_cap(above: Scalar) -> Condition:
+    """Cap the local step by a number over L K; where the claim's number has a root, by the next one above."""
+    return Condition("eta", "capped", above / (_L * _K))
+
+
+_LOCAL_CAP = _root_cap(RUNS.number(31) / 480)  # sqrt 15 <= 31/8
+_DRIFT_CAP = _root_cap(RUNS.number(117) / 640)  # sqrt 30 <= 351/64
+_QUARTER_CAP = _root_cap(RUNS.number(1) / 4)
+_GLOBAL_CAP = 1 / (4 * _L * _K) - _eta * RUNS["g"]
+_SCALE_CAP = _n / (54 * _L * _K * _Q) - _eta * RUNS["g"]
+
+
+def claimed(
+    start: RunBound, values: Mapping[str, Scalar], conditions: Sequence[Condition], given: Sequence[Scalar] = ()
+) -> RunBound:
+    """Put the claim's quantities in for letters, with what the claim says of them in the place of conditions."""
+    names = {condition.name for condition in conditions} | values.keys()
+    kept = (condition for condition in start.where.conditions if condition.name not in names)
+    return restrict(start, Where(RUNS, (*conditions, *kept)), values, given)
+
+
+def _of_run(make: Callable[[], Theorem], scale: str, given: Sequence[Scalar]) -> Callable[[], RunBound]:
+    def run() -> RunBound:
+        start = telescope_weights(make(), RUNS, "R", "gap", scale)
+        conditions = [Condition("Q", "positive"), _LOCAL_CAP, _POSITIVE["g"]]
+        return claimed(start, _STEPS, conditions, given)
+
+    return run
+
+
+def _of_constant_weights() -> RunBound:
+    w, S = RUNS["mean_weight"], RUNS["S"]
+    start = telescope_constant_weights(constant_weights(), RUNS, "R", "gap", "mean_weight")
+    step = _eta * RUNS["g"]
+    descends = RUNS.number(1) / 8 - 15 * (_L * _K * _eta) ** 2 - SHARE.within(RUNS) * step * _L * _K * S / (_n * w)
+    given = [1 / (4 * _L * _K) - step * w, descends]
+    conditions = [_LOCAL_CAP, _POSITIVE["g"], Condition("S", "positive"), Condition("mean_weight", "positive")]
+    return claimed(start, {"c": step * w, "Q": S / w**2, "E": 0 * w}, conditions, given)
+
+
+def _of_round(
+    make: Callable[[], Theorem],
+    functional: str,
+    local: Condition = _POSITIVE["eta"],
+    *,
+    given: Sequence[Scalar] = (),
+    plain: bool = False,
+    last: Callable[[], Theorem] | None = None,
+) -> Callable[[], RunBound]:
+    def bound() -> RunBound:
+        start = bound_round(make(), RUNS, functional, "slope", "R", plain, None if last is None else last())
+        values, conditions = dict(_STEPS), [local, _POSITIVE["g"]]
+        if functional == "weighted_increase" and not plain:
+            values["E"] = _n * RUNS["OE"]
+            conditions.append(Condition("OE", "nonnegative"))
+        unused = {"E", "Q"} if functional != "weighted_increase" else set()
+        one_round = 1 - RUNS["R"]
+        return claimed(start, values | dict.fromkeys(unused, RUNS.number(0)), conditions, [one_round, *given])
+
+    return bound
+
+
 _LETTERS = {
     "eta": "local_lr", "L": "smoothness", "K": "local_steps", "n": "clients", "sigma": "gradient_noise",
-    "d": "dissimilarity", "G": "global_gradient_bound", "c": sympy.Symbol("local_lr") * sympy.Symbol("global_lr"),
-    "peak": "peak_weight_error",
+    "d": "dissimilarity", "G": "global_gradient_bound", "g": "global_lr", "R": "rounds", "gap": "initial_gap",
+    "slope": "gradient_norm", "peak": "peak_weight_error", "OE": "objective_error", "mean_weight": "update_weight",
+    "w": "least_objective_weight",
 }  # fmt: skip
-OF_F = {**_LETTERS, "E": "weight_error", "Q": "weight_scale"}
-_OF_ANY = {**OF_F, "E": sympy.Symbol("clients") * sympy.Symbol("objective_error")}
-_W = sympy.Symbol("update_weight")
-_IMPLIED = {**_LETTERS, "c": _LETTERS["c"] * _W, "Q": sympy.Symbol("weight_scale") / _W**2}
+_GIVEN = {**_LETTERS, "E": "weight_error", "Q": "weight_scale"}
+_CAPS = [_GLOBAL_CAP, _SCALE_CAP]
+_MEAN, _ROUND_CAPS = "average_squared_gradient", [_GLOBAL_CAP]
 
-_ANY, SUMMED = OfWeights(ANY), {readings.AVERAGE: readings.FROM_ROUND_0}
-_ROUND = {readings.CONDITIONING: readings.OF_THE_ROUND}
-_GIVEN = OfWeights(PLAIN, {**SUMMED, readings.WEIGHTS: readings.GIVEN})
-
-_THEOREMS: dict[str, OfRounds] = {
-    "lemmaB_3_1@main": WeightedRound(around_any, _OF_ANY, bounded="weighted_divergence", weights=_ANY),
-    "lemmaB_3_1@sharp": WeightedRound(around_by_weight, {**_OF_ANY, "w": "least_objective_weight"},
-                                      bounded="weighted_divergence", weights=_ANY),
-    "lemmaB_3_2@main": WeightedRound(local_drift, _OF_ANY, bounded="local_drift", weights=_ANY, end=last_drift),
-    "lemmaB_3_2@sharp": WeightedRound(local_slow_drift, _OF_ANY, bounded="local_drift", weights=_ANY,
-                                      end=last_slow_drift),
-    "lemmaB_3_3@main": WeightedRound(partial(descent, False, 15), _OF_ANY, bounded="weighted_increase",
-                                     weights=OfWeights(ANY, _ROUND)),
-    "lemmaB_5_1@main": WeightedRound(partial(descent, True, 15), OF_F, bounded="weighted_increase",
-                                     weights=OfWeights(PLAIN, _ROUND)),
-    "thm1@main": WeightedDescent(constant_weights, _IMPLIED, weights=OfWeights(IMPLIED)),
-    "thm2@main": WeightedDescent(bounded, OF_F, weights=_GIVEN),
-    "thm2@corrected": WeightedDescent(bounded_corrected, {**OF_F, "Q": "expected_weight_scale"},
-                                      weights=OfWeights(PLAIN, SUMMED)),
-    "thm2.nearly_optimal@main": WeightedDescent(nearly_optimal, OF_F, weights=_GIVEN),
+_BOUNDS: dict[str, tuple[Callable[[], RunBound], Mapping[str, str], str]] = {
+    "lemmaB_3_1@main": (_of_round(around_any, "weighted_divergence"), _LETTERS, "weighted_divergence"),
+    "lemmaB_3_1@sharp": (_of_round(around_by_weight, "weighted_divergence"), _LETTERS, "weighted_divergence"),
+    "lemmaB_3_2@main": (_of_round(local_drift, "local_drift", _DRIFT_CAP, last=last_drift), _LETTERS, "local_drift"),
+    "lemmaB_3_2@sharp": (_of_round(local_slow_drift, "local_drift", _QUARTER_CAP, last=last_slow_drift), _LETTERS,
+                         "local_drift"),
+    "lemmaB_3_3@main": (_of_round(partial(descent, False, 15), "weighted_increase", _LOCAL_CAP, given=_ROUND_CAPS),
+                        {**_LETTERS, "Q": "weight_scale"}, "weighted_increase"),
+    "lemmaB_5_1@main": (_of_round(partial(descent, True, 15), "weighted_increase", _LOCAL_CAP, given=_ROUND_CAPS,
+                                  plain=True), _GIVEN, "weighted_increase"),
+    "thm1@main": (_of_constant_weights, {**_LETTERS, "S": "weight_scale"}, "average_squared_weighted_gradient"),
+    "thm2@main": (_of_run(bounded, LARGEST_SCALE, _CAPS), _GIVEN, _MEAN),
+    "thm2@corrected": (_of_run(bounded_corrected, EXPECTED_SCALE, _ROUND_CAPS),
+                       {**_LETTERS, "E": "weight_error", "Q": "expected_weight_scale"}, _MEAN),
+    "thm2.nearly_optimal@main": (_of_run(nearly_optimal, LARGEST_SCALE, _CAPS), _GIVEN, _MEAN),
 }  # fmt: skip
 
-
-def of_claims(theorems: Mapping[str, OfRounds], says: str) -> tuple[tuple[Step, ...], tuple[Derivation, ...]]:
-    """Return the steps and derivations of theorems, each of the claim that has its name."""
-    names = {name: f"fedau.{name.replace('@', '.')}.composed" for name in theorems}
-    return (
-        tuple(theorem.step(names[name], "composed", says) for name, theorem in theorems.items()),
-        tuple(
-            theorem.derivation(f"composed, fedau.{name}", names[name], (f"fedau.{name}",))
-            for name, theorem in theorems.items()
-        ),
-    )
-
-
-STEPS, DERIVATIONS = of_claims(_THEOREMS, "one round, composed from the axioms")
+DERIVATIONS = made_bounds("fedau", _BOUNDS, of_rounds=True)
+"""The claims' theorems, each from one on a round."""

@@ -11,11 +11,16 @@ a^2.
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 
 
-from ....proof.composition import OfRounds
 from ....proof.kernel.forms import Form, Vector, square
+from ....proof.kernel.interval_bounds import (
+    average_errors, bound_bias, bound_every_error, bound_late_error, bound_moment, choose_cutoff,
+    choose_cutoff_of_bias, over_clients,
+)  # fmt: skip
+from ....proof.kernel.run_bounds import Definition, RunBound, define, enlarge, restrict, weaken
 from ....proof.kernel.participation_intervals import (
     INTERVAL, UNIT, UNIT_ENDED, WEIGHT, WEIGHT_ENDED, Intervals,
 )  # fmt: skip
@@ -24,9 +29,7 @@ from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.scalars import Ring, Scalar
 from ....proof.kernel.tactics import Square, show
 from ....proof.kernel.theorems import Theorem, combine
-from ....proof.translate.cutoffs import LogarithmicCutoff, LongRunBias
-from ....proof.translate.interval_means import AverageError, IntervalMoment, RoundError
-from .thm1_thm2 import of_claims
+from ....proof.translate.claim_bounds import made_bounds
 
 RING = Ring("p C a t b m r k K")
 p, C, a, t, b, m, r, *_ = RING.symbols
@@ -226,21 +229,93 @@ def early_given() -> Theorem:
     return _given(FROM_1, _BOUND)
 
 
-_THEOREMS: dict[str, OfRounds] = {
-    **{f"lemmaB_6_1.{part}@main": IntervalMoment(length, bounded=bounded, second=squared_length)
-       for part, bounded in (("mean", "interval_mean"), ("mean_below", "negated_interval_mean"),
-                             ("variance", "interval_variance"), ("variance_below", "negated_interval_variance"))},
-    "eqB_6_7@sharp": RoundError(late_absence, early=early_absence, averaged=True),
-    "eqB_6_8.a@corrected": RoundError(split, mean=mean),
-    "eqB_6_8.b@corrected": RoundError(by_intervals),
-    "eqB_6_8.b_next@corrected": RoundError(by_rounds),
-    "eqB_6_8.c@main": RoundError(late, early=early, given=early_given),
-    "thm3@appendix": AverageError(late_rounded, early=early_rounded, first=early_cutoff, averaged=True),
-    "thm3@main": AverageError(late_rounded, early=early_rounded, first=early_cutoff, averaged=True, rate=True),
-    "thm3@sharp": AverageError(late_blocks, first=early_absence, averaged=True),
-    "lemmaB_7_1@main": LogarithmicCutoff(late_rounded, early=early_rounded, first=early_cutoff, averaged=True),
-    "lemmaB_7_1@sharp": LogarithmicCutoff(late_blocks, first=early_absence, averaged=True),
-    "eqB_7_2@main": LongRunBias(mean),
+# Claims ---------------------------------------------------------------------------------------------------------------
+
+WIDE = Ring(" ".join([*RING.names, "T", "log", "absence", "bias", "spread", "least", "decay", "two"]))
+"""The letters above; rounds, their logarithm, the means of q and q^(2C), E(omega - E S)^2, the least p, R, log 2."""
+_ERRORS = ("T", "log", "absence", "bias")
+_CHOSEN = ("least", "decay", "two")
+LETTERS = {
+    "p": "participation_probability", "C": "cutoff", "m": "guaranteed_intervals", "t": "history", "T": "rounds",
+    "absence": "absence", "bias": "cutoff_bias", "spread": "weight_spread",
+    "least": "least_participation_probability",
+}  # fmt: skip
+LATE_LETTERS = {letter: name for letter, name in LETTERS.items() if letter != "t"} | {"r": "history % cutoff"}
+"""Letters of a round t = m C + r >= C."""
+
+
+def _two_rounds(bound: RunBound) -> RunBound:
+    """Restrict a bound to two rounds or more."""
+    kept = (c for c in bound.where.conditions if c.name != "T")
+    return restrict(bound, Where(WIDE, (Condition("T", "at_least", WIDE.number(2)), *kept)))
+
+
+@cache
+def average() -> RunBound:
+    """(B.6.9): (3 C + 2 C log T)/T and the mean of q^(2C)."""
+    return average_errors(late_rounded(), early_cutoff(), WIDE, _ERRORS, early_rounded())
+
+
+def average_by_logarithm() -> RunBound:
+    """(7): 1 <= log T/log 2 from T = 2 on."""
+    bound, (C, T, log, bias, two) = define(_two_rounds(average()), "two", WIDE.number(2)), _of("C T log bias two")
+    return weaken(bound, (2 + 3 / two) * C * log / T + bias)
+
+
+def average_in_blocks() -> RunBound:
+    """q (2 C + C log(T/C))/T and the mean of q^(2C), for T >= C."""
+    return average_errors(late_blocks(), early_absence(), WIDE, _ERRORS)
+
+
+def _of(names: str) -> list[Scalar]:
+    return [WIDE[name] for name in names.split()]
+
+
+@cache
+def chosen() -> RunBound:
+    """(B.7.1)."""
+    return choose_cutoff(average(), _CHOSEN)
+
+
+def _chosen_in_blocks() -> RunBound:
+    """The same, from the bound for T >= C."""
+    C, T, bias = _of("C T bias")
+    longer = enlarge(average_in_blocks(), "log", Definition("spread", "log", T))
+    return choose_cutoff(weaken(longer, C * (2 + WIDE["spread"]) / T + bias), _CHOSEN, early_absence())
+
+
+def _bias() -> RunBound:
+    """(B.7.2): 1/T <= (log T/log 2)^2/T."""
+    bound = choose_cutoff_of_bias(bound_bias(mean(), WIDE, ("absence", "bias")), ("T", "log", *_CHOSEN))
+    T, log, two = _of("T log two")
+    return weaken(bound, (log / two) ** 2 / T)
+
+
+def _every(late: Callable[[], Theorem], early: Callable[[], Theorem]) -> RunBound:
+    return over_clients(bound_every_error(late(), early(), WIDE), "absence", "bias")
+
+
+def _moment(functional: str) -> RunBound:
+    return bound_moment(functional, length(), squared_length(), WIDE)
+
+
+_ROUND, _AVERAGE = "round_weight_error", "average_weight_error"
+_BOUNDS: dict[str, tuple[Callable[[], RunBound], Mapping[str, str], str]] = {
+    **{f"lemmaB_6_1.{part}@main": (partial(_moment, name), LETTERS, name)
+       for part, name in (("mean", "interval_mean"), ("mean_below", "negated_interval_mean"),
+                          ("variance", "interval_variance"), ("variance_below", "negated_interval_variance"))},
+    "eqB_6_7@sharp": (partial(_every, late_absence, early_absence), LETTERS, _ROUND),
+    "eqB_6_8.a@corrected": (lambda: bound_late_error(split(), WIDE, mean(), "spread"), LATE_LETTERS, _ROUND),
+    "eqB_6_8.b@corrected": (lambda: bound_late_error(by_intervals(), WIDE), LATE_LETTERS, _ROUND),
+    "eqB_6_8.b_next@corrected": (lambda: bound_late_error(by_rounds(), WIDE), LATE_LETTERS, _ROUND),
+    "eqB_6_8.c@main": (lambda: bound_every_error(late(), early(), WIDE, early_given()), LETTERS, _ROUND),
+    "thm3@appendix": (lambda: _two_rounds(average()), LETTERS, _AVERAGE),
+    "thm3@main": (average_by_logarithm, LETTERS, _AVERAGE),
+    "thm3@sharp": (average_in_blocks, LETTERS, _AVERAGE),
+    "lemmaB_7_1@main": (chosen, LETTERS, _AVERAGE),
+    "lemmaB_7_1@sharp": (_chosen_in_blocks, LETTERS, _AVERAGE),
+    "eqB_7_2@main": (_bias, LETTERS, "long_run_bias"),
 }  # fmt: skip
 
-STEPS, DERIVATIONS = of_claims(_THEOREMS, "from the law of intervals, by the kernel")
+DERIVATIONS = made_bounds("fedau", _BOUNDS)
+"""The claims' theorems, from those on intervals."""

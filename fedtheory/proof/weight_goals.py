@@ -1,0 +1,78 @@
+"""Goals on weights that are means of participation intervals: parameters, cutoff and readings that a claim has; and
+the numbers of such claims: q^C, logarithms, and R = -1/(2 log(1 - min p))."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import sympy
+
+from ..claims import readings
+from .domain import bare
+from .kernel.interval_bounds import (
+    ABSENCE,
+    AVERAGE_ERROR,
+    BIAS,
+    CHANCE,
+    CUTOFF,
+    ENDED,
+    HISTORY,
+    LEAST,
+    LONG_RUN_BIAS,
+    MOMENTS,
+    ROUND_ERROR,
+    SPREAD,
+)
+from .kernel.regions import Condition
+from .kernel.run_bounds import ROUNDS, Definition, RunBound
+from .kernel.scalars import Ring, Scalar
+
+OF_INTERVALS = (AVERAGE_ERROR, ROUND_ERROR, LONG_RUN_BIAS, *MOMENTS)
+"""Functionals of weights and intervals, whose law is that of the bound's rule, and no engine's."""
+PARAMETERS = {name: name for name in (ABSENCE, BIAS, CHANCE, CUTOFF, ENDED, HISTORY, LEAST, SPREAD)}
+WHICHEVER = {ROUND_ERROR: {readings.CONDITION: (readings.GIVEN_AN_INTERVAL, readings.IN_EXPECTATION)}}
+"""Ambiguities whose options make no difference, unless a bound is read with ``in_expectation``."""
+
+WITHIN = f"{HISTORY} % {CUTOFF}"
+"""Meaning of a letter that is left of the round t >= C by the intervals of C rounds that fit in: t = m C + r."""
+
+_T, _LEAST = sympy.Symbol(ROUNDS), sympy.Symbol(LEAST)
+LOGARITHMIC = sympy.ceiling(-sympy.log(_T) / (2 * sympy.log(1 - _LEAST)))
+"""Cutoff ceil(R log T)."""
+
+
+def is_logarithmic(choice: sympy.Expr | None) -> bool:
+    """Whether a claim chooses the cutoff so."""
+    return choice is not None and bare(choice) == LOGARITHMIC
+
+
+def number(
+    expression: sympy.Expr, definitions: tuple[Definition, ...], read: Callable[[sympy.Expr], Scalar], ring: Ring
+) -> Scalar | None:
+    """Return what q^(n C), a logarithm, or log(1 - min p) = -1/(2 R) is in defined letters; ``None`` if it is none."""
+    if expression.is_Pow and (n := (expression.exp / _named(expression.exp, CUTOFF))).is_Integer and n > 0:
+        found = [d.name for d in definitions if d.sort == "tail" and d.of == read(expression.base)]
+        return ring[found[0]] ** int(n) if found else None
+    if not isinstance(expression, sympy.log):
+        return None
+    of = read(expression.args[0])
+    if found := [d.name for d in definitions if d.sort == "log" and d.of == of]:
+        return ring[found[0]]
+    found = [d.name for d in definitions if d.sort == "decay" and 1 - d.of == of]
+    return -1 / (2 * ring[found[0]]) if found else None
+
+
+def _named(expression: sympy.Expr, name: str) -> sympy.Symbol:
+    return next((symbol for symbol in expression.free_symbols if symbol.name == name), sympy.Symbol(name))
+
+
+def is_known(condition: Condition, bound: RunBound, letters: dict[str, str]) -> bool:
+    """Whether a condition says no more than that m C + r is a round t >= C, m = floor(t/C), or is p > 0 where the claim
+    divides by p."""
+    of, ring = {quantity: ring for ring, quantity in letters.items()}, bound.where.ring
+    if letters[condition.name] == WITHIN and {CUTOFF, ENDED} <= of.keys():
+        return condition == Condition(condition.name, "interval", ring[of[CUTOFF]] - 1)
+    every = [bound.bound, *bound.given, *(c.bound for c in bound.where.conditions if c.bound is not None)]
+    divides = any(scalar.bottom.replace({condition.name: ring.number(0)}).is_zero for scalar in every)
+    above_zero = condition == Condition(condition.name, "capped", ring.number(1))
+    return letters[condition.name] == CHANCE and divides and above_zero
