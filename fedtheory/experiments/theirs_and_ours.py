@@ -25,10 +25,10 @@ from .printed_tables import Cell, Table
 from .schema import Experiment, Likeness, Statistic
 
 VERDICTS = ("as printed", "same sign, not the size", "reversed", "smaller", "open", "no order")
-"""What is said of a pair: see ``Ranked``."""
+"""Words that are said of a pair: see ``Ranked``."""
 
 FACTOR = 2
-"""How far a difference may be from the printed one, either way, and still have its size."""
+"""Factor, either way, within which a difference has the size of the printed one."""
 
 EVALUATIONS = ("test_accuracy", "train_accuracy", "test_loss", "train_loss", "squared_distance")
 """Rows of a run that are judged by the mean over the last third of its rounds."""

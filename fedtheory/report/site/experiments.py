@@ -50,7 +50,7 @@ class Compared:
 
     @property
     def order(self) -> str:
-        """How many pairs have which verdict, in words."""
+        """The number of pairs of each verdict, in words."""
         return counted(self.pairs)
 
 
