@@ -69,11 +69,6 @@ class Comparison(Strict):
     def outcomes(self, printed: Sequence[Table]) -> Iterator[Outcome]:
         """Yield each comparison that the reading makes."""
 
-    def uses(self, cell: Cell) -> bool:
-        """Whether a cell may be one of those in question, by its table and its common labels."""
-        numbers = {*self.tables, *getattr(self, "than_tables", ())}
-        return (not numbers or cell.table.number in numbers) and cell.matches(self.cells)
-
     def trials(self, printed: Sequence[Table], ours: Ours) -> Iterator[Trial]:
         """Yield each comparison, made of our runs; none of what only printed numbers can be asked."""
         yield from ()

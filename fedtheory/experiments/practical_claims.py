@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .comparisons import Trial
+from .comparisons import AnyComparison, Trial
 from .paired_tests import decided
 from .printed_tables import Cell, Table, folder, tables
 from .published import read_current
@@ -68,6 +68,12 @@ class PracticalClaim:
         return "borne out so far" if count["not run"] else "borne out"
 
     @property
+    def runs(self) -> tuple[int, int]:
+        """The number of comparisons that were run, and that of all their seeds: by this a file is chosen for it."""
+        seeds = [len(wanted.differences.values) for trial in self.trials for wanted in trial.wanted]
+        return sum(bool(trial.wanted) for trial in self.trials), sum(seeds)
+
+    @property
     def count(self) -> str:
         """The number of comparisons of each word."""
         named = {word: self.words.count(word) for word in ("holds", "fails", "open", "not run")}
@@ -99,35 +105,44 @@ def practical_claims(paper: str, root: Path | None = None) -> Iterator[Practical
     """
     root = root or folder()
     printed = tables(paper, root)
-    ours = _ours(paper, printed, root)
+    by_file = _ours(paper, printed, root)
     for statement in read_checks(paper, root).statements:
         for reading in statement.readings:
-            if trials := tuple(reading.trials(printed, lambda cell: ours[cell].late if cell in ours else None)):
-                used = {id(run): run for cell, run in ours.items() if reading.uses(cell)}
-                seconds = (
-                    math.fsum(run.seconds for run in used.values()) if any(each.wanted for each in trials) else 0.0
-                )
-                mostly = bool(getattr(reading, "mostly", False))
-                yield PracticalClaim(paper, statement, reading.reading, trials, _words(trials), mostly, seconds)
+            made = [_made(paper, statement, reading, printed, ours) for ours in by_file]
+            if made[0].trials:
+                yield max(made, key=lambda claim: claim.runs)  # the first of several
                 break
 
 
-def _ours(paper: str, printed: Sequence[Table], root: Path) -> Mapping[Cell, Beside]:
-    """Our numbers by the printed cell: those of the file that ran most seeds."""
-    files = [
-        (path, experiment, content)
-        for path in experiment_files(root)
-        if path.parent.name == paper
-        for experiment in [read_experiment(path)]
-        if (content := read_current(path, experiment)) is not None
-    ]
-    found: dict[Cell, Beside] = {}
-    for table in printed:
-        for part in parts_of(table, files):
-            for run in part.cells:
-                if run.values and (run.cell not in found or len(run.values) > len(found[run.cell].values)):
-                    found[run.cell] = run
-    return found
+def _made(
+    paper: str, statement: Statement, reading: AnyComparison, printed: Sequence[Table], ours: Mapping[Cell, Beside]
+) -> PracticalClaim:
+    """The claim by one file's numbers."""
+    used: dict[int, Beside] = {}
+
+    def look(cell: Cell) -> Mapping[int, float] | None:
+        if cell not in ours:
+            return None
+        used[id(ours[cell])] = ours[cell]
+        return ours[cell].late
+
+    trials = tuple(reading.trials(printed, look))
+    seconds = math.fsum(run.seconds for run in used.values()) if any(trial.wanted for trial in trials) else 0.0
+    mostly = bool(getattr(reading, "mostly", False))
+    return PracticalClaim(paper, statement, reading.reading, trials, _words(trials), mostly, seconds)
+
+
+def _ours(paper: str, printed: Sequence[Table], root: Path) -> list[Mapping[Cell, Beside]]:
+    """Our numbers by the printed cell, of each file with results; numbers of two files are never compared, since their
+    seeds share nothing. At least one mapping, of nothing if nothing was run."""
+    found: list[Mapping[Cell, Beside]] = []
+    for path in experiment_files(root):
+        if path.parent.name == paper:
+            experiment = read_experiment(path)
+            if (content := read_current(path, experiment)) is not None:
+                parts = (part for table in printed for part in parts_of(table, [(path, experiment, content)]))
+                found.append({run.cell: run for part in parts for run in part.cells if run.values})
+    return found or [{}]
 
 
 def _words(trials: Sequence[Trial]) -> tuple[str, ...]:
