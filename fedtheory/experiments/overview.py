@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from ..markdown import cell
 from .paired_tests import LEAST_SEEDS, LEVEL, POWER
 from .practical_claims import practical_claims
 from .printed_tables import folder, tables
 from .published import read_kept
-from .results import experiment_files, is_current
+from .results import current, experiment_files
 from .schema import Experiment, read_experiment
 from .table_checks import check
 
@@ -122,10 +121,11 @@ def _row(path: Path, experiment: Experiment) -> str:
 
 def _run(path: Path, experiment: Experiment) -> tuple[str, str, str, str]:
     """Return what was run, the time taken, commits and data."""
-    got: dict[str, Any] | None = read_kept(path, experiment)
-    if got is None:
+    kept = read_kept(path, experiment)
+    if kept is None:
         return "no", "-", "-", "-"
-    if not is_current(path, got):
+    got = current(path, experiment, kept)
+    if got is None:
         return "no (what is kept is of another version of the file)", "-", "-", "-"
     units = sum(len(row["seeds"]) for row in got["settings"])
     data = "; ".join(got["data"]) or "made up"

@@ -16,7 +16,7 @@ from scipy.stats import ttest_rel
 from fedtheory.cli.experiments import _write_pages
 from fedtheory.experiments.paired_tests import Differences
 from fedtheory.experiments.printed_tables import Cell, folder, tables
-from fedtheory.experiments.results import digest, experiment_files, published, summary, thinned
+from fedtheory.experiments.results import digest, experiment_files, published, settings_now, summary, thinned
 from fedtheory.experiments.schema import read_experiment
 from fedtheory.experiments.table_pages import pages
 from fedtheory.experiments.theirs_and_ours import Beside, Ranked, beside, pairs, ranked
@@ -96,7 +96,9 @@ def root(tmp_path: Path) -> Path:
     path.write_text(FILE)
     points = {point.name: dict(point.labels) for point in read_experiment(path).points()}
     curves = {"rounds": [0, 4], "squared_distance": [[1.0, 0.5]] * 3}
-    rows = [{"name": name, "labels": points[name], "seeds": [0, 1, 2], "seconds": 1.0, "commits": ["c0ffee"],
+    now = settings_now(read_experiment(path))
+    rows = [{"name": name, "asked": now[name], "labels": points[name], "seeds": [0, 1, 2], "seconds": 1.0,
+             "commits": ["c0ffee"],
              "statistics": {"x": summary([[each] for each in values], [[math.nan]] * 3)}, "curves": curves}
             for name, values in VALUES.items()]  # fmt: skip
     content = {"file": "p/twin.toml", "sha256": digest(path), "commits": ["c0ffee"], "data": [], "seconds": 3.0,
@@ -295,7 +297,7 @@ def test_the_published_curves_are_few_in_a_panel(monkeypatch: pytest.MonkeyPatch
     assert {name(path) for path in _write_pages() if path.suffix == ".png"} == set(figures)
     for drawn in (figures["fast/small.fashion_mnist"], Curves(experiment="fast/small.fashion_mnist").drawn()):
         titles = [axes.get_title("left") for axes in drawn.axes]
-        assert titles == [f"participation = {law}" for law in ("beta", "gamma", "weibull")]
+        assert titles == [f"participation = {law}" for law in ("beta", "gamma")]
         assert all(len(axes.lines) == 5 and axes.lines[0].get_label() == "uniform, q 1" for axes in drawn.axes)
     (whole,) = figures["safari/table6_7.fashion_mnist"].axes
     assert len(whole.lines) == 8 and len(figures["flics/tableI.synthetic"].axes) == 3

@@ -14,7 +14,7 @@ from fedtheory.experiments.overview import overview
 from fedtheory.experiments.practical_claims import PracticalClaim, practical_claims
 from fedtheory.experiments.printed_tables import Cell, Table, folder
 from fedtheory.experiments.reading import parse_toml
-from fedtheory.experiments.results import digest, published
+from fedtheory.experiments.results import digest, published, settings_now
 from fedtheory.experiments.schema import read_experiment
 from fedtheory.experiments.table_checks import Statement, read_checks
 from fedtheory.files import json_text
@@ -157,22 +157,22 @@ def test_sentences_are_judged_by_what_is_published(tmp_path: Path, table: Table)
     ]
     path = paper / "twin.toml"
     path.write_text(FILE + "".join(variants))
-    rows = []
+    rows, now = [], settings_now(read_experiment(path))
     for point in read_experiment(path).points():
         (cell,) = (each for each in table.cells if each.labels.items() >= dict(point.labels).items())
         found = ours(cell)
         assert found is not None
         values = list(found.values())
         numbers = {"mean": sum(values) / 6, "deviation": 1.0, "runs": 6, "values": [0.0] * 6} | {"mean": 0.0}
-        rows.append({"name": point.name, "labels": dict(point.labels), "seeds": list(SEEDS), "seconds": 1.0,
-                     "commits": ["c0ffee"], "statistics": {"x": numbers},
+        rows.append({"name": point.name, "asked": now[point.name], "labels": dict(point.labels),
+                     "seeds": list(SEEDS), "seconds": 1.0, "commits": ["c0ffee"], "statistics": {"x": numbers},
                      "curves": {"rounds": [0, 3], "squared_distance": [[0.0, value] for value in values]}})  # fmt: skip
     content = {"file": "p/twin.toml", "sha256": digest(path), "commits": ["c0ffee"], "data": [], "seconds": 5.0,
                "units": {}, "settings": rows}  # fmt: skip
     published(path).write_text(json_text(sealed(content)))
     (found_claim,) = practical_claims("p", tmp_path)
     assert (found_claim.statement.id, found_claim.verdict, found_claim.count) == ("first", "borne out", "2 hold")
-    assert found_claim.seconds == 5.0 and found_claim.least is not None
+    assert found_claim.seconds == 4.0 and found_claim.least is not None
     text, mean, half, resolution = found_claim.least
     assert "method a against method b" in text and 0 < half < resolution < mean
     assert "| p | a is above b | borne out | 2 hold |" in overview(tmp_path)
