@@ -220,13 +220,14 @@ class ClientRound:
 
 @dataclass(frozen=True)
 class ServerRound:
-    """Round in which the server makes one step of its own: x_{r+1} = x_r - server_lr (grad F(x_r) + noise)."""
+    """Round in which the server makes steps of its own: ``steps`` times x - server_lr (grad F(x) + noise) for x."""
 
     server_lr: StepSize
+    steps: int = 1
 
     @property
     def rules(self) -> tuple[tuple[str, StepRule, int], ...]:
-        """The step size, where it is by rule; a round takes one."""
+        """The step size, where it is by rule; a round takes one size."""
         return _rules(("server_lr", self.server_lr, 1))
 
     @property

@@ -109,12 +109,15 @@ def given_weights(
     return _with(local_lr, local_steps, global_lr, Constant(rows[0]) if len(rows) == 1 else GivenWeights(rows))
 
 
-def fedvarp(*, local_lr: Number, local_steps: int = 1, global_lr: Number = 1) -> EveryRound:
+def fedvarp(
+    *, local_lr: Number, local_steps: int = 1, global_lr: Number = 1, steps_when_empty: bool = False
+) -> EveryRound:
     """FedVarp: the mean of all clients' latest updates, corrected by what the participants' have become,
 
         x_{r+1} = x_r + global_lr ((1/M) sum_j y_j + (1/|S_r|) sum_{i in S_r} (delta_i - y_i)),  then y_i = delta_i,
 
-    with y_j = 0 before client j has come.
+    with y_j = 0 before client j has come. A round without participants leaves x as it is; with ``steps_when_empty``
+    it moves x by (global_lr / M) sum_j y_j, as the public code of FedAU's authors does.
 
     Raises:
         ValueError: a value out of bounds.
@@ -124,7 +127,7 @@ def fedvarp(*, local_lr: Number, local_steps: int = 1, global_lr: Number = 1) ->
     >>> fedvarp(local_lr="1/10").round.aggregation
     FedVarp(steps_when_empty=False)
     """
-    return _with(local_lr, local_steps, global_lr, FedVarp())
+    return _with(local_lr, local_steps, global_lr, FedVarp(steps_when_empty))
 
 
 def mifa(*, local_lr: Number, local_steps: int = 1, global_lr: Number = 1, steps_when_empty: bool = True) -> EveryRound:

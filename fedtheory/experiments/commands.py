@@ -18,8 +18,8 @@ from ..seals import sealed
 from ..simulation.trackers import Tracker, tracker
 from . import schema
 from .files_beside import FilesBeside
-from .published import check_alike, new_runs, read_kept
-from .results import code_of, digest, gathered, is_current, published, runs_of
+from .published import check_alike, new_runs, read_current, read_kept
+from .results import code_of, current, digest, gathered, published, runs_of
 from .sweeps import MakeExecutor, Outcome, Tell, dask, nobody, perform_all, process_pool, search
 from .work_units import Unit, finished, seconds, units_of
 
@@ -211,8 +211,8 @@ def _run_file(
 
 def _missing(path: Path, experiment: schema.Experiment, units: list[Unit], report: Report) -> list[Unit]:
     """The units that are not published of what the file says now."""
-    kept = read_kept(path, experiment)
-    if kept is None or not is_current(path, kept):
+    kept = read_current(path, experiment)
+    if kept is None:
         return units
     there = runs_of(kept)
     left = [unit for unit in units if (unit.point, unit.seed) not in there]
@@ -246,10 +246,13 @@ def _publish(
     target = published(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     with locked(target.parent):  # nobody else adds runs between reading and writing
-        kept, results = read_kept(path, experiment), list(found.results.values())
-        if kept is not None and not is_current(path, kept):
-            report.lines.append(_replaced(path, kept))
-            kept = None
+        there, results = read_kept(path, experiment), list(found.results.values())
+        kept = None if there is None else current(path, experiment, there)
+        if there is not None and (others := runs_of(there) - (runs_of(kept) if kept else set())):
+            report.lines.append(
+                f"{target} is made anew: {len(others)} of its {len(runs_of(there))} runs were of another content of "
+                f"{path} and are put together with none of this one"
+            )
         if kept is not None and searched is None:
             content = gathered(experiment, new_runs(kept, results, (target, store)), None, kept)
         else:
@@ -263,13 +266,6 @@ def _publish(
         if not options.mixed:
             check_alike(content, target)
         write_beside(target, (json_text(sealed(content)) + "\n").encode())
-
-
-def _replaced(path: Path, kept: Mapping[str, Any]) -> str:
-    return (
-        f"{published(path)} is replaced: its {len(runs_of(kept))} runs were of another content of {path} and are put "
-        "together with none of this one"
-    )
 
 
 def _kept(units: Iterable[Unit]) -> Outcome:

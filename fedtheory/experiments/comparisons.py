@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
@@ -12,10 +12,27 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from .paired_tests import Differences, Wanted
 from .printed_tables import Cell, Table, cells, half_unit
 from .reading import Listed, Strict
 
-Wanted = dict[str, str | Listed[str]]
+Labels = dict[str, str | Listed[str]]
+
+Ours = Callable[[Cell], Mapping[int, float] | None]
+"""Gives our number in the place of a printed cell, by seed; ``None`` where it was not run."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One comparison, made of our runs: it holds if one of its statements does, and fails if all do.
+
+    Attributes:
+        text: what is compared.
+        wanted: the statements; empty if something was not run.
+    """
+
+    text: str
+    wanted: tuple[Wanted, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -45,12 +62,16 @@ class Comparison(Strict):
 
     reading: str = ""
     tables: Listed[str] = ()
-    cells: Wanted = Field(default_factory=dict)
+    cells: Labels = Field(default_factory=dict)
     edition: str = "main"
 
     @abstractmethod
     def outcomes(self, printed: Sequence[Table]) -> Iterator[Outcome]:
         """Yield each comparison that the reading makes."""
+
+    def trials(self, printed: Sequence[Table], ours: Ours) -> Iterator[Trial]:
+        """Yield each comparison, made of our runs; none of what only printed numbers can be asked."""
+        yield from ()
 
     def chosen(self, printed: Sequence[Table], wanted: Mapping[str, str | Sequence[str]]) -> tuple[Cell, ...]:
         """Return the cells of this edition and these tables that match ``wanted``."""
@@ -68,8 +89,8 @@ class Paired(Comparison):
         than_tables, than_edition: where the others stand, if elsewhere.
     """
 
-    of: Wanted
-    than: Wanted
+    of: Labels
+    than: Labels
     across: Listed[str] = ()
     against: Literal["every", "least", "largest"] = "every"
     than_tables: Listed[str] = ()
@@ -90,6 +111,11 @@ class Paired(Comparison):
                 partners = [pick(partners, key=value)]
             yield from ((cell, partner) for partner in partners)
 
+    def gaps(self, printed: Sequence[Table], ours: Ours) -> Iterator[tuple[Cell, Cell, Differences | None]]:
+        """Yield each cell with a partner, and our differences, seed by seed."""
+        for cell, other in self.pairs(printed):
+            yield cell, other, differences(ours(cell), ours(other))
+
 
 class Higher(Paired):
     """Comparison that says that each cell is above its partners.
@@ -108,6 +134,20 @@ class Higher(Paired):
             return
         right = sum(each.holds for each in found)
         yield Outcome(2 * right > len(found), f"{right} of {len(found)} cells are higher")
+
+    def trials(self, printed: Sequence[Table], ours: Ours) -> Iterator[Trial]:
+        """Yield our comparisons: with every partner where it is the largest that matters, with any where the least."""
+        every = self.model_copy(update={"against": "every"})
+        found: dict[Cell, list[tuple[Cell, Differences | None]]] = {}
+        for cell, other, gap in every.gaps(printed, ours):
+            found.setdefault(cell, []).append((other, gap))
+        for cell, partners in found.items():
+            if self.against != "least":
+                for other, gap in partners:
+                    yield Trial(between(cell, other), () if gap is None else (Wanted(gap, least=0.0),))
+            else:
+                run = tuple(Wanted(gap, least=0.0) for _, gap in partners if gap is not None)
+                yield Trial(between(cell, partners[0][0]), run if len(run) == len(partners) else ())
 
     def _outcome(self, cell: Cell, other: Cell) -> Outcome:
         gap = value(cell) - value(other)
@@ -133,6 +173,19 @@ class Within(Paired):
             said = f"difference {gap}%" if self.relative else f"difference {value(cell) - value(other)}"
             yield Outcome(_decimal(self.least) <= gap <= _decimal(self.most), f"{beside(cell, other)} ({said})")
 
+    def trials(self, printed: Sequence[Table], ours: Ours) -> Iterator[Trial]:
+        """Yield our comparisons, with what rounds to an end of the interval in it."""
+        slack = 0.5 * 10.0**-self.digits
+        for cell, other, gap in self.gaps(printed, ours):
+            if gap is not None and self.relative:
+                mine = ours(cell) or {}
+                shared = sorted(mine.keys() & (ours(other) or {}).keys())
+                gap = Differences(
+                    tuple(100 * value / mine[seed] for seed, value in zip(shared, gap.values, strict=True))
+                )
+            wanted = () if gap is None else (Wanted(gap, self.least - slack, self.most + slack),)
+            yield Trial(between(cell, other), wanted)
+
 
 class Same(Paired):
     """Comparison that says that each cell and its partner are the same number, up to the rounding of what is
@@ -154,7 +207,7 @@ class Derived(Paired):
     """
 
     kind: Literal["derived"]
-    result: Wanted
+    result: Labels
     result_tables: Listed[str]
 
     def outcomes(self, printed: Sequence[Table]) -> Iterator[Outcome]:
@@ -213,6 +266,13 @@ class Limit(Comparison):
         for cell in self.chosen(printed, {}):
             yield Outcome(_decimal(self.least) <= value(cell) <= _decimal(self.most), f"{cell.where}: {cell.text}")
 
+    def trials(self, printed: Sequence[Table], ours: Ours) -> Iterator[Trial]:
+        """Yield our number of each cell."""
+        for cell in self.chosen(printed, {}):
+            mine = ours(cell)
+            run = () if not mine else (Wanted(Differences(tuple(mine.values())), self.least, self.most),)
+            yield Trial(cell.where, run)
+
 
 class Ordered(Comparison):
     """Comparison that says that numbers rise (or fall) along the values of a label, with all other labels the same.
@@ -228,15 +288,25 @@ class Ordered(Comparison):
     values: Listed[str]
     rising: bool
 
-    def outcomes(self, printed: Sequence[Table]) -> Iterator[Outcome]:
+    def steps(self, printed: Sequence[Table]) -> Iterator[tuple[Cell, Cell]]:
+        """Yield every two neighbours along the label."""
         groups: dict[tuple[tuple[str, str], ...], dict[str, Cell]] = {}
         for cell in self.chosen(printed, {self.along: self.values}):
             groups.setdefault(_without(cell.labels, {self.along}), {})[cell.labels[self.along]] = cell
         for group in groups.values():
-            row = [group[each] for each in self.values if each in group]
-            for before, after in pairwise(row):
-                low, high = (before, after) if self.rising else (after, before)
-                yield Outcome(value(low) <= value(high), beside(before, after), overlapping(before, after))
+            yield from pairwise([group[each] for each in self.values if each in group])
+
+    def outcomes(self, printed: Sequence[Table]) -> Iterator[Outcome]:
+        for before, after in self.steps(printed):
+            low, high = (before, after) if self.rising else (after, before)
+            yield Outcome(value(low) <= value(high), beside(before, after), overlapping(before, after))
+
+    def trials(self, printed: Sequence[Table], ours: Ours) -> Iterator[Trial]:
+        """Yield our differences of neighbours."""
+        for before, after in self.steps(printed):
+            low, high = (before, after) if self.rising else (after, before)
+            gap = differences(ours(high), ours(low))
+            yield Trial(between(high, low), () if gap is None else (Wanted(gap, least=0.0),))
 
 
 class Gaps(Paired):
@@ -254,24 +324,61 @@ class Gaps(Paired):
     values: Listed[str]
     rising: bool
 
-    def outcomes(self, printed: Sequence[Table]) -> Iterator[Outcome]:
-        groups: dict[tuple[tuple[str, str], ...], dict[str, Decimal]] = {}
+    def steps(self, printed: Sequence[Table]) -> Iterator[tuple[str, tuple[Cell, Cell], tuple[Cell, Cell]]]:
+        """Yield, with what they share, every two neighbouring differences along the label, each as its cells."""
+        groups: dict[tuple[tuple[str, str], ...], dict[str, tuple[Cell, Cell]]] = {}
         for cell, other in self.pairs(printed):
             if cell.labels.get(self.along) in self.values:
                 key = (*_without(cell.labels, {self.along}), *_without(other.labels, {self.along}))
-                groups.setdefault(key, {})[cell.labels[self.along]] = value(cell) - value(other)
-        for key, gaps in groups.items():
-            row = [(each, gaps[each]) for each in self.values if each in gaps]
-            for (before, low), (after, high) in pairwise(row):
-                hidden = {"measure", *self.of, *self.across}
-                shared = ", ".join(f"{k} {v}" for k, v in key[: len(key) // 2] if k not in hidden)
-                text = f"{shared}: difference {low} at {self.along} {before}, {high} at {self.along} {after}"
-                yield Outcome(low <= high if self.rising else low >= high, text)
+                groups.setdefault(key, {})[cell.labels[self.along]] = (cell, other)
+        hidden = {"measure", *self.of, *self.across}
+        for key, group in groups.items():
+            shared = ", ".join(f"{k} {v}" for k, v in key[: len(key) // 2] if k not in hidden)
+            for before, after in pairwise([group[each] for each in self.values if each in group]):
+                yield shared, before, after
+
+    def outcomes(self, printed: Sequence[Table]) -> Iterator[Outcome]:
+        for shared, before, after in self.steps(printed):
+            low, high = (value(cell) - value(other) for cell, other in (before, after))
+            first, then = (f"{self.along} {cell.labels[self.along]}" for cell, _ in (before, after))
+            text = f"{shared}: difference {low} at {first}, {high} at {then}"
+            yield Outcome(low <= high if self.rising else low >= high, text)
+
+    def trials(self, printed: Sequence[Table], ours: Ours) -> Iterator[Trial]:
+        """Yield our differences of differences."""
+        for shared, before, after in self.steps(printed):
+            low, high = (by_seed(ours(cell), ours(other)) for cell, other in (before, after))
+            gap = differences(high, low) if self.rising else differences(low, high)
+            first, then = (f"{self.along} {cell.labels[self.along]}" for cell, _ in (before, after))
+            yield Trial(f"{shared}: {first} and {then}", () if gap is None else (Wanted(gap, least=0.0),))
 
 
 AnyComparison = Annotated[
     Higher | Within | Same | Derived | Relative | Alike | Limit | Ordered | Gaps, Field(discriminator="kind")
 ]
+
+
+def by_seed(one: Mapping[int, float] | None, other: Mapping[int, float] | None) -> dict[int, float] | None:
+    """Compute the differences of the seeds that both have; ``None`` if there is no such seed."""
+    shared = sorted((one or {}).keys() & (other or {}).keys())
+    return {seed: one[seed] - other[seed] for seed in shared} if one and other and shared else None
+
+
+def differences(one: Mapping[int, float] | None, other: Mapping[int, float] | None) -> Differences | None:
+    """Return the differences of the seeds that both have; ``None`` if there is no such seed."""
+    found = by_seed(one, other)
+    return None if found is None else Differences(tuple(found.values()))
+
+
+def between(cell: Cell, other: Cell) -> str:
+    """Name two cells by their labels: what they share, then what each has of its own."""
+    shared = {k: v for k, v in cell.labels.items() if other.labels.get(k) == v and k != "measure"}
+    common = ", ".join(f"{k} {v}" for k, v in shared.items() if k not in cell.table.labels)
+    mine, theirs = (
+        ", ".join(f"{k} {v}" for k, v in each.labels.items() if k not in shared and k != "measure")
+        for each in (cell, other)
+    )
+    return f"{common}: " * bool(common) + f"{mine} against {theirs}"
 
 
 def value(cell: Cell) -> Decimal:

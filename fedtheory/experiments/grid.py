@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import copy
 import itertools
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
+
+from ..files import json_text
 
 ROUNDS = 1000
 """Rounds of a run, where neither a file nor a caller of ``simulate`` says how many."""
@@ -137,3 +140,14 @@ def text_of(value: Any) -> str:
     """A value as the name of a setting has it: of a table its kind."""
     text = value.get("kind", "table") if isinstance(value, dict) else value
     return str(text).replace("/", "|")
+
+
+def asked_for(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of a setting that decides its numbers.
+
+    It lacks titles, reasons, seeds of others, and what costs time only.
+    """
+    words = ("title", "paper", "reproduces", "likeness", "chosen", "labels")
+    asked = {key: value for key, value in content.items() if key not in words}
+    asked["run"] = {key: value for key, value in asked["run"].items() if key not in ASIDE_OF_RUN}
+    return json.loads(json_text(asked))  # type: ignore[no-any-return]

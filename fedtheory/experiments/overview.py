@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from ..markdown import cell
+from .paired_tests import LEAST_SEEDS, LEVEL, POWER
+from .practical_claims import practical_claims
 from .printed_tables import folder, tables
 from .published import read_kept
-from .results import experiment_files, is_current
+from .results import current, experiment_files
 from .schema import Experiment, read_experiment
 from .table_checks import check
 
@@ -21,12 +22,45 @@ that are kept here of the same file; `--missing` leaves out those that are. Tabl
 `fedtheory tables --paper NAME`; what they do not bear out of their papers is part of `fedtheory errata --paper NAME`.
 """
 
+CLAIMS = f"""## What the papers claim of practice
+
+Each sentence of a paper about its tables, judged by our runs, paired by seed, by the mean over the last third of the
+rounds. A sentence is *borne out* if all its comparisons hold, and *not borne out* if one fails; of a sentence on most
+of them, more than half have to hold. The probability of any wrong word in a row is at most {LEVEL:.0%} (Holm), and
+nothing is said from fewer than {LEAST_SEEDS} seeds. "Farthest" is the comparison that is farthest from holding: our
+difference, in points, with an interval and the difference that these seeds would see with probability {POWER:.0%}.
+A file may stand for a table with data of its own: Fashion-MNIST for MNIST and SVHN; each file says so below.
+"""
+
+CHOICES = """### What the papers leave open
+
+A mark says that a file makes the choice.
+"""
+
 
 def overview(root: Path | None = None) -> str:
     """Write the list, as Markdown."""
     root = root or folder()
     papers = sorted(path.name for path in root.iterdir() if any(path.glob("*.toml")))
-    return "\n".join([HEAD, *(line for paper in papers for line in _paper(paper, root))]) + "\n"
+    return "\n".join([HEAD, *_claims(papers, root), *(line for paper in papers for line in _paper(paper, root))]) + "\n"
+
+
+def _claims(papers: Sequence[str], root: Path) -> Iterator[str]:
+    """One row for each practical claim of a paper."""
+    yield CLAIMS
+    yield "| paper | claim | verdict | comparisons | farthest | difference | resolution | cost |"
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
+    for paper in papers:
+        for claim in practical_claims(paper, root):
+            what, difference, resolution = "-", "-", "-"
+            if claim.least is not None:
+                what, mean, half, seen = claim.least
+                difference, resolution = f"{mean:+.2f} ± {half:.2f}", f"{seen:.2f}"
+            says = claim.statement.says + (f" (read as: {claim.reading})" if claim.reading else "")
+            cost = duration(claim.seconds) if claim.seconds else "-"
+            cells = (paper, says, claim.verdict, claim.count, what, difference, resolution, cost)
+            yield f"| {' | '.join(map(cell, cells))} |"
+    yield ""
 
 
 def _paper(paper: str, root: Path) -> Iterator[str]:
@@ -41,8 +75,7 @@ def _paper(paper: str, root: Path) -> Iterator[str]:
         for path, experiment in read:
             yield _row(path, experiment)
         yield ""
-        for path, experiment in read:
-            yield from _chosen(path, experiment)
+        yield from _choices(read)
     beside = root.parent / "figures" / f"{paper}.practice.png"
     if beside.exists():
         yield f"![Bounds, exact errors and accuracy of {paper}'s methods](../figures/{beside.name})"
@@ -88,10 +121,11 @@ def _row(path: Path, experiment: Experiment) -> str:
 
 def _run(path: Path, experiment: Experiment) -> tuple[str, str, str, str]:
     """Return what was run, the time taken, commits and data."""
-    got: dict[str, Any] | None = read_kept(path, experiment)
-    if got is None:
+    kept = read_kept(path, experiment)
+    if kept is None:
         return "no", "-", "-", "-"
-    if not is_current(path, got):
+    got = current(path, experiment, kept)
+    if got is None:
         return "no (what is kept is of another version of the file)", "-", "-", "-"
     units = sum(len(row["seeds"]) for row in got["settings"])
     data = "; ".join(got["data"]) or "made up"
@@ -109,11 +143,18 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
-def _chosen(path: Path, experiment: Experiment) -> Iterator[str]:
-    """Yield lines on what the paper leaves out, and why it was chosen so."""
-    if experiment.checked.chosen:
-        yield f"`{path.stem}`, what the paper leaves open:"
-        yield ""
-        for key, reason in experiment.checked.chosen.items():
-            yield f"- {cell(key)}: {cell(reason)}"
+def _choices(files: Sequence[tuple[Path, Experiment]]) -> Iterator[str]:
+    """A matrix of choices that a paper leaves open, by the files that make them."""
+    by_choice: dict[tuple[str, str], set[str]] = {}
+    for path, experiment in files:
+        for choice in experiment.checked.chosen.items():
+            by_choice.setdefault(choice, set()).add(path.stem)
+    if by_choice:
+        stems = [path.stem for path, experiment in files if experiment.checked.chosen]
+        yield CHOICES
+        yield f"| of | choice | {' | '.join(f'`{stem}`' for stem in stems)} |"
+        yield "| --- " * (2 + len(stems)) + "|"
+        for (key, reason), made in sorted(by_choice.items(), key=lambda each: (-len(each[1]), each[0])):
+            marks = ["x" if stem in made else "" for stem in stems]
+            yield f"| {' | '.join([cell(key), cell(reason), *marks])} |"
         yield ""

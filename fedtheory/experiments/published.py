@@ -14,7 +14,7 @@ from ..files import Damaged, json_text, read_json
 from ..provenance import OF_MACHINE, UNKNOWN, differences
 from ..seals import SEAL, check_seal
 from .reading import Listed, Strict, explained
-from .results import WITHIN, is_current, listed, published, run_row, runs_of
+from .results import WITHIN, current, listed, published, run_row
 from .schema import Experiment
 
 
@@ -57,6 +57,7 @@ class Row(Strict):
     """Row of a setting."""
 
     name: str
+    asked: str = ""
     labels: dict[str, str]
     seeds: Listed[int] = Field(min_length=1)
     seconds: float
@@ -113,7 +114,7 @@ def read_kept(path: Path, experiment: Experiment) -> dict[str, Any] | None:
     """Read and check the published results of an experiment file; ``None`` if there are none.
 
     Raises:
-        ValueError: it is damaged, or is of this very file but has runs or statistics that the file does not ask for.
+        ValueError: it is damaged, or has other statistics of a setting than the file asks for.
     """
     target = published(path)
     if not target.exists():
@@ -122,8 +123,8 @@ def read_kept(path: Path, experiment: Experiment) -> dict[str, Any] | None:
     try:
         check_seal(content, str(target))
         Kept.model_validate(content)
-        if is_current(path, content) and "search" not in content:
-            _check_asked(content, experiment)
+        if "search" not in content:
+            _check_asked(current(path, experiment, content), experiment)
     except ValidationError as error:
         raise Damaged(target, damaged(explained(error, str(target), Kept))) from None
     except ValueError as error:
@@ -133,7 +134,7 @@ def read_kept(path: Path, experiment: Experiment) -> dict[str, Any] | None:
 
 
 def read_current(path: Path, experiment: Experiment) -> dict[str, Any] | None:
-    """Read the published results of an experiment file as it is now, checked; ``None`` if there are none.
+    """Read the published results of an experiment file's settings as they are now, checked; ``None`` if there are none.
 
     Pages and figures show these.
 
@@ -141,7 +142,7 @@ def read_current(path: Path, experiment: Experiment) -> dict[str, Any] | None:
         ValueError: as ``read_kept``.
     """
     content = read_kept(path, experiment)
-    return content if content is not None and is_current(path, content) else None
+    return None if content is None else current(path, experiment, content)
 
 
 def check_alike(content: Mapping[str, Any], target: Path) -> None:
@@ -186,13 +187,9 @@ def damaged(text: str) -> str:
     )
 
 
-def _check_asked(content: Mapping[str, Any], experiment: Experiment) -> None:
-    points, seeds = {point.name for point in experiment.points()}, experiment.plan.seeds
+def _check_asked(content: Mapping[str, Any] | None, experiment: Experiment) -> None:
     names = [each.name for each in experiment.checked.statistics]
-    for name, seed in sorted(runs_of(content)):
-        if name not in points or seed not in seeds:
-            raise ValueError(f"{name}, seed {seed} is no run of {experiment.name}")
-    for row in content["settings"]:
+    for row in content["settings"] if content is not None else ():
         if names and set(row["statistics"]) != set(names):
             raise ValueError(
                 f"{row['name']}: statistics are {', '.join(row['statistics'])}: allowed is {', '.join(names)}"

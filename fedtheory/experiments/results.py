@@ -7,8 +7,10 @@ different seeds are put together to what one row of all would be.
 from __future__ import annotations
 
 import hashlib
+import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -16,7 +18,8 @@ from typing import Any
 from ..files import read_file
 from ..provenance import UNKNOWN, together
 from . import schema
-from .files_beside import hashes, read_beside
+from .files_beside import hashes
+from .grid import asked_for
 from .printed_tables import folder
 
 CONFIGURATION = ("checks.toml", "curves.toml")
@@ -41,8 +44,7 @@ def published(path: Path) -> Path:
 
 
 def digest(path: Path) -> str:
-    """Compute the hash by which results are known to be of the file as it is now; of the Python files beside it, see
-    ``is_current``."""
+    """Compute the hash of the file, by which results of a search are known to be of it as it is now."""
     return hashlib.sha256(read_file(path)).hexdigest()
 
 
@@ -58,17 +60,80 @@ def code_of(experiment: schema.Experiment) -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def is_current(path: Path, content: Mapping[str, Any]) -> bool:
-    """Whether results are of the experiment file, and of the Python files beside it, as they are now."""
-    if content["sha256"] != digest(path):
-        return False
+def hash_of_asked(asked: Mapping[str, Any]) -> str:
+    """Compute the hash of all that decides a setting's numbers."""
+    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+
+
+def settings_now(experiment: schema.Experiment) -> dict[str, str]:
+    """The hash of what decides its numbers, by the name of each setting as the file and the Python files beside it are
+    now; none of a setting whose Python file is not there."""
+    found = {}
+    for point in experiment.points():
+        try:
+            code = hashes(Path(experiment.name).parent, point.content)
+        except ValueError:
+            continue
+        found[point.name] = hash_of_asked(asked_for(point.content) | ({"code": code} if code else {}))
+    return found
+
+
+def current(path: Path, experiment: schema.Experiment, content: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The runs of results that are of the experiment file as it is now; ``None`` if there are none.
+
+    A setting's runs are if all that decides its numbers is as it was: words, labels, other settings and other seeds may
+    have changed. A search is one whole, and is of the very file that was searched.
+    """
+    if "search" in content:
+        same = content["sha256"] == digest(path) and content.get("code", {}) == _codes(experiment)
+        return dict(content) if same else None
+    now, seeds = settings_now(experiment), set(experiment.plan.seeds)
+    rows = [_of_seeds(row, seeds) for row in content["settings"] if row.get("asked") == now.get(row["name"], "")]
+    kept = [row for row in rows if row is not None]
+    if not kept:
+        return None
+    if len(kept) == len(content["settings"]) and all(map(operator.is_, kept, content["settings"])):
+        return {**content, "settings": _in_order(experiment, kept)}
+    return {
+        **content,
+        "commits": sorted({commit for row in kept for commit in row["commits"]}),
+        "seconds": round(math.fsum(float(row["seconds"]) for row in kept), 3),
+        "settings": _in_order(experiment, kept),
+    }
+
+
+def _codes(experiment: schema.Experiment) -> dict[str, str] | None:
     try:
-        return all(
-            hashlib.sha256(read_beside(path.parent, file)).hexdigest() == kept
-            for file, kept in content.get("code", {}).items()
-        )
-    except ValueError:  # one is not there any more
-        return False
+        return code_of(experiment)
+    except ValueError:  # a Python file is not there any more
+        return None
+
+
+def _of_seeds(row: dict[str, Any], seeds: Set[int]) -> dict[str, Any] | None:
+    """A setting's row without the runs of other seeds; ``None`` if none is left. The time is shared out evenly."""
+    places = [k for k, seed in enumerate(row["seeds"]) if seed in seeds]
+    if len(places) == len(row["seeds"]):
+        return row
+    if not places:
+        return None
+
+    def chosen(each: Sequence[Any]) -> list[Any]:
+        return [each[k] for k in places]
+
+    def put_together(numbers: Mapping[str, Any]) -> dict[str, Any]:
+        return _together([numbers], lambda lists: chosen(lists[0]))
+
+    left = [row["seeds"][k] for k in places]
+    segments = {"segments": chosen(row["segments"])} if row.get("segments") else {}
+    diverged = [text for text in row.get("diverged", ()) if _seed_of(text) in left]
+    return {
+        **{key: value for key, value in row.items() if key != "diverged"},
+        "seeds": left,
+        "seconds": round(float(row["seconds"]) * len(places) / len(row["seeds"]), 3),
+        "statistics": {name: put_together(each) for name, each in row["statistics"].items()},
+        "curves": {name: each if name == "rounds" else chosen(each) for name, each in row["curves"].items()},
+        **segments,
+    } | ({"diverged": diverged} if diverged else {})
 
 
 def gathered(
@@ -125,6 +190,7 @@ def run_row(result: Mapping[str, Any]) -> dict[str, Any]:
     }
     return {
         "name": result["point"],
+        "asked": hash_of_asked(result["asked"]),
         "labels": result["labels"],
         "seeds": [result["seed"]],
         "seconds": round(float(result["seconds"]), 3),
@@ -158,6 +224,7 @@ def joined(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     diverged = sorted((text for row in rows for text in row.get("diverged", ())), key=_seed_of)
     return {
         "name": first["name"],
+        "asked": first.get("asked", ""),
         "labels": first["labels"],
         "seeds": [seed for seed, *_ in runs],
         "seconds": round(sum(float(row["seconds"]) for row in rows), 3),

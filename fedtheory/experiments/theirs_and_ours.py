@@ -2,23 +2,36 @@
 
 A cell and a setting belong together by their labels. Settings of one seed share partition and draws, so two settings
 are compared by the differences of their runs, seed by seed.
+
+Two statistics are fixed for every experiment file: the paper's, which stands beside the printed number, and the mean
+over the last third of the rounds, by which orders are judged. No file can choose another.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
+from .comparisons import overlapping
+from .paired_tests import Differences, Wanted, decided
 from .printed_tables import Cell, Table
-from .schema import Experiment, Likeness
+from .schema import Experiment, Likeness, Statistic
 
-SURE = 0.95
-"""The confidence at which a sign is called as printed, or reversed."""
+VERDICTS = ("as printed", "same sign, not the size", "reversed", "smaller", "open", "no order")
+"""Words that are said of a pair: see ``Ranked``."""
+
+FACTOR = 2
+"""Factor, either way, within which a difference has the size of the printed one."""
+
+EVALUATIONS = ("test_accuracy", "train_accuracy", "test_loss", "train_loss", "squared_distance")
+"""Rows of a run that are judged by the mean over the last third of its rounds."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +41,8 @@ class Beside:
     Attributes:
         cell: the printed one.
         labels: those in which it and the setting agree.
-        values: by seed; empty if the setting was not run.
+        values: the paper's statistic by seed; empty if the setting was not run.
+        late: the mean over the last third of the rounds, by seed; the paper's statistic of what is no evaluation.
         seconds: that the runs took.
         commits: of the code that ran.
     """
@@ -36,6 +50,7 @@ class Beside:
     cell: Cell
     labels: Mapping[str, str]
     values: Mapping[int, float] = field(default_factory=dict)
+    late: Mapping[int, float] = field(default_factory=dict)
     seconds: float = 0.0
     commits: tuple[str, ...] = ()
 
@@ -52,31 +67,56 @@ class Beside:
 
 @dataclass(frozen=True)
 class Ranked:
-    """Two cells that a table ranks.
+    """Two cells that a table ranks, with what our runs say of their order.
 
     Attributes:
         one, other: the cells.
         printed: the first minus the second, as printed.
-        ours: the mean of our differences, seed by seed.
-        interval: half the width of its 95% interval (Student's).
-        seeds: that both have.
-        confidence: one-sided, that the sign of the difference is the printed one; NaN for one seed.
+        differences: ours of the mean over the last third of the rounds, seed by seed.
+        tests: how many pairs the table has; intervals and resolutions are corrected for so many.
+        sign: whether that of the difference is the printed one: ``holds``, ``fails`` or ``open``, by Holm's procedure
+            over the pairs of the table that are printed in an order.
     """
 
     one: Beside
     other: Beside
     printed: Decimal
-    ours: float
-    interval: float
-    seeds: int
-    confidence: float
+    differences: Differences
+    tests: int = 1
+    sign: str = "open"
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the table prints an order: the numbers differ, and so do their intervals value +- spread."""
+        return self.printed != 0 and not overlapping(self.one.cell, self.other.cell)
+
+    @property
+    def interval(self) -> float:
+        """Half the width of our mean's interval; all of the table's hold with probability .95. NaN of one seed."""
+        return self.differences.half_width(self.tests) if len(self.differences.values) > 1 else math.nan
+
+    @property
+    def resolution(self) -> float:
+        """Least difference that these seeds would see; NaN where there are too few."""
+        return self.differences.resolution(self.tests)
 
     @property
     def verdict(self) -> str:
-        """The verdict: ``as printed``, ``reversed`` or ``open``."""
-        if self.confidence >= SURE:
-            return "as printed"
-        return "reversed" if self.confidence <= 1 - SURE else "open"
+        """One of ``VERDICTS``.
+
+        ``no order``: none is printed. ``as printed`` and ``reversed`` speak of the sign. ``same sign, not the size``:
+        the sign is as printed, and our whole interval is below half the printed difference or above its double.
+        ``smaller``: the sign is open, and our whole interval is below half the printed difference, in its direction.
+        """
+        if not self.ordered:
+            return "no order"
+        size, toward = abs(float(self.printed)), self.differences.mean * (1 if self.printed > 0 else -1)
+        low, high = toward - self.interval, toward + self.interval
+        if self.sign == "fails":
+            return "reversed"
+        if self.sign == "holds":
+            return "same sign, not the size" if high < size / FACTOR or low > size * FACTOR else "as printed"
+        return "smaller" if self.differences.decides and high < size / FACTOR else "open"
 
 
 def beside(experiment: Experiment, content: Mapping[str, Any], likeness: Likeness, table: Table) -> list[Beside]:
@@ -100,14 +140,18 @@ def beside(experiment: Experiment, content: Mapping[str, Any], likeness: Likenes
         if row is None:
             found.append(Beside(cell, labels))
             continue
-        values, seconds, commits = _values(row, likeness.statistic), float(row["seconds"]), set(row["commits"])
+        values, late = _statistics(experiment, row, likeness.statistic)
+        seconds, commits = float(row["seconds"]), set(row["commits"])
         if likeness.minus is not None:
             less = _setting(content, {**labels, **likeness.minus}, experiment.name)
-            other = {} if less is None else _values(less, likeness.statistic)
-            values = {seed: value - other[seed] for seed, value in values.items() if seed in other}
+            others = ({}, {}) if less is None else _statistics(experiment, less, likeness.statistic)
+            values, late = (
+                {seed: value - other[seed] for seed, value in mine.items() if seed in other}
+                for mine, other in zip((values, late), others, strict=True)
+            )
             seconds += 0.0 if less is None else float(less["seconds"])
             commits |= set() if less is None else set(less["commits"])
-        found.append(Beside(cell, labels, values, seconds, tuple(sorted(commits))))
+        found.append(Beside(cell, labels, values, late, seconds, tuple(sorted(commits))))
     return found
 
 
@@ -126,52 +170,95 @@ def _setting(content: Mapping[str, Any], wanted: Mapping[str, str], name: str) -
     return rows[0] if rows else None
 
 
-def _values(row: Mapping[str, Any], statistic: str) -> dict[int, float]:
-    """A statistic by seed, means over replicas."""
-    values = row["statistics"][statistic]["values"]
-    return {
+def _statistics(experiment: Experiment, row: Mapping[str, Any], name: str) -> tuple[dict[int, float], dict[int, float]]:
+    """The paper's statistic and the mean over the last third of the rounds by seed, means over replicas."""
+    values = row["statistics"][name]["values"]
+    paper = {
         seed: fmean(map(float, value)) if isinstance(value, list) else float(value)
         for seed, value in zip(row["seeds"], values, strict=True)
     }
+    (statistic,) = (each for each in experiment.checked.statistics if each.name == name)
+    if statistic.of not in EVALUATIONS:
+        return paper, paper
+    return paper, dict(zip(row["seeds"], late_means(row["curves"], statistic), strict=True))
 
 
-def ranked(rows: Sequence[Beside], orders: Sequence[Sequence[str]]) -> Iterator[Ranked]:
-    """Every two cells with numbers that differ in the labels of an order only.
+def late_means(curves: Mapping[str, Any], statistic: Statistic) -> list[float]:
+    """Compute the mean over the last third of the rounds, R < 3 r / 2 <= 3 R / 2, for each seed.
 
-    Source: Student's test of paired differences.
+    Args:
+        curves: the recorded rounds that were kept, at most 60 of them, and each row of the run at these by seed.
+        statistic: the row, its scale and what is added.
+
+    >>> from fedtheory.experiments.schema import Statistic
+    >>> late_means({"rounds": [0, 3, 6, 9], "x": [[9.0, 9.0, 9.0, 1.0]]}, Statistic(name="x", of="x", scale=100.0))
+    [100.0]
     """
+    rounds = curves["rounds"]
+    places = [k for k, done in enumerate(rounds) if 3 * done > 2 * rounds[-1]] or [-1]
+    return [statistic.scale * fmean(float(curve[k]) for k in places) + statistic.plus for curve in curves[statistic.of]]
+
+
+def pairs(rows: Sequence[Beside], orders: Sequence[Sequence[str]]) -> Iterator[Ranked]:
+    """Yield every two cells with numbers that differ in the labels of an order only, with our differences."""
     for order, (one, other) in itertools.product(orders, itertools.combinations(rows, 2)):
         same = all(one.labels[label] == other.labels[label] for label in one.labels if label not in order)
         if same and one.cell.value is not None and other.cell.value is not None and one.values and other.values:
-            yield _ranked(one, other)
+            shared = (value - other.late[seed] for seed, value in one.late.items() if seed in other.late)
+            yield Ranked(one, other, one.cell.value - other.cell.value, Differences(tuple(shared)))
 
 
-def _ranked(one: Beside, other: Beside) -> Ranked:
-    assert one.cell.value is not None and other.cell.value is not None
-    printed = one.cell.value - other.cell.value
-    differences = [value - other.values[seed] for seed, value in one.values.items() if seed in other.values]
-    sign = (printed > 0) - (printed < 0)
-    ours, interval, confidence = paired(differences, sign)
-    return Ranked(one, other, printed, ours, interval, len(differences), confidence)
+def ranked(family: Sequence[Ranked]) -> list[Ranked]:
+    """Judge the pairs of a table together."""
+    wanted = [
+        Wanted(pair.differences, **({"least": 0.0} if pair.printed > 0 else {"most": 0.0}))
+        for pair in family
+        if pair.ordered
+    ]
+    words = iter(decided(wanted))
+    return [replace(pair, tests=max(1, len(wanted)), sign=next(words) if pair.ordered else "open") for pair in family]
 
 
-def paired(differences: Sequence[float], sign: int) -> tuple[float, float, float]:
-    """Return the mean, half its 95% interval, and the confidence that its sign is ``sign``.
+@dataclass(frozen=True)
+class Part:
+    """A printed table beside one experiment file, by one of the file's likenesses.
 
-    With n differences, mean d and deviation s the confidence is P(T <= sign d sqrt(n) / s), T Student's with n - 1
-    degrees of freedom.
-
-    >>> [round(each, 3) for each in paired([1.0, 2.0, 3.0], 1)]
-    [2.0, 2.484, 0.963]
+    Attributes:
+        path, experiment, content: the file, and its results.
+        cells: with our numbers.
+        pairs: that the table ranks; those of all parts of a table are judged together.
     """
-    from scipy.stats import t as student
 
-    n = len(differences)
-    mean = fmean(differences) if n else math.nan
-    if n < 2 or sign == 0 or not all(map(math.isfinite, differences)):
-        return mean, math.nan, math.nan
-    error = stdev(differences) / math.sqrt(n)
-    if error == 0:
-        return mean, 0.0, math.nan if mean == 0 else float(mean * sign > 0)
-    half = float(student.ppf((1 + SURE) / 2, n - 1)) * error
-    return mean, half, float(student.cdf(sign * mean / error, n - 1))
+    path: Path
+    experiment: Experiment
+    content: Mapping[str, Any]
+    likeness: Likeness
+    cells: Sequence[Beside]
+    pairs: Sequence[Ranked]
+
+
+def parts_of(table: Table, files: Iterable[tuple[Path, Experiment, Mapping[str, Any]]]) -> list[Part]:
+    """Put a printed table beside the files that stand for it, in their order.
+
+    Args:
+        files: experiment files with their results.
+    """
+    found = [
+        Part(path, experiment, content, likeness, cells, list(pairs(cells, likeness.orders)))
+        for path, experiment, content in files
+        for likeness in experiment.checked.likeness
+        if (likeness.table, likeness.edition) == (table.number, table.edition)
+        for cells in [beside(experiment, content, likeness, table)]
+    ]
+    judged = iter(ranked([pair for part in found for pair in part.pairs]))
+    return [replace(part, pairs=list(itertools.islice(judged, len(part.pairs)))) for part in found]
+
+
+def counted(family: Iterable[Ranked]) -> str:
+    """Count verdicts in words.
+
+    >>> counted([])
+    '0 as printed, 0 same sign, not the size, 0 reversed, 0 smaller, 0 open, 0 no order'
+    """
+    counts = Counter(pair.verdict for pair in family)
+    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS)

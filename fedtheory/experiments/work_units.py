@@ -23,7 +23,7 @@ from ..provenance import commit
 from ..seals import SEAL, check_seal, sealed
 from .construction import observers, setting, statistics, wanted
 from .files_beside import FilesBeside, hashes, told
-from .grid import ASIDE_OF_RUN, ExperimentFile, Point, with_values
+from .grid import ExperimentFile, Point, asked_for, with_values
 from .tracked_settings import tracked
 
 if TYPE_CHECKING:
@@ -273,17 +273,6 @@ def _numbers(unit: Unit, run: Run) -> dict[str, Any]:
         "rounds": run.rounds.tolist(),
         "rows": curves(unit.content, run.rows),
     }
-
-
-def asked_for(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the content that decides a unit's numbers.
-
-    It lacks titles, reasons, seeds of others, and what costs time only.
-    """
-    words = ("title", "paper", "reproduces", "likeness", "chosen", "labels")
-    asked = {key: value for key, value in content.items() if key not in words}
-    asked["run"] = {key: value for key, value in asked["run"].items() if key not in ASIDE_OF_RUN}
-    return json.loads(json_text(asked))  # type: ignore[no-any-return]
 
 
 def _difference(there: Any, here: Any) -> str:

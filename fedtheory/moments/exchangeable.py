@@ -197,7 +197,9 @@ class _Round:
         one_sided = self.fed.noise == ONE_SIDED
         if isinstance(self.kind, ServerRound):
             mean = self.fed.mean_gradient[coordinate]
-            return [trained(mean, x, self.kind.server_lr, 1, noise_step(self.fed, server=True), one_sided)]
+            return [
+                trained(mean, x, self.kind.server_lr, self.kind.steps, noise_step(self.fed, server=True), one_sided)
+            ]
         noise = noise_step(self.fed)
         return [
             trained(row[coordinate], x, self.kind.local_lr, self.kind.local_steps, noise, one_sided)
@@ -379,7 +381,7 @@ def affine_map(setting: Setting, kind: Kind, coordinate: int) -> np.ndarray:
     mean, best = fed.mean_gradient[coordinate], fed.exact_optimum[coordinate]
     server = isinstance(kind, ServerRound)
     lines = [mean] if server else [row[coordinate] for row in fed.gradients]
-    lr, steps = (kind.server_lr, 1) if isinstance(kind, ServerRound) else (kind.local_lr, kind.local_steps)
+    lr, steps = (kind.server_lr, kind.steps) if isinstance(kind, ServerRound) else (kind.local_lr, kind.local_steps)
     level = (fed.exact_server_noise if server else fed.exact_gradient_noise) ** 2 / fed.dimension
     cohorts = Cohorts(1, (1,)) if isinstance(kind, ServerRound) else cohorts_of(setting, kind)
     a, b, v = zip(*(_trained_affinely(line, best, lr, steps, level) for line in lines), strict=True)

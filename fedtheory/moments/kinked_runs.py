@@ -137,7 +137,8 @@ def motion(setting: Setting, kind: Kind, coordinate: int, number: Any) -> Motion
     """
     fed = piecewise(setting)
     if isinstance(kind, ServerRound):
-        return Motion(((number(Fraction(1)), Line(fed.mean_gradient[coordinate], number), number(kind.server_lr), 1),))
+        line = Line(fed.mean_gradient[coordinate], number)
+        return Motion(((number(Fraction(1)), line, number(kind.server_lr), kind.steps),))
     check_plain(kind)
     counts = list(fed.multiplicities)
     if kind.uniform is None:

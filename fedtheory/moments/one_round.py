@@ -158,6 +158,8 @@ def _draws_its_own(kind: Kind) -> bool:
 def _moves(setting: Setting, kind: Kind, paths: _LocalPaths, exact: bool) -> _Moves:
     if isinstance(kind, ClientRound):
         return _Moves(paths.pseudogradients, paths.end_noise, _weights(setting, kind, exact), paths.common_noise)
+    if kind.steps != 1:
+        raise ValueError(f"server_steps = {kind.steps}: one round's moments are known for 1")
     fed, gradient = quadratic(setting), paths.mean_hessian @ paths.start
     level = one_number("server_lr", kind.at(0).server_lr), fed.exact_server_noise**2 / fed.dimension
     eta_s, variance = (number if exact else float(number) for number in level)

@@ -214,11 +214,11 @@ def has_common_noise(fed: Quadratic) -> bool:
 
 
 def server_map(fed: Quadratic, kind: ServerRound, exact: bool = False, forms: Forms | None = None) -> LocalMaps:
-    """Return the server's map in a round of its own, as of a single client that minimises F in one step."""
+    """Return the server's map in a round of its own, as of a single client that minimises F."""
     forms = forms or whole(fed, exact)
     one = replace(forms, hessians=forms.hessian[None], minimisers=0 * forms.minimisers[:1])
     size = one_number("server_lr", kind.server_lr)
-    return _maps(one, forms.server_noise, Fraction(size) if forms.in_balls else size, 1)
+    return _maps(one, forms.server_noise, Fraction(size) if forms.in_balls else size, kind.steps)
 
 
 def _maps(forms: Forms, noise: Fraction, lr: Fraction, steps: int, proximal: Fraction = Fraction(0)) -> LocalMaps:

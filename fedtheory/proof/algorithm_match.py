@@ -136,7 +136,7 @@ def _kind(algorithm: Algorithm, kind: Kind, weights: tuple[Fraction, ...]) -> st
     from ..algorithms.algorithm import PARTICIPANTS_MEAN, PLAIN, ClientRound, ServerRound
     from ..federations.local_training import PLAIN_SGD
 
-    if isinstance(kind, ServerRound):
+    if isinstance(kind, ServerRound) and kind.steps == 1:
         return SERVER
     lacks = "of one's own"
     if isinstance(kind, ClientRound):

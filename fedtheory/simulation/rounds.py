@@ -81,9 +81,10 @@ def _where(chosen: Tensor | None, new: Tensor, old: Tensor) -> Tensor:
 
 
 def _server_round(plan: Plan, state: State, round: int, kind: ServerRound, rows: Tensor) -> Tensor:
-    """x after a step of the server's in these rows; others stay."""
+    """x after the server's steps in these rows; others stay."""
     if not len(rows):
         return state.x
-    x = state.x.index_select(0, rows)
-    gradient = plan.federation.server_gradient(x, state.ids.index_select(0, rows), plan.seed, round)
-    return state.x.index_copy(0, rows, x - float(kind.server_lr) * gradient)
+    x, ids = state.x.index_select(0, rows), state.ids.index_select(0, rows)
+    for step in range(kind.steps):
+        x = x - float(kind.server_lr) * plan.federation.server_gradient(x, ids, plan.seed, round, step)
+    return state.x.index_copy(0, rows, x)

@@ -79,6 +79,8 @@ def _kind(kind: Any, who: Participants, clients: int | None) -> Kind:
     from ..algorithms.algorithm import PARTICIPANTS_MEAN
     from ..federations.local_training import PLAIN_SGD
 
+    if isinstance(kind, ServerRound) and kind.steps != 1:
+        raise ValueError(f"server_steps = {kind.steps}: allowed is 1")
     if isinstance(kind, ServerRound):
         return ServerStep(_number("server_lr", kind.server_lr))
     if not isinstance(kind, ClientRound):

@@ -359,7 +359,7 @@ def test_published_runs_are_of_one_content_of_the_python_file(path: Path) -> Non
     assert "nothing is missing" in run(path, missing=True)[0].lines[0]
     (path.parent / "mine.py").write_text(PYTHON.replace("relu", "tanh"))
     report, _ = run(path, "another", publish=True)
-    assert "is replaced: its 2 runs were of another content" in report.lines[-1]
+    assert "is made anew: 2 of its 2 runs were of another content" in report.lines[-1]
 
 
 def test_a_page_of_an_experiment_with_a_file_beside(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

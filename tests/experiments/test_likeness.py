@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ from matplotlib.figure import Figure
 from scipy.stats import ttest_rel
 
 from fedtheory.cli.experiments import _write_pages
-from fedtheory.experiments.printed_tables import folder, tables
-from fedtheory.experiments.results import digest, experiment_files, published, summary, thinned
+from fedtheory.experiments.paired_tests import Differences
+from fedtheory.experiments.printed_tables import Cell, folder, tables
+from fedtheory.experiments.results import digest, experiment_files, published, settings_now, summary, thinned
 from fedtheory.experiments.schema import read_experiment
 from fedtheory.experiments.table_pages import pages
-from fedtheory.experiments.theirs_and_ours import beside, paired, ranked
+from fedtheory.experiments.theirs_and_ours import Beside, Ranked, beside, pairs, ranked
 from fedtheory.files import json_text, read_json
 from fedtheory.report.pictures.result_pictures import Curves
 from fedtheory.report.style import KEY
@@ -94,7 +96,9 @@ def root(tmp_path: Path) -> Path:
     path.write_text(FILE)
     points = {point.name: dict(point.labels) for point in read_experiment(path).points()}
     curves = {"rounds": [0, 4], "squared_distance": [[1.0, 0.5]] * 3}
-    rows = [{"name": name, "labels": points[name], "seeds": [0, 1, 2], "seconds": 1.0, "commits": ["c0ffee"],
+    now = settings_now(read_experiment(path))
+    rows = [{"name": name, "asked": now[name], "labels": points[name], "seeds": [0, 1, 2], "seconds": 1.0,
+             "commits": ["c0ffee"],
              "statistics": {"x": summary([[each] for each in values], [[math.nan]] * 3)}, "curves": curves}
             for name, values in VALUES.items()]  # fmt: skip
     content = {"file": "p/twin.toml", "sha256": digest(path), "commits": ["c0ffee"], "data": [], "seconds": 3.0,
@@ -119,29 +123,68 @@ def test_cells_and_settings_meet_by_labels(root: Path) -> None:
     assert list(row.values.values()) == [1.0, 2.0, 1.0] and row.seconds == 2.0
     first = content["settings"][0]
     first["seeds"], first["statistics"]["x"]["values"] = [2, 7], [4.0, 9.0]
+    first["curves"]["squared_distance"] = [[1.0, 0.5]] * 2
     (row,) = beside(experiment, content, difference, table)
     assert row.values == {2: 1.0}
 
 
 def test_pairs_are_compared_seed_by_seed(root: Path) -> None:
+    """By the mean over the last third of the rounds, whatever statistic stands beside the printed numbers."""
     experiment, content, table = read(root)
     whole = experiment.checked.likeness[0]
-    by_method, by_s = ranked(beside(experiment, content, whole, table), whole.orders)
+    late = {"A, s=0": [1.0, 2.0, 4.0, 3.0, 1.0], "A, s=1": [0.5, 1.0, 5.0, 2.0, 1.0],
+            "B, s=0": [2.0, 3.5, 5.5, 4.0, 2.5]}  # fmt: skip
+    for row in content["settings"]:
+        row["seeds"], row["statistics"]["x"]["values"] = [0, 1, 2, 3, 4], [9.0, 8.0, 7.0, 6.0, 5.0]
+        row["curves"] = {
+            "rounds": [0, 2, 3, 4],
+            "squared_distance": [[9.0, 9.0, x + 1, x - 1] for x in late[row["name"]]],
+        }
+    by_method, by_s = ranked(list(pairs(beside(experiment, content, whole, table), whole.orders)))
     assert (by_method.one.cell.text, by_method.other.cell.text) == ("80.0", "82.0")
     assert (by_s.one.cell.text, by_s.other.cell.text) == ("80.0", "70.0")
-    assert float(by_method.printed) == -2 and by_method.ours == pytest.approx(-4 / 3) and by_method.seeds == 3
-    test = ttest_rel(VALUES["A, s=0"], VALUES["B, s=0"], alternative="less")
-    assert by_method.confidence == pytest.approx(1 - test.pvalue) and by_method.verdict == "as printed"
-    low, high = ttest_rel(VALUES["A, s=0"], VALUES["B, s=0"]).confidence_interval(0.95)
-    assert by_method.interval == pytest.approx((high - low) / 2)
-    assert by_s.verdict == "open"
+    assert by_method.differences.values == (-1.0, -1.5, -1.5, -1.0, -1.5) and float(by_method.printed) == -2
+    test = ttest_rel(late["A, s=0"], late["B, s=0"], alternative="less")
+    assert by_method.differences.p_below(0) == pytest.approx(test.pvalue) and by_method.verdict == "as printed"
+    low, high = ttest_rel(late["A, s=0"], late["B, s=0"]).confidence_interval(0.975)  # of two pairs
+    assert by_method.interval == pytest.approx((high - low) / 2) and by_method.tests == 2
+    assert by_s.verdict == "smaller" and by_s.differences.mean + by_s.interval < 5 and by_s.resolution > 0.5
 
 
-def test_one_seed_ranks_nothing() -> None:
-    mean, interval, confidence = paired([2.0], 1)
-    assert mean == 2.0 and math.isnan(interval) and math.isnan(confidence)
-    assert paired([2.0, 2.0], 1)[2] == 1.0 and paired([2.0, 2.0], -1)[2] == 0.0
-    assert paired([1.0, 2.0, 4.0], -1)[2] == pytest.approx(1 - paired([1.0, 2.0, 4.0], 1)[2])
+def verdict(printed: str, differences: list[float], spread: str | None = None) -> str:
+    """Our word on a printed difference, of two cells with this spread each."""
+    cells = (
+        Beside(Cell(tables("safari")[0], {}, "", Decimal(value), None if spread is None else Decimal(spread)), {})
+        for value in (printed, "0")
+    )
+    (judged,) = ranked([Ranked(*cells, Decimal(printed), Differences(tuple(differences)))])
+    return judged.verdict
+
+
+@pytest.mark.parametrize(
+    ("printed", "differences", "said"),
+    [
+        ("2.0", [1.5, 2.0, 2.5, 2.0, 1.8], "as printed"),
+        ("-2.0", [-1.5, -2.0, -2.5, -2.0, -1.8], "as printed"),
+        ("-2.0", [1.5, 2.0, 2.5, 2.0, 1.8], "reversed"),
+        ("45", [0.5, 0.6, 0.4, 0.5, 0.55], "same sign, not the size"),
+        ("0.5", [45.0, 46.0, 44.0, 45.0, 45.5], "same sign, not the size"),
+        ("45", [0.5, -0.6, 0.4, -0.5, 0.55], "smaller"),
+        ("1.0", [0.5, -0.6, 0.4, -0.5, 0.55], "open"),
+        ("0", [1.5, 2.0, 2.5, 2.0, 1.8], "no order"),
+        ("2.0", [2.0, 2.1, 1.9, 2.0], "open"),  # four seeds
+        ("2.0", [2.0, 2.0, 2.0, 2.0, 2.0], "as printed"),
+        ("2.0", [0.0, 0.0, 0.0, 0.0, 0.0], "smaller"),
+        ("2.0", [2.0, 2.0, 2.0, 2.0, math.nan], "open"),
+    ],
+)  # fmt: skip
+def test_verdicts_of_a_pair(printed: str, differences: list[float], said: str) -> None:
+    assert verdict(printed, differences) == said
+
+
+def test_spreads_that_overlap_are_no_order() -> None:
+    found = [1.5, 2.0, 2.5, 2.0, 1.8]
+    assert (verdict("2.0", found, "1.0"), verdict("2.0", found, "0.9")) == ("no order", "as printed")
 
 
 def test_a_page_has_no_interval_of_one_seed(root: Path) -> None:
@@ -152,7 +195,7 @@ def test_a_page_has_no_interval_of_one_seed(root: Path) -> None:
         each["curves"]["squared_distance"] = [[1.0, 0.5]]
     published(root / "p" / experiment.name.split("/")[-1]).write_text(json_text(sealed(content)))
     (text,) = pages(root).values()
-    assert "| method a, s 0 | method a, s 1 | +10.0 | +0.50 | - | 1 | - | open |" in text and "nan" not in text
+    assert "| method a, s 0 | method a, s 1 | +10.0 | +0.00 | - | - | 1 | open |" in text and "nan" not in text
 
 
 def test_two_settings_of_one_cell_are_refused(root: Path) -> None:
@@ -167,7 +210,7 @@ def test_a_page_says_what_was_run(root: Path) -> None:
     assert path == root / "p" / "tables" / "ours" / "table1.md"
     assert "| a | 0 | 80.0 | 2.33 ± 1.53 | -77.67 | 0, 1, 2 | 1 | c0ffee |" in text
     assert "| b | 1 | - | not run |" in text and "- runs: 9 of the file's 12" in text
-    assert "2 pairs: 1 as printed, 0 reversed, 1 open." in text
+    assert "2 pairs: 0 as printed, 0 same sign, not the size, 0 reversed, 0 smaller, 2 open, 0 no order." in text
 
 
 def test_curves_have_a_panel_for_each_setting_of_the_grid(root: Path) -> None:
@@ -254,7 +297,7 @@ def test_the_published_curves_are_few_in_a_panel(monkeypatch: pytest.MonkeyPatch
     assert {name(path) for path in _write_pages() if path.suffix == ".png"} == set(figures)
     for drawn in (figures["fast/small.fashion_mnist"], Curves(experiment="fast/small.fashion_mnist").drawn()):
         titles = [axes.get_title("left") for axes in drawn.axes]
-        assert titles == [f"participation = {law}" for law in ("beta", "gamma", "weibull")]
+        assert titles == [f"participation = {law}" for law in ("beta", "gamma")]
         assert all(len(axes.lines) == 5 and axes.lines[0].get_label() == "uniform, q 1" for axes in drawn.axes)
     (whole,) = figures["safari/table6_7.fashion_mnist"].axes
     assert len(whole.lines) == 8 and len(figures["flics/tableI.synthetic"].axes) == 3

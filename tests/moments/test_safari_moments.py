@@ -17,8 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedtheory.algorithms import fast, safari
-from fedtheory.federations import Quadratic
+from fedtheory.federations import Piecewise, PiecewiseLinear, Quadratic
 from fedtheory.functionals import FINAL_SQUARED_DISTANCE, SQUARED_MOVEMENT
+from fedtheory.moments.exchangeable import enumerated_at
+from fedtheory.moments.kinked_runs import deterministic_errors
 from fedtheory.moments.linear_rounds import mean_map, second_moment_map
 from fedtheory.moments.one_round import one_round
 from fedtheory.moments.round_maps import initial_moments, observable_weights
@@ -35,10 +37,22 @@ Law = dict[tuple[Fraction, ...], Fraction]
 
 
 def safari_setting(
-    hessians, centres, who, *, q, start, sigma=0, server_noise=0, eta_c="1/4", eta_s="1/3", local_steps=1
+    hessians,
+    centres,
+    who,
+    *,
+    q,
+    start,
+    sigma=0,
+    server_noise=0,
+    eta_c="1/4",
+    eta_s="1/3",
+    local_steps=1,
+    server_steps=1,
 ):
     fed = Quadratic(hessians, centres, sigma, server_noise=server_noise)
-    algorithm = safari(client_round_probability=q, local_lr=eta_c, server_lr=eta_s, local_steps=local_steps)
+    steps = {"local_steps": local_steps, "server_steps": server_steps}
+    algorithm = safari(client_round_probability=q, local_lr=eta_c, server_lr=eta_s, **steps)
     return Setting(fed, algorithm, who, start)
 
 
@@ -100,10 +114,15 @@ def client_round(setting: Setting, x: tuple) -> list[tuple[Fraction, list[dict]]
 
 
 def server_round(setting: Setting, x: tuple) -> list[tuple[Fraction, tuple]]:
-    fed = setting.federation
-    mean = mean_of([tuple(gradient(fed, i, x)) for i in range(fed.clients)])
+    fed, found = setting.federation, [(F(1), x)]
     choices = noises(fed.exact_server_noise, fed.dimension)
-    return [(F(1, len(choices)), step(x, mean, noise, setting.algorithm.server_lr)) for noise in choices]
+    for _ in range(setting.algorithm.server_steps):
+        here, found = found, []
+        for chance, point in here:
+            mean = mean_of([tuple(gradient(fed, i, point)) for i in range(fed.clients)])
+            for noise in choices:
+                found.append((chance / len(choices), step(point, mean, noise, setting.algorithm.server_lr)))
+    return found
 
 
 def one_more_round(setting: Setting, x: tuple) -> list[tuple[Fraction, tuple]]:
@@ -171,7 +190,11 @@ CASES = {
     "plane": (safari_setting(*PLANE, Uniform(1), q="1/3", start=[0, 3], local_steps=2), 3),
     "four dimensions": (safari_setting(*FOUR, Fixed([1]), q="1/3", start=[1, 0, 2, 1], sigma=1, server_noise=3), 1),
     "long steps": (safari_setting(*ONE, Uniform(1), q="1/7", start=1, sigma=1, server_noise=1, eta_c=2, eta_s=3), 3),
-}
+    "several server steps": (
+        safari_setting(*ONE, Fixed([1]), q="2/5", start=2, sigma=2, server_noise="3/2", server_steps=3), 2,
+    ),
+    "server only, a plane": (safari_setting(*PLANE, Fixed([0]), q=0, start=[0, 3], server_steps=2), 3),
+}  # fmt: skip
 each_case = pytest.mark.parametrize(("setting", "rounds"), CASES.values(), ids=CASES)
 
 
@@ -202,6 +225,7 @@ def small_settings(draw: st.DrawFn) -> Setting:
         q=draw(st.fractions(0, 1, max_denominator=5)), start=draw(rationals),
         sigma=draw(st.sampled_from([F(0), F(5, 4)])), server_noise=draw(st.sampled_from([F(0), F(1, 3)])),
         eta_c=draw(steps), eta_s=draw(steps), local_steps=draw(st.integers(1, 2)),
+        server_steps=draw(st.integers(1, 2)),
     )  # fmt: skip
 
 
@@ -226,6 +250,10 @@ def test_one_round_equals_the_enumeration(setting: Setting, rounds: int) -> None
     def of_all(at: object) -> Fraction:
         return sum(objective(i, at) for i in range(fed.clients)) / fed.clients
 
+    if setting.algorithm.server_steps > 1:
+        with pytest.raises(ValueError, match=r"server_steps = \d: one round's moments are known for 1"):
+            one_round(setting, exact=True)
+        return
     found = one_round(setting, exact=True)
     after = one_more_round(setting, x)
     moved = [(p, np.array(y, dtype=object) - np.array(x, dtype=object)) for p, y in after]
@@ -353,3 +381,30 @@ def test_a_deterministic_run_has_a_trajectory_but_no_quantities_of_fast() -> Non
     assert setting.quantities(rounds=4, needed=["peak_arbitrary_pseudogradient"]) == {}
     with pytest.raises(ValueError, match="the setting is random"):
         trajectory(safari_setting(*ONE, Fixed([0]), q="1/2", start=2), 4)
+
+
+def test_several_server_steps_are_as_many_rounds_of_one() -> None:
+    """With q = 0: R rounds of three steps are 3 R rounds of one, whichever way follows them."""
+    line = PiecewiseLinear([2, 1], [0], at_zero=1)
+    kinks = Piecewise([[line], [PiecewiseLinear([1], (), -1)]], [2, 1])
+    noisy = Piecewise([[line], [PiecewiseLinear([1], (), -1)]], [2, 1], server_noise="1/2")
+    smooth = Quadratic(*ONE, server_noise="1/2")
+
+    def errors(fed: Piecewise | Quadratic, steps: int, rounds: list[int]) -> list[object]:
+        algorithm = safari(client_round_probability=0, local_lr="1/4", server_lr="1/3", server_steps=steps)
+        setting = Setting(fed, algorithm, Fixed([0]), 2)
+        if fed is smooth:
+            return list(setting.exact(rounds, exact=True).squared_distance)
+        if fed is kinks:
+            return list(deterministic_errors(setting, rounds).squared_distance)
+        return list(enumerated_at(setting, rounds).squared_distance)
+
+    for fed in (kinks, noisy, smooth):
+        assert errors(fed, 3, [0, 1, 2]) == errors(fed, 1, [0, 3, 6])
+
+
+def test_claims_do_not_speak_of_several_server_steps() -> None:
+    setting = safari_setting(*ONE, Fixed([0]), q="1/3", start=2, server_steps=2)
+    assert setting.algorithm.quantities() == {}
+    with pytest.raises(ValueError, match="server_steps = 0: allowed"):
+        safari(client_round_probability=0, local_lr=1, server_lr=1, server_steps=0)

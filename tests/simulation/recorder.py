@@ -38,9 +38,11 @@ class Recorder(Quadratic):
                 self.record[who] = drawn
         return noise
 
-    def server_gradient(self, x: torch.Tensor, replica_ids: torch.Tensor, seed: int, round: int) -> torch.Tensor:
-        found = super().server_gradient(x, replica_ids, seed, round)
-        noise = super().server_gradient(self.optimum.to(x).expand(len(x), -1), replica_ids, seed, round)
+    def server_gradient(
+        self, x: torch.Tensor, replica_ids: torch.Tensor, seed: int, round: int, draw: int = 0
+    ) -> torch.Tensor:
+        found = super().server_gradient(x, replica_ids, seed, round, draw)
+        noise = super().server_gradient(self.optimum.to(x).expand(len(x), -1), replica_ids, seed, round, draw)
         for replica, drawn in zip(replica_ids.tolist(), noise.tolist(), strict=True):
-            self.record[replica, -1, round, 0] = drawn
+            self.record[replica, -1, round, draw] = drawn
         return found

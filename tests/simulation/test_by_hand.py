@@ -73,6 +73,8 @@ EXACT = {
     "mifa, staying": (algos.mifa(**LR, steps_when_empty=False), [Q(1, 4), Q(1, 4), Q(5, 32), Q(11, 128)]),
     # 0 + (1/2 - 0); stays; 1/4 + (-1/8 - 3/4)/2 = -3/16; -3/16 + (-21/32 + 3/4) = -3/32
     "fedvarp": (algos.fedvarp(**LR), [Q(1, 2), Q(1, 2), Q(5, 16), Q(7, 32)]),
+    # 1/2; the mean 1/4 of y = (1/2, 0); 1/4 + (-3/16 - 7/8)/2 = -9/32; -9/32 + (-47/64 + 7/8) = -9/64
+    "fedvarp, stepping": (algos.fedvarp(**LR, steps_when_empty=True), [Q(1, 2), Q(3, 4), Q(15, 32), Q(21, 64)]),
     "afl, cross-silo": (algos.afl(**LR), [Q(1, 4), Q(1, 4), Q(5, 32), Q(11, 128)]),
     "afl, cross-device": (
         algos.afl(**LR, variant="cross_device", global_lr=2),

@@ -54,6 +54,8 @@ SETTINGS = {
     "with replacement": some_setting(who=Uniform(5, replacement=True)),
     "clients only": some_setting(client_round_probability=1, who=Uniform(2)),
     "server only": some_setting(client_round_probability=0, noise="gaussian"),
+    "several server steps": some_setting(server_steps=3, local_steps=2),
+    "server only, several steps": some_setting(client_round_probability=0, noise="gaussian", server_steps=2),
 }
 each_setting = pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
 
@@ -72,7 +74,7 @@ def plain_safari(setting: Setting, rounds: int, seed: int, replica: int) -> Plai
     run = Plain([setting.start_vector.numpy().copy()])
 
     def noise(client: int, round: int, step: int, level: float) -> np.ndarray:
-        """A client's noise; the server draws as the client after the last one, in step 0."""
+        """A client's noise; the server draws as the client after the last one."""
         number = fed.clients if client == -1 else client
         key = words(seed, Axis.GRADIENT_NOISE, torch.tensor(replica), number, round, step)
         draw = signs if fed.noise == "two-point" else normals
@@ -99,9 +101,10 @@ def plain_safari(setting: Setting, rounds: int, seed: int, replica: int) -> Plai
                 models.append(y)
             run.iterates.append(sum(models) / len(models))
         else:
-            g = sum(h @ (x - c) for h, c in zip(fed.hessians, fed.centres, strict=True)) / fed.clients
-            g = g + noise(-1, r, 0, fed.server_noise)
-            run.iterates.append(x - float(algorithm.server_lr) * g)
+            for k in range(algorithm.server_steps):
+                g = sum(h @ (x - c) for h, c in zip(fed.hessians, fed.centres, strict=True)) / fed.clients
+                x = x - float(algorithm.server_lr) * (g + noise(-1, r, k, fed.server_noise))
+            run.iterates.append(x)
     return run
 
 

@@ -16,7 +16,7 @@ from ...experiments.results import experiment_files, published
 from ...experiments.schema import Experiment, Likeness, read_experiment
 from ...experiments.table_checks import check
 from ...experiments.table_pages import figure_name, number
-from ...experiments.theirs_and_ours import Beside, Ranked, beside, ranked
+from ...experiments.theirs_and_ours import Beside, Part, Ranked, counted, parts_of
 
 NOT_RUN = "not run"
 
@@ -47,6 +47,11 @@ class Compared:
     unit: str
     rows: tuple[Row, ...]
     pairs: tuple[Ranked, ...]
+
+    @property
+    def order(self) -> str:
+        """The number of pairs of each verdict, in words."""
+        return counted(self.pairs)
 
 
 @dataclass(frozen=True)
@@ -148,23 +153,23 @@ def _numbers(text: str) -> list[str]:
 
 
 def _compared(table: Table) -> Iterator[Compared]:
-    for path, experiment in files():
-        if path.parent.name == table.paper and (content := read_current(path, experiment)) is not None:
-            for likeness in experiment.checked.likeness:
-                if (likeness.table, likeness.edition) == (table.number, table.edition):
-                    cells = beside(experiment, content, likeness, table)
-                    yield _beside(path, experiment, likeness, cells)
+    read = (
+        (path, experiment, content)
+        for path, experiment in files()
+        if path.parent.name == table.paper and (content := read_current(path, experiment)) is not None
+    )
+    yield from map(_beside, parts_of(table, read))
 
 
-def _beside(path: Path, experiment: Experiment, likeness: Likeness, cells: list[Beside]) -> Compared:
-    units = sorted({cell.cell.measure.unit for cell in cells})
+def _beside(part: Part) -> Compared:
+    units = sorted({cell.cell.measure.unit for cell in part.cells})
     return Compared(
-        experiment.checked.title,
-        page_of(path),
-        tuple(likeness.by),
+        part.experiment.checked.title,
+        page_of(part.path),
+        tuple(part.likeness.by),
         ", ".join(units),
-        tuple(_row(likeness, cell) for cell in cells),
-        tuple(ranked(cells, likeness.orders)),
+        tuple(_row(part.likeness, cell) for cell in part.cells),
+        tuple(part.pairs),
     )
 
 

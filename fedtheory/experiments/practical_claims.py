@@ -1,0 +1,159 @@
+"""Practical claims: sentences of a paper about its tables, judged by our runs.
+
+Each sentence of a paper's ``checks.toml`` is a comparison of cells. The printed numbers are judged by ``table_checks``;
+here the same comparison is made of our numbers in the cells' places, the means over the last third of the rounds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .comparisons import AnyComparison, Trial
+from .paired_tests import decided
+from .printed_tables import Cell, Table, folder, tables
+from .published import read_current
+from .results import experiment_files
+from .schema import read_experiment
+from .table_checks import Statement, read_checks
+from .theirs_and_ours import Beside, parts_of
+
+
+@dataclass(frozen=True)
+class PracticalClaim:
+    """A sentence of a paper about its tables, and what our runs say of it.
+
+    Attributes:
+        paper: its key.
+        statement: the sentence.
+        reading: how it is read; empty if there is one way only.
+        trials: its comparisons.
+        words: of each, ``holds``, ``fails``, ``open`` or ``not run``; any wrong ``holds`` or ``fails`` among them has
+            probability at most .05 (Holm).
+        mostly: whether more than half of the comparisons are enough.
+        seconds: that the runs took, each setting counted once.
+    """
+
+    paper: str
+    statement: Statement
+    reading: str
+    trials: tuple[Trial, ...]
+    words: tuple[str, ...]
+    mostly: bool
+    seconds: float
+
+    @property
+    def verdict(self) -> str:
+        """``borne out``, ``not borne out``, ``open`` or ``not run``: whether all comparisons hold, or one fails; of a
+        sentence on most of them, whether more than half hold, or at least half fail. ``borne out so far``: all that
+        were run hold, others were not run."""
+        count = {word: self.words.count(word) for word in ("holds", "fails", "open", "not run")}
+        whole = len(self.words)
+        if count["not run"] == whole:
+            return "not run"
+        if self.mostly:
+            return (
+                "borne out"
+                if 2 * count["holds"] > whole
+                else "not borne out"
+                if 2 * count["fails"] >= whole
+                else "open"
+            )
+        if count["fails"]:
+            return "not borne out"
+        if count["open"]:
+            return "open"
+        return "borne out so far" if count["not run"] else "borne out"
+
+    @property
+    def runs(self) -> tuple[int, int]:
+        """The number of comparisons that were run, and that of all their seeds: by this a file is chosen for it."""
+        seeds = [len(wanted.differences.values) for trial in self.trials for wanted in trial.wanted]
+        return sum(bool(trial.wanted) for trial in self.trials), sum(seeds)
+
+    @property
+    def count(self) -> str:
+        """The number of comparisons of each word."""
+        named = {word: self.words.count(word) for word in ("holds", "fails", "open", "not run")}
+        told = {"holds": "hold", "fails": "fail"}
+        return ", ".join(f"{number} {told.get(word, word)}" for word, number in named.items() if number)
+
+    @property
+    def least(self) -> tuple[str, float, float, float] | None:
+        """The comparison that is farthest from holding: what, our difference, half its interval, its resolution, both
+        corrected for the number of comparisons; ``None`` if too few seeds were run."""
+        run = [
+            (wanted.p_holds, trial.text, wanted.differences)
+            for trial in self.trials
+            for wanted in trial.wanted
+            if wanted.differences.decides
+        ]
+        if not run:
+            return None
+        _, text, found = max(run, key=lambda each: (each[0], each[1]))
+        return text, found.mean, found.half_width(len(run)), found.resolution(len(run))
+
+
+def practical_claims(paper: str, root: Path | None = None) -> Iterator[PracticalClaim]:
+    """Yield the sentences of a paper that runs can bear out, in the order of its file; none of what only printed
+    numbers can be asked.
+
+    Raises:
+        ValueError: results that are damaged.
+    """
+    root = root or folder()
+    printed = tables(paper, root)
+    by_file = _ours(paper, printed, root)
+    for statement in read_checks(paper, root).statements:
+        for reading in statement.readings:
+            made = [_made(paper, statement, reading, printed, ours) for ours in by_file]
+            if made[0].trials:
+                yield max(made, key=lambda claim: claim.runs)  # the first of several
+                break
+
+
+def _made(
+    paper: str, statement: Statement, reading: AnyComparison, printed: Sequence[Table], ours: Mapping[Cell, Beside]
+) -> PracticalClaim:
+    """The claim by one file's numbers."""
+    used: dict[int, Beside] = {}
+
+    def look(cell: Cell) -> Mapping[int, float] | None:
+        if cell not in ours:
+            return None
+        used[id(ours[cell])] = ours[cell]
+        return ours[cell].late
+
+    trials = tuple(reading.trials(printed, look))
+    seconds = math.fsum(run.seconds for run in used.values()) if any(trial.wanted for trial in trials) else 0.0
+    mostly = bool(getattr(reading, "mostly", False))
+    return PracticalClaim(paper, statement, reading.reading, trials, _words(trials), mostly, seconds)
+
+
+def _ours(paper: str, printed: Sequence[Table], root: Path) -> list[Mapping[Cell, Beside]]:
+    """Our numbers by the printed cell, of each file with results; numbers of two files are never compared, since their
+    seeds share nothing. At least one mapping, of nothing if nothing was run."""
+    found: list[Mapping[Cell, Beside]] = []
+    for path in experiment_files(root):
+        if path.parent.name == paper:
+            experiment = read_experiment(path)
+            if (content := read_current(path, experiment)) is not None:
+                parts = (part for table in printed for part in parts_of(table, [(path, experiment, content)]))
+                found.append({run.cell: run for part in parts for run in part.cells if run.values})
+    return found or [{}]
+
+
+def _words(trials: Sequence[Trial]) -> tuple[str, ...]:
+    words = iter(decided([wanted for trial in trials for wanted in trial.wanted]))
+    found = []
+    for trial in trials:
+        of_trial = [next(words) for _ in trial.wanted]
+        if not of_trial:
+            found.append("not run")
+        elif "holds" in of_trial:
+            found.append("holds")
+        else:
+            found.append("fails" if set(of_trial) == {"fails"} else "open")
+    return tuple(found)

@@ -1,0 +1,192 @@
+"""Practical claims: each kind of comparison made of our runs, and the words of a sentence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fedtheory.experiments.comparisons import Gaps, Higher, Limit, Ordered, Relative, Same, Trial, Within
+from fedtheory.experiments.overview import overview
+from fedtheory.experiments.practical_claims import PracticalClaim, practical_claims
+from fedtheory.experiments.printed_tables import Cell, Table, folder
+from fedtheory.experiments.reading import parse_toml
+from fedtheory.experiments.results import digest, published, settings_now
+from fedtheory.experiments.schema import read_experiment
+from fedtheory.experiments.table_checks import Statement, read_checks
+from fedtheory.files import json_text
+from fedtheory.seals import sealed
+
+TABLE = b"""
+paper = "p"
+number = "1"
+place = "here"
+caption = "a table"
+keys = ["method", "s"]
+columns = [{ measure = "accuracy" }]
+rows = [["a", "0", "80"], ["a", "1", "70"], ["a", "2", "65"], ["b", "0", "60"], ["b", "1", "61"], ["c", "0", "1"]]
+[measures.accuracy]
+unit = "%"
+statistic = "one run"
+"""
+SEEDS = range(6)
+NOISE = (-0.1, 0.05, 0.1, 0.0, -0.05, 0.02)
+MEANS = {("a", "0"): 8.0, ("a", "1"): 7.0, ("a", "2"): 7.5, ("b", "0"): 5.0, ("b", "1"): 6.5}
+
+
+@pytest.fixture(scope="module")
+def table() -> Table:
+    return parse_toml(TABLE, "table1.toml", Table)
+
+
+def ours(cell: Cell) -> Mapping[int, float] | None:
+    """Means with noise of the setting's own, of six seeds; c was not run."""
+    key = (cell.labels["method"], cell.labels["s"])
+    if key not in MEANS:
+        return None
+    turn = list(MEANS).index(key)
+    return {seed: 100 * MEANS[key] + NOISE[(seed + turn) % 6] for seed in SEEDS}
+
+
+def means(trials: Sequence[Trial]) -> list[list[tuple[float, float, float]]]:
+    return [[(round(each.differences.mean), each.least, each.most) for each in trial.wanted] for trial in trials]
+
+
+def trials(table: Table, kind: type[Any], **given: Any) -> list[Trial]:
+    return list(kind.model_validate({"kind": kind.__name__.lower()} | given).trials([table], ours))
+
+
+A, B, C = {"method": "a"}, {"method": "b"}, {"method": "c"}
+UP = (0.0, math.inf)
+
+
+def test_each_kind_of_comparison_is_made_of_our_runs(table: Table) -> None:
+    assert means(trials(table, Higher, of=A, than=B)) == [[(300, *UP)], [(50, *UP)]]
+    assert means(trials(table, Higher, of=C, than=A)) == [[]]
+    both = {"of": {"method": "a"}, "than": {"s": ["1", "2"]}, "cells": A}
+    every = [[(100, *UP)], [(50, *UP)], [(-50, *UP)], [(50, *UP)]]
+    assert means(trials(table, Higher, **both)) == every == means(trials(table, Higher, **both, against="largest"))
+    least = [[(100, *UP), (50, *UP)], [(-50, *UP)], [(50, *UP)]]
+    assert means(trials(table, Higher, **both, against="least")) == least
+    within = trials(table, Within, of=A, than=B, least=3.0, most=18.0, digits=0)
+    assert means(within) == [[(300, 2.5, 18.5)], [(50, 2.5, 18.5)]]
+    relative = trials(table, Within, of=A, than=B, least=3.0, most=18.0, digits=0, relative=True)
+    assert means(relative) == [[(37, 2.5, 18.5)], [(7, 2.5, 18.5)]]  # 300/800, 50/700
+    along = {"along": "s", "values": ["0", "1", "2"]}
+    assert means(trials(table, Ordered, cells=A, **along, rising=True)) == [[(-100, *UP)], [(50, *UP)]]
+    assert means(trials(table, Ordered, cells=A, **along, rising=False)) == [[(100, *UP)], [(-50, *UP)]]
+    assert means(trials(table, Gaps, of=A, than=B, **along, rising=False)) == [[(250, *UP)]]
+    assert means(trials(table, Gaps, of=A, than=B, **along, rising=True)) == [[(-250, *UP)]]
+    assert means(trials(table, Limit, cells=B, least=90.0)) == [[(500, 90.0, math.inf)], [(650, 90.0, math.inf)]]
+    assert trials(table, Same, of=A, than=B) == [] == trials(table, Relative, of=A, than=B)
+
+
+def claim(words: Sequence[str], mostly: bool = False) -> str:
+    statement = Statement.model_validate({"id": "i", "place": "p", "says": "s", "readings": [{"kind": "limit"}]})
+    return PracticalClaim("p", statement, "", tuple(Trial("") for _ in words), tuple(words), mostly, 0.0).verdict
+
+
+@pytest.mark.parametrize(
+    ("words", "all_of_them", "most_of_them"),
+    [
+        (["holds"] * 3, "borne out", "borne out"),
+        (["holds", "holds", "fails"], "not borne out", "borne out"),
+        (["holds", "holds", "open"], "open", "borne out"),
+        (["holds", "holds", "not run"], "borne out so far", "borne out"),
+        (["holds", "open", "not run"], "open", "open"),
+        (["fails", "fails", "not run"], "not borne out", "not borne out"),
+        (["holds", "fails"], "not borne out", "not borne out"),
+        (["open", "fails", "open"], "not borne out", "open"),
+        (["not run"] * 2, "not run", "not run"),
+    ],
+)
+def test_words_of_a_sentence(words: list[str], all_of_them: str, most_of_them: str) -> None:
+    assert (claim(words), claim(words, mostly=True)) == (all_of_them, most_of_them)
+
+
+FILE = """
+paper = "p"
+title = "a twin"
+[federation]
+kind = "common_hessian"
+offsets = [[1.0], [-1.0]]
+[algorithm]
+kind = "fedavg"
+local_lr = 0.1
+[participation]
+kind = "Uniform"
+cohort = 1
+[run]
+rounds = 3
+seeds = [0, 1, 2, 3, 4, 5]
+observers = [{ kind = "squared_distance" }]
+[[statistics]]
+name = "x"
+of = "squared_distance"
+[[likeness]]
+table = "1"
+by = ["method", "s"]
+statistic = "x"
+"""
+CHECKS = """
+[[statements]]
+id = "first"
+place = "here"
+says = "a is above b"
+readings = [{ kind = "higher", tables = ["1"], of = { method = "a" }, than = { method = "b" } }]
+[[statements]]
+id = "second"
+place = "here"
+says = "changes are those of the table"
+readings = [{ kind = "same", tables = ["1"], of = { method = "a" }, than = { method = "b" } }]
+"""
+
+
+def test_sentences_are_judged_by_what_is_published(tmp_path: Path, table: Table) -> None:
+    paper = tmp_path / "p"
+    (paper / "tables" / "ours").mkdir(parents=True)
+    (paper / "tables" / "table1.toml").write_bytes(TABLE)
+    (paper / "checks.toml").write_text(CHECKS)
+    variants = [
+        f'[[variants]]\nname = "{m} {s}"\nset = {{ "algorithm.local_lr" = 0.{k + 1} }}\n'
+        f'labels = {{ method = "{m}", s = "{s}" }}\n'
+        for k, (m, s) in enumerate(MEANS)
+    ]
+    path = paper / "twin.toml"
+    path.write_text(FILE + "".join(variants))
+    rows, now = [], settings_now(read_experiment(path))
+    for point in read_experiment(path).points():
+        (cell,) = (each for each in table.cells if each.labels.items() >= dict(point.labels).items())
+        found = ours(cell)
+        assert found is not None
+        values = list(found.values())
+        numbers = {"mean": sum(values) / 6, "deviation": 1.0, "runs": 6, "values": [0.0] * 6} | {"mean": 0.0}
+        rows.append({"name": point.name, "asked": now[point.name], "labels": dict(point.labels),
+                     "seeds": list(SEEDS), "seconds": 1.0, "commits": ["c0ffee"], "statistics": {"x": numbers},
+                     "curves": {"rounds": [0, 3], "squared_distance": [[0.0, value] for value in values]}})  # fmt: skip
+    content = {"file": "p/twin.toml", "sha256": digest(path), "commits": ["c0ffee"], "data": [], "seconds": 5.0,
+               "units": {}, "settings": rows}  # fmt: skip
+    published(path).write_text(json_text(sealed(content)))
+    (found_claim,) = practical_claims("p", tmp_path)
+    assert (found_claim.statement.id, found_claim.verdict, found_claim.count) == ("first", "borne out", "2 hold")
+    assert found_claim.seconds == 4.0 and found_claim.least is not None
+    text, mean, half, resolution = found_claim.least
+    assert "method a against method b" in text and 0 < half < resolution < mean
+    assert "| p | a is above b | borne out | 2 hold |" in overview(tmp_path)
+
+
+def test_every_paper_with_tables_has_practical_claims() -> None:
+    """About thirty sentences in all; those on arithmetic of printed numbers alone are not among them."""
+    found = {
+        paper.name: list(practical_claims(paper.name))
+        for paper in folder().iterdir()
+        if (paper / "checks.toml").exists()
+    }
+    assert {paper: len(claims) for paper, claims in found.items()} == {"fast": 12, "fedau": 10, "flics": 7, "safari": 7}
+    for paper, claims in found.items():
+        ids = [each.statement.id for each in claims]
+        rest = [each.id for each in read_checks(paper).statements if each.id not in ids]
+        assert rest == {"flics": ["changes_avg", "changes_adam"], "safari": ["gains_of_table_5"]}.get(paper, [])
