@@ -1,0 +1,5 @@
+"""What a participation log says: rates, dependence, the family it is of, and what follows for those who average."""
+
+from ..lazy import lazily
+
+__getattr__, __dir__, __all__ = lazily(__name__)
