@@ -160,6 +160,36 @@ class ClientChains(Family):
         return {"memory": float(np.median(1 - e - l))}
 
 
+class SharedRates(IndependentClients):
+    """Every client for itself, afresh every round, with its group's rate."""
+
+    per_client = ("count", "exchangeable")
+
+    def __init__(self, mask: np.ndarray, groups: np.ndarray) -> None:
+        super().__init__(mask)
+        self.exchangeable, self.parameters = groups, int(groups.max()) + 1
+        self.count = _group_means(self.count, groups)
+
+    def process(self) -> Participation:
+        return Bernoulli([Fraction(float(n)) / self.rounds for n in self.count])
+
+
+class SharedChains(ClientChains):
+    """Every client for itself, a chain of two states with its group's chances."""
+
+    per_client = ("on", "off", "entered", "left", "exchangeable")
+
+    def __init__(self, mask: np.ndarray, groups: np.ndarray) -> None:
+        super().__init__(mask)
+        self.exchangeable, self.parameters = groups, 2 * int(groups.max()) + 2
+        for name in ("on", "off", "entered", "left"):
+            setattr(self, name, _group_means(getattr(self, name), groups))
+
+
+def _group_means(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    return np.asarray((np.bincount(groups, values) / np.bincount(groups))[groups])
+
+
 class UniformCohorts(Family):
     """A cohort of one size, each as likely as the others."""
 
@@ -638,10 +668,12 @@ def candidates(mask: np.ndarray, groups: np.ndarray | None = None, full: np.ndar
         yield DrawsWithReplacement(mask, draws)
     if (block := block_length(full)) is not None and len(full) * entropy(full) > 1e3 and len(full) > 4 * block:
         yield BlocksOfRounds(mask, block)
-    for partition in partitions(full) if groups is None else (groups,):
+    for partition in partitions(mask) if groups is None else (groups,):
         counts = np.unique(full @ np.eye(partition.max() + 1, dtype=np.int64)[partition], axis=0)
         if len(counts) == 1:
             continue
+        yield SharedRates(mask, partition)
+        yield SharedChains(mask, partition)
         yield PoissonCounts(mask, partition)
         yield DayNightCounts(mask, partition)
         yield UniformCounts(mask, partition)

@@ -45,7 +45,9 @@ class FamilyChoice:
         return self.name != "none"
 
 
-def choose_family(mask: np.ndarray, groups: np.ndarray | None = None, seed: int = 0) -> FamilyChoice:
+def choose_family(
+    mask: np.ndarray, groups: np.ndarray | None = None, seed: int = 0, places: np.ndarray | None = None
+) -> FamilyChoice:
     """Choose the family of a log (rounds, clients).
 
     Every family is fitted on the first two thirds of the rounds and predicts the last. The best is taken, or the one
@@ -54,14 +56,15 @@ def choose_family(mask: np.ndarray, groups: np.ndarray | None = None, seed: int 
 
     Args:
         groups: each client's group, if they are known; else they are looked for.
+        places: the number that each column has in the process; default: its own.
 
-    >>> import torch
     >>> from fedtheory.participation import Bernoulli, history
     >>> log = history(Bernoulli(["1/4"] * 6), clients=6, rounds=400)[:, 0].numpy() > 0
     >>> choose_family(log).name
     'Bernoulli'
     """
     clients = mask.shape[1]
+    places = np.arange(clients) if places is None else places
     came = mask.any(axis=0)
     if not came.any():
         return FamilyChoice("none", "none", None, {}, None, {})
@@ -71,17 +74,19 @@ def choose_family(mask: np.ndarray, groups: np.ndarray | None = None, seed: int 
     numbers = None if groups is None else np.unique(np.asarray(groups)[present], return_inverse=True)[1]
     repeated = schedule(here)
     if repeated is not None:
-        return _chosen(repeated, None, {repeated.name: 0.0}, present, clients)
+        return _chosen(repeated, None, {repeated.name: 0.0}, places[present], clients)
     first = max(2, len(here) - len(here) // HELD_OUT)
     by_round = {}
     for family in candidates(here[:first], numbers, here):
-        by_round[_key(family)] = (family.parameters, family.log_likelihood(here, first))
-    best = max(by_round, key=lambda name: by_round[name][1].sum())
-    taken = min((name for name in by_round if _close(by_round[best][1], by_round[name][1])),
+        by_round[_key(family)] = (family.parameters, family.log_likelihood(here, 1))
+    held_out = {name: values[first - 1 :] for name, (_, values) in by_round.items()}
+    best = max(held_out, key=lambda name: held_out[name].sum())
+    # Of as many parameters, the likelihood of all rounds decides.
+    taken = min((name for name in by_round if _close(held_out[best], held_out[name])),
                 key=lambda name: (by_round[name][0], -by_round[name][1].sum()))  # fmt: skip
     family = next(each for each in candidates(here, numbers, here) if _key(each) == taken)
-    means = {name: float(values.mean()) for name, (_, values) in by_round.items()}
-    return _chosen(family, check(family, here, seed), means, present, clients)
+    means = {name: float(values.mean()) for name, values in held_out.items()}
+    return _chosen(family, check(family, here, seed), means, places[present], clients)
 
 
 def canonical_order(mask: np.ndarray) -> np.ndarray:
@@ -92,7 +97,7 @@ def canonical_order(mask: np.ndarray) -> np.ndarray:
 
 def _key(family: Family) -> str:
     groups = family.exchangeable
-    return family.name if groups is None or groups.max() == 0 else f"{family.name}, {groups.max() + 1} groups"
+    return family.name if groups is None else f"{family.name}, {groups.max() + 1} kinds of clients"
 
 
 def _close(best: np.ndarray, other: np.ndarray) -> bool:
@@ -131,6 +136,6 @@ def reordered(family: Family, order: np.ndarray) -> Family:
     for name in family.per_part:
         parts = [reordered(p, order) if isinstance(p, Family) else p[order] for p in getattr(family, name)]
         setattr(found, name, parts)
-    if found.exchangeable is not None:
+    if found.exchangeable is not None and "exchangeable" not in family.per_client:
         found.exchangeable = found.exchangeable[order]
     return found
