@@ -33,7 +33,7 @@ def assumption_evidence(found: Diagnosis) -> dict[str, dict[str, str]]:
     tail = (1 - found.level) / 4
     against = []
     if found.family is None:
-        short = {"answer": UNTOLD, "why": f"{found.rounds} rounds are too few: at least 60 are needed"}
+        short = {"answer": UNTOLD, "why": found.missing}
         independent = stationary = short
     else:
         if two_sided(found.runs_z) < tail:
@@ -41,7 +41,9 @@ def assumption_evidence(found: Diagnosis) -> dict[str, dict[str, str]]:
         if two_sided(found.absences_z) < tail:
             against.append(f"absences are {'longer' if found.absences_z > 0 else 'more even'} than geometric ones")
         if found.sizes.found:
-            against.append(f"the size of a round varies {found.sizes.ratio:.2f} times as much as of independent clients")
+            against.append(
+                f"the size of a round varies {found.sizes.ratio:.2f} times as much as of independent clients"
+            )
         if found.pairs:
             against.append(f"{len(found.pairs)} pairs of clients come together too often or too seldom")
         independent = _answer(against, "no memory, no dependence between clients found")
@@ -67,7 +69,9 @@ def assumption_evidence(found: Diagnosis) -> dict[str, dict[str, str]]:
 
 
 def _answer(against: list[str], otherwise: str) -> dict[str, str]:
-    return {"answer": "violated", "why": "; ".join(against)} if against else {"answer": "not violated", "why": otherwise}
+    return (
+        {"answer": "violated", "why": "; ".join(against)} if against else {"answer": "not violated", "why": otherwise}
+    )
 
 
 def _span(sizes: np.ndarray) -> str:

@@ -75,12 +75,17 @@ def implied_objectives(
     came = mask.any(axis=0)
     inverse = np.divide(1.0, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
     starts = np.arange(0, len(mask), max(1, block))
-    chosen = np.random.default_rng([seed, 13]).multinomial(len(starts), np.full(len(starts), 1 / len(starts)), RESAMPLED)
+    chosen = np.random.default_rng([seed, 13]).multinomial(
+        len(starts), np.full(len(starts), 1 / len(starts)), RESAMPLED
+    )
     found = []
     for rule, blocks in (
         ("mean of those who came", _blocks(mask, inverse, starts)),
         ("sum over all clients", _blocks(mask, np.ones(len(mask)), starts)),
-        *((f"FedAU, {'no cutoff' if math.isinf(k) else f'cutoff {k:g}'}", _fedau_blocks(mask, k, starts)) for k in cutoffs),
+        *(
+            (f"FedAU, {'no cutoff' if math.isinf(k) else f'cutoff {k:g}'}", _fedau_blocks(mask, k, starts))
+            for k in cutoffs
+        ),
     ):
         total = blocks.sum(axis=0)
         phi = total / total.sum()

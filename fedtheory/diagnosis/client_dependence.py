@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import norm
+from scipy.stats import t as student
 
 MOST_CLIENTS = 3000
 """Number of clients up to which pairs are compared."""
@@ -45,7 +46,7 @@ def overdispersion(mask: np.ndarray, block: int, level: float = 0.95) -> Overdis
     variance = float(squares.mean())
     ratio = variance / alone
     error = np.sqrt(variance_of_mean(squares, block)) / alone
-    reach = norm.ppf((1 + level) / 2) * error
+    reach = student.ppf((1 + level) / 2, max(1.0, len(mask) / (2 * block) - 1)) * error
     pairs = spread**2 - alone
     correlation = (variance - alone) / pairs if pairs > 0 else np.nan
     return Overdispersion(ratio, max(0.0, ratio - reach), ratio + reach, correlation)

@@ -23,6 +23,9 @@ from .time_dependence import length_test, number_of_runs_test, runs_of
 LEAST_ROUNDS = 60
 """Number of rounds below which nothing is said of dependence or of a family."""
 
+LEAST_CHANGES = 30
+"""Number of comings and goings, of all clients, below which nothing is said of them either, unless there is none."""
+
 MOST_CELLS = 200_000_000
 """Number of rounds times clients up to which a log is diagnosed."""
 
@@ -44,6 +47,7 @@ class Diagnosis:
         times: the local time at which each round starts, where the log has dates.
         told: what was not taken as it stands.
         rates: see `Rates`.
+        missing: what the log is too short by for what follows, in words; "" if it is not.
         never: columns of clients who never came.
         changes: clients who joined late, left or changed.
         runs_z, absences_z, presences_z: see ``time_dependence``; nan of a log that is too short.
@@ -66,6 +70,7 @@ class Diagnosis:
     times: list[Any]
     told: tuple[str, ...]
     rates: Rates
+    missing: str
     never: list[int]
     changes: list[Change]
     runs_z: float
@@ -170,10 +175,13 @@ def diagnose(
     if not (np.isfinite(fair).all() and (fair >= 0).all() and fair.any()):
         raise ValueError("samples: allowed are finite numbers >= 0, not all 0")
     shares = None if labels is None else _shares(_each("labels", labels, names))
-    known = None if groups is None else np.unique([str(g) for g in _each("groups", groups, names)], return_inverse=True)[1]
+    known = (
+        None if groups is None else np.unique([str(g) for g in _each("groups", groups, names)], return_inverse=True)[1]
+    )
     rounds = len(mask)
     estimated = rates(here, level)
-    long_enough = rounds >= LEAST_ROUNDS
+    missing = _missing(here)
+    long_enough = not missing
     chosen = usual_cutoffs(rounds) if cutoffs is None else [float(k) for k in cutoffs]
     errors = weight_errors(here, chosen)
     best = min(errors, key=lambda k: (errors[k], k))
@@ -192,6 +200,7 @@ def diagnose(
         told=log.told,
         rates=Rates(*(v[back] for v in (estimated.rate, estimated.low, estimated.high, estimated.inflation)),
                     estimated.block),
+        missing=missing,
         never=sorted(int(order[i]) for i in np.flatnonzero(~here.any(axis=0))),
         changes=_at(order, changes(here, estimated.inflation, 1 - level)) if long_enough else [],
         runs_z=number_of_runs_test(here) if long_enough else nan,
@@ -208,6 +217,17 @@ def diagnose(
         weight_errors=errors,
         level=level,
     )  # fmt: skip
+
+
+def _missing(mask: np.ndarray) -> str:
+    """Say what a log is too short by, for its dependence and its family; "" if it is not."""
+    rounds, changed = len(mask), int((mask[1:] != mask[:-1]).sum())
+    if rounds < LEAST_ROUNDS:
+        return f"{rounds} rounds are too few; {LEAST_ROUNDS - rounds} more are needed"
+    if 0 < changed < LEAST_CHANGES:
+        more = -(-rounds * (LEAST_CHANGES - changed) // changed)
+        return f"{changed} comings and goings are too few; about {more} more rounds are needed for {LEAST_CHANGES}"
+    return ""
 
 
 def _usual_width(length: float) -> float:

@@ -231,7 +231,9 @@ class WeightedCohorts(Family):
 
     def _fitted(self, weights: np.ndarray) -> np.ndarray:
         """Return weights that give the clients their rates, with a drawn log of weights in common for all steps."""
-        clocks = np.random.default_rng(0).standard_exponential((max(400, min(4000, 400_000 // len(weights))), len(weights)))
+        clocks = np.random.default_rng(0).standard_exponential(
+            (max(400, min(4000, 400_000 // len(weights))), len(weights))
+        )
         for _ in range(8):
             found = smallest(clocks / weights, self.cohort).mean(axis=0)
             found = (found * len(clocks) + 0.5) / (len(clocks) + 1)

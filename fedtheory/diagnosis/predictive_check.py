@@ -113,7 +113,7 @@ def statistics(mask: np.ndarray, groups: np.ndarray | None = None) -> tuple[np.n
     gram = away @ away.T if rounds <= clients else away.T @ away
     total = float((gram.astype(np.float64) ** 2).sum())
     own = rounds if rounds > clients else 0
-    found["pairs of clients"] = float(np.log(total / rounds**2 / clients))
+    found["pairs of clients"] = float(np.log(total / rounds**2 / clients + 1e-9))
     if rounds > clients:
         pairs = gram / own
         np.fill_diagonal(pairs, 0)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .diagnosis import LEAST_ROUNDS
 from .time_dependence import survival, two_sided
 
 if TYPE_CHECKING:
@@ -37,8 +36,7 @@ def sentences(found: Diagnosis) -> list[str]:
             said = ", ".join(f"{found.names[c.client]} in round {c.round}" for c in which[:4])
             lines.append(f"{verb}: {len(which)} ({said}{', ...' if len(which) > 4 else ''}).")
     if found.family is None:
-        missing = LEAST_ROUNDS - found.rounds
-        lines.append(f"Dependence and family: not said, {found.rounds} rounds are too few; {missing} more are needed.")
+        lines.append(f"Dependence and family: not said; {found.missing}.")
     else:
         lines += _dependence(found, tail)
         lines.append(_family(found))
@@ -71,7 +69,9 @@ def _dependence(found: Diagnosis, tail: float) -> list[str]:
     lines = [f"In time: {said} (correlation {found.memory:+.3f} with the next round, z = {found.runs_z:.1f}); absences are "
              f"{lengths} (z = {found.absences_z:.1f})."]  # fmt: skip
     s = found.sizes
-    said = f"the size of a round varies {s.ratio:.2f} times ({s.low:.2f} to {s.high:.2f}) as much as of independent ones"
+    said = (
+        f"the size of a round varies {s.ratio:.2f} times ({s.low:.2f} to {s.high:.2f}) as much as of independent ones"
+    )
     if found.pairs is None:
         pairs = "too many clients to compare pairs"
     else:
@@ -118,6 +118,7 @@ def to_json(found: Diagnosis) -> dict[str, Any]:
         "width": found.width,
         "unit": found.unit,
         "told": list(found.told),
+        "missing": found.missing,
         "level": found.level,
         "block": rates.block,
         "rates": {
