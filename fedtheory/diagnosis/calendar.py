@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
+from itertools import pairwise
 
 import numpy as np
 
@@ -85,7 +86,7 @@ def _ripple(sizes: np.ndarray, place: np.ndarray, count: np.ndarray) -> float:
 
 def _rotated(sizes: np.ndarray, days: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     found, edges = sizes.copy(), [0, *(np.flatnonzero(np.diff(days)) + 1).tolist(), len(sizes)]
-    for first, last in zip(edges, edges[1:], strict=False):
+    for first, last in pairwise(edges):
         found[first:last] = np.roll(sizes[first:last], int(rng.integers(last - first)))
     return found
 

@@ -85,7 +85,8 @@ class Family(ABC):
 
 
 def unseen(rounds: int, clients: int) -> float:
-    """Return the logarithm of the chance of a round of a kind that was not in so many: half a round's, any set alike."""
+    """Return the logarithm of the chance of a round of a kind that was not in so many: half a
+    round's, any set alike."""
     return float(np.log(0.5 / (rounds + 1)) - clients * np.log(2))
 
 
@@ -156,7 +157,7 @@ class ClientChains(Family):
         return Markov([e / (e + l) for e, l in zip(entries, exits, strict=True)], entries)
 
     def described(self) -> dict[str, Any]:
-        p, e, l = self._laws
+        _, e, l = self._laws
         return {"memory": float(np.median(1 - e - l))}
 
 
@@ -666,7 +667,7 @@ def candidates(mask: np.ndarray, groups: np.ndarray | None = None, full: np.ndar
         yield WeightedCohorts(mask)
     elif len(kinds) <= MOST_SIZES and kinds[0] > 0 and all(4 < (mask.sum(axis=1) == k).sum() for k in kinds):
         yield CohortMixture(mask)
-    if kinds[0] > 0 and (draws := number_of_draws(mask, int(kinds[-1]))):
+    if kinds.min() > 0 and (draws := number_of_draws(mask, int(kinds[-1]))):
         yield DrawsWithReplacement(mask, draws)
     if (block := block_length(full)) is not None and len(full) * entropy(full) > 1e3 and len(full) > 4 * block:
         yield BlocksOfRounds(mask, block)

@@ -35,11 +35,11 @@ def power(difference: float, deviation: float, number: int, *, paired: bool = Fa
         raise ValueError(f"number = {number}: allowed is an integer >= 2")
     freedom = (number - 1) * (1 if paired else 2)
     away = abs(difference) / (deviation * math.sqrt((1 if paired else 2) / number))
-    if freedom > 10_000 or away > 30:
-        edge = norm.isf(level / 2)
-        return float(norm.sf(edge - away) + norm.cdf(-edge - away))
     edge = student.isf(level / 2, freedom)
-    return float(nct.sf(edge, freedom, away) + nct.cdf(-edge, freedom, away))
+    above, below = nct.sf(edge, freedom, away), nct.cdf(-edge, freedom, away)
+    if freedom > 10_000 or not math.isfinite(above):  # where scipy's series fails, the normal law is near
+        return float(norm.sf(edge - away) + norm.cdf(-edge - away))
+    return float(above + (below if math.isfinite(below) else 0.0))
 
 
 def replicas_to_detect(

@@ -128,7 +128,7 @@ def changes(mask: np.ndarray, inflation: np.ndarray, level: float = 0.05) -> lis
     away = (~mask).sum(axis=0)
     found: dict[int, Change] = {}
     p = mask.mean(axis=0)
-    for kind, lengths, other in (("joined", first, last), ("left", last, first)):
+    for kind, lengths in (("joined", first), ("left", last)):
         # All slots: before, between (each at least one round) and after the presences.
         free = away - np.maximum(spells - 1, 0)
         log_p = _log_tail(free, lengths, spells)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -96,7 +97,7 @@ def survival(mask: np.ndarray) -> dict[str, list[float]]:
     count = np.bincount(runs.client, minlength=mask.shape[1])
     means = np.bincount(runs.client, runs.length, minlength=mask.shape[1]) / np.maximum(count, 1)
     stay = 1 - 1 / np.maximum(means, 1)
-    geometric = [float((count * stay**k).sum() / count.sum()) for k in at.tolist()]
+    geometric = [math.fsum(count * stay**k) / float(count.sum()) for k in at.tolist()]  # in any order of the clients
     return {"rounds": at.tolist(), "share": share.tolist(), "geometric": geometric}
 
 

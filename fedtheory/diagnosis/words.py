@@ -53,8 +53,8 @@ def sentences(found: Diagnosis) -> list[str]:
         if said["answer"] != "cannot be told from this log":
             lines.append(f"{name.replace('_', ' ').capitalize()}: {said['answer']} ({said['why']}).")
     if found.rounds_for_ten_percent:
-        lines.append(f"To tell the middle client's rate from one a tenth away takes {found.rounds_for_ten_percent} rounds "
-                     "(in 8 of 10 logs).")  # fmt: skip
+        rounds = found.rounds_for_ten_percent
+        lines.append(f"To tell the middle client's rate from one a tenth away takes {rounds} rounds (in 8 of 10 logs).")
     return lines
 
 
@@ -66,8 +66,8 @@ def _dependence(found: Diagnosis, tail: float) -> list[str]:
     lengths = "like geometric ones"
     if two_sided(found.absences_z) < tail:
         lengths = "more unequal than geometric ones" if found.absences_z > 0 else "more even than geometric ones"
-    lines = [f"In time: {said} (correlation {found.memory:+.3f} with the next round, z = {found.runs_z:.1f}); absences are "
-             f"{lengths} (z = {found.absences_z:.1f})."]  # fmt: skip
+    correlation = f"correlation {found.memory:+.3f} with the next round, z = {found.runs_z:.1f}"
+    lines = [f"In time: {said} ({correlation}); absences are {lengths} (z = {found.absences_z:.1f})."]
     s = found.sizes
     said = (
         f"the size of a round varies {s.ratio:.2f} times ({s.low:.2f} to {s.high:.2f}) as much as of independent ones"

@@ -1,4 +1,4 @@
-"""Logs that no family of the package has made, one function a kind: (rng, rounds, clients) to (rounds, clients) bool."""
+"""Logs that no family of the package has made, a function a kind: (rng, rounds, clients) to (rounds, clients) bool."""
 
 from __future__ import annotations
 
