@@ -662,7 +662,7 @@ def candidates(mask: np.ndarray, groups: np.ndarray | None = None, full: np.ndar
     if len(mask) > 1:
         yield ClientChains(mask)
     kinds = np.unique(sizes)
-    if len(kinds) == 1 and 0 < kinds[0] < mask.shape[1]:
+    if len(kinds) == 1 and kinds[0] not in (0, mask.shape[1]):
         yield UniformCohorts(mask)
         yield WeightedCohorts(mask)
     elif len(kinds) <= MOST_SIZES and kinds[0] > 0 and all(4 < (mask.sum(axis=1) == k).sum() for k in kinds):

@@ -149,7 +149,7 @@ def changes(mask: np.ndarray, inflation: np.ndarray, level: float = 0.05) -> lis
         tail = kstwobign.sf(largest)
         for k in np.flatnonzero((tail < level / tests) & came[part]).tolist():
             i, at = start + k, int(place[k]) + 1
-            if i not in found and at < rounds:
+            if at < rounds and (i not in found or tail[k] < found[i].p):
                 before, after = float(mask[:at, i].mean()), float(mask[at:, i].mean())
                 found[i] = Change(i, "changed", at, before, after, float(tail[k]))
     return [found[i] for i in sorted(found)]
