@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..printing import Progress, print_json, print_wrapped
+from ..printing import Progress, print_json, print_table, print_wrapped
 from .app import Command, app
 
 if TYPE_CHECKING:
@@ -131,6 +131,7 @@ def diagnose(
     samples: Samples = None,
     labels: Annotated[Path | None, typer.Option(help="CSV: client, and a column of counts for each label.")] = None,
     groups: Annotated[Path | None, typer.Option(help="CSV: client,group; else groups are looked for.")] = None,
+    theorems: Annotated[bool, typer.Option("--theorems", help="Say which theorems' assumptions the log violates.")] = False,
     like: Like = "auto",
     column: Column = None,
     until: Until = None,
@@ -163,15 +164,25 @@ def diagnose(
             labels=_labels(labels) if labels else None,
             groups=_by_client(groups, "group") if groups else None,
         )
+        content = found.to_json()
+        if theorems:
+            from ..evidence.assumptions_on_logs import theorems_on_log
+
+            content["theorems"] = theorems_on_log(content["assumptions"])
         if into:
-            write_beside(into, (json_text(found.to_json(), indent=1) + "\n").encode())
+            write_beside(into, (json_text(content, indent=1) + "\n").encode())
         if page:
             from ..report.diagnosis_page import diagnosis_page
 
             progress.doing(f"drawing {page}")
             write_beside(page, diagnosis_page(found, log.name).encode())
     if json == STANDARD_OUTPUT:
-        print_json(found.to_json())
-    else:
-        for line in str(found).splitlines():
-            print_wrapped(line, " " * (len(line) - len(line.lstrip()) + 4))
+        print_json(content)
+        return
+    for line in str(found).splitlines():
+        print_wrapped(line, " " * (len(line) - len(line.lstrip()) + 4))
+    if theorems:
+        answers = ("violated", "not violated", "cannot be told from this log")
+        rows = [{"theorem": ref} | {each: ", ".join(k for k, v in row.items() if v == each) for each in answers}
+                for ref, row in content["theorems"].items()]  # fmt: skip
+        print_table(rows)
