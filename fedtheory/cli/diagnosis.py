@@ -131,7 +131,9 @@ def diagnose(
     samples: Samples = None,
     labels: Annotated[Path | None, typer.Option(help="CSV: client, and a column of counts for each label.")] = None,
     groups: Annotated[Path | None, typer.Option(help="CSV: client,group; else groups are looked for.")] = None,
-    theorems: Annotated[bool, typer.Option("--theorems", help="Say which theorems' assumptions the log violates.")] = False,
+    theorems: Annotated[
+        bool, typer.Option("--theorems", help="Say which theorems' assumptions the log violates.")
+    ] = False,
     like: Like = "auto",
     column: Column = None,
     until: Until = None,

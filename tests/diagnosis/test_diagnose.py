@@ -307,3 +307,28 @@ def test_the_command_prints_a_screen_and_writes_every_number(tmp_path: Path, cap
     assert json.loads(capsys.readouterr().out) == written and written["never"] == ["eve"]
     roster.write_text("client\nann\nann\n")
     assert run([*options[:4]]) == 2 and "line 3: client 'ann' is there twice" in capsys.readouterr().err
+
+
+def test_the_page_is_one_file_with_every_number(tmp_path: Path) -> None:
+    from fedtheory.report.diagnosis_page import diagnosis_page
+
+    names = ("<b>", *NAMES[1:])
+    begins = datetime(2026, 1, 5, tzinfo=UTC)
+    lines = [f"{names[i]},{(begins + timedelta(hours=r)).isoformat()},{(begins + timedelta(hours=r + 1)).isoformat()}"
+             for r, i in np.argwhere(mask(rounds=120)).tolist()]  # fmt: skip
+    file = tmp_path / "log.csv"
+    file.write_text("\n".join(["client,start,end", *lines]))
+    found = diagnose(read_log(file), width=3600.0)
+    page = diagnosis_page(found, "a <log>")
+    assert page.count("<figure>") == 6 and "http" not in page.replace("http-equiv", "") and "<b>" not in page
+    (numbers,) = re.findall(r'<script type="application/json" id="diagnosis">(.*?)</script>', page, re.DOTALL)
+    assert json.loads(numbers) == json.loads(json.dumps(found.to_json()))
+
+
+def test_theorems_are_told_what_the_log_violates() -> None:
+    from fedtheory.evidence.assumptions_on_logs import theorems_on_log
+
+    answers = {"independent_participation": {"answer": "violated"}, "cohort_before_noise": {"answer": "not told"}}
+    table = theorems_on_log(answers)
+    assert table and all({*row} <= {*answers} for row in table.values())
+    assert {"violated", "not told"} == {each for row in table.values() for each in row.values()}
