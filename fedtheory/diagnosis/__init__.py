@@ -1,4 +1,4 @@
-"""What a participation log says: rates, dependence, the family it is of, and what follows for those who average."""
+"""Diagnoses of participation logs: rates, dependence, the family it is of, and what follows for those who average."""
 
 from ..lazy import lazily
 

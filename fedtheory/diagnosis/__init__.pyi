@@ -7,6 +7,10 @@ from .client_dependence import Overdispersion as Overdispersion
 from .client_dependence import Pair as Pair
 from .client_dependence import overdispersion as overdispersion
 from .client_dependence import pairs_together as pairs_together
+from .client_rates import Change as Change
+from .client_rates import Rates as Rates
+from .client_rates import changes as changes
+from .client_rates import rates as rates
 from .diagnosis import Diagnosis as Diagnosis
 from .diagnosis import diagnose as diagnose
 from .family_choice import FamilyChoice as FamilyChoice
@@ -16,7 +20,3 @@ from .power import power as power
 from .power import replicas_to_detect as replicas_to_detect
 from .power import rounds_to_detect as rounds_to_detect
 from .predictive_check import Check as Check
-from .rates import Change as Change
-from .rates import Rates as Rates
-from .rates import changes as changes
-from .rates import rates as rates

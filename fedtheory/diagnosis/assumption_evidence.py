@@ -1,4 +1,4 @@
-"""What a log says of what theorems assume of participation: holds, violated by how much, or not to be told from it."""
+"""Evidence of a log on what theorems assume of participation: not violated, violated by how much, or not to be told from it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .diagnosis import Diagnosis
 
 EVERYBODY_COMES = "everybody comes"
-"""That every client's rate is above 0: what 1/p, and every average over rounds, need."""
+"""Assumption that every client's rate is above 0, which 1/p and every average over rounds need."""
 
 UNTOLD = "cannot be told from this log"
 

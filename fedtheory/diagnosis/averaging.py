@@ -1,4 +1,4 @@
-"""What averages of updates minimise on a log: the weights of the clients in the objective, rule by rule."""
+"""Objectives that averages of updates minimise on a log: the weights of the clients in the objective, rule by rule."""
 
 from __future__ import annotations
 

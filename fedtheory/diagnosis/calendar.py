@@ -19,7 +19,7 @@ DAY, WEEK = 86_400, 604_800
 
 @dataclass(frozen=True)
 class CalendarEffect:
-    """What depends on the hour, or on the weekday.
+    """Dependence on the hour, or on the weekday.
 
     Attributes:
         of: "hour" or "weekday".
@@ -58,8 +58,8 @@ def calendar_effects(sizes: np.ndarray, begins: float, width: float, tz: tzinfo 
         found.append(_effect("hour", sizes, hours, missing, lambda rng: _rotated(sizes, days, rng)))
     if width <= DAY:
         weekdays = (days - 1) % 7
-        missing = max(0, LEAST_WEEKS - len(sizes) * width // WEEK)
-        found.append(_effect("weekday", sizes, weekdays, int(missing), lambda rng: _shuffled(sizes, days, rng)))
+        missing = max(0, LEAST_WEEKS - int(len(sizes) * width // WEEK))
+        found.append(_effect("weekday", sizes, weekdays, missing, lambda rng: _shuffled(sizes, days, rng)))
     return found
 
 

@@ -17,7 +17,7 @@ PAIRS = 5
 
 @dataclass(frozen=True)
 class Overdispersion:
-    """How many times the variance of a round's size is that of independent clients with the same rates.
+    """Number of times that the variance of a round's size has that of independent clients with the same rates.
 
     Attributes:
         ratio: Var(size) / sum_i p_i (1 - p_i); nan where nobody's presence varies.

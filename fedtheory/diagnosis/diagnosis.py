@@ -15,9 +15,9 @@ from ..participation import Log
 from .averaging import ImpliedObjective, implied_objectives, usual_cutoffs, weight_errors
 from .calendar import CalendarEffect, calendar_effects, local_times
 from .client_dependence import Overdispersion, Pair, overdispersion, pairs_together
+from .client_rates import Change, Rates, changes, rates
 from .family_choice import FamilyChoice, canonical_order, choose_family
 from .power import rounds_to_detect
-from .rates import Change, Rates, changes, rates
 from .time_dependence import length_test, number_of_runs_test, runs_of
 
 LEAST_ROUNDS = 60
@@ -38,7 +38,7 @@ ENOUGH = 300
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What a log says. Arrays are by client, in the order of ``names``.
+    """Answers of a log. Arrays are by client, in the order of ``names``.
 
     Attributes:
         names: the clients.
@@ -93,7 +93,7 @@ class Diagnosis:
 
     @property
     def rounds_for_ten_percent(self) -> int | None:
-        """How many rounds tell the median client's rate from one that is a tenth away; None if it has no rate between
+        """Number of rounds that tell the median client's rate from one that is a tenth away; None if it has no rate between
         0 and 1."""
         rate, inflation = float(np.median(self.rates.rate)), float(np.median(self.rates.inflation))
         return rounds_to_detect(rate / 10, rate, inflation=inflation) if 0 < rate < 1 else None

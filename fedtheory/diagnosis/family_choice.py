@@ -1,4 +1,4 @@
-"""Which family a log is of: by its likelihood on rounds that were held out, and by a check that may say none."""
+"""Choice of the family of a log: by its likelihood on rounds that were held out, and by a check that may say none."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..participation import Incomplete, Participation
-from .families import Family, candidates, schedule
+from .fitted_families import Family, candidates, schedule
 from .predictive_check import Check, check
 
 HELD_OUT = 3

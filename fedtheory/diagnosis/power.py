@@ -1,4 +1,4 @@
-r"""How many rounds or replicas tell a difference from chance, and which difference a number of them tells.
+r"""Power of comparisons: rounds or replicas that tell a difference from chance, and differences that they tell.
 
 Of two means of n numbers each with standard deviation sigma, the difference has the standard error sigma sqrt(2/n).
 Student's test at a level finds a true difference x with the probability P(|T| > t), T noncentral with 2 (n - 1) degrees

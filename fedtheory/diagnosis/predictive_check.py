@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .families import Family
+from .fitted_families import Family
 
 BLOCKS = 8
 """Number of parts of a log whose rates are compared."""

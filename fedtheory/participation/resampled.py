@@ -85,8 +85,9 @@ class Resampled(FromRecord):
     starts: str = "any"
 
     def __post_init__(self) -> None:
-        if hasattr(self.mask, "recorded"):
-            object.__setattr__(self, "mask", self.mask.mask(self.width))
+        given: Any = self.mask
+        if hasattr(given, "recorded"):
+            object.__setattr__(self, "mask", given.mask(self.width))
         self._set_record("mask")
         check_option("starts", self.starts, STARTS)
         object.__setattr__(self, "block", rounds_of_block(self.block, self.width))

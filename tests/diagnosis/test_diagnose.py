@@ -30,7 +30,7 @@ from fedtheory.diagnosis import (
     rounds_to_detect,
     weight_errors,
 )
-from fedtheory.diagnosis.rates import Change
+from fedtheory.diagnosis.client_rates import Change
 from fedtheory.diagnosis.time_dependence import Runs, length_test, number_of_runs_test
 from fedtheory.moments.stationary import stationary
 from fedtheory.participation import Recorded, read_log

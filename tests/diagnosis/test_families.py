@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binom
 
 from fedtheory.diagnosis import choose_family, rates
-from fedtheory.diagnosis.families import ClientChains, DrawsWithReplacement, WeightedCohorts
+from fedtheory.diagnosis.fitted_families import ClientChains, DrawsWithReplacement, WeightedCohorts
 from fedtheory.participation import Incomplete, Markov, Multinomial, Uniform, Weighted, history
 from fedtheory.participation.examples import examples
 
@@ -111,7 +111,7 @@ def test_likelihoods_of_all_next_rounds_add_up_to_one() -> None:
     rng = np.random.default_rng(1)
     log = rng.random((200, 3)) < [0.2, 0.5, 0.7]
     every = np.array([[k >> i & 1 for i in range(3)] for k in range(8)], dtype=bool)
-    from fedtheory.diagnosis.families import candidates
+    from fedtheory.diagnosis.fitted_families import candidates
 
     seen = []
     for family in candidates(log, np.array([0, 0, 1])):

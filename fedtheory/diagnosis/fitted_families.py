@@ -80,7 +80,7 @@ class Family(ABC):
         """Return the process."""
 
     def described(self) -> dict[str, Any]:
-        """What was fitted beside the clients' rates."""
+        """Return what was fitted beside the clients' rates."""
         return {}
 
 
@@ -265,7 +265,7 @@ class WeightedCohorts(Family):
 
 
 class DrawsWithReplacement(Family):
-    """So many draws with replacement, of which a log has those who were drawn at all.
+    """Draws with replacement, of which a log has those who were drawn at all.
 
     P(S) = d! [z^d] prod_{i in S} (e^{q_i z} - 1), read off a circle.
     """
@@ -379,7 +379,7 @@ class Groups(Family):
         self._fit(self.counts(mask))
 
     def counts(self, mask: np.ndarray) -> np.ndarray:
-        """How many of each group were there, (rounds, groups)."""
+        """Count how many of each group were there, (rounds, groups)."""
         return np.asarray(mask.astype(np.int64) @ np.eye(len(self.group_sizes), dtype=np.int64)[self.groups])
 
     @abstractmethod
@@ -665,7 +665,7 @@ def candidates(mask: np.ndarray, groups: np.ndarray | None = None, full: np.ndar
     if len(kinds) == 1 and kinds[0] not in (0, mask.shape[1]):
         yield UniformCohorts(mask)
         yield WeightedCohorts(mask)
-    elif len(kinds) <= MOST_SIZES and kinds[0] > 0 and all(4 < (mask.sum(axis=1) == k).sum() for k in kinds):
+    elif len(kinds) <= MOST_SIZES and kinds[0] > 0 and all((mask.sum(axis=1) == k).sum() > 4 for k in kinds):
         yield CohortMixture(mask)
     if kinds.min() > 0 and (draws := number_of_draws(mask, int(kinds[-1]))):
         yield DrawsWithReplacement(mask, draws)

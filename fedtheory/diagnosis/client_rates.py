@@ -1,4 +1,4 @@
-"""How often each client comes, with intervals that hold where rounds depend on each other; and who joined or left."""
+"""Rates of clients, with intervals that hold where rounds depend on each other; and who joined or left."""
 
 from __future__ import annotations
 
@@ -122,12 +122,12 @@ def changes(mask: np.ndarray, inflation: np.ndarray, level: float = 0.05) -> lis
     """
     rounds, clients = mask.shape
     tests = 3 * clients
-    came = mask.any(axis=0)
+    came = np.asarray(mask.any(axis=0))
     first, last = mask.argmax(axis=0), mask[::-1].argmax(axis=0)
     spells = (mask & ~np.concatenate([np.zeros((1, clients), bool), mask[:-1]])).sum(axis=0)
     away = (~mask).sum(axis=0)
     found: dict[int, Change] = {}
-    p = mask.mean(axis=0)
+    p = np.asarray(mask.mean(axis=0))
     for kind, lengths in (("joined", first), ("left", last)):
         # All slots: before, between (each at least one round) and after the presences.
         free = away - np.maximum(spells - 1, 0)
@@ -147,11 +147,11 @@ def changes(mask: np.ndarray, inflation: np.ndarray, level: float = 0.05) -> lis
         place = np.abs(walk).argmax(axis=0)
         largest = np.abs(walk).max(axis=0) / scale
         tail = kstwobign.sf(largest)
-        for k in np.flatnonzero((tail < level / tests) & came[part]).tolist():
+        for k in np.flatnonzero(np.asarray(tail < level / tests) & np.asarray(came)[part]).tolist():
             i, at = start + k, int(place[k]) + 1
-            if at < rounds and (i not in found or tail[k] < found[i].p):
+            if at < rounds and (i not in found or float(np.asarray(tail)[k]) < found[i].p):
                 before, after = float(mask[:at, i].mean()), float(mask[at:, i].mean())
-                found[i] = Change(i, "changed", at, before, after, float(tail[k]))
+                found[i] = Change(i, "changed", at, before, after, float(np.asarray(tail)[k]))
     return [found[i] for i in sorted(found)]
 
 
