@@ -1,4 +1,5 @@
-"""Evidence of a log on what theorems assume of participation: not violated, violated by how much, or not to be told from it."""
+"""Evidence of a log on what theorems assume of participation: not violated, violated by how much,
+or not to be told from it."""
 
 from __future__ import annotations
 

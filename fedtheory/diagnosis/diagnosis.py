@@ -93,8 +93,8 @@ class Diagnosis:
 
     @property
     def rounds_for_ten_percent(self) -> int | None:
-        """Number of rounds that tell the median client's rate from one that is a tenth away; None if it has no rate between
-        0 and 1."""
+        """Number of rounds that tell the median client's rate from one that is a tenth away; None if it has no
+        rate between 0 and 1."""
         rate, inflation = float(np.median(self.rates.rate)), float(np.median(self.rates.inflation))
         return rounds_to_detect(rate / 10, rate, inflation=inflation) if 0 < rate < 1 else None
 
