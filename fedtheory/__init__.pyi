@@ -1,6 +1,7 @@
 from . import algorithms as algorithms
 from . import claims as claims
 from . import data as data
+from . import diagnosis as diagnosis
 from . import evidence as evidence
 from . import federations as federations
 from . import learning as learning
@@ -16,6 +17,7 @@ from . import subjects as subjects
 from . import testing as testing
 from . import weights as weights
 from . import worstcase as worstcase
+from .diagnosis.diagnosis import diagnose as diagnose
 from .evidence.referee import referee as referee
 from .evidence.refute import refute as refute
 from .evidence.verify import verify as verify

@@ -27,6 +27,7 @@ LAYERS = (
     ("data", "neural"),
     ("federations", "selection", "weights"),
     ("participation",),
+    ("diagnosis",),
     ("learning",),
     ("algorithms",),
     ("setting",),

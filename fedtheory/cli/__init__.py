@@ -7,6 +7,7 @@ import sys
 # Their commands are the application's.
 from . import (  # noqa: F401
     data,
+    diagnosis,
     experiments,
     learnability,
     lists,

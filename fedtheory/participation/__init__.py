@@ -5,7 +5,7 @@
 - `UniformGroups`, `PoissonGroups`, `DayNightGroups`, `RandomPatterns`: FLICS's availability, client by client.
 - `GroupChain`: how many of each group are there, by any finite law, with or without a memory.
 - `Fixed`, `Phases`, `Recorded`: sets, schedules and traces (`read_log`; `read_intervals`, `rounds_of`; `read_usage`,
-  `light_use`).
+  `light_use`); `Resampled`: blocks of a trace in random order.
 - `LargestNoise`: the clients whose gradient noise is largest, which most theorems exclude without a word.
 - `Incomplete`: any of these, some clients never taking part; `Mixture`: one of several in every round.
 

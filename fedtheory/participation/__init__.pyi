@@ -29,6 +29,7 @@ from .processes import Phases as Phases
 from .processes import Uniform as Uniform
 from .recorded import RandomPatterns as RandomPatterns
 from .recorded import Recorded as Recorded
+from .resampled import Resampled as Resampled
 from .simulated_inclusion import EstimatedInclusion as EstimatedInclusion
 from .simulated_inclusion import estimated_marginal as estimated_marginal
 from .successive_sampling import IndexBeta as IndexBeta

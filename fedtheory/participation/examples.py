@@ -20,6 +20,7 @@ from .multinomial import Multinomial
 from .noise_chosen import LargestNoise
 from .processes import Fixed, Phases, Uniform
 from .recorded import RandomPatterns, Recorded
+from .resampled import Resampled
 from .successive_sampling import IndexBeta, Weighted
 
 
@@ -67,6 +68,7 @@ def examples(clients: int) -> dict[str, Participation]:
             Mixture([Uniform(half), Fixed([0, 1])], ["1/4", "3/4"]),
             Incomplete(Bernoulli([rates[i] for i in everyone if i not in absent]), absent),
             Recorded(record, after="repeat"),
+            Resampled(record, block=2),
             RandomPatterns.real_random(record, clients, after="repeat"),
             UniformGroups(groups, lowest=[0, inner // 4], highest=[min(2, outer), max(1, inner - 1)]),
             PoissonGroups(groups, rates=[rare, common]),

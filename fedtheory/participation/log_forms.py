@@ -358,6 +358,11 @@ def form_of(columns: Columns) -> str:
     """
     for form, needed in NEEDED.items():
         if all(columns.named(what) is not None for what in needed):
+            if form == "rounds" and _are_evaluations({name.lower() for name in columns.cells}):
+                wrong = (
+                    "accuracy or loss of clients who are evaluated, whether they trained or not: allowed is who trained"
+                )
+                raise Damaged(columns.path, f"{wrong} (LEAF's metrics of the system), or like='rounds' if that is so")
             return form
     rest = [values for name, values in columns.cells.items() if name != columns.named("round")]
     if rest and all({*values} <= {"0", "1"} for values in rest):
@@ -365,6 +370,15 @@ def form_of(columns: Columns) -> str:
     forms = "; ".join(f"{', '.join(needed)} ({form})" for form, needed in NEEDED.items())
     wrong = f"its columns are {', '.join(columns.cells)}: allowed are {forms}; or a column of 0 and 1 a client (mask)"
     raise Damaged(columns.path, f"{wrong}; columns={{'client': NAME}} names one that is called otherwise")
+
+
+def _are_evaluations(names: set[str]) -> bool:
+    """Whether these columns, in small letters, are LEAF's of all clients' models and not of those who trained.
+
+    Source: LEAF, Caldas et al. (2019), its writer of metrics: both files have client_id, round_number, hierarchy and
+    num_samples; the one of the system has bytes and computations, and a row for each client that trained.
+    """
+    return {"hierarchy", "num_samples"} <= names and bool({"accuracy", "loss"} & names)
 
 
 def form_of_entries(path: Path, data: Mapping[str, Any]) -> str:

@@ -118,7 +118,7 @@ def read_log(
     """Read a participation log of any of these forms:
 
     - "intervals": columns client, start, end. An empty end is open: the client stayed until the log ends.
-    - "rounds": columns round, client and perhaps status, as simulators and LEAF's metrics have them.
+    - "rounds": columns round, client and perhaps status, as simulators and LEAF's metrics of the system have them.
     - "transitions": columns client, time, state: who came, and who left.
     - "mask": a column of 0 and 1 for each client, a row for each round.
     - "traffic": columns round, sender, receiver: a client takes part when it sends to the server.

@@ -32,22 +32,36 @@ class RecordedState(NamedTuple):
     column: Tensor
 
 
-class _FromRecord(AnySize):
-    """A process that reads a record (rounds, columns), which ends."""
+class FromRecord(AnySize):
+    """A process that reads a record (rounds, columns)."""
 
     mask: np.ndarray
-    after: str
 
     def _set_record(self, name: str) -> None:
         mask = check_mask(name, self.mask)
         mask.setflags(write=False)
         object.__setattr__(self, "mask", mask)
-        check_option("after", self.after, AFTER)
+
+    def _check_columns(self, clients: int) -> None:
+        """Raise ``ValueError`` if there is not one column for each client."""
+        check_clients("mask", self.mask.shape[1], clients)
+
+    def init(self, keys: Keys) -> RecordedState:
+        self._check_columns(keys.clients)
+        device = keys.replica_ids.device
+        own = torch.arange(keys.clients, device=device)[None]
+        return RecordedState(keys, torch.tensor(self.mask, device=device), own)
 
     def _digest(self) -> str:
         """Stands for the record in ``repr``, which tells processes apart."""
         content = hashlib.sha256(np.packbits(self.mask).tobytes()).hexdigest()
         return f"<{self.mask.shape[0]} rounds x {self.mask.shape[1]}, sha256 {content}>"
+
+
+class _InOrder(FromRecord):
+    """A process that reads a record from its beginning, which ends."""
+
+    after: str
 
     def _row(self, round: int) -> int | None:
         """Return the row of the record that a round reads; None if nobody takes part any more.
@@ -76,7 +90,7 @@ class _FromRecord(AnySize):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Recorded(_FromRecord):
+class Recorded(_InOrder):
     """Recorded participation: client i takes part in round r if ``mask[r, i]``, as in a trace or an adversary's
     schedule.
 
@@ -99,6 +113,7 @@ class Recorded(_FromRecord):
 
     def __post_init__(self) -> None:
         self._set_record("mask")
+        check_option("after", self.after, AFTER)
 
     @classmethod
     def of_sets(cls, sets: Sequence[Sequence[int]], clients: int, after: str = "refuse") -> Recorded:
@@ -149,18 +164,12 @@ class Recorded(_FromRecord):
         return True
 
     def check(self, clients: int) -> None:
-        check_clients("mask", self.mask.shape[1], clients)
+        self._check_columns(clients)
 
     def sizes(self, clients: int) -> tuple[int, int]:
         self.check(clients)
         sizes = self.mask.sum(axis=1)
         return 0 if self.after == "absent" else int(sizes.min()), int(sizes.max())
-
-    def init(self, keys: Keys) -> RecordedState:
-        self.check(keys.clients)
-        device = keys.replica_ids.device
-        own = torch.arange(keys.clients, device=device)[None]
-        return RecordedState(keys, torch.tensor(self.mask, device=device), own)
 
     def inclusion(self, clients: int) -> Inclusion:
         """Compute the moments of a record whose rounds are all the same.
@@ -185,7 +194,7 @@ class Recorded(_FromRecord):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class RandomPatterns(_FromRecord):
+class RandomPatterns(_InOrder):
     """Participation by the pattern of a user, which each client receives at random from a pool, once a run, and
     follows.
 
@@ -218,6 +227,7 @@ class RandomPatterns(_FromRecord):
 
     def __post_init__(self) -> None:
         self._set_record("mask")
+        check_option("after", self.after, AFTER)
         users = self.mask.shape[1]
         pools = tuple(tuple(check_count(f"pools[{k}]", u, 0) for u in pool) for k, pool in enumerate(self.pools))
         for k, pool in enumerate(pools):

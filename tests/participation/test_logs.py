@@ -188,3 +188,14 @@ def test_widths_belong_to_logs_of_times(tmp_path: Path) -> None:
         read_log(tmp_path / "t.csv", until=1)
     with pytest.raises(ValueError, match="tz = 'Europe/Berlim'"):
         read_log(tmp_path / "t.csv", tz="Europe/Berlim")
+
+
+def test_leaf_says_who_trained_in_one_file_and_who_was_evaluated_in_another(tmp_path):
+    file = tmp_path / "metrics.csv"
+    head = "client_id,round_number,hierarchy,num_samples,set,"
+    file.write_text(head + "bytes_written,bytes_read,local_computations\nf1,1,,18,train,3,3,9\nf2,2,,5,train,3,3,9\n")
+    assert read_log(file).mask().astype(int).tolist() == [[1, 0], [0, 1]]
+    file.write_text(head + "accuracy,loss\nf1,1,,18,test,0.5,1.2\nf2,1,,5,test,0.1,2.0\n")
+    with pytest.raises(ValueError, match="whether they trained or not"):
+        read_log(file)
+    assert read_log(file, like="rounds").mask().astype(int).tolist() == [[1, 1]]

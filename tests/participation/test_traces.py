@@ -6,6 +6,7 @@ import sys
 from fractions import Fraction
 from math import floor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,10 +16,12 @@ from hypothesis import strategies as st
 from fedtheory.participation import (
     RandomPatterns,
     Recorded,
+    Resampled,
     Table,
     history,
     light_use,
     read_intervals,
+    read_log,
     read_usage,
     rounds_of,
 )
@@ -278,3 +281,51 @@ def test_moments_of_a_record_with_equal_rounds():
         with pytest.raises(ValueError, match="its rounds differ"):
             process.inclusion(2)
     assert floor(Recorded([[1, 0]], "absent").marginal(2, 5).first.sum()) == 0
+
+
+def test_resampled_blocks_are_those_of_the_record() -> None:
+    rng = np.random.default_rng(0)
+    record = rng.random((17, 4)) < 0.4
+    process = Resampled(record, block=5)
+    drawn = history(process, 4, 100, replicas=3, seed=2).numpy()
+    doubled = np.concatenate([record, record])
+    for replica in range(3):
+        for first in range(0, 100, 5):
+            block = drawn[first : first + 5, replica]
+            assert any((block == doubled[s : s + 5]).all() for s in range(17)), (replica, first)
+    aligned = history(Resampled(record, block=5, starts="aligned"), 4, 50, replicas=2).numpy()
+    assert all(any((aligned[k : k + 5, m] == record[s : s + 5]).all() for s in (0, 5, 10))
+               for k in range(0, 50, 5) for m in range(2))  # fmt: skip
+
+
+def test_resampled_rounds_of_one_are_independent_and_those_of_a_day_are_not() -> None:
+    record = np.array([[1, 0], [1, 1], [0, 0]])
+    process = Resampled(record, block=1)
+    assert process.independent_rounds and process.inclusion(2).second.tolist() == [
+        [Fraction(2, 3), Fraction(1, 3)], [Fraction(1, 3), Fraction(1, 3)]]  # fmt: skip
+    with pytest.raises(ValueError, match="depend on each other; see marginal"):
+        Resampled(record, block=2).inclusion(2)
+    assert Resampled(record, block=3, starts="aligned").deterministic
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"block": 4}, "block = 4: allowed is 1 to 3, the record's rounds"),
+        ({"block": "1 day"}, "allowed with width="),
+        ({"block": "1 dog", "width": 60.0}, "such as '1 day' or '6 hours'"),
+        ({"block": "90 seconds", "width": 60.0}, "allowed is a whole number of rounds of 60 seconds"),
+        ({"block": 1, "starts": "here"}, "starts = 'here'"),
+    ],
+)
+def test_blocks_that_cannot_be_are_refused(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        Resampled(np.eye(3), **options)
+
+
+def test_a_log_is_resampled_by_the_day(tmp_path: Path) -> None:
+    file = tmp_path / "log.csv"
+    file.write_text("client,start,end\na,0,3600\nb,86400,90000\na,172799,172800\n")
+    process = Resampled(read_log(file), block="1 day", width=3600.0, starts="aligned")
+    assert process.block == 24 and process.mask.shape == (48, 2)
+    assert process.expected(2, round=24).tolist() == [Fraction(1, 2), Fraction(1, 2)]

@@ -1,0 +1,130 @@
+"""The page of a diagnosis: one file for a browser, without a network, with its figures and every number."""
+
+from __future__ import annotations
+
+import base64
+import io
+import math
+from html import escape
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ..diagnosis.diagnosis import Diagnosis
+from ..diagnosis.time_dependence import survival
+from ..files import json_text
+from .colours import EXACT, MEASURED, PRINTED
+from .style import DASHED, finish, panels, styled
+
+NIGHT = (22, 6)
+"""Hours at which night begins and ends, for shading."""
+
+MOST_ROWS = 2000
+"""Number of clients, and of rounds, that a raster shows; of more, every so-manieth."""
+
+WEEKDAYS = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su")
+
+
+def diagnosis_page(found: Diagnosis, title: str) -> str:
+    """Return the page of a diagnosis, as HTML."""
+    pictures = "\n".join(
+        f'<figure><img alt="{escape(caption)}" src="data:image/png;base64,{_png(figure)}">'
+        f"<figcaption>{escape(caption)}</figcaption></figure>"
+        for figure, caption in _figures(found)
+    )
+    lines = "\n".join(f"<p>{escape(line.strip())}</p>" for line in str(found).splitlines())
+    numbers = json_text(found.to_json()).replace("<", "\\u003c")
+    return (
+        f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{escape(title)}</title>\n'
+        "<style>body{font:16px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em}p{margin:.3em 0}"
+        "img{max-width:100%}figure{margin:1.5em 0}figcaption{color:#444}</style></head>\n"
+        f"<body>\n<h1>{escape(title)}</h1>\n{lines}\n{pictures}\n"
+        f'<script type="application/json" id="diagnosis">{numbers}</script>\n</body>\n</html>\n'
+    )
+
+
+def _png(figure: Figure) -> str:
+    content = io.BytesIO()
+    figure.savefig(content, format="png", dpi=100)
+    return base64.b64encode(content.getvalue()).decode()
+
+
+@styled()
+def _figures(found: Diagnosis) -> list[tuple[Figure, str]]:
+    drawn = [(_raster(found), "Who was there: a row a client, the rarest on top; nights are grey.")]
+    if found.times:
+        drawn.append((_week(found), "Mean number of clients by weekday and hour."))
+    drawn += [
+        (_absences(found), "Absences longer than so many rounds, and what geometric ones of the same means give."),
+        (_weights(found), "Weights of the clients in the implied objective, times their number, against fair ones."),
+        (_errors(found), "FedAU's weight error on this log by cutoff: no law is assumed."),
+    ]
+    hour = next((each for each in found.calendar if each.of == "hour"), None)
+    if hour is not None:
+        figure, (axes,) = panels(8, 2.8)
+        axes.bar(hour.labels, hour.means, color=MEASURED)
+        finish(axes, "Ripple", "hour", "clients a round")
+        drawn.append((figure, "Mean size of a round by hour."))
+    return drawn
+
+
+def _raster(found: Diagnosis) -> Figure:
+    order = np.argsort(found.rates.rate, kind="stable")
+    rows, columns = (max(1, -(-n // MOST_ROWS)) for n in (len(order), found.rounds))
+    figure, (axes,) = panels(8, 4)
+    shown = found.mask[::columns, order[::rows]].T
+    axes.imshow(shown, aspect="auto", cmap="Greys", interpolation="nearest", extent=(0, found.rounds, len(order), 0))
+    if found.times and found.width and found.width < 43_200:
+        night = np.array([t.hour >= NIGHT[0] or t.hour < NIGHT[1] for t in found.times])
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], night.astype(int), [0]])))
+        for first, last in edges.reshape(-1, 2).tolist():
+            axes.axvspan(first, last, color="0.5", alpha=0.25, lw=0)
+    finish(axes, "Participation", "round", "client, by rate", grid=False)
+    return figure
+
+
+def _week(found: Diagnosis) -> Figure:
+    total, count = np.zeros((7, 24)), np.zeros((7, 24))
+    for time, size in zip(found.times, found.mask.sum(axis=1).tolist(), strict=True):
+        total[time.weekday(), time.hour] += size
+        count[time.weekday(), time.hour] += 1
+    figure, (axes,) = panels(8, 2.8)
+    mean = np.divide(total, count, out=np.full((7, 24), np.nan), where=count > 0)
+    figure.colorbar(axes.imshow(mean, aspect="auto", cmap="cividis"), ax=axes)
+    axes.set_yticks(range(7), WEEKDAYS)
+    finish(axes, "Clients a round", "hour", "", grid=False)
+    return figure
+
+
+def _absences(found: Diagnosis) -> Figure:
+    table = survival(found.mask)
+    figure, (axes,) = panels(8, 3)
+    axes.plot([k + 1 for k in table["rounds"]], table["geometric"], color=PRINTED, ls=DASHED, label="geometric")
+    axes.plot([k + 1 for k in table["rounds"]], table["share"], color=MEASURED, label="this log")
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_ylim(bottom=1e-5)
+    finish(axes, "Absences", "rounds", "share that is at least so long")
+    return figure
+
+
+def _weights(found: Diagnosis) -> Figure:
+    figure, (axes,) = panels(8, 3)
+    order, n = np.argsort(found.rates.rate, kind="stable"), len(found.names)
+    for k, each in enumerate(found.objectives):
+        axes.plot(np.arange(n), each.weight[order] * n, lw=1.2, color=f"C{k}", label=each.rule)
+    axes.plot(np.arange(n), found.fair[order] * n, color=EXACT, ls=DASHED, label="fair")
+    finish(axes, "Implied objectives", "client, by rate", "weight x clients")
+    return figure
+
+
+def _errors(found: Diagnosis) -> Figure:
+    figure, (axes,) = panels(8, 3)
+    finite = {k: v for k, v in found.weight_errors.items() if not math.isinf(k)}
+    axes.plot([*finite], [*finite.values()], "o-", color=MEASURED, label="this log")
+    if math.inf in found.weight_errors:
+        axes.axhline(found.weight_errors[math.inf], color=EXACT, ls=DASHED, label="no cutoff")
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    finish(axes, "FedAU's weights", "cutoff", r"mean of $(p\,\omega - 1)^2$")
+    return figure
