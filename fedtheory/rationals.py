@@ -44,7 +44,7 @@ def _plain(value: Any) -> Any:
 
 
 SHARED = 2**12
-"""How many different numbers are remembered, so that equal ones are one object: there may be one for each client."""
+"""The most numbers that are remembered, so that equal ones are one object: there may be one for each client."""
 
 
 def converter(name: str) -> Callable[[Any], Fraction]:
