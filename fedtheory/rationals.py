@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import reprlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral
@@ -43,18 +43,66 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+SHARED = 2**12
+"""The most numbers that are remembered, so that equal ones are one object: there may be one for each client."""
+
+
+def converter(name: str) -> Callable[[Any], Fraction]:
+    """``exact_number`` for many values of ``name``: equal ones give the same object.
+
+    >>> exact = converter("probabilities")
+    >>> exact(0.5) is exact(0.5)
+    True
+    """
+    known: dict[object, Fraction] = {}
+
+    def exact(value: Any) -> Fraction:
+        if type(value) not in (float, int, str):
+            return exact_number(name, value)
+        key = type(value), value
+        found = known.get(key)
+        if found is None:
+            found = exact_number(name, value)
+            if len(known) < SHARED:
+                known[key] = found
+        return found
+
+    return exact
+
+
+def of_each(function: Callable[..., Fraction], *columns: Sequence[Fraction]) -> Iterator[Fraction]:
+    """Yield ``function`` of each row of exact numbers: of equal rows once, with the same object.
+
+    >>> list(of_each(lambda p, q: p * q, [Fraction(1, 2)] * 2, [Fraction(1, 3)] * 2))
+    [Fraction(1, 6), Fraction(1, 6)]
+    """
+    known: dict[object, Fraction] = {}
+    for row in zip(*columns, strict=True):
+        key = tuple(each.as_integer_ratio() for each in row)
+        found = known.get(key)
+        if found is None:
+            found = function(*row)
+            if len(known) < SHARED:
+                known[key] = found
+        yield found
+
+
 def exact_array(name: str, values: object) -> np.ndarray:
     """The values of ``name`` as an array of Fractions (dtype object).
 
     Raises:
         ValueError: there are none, or one is no finite number.
     """
-    array = np.asarray(values, dtype=object)
+    plain = isinstance(values, np.ndarray) and values.dtype.kind == "f"
+    array = values if plain else np.asarray(values, dtype=object)
+    assert isinstance(array, np.ndarray)
     if array.size == 0:
         raise ValueError(f"{name} is empty")
-    exact = np.empty(array.shape, dtype=object)
-    exact.ravel()[:] = [exact_number(name, value) for value in array.flat]
-    return exact
+    flat, exact = np.empty(array.size, dtype=object), converter(name)
+    rows = array.ravel()
+    for begin in range(0, array.size, SHARED):
+        flat[begin : begin + SHARED] = [exact(value) for value in rows[begin : begin + SHARED].tolist()]
+    return flat.reshape(array.shape)
 
 
 def checked_count(name: str, value: Any, least: int = 1, allowed: str = "") -> int:

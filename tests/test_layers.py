@@ -52,6 +52,7 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 BY_NAME = {
     "data/catalogue.py": "the loader of a data set",
     "doors.py": "what is behind a door",
+    "experiments/files_beside.py": "what a file beside an experiment file imports",
     "experiments/setting_parts.py": "the loader that a file names",
     "extras.py": "packages of an extra, which need not be installed",
     "lazy.py": "members of a package, on first use",

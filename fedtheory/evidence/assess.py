@@ -175,13 +175,26 @@ def _measuring(plan: RealData, ref: str, device: str) -> str:
 def _evidence(
     statement: Claim, twin: str, instance: dict | None, results: Mapping[str, Any], device: str, search: dict | None
 ) -> dict[str, Any]:
-    return {
-        "units": results[f"replay {statement.ref}"]["units"],
+    found = {
+        **results[f"replay {statement.ref}"],
         "consistency": results[f"consistency {twin}"],
         "proof": results[f"proof {statement.ref}"],
+    }
+    measured = [results[_measuring(plan, twin, device)] for plan in plans() if measurable(statement)]
+    return row_evidence(found, instance, measured, search)
+
+
+def row_evidence(
+    found: Mapping[str, Any], instance: dict | None, measured: list[dict[str, Any]], search: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """The evidence of a scorecard's row, in the order in which it is written; ``found`` has what is never measured."""
+    return {
+        "units": found["units"],
+        "consistency": found["consistency"],
+        "proof": found["proof"],
         "exact": {"search": kept_searches.summary(search) if search else None, "instance": instance_evidence(instance)},
-        "measured": [results[_measuring(plan, twin, device)] for plan in plans() if measurable(statement)],
-        "needs": results[f"replay {statement.ref}"]["needs"],
+        "measured": measured,
+        "needs": found["needs"],
     }
 
 

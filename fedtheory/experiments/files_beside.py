@@ -3,18 +3,25 @@
 A Python file is EXECUTED, once in a process, and known by the sha256 of its bytes: what is hashed is what runs. Only a
 file below the experiment file's folder can be named, by a relative path without links, and of it only what it defines
 itself. So whoever can write the experiment file alone runs nothing but what stands beside it under that name.
+
+Modules that such a file imports from its own folder are parts of it: they are executed from the bytes that are hashed,
+and a run is known by their hashes too. What it imports from below the experiment file's folder in any other way, such
+as a package, has no hash, and is refused by name. Data that it reads are not hashed.
 """
 
 from __future__ import annotations
 
+import ast
+import builtins
 import contextlib
 import hashlib
 import inspect
 import random
 import re
 import sys
+import sysconfig
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -40,8 +47,11 @@ _BELOW = (
     "with . + or -"
 )
 _MODULE = "fedtheory_python_"
-_RUN: dict[tuple[str, str], ModuleType] = {}
-"""Files that were executed, by place and hash."""
+_RUN: dict[tuple[object, ...], ModuleType] = {}
+"""Files that were executed, by place and the hashes of all that they consist of."""
+_FEDTHEORY = Path(__file__).parents[1]
+_INSTALLED = [Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+"""Folders of what is installed, which may lie below an experiment file's."""
 
 
 def named(kind: Any) -> tuple[str, str] | None:
@@ -130,12 +140,51 @@ def read_beside(folder: Path, file: str) -> bytes:
 
 
 def hashes(folder: Path, content: Mapping[str, Any]) -> dict[str, str]:
-    """The sha256 of each file that a setting's content names; none of them is executed.
+    """The sha256 of each file that a setting's content names, and of the modules beside it; none of them is executed.
 
     Raises:
         ValueError: see ``read_beside``.
     """
-    return {file: hashlib.sha256(read_beside(folder, file)).hexdigest() for file in files_in(content)}
+    return _digests(with_imports(folder, files_in(content)))
+
+
+def _digests(contents: Mapping[str, bytes]) -> dict[str, str]:
+    return {file: hashlib.sha256(content).hexdigest() for file, content in sorted(contents.items())}
+
+
+def with_imports(folder: Path, files: Iterable[str]) -> dict[str, bytes]:
+    """The bytes of files below a folder, and of the modules that Python files of them import from their own folders,
+    directly or not.
+
+    Raises:
+        ValueError: see ``read_beside``.
+    """
+    found: dict[str, bytes] = {}
+    waiting = list(files)
+    while waiting:
+        file = waiting.pop()
+        if file not in found:
+            found[file] = read_beside(folder, file)
+            if file.endswith(".py"):
+                waiting += [each for name in _imported(found[file]) if (each := _module_beside(folder, file, name))]
+    return found
+
+
+def _imported(content: bytes) -> set[str]:
+    """The names before the first dot of what a file imports, wherever in it; none of one that cannot be read."""
+    try:
+        nodes = list(ast.walk(ast.parse(content)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # executing it says so
+        return set()
+    plain = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    of = [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level]
+    return {name.partition(".")[0] for name in (*plain, *of)}
+
+
+def _module_beside(folder: Path, file: str, name: str) -> str | None:
+    """The file, below a folder, that is the module of this name in the folder of another file; ``None`` for none."""
+    found = f"{file.rpartition('/')[0]}/{name}.py".lstrip("/")
+    return found if name.isidentifier() and (folder / found).exists() else None
 
 
 def told(there: Mapping[str, str], here: Mapping[str, str]) -> str:
@@ -228,43 +277,96 @@ class FilesBeside:
             raise ValueError(f"start = {file!r}: allowed is a number, {type(federation).__name__} has no network")
         from ..neural import load_model
 
-        self._read(file)
+        self._read([file])
         return model.flattened(load_model(self.folder / file, model.copied()))
 
-    def _read(self, file: str) -> tuple[bytes, str]:
-        content = read_beside(self.folder, file)
-        digest = hashlib.sha256(content).hexdigest()
-        if self.code is not None and self.code.get(file) != digest:
-            raise ValueError(f"{told(self.code, {**self.code, file: digest})}; it was changed while the file was run")
-        return content, digest
+    def _read(self, files: Iterable[str]) -> tuple[dict[str, bytes], dict[str, str]]:
+        """The bytes of files and of what they import beside them, and their hashes."""
+        contents = with_imports(self.folder, files)
+        digests = _digests(contents)
+        if self.code is not None and any(self.code.get(file) != digest for file, digest in digests.items()):
+            raise ValueError(f"{told(self.code, {**self.code, **digests})}; it was changed while the file was run")
+        return contents, digests
 
     def _module(self, file: str) -> ModuleType:
-        content, digest = self._read(file)
-        path = self.folder / file
-        if file not in self._told:
-            self._told.add(file)
-            self.tell(f"executes {path} (sha256 {digest})")
-        key = (str(path), digest)
+        contents, digests = self._read([file])
+        for each in sorted(digests.keys() - self._told):
+            self._told.add(each)
+            self.tell(f"executes {self.folder / each} (sha256 {digests[each]})")
+        key = (str(self.folder / file), *sorted(digests.items()))
         if key not in _RUN:
-            _RUN[key] = _executed(path, file, content, digest)
+            _RUN[key] = _Execution(self.folder, contents, digests).module(file)
         return _RUN[key]
 
 
-def _executed(path: Path, file: str, content: bytes, digest: str) -> ModuleType:
-    """The module of these bytes; dataclasses, among others, look for it in ``sys.modules``."""
-    name = f"{_MODULE}{path.stem}_{hashlib.sha256(str(path.absolute()).encode()).hexdigest()[:8]}_{digest[:8]}"
-    module = ModuleType(name)
-    module.__file__ = str(path)
-    sys.modules[name] = module
-    try:
-        with _seeded():
-            exec(compile(content, str(path), "exec", dont_inherit=True), vars(module))
-    except (Exception, SystemExit) as error:
-        del sys.modules[name]
-        frames = [each.lineno for each in traceback.extract_tb(error.__traceback__) if each.filename == str(path)]
-        line = error.lineno if isinstance(error, SyntaxError) else frames[-1] if frames else None
-        raise Damaged(file, _said(error), f"line {line}" if line else "") from None
-    return module
+class _Execution:
+    """A file that is executed, and the modules beside it, each once: of these bytes alone.
+
+    Their import statements ask here first, also those of functions that are called later.
+    """
+
+    def __init__(self, folder: Path, contents: Mapping[str, bytes], digests: Mapping[str, str]) -> None:
+        self.folder, self.contents = folder, contents
+        self.name = hashlib.sha256(repr((str(folder.absolute()), sorted(digests.items()))).encode()).hexdigest()[:16]
+        self.modules: dict[str, ModuleType] = {}
+
+    def module(self, file: str) -> ModuleType:
+        """The module of a file, executed unless it was; dataclasses, among others, look for it in ``sys.modules``."""
+        if file in self.modules:
+            return self.modules[file]
+        path = self.folder / file
+        name = f"{_MODULE}{path.stem}_{hashlib.sha256(file.encode()).hexdigest()[:8]}_{self.name}"
+        module = ModuleType(name)
+        module.__file__ = str(path)
+        vars(module)["__builtins__"] = {**vars(builtins), "__import__": self._importer(file)}
+        before = sys.modules.keys() | {name}
+        sys.modules[name] = self.modules[file] = module
+        try:
+            with _seeded():
+                exec(compile(self.contents[file], str(path), "exec", dont_inherit=True), vars(module))
+            for other in sys.modules.keys() - before:
+                if not other.startswith(_MODULE) and self._is_below(sys.modules[other]):
+                    raise self._unknown(file, other)
+        except (Exception, SystemExit) as error:
+            del sys.modules[name], self.modules[file]
+            if isinstance(error, Damaged):  # another file, which is named
+                raise
+            frames = [each.lineno for each in traceback.extract_tb(error.__traceback__) if each.filename == str(path)]
+            line = error.lineno if isinstance(error, SyntaxError) else frames[-1] if frames else None
+            raise Damaged(file, _said(error), f"line {line}" if line else "") from None
+        return module
+
+    def _importer(self, file: str) -> Callable[..., Any]:
+        def imported(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
+            first, dot, _ = name.partition(".")
+            if level:
+                raise ImportError(f"a relative import: allowed is the name of a module beside {file}, without dots")
+            beside = _module_beside(self.folder, file, first)
+            if beside in self.contents and beside is not None:
+                if dot:
+                    raise ModuleNotFoundError(f"No module named {name!r}; {beside} is a file", name=name)
+                return self.module(beside)
+            found = builtins.__import__(name, globals, locals, fromlist, level)
+            if beside is not None or self._is_below(sys.modules.get(first)):
+                raise self._unknown(file, first)
+            return found
+
+        return imported
+
+    def _unknown(self, file: str, name: str) -> ImportError:
+        return ImportError(
+            f"{name} lies below {self.folder} and is known by no hash: allowed is a module beside {file}, by an import "
+            "statement, or an installed package"
+        )
+
+    def _is_below(self, module: ModuleType | None) -> bool:
+        """Whether a module lies below the folder without being installed."""
+        places = [getattr(module, "__file__", None) or "", *getattr(module, "__path__", ())]
+        folder = self.folder.absolute().resolve()
+        for place in (Path(each).resolve() for each in places if isinstance(each, str) and each):
+            if place.is_relative_to(folder) and not any(map(place.is_relative_to, [_FEDTHEORY, *_INSTALLED])):
+                return True
+        return False
 
 
 def _said(error: BaseException) -> str:

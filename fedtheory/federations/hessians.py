@@ -286,6 +286,6 @@ def products(matrices: Tensor) -> Products:
     """
     common = bool((matrices == matrices[:1]).all())
     entries = matrices.diagonal(dim1=1, dim2=2)
-    if not (matrices - torch.diag_embed(entries)).any():
+    if torch.count_nonzero(matrices) == torch.count_nonzero(entries):
         return CommonDiagonal(entries[0].contiguous()) if common else Diagonal(entries.contiguous())
     return Common(matrices[0]) if common else Dense(matrices)

@@ -96,7 +96,7 @@ class Bernoulli(AnySize):
 
 def on_device(values: Sequence[Fraction], keys: Keys) -> Tensor:
     """``values`` as float64 where the keys are."""
-    return torch.tensor([float(v) for v in values], dtype=torch.float64, device=keys.replica_ids.device)
+    return torch.from_numpy(np.fromiter(map(float, values), float, len(values))).to(keys.replica_ids.device)
 
 
 def thresholds_of(probabilities: Tensor) -> np.ndarray | None:

@@ -15,7 +15,7 @@ import numpy as np
 from ..arguments import check_clients, check_count, check_option
 from ..extras import torch
 from ..randomness import finalized, refined, uniforms, words
-from ..rationals import exact_number
+from ..rationals import exact_number, of_each
 from .base import AnySize, Inclusion, Keys
 from .bernoulli import client_uniforms, client_words, independent_inclusion, independent_sizes, on_device, thresholds_of
 from .probabilities import check_probabilities
@@ -169,8 +169,8 @@ class Markov(_WithMemory):
     @cached_property
     def exits(self) -> tuple[Fraction, ...]:
         """The probabilities l_i of leaving participation; 1 where p_i = 0."""
-        both = zip(self.probabilities, self.entries, strict=True)
-        return tuple(e * (1 - p) / p if p > 0 else Fraction(1) for p, e in both)
+        leaving = of_each(lambda p, e: e * (1 - p) / p if p > 0 else Fraction(1), self.probabilities, self.entries)
+        return tuple(leaving)
 
     def check(self, clients: int) -> None:
         check_clients("probabilities", len(self.probabilities), clients)
@@ -189,7 +189,7 @@ class Markov(_WithMemory):
 
     def init(self, keys: Keys) -> MarkovState:
         self.check(keys.clients)
-        stay = [1 - l for l in self.exits]
+        stay = tuple(of_each(lambda l: 1 - l, self.exits))
         law, entry, stays = (on_device(values, keys) for values in (self.probabilities, self.entries, stay))
         below = thresholds_of(stays), thresholds_of(entry)
         return MarkovState(keys, law, entry, stays, client_words(keys), below, round=-1, on=None)
@@ -286,7 +286,7 @@ class Cyclic(_WithMemory):
     @cached_property
     def _lengths(self) -> tuple[tuple[int, Fraction], ...]:
         """Number of active rounds for each client, and the chance that it is one more."""
-        exact = [p * self.period for p in self.probabilities]
+        exact = list(of_each(lambda p: p * self.period, self.probabilities))
         if self.rounding == "nearest":
             return tuple((floor(a + Fraction(1, 2)), Fraction(0)) for a in exact)
         return tuple((floor(a), a - floor(a)) for a in exact)
@@ -294,7 +294,10 @@ class Cyclic(_WithMemory):
     @cached_property
     def law(self) -> tuple[Fraction, ...]:  # type: ignore[override]
         """P(client i takes part), the same in every round."""
-        return tuple((least + chance) / self.period for least, chance in self._lengths)
+        if self.rounding == "random":
+            return tuple(self.probabilities)
+        known = {least: Fraction(least, self.period) for least in {least for least, _ in self._lengths}}
+        return tuple(known[least] for least, _ in self._lengths)
 
     @property
     def deterministic(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..rationals import exact_number
+from ..rationals import converter
 
 
 def check_probabilities(name: str, values: Sequence[Any]) -> tuple[Fraction, ...]:
@@ -22,10 +22,10 @@ def check_probabilities(name: str, values: Sequence[Any]) -> tuple[Fraction, ...
     """
     if isinstance(values, str) or np.ndim(values) != 1 or len(values) == 0:
         raise ValueError(f"{name} = {values!r}: allowed is a list of one probability for each client")
-    exact = []
+    exact, convert = [], converter(name)
     for i, value in enumerate(values):
         try:
-            exact.append(exact_number(name, value))
+            exact.append(convert(value))
         except ValueError:
             raise ValueError(f"{name}[{i}] = {value!r}: allowed is a number in [0, 1]") from None
         if not 0 <= exact[-1] <= 1:

@@ -431,14 +431,8 @@ def _verdicts(
         expected = assess.is_searched(find_claim(twin), results[f"claim {twin}"]["instance"], assess.QUICK)
         if expected and kept is None and ref == twin:
             wrong.append(Difference("searches.json", ref, "absent", "a search, as of every claim that none refutes"))
-        evidence = {
-            **found["evidence"],
-            "exact": {
-                "search": kept_searches.summary(kept) if kept else None,
-                "instance": assess.instance_evidence(instance),
-            },
-            "measured": rows[twin]["evidence"]["measured"] if twin in rows and assess.measurable(statement) else [],
-        }
+        measured = rows[twin]["evidence"]["measured"] if twin in rows and assess.measurable(statement) else []
+        evidence = assess.row_evidence(found["evidence"], instance, measured, kept)
         word, why = overall(evidence)
         verdicts.append(Verdict(ref, word, why, evidence, instance, kept))
     for ref in searches:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -201,7 +202,9 @@ def test_a_changed_file_is_refused_by_name(path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(
         work_units, "hashes", lambda folder, content: {"mine.py": hashlib.sha256(PYTHON.encode()).hexdigest()}
     )
-    monkeypatch.setattr(FilesBeside, "_read", lambda self, file: ((self.folder / file).read_bytes(), "0"))
+    monkeypatch.setattr(
+        FilesBeside, "_read", lambda self, files: ({file: (self.folder / file).read_bytes() for file in files}, {})
+    )
     assert not run(path)[0].failed
 
 
@@ -290,6 +293,77 @@ def test_a_file_that_fails_is_said_with_its_line(path: Path, source: str, said: 
     (path.parent / "mine.py").write_text(source)
     report, _ = run(path)
     assert report.failed and len(report.lines) == 1 and said in report.lines[0], report.lines
+
+
+def with_modules(path: Path, imports: str = "import layers") -> None:
+    """The network's hidden units come from a module beside the file, which imports another."""
+    (path.parent / "mine.py").write_text(
+        PYTHON.replace("import numpy", f"{imports}\nimport numpy", 1).replace("torch.relu(", "layers.unit(")
+    )
+    (path.parent / "layers.py").write_text(
+        "import functools\ndef unit(x):\n    import slopes\n    return slopes.unit(x)\nimport mine_too\n"
+    )
+    (path.parent / "slopes.py").write_text("import torch\n\n\ndef unit(x):\n    return torch.relu(x)\n")
+    (path.parent / "mine_too.py").write_text("import layers\nassert layers.functools\n")
+
+
+def test_modules_beside_are_known_by_their_hashes_too(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(path)
+    with_modules(path)
+    report, told = run(path, "modules")
+    files = ["layers.py", "mine.py", "mine_too.py", "slopes.py"]
+    digests = {file: hashlib.sha256((path.parent / file).read_bytes()).hexdigest() for file in files}
+    assert not report.failed and report.contents[0]["code"] == digests and len(told) == 4
+    assert rows(path, "modules")["loss"] == rows(path, "store")["loss"]  # that of the same network in one file
+    assert "mine.py has another content" in run(path)[0].lines[0]
+    (path.parent / "slopes.py").write_text("import torch\n\n\ndef unit(x):\n    return torch.tanh(x)\n")
+    assert "(slopes.py has another content: sha256" in run(path, "modules")[0].lines[0]
+    changed, _ = run(path, "tanh")  # in the same process, with the same mine.py: no module that was executed before
+    assert not changed.failed and rows(path, "tanh")["loss"] != rows(path, "store")["loss"]
+    monkeypatch.setattr(files_beside, "_imported", lambda content: set())  # planted: only the file itself is hashed
+    report, _ = run(path, "leak")
+    assert (report.failed and "layers lies below" in report.lines[0]) or "No module named 'layers'" in report.lines[0]
+
+
+def test_a_module_that_changes_before_its_unit_begins_is_refused(path: Path) -> None:
+    with_modules(path)
+    experiment = read_experiment(path)
+    (unit,) = units_of(experiment, experiment.points(), path.parents[1] / "store")
+    (path.parent / "slopes.py").write_text("raise AssertionError\n")
+    with pytest.raises(ValueError, match=r"slopes.py has another content.*it was changed while the file was run"):
+        perform(unit)
+    assert not executed(path)
+
+
+def test_the_module_beside_is_that_which_is_hashed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another module of that name, which the process has imported, is not what the file gets, and stays as it is."""
+    other = type(np)("layers")
+    monkeypatch.setitem(sys.modules, "layers", other)
+    with_modules(path)
+    assert not run(path)[0].failed and sys.modules["layers"] is other
+
+
+@pytest.mark.parametrize(("imports", "made", "said"), [
+    ("import package", "package/__init__.py", "ImportError: package lies below"),
+    ("import folder.inner", "folder/inner.py", "ImportError: folder lies below"),
+    ("import importlib; importlib.import_module('computed')", "computed.py", "ImportError: computed lies below"),
+    ("__import__('compu' + 'ted')", "computed.py", "ImportError: computed lies below"),
+    ("import layers.more", "layers/more.py", "No module named 'layers.more'; layers.py is a file"),
+    ("from . import layers", "", "ImportError: a relative import: allowed is the name"),
+    ("import broken", "broken.py", "broken.py, line 1: ZeroDivisionError"),
+])  # fmt: skip
+def test_what_has_no_hash_is_refused_by_name(
+    path: Path, monkeypatch: pytest.MonkeyPatch, imports: str, made: str, said: str
+) -> None:
+    monkeypatch.syspath_prepend(path.parent)
+    with_modules(path, f"{imports}; import layers")
+    if made:
+        (path.parent / made).parent.mkdir(exist_ok=True)
+        (path.parent / made).write_text("1 / 0\n" if made == "broken.py" else "")
+    report, _ = run(path)
+    for name in ("package", "folder", "folder.inner", "computed"):
+        sys.modules.pop(name, None)
+    assert report.failed and said in report.lines[0] and len(report.lines) == 1, report.lines
 
 
 HOSTILE = ["../mine.py:Net", "/tmp/mine.py:Net", "a/../mine.py:Net", "./mine.py:Net", ".mine.py:Net", "-mine.py:Net",

@@ -78,6 +78,13 @@ def test_what_is_published_follows(files):
     assert wrong(files, SOMETIMES, STANDS, NEEDS) == []
 
 
+def test_a_scorecard_that_is_checked_has_the_bytes_of_one_that_is_made(files):
+    """`verify` and `verify --fresh` write the same rows, with their entries in the same order."""
+    published = json.loads((files / "published/scorecard.json").read_text())
+    found = check_published(Places(files / "published", None, None), workers=1, only=lambda ref: ref == NEEDS)
+    assert json.dumps(found.card["rows"]) == json.dumps([row_of(published, NEEDS)])
+
+
 @pytest.mark.parametrize(
     ("ref", "path", "key", "value"),
     [
