@@ -7,6 +7,7 @@ import pytest
 from fedtheory.papers import papers
 from fedtheory.papers.proofs import library
 from fedtheory.proof.derivations import Derivation
+from tests.loops import looped
 
 COUNTS = {
     "Lemma 1": 3, "Lemma 2": 4, "(5) to (13)": 37, "(16) to (17)": 12, "(14) to (23)": 37, "(26) to (28)": 21,
@@ -52,7 +53,7 @@ COUNTS = {
 
 COUNTED = [derivation for paper in ("fast", "safari", "fedau", "flics") for derivation in papers()[paper].derivations]
 
-every_derivation = pytest.mark.parametrize("derivation", COUNTED, ids=lambda d: d.name)
+every_derivation = looped("derivation", COUNTED, ids=lambda d: d.name)
 
 
 def test_all_are_counted() -> None:

@@ -16,6 +16,7 @@ from fedtheory.papers.proofs import chain, library
 from fedtheory.papers.saved_certificates import STEPS, folders, published, reverify, shelf
 from fedtheory.proof import domain, gram, positivity, smt
 from fedtheory.proof.step_certificates import own_steps
+from tests.loops import looped
 
 REFS = [c.ref for c in all_claims()]
 
@@ -78,7 +79,7 @@ def test_every_step_is_decided_as_published(paper: str) -> None:
     assert decided and {name: (shared()[name], now) for name, now in decided.items() if shared()[name] != now} == {}
 
 
-@pytest.mark.parametrize("ref", REFS)
+@looped("ref", REFS, quick=24)
 def test_what_is_published_is_what_is_decided(ref: str) -> None:
     said = json.loads((folders()[ref.partition(".")[0]] / f"{ref}.json").read_text())
     now = chain(ref)
