@@ -16,6 +16,7 @@ from fedtheory.papers.proofs import chain, library
 from fedtheory.papers.saved_certificates import STEPS, folders, published, reverify, shelf
 from fedtheory.proof import domain, gram, positivity, smt
 from fedtheory.proof.step_certificates import own_steps
+from tests import slowest
 from tests.loops import looped
 
 REFS = [c.ref for c in all_claims()]
@@ -72,10 +73,11 @@ def shared() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("paper", folders())
-def test_every_step_is_decided_as_published(paper: str) -> None:
+def test_every_step_is_decided_as_published(paper: str, record_property: Callable[[str, object], None]) -> None:
     """From the statements as they stand, without what is kept: a number of a display that changes decides a step
     otherwise."""
     decided = {name: library().decided(name).outcome for name in own_steps(paper, library())}
+    record_property(slowest.CASES, len(decided))
     assert decided and {name: (shared()[name], now) for name, now in decided.items() if shared()[name] != now} == {}
 
 
