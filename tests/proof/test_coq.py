@@ -149,7 +149,7 @@ def test_all_theorems_on_which_a_claim_rests_are_in_its_file() -> None:
     last = [len(json.loads(e)["theorems"]) for d in reverify("safari.thm4@corrected").decisions
             for e in d.evidence if isinstance(e, str) and e.startswith("{")]  # fmt: skip
     assert len(last) == 2
-    assert f"(conj thm_{last[0] - 1} thm_{sum(last) - 1})" in text
+    assert f"Definition exported := (conj thm_{last[0] - 1} thm_{sum(last) - 1})." in text
     assert "given server" in text.split(f"Lemma thm_{sum(last) - 1} :")[1].split("Proof.")[0]
 
 

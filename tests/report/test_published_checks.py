@@ -471,6 +471,13 @@ def test_a_search_is_published_with_what_it_kept():
     assert again["ratio"] == kept["overall"]["ratio"] == verdict.evidence["exact"]["search"]["largest_ratio"]
 
 
+def test_other_rounds_of_a_search_without_late_ones_are_named_and_no_crash():
+    kept = kept_searches.published()["fast.lemma2@main"]
+    assert kept["late"] is None
+    again, _ = kept_searches.judged_again(claim("fast.lemma2"), "overall", kept["overall"] | {"rounds": 7})
+    assert again["rounds"] == kept["overall"]["rounds"] == 1
+
+
 @pytest.mark.parametrize(("key", "value"), [("outcome", "exceeded"), ("ratio", 0.9), ("hypotheses_hold", False)])
 def test_what_was_measured_follows_from_its_numbers(key, value):
     for ref, row in scorecard.published_rows().items():
