@@ -160,6 +160,13 @@ def test_proofs_of_other_letters_are_not_put_in_one_file() -> None:
         export([one, other], "both")
 
 
+def test_several_proofs_are_exported_as_one_conjunction() -> None:
+    proofs = [json.loads(drift()) for _ in range(3)]
+    ends = [len(proofs[0]["theorems"]) * k - 1 for k in (1, 2, 3)]
+    a, b, c = (f"thm_{number}" for number in ends)
+    assert f"Definition exported := (conj {a} (conj {b} {c}))." in export(proofs, "all")
+
+
 def test_every_theorem_is_a_lemma_with_what_it_assumes() -> None:
     data = json.loads(drift())
     text = export([data], "drift")

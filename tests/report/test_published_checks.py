@@ -417,6 +417,16 @@ def test_work_is_kept_by_what_it_is_of(tmp_path, monkeypatch):
     }  # fmt: skip
 
 
+def test_a_search_takes_what_its_own_pieces_took(tmp_path, monkeypatch):
+    """Not what the checks of `verify` took, and not what errata did, which are kept beside."""
+    file = tmp_path / "work.json"
+    file.write_text(json.dumps(record(file, {"search a@main": 2.0, "proof a@main": 3.0, "claim a@main": 50.0,
+                                             "errata a@main": 70.0, "errata a.steps": 9.0})))  # fmt: skip
+    monkeypatch.setattr("fedtheory.evidence.work_done.FILE", file)
+    assert verification.expected(assess.QUICK) == 5.0
+    assert verification.expected(assess.FULL) == 3.0 + 2.0 * assess.FULL.looks / assess.QUICK.looks
+
+
 @pytest.fixture
 def verify(monkeypatch, tmp_path):
     """`verify`, the checks of which say what they are told to."""
