@@ -481,6 +481,12 @@ def test_a_search_is_published_with_what_it_kept():
     assert again["ratio"] == kept["overall"]["ratio"] == verdict.evidence["exact"]["search"]["largest_ratio"]
 
 
+def test_published_searches_are_as_deep_as_verify_searches():
+    deep = {"candidates": assess.QUICK.candidates, "climbs": assess.QUICK.climbs, "steps": assess.QUICK.steps}
+    for ref, kept in kept_searches.published().items():
+        assert kept["depth"] == deep and len(kept["seeds"]) == assess.QUICK.seeds, ref
+
+
 def test_other_rounds_of_a_search_without_late_ones_are_named_and_no_crash():
     kept = kept_searches.published()["fast.lemma2@main"]
     assert kept["late"] is None
