@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from tests import slowest
+
 
 def looped(
     names: str | tuple[str, ...],
@@ -39,7 +41,8 @@ def looped(
         raise ValueError(f"{len(called)} ids of {len(listed)} values")
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
-        def loop(places: Iterable[int], others: dict[str, Any]) -> None:
+        def loop(places: list[int], record_property: Callable[[str, object], None], others: dict[str, Any]) -> None:
+            record_property(slowest.CASES, len(places))
             failed, skipped, tried = {}, [], 0
             for i in places:
                 tried += 1
@@ -60,19 +63,22 @@ def looped(
         parameters = inspect.signature(test).parameters
         if not taken <= set(parameters):
             raise ValueError(f"{test.__name__} takes {', '.join(parameters)}, not {', '.join(taken)}")
-        rest = [each for name, each in parameters.items() if name not in taken]
+        rest = [each for name, each in parameters.items() if name not in taken and name != "record_property"]
+        rest = [*rest, inspect.Parameter("record_property", inspect.Parameter.KEYWORD_ONLY)]
         if quick is None or quick >= len(listed):
 
-            def whole(**others: Any) -> None:
-                loop(range(len(listed)), others)
+            def whole(record_property: Callable[[str, object], None], **others: Any) -> None:
+                loop([*range(len(listed))], record_property, others)
 
             made: Any = whole
         else:
             some = spread(len(listed), quick, zlib.crc32(test.__name__.encode()))
             others_of_them = [i for i in range(len(listed)) if i not in set(some)]
 
-            def part(values_of_the_loop: list[int], **others: Any) -> None:
-                loop(values_of_the_loop, others)
+            def part(
+                values_of_the_loop: list[int], record_property: Callable[[str, object], None], **others: Any
+            ) -> None:
+                loop(values_of_the_loop, record_property, others)
 
             rest = [*rest, inspect.Parameter("values_of_the_loop", inspect.Parameter.KEYWORD_ONLY)]
             cases = [pytest.param(some, id="some"), pytest.param(others_of_them, id="rest", marks=pytest.mark.slow)]

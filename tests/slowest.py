@@ -2,8 +2,9 @@
 
 The files are what ``pytest --junitxml=quick.xml`` writes, of all tests together: of `make test` and of `make test-all`.
 A test is slow if it takes more than a share of the whole, so that the list is the same on a fast machine and on a
-loaded one. What is listed and was not run stays listed: nobody knows that it is quick. ``conftest.py`` marks what is
-listed. A name without parameters stands for all of them.
+loaded one; one that loops over cases, and says over how many, if each takes so much on average. What is listed and was
+not run stays listed: nobody knows that it is quick. ``conftest.py`` marks what is listed. A name without parameters
+stands for all of them.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ LIST = Path(__file__).parent / "slow.txt"
 
 SHARE = 1.3e-4
 """Of the time of all tests: 0.26 s of 2000 s."""
+
+CASES = "cases"
+"""Name of the property of a test that is the number of its cases."""
 
 
 def name_of(test: str) -> str:
@@ -60,7 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     taken: dict[str, float] = {}
     for path in sys.argv[1:] if arguments is None else arguments:
         for case in ElementTree.parse(path).iter("testcase"):
-            taken[f"{case.get('classname')}::{case.get('name')}"] = float(case.get("time", 0))
+            said = case.find(f"properties/property[@name='{CASES}']")
+            cases = 1 if said is None else max(1, int(said.get("value", 1)))
+            taken[f"{case.get('classname')}::{case.get('name')}"] = float(case.get("time", 0)) / cases
     slow = listed(taken.items(), LIST.read_text(encoding="utf-8").splitlines())
     LIST.write_text("\n".join(name for name in slow if "\n" not in name) + "\n", encoding="utf-8")
     return 0

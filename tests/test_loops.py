@@ -6,9 +6,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
+from tests import slowest
 from tests.loops import looped, spread
 
 ROOT = Path(__file__).parents[1]
@@ -72,6 +74,22 @@ def test_every_failure_is_named_and_nothing_else(ran):
     assert "-1: AssertionError: " in told and "2000: " not in told
     assert "3 of 3 fail:" in told and "7 of 7 fail:" not in told
     assert "5 failed, 1 passed, 1 skipped, 1 deselected" in told, told
+
+
+def test_a_loop_says_over_how_many_cases_it_goes_and_is_slow_if_each_of_them_is(ran, tmp_path, monkeypatch):
+    ran("-m", "not slow", f"--junitxml={tmp_path / 'run.xml'}")
+    monkeypatch.setattr(slowest, "LIST", tmp_path / "list.txt")
+    slowest.LIST.write_text("")
+    root = ElementTree.parse(tmp_path / "run.xml").getroot()
+    found = {c.get("name"): c for c in root.iter("testcase")}
+    cases = {name: [p.get("value") for p in c.iter("property")] for name, c in found.items()}
+    assert cases["test_whole"] == ["4"] and cases["test_in_two[some]"] == ["3"] and cases["test_pairs[1]"] == ["3"]
+    for name, c in found.items():
+        c.set("time", {"test_whole": "8", "test_in_two[some]": "6e-4"}.get(name, "1e-4"))
+    ElementTree.ElementTree(root).write(tmp_path / "run.xml")
+    # of a mean case: 2, 2e-4, and at most 1e-4, where 1.3e-4 of the whole is 2.6e-4
+    assert slowest.main([str(tmp_path / "run.xml")]) == 0
+    assert [name.partition("::")[2] for name in slowest.LIST.read_text().split()] == ["test_whole"]
 
 
 def test_the_rest_is_slow(ran):

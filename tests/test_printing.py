@@ -94,7 +94,8 @@ LOGS = json.loads((Path(__file__).parent / "reference" / "progress_logs.json").r
 
 Of ``verify`` and ``errata``, what is done is told by what pieces of work took in one run, and the seconds are those of
 another run; of ``verify``
-they are of two workers that take the longest piece first, reckoned from the seconds of each piece.
+they are of two workers that take the longest piece first, reckoned from the seconds of each piece. Of ``run`` they are
+CPU seconds, of three settings of `fedtheory new`'s file with 1, 20 and 5 local steps over 4000 rounds.
 """
 
 

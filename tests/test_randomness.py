@@ -249,3 +249,11 @@ def test_a_seed_is_a_whole_number_of_64_bits(seed):
     with pytest.raises(ValueError, match=r"seed = .*: allowed is an integer from -2\^63 to 2\^63 - 1"):
         words(seed, Axis.COHORT, 1)
     assert words(np.int64(7), Axis.COHORT, 1) == words(7, Axis.COHORT, 1)
+
+
+def test_numbers_of_other_precisions_are_those_of_float64_rounded() -> None:
+    drawn = words(5, Axis.COHORT, torch.arange(30), 2)
+    exact = normals(drawn, 4)
+    for dtype in (torch.float16, torch.bfloat16):
+        found = normals(drawn, 4, dtype)
+        assert found.dtype == dtype and torch.equal(found, exact.to(dtype))

@@ -35,7 +35,8 @@ READ: Mapping[str, Mapping[str, str]] = {
 """Readings of how the answers are added up, by what is bounded."""
 
 WHICHEVER: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    MEAN_SQUARED_GRADIENT: {readings.START: (readings.FORGOTTEN, readings.COUNTED)}, **weight_goals.WHICHEVER,
+    MEAN_SQUARED_GRADIENT: {readings.START: (readings.FORGOTTEN, readings.COUNTED)},
+    **weight_goals.WHICHEVER,
 }
 """Ambiguities whose options, all of these, make no difference, by what is bounded."""
 

@@ -15,6 +15,7 @@ from fedtheory.algorithms import Own, corrected_steps, feddyn, fedlin, fednova, 
 from fedtheory.federations import Logistic, Quadratic
 from fedtheory.moments.custom_rounds import MOST_WAYS
 from fedtheory.moments.lifting import NotClosed
+from fedtheory.papers import claim
 from fedtheory.participation import Bernoulli, Fixed, Participation, Recorded, Uniform
 from fedtheory.setting import Setting
 
@@ -343,3 +344,17 @@ def test_a_theorem_keeps_numbers_of_which_it_cannot_speak() -> None:
     data["algorithm"]["steps"] = ["1", "4", "3"]
     with pytest.raises(ValueError, match=r"steps = .*3.*: allowed is \['1', '4', '2'\], which fednova has"):
         parse(data, algorithm)
+
+
+def test_one_client_whose_hessian_is_not_diagonal_makes_a_setting_that_no_file_holds() -> None:
+    from fedtheory.subjects.custom_points import from_setting
+
+    algorithm = fednova(local_lr="1/10", local_steps=[1, 4, 2])
+    statement = claim("fast.lemma2")  # of whose letters none is asked
+    hessians = [[[1, 0], [0, 2]], [[2, 1], [1, 2]], [[4, 0], [0, 1]]]
+    for skew in range(3):
+        own = [hessians[(i + skew) % 3] for i in range(3)]
+        with pytest.raises(ValueError, match="federation: allowed are quadratic clients with diagonal Hessians"):
+            from_setting(statement, Setting(Quadratic(own, CENTRES), algorithm, EVERYONE, start=[5, -4]), 3, algorithm)
+    flat = Setting(Quadratic([[1, 2], [2, 1], [4, 1]], CENTRES), algorithm, EVERYONE, start=[5, -4])
+    assert from_setting(statement, flat, 3, algorithm).rounds == 3

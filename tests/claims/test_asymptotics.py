@@ -14,6 +14,7 @@ from fedtheory.claims.rates import premise
 from fedtheory.claims.statement import Claim, Term
 from fedtheory.papers import all_claims, claim
 from fedtheory.quantities import QUANTITIES, symbol, symbols
+from tests.loops import looped
 
 R, L, mu, q, eta = symbols("rounds", "smoothness", "strong_convexity", "snapshot_probability", "local_lr")
 m, K, sigma_G = symbols("cohort", "local_steps", "dissimilarity")
@@ -29,7 +30,7 @@ GENERIC |= {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("each", CLAIMS.values(), ids=CLAIMS)
+@looped("each", CLAIMS.values(), ids=CLAIMS, quick=48)
 def test_slopes(each: Claim) -> None:
     """The terms at R = 10^40 and 10^80 against the leading order: a second route, without sympy's help."""
     found = each.asymptotics(all_claims())

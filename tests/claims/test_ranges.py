@@ -18,6 +18,7 @@ from fedtheory.claims.statement import Hypothesis
 from fedtheory.papers import all_claims, claim
 from fedtheory.quantities import QUANTITIES, symbol
 from fedtheory.testing import quantity_values, values_of
+from tests.loops import looped
 
 F = Fraction
 INF = math.inf
@@ -187,7 +188,7 @@ def probes(allowed: Allowed, data: st.DataObject) -> list[Fraction]:
     return [p for p in points if low < p < high or (p == low and low_closed) or (p == high and high_closed)]
 
 
-@pytest.mark.parametrize("place", RELATIONS, ids=lambda p: f"{p[0].ref}-{p[1].name}")
+@looped("place", RELATIONS, ids=lambda p: f"{p[0].ref}-{p[1].name}", quick=32)
 @given(data=st.data())
 @settings(max_examples=10, deadline=None)
 def test_a_value_is_allowed_exactly_where_the_slack_is_non_negative(place: tuple, data: st.DataObject) -> None:
@@ -200,9 +201,7 @@ def test_a_value_is_allowed_exactly_where_the_slack_is_non_negative(place: tuple
         assert (x in allowed) is holds(hypothesis.slack, values | {name: x}), (str(allowed), x)
 
 
-@pytest.mark.parametrize(
-    "place", [p for p in RELATIONS if p[1] in p[0].hypotheses], ids=lambda p: f"{p[0].ref}-{p[1].name}"
-)
+@looped("place", [p for p in RELATIONS if p[1] in p[0].hypotheses], ids=lambda p: f"{p[0].ref}-{p[1].name}", quick=16)
 @given(data=st.data())
 @settings(max_examples=10, deadline=None)
 def test_evaluate_agrees_away_from_the_ends(place: tuple, data: st.DataObject) -> None:

@@ -23,6 +23,7 @@ from fedtheory.claims.statement import Claim, Hypothesis, Term
 from fedtheory.papers import all_claims, claim
 from fedtheory.quantities import QUANTITIES, symbol
 from fedtheory.testing import quantity_values, values_of
+from tests.loops import looped
 
 F = Fraction
 INF = math.inf
@@ -362,7 +363,7 @@ RIGHT_OF_1 = {"smoothness": 1, "gradient_noise": 1, "dissimilarity": 1, "initial
 # The dominant term, and comparing.
 
 
-@pytest.mark.parametrize("each", all_claims(), ids=lambda c: c.ref)
+@looped("each", all_claims(), ids=lambda c: c.ref, quick=32)
 @given(data=st.data())
 @settings(max_examples=3, deadline=None)
 def test_the_dominant_term(each: Claim, data: st.DataObject) -> None:

@@ -130,6 +130,13 @@ def test_every_axiom_is_true_with_the_constants_of_evaluators(name: str) -> None
     assert len(found) >= 5 and [theorem for theorem, slack in found if slack < 0] == []
 
 
+@pytest.mark.parametrize(("name", "slack"), [("cohorts of all", 0), ("cohorts, one client", 0), ("cohorts", F(7, 18))])
+def test_the_mean_of_a_uniform_cohort_is_as_far_from_the_mean_of_all_as_its_size_says(name: str, slack: F) -> None:
+    """E|mean_S g_i - g|^2 is 0 where all are drawn, or all are one. Of 2 of 3 without replacement it is a quarter of
+    the mean of |g_i - g|^2, by (N - m)/(m (N - 1)); gradients 3, 1 and 4 make that 14/9."""
+    assert [found for theorem, found in least(name) if theorem.rule == "expect uniform"] == [exact(slack)]
+
+
 # Along runs of the engine ---------------------------------------------------------------------------------------------
 
 ROUNDS, REPLICAS, SEED = 3, 2, 5

@@ -12,6 +12,7 @@ from fedtheory import Setting, algorithms
 from fedtheory.neural import SGD, Adam
 from fedtheory.simulation import Run, simulate
 from fedtheory.testing.algorithm_checks import everything, goes_on_after_a_stop
+from tests.loops import looped
 
 from .table import ALGORITHMS, OBSERVED, PROCESSES, STARTS, allowed, network, setting
 
@@ -38,7 +39,7 @@ def test_every_algorithm_runs_and_goes_on_with_the_same_bits(process: str, tmp_p
             assert np.isfinite(values).all(), f"{algorithm}, {name}"
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@looped("algorithm", ALGORITHMS, quick=12)
 def test_neither_other_replicas_nor_other_pairs_change_a_replica(algorithm: str) -> None:
     this = setting(algorithm, "with replacement", "network")
     options = OPTIONS | {"dtype": "float64", "rounds": 5, "replicas": 3}

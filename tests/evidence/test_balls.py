@@ -31,6 +31,7 @@ from fedtheory.claims.balls import (
 from fedtheory.claims.statement import Hypothesis, Term
 from fedtheory.papers import claim
 from fedtheory.quantities import symbol
+from tests.loops import looped
 
 X = sympy.Symbol("x")
 
@@ -308,9 +309,7 @@ SLACKS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("slack", SLACKS, ids=str)
-@pytest.mark.parametrize("decrease", [-1, 0, 1])
-@pytest.mark.parametrize("smoothness", [1, 2, 3])
+@looped(("slack", "decrease", "smoothness"), itertools.product(SLACKS, [-1, 0, 1], [1, 2, 3]))
 def test_division_by_zero_has_one_rule(slack, decrease, smoothness):
     """A judged hypothesis holds where a floating-point one does, where an exact one does, and where ``required`` allows
     it; in balls it never holds more."""

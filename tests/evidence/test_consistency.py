@@ -30,6 +30,7 @@ from fedtheory.proof.compatibility import compatibility, reverify, slacks, stric
 from fedtheory.proof.positivity import Certificate, prove
 from fedtheory.proof.symbol_regions import count, nonnegative, positive, region
 from fedtheory.quantities import symbols
+from tests.loops import looped
 
 L, mu, K, eta, q, G = symbols(
     "smoothness", "strong_convexity", "local_steps", "local_lr", "snapshot_probability", "dissimilarity"
@@ -51,7 +52,7 @@ def names(statement: Claim) -> list[str]:
 # Compatible -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("statement", all_claims(), ids=lambda c: c.ref)
+@looped("statement", all_claims(), ids=lambda c: c.ref, quick=60)
 def test_the_papers_hypotheses_can_be_met_and_the_witness_says_how(statement):
     found = compatibility(statement)
     assert found.state == "compatible" and set(found.slack) == {h.name for h in statement.hypotheses}

@@ -34,6 +34,7 @@ from fedtheory.participation import Bernoulli, Fixed, GroupChain, Participation,
 from fedtheory.setting import Setting
 from fedtheory.subjects.custom_points import OwnPoint
 from fedtheory.subjects.protocol import NOT_CHECKED, VIOLATED, Checked, Examined, Instance, Point
+from tests.loops import looped
 
 ONE, HALF, NONE = F(1), F(1, 2), F(0)
 ASSUMING = {c.ref: c for c in all_claims() if c.assumptions}
@@ -62,7 +63,7 @@ def test_a_claim_of_which_nothing_is_drawn_is_about_no_run() -> None:
         assert next(examples(ref), None) is None
 
 
-@pytest.mark.parametrize("ref", [ref for ref in ASSUMING if ref not in VACUOUS])
+@looped("ref", [ref for ref in ASSUMING if ref not in VACUOUS])
 def test_every_assumption_of_every_claim_is_checked(ref: str) -> None:
     """A search draws nothing that leaves one of the claim's assumptions open: its finds would refute nothing."""
     point, examined = next(examples(ref))

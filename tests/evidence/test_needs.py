@@ -30,6 +30,7 @@ from fedtheory.subjects import enclosures, violations
 from fedtheory.subjects.protocol import Instance
 from fedtheory.subjects.run_subject import PARTS, from_setting
 from fedtheory.subjects.violations import VIOLATIONS
+from tests.loops import looped
 
 HALF, TENTH = Fraction(1, 2), Fraction(1, 10)
 
@@ -335,7 +336,7 @@ def test_the_search_finds_them(ref: str) -> None:
 STATED = [s for s in all_claims() if any(not a.quantity for a in s.assumptions)]
 
 
-@pytest.mark.parametrize("statement", STATED, ids=lambda s: s.ref)
+@looped("statement", STATED, ids=lambda s: s.ref, quick=12)
 def test_a_claim_that_drops_an_assumption_of_its_proof_loses_it(statement) -> None:
     """Every assumption that the proof takes is one that the claim names; without it the proof is open at just that, and
     what is left, if anything, is another proof."""

@@ -22,6 +22,7 @@ from fedtheory.moments.function_points import Points
 from fedtheory.papers import claim, instance_path, papers
 from fedtheory.subjects.functions import FunctionPoint
 from fedtheory.subjects.protocol import COMPUTED, Instance
+from tests.loops import looped
 from tests.work import counted
 
 from .numbers import Numbers, as_printed, biased_quartet, judge
@@ -390,7 +391,7 @@ def test_every_published_file_has_a_construction():
     assert {path.stem for paper in papers().values() for path in (paper.folder / "instances").glob("*")} == set(ALL)
 
 
-@pytest.mark.parametrize("ref", sorted(set(ALL) - set(FAST)))
+@looped("ref", sorted(set(ALL) - set(FAST)), quick=10)
 def test_every_other_published_file_replays_to_what_its_construction_gives(ref):
     data = read_json(instance_path(ref))
     assert replay(data).refutes is data["refutes"] and data["claim"] == ref

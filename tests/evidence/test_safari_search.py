@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
 import pytest
 import sympy
 
+from fedtheory.algorithms import safari
 from fedtheory.claims.statement import Claim, Hypothesis, Term
 from fedtheory.evidence import measured
 from fedtheory.evidence.confirm import refuting_point
 from fedtheory.evidence.refute import refute
 from fedtheory.evidence.search import ROUNDING, SearchReport, search
+from fedtheory.federations import Quadratic
 from fedtheory.papers.safari.examples.server_run_search import ServerRuns, every_round_at, extremes_at
 from fedtheory.papers.safari.statements import corollaries, rem5, rounds, thm4, thm5
+from fedtheory.participation import Fixed
 from fedtheory.quantities import symbols
+from fedtheory.setting import Setting
+from fedtheory.subjects import custom_search, run_search
+from fedtheory.subjects.run_points import RunPoint
+from fedtheory.subjects.run_subject import CLIENT, PARTS, SERVER
 
 CLAIMS = {claim.ref: claim for module in (thm4, thm5, corollaries, rounds, rem5) for claim in module.EDITIONS}
 SMALL = {"candidates": 80, "climbs": 4, "steps": 10}
@@ -249,3 +257,52 @@ def test_settings_on_real_data_take_half_of_both_caps(claim: Claim) -> None:
 def test_a_claim_without_caps_is_not_measured() -> None:
     with pytest.raises(ValueError, match=r"local_lr: safari\.thm4@broken has no cap on it"):
         measured.setting_on(without(thm4.SHARP, "step_cap"), replace(measured.DIGITS, clients=10))
+
+
+def test_exact_shares_have_whole_cycles() -> None:
+    """With a share of 2/5, 12 rounds become 10, of two cycles; 3 have no order, nor have shares that are not exact."""
+    setting = Setting(
+        Quadratic([[1], [1]], [[2], [-2]]),
+        safari(client_round_probability="2/5", local_lr="1/10", server_lr="1/10"), Fixed([0, 1]), start=3,
+    )  # fmt: skip
+    exact = ServerRuns(thm4.MAIN)
+    for length, left in ((12, 10), (5, 5), (9, 5)):
+        found = exact._ordered(RunPoint(setting, length, {}, part=PARTS["safari"]))
+        assert (found.rounds, found.order) == (left, (SERVER, SERVER, CLIENT, SERVER, CLIENT))
+    assert exact._ordered(RunPoint(setting, 3, {}, part=PARTS["safari"])).order == ()
+    free = ServerRuns(thm5.MAIN)._ordered(RunPoint(setting, 12, {}, part=PARTS["safari"]))
+    assert (free.rounds, free.order) == (12, ())
+
+
+def test_the_probability_is_drawn_between_what_the_hypotheses_allow() -> None:
+    """At the candidate's share of the way from 1/4 to 3/4."""
+    (q,) = symbols("client_round_probability")
+    ends = (sympy.Ge(q, sympy.Rational(1, 4)), sympy.Le(q, sympy.Rational(3, 4)))
+    between = tuple(Hypothesis(f"end_{i}", end, "here") for i, end in enumerate(ends))
+    space, rng, seen = ServerRuns(replace(thm4.CORRECTED, hypotheses=between)), np.random.default_rng(0), set()
+    for _ in range(20):
+        candidate = space.draw(rng)
+        share = float(space.settle(candidate, 3).algorithm.share)
+        assert share == pytest.approx(0.25 + 0.5 * candidate.base.probability, rel=1e-12)
+        seen.add(share)
+    assert {0.25, 0.75} <= seen and len(seen) > 4
+
+
+def test_a_rounder_step_is_one_over_a_digit_and_zeros() -> None:
+    """Of 97/1024: 1/10, 1/20, ..., 1/1000; a short one stays."""
+    setting = Setting(
+        Quadratic([[1], [1]], [[2], [-2]]),
+        safari(client_round_probability="1/2", local_lr="97/1024", server_lr="1/2"), Fixed([0, 1]), start=3,
+    )  # fmt: skip
+    shorter = [point.setting.algorithm for point in RunPoint(setting, 5, {}, part=PARTS["safari"]).shorter()]
+    local = {each.local_lr for each in shorter if each.server_lr == Fraction(1, 2)} - {Fraction(97, 1024)}
+    assert local == {Fraction(1, n) for n in (10, 20, 50, 100, 200, 500, 1000)}
+    assert {each.server_lr for each in shorter} == {Fraction(1, 2)}  # which has one digit
+    assert [
+        point.rounds for point in RunPoint(setting, 57, {}, part=PARTS["safari"]).shorter() if point.rounds != 57
+    ] == [5]
+
+
+def test_numbers_of_rounds_that_are_looked_at_are_different_ones_in_order() -> None:
+    for looked in (custom_search.SIMULATED, custom_search.HORIZONS, run_search.HORIZONS):
+        assert looked[0] == 1 and (np.diff(looked) > 0).all()

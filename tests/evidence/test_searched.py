@@ -11,9 +11,10 @@ from fedtheory.papers import all_claims, claim
 from fedtheory.papers.khaled2020 import subjects as khaled
 from fedtheory.papers.registry import algorithm_of, searched, subject_of
 from fedtheory.subjects import quadratic_candidates
+from tests.loops import looped
 
 
-@pytest.mark.parametrize("statement", all_claims(), ids=lambda statement: statement.ref)
+@looped("statement", all_claims(), ids=lambda statement: statement.ref)
 def test_every_search_says_what_it_draws_and_what_not(statement) -> None:
     drawn, left_out = searched(statement)
     assert len(drawn) > 20 and len(left_out) > 10

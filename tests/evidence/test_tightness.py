@@ -26,6 +26,7 @@ from fedtheory.tightness.scorecard_column import column, published
 from fedtheory.tightness.tightness_curves import curve
 from fedtheory.tightness.tightness_table import convergence_claims, page
 from fedtheory.worstcase.worst import solved
+from tests.loops import looped
 
 PUBLISHED = Path(fedtheory.evidence.__file__).parent / "published" / "scorecard.json"
 PAGE = Path(__file__).parents[2] / "docs" / "tightness.md"
@@ -328,7 +329,7 @@ def test_the_page_is_up_to_date() -> None:
             assert float(one.strip(",.:")) == pytest.approx(float(other.strip(",.:")), rel=0.02)
 
 
-@pytest.mark.parametrize("ref", [each.ref for each in all_claims()])
+@looped("ref", [each.ref for each in all_claims()], quick=20)
 def test_the_scorecard_has_what_is_found_now(ref: str) -> None:
     """Numbers to 2 %, as on the page."""
     entry = at_defaults(ref)

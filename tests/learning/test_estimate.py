@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from fedtheory.cli import app
 from fedtheory.data import Dataset
+from fedtheory.learning import data_estimates
 from fedtheory.learning.data_estimates import learnability, present_in
 from fedtheory.participation import Fixed, Incomplete, Uniform
 
@@ -36,6 +37,15 @@ def test_everyone_alike_is_hardly_apart(data: Dataset) -> None:
 def test_more_server_samples_lower_theorem_3(data: Dataset) -> None:
     bounds = [learnability(data, 4, [0, 1], server_samples=n, resamples=5).bounds["theorem 3"] for n in (20, 200)]
     assert bounds[1] < bounds[0]
+
+
+def test_the_servers_sample_is_of_different_rows(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    fitted, drawn = data_estimates._fitted, []
+    monkeypatch.setattr(data_estimates, "_fitted", lambda data, server, *rest: drawn.append(server) or
+                        fitted(data, server, *rest))  # fmt: skip
+    rows = len(data.labels) // 2  # those to fit on, all of them
+    learnability(data, 4, [0, 1], server_samples=rows, resamples=2)
+    assert len(drawn[0]) == len({*drawn[0].tolist()}) == rows
 
 
 def test_who_takes_part() -> None:

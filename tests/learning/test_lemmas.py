@@ -168,3 +168,12 @@ def test_the_complexity_of_a_dimension() -> None:
     for bad in (lambda: vc_complexity(0, 1, HALF), lambda: vc_complexity(1, 0, HALF), lambda: vc_complexity(1, 1, 0)):
         with pytest.raises(ValueError, match="allowed is"):
             bad()
+
+
+def test_what_a_thousand_server_samples_each_improve_by_hand() -> None:
+    """sqrt(1001 n) >= n, the first rate's improvement at beta = 1/2, holds up to n = 1001 and no further."""
+    from fedtheory.papers.proofs import library
+
+    (check,) = library().step("learn.improvement").checks
+    (n,) = check.expression.free_symbols
+    assert [check.expression.subs(n, k) for k in (1, 1000, 1001, 1002)] == [1000, 1000, 0, -1002]

@@ -182,7 +182,7 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
         ("ALIASING = 1e-17", "1e-17 -> 5e-18"): "a share that any number of this size serves",
         ("ALIASING = 1e-17", "1e-17 -> 2e-17"): "a share that any number of this size serves",
         ("limit = CutoffGeometric(p, self.cutoff).mean() ** 2", "2 -> 3"): "what is taken off is added again",
-        ("safe = np.where(np.abs(f) < SMALL, 0.5, f)", "np.abs(f) < SMALL -> np.abs(f) <= SMALL"): _THRESHOLD,
+        ("small = np.flatnonzero(np.abs(f) < SMALL)", "np.abs(f) < SMALL -> np.abs(f) <= SMALL"): _THRESHOLD,
         ("a[small] = np.polynomial.polynomial.polyval(x, [1 / (m + 1) for m in range(17)])", "17 -> 18"):
             "a term below rounding",
         ("b[small] = np.polynomial.polynomial.polyval(x, [(m + 1) / (m + 2) for m in range(17)])", "17 -> 18"):

@@ -8,6 +8,7 @@ from fedtheory.papers import papers
 from fedtheory.papers.proofs import library
 from fedtheory.proof.derivations import Derivation
 from fedtheory.proof.translate.claim_bounds import MadeBound
+from tests.loops import looped
 
 COUNTS = {
     "(5) to (13)": 37, "(14) to (23)": 37, "(29)": 22, "(26) to (30)": 44, "(31) to (35)": 24, "(31) to (38)": 41,
@@ -37,7 +38,7 @@ claim is its bound have none."""
 
 COUNTED = [derivation for paper in ("fast", "safari", "fedau", "flics") for derivation in papers()[paper].derivations]
 
-every_derivation = pytest.mark.parametrize("derivation", COUNTED, ids=lambda d: d.name)
+every_derivation = looped("derivation", COUNTED, ids=lambda d: d.name)
 
 
 def test_all_are_counted() -> None:

@@ -13,17 +13,18 @@ from fedtheory.evidence.constructions import constructions, families
 from fedtheory.evidence.judge import judge
 from fedtheory.papers import all_claims, claim
 from fedtheory.subjects.protocol import Instance
+from tests.loops import looped
 
 HIDING = [c for c in all_claims() if has_hidden_constants(c)]
 FAMILIES = families()
 
 
-@pytest.mark.parametrize("statement", all_claims(), ids=lambda c: c.ref)
+@looped("statement", all_claims(), ids=lambda c: c.ref)
 def test_every_o_has_both_readings_or_says_why_not(statement) -> None:
     assert unsaid(statement) == ""
 
 
-@pytest.mark.parametrize("statement", HIDING, ids=lambda c: c.ref)
+@looped("statement", HIDING, ids=lambda c: c.ref)
 def test_a_reading_that_is_missing_is_noticed(statement) -> None:
     """The relapse: an O(.) of which nothing is said, or a reason that is left behind where no O(.) is."""
     fewer = tuple(a for a in statement.ambiguities if a.name != readings.CONSTANTS)

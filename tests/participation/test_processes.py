@@ -321,6 +321,18 @@ def test_draws_depend_on_seed_axis_replica_and_round_if_on_anything(case):
     assert torch.equal(counts, counts.roll(1, dims=0)) == (not moves)
 
 
+def test_a_round_is_the_same_whether_or_not_those_before_it_were_drawn():
+    """Round after round, some of them left out, from the first on, and backwards."""
+    rounds, differ = [0, 1, 2, 5, 7, 3, 4], []
+    for name, case in CASES.items():
+        state = case.process.init(Keys(0, Axis.ARBITRARY, torch.arange(40), case.clients))
+        for r in rounds:
+            drawn, state = case.process.step(state, r)
+            if not torch.equal(drawn, step(case, 40, r)):
+                differ.append((name, r))
+    assert differ == []
+
+
 @every_enumerated
 @pytest.mark.parametrize("round", [0, 1, 5])
 def test_law_of_a_whole_round(case, round):

@@ -13,6 +13,7 @@ from fedtheory.papers.proofs import chain, prove, sentence
 from fedtheory.proof.chains import Chain
 from fedtheory.proof.implies import ASSUMES
 from fedtheory.proof.text import describe, lines
+from tests.loops import looped
 
 _Q_CONDITION = "a2.24_q_condition_divided_by_D<0"
 EXPECTED = {
@@ -88,7 +89,7 @@ def test_every_claim_is_expected() -> None:
     assert set(EXPECTED) == {c.ref for c in all_claims() if c.paper == "fast"}
 
 
-@pytest.mark.parametrize("ref", EXPECTED)
+@looped("ref", EXPECTED, quick=12)
 def test_the_outcome_and_the_first_open_step(ref: str) -> None:
     printed, made = chain(ref), completed(ref)
     assert (made.first_open.step.name if made.first_open else None) == EXPECTED[ref]
@@ -106,7 +107,7 @@ def test_the_outcome_and_the_first_open_step(ref: str) -> None:
                 assert sentence(decision).startswith(decision.step.equation)
 
 
-@pytest.mark.parametrize("ref", EXPECTED)
+@looped("ref", EXPECTED, quick=12)
 def test_what_a_printed_claim_lacks(ref: str) -> None:
     """It is not proved without, and nothing else comes to it or goes from it."""
     printed, made = chain(ref), completed(ref)

@@ -150,7 +150,7 @@ def test_all_theorems_on_which_a_claim_rests_are_in_its_file() -> None:
     last = [len(json.loads(e)["theorems"]) for d in reverify("safari.thm4@corrected").decisions
             for e in d.evidence if isinstance(e, str) and e.startswith("{")]  # fmt: skip
     assert len(last) == 2
-    assert f"(conj thm_{last[0] - 1} thm_{sum(last) - 1})" in text
+    assert f"Definition exported := (conj thm_{last[0] - 1} thm_{sum(last) - 1})." in text
     assert "given server" in text.split(f"Lemma thm_{sum(last) - 1} :")[1].split("Proof.")[0]
 
 
@@ -159,6 +159,13 @@ def test_proofs_of_other_letters_are_not_put_in_one_file() -> None:
     other["names"] = [*other["names"], "w"]
     with pytest.raises(NotExported, match="of the same letters"):
         export([one, other], "both")
+
+
+def test_several_proofs_are_exported_as_one_conjunction() -> None:
+    proofs = [json.loads(drift()) for _ in range(3)]
+    ends = [len(proofs[0]["theorems"]) * k - 1 for k in (1, 2, 3)]
+    a, b, c = (f"thm_{number}" for number in ends)
+    assert f"Definition exported := (conj {a} (conj {b} {c}))." in export(proofs, "all")
 
 
 def test_every_theorem_is_a_lemma_with_what_it_assumes() -> None:

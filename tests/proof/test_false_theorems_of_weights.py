@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from sympy import Rational
 
 from fedtheory.claims.statement import Claim, Term
@@ -15,6 +14,7 @@ from fedtheory.proof.translate.claim_bounds import MadeBound
 from fedtheory.proof.translate.interval_means import OfIntervals
 from fedtheory.proof.translate.weighted_updates import WeightedDescent, WeightedRound
 from fedtheory.quantities import symbols
+from tests.loops import looped
 
 K, C, R, T = symbols("local_steps", "cutoff", "rounds", "history")
 NEWEST = OfIntervals | WeightedRound | WeightedDescent | MadeBound
@@ -120,7 +120,7 @@ def word(this: Claim) -> str:
     return found.verdict if found else "unproved"
 
 
-@pytest.mark.parametrize("name", FALSE)
+@looped("name", FALSE, quick=80)
 def test_a_false_theorem_is_not_proved(name: str) -> None:
     ref = name.split()[0]
     assert FALSE[name] != claim(ref)

@@ -19,6 +19,7 @@ from fedtheory.papers.proofs import library
 from fedtheory.proof.positivity import Certificate, Counterexample, prove
 from fedtheory.proof.steps import Identity, Nonnegative, Step, decide, decide_all, evidence_data, evidence_from
 from fedtheory.quantities import QUANTITIES
+from tests.loops import looped
 
 NAMES = [s.name for s in STEPS]
 
@@ -38,7 +39,7 @@ def test_what_a_step_rests_on_comes_before_it() -> None:
         assert not this.repaired_by or this.expected == "gap"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@looped("name", NAMES)
 def test_the_outcome_is_the_one_derived_by_hand(name: str) -> None:
     this, decision = library().step(name), library().decided(name)
     assert decision.outcome == this.expected

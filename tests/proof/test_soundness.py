@@ -24,6 +24,7 @@ from fedtheory.proof.sample_claims import OfSamples
 from fedtheory.proof.steps import Step
 from fedtheory.proof.symbol_regions import capped, equal, interval, nonnegative, positive, region
 from fedtheory.quantities import symbols
+from tests.loops import looped
 
 s, t, X = sympy.symbols("s t X")
 a, b = vectors("a b")
@@ -219,7 +220,7 @@ def _compared_by_term(derivation: Derivation) -> bool:
     return right is not None and right != 0 and not any(p.exp.free_symbols for p in right.atoms(sympy.Pow))
 
 
-@pytest.mark.parametrize("derivation", [d for d in library().derivations if _compared_by_term(d)], ids=lambda d: d.name)
+@looped("derivation", [d for d in library().derivations if _compared_by_term(d)], ids=lambda d: d.name, quick=32)
 def test_a_derivation_shows_its_own_statement_and_nothing_smaller(derivation: Derivation) -> None:
     """The derived right side follows from itself, and one that is 1% below it (above, where it is negative), term by
     term, does not."""

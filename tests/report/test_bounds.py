@@ -15,6 +15,7 @@ from fedtheory.papers import all_claims
 from fedtheory.quantities import QUANTITIES
 from fedtheory.report.colours import EXACT, PRINTED, REPAIRED, WORST
 from fedtheory.report.style import caption_of, save
+from tests.loops import looped
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ def values(claim: ft.claims.Claim, rounds: object) -> dict[str, object]:
     return chosen | ({"rounds": rounds} if "rounds" in chosen else {})
 
 
-@pytest.mark.parametrize("id", list(dict.fromkeys(claim.id for claim in all_claims())))
+@looped("id", dict.fromkeys(claim.id for claim in all_claims()), quick=24)
 def test_every_claim_has_a_picture(id):
     claim, rounds = ft.claim(id), np.arange(1, 20)
     bound = claim.evaluate(**values(claim, rounds))

@@ -8,7 +8,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
 from matplotlib import pyplot
 
 import fedtheory as ft
@@ -17,6 +16,7 @@ from fedtheory.evidence.verdict import VERDICTS
 from fedtheory.moments.evaluators import Question, left
 from fedtheory.papers import all_claims, claim, papers
 from fedtheory.papers.paper import Example
+from tests.loops import looped
 
 ABOUT_SETTINGS = ("run", "round", "selection", "weights")
 THEOREMS = [
@@ -39,7 +39,7 @@ def test_every_paper_with_theorems_has_an_example() -> None:
     assert {ref.split(".")[0] for ref in THEOREMS} == {name for name, paper in papers().items() if paper.example}
 
 
-@pytest.mark.parametrize("ref", THEOREMS)
+@looped("ref", THEOREMS, quick=10)
 def test_both_sides_a_figure_and_a_verdict(ref: str, tmp_path: Path) -> None:
     example, bound, exact = at_its_example(ref)
     assert np.isfinite(bound.value).all() and np.isfinite(exact).all() and (exact >= 0).all()

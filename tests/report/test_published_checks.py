@@ -424,6 +424,16 @@ def test_work_is_kept_by_what_it_is_of(tmp_path, monkeypatch):
     }  # fmt: skip
 
 
+def test_a_search_takes_what_its_own_pieces_took(tmp_path, monkeypatch):
+    """Not what the checks of `verify` took, and not what errata did, which are kept beside."""
+    file = tmp_path / "work.json"
+    file.write_text(json.dumps(record(file, {"search a@main": 2.0, "proof a@main": 3.0, "claim a@main": 50.0,
+                                             "errata a@main": 70.0, "errata a.steps": 9.0})))  # fmt: skip
+    monkeypatch.setattr("fedtheory.evidence.work_done.FILE", file)
+    assert verification.expected(assess.QUICK) == 5.0
+    assert verification.expected(assess.FULL) == 3.0 + 2.0 * assess.FULL.looks / assess.QUICK.looks
+
+
 @pytest.fixture
 def verify(monkeypatch, tmp_path):
     """`verify`, the checks of which say what they are told to."""
@@ -476,6 +486,19 @@ def test_a_search_is_published_with_what_it_kept():
     again, exact = kept_searches.judged_again(claim(STANDS), "overall", kept["overall"])
     assert exact == kept["exact"] and exact["readings"][0]["fails"] == [] and not exact["refutes"]
     assert again["ratio"] == kept["overall"]["ratio"] == verdict.evidence["exact"]["search"]["largest_ratio"]
+
+
+def test_published_searches_are_as_deep_as_verify_searches():
+    deep = {"candidates": assess.QUICK.candidates, "climbs": assess.QUICK.climbs, "steps": assess.QUICK.steps}
+    for ref, kept in kept_searches.published().items():
+        assert kept["depth"] == deep and len(kept["seeds"]) == assess.QUICK.seeds, ref
+
+
+def test_other_rounds_of_a_search_without_late_ones_are_named_and_no_crash():
+    kept = kept_searches.published()["fast.lemma2@main"]
+    assert kept["late"] is None
+    again, _ = kept_searches.judged_again(claim("fast.lemma2"), "overall", kept["overall"] | {"rounds": 7})
+    assert again["rounds"] == kept["overall"]["rounds"] == 1
 
 
 @pytest.mark.parametrize(("key", "value"), [("outcome", "exceeded"), ("ratio", 0.9), ("hypotheses_hold", False)])

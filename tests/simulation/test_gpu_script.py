@@ -335,3 +335,9 @@ def test_a_chunk_without_memory_is_halved(tmp_path: Path, monkeypatch: pytest.Mo
         np.testing.assert_allclose(found.rows[name], values, rtol=1e-12)
     with pytest.raises(ValueError, match=r"no memory for 7 replicas at a time .*lower chunk.*in another directory"):
         setting.simulate(replicas=7, rounds=3, directory=tmp_path)
+
+
+def test_the_difference_is_the_largest_relative_to_numbers_above_one() -> None:
+    assert gpu._difference(np.array([1.0, 0.5, 9.0]), np.array([1.0, 0.0, 10.0])) == 0.5
+    assert gpu._difference(np.array([1.0, 0.0, 5.0]), np.array([1.0, 0.0, 20.0])) == 0.75
+    assert gpu._difference(np.empty(0), np.empty(0)) == 0.0

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from fedtheory import algorithms, testing
-from fedtheory.testing import as_test, check_algorithm
+from fedtheory.federations import Logistic, Quadratic
+from fedtheory.testing import algorithm_checks, as_test, check_algorithm
 from fedtheory.testing.tests import _check
 
 NUMBERS = {"local_lr": "1/8", "local_steps": 2}
@@ -108,6 +109,19 @@ def test_moments_that_are_not_those_of_runs_are_found(monkeypatch: pytest.Monkey
     monkeypatch.setattr(Setting, "exact", wrong)
     with pytest.raises(testing.SimulatedMomentsError):
         check_algorithm(averaging, **NUMBERS)
+
+
+def test_what_runs_on_quadratic_clients_is_checked_there_and_anything_else_on_logistic_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    on: list[type] = []
+    monkeypatch.setattr(algorithm_checks, "replicas_differ", lambda setting, seed: on.append(type(setting.federation)))
+    check_algorithm(averaging, **NUMBERS)
+    accepted = algorithm_checks._accepted
+    monkeypatch.setattr(algorithm_checks, "_accepted", lambda fed, *rest: None)
+    check_algorithm(averaging, **NUMBERS)
+    monkeypatch.setattr(algorithm_checks, "_accepted", accepted)
+    assert on == [Quadratic, Logistic]
 
 
 def test_a_stop_that_changes_bits_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

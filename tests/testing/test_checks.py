@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fedtheory import testing
-from fedtheory.testing import check_errors, check_weight_estimator
+from fedtheory.testing import check_errors, check_weight_estimator, counters
 from fedtheory.testing.weight_rule_inputs import stream
 from fedtheory.weights import ExponentialAverage, FedAU, Intervals, KnownStatistics, LongRun, Shared
 
@@ -652,3 +652,16 @@ def test_what_there_is():
     assert named <= {*testing.__all__}
     with pytest.raises(AttributeError, match="nothing"):
         _ = testing.nothing
+
+
+def test_what_a_state_counts_is_compared_and_weights_in_it_are_not():
+    class Rule:
+        def weights(self, state):
+            return state["weights"]
+
+    grown = {"count": np.array([4.0, 5.0, 6.0]), "weights": np.array([0.3, 0.2, 0.1])}
+    counters._same_counts(grown, grown | {"weights": grown["weights"] * (1 + 1e-12)}, Rule())
+    for changed in (np.array([4.0, 5.0, 7.0]), np.array([4.0])):
+        expected = grown | {"count": 2 * changed}
+        with pytest.raises(check_errors.CounterError):
+            counters._same_counts(grown | {"count": changed}, expected, Rule())

@@ -20,6 +20,7 @@ from fedtheory.testing import (
     federations,
     participation_arrays,
     participation_processes,
+    quantity_values,
     run_settings,
     selection_problems,
     weight_rules,
@@ -101,3 +102,17 @@ def test_strategies_say_what_they_need(monkeypatch):
     monkeypatch.delitem(sys.modules, "fedtheory.testing.strategies")
     with pytest.raises(ImportError, match=r"strategies need hypothesis: pip install 'fedtheory\[testing\]'"):
         importlib.import_module("fedtheory.testing.strategies")
+
+
+def test_step_sizes_are_small_and_other_quantities_of_order_one():
+    seen = {name: [] for name in ("local_lr", "server_lr", "smoothness", "gradient_noise")}
+
+    @settings(max_examples=60, deadline=None, database=None, derandomize=True)
+    @given(st.data())
+    def look(data):
+        for name, values in seen.items():
+            values.append(data.draw(quantity_values(name)))
+
+    look()
+    for name, values in seen.items():
+        assert min(values) >= 0 and (max(values) <= 1 / 3) == name.endswith("lr"), name

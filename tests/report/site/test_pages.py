@@ -266,6 +266,9 @@ def test_letters_accents_scripts_and_delimiters():
     assert '<munderover><mo movablelimits="false">∑</mo>' in mathml(r"\sum_{i=1}^M x")
     assert mathml(r"\frac1M").count("<mfrac><mn>1</mn><mi>M</mi></mfrac>") == 1
     assert mathml(r"\frac{x^2}{12}").endswith("<mn>12</mn></mfrac></math>")
+    # a command takes one digit of a number, and leaves the others
+    assert mathml(r"\frac1234 y") == mathml(r"\frac{1}{2} 34 y") != mathml(r"\frac{1}{234} y")
+    assert mathml(r"x^123") == mathml("x^{1} 23")
 
 
 def test_an_expression_that_has_no_arithmetic_leaves_a_page_without_calculator():

@@ -9,7 +9,7 @@ import pytest
 from fedtheory.evidence.findings import CLAIMED, NO_CLAIM, UNDECIDED, open_row, step_rows
 from fedtheory.evidence.referee import cell
 from fedtheory.papers.proofs import library
-from fedtheory.papers.saved_certificates import folders, shelf
+from fedtheory.papers.saved_certificates import folders
 from fedtheory.proof.step_certificates import own_steps
 
 FINDINGS = Path(__file__).parents[2] / "docs" / "findings"
@@ -17,12 +17,9 @@ FINDINGS = Path(__file__).parents[2] / "docs" / "findings"
 
 @pytest.fixture(scope="module")
 def failing() -> dict[str, list]:
-    """By paper, the printed steps that fail, from the published decisions."""
-    read, found = shelf(folders()), {}
-    for paper in folders():
-        decided = map(read.decision, own_steps(paper, library()))
-        found[paper] = [d for d in decided if d.step.printed and not d.closed]
-    return found
+    """By paper, the printed steps that fail."""
+    decided = {paper: map(library().decided, own_steps(paper, library())) for paper in folders()}
+    return {paper: [d for d in those if d.step.printed and not d.closed] for paper, those in decided.items()}
 
 
 @pytest.mark.parametrize(("paper", "count"), [("fast", 9), ("flics", 29), ("fedau", 6), ("safari", 15)])
