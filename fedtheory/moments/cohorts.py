@@ -48,7 +48,8 @@ def certain(members: tuple[int, ...], clients: int) -> Law:
     >>> certain((1,), 2)
     [((0, 1), Fraction(1, 1))]
     """
-    return [(tuple(int(i in members) for i in range(clients)), Fraction(1))]
+    present = frozenset(members)
+    return [(tuple(int(i in present) for i in range(clients)), Fraction(1))]
 
 
 class CrowdLaw(list[tuple[tuple[int, ...], Fraction]]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -25,13 +26,15 @@ from ..federations.federation import COMMON
 from ..functionals import AVERAGES
 from ..moments.lifting import NotClosed
 from ..moments.round_maps import layout_of, quadratic
-from ..participation import Bernoulli, Fixed, Participation, Uniform
+from ..participation import Bernoulli, Fixed, Participation, Phases, Uniform
 from ..quantities import QUANTITIES
 from ..schedule import INDICES, StepRule
 from ..setting import Setting
+from .arbitrary_cohorts import read, written
 from .assumption_checks import CHOSEN_BEFORE, met_by_noise
 from .enclosures import Way, left_side
 from .file_entries import (
+    LARGEST,
     by_vocabulary,
     check_constants,
     check_counts,
@@ -52,6 +55,9 @@ from .protocol import Examined, Point, Reading, Sides, assumption_checks, own_va
 from .run_points import diagonals
 from .short_numbers import constants_of
 from .varying_steps import computed_left
+
+MOST_COPIES = 10**4
+"""The most clients of an instance; of more than ``LARGEST["clients"]``, a file has those that are alike once."""
 
 LARGEST_STATE = 32
 """Largest number of entries of the state: the model's error and what is remembered. Exact moments have their square."""
@@ -100,7 +106,7 @@ class OwnPoint(Point):
             raise ValueError(f"{claim.ref} is not about {self.algorithm.name}: allowed is another algorithm")
         check_constants(claim, self.constants)
         check_counts(rounds=self.rounds)
-        check_size("clients", self.setting.federation.clients)
+        check_size("clients", self.setting.federation.clients, MOST_COPIES)
         check_size("dimension", self.setting.federation.dimension)
         if (size := layout_of(self.setting).size) > LARGEST_STATE:
             raise ValueError(f"a state of {size} numbers: allowed in an instance are at most {LARGEST_STATE}")
@@ -127,9 +133,14 @@ class OwnPoint(Point):
         """Return plain data; ``parse`` reads it back."""
         fed = quadratic(self.setting)
         hessians, centres = ([texts(tuple(row)) for row in rows] for rows in (diagonals(fed), fed.exact_centres))
+        copies: dict[str, Any] = {}
+        if fed.clients > LARGEST["clients"]:
+            runs = [(own, len(list(of))) for own, of in groupby(zip(hessians, centres, strict=True))]
+            hessians, centres = [own[0] for own, _ in runs], [own[1] for own, _ in runs]
+            copies = {"copies": [number for _, number in runs]}
         law = {"noise": COMMON} if fed.noise == COMMON else {}
         return {
-            "federation": {"kind": "quadratic", "hessians": hessians, "centres": centres, **law},
+            "federation": {"kind": "quadratic", "hessians": hessians, "centres": centres, **copies, **law},
             "algorithm": {"kind": self.algorithm.name, **{n: _text(v) for n, v in self.algorithm.numbers.items()}},
             "participation": _written(self.setting.participation),
             "start": texts(tuple(self.setting.exact_start)),
@@ -141,21 +152,14 @@ class OwnPoint(Point):
         """Every quantity that the point fixes; exact, but for lengths that are square roots."""
         fed = quadratic(self.setting)
         shift = self.setting.exact_start - fed.exact_optimum
-        fewest, most = self.setting.participation.sizes(fed.clients)
         true = {**self.true_constants(), **self.constants}
         values: dict[str, Number] = {
             **true,
             "initial_gap": shift @ fed.exact_hessian @ shift / 2,
             "initial_distance": ball(shift @ shift).sqrt(),
             **{name: ball(square).sqrt() for name, square in fed.exact_squared_constants().items() if name not in true},
-            "clients": Fraction(fed.clients),
-            **({"arbitrary_cohort": Fraction(most)} if fewest == most else {}),
             "rounds": Fraction(self.rounds),
-            **{
-                n: v
-                for n, v in self.algorithm.numbers.items()
-                if n in QUANTITIES and not isinstance(v, StepRule | tuple)
-            },
+            **{n: v for n, v in exactly_known(self.setting).items() if n not in true},
         }
         return values | own_values(claim, self.setting, self.rounds)
 
@@ -169,6 +173,22 @@ class OwnPoint(Point):
         return {**fed.exact_constants(), **roots}
 
 
+def exactly_known(setting: Setting) -> dict[str, Fraction]:
+    """Return the quantities that a setting of one's own algorithm knows as Fractions, its own numbers among them."""
+    fed = setting.federation
+    fewest, most = setting.participation.sizes(fed.clients)
+    numbers = setting.algorithm.numbers if isinstance(setting.algorithm, Own) else {}
+    process, known = setting.participation, {**fed.exact_constants(), "clients": Fraction(fed.clients)}
+    if fewest == most:
+        known["arbitrary_cohort"] = Fraction(most)
+    if isinstance(process, Uniform):
+        known["cohort"] = Fraction(process.cohort)
+    if isinstance(process, Bernoulli) and len(set(process.probabilities)) == 1:
+        known["participation_probability"] = Fraction(process.probabilities[0])
+    given = {n: v for n, v in numbers.items() if n in QUANTITIES and isinstance(v, Fraction)}
+    return {**known, **given}
+
+
 def _written(process: Participation) -> dict[str, Any]:
     match process:
         case Fixed(members=members):
@@ -177,8 +197,10 @@ def _written(process: Participation) -> dict[str, Any]:
             return {"kind": "uniform", "cohort": cohort}
         case Bernoulli(probabilities=p):
             return {"kind": "bernoulli", "probabilities": texts(tuple(p))}
+        case Phases():
+            return written(process)
     raise ValueError(
-        f"participation is {type(process).__name__}: allowed is Fixed, Uniform without replacement or Bernoulli"
+        f"participation is {type(process).__name__}: allowed is Fixed, Phases, Uniform without replacement or Bernoulli"
     )
 
 
@@ -192,7 +214,9 @@ def _read(data: Mapping[str, Any]) -> Participation:
             return Uniform(cohort)
         case "bernoulli":
             return Bernoulli(vector(data, "probabilities"))
-    raise ValueError(f"kind = {shown(data.get('kind'))}: allowed is 'fixed', 'uniform' or 'bernoulli'")
+        case "phases":
+            return read(data)
+    raise ValueError(f"kind = {shown(data.get('kind'))}: allowed is 'fixed', 'phases', 'uniform' or 'bernoulli'")
 
 
 def parse(data: Mapping[str, Any], template: Own) -> OwnPoint:
@@ -215,7 +239,13 @@ def parse(data: Mapping[str, Any], template: Own) -> OwnPoint:
                 "has, as no claim speaks of it"
             )
     constants = rationals(data, "constants")
-    fed = federation_of(matrix(federation, "hessians"), matrix(federation, "centres"), constants, law)
+    hessians, centres = matrix(federation, "hessians"), matrix(federation, "centres")
+    if "copies" in federation:
+        copies = indices(federation, "copies")
+        if len(copies) != len(hessians) or not 1 <= sum(copies) <= MOST_COPIES or min(copies) < 1:
+            raise ValueError(f"copies = {shown(copies)}: allowed is one number >= 1 a row, {MOST_COPIES} in all at most")
+        hessians, centres = ([r for r, n in zip(m, copies, strict=True) for _ in range(n)] for m in (hessians, centres))
+    fed = federation_of(hessians, centres, constants, law)
     setting = Setting(fed, template.with_numbers(**numbers), _read(participation), start=list(vector(data, "start")))
     return OwnPoint(setting, entry(data, "rounds", int), constants)
 
@@ -234,7 +264,7 @@ def _number(name: str, text: Any) -> Any:
 
 def federation_of(hessians: Any, centres: Any, constants: Mapping[str, Fraction], law: str) -> Quadratic:
     """Make a quadratic federation with the noises that are stated."""
-    check_size("clients", len(centres))
+    check_size("clients", len(centres), MOST_COPIES)
     noise, server_noise = (constants.get(name, Fraction(0)) for name in ("gradient_noise", "server_noise"))
     return Quadratic(hessians, centres, noise, law, server_noise)
 
