@@ -21,11 +21,13 @@ from ..algorithms.custom_algorithm import CLIENTS, Own
 from ..assumptions import INDEPENDENT_PARTICIPATION, UNCORRELATED_NOISE, UNIFORM_COHORTS
 from ..claims.balls import rational_value
 from ..claims.statement import Claim
-from ..federations import Federation, Quadratic
+from ..federations import Federation, Piecewise, PiecewiseLinear, Quadratic
 from ..federations.federation import COMMON
+from ..federations.piecewise import NoMinimum
 from ..functionals import AVERAGES
 from ..moments.affine_numbers import NotLinear
 from ..moments.cohorts import CrowdLaw
+from ..moments.custom_kinks import values_at
 from ..moments.lifting import NotClosed
 from ..moments.round_maps import drawn, rounds_of_kind
 from ..participation import Bernoulli, Fixed, Participation, Phases, Uniform
@@ -34,9 +36,13 @@ from ..schedule import StepRule
 from ..setting import Setting
 from ..simulation.engine import simulate
 from .custom_points import MOST_COPIES, OwnPoint, exactly_known, from_setting, parse
+from .kinked_search import KinkedCandidate
+from .kinked_search import draw as kinked_draw
+from .kinked_search import perturb as kinked_perturb
+from .kinked_search import structured as kinked_structured
 from .lead import LATE, Found, finds_at
 from .protocol import Point, Space, runs_of, span
-from .quadratic_candidates import DIVERGING_STEP, MOST_CLIENTS, log_uniform
+from .quadratic_candidates import DIVERGING_STEP, MOST_CLIENTS, Demands, demands, log_uniform
 from .quantity_limits import solved_limit
 from .short_numbers import rounded_to, short
 from .varying_steps import SEARCHED_BY_RULE, certainly, left_in_floats, longest, scale_of, surely
@@ -58,6 +64,9 @@ RESOLUTION = 1e-26
 
 CROWDS, MOST_DRAWN = 0.1, 20
 """Share of the drawn candidates that are crowds, and the largest uniform cohort of a crowd."""
+
+KINKS, KINKED_ROUNDS = 0.15, 20
+"""Share of the drawn candidates whose gradients have kinks, and the most rounds over which they are followed."""
 
 EVERYONE, FIXED, UNIFORM, INDEPENDENT = "everyone", "a fixed set", "uniform cohorts", "independent clients"
 CYCLE, SWITCH = "one set after another", "one set first and another for ever"
@@ -91,6 +100,7 @@ class Candidate:
         share: share of the largest step sizes that the claim allows.
         numbers: the algorithm's other numbers.
         common: whether the clients have one noise.
+        kink: clients whose gradients have kinks, instead; without noise, and no more than four.
         digits: significant digits of all numbers.
     """
 
@@ -111,12 +121,13 @@ class Candidate:
     kinds: int = 0
     lone: bool = False
     chance: float = 0.0
+    kink: KinkedCandidate | None = None
     digits: int = DIGITS
 
     @property
     def family(self) -> str:
         """The family, from each of which climbs start."""
-        crowd = ", crowd" if self.kinds else ""
+        crowd = ", kinks" if self.kink else ", crowd" if self.kinds else ""
         return f"{self.who}, {'noise' if self.noise else 'no noise'}{crowd}"
 
     @property
@@ -132,8 +143,10 @@ class Candidate:
         of = np.minimum(each, len(rows) - 1)[::-1] if self.lone else each * len(rows) // self.clients
         return rows[of]
 
-    def federation(self) -> Quadratic:
+    def federation(self) -> Quadratic | Piecewise:
         """The clients."""
+        if self.kink is not None:
+            return shortened(self.kink.federation(), self.digits)
         rng, shape = np.random.default_rng(self.seed), (self.different, self.dimension)
         turns = np.resize([1.0, -1.0], shape[0])
         signs = {0: turns, HALVES: np.sort(turns)[::-1]}.get(self.seed)
@@ -162,7 +175,9 @@ class Candidate:
         return Fixed(range(self.clients if self.who == EVERYONE else cohort))
 
     def start_at(self, optimum: np.ndarray) -> list[Fraction]:
-        """x_0."""
+        """x_0; with kinks, from the kink on."""
+        if self.kink is not None:
+            return [short(self.kink.start * self.kink.scale if i == 0 else 0, self.digits) for i in range(len(optimum))]
         return [best + short(self.start if i == 0 else 0, self.digits) for i, best in enumerate(optimum)]
 
     def fixed_numbers(self) -> dict[str, Any]:
@@ -175,6 +190,16 @@ class Candidate:
 
     def _short(self, numbers: np.ndarray) -> np.ndarray:
         return np.vectorize(lambda x: short(x, self.digits), otypes=[object])(numbers)
+
+
+def shortened(fed: Piecewise, digits: int) -> Piecewise:
+    """Return a federation with kinks without noise whose numbers have at most so many significant digits."""
+
+    def of(line: PiecewiseLinear) -> PiecewiseLinear:
+        slopes, breakpoints = ([short(v, digits) for v in values] for values in (line.slopes, line.breakpoints))
+        return PiecewiseLinear(slopes, breakpoints, short(line.at_zero, digits))
+
+    return Piecewise([[of(line) for line in row] for row in fed.gradients], fed.multiplicities)
 
 
 class OwnRuns(Space):
@@ -245,10 +270,12 @@ class OwnRuns(Space):
         """Description of the settings that are searched, in words."""
         hessian = "one Hessian" if self.common_hessian else "common and different Hessians"
         runs = runs_of(self.statement, self.algorithm.name)
+        kinks = f"in {KINKS:.0%} of the draws gradients with kinks over {KINKED_ROUNDS} rounds; " * self._with_kinks
         common = (
             f"{runs} on quadratics with {hessian}, at most {MOST_CLIENTS} clients, or {self.most_clients} of few kinds, "
             f"{span(DIMENSIONS)} dimensions, {span(self.horizons.tolist())} rounds, "
             f"step sizes drawn from the cap to 1e-{DECADES} of it; "
+            f"{kinks}"
             f"participants: {', '.join(self.who)}; with and without noise"
         )
         if not self.why_simulated:
@@ -259,7 +286,7 @@ class OwnRuns(Space):
         )
 
     left_out = (
-        "losses that are not quadratic; more clients, dimensions or local steps; other participants; noise that "
+        "losses whose gradients are not piecewise linear; more clients, dimensions or local steps; other participants; noise that "
         "depends on the state; cohorts that the noise chooses"
     )
 
@@ -273,7 +300,10 @@ class OwnRuns(Space):
 
     def structured(self) -> Iterator[Candidate]:
         """Yield the candidates to look at first."""
+        rng = np.random.default_rng(0)
         for who, share in product(self.who, (1.0, 1e-2, 1e-4)):
+            if self._with_kinks:
+                yield from (self._kinked(kink, who, rng) for kink in kinked_structured(self._demands) if not kink.crowd)
             for clients in {CROWD, self.most_clients if share == 1 else CROWD}:
                 half = clients // 2 if self._counted_by_kind or who != UNIFORM else 1
                 many = replace(self._plain(clients, who), share=share, seed=HALVES, kinds=2, chance=0.5)
@@ -313,6 +343,9 @@ class OwnRuns(Space):
 
     def draw(self, rng: np.random.Generator) -> Candidate:
         """Draw a random candidate."""
+        if self._with_kinks and rng.random() < KINKS:
+            kink = kinked_draw(rng, self._demands)
+            return self._kinked(kink, str(rng.choice(self.who)), rng)
         crowd = rng.random() < CROWDS
         most = min(self.most_clients, 10 * CROWD) if crowd else MOST_CLIENTS
         drawn = 1 + log_uniform(rng, most - 1) if crowd and most > 1 else rng.integers(1, MOST_CLIENTS + 1)
@@ -339,6 +372,29 @@ class OwnRuns(Space):
             chance=self._chance(rng),
         )
 
+    @cached_property
+    def _demands(self) -> Demands:
+        return replace(demands(self.statement), fixed={}, equal_cohorts=False)
+
+    @property
+    def _with_kinks(self) -> bool:
+        """Whether clients with kinks are drawn: nothing is asked that a user's file computes of quadratics."""
+        return not self._demands.own and not self.algorithm.by_rule and not self.why_simulated
+
+    @property
+    def _convex(self) -> bool:
+        return "strong_convexity" in {*self.statement.quantities, *(a.quantity for a in self.statement.assumptions)}
+
+    def _kinked(self, kink: KinkedCandidate, who: str, rng: np.random.Generator) -> Candidate:
+        """A candidate of few clients with kinks, in one dimension and without noise."""
+        clients = int(self.statement.bound.get("clients", min(4, max(2, kink.clients))))
+        width = 0.0 if kink.crowd else kink.width
+        kink = replace(kink, clients=clients, dimension=1, axis=0, noise=0.0, server_noise=0.0, width=width)
+        kink = kink.convex() if self._convex else kink
+        numbers = tuple((name, self._drawn(name, rng)) for name, _ in self._given())
+        share, cohort = kink.step_share, self._cohort(int(rng.choice([1, -1, 0])))
+        return replace(self._plain(clients, who), kink=kink, share=share, cohort=cohort, numbers=numbers)
+
     @property
     def _quiet(self) -> bool:
         """Whether the hypotheses allow no noise."""
@@ -363,6 +419,14 @@ class OwnRuns(Space):
         return short(float(own) * 10.0 ** rng.uniform(-2, 2), DIGITS) if own else own
 
     def perturb(self, candidate: Candidate, rng: np.random.Generator, size: float) -> Candidate:
+        if candidate.kink is not None:
+            kink = kinked_perturb(candidate.kink, rng, self._demands, size)
+            kink = replace(kink, clients=candidate.clients, dimension=1, axis=0, noise=0.0, server_noise=0.0)
+            kink = kink.convex() if self._convex else kink
+            numbers = tuple((name, self._drawn(name, rng)) for name, _ in self._given())
+            moved_share = min(1.0, candidate.share * float(np.exp(size * rng.standard_normal())))
+            kept = candidate.numbers if rng.random() < 0.7 else numbers
+            return replace(candidate, kink=kink, numbers=kept, share=moved_share)
         names = ("conditioning", "smoothness", "noise", "start", "share", "spread")
         moves = np.exp(size * rng.standard_normal(len(names)) * rng.integers(0, 2, len(names)))
         moved: dict[str, Any] = {n: getattr(candidate, n) * float(move) for n, move in zip(names, moves, strict=True)}
@@ -413,7 +477,7 @@ class OwnRuns(Space):
         """Evaluate the candidate at its worst horizon, and at its worst late one."""
         try:
             return self._assessed(candidate)
-        except NotClosed:  # too many cohorts, or ways of draws, to be told apart
+        except (NotClosed, NoMinimum):  # too many cohorts, or ways of draws, to be told apart; or F has no minimum
             return None
 
     def _assessed(self, candidate: Candidate) -> tuple[Found, Found | None] | None:
@@ -425,9 +489,12 @@ class OwnRuns(Space):
             admissible &= held if held.all() else held | self._holds_exactly(setting, name)
         if not admissible.any():
             return None
-        left, seen = self._left(setting, len(self.horizons))
+        if candidate.kink is not None:
+            left = seen = self._left_with_kinks(setting, bool(candidate.who in (EVERYONE, FIXED, CYCLE, SWITCH)))
+        else:
+            left, seen = self._left(setting, len(self.horizons))
         admissible &= ~np.isnan(left)
-        if not self.why_simulated:
+        if not self.why_simulated and candidate.kink is None:
             functional, right = self.statement.functional, np.broadcast_to(bound.value, left.shape)
             seen = surely(setting, self.horizons, functional, self.average, seen, right)
         finds = list(finds_at(candidate, lambda rounds: setting, bound, self.horizons, admissible, left, seen))
@@ -444,6 +511,14 @@ class OwnRuns(Space):
             return False
         slack = rational_value(hypothesis.slack, known)
         return slack is not None and slack >= 0
+
+    def _left_with_kinks(self, setting: Setting, certain: bool) -> np.ndarray:
+        """The left side at the first horizons, of which random runs have fewer; nan at the others."""
+        left = np.full(self.horizons.shape, np.nan)
+        at = self.horizons[self.horizons <= (KINKED_ROUNDS if certain else 2)]
+        found = values_at(setting, self.statement.functional, at.tolist(), self.average, exact=False)
+        left[: len(found)] = np.array(found, dtype=float) * (1 - 1e-9)
+        return left
 
     def _left(self, setting: Setting, count: int) -> tuple[np.ndarray, np.ndarray]:
         """The left side at the horizons, and what of it is certain."""
@@ -473,7 +548,7 @@ class OwnRuns(Space):
 
     def certain(self, found: Found) -> Found:
         """Return the find with what is certain of its left side: the lower end of an enclosure, where it has one."""
-        return found if self.why_simulated else certainly(found, self.statement.functional, self.average)
+        return found if self.why_simulated or found.candidate.kink else certainly(found, self.statement.functional, self.average)
 
     # Exact points.
 
