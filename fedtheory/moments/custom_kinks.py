@@ -1,13 +1,14 @@
 """Runs of an algorithm of one's own on clients whose gradients have kinks: the law of the state, way by way.
 
-The step is called on numbers, once for each state that may be, each cohort that may come, each way of its draws and each
-sign of two-point noise. Runs that are certain have one way; others are followed over a few rounds.
+The step is called on numbers, once for each state that may be, each cohort that may come, each way of its draws and
+each sign of two-point noise. Runs that are certain have one way; others are followed over a few rounds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -148,8 +149,9 @@ def _after(kind: OwnRound, fed: Piecewise, state: State, counts: tuple[int, ...]
 def values_at(
     setting: Setting, functional: Functional, horizons: Sequence[int], average: str = AVERAGES[0], exact: bool = True
 ) -> list[Any]:
-    """Return the functional's value with R = each of the ascending ``horizons``: Fractions if ``exact``, else floats; of
-    as many horizons as the run stays in the range of floats.
+    """Return the functional's value with R = each of the ascending ``horizons``: Fractions if ``exact``, else floats.
+
+    They are of as many horizons as the run stays in the range of floats.
 
     Raises:
         NotClosed: as ``followed``, or it is of the mean of the iterates of a random run.
@@ -179,15 +181,17 @@ def values_at(
         weights = [(functional.weights or (lambda r: 1))(r) for r in range(first, last)]
         return sum(w * of(r) for w, r in zip(weights, range(first, last), strict=True)) / sum(weights)
 
+    def coordinate(r: int, j: int) -> Any:
+        return next(iter(laws[r]))[0][j]
+
     each = [sum((number(p) * of_point(state[0]) for state, p in law.items()), number(Fraction(0))) for law in laws]
     found = []
-    for R in (R for R in horizons if R < len(laws)):
+    for R in (R for R in horizons if len(laws) > R):
         first, last = (1, R + 1) if average == AVERAGES[0] else (0, R)
         if functional.of_mean:
             if any(len(law) > 1 for law in laws):
                 raise NotClosed("the mean of the iterates of a random run with kinks: allowed is a run that is certain")
-            ways = [next(iter(law))[0] for law in laws]
-            found.append(of_point([weighed(first, last, lambda r, j=j: ways[r][j]) for j in range(fed.dimension)]))
+            found.append(of_point([weighed(first, last, partial(coordinate, j=j)) for j in range(fed.dimension)]))
         elif functional.best:
             found.append(min(each[first:last]))
         else:

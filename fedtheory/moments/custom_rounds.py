@@ -334,9 +334,9 @@ LEAST_CROWD, MOST_KINDS = 9, 6
 
 
 def crowd_law(kind: OwnRound, fed: Quadratic, process: Participation, layout: OwnLayout, trainings: Trainings) -> Any:
-    """Return the law of a round's cohorts by kinds of client, where the step treats all clients alike, remembers nothing
-    of each, and the clients are a crowd of few kinds; else ``None``.
+    """Return the law of a round's cohorts by kinds of client; ``None`` where these do not tell all.
 
+    They do where the clients are a crowd of few kinds, and the step treats all alike and remembers nothing of each.
     That the step does so shows on forms that stand for all clients of a kind: what tells them apart is refused.
     """
     if fed.clients < max(LEAST_CROWD, fed.dimension + 2) or any(what == CLIENTS for _, what in kind.memory):

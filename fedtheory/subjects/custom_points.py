@@ -32,7 +32,7 @@ from ..moments.lifting import NotClosed
 from ..moments.round_maps import layout_of, quadratic
 from ..participation import Bernoulli, Fixed, Participation, Phases, Uniform
 from ..quantities import QUANTITIES
-from ..schedule import INDICES, StepRule
+from ..schedule import INDICES
 from ..setting import Setting
 from .arbitrary_cohorts import read, written
 from .assumption_checks import CHOSEN_BEFORE, met_by_noise
@@ -280,7 +280,7 @@ def _clients(data: Mapping[str, Any], constants: Mapping[str, Fraction], law: st
     if "copies" in data:
         copies = indices(data, "copies")
         if len(copies) != len(hessians) or not 1 <= sum(copies) <= MOST_COPIES or min(copies) < 1:
-            raise ValueError(f"copies = {shown(copies)}: allowed is one number >= 1 a row, {MOST_COPIES} in all at most")
+            raise ValueError(f"copies = {shown(copies)}: allowed is a number >= 1 for each row, {MOST_COPIES} in all")
         hessians, centres = (
             tuple(row for row, n in zip(rows, copies, strict=True) for _ in range(n)) for rows in (hessians, centres)
         )

@@ -272,7 +272,8 @@ class OwnRuns(Space):
         runs = runs_of(self.statement, self.algorithm.name)
         kinks = f"in {KINKS:.0%} of the draws gradients with kinks over {KINKED_ROUNDS} rounds; " * self._with_kinks
         common = (
-            f"{runs} on quadratics with {hessian}, at most {MOST_CLIENTS} clients, or {self.most_clients} of few kinds, "
+            f"{runs} on quadratics with {hessian}, at most {MOST_CLIENTS} clients, or "
+            f"{self.most_clients} of few kinds, "
             f"{span(DIMENSIONS)} dimensions, {span(self.horizons.tolist())} rounds, "
             f"step sizes drawn from the cap to 1e-{DECADES} of it; "
             f"{kinks}"
@@ -286,8 +287,8 @@ class OwnRuns(Space):
         )
 
     left_out = (
-        "losses whose gradients are not piecewise linear; more clients, dimensions or local steps; other participants; noise that "
-        "depends on the state; cohorts that the noise chooses"
+        "losses whose gradients are not piecewise linear; more clients, dimensions or local steps; other participants; "
+        "noise that depends on the state; cohorts that the noise chooses"
     )
 
     @cached_property
@@ -438,8 +439,8 @@ class OwnRuns(Space):
         return replace(candidate, **moved)
 
     def setting(self, candidate: Candidate) -> Setting:
-        """Return the candidate's setting, its other numbers within what the hypotheses allow, and step sizes at its share
-        of the largest that they do; a step size that they fix has that value exactly."""
+        """Return the candidate's setting, with numbers within what the hypotheses allow, and step sizes at its share of
+        the largest that they do; one that they fix has that value exactly."""
         fed = candidate.federation()
         bound = {name: value for name, value in self.statement.bound.items() if value.is_Rational}
         numbers = candidate.fixed_numbers() | {
@@ -456,7 +457,8 @@ class OwnRuns(Space):
                 continue
             others = {n: v for n, v in values.items() if n != name}
             low, high = (solved_limit(self.statement, name, kind, others) for kind in (Ge, Le))
-            kept = numbers[name] if high is None else min(numbers[name], rounded_to(high, ROUND_FLOOR, quantity.integer))
+            kept = numbers[name]
+            kept = kept if high is None else min(kept, rounded_to(high, ROUND_FLOOR, quantity.integer))
             kept = kept if low is None else max(kept, rounded_to(low, ROUND_CEILING, quantity.integer))
             if quantity.lower <= kept <= quantity.upper and kept != numbers[name] and (kept or not quantity.positive):
                 numbers[name] = values[name] = kept
@@ -502,7 +504,7 @@ class OwnRuns(Space):
         return (max(finds, key=lambda found: found.ratio), late) if finds else None
 
     def _holds_exactly(self, setting: Setting, name: str) -> bool:
-        """Whether a hypothesis, which seems to fail in floats, holds in Fractions, such as where a step size is fixed."""
+        """Whether a hypothesis holds in Fractions, which seems to fail in floats, such as where a step size is fixed."""
         hypothesis = next((each for each in self.statement.hypotheses if each.name == name), None)
         if hypothesis is None or any(a.name in hypothesis.alternatives for a in self.statement.ambiguities):
             return False
@@ -548,7 +550,8 @@ class OwnRuns(Space):
 
     def certain(self, found: Found) -> Found:
         """Return the find with what is certain of its left side: the lower end of an enclosure, where it has one."""
-        return found if self.why_simulated or found.candidate.kink else certainly(found, self.statement.functional, self.average)
+        floats = self.why_simulated or found.candidate.kink is not None
+        return found if floats else certainly(found, self.statement.functional, self.average)
 
     # Exact points.
 

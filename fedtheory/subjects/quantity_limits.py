@@ -36,8 +36,10 @@ def limit_of(statement: Claim, name: str, kind: type[Le] | type[Ge], values: Map
 def solved_limit(
     statement: Claim, name: str, kind: type[Le] | type[Ge], values: Mapping[str, Any]
 ) -> Fraction | float | None:
-    """Return the limit of ``limit_of``, from all hypotheses of which one side over the other is a multiple of a power of
-    the quantity, such as ``local_lr * smoothness <= 1``; as a Fraction where it is one of ``values`` that are.
+    """Return the limit of ``limit_of``, also from hypotheses such as ``local_lr * smoothness <= 1``.
+
+    One side over the other is a multiple of a power of the quantity there. The limit is a Fraction where it is rational
+    in ``values`` that are Fractions.
 
     >>> from fedtheory.papers import claim
     >>> solved_limit(claim("fast.thm1"), "local_lr", Le, {"smoothness": Fraction(3), "local_steps": 1})
