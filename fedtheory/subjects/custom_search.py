@@ -302,13 +302,6 @@ class OwnRuns(Space):
     def structured(self) -> Iterator[Candidate]:
         """Yield the candidates to look at first."""
         rng = np.random.default_rng(0)
-        for who, share in product(self.who, (1.0, 1e-2, 1e-4)):
-            if self._with_kinks:
-                yield from (self._kinked(kink, who, rng) for kink in kinked_structured(self._demands) if not kink.crowd)
-            for clients in {CROWD, self.most_clients if share == 1 else CROWD}:
-                half = clients // 2 if self._counted_by_kind or who != UNIFORM else 1
-                many = replace(self._plain(clients, who), share=share, seed=HALVES, kinds=2, chance=0.5)
-                yield replace(many, cohort=self._cohort(min(half, MOST_DRAWN) if who == UNIFORM else half))
         noises = (0.0,) if self._quiet else (0.0, 1.0, 1e2)
         for clients, who, share, noise in product((2, 1, 5), self.who, (1.0, 1e-2, 1e-4), noises):
             plain = replace(self._plain(clients, who), share=share, noise=noise)
@@ -316,9 +309,16 @@ class OwnRuns(Space):
             yield replace(plain, spread=0.0, start=1.0)
             yield replace(plain, start=0.0)
             yield replace(plain, dimension=2, conditioning=1e-3)
-            yield replace(plain, mixed=not self.common_hessian, conditioning=0.1, seed=7)
-            if clients == 5 and not noise:
-                yield from (replace(plain, cohort=self._cohort(cohort)) for cohort in (-1, 0))
+            if clients == 5 and share == 1 and not noise:
+                yield replace(plain, mixed=not self.common_hessian, conditioning=0.1, seed=7)
+                yield from (replace(plain, cohort=self._cohort(size)) for size in (-1, 0) if who != EVERYONE)
+        for who, share in product(self.who, (1.0, 1e-2, 1e-4)):
+            if self._with_kinks:
+                yield from (self._kinked(kink, who, rng) for kink in kinked_structured(self._demands) if not kink.crowd)
+            for clients in {CROWD, self.most_clients if share == 1 else CROWD}:
+                half = clients // 2 if self._counted_by_kind or who != UNIFORM else 1
+                many = replace(self._plain(clients, who), share=share, seed=HALVES, kinds=2, chance=0.5)
+                yield replace(many, cohort=self._cohort(min(half, MOST_DRAWN) if who == UNIFORM else half))
 
     def _plain(self, clients: int, who: str) -> Candidate:
         """Curvatures 1, minimisers +-1, near the start."""
@@ -504,7 +504,7 @@ class OwnRuns(Space):
         return (max(finds, key=lambda found: found.ratio), late) if finds else None
 
     def _holds_exactly(self, setting: Setting, name: str) -> bool:
-        """Whether a hypothesis holds in Fractions, which seems to fail in floats, such as where a step size is fixed."""
+        """Whether a hypothesis holds in Fractions that seems to fail in floats, such as where a step size is fixed."""
         hypothesis = next((each for each in self.statement.hypotheses if each.name == name), None)
         if hypothesis is None or any(a.name in hypothesis.alternatives for a in self.statement.ambiguities):
             return False
