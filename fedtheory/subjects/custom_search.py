@@ -302,6 +302,7 @@ class OwnRuns(Space):
     def structured(self) -> Iterator[Candidate]:
         """Yield the candidates to look at first."""
         rng = np.random.default_rng(0)
+        yield from (self._many(CROWD, who, share) for who, share in product(self.who, (1.0, 1e-2, 1e-4)))
         noises = (0.0,) if self._quiet else (0.0, 1.0, 1e2)
         for clients, who, share, noise in product((2, 1, 5), self.who, (1.0, 1e-2, 1e-4), noises):
             plain = replace(self._plain(clients, who), share=share, noise=noise)
@@ -312,13 +313,16 @@ class OwnRuns(Space):
             if clients == 5 and share == 1 and not noise:
                 yield replace(plain, mixed=not self.common_hessian, conditioning=0.1, seed=7)
                 yield from (replace(plain, cohort=self._cohort(size)) for size in (-1, 0) if who != EVERYONE)
-        for who, share in product(self.who, (1.0, 1e-2, 1e-4)):
+        for who in self.who:
             if self._with_kinks:
                 yield from (self._kinked(kink, who, rng) for kink in kinked_structured(self._demands) if not kink.crowd)
-            for clients in {CROWD, self.most_clients if share == 1 else CROWD}:
-                half = clients // 2 if self._counted_by_kind or who != UNIFORM else 1
-                many = replace(self._plain(clients, who), share=share, seed=HALVES, kinds=2, chance=0.5)
-                yield replace(many, cohort=self._cohort(min(half, MOST_DRAWN) if who == UNIFORM else half))
+            yield self._many(self.most_clients, who, 1.0)
+
+    def _many(self, clients: int, who: str, share: float) -> Candidate:
+        """A crowd of two kinds, one half after the other."""
+        half = clients // 2 if self._counted_by_kind or who != UNIFORM else 1
+        cohort = self._cohort(min(half, MOST_DRAWN) if who == UNIFORM else half)
+        return replace(self._plain(clients, who), share=share, seed=HALVES, kinds=2, chance=0.5, cohort=cohort)
 
     def _plain(self, clients: int, who: str) -> Candidate:
         """Curvatures 1, minimisers +-1, near the start."""
