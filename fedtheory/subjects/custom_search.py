@@ -132,7 +132,7 @@ class Candidate:
 
     @property
     def different(self) -> int:
-        """How many clients are drawn; a crowd has copies of them."""
+        """The number of clients that are drawn; a crowd has copies of them."""
         return min(self.kinds, self.clients) or self.clients
 
     def _copied(self, rows: np.ndarray) -> np.ndarray:

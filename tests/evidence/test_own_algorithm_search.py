@@ -88,7 +88,7 @@ def test_a_false_theorem_falls_and_replays_and_a_true_one_stands(tmp_path: Path)
     with added(paper):
         found = search(true, candidates=200, climbs=3, steps=10)
         assert found.lead is None and found.admissible > 100 and 0.9 < found.best.ratio <= 1
-        report = examine(false, candidates=60)
+        report = examine(false, candidates=300)
         assert report.state == "refuted"
         judgement = replay(report.instance, false)
         assert judgement.refutes and judgement.instance.point.algorithm.name == "averaged"

@@ -36,7 +36,9 @@ def squares(process: Participation) -> list[Fraction]:
     return list(ft.Setting(CROWD, algorithm, process, start=3).exact([1, 2], exact=True).squared_distance)
 
 
-@pytest.mark.parametrize("process", [Uniform(2), Fixed([0, 1, 8]), Bernoulli(["1/2", "1/2", *[0] * 6, 1, "1/3"])], ids=str)
+@pytest.mark.parametrize(
+    "process", [Uniform(2), Fixed([0, 1, 8]), Bernoulli(["1/2", "1/2", *[0] * 6, 1, "1/3"])], ids=str
+)
 def test_clients_counted_by_kind_and_one_by_one_are_the_same(
     process: Participation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
