@@ -304,6 +304,9 @@ def of_scope(scope: str) -> tuple[str, ...]:
     return tuple(name for name, known in QUANTITIES.items() if known.scope == scope)
 
 
+ANYBODYS = frozenset({"global_lr", "cohort", "participation_probability"})
+"""Quantities that a claim about any algorithm that it names may speak of, though only some built-in ones have them."""
+
 RUN_QUANTITIES = of_scope("run")
 SERVER_RUN_QUANTITIES = of_scope("server run")
 LEAST_QUANTITIES = ("least_full_pseudogradient", "least_arbitrary_pseudogradient")  # as RUN_QUANTITIES[:2]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import reprlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral
@@ -193,6 +193,17 @@ def each(
     if isinstance(values, str) or not hasattr(values, "__len__") or len(values) == 0:
         raise ValueError(f"{name} = {values!r}: allowed is a list of numbers")
     return tuple(check(f"{name}[{i}]", value) for i, value in enumerate(values))
+
+
+def not_several(name: str, value: object) -> None:
+    """Raise ``ValueError`` where ``value`` is a list or another collection of numbers, and not one number.
+
+    >>> not_several("local_steps", [1, 2])
+    Traceback (most recent call last):
+    ValueError: local_steps = [1, 2]: allowed is one integer >= 1
+    """
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        raise ValueError(f"{name} = {value!r}: allowed is one integer >= 1")
 
 
 def whole(name: str, value: object) -> int:

@@ -7,7 +7,8 @@ differ; FedNova does as its step size tends to 0.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 from ..rationals import Number, positive, probability, whole
@@ -208,3 +209,28 @@ def saga(*, local_lr: Number) -> Own:
 def _made(step: Any, name: str, memory: dict[str, str], local_lr: Number, local_steps: int, **more: Any) -> Own:
     """The algorithm of this step, its numbers checked."""
     return own(step, memory=memory, name=name, local_lr=local_lr, local_steps=whole("local_steps", local_steps), **more)
+
+
+def _fedavg(x, memory, round, *, local_lr, local_steps, global_lr):  # type: ignore[no-untyped-def]
+    return x + global_lr * (round.share * round.train(x, local_lr, local_steps)).sum(1), {}
+
+
+def by_name(name: str) -> Own | None:
+    """Return the algorithm that a claim names, if it is one of this module or ``fedavg``; ``None`` if it is another.
+
+    A search draws those of its numbers that are quantities.
+
+    >>> by_name("fedlin").numbers, by_name("fast")
+    ({'local_lr': Fraction(1, 100), 'local_steps': Fraction(1, 1)}, None)
+    """
+    step = Fraction(1, 100)
+    made: dict[str, Callable[[], Own]] = {
+        "scaffold": lambda: scaffold(local_lr=step),
+        "fedlin": lambda: fedlin(local_lr=step),
+        "scaffnew": lambda: scaffnew(local_lr=step, communication_probability="1/2"),
+        "feddyn": lambda: feddyn(local_lr=step, local_steps=1, penalty=1),
+        "sag": lambda: sag(local_lr=step),
+        "saga": lambda: saga(local_lr=step),
+        "fedavg": lambda: own(_fedavg, name="fedavg", local_lr=step, local_steps=1, global_lr=1),
+    }
+    return made[name]() if name in made else None

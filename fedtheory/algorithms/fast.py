@@ -17,7 +17,7 @@ from ..federations.local_training import PLAIN_SGD
 from ..neural.local_solver import Solver
 from ..participation import Uniform
 from ..quantities import check_values
-from ..rationals import at_least_zero, below_one, exact_number
+from ..rationals import at_least_zero, below_one, exact_number, not_several
 from ..schedule import StepSize, numbers, step_size
 from .algorithm import Algorithm, ClientRound
 from .server_step import Momentum, Plain
@@ -188,6 +188,8 @@ def fast(
     if snapshot_probability is not None:
         given["snapshot_probability"] = exact_number("snapshot_probability", snapshot_probability)
     step = step_size("local_lr", local_lr)
+    for name in ("cohort", "local_steps", "snapshot_period"):
+        not_several(name, given.get(name))
     check_values(given | numbers(local_lr=step))
     counts: dict[str, Any] = {
         name: int(given[name]) for name in ("cohort", "local_steps", "snapshot_period") if name in given

@@ -17,7 +17,7 @@ from ..arguments import check_count
 from ..federations.local_training import PLAIN_SGD
 from ..neural.local_solver import Solver
 from ..quantities import check_values
-from ..rationals import exact_number
+from ..rationals import exact_number, not_several
 from ..schedule import StepRule, StepSize, numbers, step_size
 from .algorithm import Algorithm, ClientRound, ServerRound
 
@@ -101,6 +101,7 @@ def safari(
         "server_lr": step_size("server_lr", server_lr, within_rounds=False),
         "local_steps": local_steps,
     }
+    not_several("local_steps", local_steps)
     check_values({name: value for name, value in given.items() if not isinstance(value, StepRule)})
     given["server_steps"] = check_count("server_steps", server_steps)
     return Safari(**given | {"local_steps": int(local_steps)})

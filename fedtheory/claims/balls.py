@@ -170,8 +170,8 @@ def fold(expression: sympy.Expr, values: Mapping[str, Any], number: Callable[[sy
     ``max`` and ``**``. ``number`` converts the rational constants.
 
     Raises:
-        ValueError: no exact arithmetic for a function in it, or a power with a whole symbolic exponent whose base is
-            not seen to be in [-1, 1], where powers enclose well and do not grow.
+        ValueError: no exact arithmetic for a function in it, or a power with a whole symbolic exponent that is not
+            known, or makes it too long, while the base is not seen to be in [-1, 1].
 
     >>> x = sympy.Symbol("x")
     >>> fold(1 / (3 * x**2), {"x": Fraction(1, 2)}, lambda c: Fraction(int(c.p), int(c.q)))
@@ -231,20 +231,32 @@ def whole_power(base: Any, exponent: int) -> Any:
     return result
 
 
+LONGEST_POWER = 10**6
+"""The most binary digits of a power of a fraction outside [-1, 1]."""
+
+
 def _whole_power(power: sympy.Pow, base: Any, exponent: Any) -> Any:
-    """base^exponent for a whole exponent, given as a Fraction or a ball."""
+    """base^exponent for a whole exponent, given as a Fraction or a ball.
+
+    A base outside [-1, 1] has the sign that the exponent's parity gives it, so the exponent has to be known.
+    """
     plain, times = getattr(base, "value", base), getattr(exponent, "value", exponent)
-    try:
-        inside = bool(abs(plain) <= 1)
-    except TypeError:
-        inside = False
-    if not inside:
-        raise ValueError(f"{power.base} = {plain}: allowed is a number in [-1, 1], to be raised to {power.exp}")
     if isinstance(times, Fraction):
         times = int(times)
     elif hasattr(times, "unique_fmpz") and times.unique_fmpz() is not None and times.is_exact():
         times = int(times.unique_fmpz())
-    return type(base)(plain**times)
+    try:
+        inside = bool(abs(plain) <= 1)
+    except TypeError:
+        inside = False
+    known = isinstance(times, int) and not isinstance(plain, float)
+    digits = plain.numerator.bit_length() * abs(times) if known and isinstance(plain, Fraction) else 0
+    if not inside and (not known or digits > LONGEST_POWER):
+        raise ValueError(
+            f"{power.base} = {plain}: allowed is a number in [-1, 1], or a known exponent and a power of at most "
+            f"{LONGEST_POWER} binary digits, to be raised to {power.exp}"
+        )
+    return type(base)(whole_power(plain, times) if known and times >= 0 else plain**times)
 
 
 @functools.cache

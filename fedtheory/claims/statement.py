@@ -14,7 +14,7 @@ import sympy
 from ..arguments import check_has
 from ..assumptions import ASSUMPTIONS, kind_of, with_implied
 from ..functionals import Functional
-from ..quantities import QUANTITIES, nearest, symbol
+from ..quantities import ANYBODYS, QUANTITIES, nearest, symbol
 from .readings import check_options
 from .schedules import INDICES
 from .wellformed import check_algorithm, check_kinds, check_relation, check_symbols, expressed, relations_of
@@ -455,5 +455,6 @@ def may_speak_of(claim: Claim, algorithm: str) -> bool:
     [True, False]
     """
     own = {claim.algorithm, claim.functional.algorithm} - {""}
-    knowing = [QUANTITIES[name].algorithms for name in claim.quantities]
+    own_words = ANYBODYS if claim.algorithm else frozenset()
+    knowing = [QUANTITIES[name].algorithms for name in claim.quantities if name not in own_words]
     return own <= {algorithm} and all(algorithm in algorithms for algorithms in knowing if algorithms)

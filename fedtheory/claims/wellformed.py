@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy
 
-from ..quantities import QUANTITIES, nearest, quantity, symbol
+from ..quantities import ANYBODYS, QUANTITIES, nearest, quantity, symbol
 from .schedules import check_indices
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def check_algorithm(claim: Claim) -> None:
             "another functional"
         )
     for name in claim.quantities if claim.algorithm else ():
-        others = QUANTITIES[name].algorithms
+        others = () if name in ANYBODYS else QUANTITIES[name].algorithms
         if others and claim.algorithm not in others:
             raise ValueError(
                 f"algorithm = {claim.algorithm!r}: {name} is a quantity of {' and '.join(others)} alone; state the "

@@ -330,6 +330,9 @@ def referee(
     theorem: Annotated[Path, typer.Argument(help="A file that defines PAPER or CLAIM, or a folder. It is executed.")],
     save: Annotated[Path | None, typer.Option(help="Write the report here: .html, .md or .json.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
+    candidates: Annotated[
+        int, typer.Option(help="How many settings the search draws of each theorem; time is in proportion.", min=1)
+    ] = 1500,
     json: Json = False,
 ) -> None:
     """Examine your own theorems: proofs, units, contradictions, counterexamples, tight constants; see docs/referee.md.
@@ -348,7 +351,7 @@ def referee(
 
         if save:
             check_target(save, ".html", *SUFFIXES)
-        reports = examine_file(theorem, seed=seed, progress=progress)
+        reports = examine_file(theorem, seed=seed, candidates=candidates, progress=progress)
     if save and save.suffix == ".html":
         from ..report.site.refereed_page import save as write_pages
 

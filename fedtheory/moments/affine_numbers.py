@@ -58,6 +58,8 @@ class Space:
     refused: NotLinear | None = None
     rounding: bool = False
     """Whether forms know the size of what they were computed of, of which floats round: see ``Affine``."""
+    crowd: tuple[int, ...] = ()
+    """Of a crowd: for how many clients each entry of the clients' axis stands. No other axis has as many entries."""
 
     def constant(self, values: Any) -> Affine:
         """Return numbers that depend on nothing, of the shape of ``values``."""
@@ -101,8 +103,16 @@ class Affine:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the numbers, as of a tensor."""
-        return self.forms.shape[:-1]
+        """The shape of the numbers, as of a tensor; of a crowd, with all its clients."""
+        if not self.space.crowd:
+            return self.forms.shape[:-1]
+        entries = len(self.space.crowd)
+        return tuple(sum(self.space.crowd) if size == entries else size for size in self.forms.shape[:-1])
+
+    @property
+    def of_crowd(self) -> bool:
+        """Whether an axis is that of a crowd's clients."""
+        return len(self.space.crowd) in self.forms.shape[:-1]
 
     @property
     def ndim(self) -> int:
@@ -140,6 +150,8 @@ class Affine:
         keys = key if isinstance(key, tuple) else (key,)
         if any(isinstance(each, Affine | torch.Tensor) for each in keys):
             raise self._refused("indexing by numbers of the round")
+        if self.of_crowd and not all(each is None or each is Ellipsis or each == slice(None) for each in keys):
+            raise self._refused("indexing one client of a crowd")
         rest = () if any(each is Ellipsis for each in keys) else (Ellipsis,)
         return self._arranged(lambda forms: forms[(*keys, *rest, slice(None))])
 
@@ -153,14 +165,32 @@ class Affine:
 
     def sum(self, dim: Any = None, keepdim: bool = False) -> Affine:
         """Sum over all axes, or over those in ``dim``."""
+        if self.of_crowd:
+            return self._sum_of_crowd(dim, keepdim)
         if dim is None:
             return self._arranged(lambda forms: forms.reshape(-1, forms.shape[-1]).sum(0))
         dims = tuple(d if d >= 0 else d - 1 for d in (dim if isinstance(dim, tuple | list) else (dim,)))
         return self._arranged(lambda forms: forms.sum(axis=dims, keepdims=keepdim))
 
+    def _sum_of_crowd(self, dim: Any, keepdim: bool) -> Affine:
+        axis, weights = self.forms.shape.index(len(self.space.crowd)), self.space.crowd
+        dims = tuple(range(self.ndim)) if dim is None else dim if isinstance(dim, tuple | list) else (dim,)
+        dims = tuple(d % self.ndim for d in dims)
+
+        def added(forms: np.ndarray) -> np.ndarray:
+            shape = [1] * forms.ndim
+            shape[axis] = len(weights)
+            each = forms * np.array(weights, dtype=object if forms.dtype == object else float).reshape(shape)
+            return (each if axis in dims else forms).sum(axis=dims, keepdims=keepdim)
+
+        return self._arranged(added)
+
     def mean(self, dim: Any = None, keepdim: bool = False) -> Affine:
         """Average over all axes, or over those in ``dim``."""
         total = self.sum(dim, keepdim)
+        if self.of_crowd and dim is not None:
+            dims = dim if isinstance(dim, tuple | list) else (dim,)
+            return total * Fraction(1, int(np.prod([self.shape[d % self.ndim] for d in dims], dtype=int)))
         many = np.prod(self.shape, dtype=int) // max(1, np.prod(total.shape, dtype=int))
         return total * Fraction(1, int(many))
 
@@ -200,7 +230,7 @@ class Affine:
         if (divisor.numbers == 0).any():
             raise ValueError("division by 0 in a round that may come: multiply by share, or by somebody")
         inverse = np.array([1 / number for number in divisor.numbers.ravel()], dtype=object)
-        return self * self.space.constant(inverse.reshape(divisor.shape))
+        return self * self.space.constant(inverse.reshape(divisor.numbers.shape))
 
     def __rtruediv__(self, other: Any) -> Affine:
         return self._lifted(other, "/") / self
@@ -339,6 +369,8 @@ class Affine:
         if isinstance(other, torch.Tensor):
             raise self._refused(f"{operation}, with a tensor from outside the round")
         if isinstance(other, list | tuple | np.ndarray):
+            if {len(self.space.crowd), sum(self.space.crowd)} & {*np.shape(other)} - {0}:
+                raise self._refused(f"{operation}, with numbers for each client of a crowd")
             exact = np.vectorize(exact_value, otypes=[object])(np.asarray(other, dtype=object))
             return self.space.constant(exact)
         return self.space.constant(exact_value(other))
@@ -349,7 +381,7 @@ class Affine:
 
         def arranged(each: Affine) -> Affine:
             def widened(forms: np.ndarray) -> np.ndarray:
-                none = np.full((*each.shape, self.space.columns - forms.shape[-1]), 0, dtype=forms.dtype)
+                none = np.full((*forms.shape[:-1], self.space.columns - forms.shape[-1]), 0, dtype=forms.dtype)
                 if forms.dtype == object:
                     none = none * Fraction(1)
                 whole = np.concatenate([forms, none], axis=-1)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations, product
 from math import comb, factorial, prod
+from typing import Any
 
 from ..participation import Bernoulli, Fixed, Incomplete, Multinomial, Participation, Uniform
 from .lifting import NotClosed
@@ -47,7 +48,72 @@ def certain(members: tuple[int, ...], clients: int) -> Law:
     >>> certain((1,), 2)
     [((0, 1), Fraction(1, 1))]
     """
-    return [(tuple(int(i in members) for i in range(clients)), Fraction(1))]
+    present = frozenset(members)
+    return [(tuple(int(i in present) for i in range(clients)), Fraction(1))]
+
+
+class CrowdLaw(list[tuple[tuple[int, ...], Fraction]]):
+    """A law in which cohorts with as many clients of each kind count as one: for steps that treat clients alike."""
+
+
+def law_of_crowd(process: Participation, kinds: Sequence[int]) -> CrowdLaw | None:
+    """Return the law of a round's cohorts by how many clients of each kind they have, one cohort standing for all such.
+
+    It is ``None`` where it is not known, or where there are more than ``MOST_COHORTS`` of them.
+
+    Args:
+        kinds: of which kind each client is, (clients,).
+
+    >>> law_of_crowd(Uniform(2), (0, 0, 0, 1))
+    [((1, 1, 0, 0), Fraction(1, 2)), ((1, 0, 0, 1), Fraction(1, 2))]
+    """
+    clients = len(kinds)
+    if isinstance(process, Fixed):
+        return CrowdLaw(certain(tuple(process.members), clients))
+    process.check(clients)
+    of_kind: dict[Any, list[int]] = {}
+    for i, kind in enumerate(kinds):
+        own = process.probabilities[i] if isinstance(process, Bernoulli) else None
+        of_kind.setdefault((kind, own), []).append(i)
+    sizes = [len(members) for members in of_kind.values()]
+    if isinstance(process, Uniform) and not process.replacement:
+        splits = _splits(process.cohort, sizes)
+        total = comb(clients, process.cohort)
+        chances = {each: Fraction(prod(map(comb, sizes, each)), total) for each in splits}
+    elif isinstance(process, Bernoulli) and prod(size + 1 for size in sizes) <= MOST_COHORTS:
+        chances = {
+            each: prod(
+                (comb(m, n) * p**n * (1 - p) ** (m - n) for m, n, (_, p) in zip(sizes, each, of_kind, strict=True)),
+                start=Fraction(1),
+            )
+            for each in product(*(range(size + 1) for size in sizes))
+        }
+    else:
+        return None
+    if len(chances) > MOST_COHORTS:
+        return None
+    law = CrowdLaw()
+    for each, p in chances.items():
+        counts = [0] * clients
+        for members, number in zip(of_kind.values(), each, strict=True):
+            for i in members[:number]:
+                counts[i] = 1
+        if p:
+            law.append((tuple(counts), p))
+    return law
+
+
+def _splits(total: int, sizes: Sequence[int]) -> list[tuple[int, ...]]:
+    """All ways to take so many in all from groups of these sizes, the most from the first one first; one more than
+    ``MOST_COHORTS`` at most."""
+    if len(sizes) == 1:
+        return [(total,)] if total <= sizes[0] else []
+    found: list[tuple[int, ...]] = []
+    for first in range(min(total, sizes[0]), -1, -1):
+        found += [(first, *rest) for rest in _splits(total - first, sizes[1:])]
+        if len(found) > MOST_COHORTS:
+            break
+    return found
 
 
 def _cohorts(process: Participation, clients: int) -> tuple[int, Iterator[tuple[tuple[int, ...], Fraction]]]:

@@ -34,10 +34,11 @@ from ..federations.elimination import solve_exactly
 from ..federations.federation import COMMON
 from ..federations.quadratic import Quadratic
 from ..own import place
+from ..participation import Participation
 from ..quantities import check_values
 from ..rationals import checked_count
 from .affine_numbers import Affine, NotLinear, Space, exact_value
-from .cohorts import Law
+from .cohorts import CrowdLaw, Law, law_of_crowd
 from .lifting import NotClosed
 from .linear_rounds import LinearRound, Noise
 
@@ -100,7 +101,10 @@ class AffineRound(Round):
         self, fed: Quadratic, space: Space, counts: tuple[int, ...], maps: LocalMapsOf, outcomes: Outcomes
     ) -> None:
         self.fed, self.space, self.counts, self.maps, self.outcomes = fed, space, counts, maps, outcomes
-        total, column = sum(counts), [[[Fraction(n)] for n in counts]]
+        self.copies = space.crowd or (1,) * len(counts)
+        self.clients = sum(self.copies)
+        total = sum(n * m for n, m in zip(counts, self.copies, strict=True))
+        column = [[[Fraction(n)] for n in counts]]
         self.count = space.constant(column)
         self.share = self.count * Fraction(1, max(1, total))
         self.present = space.constant([[[Fraction(int(n > 0))] for n in counts]])
@@ -108,8 +112,14 @@ class AffineRound(Round):
         self.noises: list[tuple[np.ndarray, slice]] = []
 
     def each(self, values: Sequence[Any]) -> Affine:
-        own = np.array([[[_number(value)] for value in values]], dtype=object)
-        return self.space.constant(own[:, : check_each(values, len(self.counts))])
+        check_each(values, self.clients)
+        self._of_each("round.each")
+        return self.space.constant(np.array([[[_number(value)] for value in values]], dtype=object))
+
+    def _of_each(self, operation: str) -> None:
+        """Refuse what tells the clients of a crowd apart."""
+        if self.space.crowd:
+            raise self.space.constant([Fraction(0)])._refused(f"{operation}, of each client of a crowd")
 
     def train(self, start: Affine, local_lr: Any, local_steps: int = 1, proximal: Any = 0) -> Affine:
         check_values({"local_steps": local_steps})
@@ -141,11 +151,14 @@ class AffineRound(Round):
 
     def draw(self, probability: Any, clients: bool = False) -> Affine:
         chance = checked_chance(_number(probability))
+        if clients:
+            self._of_each("round.draw")
         found = self.outcomes.draws(chance, [n > 0 for n in self.counts] if clients else [True])
         values = np.array(found, dtype=object) * Fraction(1)
         return self.space.constant(values[None, :, None] if clients else values[None])
 
     def permutation(self, number: int) -> list[Affine]:
+        self._of_each("round.permutation")
         items = np.arange(checked_count("number", number))
         places = ((items == item).astype(int).astype(object) * Fraction(1) for item in self.outcomes.order(number))
         return [self.space.constant(place[None, :, None]) for place in places]
@@ -154,8 +167,8 @@ class AffineRound(Round):
         level = checked_size(_number(size)) ** 2 / self.fed.dimension
         none, identity = self.space.constant([Fraction(0)] * self.fed.dimension), _identity(self.fed)
         drawn = []
-        for count in self.counts if clients else [1]:
-            columns = self._noise(level * identity) if count else None
+        for count, many in zip(self.counts, self.copies, strict=True) if clients else [(1, 1)]:
+            columns = self._noise(level * identity / many) if count else None
             drawn.append(none if columns is None else self._of_one(none, 0 * identity, None, columns))
         return _stacked(self.space, drawn) if clients else _stacked(self.space, drawn)[:, 0]
 
@@ -164,12 +177,13 @@ class AffineRound(Round):
         errors, here = self._errors(x), [i for i, n in enumerate(self.counts) if n > 0]
         common = self.fed.noise == COMMON
         columns: dict[int, slice | None] = {}
-        for i in here:
-            shared = columns[here[0]] if common and columns else None
-            columns[i] = shared or (self._noise(noise[i]) if noise[i].any() else None)
+        for i in here:  # of clients that one entry stands for, the mean of their noises
+            shared, own = columns[here[0]] if common and columns else None, 1 if common else self.copies[i]
+            columns[i] = shared or (self._noise(noise[i] * Fraction(1, own)) if noise[i].any() else None)
         none = self.space.constant([[Fraction(0)] * self.fed.dimension])
+        each = [errors._arranged(lambda forms, i=i: forms[0, i]) for i in range(len(self.counts))]  # type: ignore[misc]
         moved = [
-            self._of_one(errors[0, i], slopes[i], offsets[i], columns[i]) if i in columns else none[0]
+            self._of_one(each[i], slopes[i], offsets[i], columns[i]) if i in columns else none[0]
             for i in range(len(self.counts))
         ]
         return _stacked(self.space, moved)
@@ -187,9 +201,9 @@ class AffineRound(Round):
     def _errors(self, x: Any) -> Affine:
         """x - x* for each client, (1, clients, D)."""
         clients, dimension = len(self.counts), self.fed.dimension
-        if not isinstance(x, Affine) or x.shape not in ((1, dimension), (1, clients, dimension)):
+        if not isinstance(x, Affine) or x.shape not in ((1, dimension), (1, self.clients, dimension)):
             shape = getattr(x, "shape", None)
-            raise ValueError(f"a point of shape {shape}: allowed is {(1, dimension)} or {(1, clients, dimension)}")
+            raise ValueError(f"a point of shape {shape}: allowed is {(1, dimension)} or {(1, self.clients, dimension)}")
         from_optimum = x - self.fed.exact_optimum
         if x.ndim == 3:
             return from_optimum
@@ -242,7 +256,8 @@ def linear_round(
         NotLinear: the step is not affine in the state and the noise, as far as it is followed; it is said where.
         StepError: it does not do what a step has to.
     """
-    maps = trainings(fed)
+    crowds = _crowds(fed, law) if isinstance(law, CrowdLaw) else {}
+    maps = None if crowds else trainings(fed)
     increments, noises, dtype = [], [], object if exact else float
     chances: list[Fraction] = []
     for counts, p in law:
@@ -253,14 +268,92 @@ def linear_round(
                     f"{place(kind.step)}: algorithm {kind.name}: its draws come in more than {MOST_WAYS} ways: allowed "
                     "for exact moments are fewer"
                 )
-            change, sources = one_cohort(kind, fed, counts, layout, maps, way)
+            change, sources = one_cohort(kind, fed, counts, layout, maps or trainings(crowds[counts].fed), way,
+                                         crowds.get(counts))  # fmt: skip
             noises += [Noise(cov.astype(dtype), [len(chances)], load[None].astype(dtype)) for cov, load in sources]
             increments.append(change.astype(dtype))
             chances.append(p * way.probability)
             way = way.next()
-    check_on_tensors(kind, fed, law[0][0], layout, trainings)
+    check_on_tensors(kind, fed, law[0][0], layout, trainings, crowds.get(law[0][0]))
     first = np.array(chances, dtype=object).astype(dtype)
     return LinearRound(np.stack(increments), first, np.diag(first) if not exact else _diagonal(first), tuple(noises))
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """Clients of which those that are alike, in a round in which all or none of them take part, stand together.
+
+    Attributes:
+        fed: one client for each group, F as it is.
+        counts: how often each client of a group takes part.
+        copies: how many clients a group has.
+    """
+
+    fed: Quadratic
+    counts: tuple[int, ...]
+    copies: tuple[int, ...]
+
+
+def _crowds(fed: Quadratic, law: CrowdLaw) -> dict[tuple[int, ...], Crowd]:
+    """The crowd of each of the law's cohorts."""
+    kinds, weights = kinds_of(fed), fed.exact_weight
+    made: dict[Any, Quadratic] = {}
+    found = {}
+    for counts, _ in law:
+        groups: dict[tuple[int, int], list[int]] = {}
+        for i, own in enumerate(zip(kinds, counts, strict=True)):
+            groups.setdefault(own, []).append(i)
+        parts = list(groups.values())
+        while len(parts) < max(2, fed.dimension + 1):  # so that no other axis is as long as the clients'
+            largest = max(parts, key=len)
+            parts.remove(largest)
+            parts += [largest[:1], largest[1:]]
+        key = tuple((part[0], len(part)) for part in parts)
+        if key not in made:
+            first = [part[0] for part in parts]
+            shares = [sum((weights[i] for i in part), Fraction(0)) for part in parts]
+            made[key] = Quadratic(
+                fed.exact_hessians[first],
+                fed.exact_centres[first],
+                fed.exact_gradient_noise,
+                fed.noise,
+                fed.exact_server_noise,
+                shares,
+            )
+        found[counts] = Crowd(made[key], tuple(counts[part[0]] for part in parts), tuple(map(len, parts)))
+    return found
+
+
+def kinds_of(fed: Quadratic) -> tuple[int, ...]:
+    """Return of which kind each client is, (clients,): those of a kind have one Hessian and one minimiser."""
+    numbers: dict[Any, int] = {}
+    rows = zip(fed.exact_hessians, fed.exact_centres, strict=True)
+    return tuple(numbers.setdefault((*h.ravel(), *c), len(numbers)) for h, c in rows)
+
+
+LEAST_CROWD, MOST_KINDS = 9, 6
+"""Number of clients from which on they are counted by kind, and the most kinds there may be then."""
+
+
+def crowd_law(kind: OwnRound, fed: Quadratic, process: Participation, layout: OwnLayout, trainings: Trainings) -> Any:
+    """Return the law of a round's cohorts by kinds of client; ``None`` where these do not tell all.
+
+    They do where the clients are a crowd of few kinds, and the step treats all alike and remembers nothing of each.
+    That the step does so shows on forms that stand for all clients of a kind: what tells them apart is refused.
+    """
+    if fed.clients < max(LEAST_CROWD, fed.dimension + 2) or any(what == CLIENTS for _, what in kind.memory):
+        return None
+    kinds = kinds_of(fed)
+    law = law_of_crowd(process, kinds) if max(kinds) < MOST_KINDS else None
+    if not law:
+        return None
+    counts, _ = law[0]
+    crowd = _crowds(fed, CrowdLaw(law[:1]))[counts]
+    try:
+        _called(kind, crowd.fed, crowd.counts, layout, trainings(crowd.fed), Outcomes(), crowd=crowd)
+    except ValueError:  # followed client by client, it tells what it does not allow
+        return None
+    return law
 
 
 def _diagonal(values: np.ndarray) -> np.ndarray:
@@ -270,11 +363,18 @@ def _diagonal(values: np.ndarray) -> np.ndarray:
 
 
 def one_cohort(
-    kind: OwnRound, fed: Quadratic, counts: tuple[int, ...], layout: OwnLayout, maps: LocalMapsOf, way: Outcomes
+    kind: OwnRound,
+    fed: Quadratic,
+    counts: tuple[int, ...],
+    layout: OwnLayout,
+    maps: LocalMapsOf,
+    way: Outcomes,
+    crowd: Crowd | None = None,
 ) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
     """Return T - I (size, size), and the covariance and L (size, D) of each noise, in Fractions."""
-    forms, _, noises = _called(kind, fed, counts, layout, maps, way)
-    again, *_ = _called(kind, fed, counts, layout, maps, way.again())
+    fed, counts = (fed, counts) if crowd is None else (crowd.fed, crowd.counts)
+    forms, _, noises = _called(kind, fed, counts, layout, maps, way, crowd=crowd)
+    again, *_ = _called(kind, fed, counts, layout, maps, way.again(), crowd=crowd)
     if forms.shape != again.shape or (forms != again).any():
         raise StepError(
             f"{place(kind.step)}: algorithm {kind.name}: two calls of step with the same arguments return different "
@@ -327,7 +427,12 @@ _CHECKED: set[tuple[Any, ...]] = set()
 
 
 def check_on_tensors(
-    kind: OwnRound, fed: Quadratic, counts: tuple[int, ...], layout: OwnLayout, trainings: Trainings
+    kind: OwnRound,
+    fed: Quadratic,
+    counts: tuple[int, ...],
+    layout: OwnLayout,
+    trainings: Trainings,
+    crowd: Crowd | None = None,
 ) -> None:
     """Raise ``StepError`` unless the step does on tensors what it does on forms, without noise.
 
@@ -338,7 +443,12 @@ def check_on_tensors(
     if key in _CHECKED:
         return
     quiet = Quadratic(fed.exact_hessians, fed.exact_centres)
-    forms, sizes, _ = _called(kind, quiet, counts, layout, trainings(quiet), Outcomes(), rounding=True)
+    clients, there = quiet, counts
+    if crowd is not None:
+        own = crowd.fed
+        clients = Quadratic(own.exact_hessians, own.exact_centres, objective_weight=own.exact_weight)
+        there = crowd.counts
+    forms, sizes, _ = _called(kind, clients, there, layout, trainings(clients), Outcomes(), rounding=True, crowd=crowd)
     forms, sizes = forms[:, : layout.size], sizes[:, : layout.size]  # without the step's own noise
     rng = np.random.default_rng(0)
     states = rng.standard_normal((len(SCALES), layout.size)) * np.array(SCALES)[:, None]
@@ -362,10 +472,11 @@ def _called(
     maps: LocalMapsOf,
     way: Outcomes,
     rounding: bool = False,
+    crowd: Crowd | None = None,
 ) -> tuple[np.ndarray, np.ndarray, list[tuple[np.ndarray, slice]]]:
     """The forms of the state after the round, but for its last 1, (size - 1, columns); and if ``rounding``, their
     sizes."""
-    space = Space(layout.size, layout.size, rounding=rounding)
+    space = Space(layout.size, layout.size, rounding=rounding, crowd=crowd.copies if crowd else ())
     optimum, shifted = fed.exact_optimum, dict(kind.memory)
     x = space.entries(layout.of_model, (1, layout.dimension)) + optimum
     memory = {}

@@ -35,7 +35,7 @@ from ..schedule import one_number
 from .centred import Forms, identity_like, product, squares, whole
 from .chosen_noise import as_one_client, chosen_noise
 from .cohorts import Law, certain, law_of
-from .custom_rounds import LocalMapsOf, OwnLayout, linear_round
+from .custom_rounds import LocalMapsOf, OwnLayout, crowd_law, linear_round
 from .lifting import Amplifying, Layout, NotClosed, client_round, server_round
 from .linear_rounds import LinearRound
 from .participation_laws import (
@@ -348,7 +348,8 @@ def drawn(setting: Setting, kind: Kind, exact: bool, as_known: bool = False) -> 
     if isinstance(kind, OwnRound):
         process, clients = setting.participation, setting.federation.clients
         if process.independent_rounds:
-            return [law_of(process, clients)]
+            crowd = crowd_law(kind, quadratic(setting), process, layout_of(setting), _trainings)
+            return [law_of(process, clients) if crowd is None else crowd]
         return [certain(members, clients) for members in chain_of(process, clients).sets]
     if isinstance(kind, ServerRound):
         return [draws_of_set((), 1)] * len(chain_of(setting.participation, setting.federation.clients).sets)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..algorithms import Fast
+from ..algorithms.custom_algorithm import Own
 from ..extras import torch
 from ..federations.constants import BOUND, EXACT, Constant
 from ..federations.federation import ConvexFederation
@@ -26,6 +27,7 @@ from ..functionals import (
     SQUARED_MOVEMENT,
     Functional,
 )
+from ..participation import Uniform
 from ..quantities import CLIENT_ROUND_QUANTITIES, LEAST_QUANTITIES, ROUND_QUANTITIES, RUN_QUANTITIES
 from .evaluators import FLOAT, Question, Unserved, evaluates, evaluates_functional
 from .expected_errors import ExactErrors, exact_errors
@@ -53,6 +55,19 @@ def _arbitrary_cohort(question: Question) -> Constant:
             f"quantity arbitrary_cohort: rounds of {process} have {fewest} to {most} clients; state its value"
         )
     return Constant(question.number(most), EXACT, "the participation process")
+
+
+def _draws_own_cohorts(question: Question) -> bool:
+    algorithm, process = question.setting.algorithm, question.setting.participation
+    return isinstance(algorithm, Own) and "cohort" not in algorithm.numbers and isinstance(process, Uniform)
+
+
+@evaluates("cohort", where=_draws_own_cohorts)
+def _cohort(question: Question) -> Constant:
+    """The size of the process's uniform cohorts, under an algorithm of one's own."""
+    process = question.setting.participation
+    assert isinstance(process, Uniform)
+    return Constant(question.number(process.cohort), EXACT, "the participation process")
 
 
 @evaluates("server_noise")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import runpy
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -83,15 +83,18 @@ def load(path: str | Path) -> Paper:
     if "PAPER" in names:
         if not isinstance(names["PAPER"], Paper):
             raise PaperError(f"{path}: PAPER = {names['PAPER']!r}: allowed is a fedtheory.papers.paper.Paper")
-        return names["PAPER"].with_subjects(_own_subjects(names, path))
+        return names["PAPER"].with_subjects(_own_subjects(names, names["PAPER"].claims, path))
     made = _paper_of(names.get("CLAIM"), tuple(names.get("STEPS", ())), path)
-    return made.with_subjects(_own_subjects(names, path))
+    return made.with_subjects(_own_subjects(names, made.claims, path))
 
 
-def _own_subjects(names: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """Return, by name, the runs of the algorithms that a file makes of steps of its own."""
-    if "fedtheory.algorithms.custom_algorithm" not in sys.modules:  # nobody has made one
+def _own_subjects(names: Mapping[str, Any], claims: Iterable[Any], path: Path) -> dict[str, Any]:
+    """Return, by name, the runs of the algorithms that a file makes of steps of its own, and of the steps of this
+    package that its claims name."""
+    asked = {claim.algorithm for claim in claims} - {"", *algorithms()}
+    if "fedtheory.algorithms.custom_algorithm" not in sys.modules and not asked:  # nobody has made one
         return {}
+    from ..algorithms.corrected_steps import by_name
     from ..algorithms.custom_algorithm import Own
     from ..subjects.custom_search import OwnSubject
 
@@ -100,6 +103,9 @@ def _own_subjects(names: Mapping[str, Any], path: Path) -> dict[str, Any]:
         if algorithm.name in found or algorithm.name in algorithms():
             raise PaperError(f"{path}: algorithm {algorithm.name!r}: another one has that name")
         found[algorithm.name] = OwnSubject(algorithm)
+    for name in sorted(asked - found.keys()):
+        if (known := by_name(name)) is not None:
+            found[name] = OwnSubject(known)
     return found
 
 

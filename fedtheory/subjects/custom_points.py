@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -20,18 +21,23 @@ from ..assumptions import (
 )
 from ..claims.balls import Number, Undecided, ball
 from ..claims.statement import Claim
-from ..federations import Quadratic
+from ..federations import Piecewise, Quadratic
 from ..federations.federation import COMMON
 from ..federations.noise_laws import met_by_noise
+from ..federations.relative_dissimilarity import least_squared_offset
 from ..functionals import AVERAGES
+from ..moments.custom_kinks import values_at
+from ..moments.exchangeable import TooMany
+from ..moments.kinked_runs import piecewise
 from ..moments.lifting import NotClosed
 from ..moments.round_maps import layout_of, quadratic
-from ..participation import Bernoulli, Fixed, Participation, Uniform
+from ..participation import Bernoulli, Fixed, Participation, Phases, Uniform
 from ..quantities import QUANTITIES
-from ..schedule import INDICES, StepRule
+from ..schedule import INDICES
 from ..setting import Setting
 from .enclosures import Way, left_side
 from .file_entries import (
+    LARGEST,
     by_vocabulary,
     check_constants,
     check_counts,
@@ -43,15 +49,21 @@ from .file_entries import (
     matrix,
     rational,
     rationals,
+    read_participants,
     shown,
     stated_constants,
     texts,
     vector,
+    written_participants,
 )
+from .kinked_points import kinked_constants, read_gradients
 from .protocol import CHOSEN_BEFORE, Examined, Point, Reading, Sides, assumption_checks, own_values
 from .run_points import diagonals
 from .short_numbers import constants_of
 from .varying_steps import computed_left
+
+MOST_COPIES = 10**4
+"""The most clients of an instance; of more than ``LARGEST["clients"]``, a file has those that are alike once."""
 
 LARGEST_STATE = 32
 """Largest number of entries of the state: the model's error and what is remembered. Exact moments have their square."""
@@ -93,6 +105,11 @@ class OwnPoint(Point):
         assert isinstance(self.setting.algorithm, Own)
         return self.setting.algorithm
 
+    @property
+    def kinked(self) -> bool:
+        """Whether gradients are piecewise linear."""
+        return isinstance(self.setting.federation, Piecewise)
+
     def check(self, claim: Claim) -> None:
         """Raise ``ValueError`` unless this is an example of what the claim speaks of, with numbers in bounds."""
         check_scope(claim, "run")
@@ -100,9 +117,9 @@ class OwnPoint(Point):
             raise ValueError(f"{claim.ref} is not about {self.algorithm.name}: allowed is another algorithm")
         check_constants(claim, self.constants)
         check_counts(rounds=self.rounds)
-        check_size("clients", self.setting.federation.clients)
+        check_size("clients", self.setting.federation.clients, MOST_COPIES)
         check_size("dimension", self.setting.federation.dimension)
-        if (size := layout_of(self.setting).size) > LARGEST_STATE:
+        if not self.kinked and (size := layout_of(self.setting).size) > LARGEST_STATE:
             raise ValueError(f"a state of {size} numbers: allowed in an instance are at most {LARGEST_STATE}")
 
     def examined(self, claim: Claim, follow: bool = True) -> Examined:
@@ -110,9 +127,27 @@ class OwnPoint(Point):
         return _ExaminedOwn(self, claim)
 
     @property
+    def _federation(self) -> Quadratic | Piecewise:
+        return piecewise(self.setting) if self.kinked else quadratic(self.setting)
+
+    def _written_clients(self) -> dict[str, Any]:
+        fed = self._federation
+        law = {"noise": COMMON} if fed.noise == COMMON else {}
+        if isinstance(fed, Piecewise):
+            rows = [[g.to_json() for g in row] for row in fed.gradients]
+            return {"kind": "piecewise", "multiplicities": list(fed.multiplicities), "gradients": rows, **law}
+        hessians, centres = ([texts(tuple(row)) for row in rows] for rows in (diagonals(fed), fed.exact_centres))
+        copies: dict[str, Any] = {}
+        if fed.clients > LARGEST["clients"]:
+            runs = [(own, len(list(of))) for own, of in groupby(zip(hessians, centres, strict=True))]
+            hessians, centres = [own[0] for own, _ in runs], [own[1] for own, _ in runs]
+            copies = {"copies": [number for _, number in runs]}
+        return {"kind": "quadratic", "hessians": hessians, "centres": centres, **copies, **law}
+
+    @property
     def violated(self) -> frozenset[str]:
         """The kinds of assumption (``fedtheory.assumptions``) that the runs do not meet."""
-        fed = quadratic(self.setting)
+        fed = self._federation
         shared = fed.noise == COMMON and fed.clients > 1
         return frozenset({UNCORRELATED_NOISE, INDEPENDENT_NOISE}) if shared else frozenset()
 
@@ -120,16 +155,13 @@ class OwnPoint(Point):
     def met(self) -> Mapping[str, str]:
         """The assumptions that its noise and its participants meet, with reasons."""
         drawn = next((kinds for process, kinds in DRAWN if isinstance(self.setting.participation, process)), ())
-        law = quadratic(self.setting).noise
+        law = self._federation.noise
         return {**met_by_noise(law), **CHOSEN_BEFORE, **dict.fromkeys(drawn, BY_THE_PROCESS)}
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; ``parse`` reads it back."""
-        fed = quadratic(self.setting)
-        hessians, centres = ([texts(tuple(row)) for row in rows] for rows in (diagonals(fed), fed.exact_centres))
-        law = {"noise": COMMON} if fed.noise == COMMON else {}
         return {
-            "federation": {"kind": "quadratic", "hessians": hessians, "centres": centres, **law},
+            "federation": self._written_clients(),
             "algorithm": {"kind": self.algorithm.name, **{n: _text(v) for n, v in self.algorithm.numbers.items()}},
             "participation": _written(self.setting.participation),
             "start": texts(tuple(self.setting.exact_start)),
@@ -139,34 +171,51 @@ class OwnPoint(Point):
 
     def quantities(self, claim: Claim) -> dict[str, Number]:
         """Every quantity that the point fixes; exact, but for lengths that are square roots."""
-        fed = quadratic(self.setting)
+        fed = self._federation
         shift = self.setting.exact_start - fed.exact_optimum
-        fewest, most = self.setting.participation.sizes(fed.clients)
+        start = list(self.setting.exact_start)
+        gap = fed.exact_gap(start) if isinstance(fed, Piecewise) else shift @ fed.exact_hessian @ shift / 2
         true = {**self.true_constants(), **self.constants}
         values: dict[str, Number] = {
             **true,
-            "initial_gap": shift @ fed.exact_hessian @ shift / 2,
+            "initial_gap": gap,
             "initial_distance": ball(shift @ shift).sqrt(),
             **{name: ball(square).sqrt() for name, square in fed.exact_squared_constants().items() if name not in true},
-            "clients": Fraction(fed.clients),
-            **({"arbitrary_cohort": Fraction(most)} if fewest == most else {}),
             "rounds": Fraction(self.rounds),
-            **{
-                n: v
-                for n, v in self.algorithm.numbers.items()
-                if n in QUANTITIES and not isinstance(v, StepRule | tuple)
-            },
+            **{n: v for n, v in exactly_known(self.setting).items() if n not in true},
         }
         return values | own_values(claim, self.setting, self.rounds)
 
     def true_constants(self, squared: bool = False) -> dict[str, Number]:
         """Return the federation's constants, with ``squared`` its lengths squared.
 
-        Without a common Hessian there is no dissimilarity.
+        Without a common Hessian, or kinks between the same outer slopes, there is no dissimilarity. The offset is that
+        of the stated factor.
         """
-        fed = quadratic(self.setting)
-        roots = {n: v if squared else ball(v).sqrt() for n, v in fed.exact_squared_constants().items()}
+        fed = self._federation
+        squares = dict(fed.exact_squared_constants())
+        factor = self.constants.get("dissimilarity_factor")
+        offset = None if factor is None else least_squared_offset(fed, factor**2)
+        if offset is not None:
+            squares["dissimilarity_offset"] = offset
+        roots = {n: v if squared else ball(v).sqrt() for n, v in squares.items()}
         return {**fed.exact_constants(), **roots}
+
+
+def exactly_known(setting: Setting) -> dict[str, Fraction]:
+    """Return the quantities that a setting of one's own algorithm knows as Fractions, its own numbers among them."""
+    fed = setting.federation
+    fewest, most = setting.participation.sizes(fed.clients)
+    numbers = setting.algorithm.numbers if isinstance(setting.algorithm, Own) else {}
+    process, known = setting.participation, {**fed.exact_constants(), "clients": Fraction(fed.clients)}
+    if fewest == most:
+        known["arbitrary_cohort"] = Fraction(most)
+    if isinstance(process, Uniform):
+        known["cohort"] = Fraction(process.cohort)
+    if isinstance(process, Bernoulli) and len(set(process.probabilities)) == 1:
+        known["participation_probability"] = Fraction(process.probabilities[0])
+    given = {n: v for n, v in numbers.items() if n in QUANTITIES and isinstance(v, Fraction)}
+    return {**known, **given}
 
 
 def _written(process: Participation) -> dict[str, Any]:
@@ -177,8 +226,10 @@ def _written(process: Participation) -> dict[str, Any]:
             return {"kind": "uniform", "cohort": cohort}
         case Bernoulli(probabilities=p):
             return {"kind": "bernoulli", "probabilities": texts(tuple(p))}
+        case Phases():
+            return written_participants(process)
     raise ValueError(
-        f"participation is {type(process).__name__}: allowed is Fixed, Uniform without replacement or Bernoulli"
+        f"participation is {type(process).__name__}: allowed is Fixed, Phases, Uniform without replacement or Bernoulli"
     )
 
 
@@ -192,7 +243,9 @@ def _read(data: Mapping[str, Any]) -> Participation:
             return Uniform(cohort)
         case "bernoulli":
             return Bernoulli(vector(data, "probabilities"))
-    raise ValueError(f"kind = {shown(data.get('kind'))}: allowed is 'fixed', 'uniform' or 'bernoulli'")
+        case "phases":
+            return read_participants(data)
+    raise ValueError(f"kind = {shown(data.get('kind'))}: allowed is 'fixed', 'phases', 'uniform' or 'bernoulli'")
 
 
 def parse(data: Mapping[str, Any], template: Own) -> OwnPoint:
@@ -200,7 +253,8 @@ def parse(data: Mapping[str, Any], template: Own) -> OwnPoint:
     federation, algorithm, participation = (
         entry(data, key, dict) for key in ("federation", "algorithm", "participation")
     )
-    check_kind(federation, "quadratic")
+    if federation.get("kind") != "piecewise":
+        check_kind(federation, "quadratic")
     check_kind(algorithm, template.name)
     law = federation.get("noise", "two-point")
     if law not in ("two-point", COMMON):
@@ -215,9 +269,30 @@ def parse(data: Mapping[str, Any], template: Own) -> OwnPoint:
                 "has, as no claim speaks of it"
             )
     constants = rationals(data, "constants")
-    fed = federation_of(matrix(federation, "hessians"), matrix(federation, "centres"), constants, law)
+    fed = _clients(federation, constants, law)
     setting = Setting(fed, template.with_numbers(**numbers), _read(participation), start=list(vector(data, "start")))
     return OwnPoint(setting, entry(data, "rounds", int), constants)
+
+
+def _clients(data: Mapping[str, Any], constants: Mapping[str, Fraction], law: str) -> Quadratic | Piecewise:
+    if data.get("kind") == "piecewise":
+        return piecewise_of(read_gradients(data), indices(data, "multiplicities"), constants, law)
+    hessians, centres = matrix(data, "hessians"), matrix(data, "centres")
+    if "copies" in data:
+        copies = indices(data, "copies")
+        if len(copies) != len(hessians) or not 1 <= sum(copies) <= MOST_COPIES or min(copies) < 1:
+            raise ValueError(f"copies = {shown(copies)}: allowed is a number >= 1 for each row, {MOST_COPIES} in all")
+        hessians, centres = (
+            tuple(row for row, n in zip(rows, copies, strict=True) for _ in range(n)) for rows in (hessians, centres)
+        )
+    return federation_of(hessians, centres, constants, law)
+
+
+def piecewise_of(gradients: Any, multiplicities: Any, constants: Mapping[str, Fraction], law: str) -> Piecewise:
+    """Make a federation with kinks and the noises that are stated."""
+    check_size("clients", sum(multiplicities))
+    noise, server_noise = (constants.get(name, Fraction(0)) for name in ("gradient_noise", "server_noise"))
+    return Piecewise(gradients, multiplicities, noise, law, server_noise)
 
 
 def _text(value: Any) -> Any:
@@ -234,7 +309,7 @@ def _number(name: str, text: Any) -> Any:
 
 def federation_of(hessians: Any, centres: Any, constants: Mapping[str, Fraction], law: str) -> Quadratic:
     """Make a quadratic federation with the noises that are stated."""
-    check_size("clients", len(centres))
+    check_size("clients", len(centres), MOST_COPIES)
     noise, server_noise = (constants.get(name, Fraction(0)) for name in ("gradient_noise", "server_noise"))
     return Quadratic(hessians, centres, noise, law, server_noise)
 
@@ -250,9 +325,13 @@ def from_setting(claim: Claim, setting: Setting, rounds: int, template: Own, **g
         raise ValueError(
             f"algorithm is {getattr(algorithm, 'name', type(algorithm).__name__)}: allowed is {template.name}"
         )
-    if not isinstance(fed, Quadratic) or any(np.count_nonzero(h - np.diag(h.diagonal())) for h in fed.hessians):
-        raise ValueError("federation: allowed are quadratic clients with diagonal Hessians")
     _written(setting.participation)
+    if isinstance(fed, Piecewise):
+        law, known = fed.noise if fed.noise == COMMON else "two-point", kinked_constants(claim, fed, given)
+        federation: Any = piecewise_of(fed.gradients, fed.multiplicities, known, law)
+        return OwnPoint(replace(setting, federation=federation), rounds, known)
+    if not isinstance(fed, Quadratic) or any(np.count_nonzero(h - np.diag(h.diagonal())) for h in fed.hessians):
+        raise ValueError("federation: allowed are quadratic clients with diagonal Hessians, and piecewise ones")
     constants = constants_of(fed, stated_constants(claim), given)
     law = fed.noise if fed.noise == COMMON else "two-point"
     federation = federation_of(diagonals(fed), fed.exact_centres, constants, law)
@@ -269,6 +348,12 @@ class _ExaminedOwn(Examined):
         functional, average = self.claim.functional, reading.get("average", AVERAGES[0])
         if functional.compute is not None:
             return Sides(computed_left(self.point.setting, self.point.rounds, functional, average), self.values)
+        if self.point.kinked:
+            try:
+                [value] = values_at(self.point.setting, functional, [self.point.rounds], average)
+            except (NotClosed, TooMany) as error:
+                raise Undecided(str(error)) from None
+            return Sides(value, self.values)
         if self._side is None:
             try:
                 self._side = left_side(Way(self.point.setting, self.point.rounds), functional.observable)

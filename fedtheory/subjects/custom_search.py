@@ -8,34 +8,43 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from decimal import ROUND_FLOOR
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from typing import Any
 
 import numpy as np
-from sympy import Le
+from sympy import Ge, Le
 
-from ..algorithms.custom_algorithm import Own
+from ..algorithms.custom_algorithm import CLIENTS, Own
 from ..assumptions import INDEPENDENT_PARTICIPATION, UNCORRELATED_NOISE, UNIFORM_COHORTS
+from ..claims.balls import rational_value
 from ..claims.statement import Claim
-from ..federations import Federation, Quadratic
+from ..federations import Federation, Piecewise, PiecewiseLinear, Quadratic
 from ..federations.federation import COMMON
+from ..federations.piecewise import NoMinimum
 from ..functionals import AVERAGES
 from ..moments.affine_numbers import NotLinear
-from ..moments.round_maps import rounds_of_kind
-from ..participation import Bernoulli, Fixed, Participation, Uniform
+from ..moments.cohorts import CrowdLaw
+from ..moments.custom_kinks import values_at
+from ..moments.lifting import NotClosed
+from ..moments.round_maps import drawn, rounds_of_kind
+from ..participation import Bernoulli, Fixed, Participation, Phases, Uniform
 from ..quantities import QUANTITIES, STEP, symbol
 from ..schedule import StepRule
 from ..setting import Setting
 from ..simulation.engine import simulate
-from .custom_points import OwnPoint, from_setting, parse
+from .custom_points import MOST_COPIES, OwnPoint, exactly_known, from_setting, parse
+from .kinked_search import KinkedCandidate
+from .kinked_search import draw as kinked_draw
+from .kinked_search import perturb as kinked_perturb
+from .kinked_search import structured as kinked_structured
 from .lead import LATE, Found, finds_at
 from .protocol import Point, Space, runs_of, span
-from .quadratic_candidates import DIVERGING_STEP, MOST_CLIENTS, log_uniform
-from .quantity_limits import limit_of
-from .short_numbers import short
+from .quadratic_candidates import DIVERGING_STEP, MOST_CLIENTS, Demands, demands, log_uniform
+from .quantity_limits import solved_limit
+from .short_numbers import rounded_to, short
 from .varying_steps import SEARCHED_BY_RULE, certainly, left_in_floats, longest, scale_of, surely
 
 DIMENSIONS = (1, 1, 2)
@@ -53,10 +62,18 @@ REPLICAS, REPLICAS_AT_LAST, CONFIDENCE = 24, 4000, 0.999999
 RESOLUTION = 1e-26
 """Left side, in units of smoothness and squared lengths, below which it is rounding and counts as 0."""
 
+CROWDS, MOST_DRAWN = 0.1, 20
+"""Share of the drawn candidates that are crowds, and the largest uniform cohort of a crowd."""
+
+KINKS, KINKED_ROUNDS = 0.15, 20
+"""Share of the drawn candidates whose gradients have kinks, and the most rounds over which they are followed."""
+
 EVERYONE, FIXED, UNIFORM, INDEPENDENT = "everyone", "a fixed set", "uniform cohorts", "independent clients"
+CYCLE, SWITCH = "one set after another", "one set first and another for ever"
 
 CROWD, HALVES = 30, 2**31
-"""Number of clients of a few settings, for what shows with many alone; and a seed that no draw has."""
+"""Number of clients of a few settings, for what shows with many alone; the most of those that are counted by kind; and
+a seed that no draw has."""
 
 DIGITS = 3
 """Significant digits of the numbers that are drawn: exact arithmetic on them is quick."""
@@ -70,15 +87,20 @@ class Candidate:
         clients, dimension: M, D.
         seed: from which minimisers (and Hessians, where they are ``mixed``) are drawn; 0 or ``HALVES``: they are 1 and
             -1, by turns or one half after the other.
+        kinds: how many kinds of clients there are, if they are a crowd; 0: each is drawn for itself.
+        lone: whether the last kind has one client alone, and not as many as the others.
         spread: how far the minimisers are apart.
         conditioning: smallest over largest curvature.
         smoothness: the largest one.
         noise: standard deviation of a gradient, in units of smoothness.
         start: x_0 - x* along the first coordinate.
-        who, cohort: kind of participation, one of the names above, and size of the cohort.
+        who, cohort: kind of participation, one of the names above, and size of the cohort; 0 or below: so many fewer
+            than all.
+        chance: of independent clients, the probability to take part; 0: clients differ in it.
         share: share of the largest step sizes that the claim allows.
         numbers: the algorithm's other numbers.
         common: whether the clients have one noise.
+        kink: clients whose gradients have kinks, instead; without noise, and no more than four.
         digits: significant digits of all numbers.
     """
 
@@ -96,37 +118,66 @@ class Candidate:
     numbers: tuple[tuple[str, Any], ...]
     mixed: bool = False
     common: bool = False
+    kinds: int = 0
+    lone: bool = False
+    chance: float = 0.0
+    kink: KinkedCandidate | None = None
     digits: int = DIGITS
 
     @property
     def family(self) -> str:
         """The family, from each of which climbs start."""
-        return f"{self.who}, {'noise' if self.noise else 'no noise'}"
+        crowd = ", kinks" if self.kink else ", crowd" if self.kinds else ""
+        return f"{self.who}, {'noise' if self.noise else 'no noise'}{crowd}"
 
-    def federation(self) -> Quadratic:
+    @property
+    def different(self) -> int:
+        """The number of clients that are drawn; a crowd has copies of them."""
+        return min(self.kinds, self.clients) or self.clients
+
+    def _copied(self, rows: np.ndarray) -> np.ndarray:
+        """The rows of all clients, from those that are drawn."""
+        if not self.kinds:
+            return rows
+        each = np.arange(self.clients)
+        of = np.minimum(each, len(rows) - 1)[::-1] if self.lone else each * len(rows) // self.clients
+        return rows[of]
+
+    def federation(self) -> Quadratic | Piecewise:
         """The clients."""
-        rng, shape = np.random.default_rng(self.seed), (self.clients, self.dimension)
+        if self.kink is not None:
+            return shortened(self.kink.federation(), self.digits)
+        rng, shape = np.random.default_rng(self.seed), (self.different, self.dimension)
         turns = np.resize([1.0, -1.0], shape[0])
         signs = {0: turns, HALVES: np.sort(turns)[::-1]}.get(self.seed)
         drawn = rng.standard_normal(shape) if signs is None else signs[:, None] + np.zeros(shape)
         ladder = np.arange(self.dimension) / max(1, self.dimension - 1)
         powers = rng.uniform(0, 1, shape) if self.mixed else np.broadcast_to(ladder, shape)
-        hessians = self._short(self.smoothness * self.conditioning**powers)
+        hessians = self._copied(self._short(self.smoothness * self.conditioning**powers))
         noise = short(self.noise * self.smoothness, self.digits)
         law = COMMON if self.common else "two-point"
-        return Quadratic(hessians, self._short(self.spread * drawn), noise, law)
+        return Quadratic(hessians, self._copied(self._short(self.spread * drawn)), noise, law)
 
     def participation(self) -> Participation:
         """The participation process."""
-        cohort = min(self.cohort, self.clients)
+        cohort = min(self.clients, max(1, self.cohort if self.cohort > 0 else self.clients + self.cohort))
         if self.who == UNIFORM:
             return Uniform(cohort)
         if self.who == INDEPENDENT:
-            return Bernoulli([Fraction(1 + (cohort + i) % 4, 4) for i in range(self.clients)])
+            alike = [short(self.chance, self.digits)] * self.clients
+            return Bernoulli(alike if self.chance else [Fraction(1 + (cohort + i) % 4, 4) for i in range(self.clients)])
+        order = list(range(self.clients))
+        if self.who == CYCLE:
+            sets = [(order[j:] + order[:j])[:cohort] for j in range(0, self.clients, cohort)]
+            return Phases(sets, [1] * len(sets), cyclic=True)
+        if self.who == SWITCH:
+            return Phases([order[:cohort], order[-cohort:]], [10, 1])
         return Fixed(range(self.clients if self.who == EVERYONE else cohort))
 
     def start_at(self, optimum: np.ndarray) -> list[Fraction]:
-        """x_0."""
+        """x_0; with kinks, from the kink on."""
+        if self.kink is not None:
+            return [short(self.kink.start * self.kink.scale if i == 0 else 0, self.digits) for i in range(len(optimum))]
         return [best + short(self.start if i == 0 else 0, self.digits) for i, best in enumerate(optimum)]
 
     def fixed_numbers(self) -> dict[str, Any]:
@@ -139,6 +190,16 @@ class Candidate:
 
     def _short(self, numbers: np.ndarray) -> np.ndarray:
         return np.vectorize(lambda x: short(x, self.digits), otypes=[object])(numbers)
+
+
+def shortened(fed: Piecewise, digits: int) -> Piecewise:
+    """Return a federation with kinks without noise whose numbers have at most so many significant digits."""
+
+    def of(line: PiecewiseLinear) -> PiecewiseLinear:
+        slopes, breakpoints = ([short(v, digits) for v in values] for values in (line.slopes, line.breakpoints))
+        return PiecewiseLinear(slopes, breakpoints, short(line.at_zero, digits))
+
+    return Piecewise([[of(line) for line in row] for row in fed.gradients], fed.multiplicities)
 
 
 class OwnRuns(Space):
@@ -167,9 +228,27 @@ class OwnRuns(Space):
         """The kinds of participation that the claim allows."""
         if self.statement.bound.get("arbitrary_cohort") == symbol("clients"):
             return (EVERYONE,)
-        if UNIFORM_COHORTS in self.statement.assumed:
+        asked = self.statement.quantities
+        if UNIFORM_COHORTS in self.statement.assumed or "cohort" in asked:
             return (UNIFORM,)
-        return (INDEPENDENT,) if INDEPENDENT_PARTICIPATION in self.statement.assumed else (EVERYONE, FIXED, UNIFORM)
+        if INDEPENDENT_PARTICIPATION in self.statement.assumed or "participation_probability" in asked:
+            return (INDEPENDENT,)
+        return (EVERYONE, FIXED, UNIFORM, CYCLE, SWITCH)
+
+    @property
+    def most_clients(self) -> int:
+        """The most clients of a crowd: many, if the step treats all alike and remembers nothing of each."""
+        if "clients" in self.statement.bound and self.statement.bound["clients"].is_Integer:
+            return int(self.statement.bound["clients"])
+        return MOST_COPIES if self._counted_by_kind else CROWD
+
+    @cached_property
+    def _counted_by_kind(self) -> bool:
+        """Whether exact moments count the clients of a crowd by kind."""
+        setting = self.setting(replace(self._plain(2 * CROWD, EVERYONE), kinds=2, seed=HALVES))
+        if any(what == CLIENTS for _, what in self.algorithm.round.memory):
+            return False
+        return isinstance(drawn(setting, self.algorithm.kinds[0].at(0), exact=True)[0], CrowdLaw)
 
     @cached_property
     def why_simulated(self) -> str:
@@ -191,10 +270,13 @@ class OwnRuns(Space):
         """Description of the settings that are searched, in words."""
         hessian = "one Hessian" if self.common_hessian else "common and different Hessians"
         runs = runs_of(self.statement, self.algorithm.name)
+        kinks = f"in {KINKS:.0%} of the draws gradients with kinks over {KINKED_ROUNDS} rounds; " * self._with_kinks
         common = (
-            f"{runs} on quadratics with {hessian}, at most {MOST_CLIENTS} clients or {CROWD}, "
+            f"{runs} on quadratics with {hessian}, at most {MOST_CLIENTS} clients, or "
+            f"{self.most_clients} of few kinds, "
             f"{span(DIMENSIONS)} dimensions, {span(self.horizons.tolist())} rounds, "
             f"step sizes drawn from the cap to 1e-{DECADES} of it; "
+            f"{kinks}"
             f"participants: {', '.join(self.who)}; with and without noise"
         )
         if not self.why_simulated:
@@ -205,8 +287,8 @@ class OwnRuns(Space):
         )
 
     left_out = (
-        "losses that are not quadratic; more clients, dimensions or local steps; other participants; noise that "
-        "depends on the state; cohorts that the noise chooses"
+        "losses whose gradients are not piecewise linear; more clients, dimensions or local steps; other participants; "
+        "noise that depends on the state; cohorts that the noise chooses"
     )
 
     @cached_property
@@ -219,19 +301,34 @@ class OwnRuns(Space):
 
     def structured(self) -> Iterator[Candidate]:
         """Yield the candidates to look at first."""
-        for who, share in product(self.who, (1.0, 1e-2, 1e-4)):
-            yield replace(self._plain(CROWD, who), share=share, seed=HALVES, cohort=self._cohort(CROWD // 2))
-        for clients, who, share, noise in product((2, 1, 5), self.who, (1.0, 1e-2, 1e-4), (0.0, 1.0, 1e2)):
+        rng = np.random.default_rng(0)
+        yield from (self._many(CROWD, who, share) for who, share in product(self.who, (1.0, 1e-2, 1e-4)))
+        noises = (0.0,) if self._quiet else (0.0, 1.0, 1e2)
+        for clients, who, share, noise in product((2, 1, 5), self.who, (1.0, 1e-2, 1e-4), noises):
             plain = replace(self._plain(clients, who), share=share, noise=noise)
             yield plain
             yield replace(plain, spread=0.0, start=1.0)
             yield replace(plain, start=0.0)
             yield replace(plain, dimension=2, conditioning=1e-3)
+            if clients == 5 and share == 1 and not noise:
+                yield replace(plain, mixed=not self.common_hessian, conditioning=0.1, seed=7)
+                yield from (replace(plain, cohort=self._cohort(size)) for size in (-1, 0) if who != EVERYONE)
+        for who in self.who:
+            if self._with_kinks:
+                yield from (self._kinked(kink, who, rng) for kink in kinked_structured(self._demands) if not kink.crowd)
+            yield self._many(self.most_clients, who, 1.0)
+
+    def _many(self, clients: int, who: str, share: float) -> Candidate:
+        """A crowd of two kinds, one half after the other."""
+        half = clients // 2 if self._counted_by_kind or who != UNIFORM else 1
+        cohort = self._cohort(min(half, MOST_DRAWN) if who == UNIFORM else half)
+        return replace(self._plain(clients, who), share=share, seed=HALVES, kinds=2, chance=0.5, cohort=cohort)
 
     def _plain(self, clients: int, who: str) -> Candidate:
         """Curvatures 1, minimisers +-1, near the start."""
         clients = int(self.statement.bound.get("clients", clients))
-        return Candidate(clients, 1, 0, 1.0, 1.0, 1.0, 0.0, 3.0, who, self._cohort(1), 1.0, self._given())
+        plain = Candidate(clients, 1, 0, 1.0, 1.0, 1.0, 0.0, 3.0, who, self._cohort(1), 1.0, self._given())
+        return replace(plain, chance=0.5) if "participation_probability" in self.statement.quantities else plain
 
     def _given(self) -> tuple[tuple[str, Any], ...]:
         """The numbers that are drawn; those that are no quantities stay what they are."""
@@ -251,23 +348,67 @@ class OwnRuns(Space):
 
     def draw(self, rng: np.random.Generator) -> Candidate:
         """Draw a random candidate."""
-        clients = int(self.statement.bound.get("clients", rng.integers(1, MOST_CLIENTS + 1)))
+        if self._with_kinks and rng.random() < KINKS:
+            kink = kinked_draw(rng, self._demands)
+            return self._kinked(kink, str(rng.choice(self.who)), rng)
+        crowd = rng.random() < CROWDS
+        most = min(self.most_clients, 10 * CROWD) if crowd else MOST_CLIENTS
+        drawn = 1 + log_uniform(rng, most - 1) if crowd and most > 1 else rng.integers(1, MOST_CLIENTS + 1)
+        clients = int(self.statement.bound.get("clients", drawn))
+        who = str(rng.choice(self.who))
+        few = crowd and who == UNIFORM and not self._counted_by_kind
         numbers = tuple((name, self._drawn(name, rng)) for name, _ in self._given())
         return Candidate(
             clients=clients,
-            dimension=int(rng.choice(DIMENSIONS)),
+            dimension=1 if crowd else int(rng.choice(DIMENSIONS)),
             seed=int(rng.integers(2**31)),
             spread=float(rng.choice([0.0, 1.0, 10.0 ** rng.uniform(-3, 3)])),
             conditioning=10.0 ** -rng.uniform(0, 4),
             smoothness=float(rng.choice([1.0, 10.0 ** rng.uniform(-3, 3)])),
-            noise=float(rng.choice([0.0, 10.0 ** rng.uniform(-3, 3)])),
+            noise=0.0 if self._quiet else float(rng.choice([0.0, 10.0 ** rng.uniform(-3, 3)])),
             start=10.0 ** rng.uniform(-3, 3),
-            who=str(rng.choice(self.who)),
-            cohort=self._cohort(int(rng.integers(1, MOST_CLIENTS + 1))),
+            who=who,
+            cohort=self._cohort(int(rng.choice([1, -1] if few else [1, -1, 0, rng.integers(1, MOST_CLIENTS + 1)]))),
             share=float(rng.choice([1.0, 10.0 ** -rng.uniform(0, DECADES)])),
             numbers=numbers,
             mixed=not self.common_hessian and rng.random() < 0.5,
+            kinds=int(rng.integers(1, 4)) if crowd else 0,
+            lone=bool(rng.random() < 0.4),
+            chance=self._chance(rng),
         )
+
+    @cached_property
+    def _demands(self) -> Demands:
+        return replace(demands(self.statement), fixed={}, equal_cohorts=False)
+
+    @property
+    def _with_kinks(self) -> bool:
+        """Whether clients with kinks are drawn: nothing is asked that a user's file computes of quadratics."""
+        return not self._demands.own and not self.algorithm.by_rule and not self.why_simulated
+
+    @property
+    def _convex(self) -> bool:
+        return "strong_convexity" in {*self.statement.quantities, *(a.quantity for a in self.statement.assumptions)}
+
+    def _kinked(self, kink: KinkedCandidate, who: str, rng: np.random.Generator) -> Candidate:
+        """A candidate of few clients with kinks, in one dimension and without noise."""
+        clients = int(self.statement.bound.get("clients", min(4, max(2, kink.clients))))
+        width = 0.0 if kink.crowd else kink.width
+        kink = replace(kink, clients=clients, dimension=1, axis=0, noise=0.0, server_noise=0.0, width=width)
+        kink = kink.convex() if self._convex else kink
+        numbers = tuple((name, self._drawn(name, rng)) for name, _ in self._given())
+        share, cohort = kink.step_share, self._cohort(int(rng.choice([1, -1, 0])))
+        return replace(self._plain(clients, who), kink=kink, share=share, cohort=cohort, numbers=numbers)
+
+    @property
+    def _quiet(self) -> bool:
+        """Whether the hypotheses allow no noise."""
+        return solved_limit(self.statement, "gradient_noise", Le, {}) == 0
+
+    def _chance(self, rng: np.random.Generator) -> float:
+        """A probability of all clients, or 0."""
+        chance = float(rng.choice([1.0, rng.uniform(0, 1), 10.0 ** -rng.uniform(0, 2)]))
+        return chance if "participation_probability" in self.statement.quantities or rng.random() < 0.5 else 0.0
 
     def _drawn(self, name: str, rng: np.random.Generator) -> Any:
         """A value of one of the algorithm's numbers."""
@@ -283,17 +424,27 @@ class OwnRuns(Space):
         return short(float(own) * 10.0 ** rng.uniform(-2, 2), DIGITS) if own else own
 
     def perturb(self, candidate: Candidate, rng: np.random.Generator, size: float) -> Candidate:
+        if candidate.kink is not None:
+            kink = kinked_perturb(candidate.kink, rng, self._demands, size)
+            kink = replace(kink, clients=candidate.clients, dimension=1, axis=0, noise=0.0, server_noise=0.0)
+            kink = kink.convex() if self._convex else kink
+            numbers = tuple((name, self._drawn(name, rng)) for name, _ in self._given())
+            moved_share = min(1.0, candidate.share * float(np.exp(size * rng.standard_normal())))
+            kept = candidate.numbers if rng.random() < 0.7 else numbers
+            return replace(candidate, kink=kink, numbers=kept, share=moved_share)
         names = ("conditioning", "smoothness", "noise", "start", "share", "spread")
         moves = np.exp(size * rng.standard_normal(len(names)) * rng.integers(0, 2, len(names)))
         moved: dict[str, Any] = {n: getattr(candidate, n) * float(move) for n, move in zip(names, moves, strict=True)}
         moved |= {name: min(1.0, moved[name]) for name in ("conditioning", "share")}
         if rng.random() < 0.3:
-            name = str(rng.choice(["clients", "dimension", "noise", "who", "cohort", "numbers", "seed", "spread"]))
+            name = str(rng.choice(["clients", "dimension", "noise", "who", "cohort", "numbers", "seed", "spread",
+                                   "kinds", "lone", "chance", "mixed"]))  # fmt: skip
             moved[name] = getattr(self.draw(rng), name)
         return replace(candidate, **moved)
 
     def setting(self, candidate: Candidate) -> Setting:
-        """Return the candidate's setting, with step sizes at its share of the largest that the hypotheses allow."""
+        """Return the candidate's setting, with numbers within what the hypotheses allow, and step sizes at its share of
+        the largest that they do; one that they fix has that value exactly."""
         fed = candidate.federation()
         bound = {name: value for name, value in self.statement.bound.items() if value.is_Rational}
         numbers = candidate.fixed_numbers() | {
@@ -303,35 +454,77 @@ class OwnRuns(Space):
         base = Setting(fed, self.algorithm.with_numbers(**numbers), candidate.participation(), start=start)
         steps = [name for name in self.algorithm.numbers if self._is_step(name) and name not in numbers]
         needed = [n for n in ("smoothness", *self.statement.quantities) if n not in steps and n != "rounds"]
-        values = {n: c.value for n, c in base.quantities(needed=needed).items()}
+        values: dict[str, Any] = {n: c.value for n, c in base.quantities(needed=needed).items()}
+        values.update((n, v) for n, v in exactly_known(base).items() if n in values)
+        for name, quantity in ((n, QUANTITIES.get(n)) for n in numbers):
+            if quantity is None or name in bound or not isinstance(numbers[name], Fraction):
+                continue
+            others = {n: v for n, v in values.items() if n != name}
+            low, high = (solved_limit(self.statement, name, kind, others) for kind in (Ge, Le))
+            kept = numbers[name]
+            kept = kept if high is None else min(kept, rounded_to(high, ROUND_FLOOR, quantity.integer))
+            kept = kept if low is None else max(kept, rounded_to(low, ROUND_CEILING, quantity.integer))
+            if quantity.lower <= kept <= quantity.upper and kept != numbers[name] and (kept or not quantity.positive):
+                numbers[name] = values[name] = kept
         for name in steps:
-            cap = limit_of(self.statement, name, Le, values)
-            largest = DIVERGING_STEP / float(values["smoothness"]) if cap is None else cap
+            low, cap = (solved_limit(self.statement, name, kind, values) for kind in (Ge, Le))
+            largest = DIVERGING_STEP / float(values["smoothness"]) if cap is None else float(cap)
             if not 0 < largest * candidate.share < np.inf:
                 continue
             step = short(largest * candidate.share, candidate.digits, ROUND_FLOOR)
-            numbers[name], values[name] = step, float(step)
+            if low is not None and step < low:
+                step = low if isinstance(low, Fraction) else rounded_to(low, ROUND_CEILING)
+            numbers[name] = values[name] = step
         return replace(base, algorithm=self.algorithm.with_numbers(**numbers))
 
     # Both sides there.
 
     def assess(self, candidate: Candidate) -> tuple[Found, Found | None] | None:
         """Evaluate the candidate at its worst horizon, and at its worst late one."""
+        try:
+            return self._assessed(candidate)
+        except (NotClosed, NoMinimum):  # too many cohorts, or ways of draws, to be told apart; or F has no minimum
+            return None
+
+    def _assessed(self, candidate: Candidate) -> tuple[Found, Found | None] | None:
         setting = self.setting(candidate)
         bound = self.statement.at(setting, rounds=self.horizons)
         admissible = np.ones(self.horizons.shape, dtype=bool)
-        for slack in bound.slack.values():
-            admissible &= np.asarray(slack is not None and np.asarray(slack) >= 0)
+        for name, slack in bound.slack.items():
+            held = np.asarray(slack is not None and np.asarray(slack) >= 0)
+            admissible &= held if held.all() else held | self._holds_exactly(setting, name)
         if not admissible.any():
             return None
-        left, seen = self._left(setting, len(self.horizons))
+        if candidate.kink is not None:
+            left = seen = self._left_with_kinks(setting, bool(candidate.who in (EVERYONE, FIXED, CYCLE, SWITCH)))
+        else:
+            left, seen = self._left(setting, len(self.horizons))
         admissible &= ~np.isnan(left)
-        if not self.why_simulated:
+        if not self.why_simulated and candidate.kink is None:
             functional, right = self.statement.functional, np.broadcast_to(bound.value, left.shape)
             seen = surely(setting, self.horizons, functional, self.average, seen, right)
         finds = list(finds_at(candidate, lambda rounds: setting, bound, self.horizons, admissible, left, seen))
         late = max((found for found in finds if found.fading < LATE), key=lambda found: found.ratio, default=None)
         return (max(finds, key=lambda found: found.ratio), late) if finds else None
+
+    def _holds_exactly(self, setting: Setting, name: str) -> bool:
+        """Whether a hypothesis holds in Fractions that seems to fail in floats, such as where a step size is fixed."""
+        hypothesis = next((each for each in self.statement.hypotheses if each.name == name), None)
+        if hypothesis is None or any(a.name in hypothesis.alternatives for a in self.statement.ambiguities):
+            return False
+        known = exactly_known(setting)
+        if not {each.name for each in hypothesis.slack.free_symbols} <= known.keys():
+            return False
+        slack = rational_value(hypothesis.slack, known)
+        return slack is not None and slack >= 0
+
+    def _left_with_kinks(self, setting: Setting, certain: bool) -> np.ndarray:
+        """The left side at the first horizons, of which random runs have fewer; nan at the others."""
+        left = np.full(self.horizons.shape, np.nan)
+        at = self.horizons[self.horizons <= (KINKED_ROUNDS if certain else 2)]
+        found = values_at(setting, self.statement.functional, at.tolist(), self.average, exact=False)
+        left[: len(found)] = np.array(found, dtype=float) * (1 - 1e-9)
+        return left
 
     def _left(self, setting: Setting, count: int) -> tuple[np.ndarray, np.ndarray]:
         """The left side at the horizons, and what of it is certain."""
@@ -361,7 +554,8 @@ class OwnRuns(Space):
 
     def certain(self, found: Found) -> Found:
         """Return the find with what is certain of its left side: the lower end of an enclosure, where it has one."""
-        return found if self.why_simulated else certainly(found, self.statement.functional, self.average)
+        floats = self.why_simulated or found.candidate.kink is not None
+        return found if floats else certainly(found, self.statement.functional, self.average)
 
     # Exact points.
 

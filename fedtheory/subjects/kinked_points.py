@@ -36,7 +36,7 @@ from .file_entries import (
 )
 from .protocol import Box, Examined, Reading, Sides, assumption_checks
 from .run_points import RunPoint
-from .short_numbers import offset_above
+from .short_numbers import offset_above, root_above
 
 if TYPE_CHECKING:
     from .run_subject import Part
@@ -139,12 +139,8 @@ def parse(data: Mapping[str, Any], claim: Claim, part: Part) -> KinkedPoint:
         entry(data, key, dict) for key in ("federation", "algorithm", "participation")
     )
     made, order = part.read(algorithm, claim)
-    rows = entry(federation, "gradients", list)
-    if not rows or len(rows) > MOST_KINDS or not all(isinstance(row, list) for row in rows):
-        raise ValueError(f"gradients: allowed is a list of 1 to {MOST_KINDS} lists")
-    gradients = [[_line(each) for each in row] for row in rows]
     return kinked_point(
-        gradients,
+        read_gradients(federation),
         indices(federation, "multiplicities"),
         vector(data, "start"),
         made,
@@ -154,6 +150,18 @@ def parse(data: Mapping[str, Any], claim: Claim, part: Part) -> KinkedPoint:
         order,
         part,
     )
+
+
+def read_gradients(federation: Mapping[str, Any]) -> list[list[PiecewiseLinear]]:
+    """Read the gradients of each kind of client, by coordinate.
+
+    Raises:
+        ValueError: an entry is missing, of the wrong kind or out of bounds.
+    """
+    rows = entry(federation, "gradients", list)
+    if not rows or len(rows) > MOST_KINDS or not all(isinstance(row, list) for row in rows):
+        raise ValueError(f"gradients: allowed is a list of 1 to {MOST_KINDS} lists")
+    return [[_line(each) for each in row] for row in rows]
 
 
 def _line(data: Any) -> PiecewiseLinear:
@@ -178,15 +186,7 @@ def from_setting(claim: Claim, setting: Setting, rounds: int, part: Part, **give
         raise ValueError("algorithm has replacement or adaptive snapshots: allowed is neither")
     if fed.noise == ONE_SIDED:
         raise ValueError(f"noise = {fed.noise!r}: allowed in an instance with kinks is 'two-point'")
-    known: dict[str, Any] = {**fed.exact_constants(), "dissimilarity": fed.squared_dissimilarity_root_above()}
-    asked = stated_constants(claim)
-    if "dissimilarity_offset" in asked:
-        known["dissimilarity_factor"] = given.get("dissimilarity_factor") or Fraction(least_whole_factor(fed) or 1)
-        known["dissimilarity_offset"] = offset_above(fed, known["dissimilarity_factor"])
-    constants: dict[str, Any] = {name: given.get(name, known.get(name)) for name in asked}
-    missing = [name for name, value in constants.items() if value is None]
-    if missing:
-        raise ValueError(f"{missing[0]} is not in a setting, or infinite: give it")
+    constants = kinked_constants(claim, fed, given)
     open_steps = {name: None for name in steps_of(algorithm) if name in claim.choices}
     return kinked_point(
         fed.gradients,
@@ -199,6 +199,25 @@ def from_setting(claim: Claim, setting: Setting, rounds: int, part: Part, **give
         (),
         part,
     )
+
+
+def kinked_constants(claim: Claim, fed: Piecewise, given: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    """Return the constants that an instance of the claim states; ``given`` ones take precedence.
+
+    Raises:
+        ValueError: one is infinite or not given.
+    """
+    known: dict[str, Any] = {**fed.exact_constants(), "dissimilarity": fed.squared_dissimilarity_root_above()}
+    known["dissimilarity_at_optimum"] = root_above(fed.exact_squared_constants()["dissimilarity_at_optimum"])
+    asked = stated_constants(claim)
+    if "dissimilarity_offset" in asked:
+        known["dissimilarity_factor"] = given.get("dissimilarity_factor") or Fraction(least_whole_factor(fed) or 1)
+        known["dissimilarity_offset"] = offset_above(fed, known["dissimilarity_factor"])
+    constants: dict[str, Any] = {name: given.get(name, known.get(name)) for name in asked}
+    missing = [name for name, value in constants.items() if value is None]
+    if missing:
+        raise ValueError(f"{missing[0]} is not in a setting, or infinite: give it")
+    return constants
 
 
 # Both sides -----------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from decimal import ROUND_HALF_EVEN, Context, Decimal
+from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,16 @@ def short(value: float | Fraction, digits: int, rounding: str = ROUND_HALF_EVEN,
         return exact
     context = Context(prec=digits, rounding=rounding)
     return Fraction(context.divide(Decimal(exact.numerator), Decimal(exact.denominator)))
+
+
+def rounded_to(value: float | Fraction, rounding: str, whole: bool = False) -> Fraction:
+    """Return a limit as it is, where it is exact, else to 12 digits; a whole number where that is asked for.
+
+    >>> rounded_to(0.1 + 0.2, "ROUND_FLOOR"), rounded_to(Fraction(7, 3), "ROUND_CEILING", whole=True)
+    (Fraction(3, 10), Fraction(3, 1))
+    """
+    exact = value if isinstance(value, Fraction) else short(value, 12, rounding)
+    return Fraction(math.floor(exact) if rounding == ROUND_FLOOR else math.ceil(exact)) if whole else exact
 
 
 def fixed_sets(setting: Setting) -> list[Fixed]:

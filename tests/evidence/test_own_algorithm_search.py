@@ -86,9 +86,9 @@ def test_a_false_theorem_falls_and_replays_and_a_true_one_stands(tmp_path: Path)
     paper = load(WORKED)
     true, false = paper.claims
     with added(paper):
-        found = search(true, candidates=100, climbs=2, steps=10)
+        found = search(true, candidates=200, climbs=3, steps=10)
         assert found.lead is None and found.admissible > 100 and 0.9 < found.best.ratio <= 1
-        report = examine(false, candidates=60)
+        report = examine(false, candidates=300)
         assert report.state == "refuted"
         judgement = replay(report.instance, false)
         assert judgement.refutes and judgement.instance.point.algorithm.name == "averaged"
@@ -129,7 +129,7 @@ def test_participants_are_those_of_the_claim() -> None:
             return subject_of(changed).space(changed).who
 
         of_kind = replace(claim.assumptions[-1], name="who", kind="uniform_cohorts")
-        assert who() == (EVERYONE,) and len(who(bound={})) == 3
+        assert who() == (EVERYONE,) and len(who(bound={})) == 5
         assert who(bound={}, assumptions=(*claim.assumptions, of_kind)) == (UNIFORM,)
         of_kind = replace(of_kind, kind="independent_participation")
         assert who(bound={}, assumptions=(*claim.assumptions, of_kind)) == (INDEPENDENT,)
@@ -227,7 +227,7 @@ def test_a_file_that_holds_no_instance_is_refused(change: dict[str, Any], why: s
         data = point.to_json()
         with pytest.raises(ValueError, match=why):
             subject.parse(data | {"algorithm": data["algorithm"] | change}, paper.claims[0])
-        with pytest.raises(ValueError, match="kind = 'beta': allowed is 'fixed', 'uniform' or 'bernoulli'"):
+        with pytest.raises(ValueError, match="kind = 'beta': allowed is 'fixed', 'phases', 'uniform' or 'bernoulli'"):
             subject.parse(data | {"participation": {"kind": "beta"}}, paper.claims[0])
 
 

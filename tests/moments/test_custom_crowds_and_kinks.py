@@ -1,0 +1,104 @@
+"""Steps of one's own on crowds of clients counted by kind, and on clients with kinks: each against another road."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+import fedtheory as ft
+from fedtheory.algorithms import own
+from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, FINAL_SQUARED_DISTANCE
+from fedtheory.moments import custom_rounds
+from fedtheory.moments.cohorts import law_of, law_of_crowd
+from fedtheory.moments.custom_kinks import values_at
+from fedtheory.moments.exchangeable import enumerated_errors
+from fedtheory.moments.kinked_runs import deterministic_errors
+from fedtheory.participation import Bernoulli, Fixed, Participation, Uniform
+
+
+def corrected(x, memory, round, *, local_lr):  # type: ignore[no-untyped-def]
+    there = round.gradient(x)
+    y = x[:, None] - local_lr * (round.gradient(x[:, None] + 0 * there) - there + (round.share * there).sum(1)[:, None])
+    noise, seen = round.noise(1, clients=True).mean(1), round.share.shape[1]
+    return (round.share * y).sum(1) + (1 - round.somebody) * x + noise / seen, {"v": (y - x[:, None]).mean(1)}
+
+
+def averaging(x, memory, round, *, local_lr, local_steps):  # type: ignore[no-untyped-def]
+    return x + (round.share * round.train(x, local_lr, local_steps)).sum(1), {}
+
+
+CROWD = ft.federations.Quadratic([[2]] * 4 + [[1]] * 6, [[1]] * 4 + [[-3]] * 6, "1/2")
+
+
+def squares(process: Participation) -> list[Fraction]:
+    algorithm = own(corrected, memory={"v": "vector"}, name="corrected", local_lr="1/10")
+    return list(ft.Setting(CROWD, algorithm, process, start=3).exact([1, 2], exact=True).squared_distance)
+
+
+@pytest.mark.parametrize(
+    "process", [Uniform(2), Fixed([0, 1, 8]), Bernoulli(["1/2", "1/2", *[0] * 6, 1, "1/3"])], ids=str
+)
+def test_clients_counted_by_kind_and_one_by_one_are_the_same(
+    process: Participation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_kind = squares(process)
+    monkeypatch.setattr(custom_rounds, "LEAST_CROWD", 1000)
+    assert by_kind == squares(process)
+
+
+def test_a_mean_of_noises_that_counts_as_one_clients_noise_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The relapse: an entry that stands for several clients has the noise of one."""
+    right, made = squares(Fixed(range(10))), custom_rounds.AffineRound.__init__
+
+    def forgetful(self, *args):  # type: ignore[no-untyped-def]
+        made(self, *args)
+        self.copies = (1,) * len(self.copies)
+
+    monkeypatch.setattr(custom_rounds.AffineRound, "__init__", forgetful)
+    assert squares(Fixed(range(10))) != right
+
+
+@pytest.mark.parametrize("process", [Uniform(3), Bernoulli(["1/2"] * 5 + ["1/3"])], ids=str)
+def test_the_law_of_a_crowd_is_that_of_its_cohorts(process: Participation) -> None:
+    kinds = (0, 0, 1, 0, 1, 1)
+
+    def by_counts(law):  # type: ignore[no-untyped-def]
+        total: dict[tuple[int, ...], Fraction] = {}
+        for counts, p in law:
+            own = tuple(sum(n for n, k in zip(counts, kinds, strict=True) if k == kind) for kind in (0, 1))
+            total[own] = total.get(own, Fraction(0)) + p
+        return total
+
+    merged = law_of_crowd(process, kinds)
+    assert merged is not None and by_counts(merged) == by_counts(law_of(process, 6))
+
+
+def test_a_step_that_tells_clients_apart_is_followed_client_by_client() -> None:
+    def first(x, memory, round, *, local_lr):  # type: ignore[no-untyped-def]
+        return x - local_lr * round.gradient(x)[:, 0], {}
+
+    s = ft.Setting(CROWD, own(first, name="first", local_lr="1/10"), Fixed(range(10)), start=3)
+    # client 0 alone, from x = 3: x - (2 (x - 1) +- 1/2)/10, and x* = -5/7
+    assert s.exact([1], exact=True).squared_distance == [(3 - Fraction(4, 10) + Fraction(5, 7)) ** 2 + Fraction(1, 400)]
+
+
+LINES = [ft.federations.PiecewiseLinear([1, "1/3", 1], [0, "1/10"], g) for g in (1, -1)]
+
+
+@pytest.mark.parametrize("members", [[0, 1, 2], [0, 2]])
+def test_certain_runs_with_kinks_are_those_of_the_built_in(members: list[int]) -> None:
+    fed, who, horizons = ft.federations.Piecewise([[g] for g in LINES], [2, 1]), Fixed(members), [1, 4]
+    mine = ft.Setting(fed, own(averaging, name="averaging", local_lr="1/10", local_steps=3), who, start=1)
+    theirs = ft.Setting(fed, ft.algorithms.fedavg(local_lr="1/10", local_steps=3), who, start=1)
+    known = deterministic_errors(theirs, horizons, Fraction)
+    assert values_at(mine, FINAL_SQUARED_DISTANCE, horizons) == known.squared_distance
+    averages = known.functional(AVERAGE_SQUARED_GRADIENT, "r = 0..R-1")
+    assert values_at(mine, AVERAGE_SQUARED_GRADIENT, horizons, "r = 0..R-1") == averages
+
+
+def test_random_runs_with_kinks_are_those_that_are_enumerated() -> None:
+    fed, who = ft.federations.Piecewise([[g] for g in LINES], [1, 1], "1/2"), Fixed([0, 1])
+    mine = ft.Setting(fed, own(averaging, name="averaging", local_lr="1/10", local_steps=1), who, start=1)
+    theirs = ft.Setting(fed, ft.algorithms.fedavg(local_lr="1/10"), who, start=1)
+    assert values_at(mine, FINAL_SQUARED_DISTANCE, [2]) == enumerated_errors(theirs, 2, False).squared_distance
