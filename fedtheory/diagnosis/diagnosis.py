@@ -198,8 +198,9 @@ def diagnose(
         mask=mask,
         times=local_times(log.begins, float(width or 1), rounds, tz) if dated else [],
         told=log.told,
-        rates=Rates(*(v[back] for v in (estimated.rate, estimated.low, estimated.high, estimated.inflation)),
-                    estimated.block),
+        rates=Rates(
+            estimated.rate[back], estimated.low[back], estimated.high[back], estimated.inflation[back], estimated.block
+        ),
         missing=missing,
         never=sorted(int(order[i]) for i in np.flatnonzero(~here.any(axis=0))),
         changes=_at(order, changes(here, estimated.inflation, 1 - level)) if long_enough else [],
@@ -272,7 +273,8 @@ def _at(order: np.ndarray, found: list[Change]) -> list[Change]:
 def _pairs(order: np.ndarray, found: list[Pair] | None) -> list[Pair] | None:
     if found is None:
         return None
-    return [Pair(*sorted((int(order[p.one]), int(order[p.other]))), p.correlation, p.p) for p in found]
+    there = ((p, int(order[p.one]), int(order[p.other])) for p in found)
+    return [Pair(min(one, other), max(one, other), p.correlation, p.p) for p, one, other in there]
 
 
 def _reordered(found: ImpliedObjective, back: np.ndarray) -> ImpliedObjective:

@@ -98,7 +98,7 @@ class IndependentClients(Family):
     """Every client for itself, afresh every round."""
 
     name = "Bernoulli"
-    per_client = ("count",)
+    per_client: tuple[str, ...] = ("count",)
 
     def __init__(self, mask: np.ndarray) -> None:
         self.rounds, self.count = len(mask), mask.sum(axis=0)
@@ -119,7 +119,7 @@ class ClientChains(Family):
     """Every client for itself, a chain of two states."""
 
     name = "Markov"
-    per_client = ("on", "off", "entered", "left")
+    per_client: tuple[str, ...] = ("on", "off", "entered", "left")
 
     def __init__(self, mask: np.ndarray) -> None:
         before, after = mask[:-1], mask[1:]
@@ -164,7 +164,7 @@ class ClientChains(Family):
 class SharedRates(IndependentClients):
     """Every client for itself, afresh every round, with its group's rate."""
 
-    per_client = ("count", "exchangeable")
+    per_client: tuple[str, ...] = ("count", "exchangeable")
 
     def __init__(self, mask: np.ndarray, groups: np.ndarray) -> None:
         super().__init__(mask)
@@ -178,7 +178,7 @@ class SharedRates(IndependentClients):
 class SharedChains(ClientChains):
     """Every client for itself, a chain of two states with its group's chances."""
 
-    per_client = ("on", "off", "entered", "left", "exchangeable")
+    per_client: tuple[str, ...] = ("on", "off", "entered", "left", "exchangeable")
 
     def __init__(self, mask: np.ndarray, groups: np.ndarray) -> None:
         super().__init__(mask)
@@ -221,7 +221,7 @@ class WeightedCohorts(Family):
     """
 
     name = "Weighted"
-    per_client = ("target", "weights")
+    per_client: tuple[str, ...] = ("target", "weights")
 
     def __init__(self, mask: np.ndarray) -> None:
         self.cohort = int(mask[0].sum())
@@ -271,7 +271,7 @@ class DrawsWithReplacement(Family):
     """
 
     name = "Multinomial"
-    per_client = ("q",)
+    per_client: tuple[str, ...] = ("q",)
 
     def __init__(self, mask: np.ndarray, draws: int) -> None:
         self.draws, (self.rounds, self.clients) = draws, mask.shape
@@ -314,7 +314,7 @@ class CohortMixture(Family):
     """One of several cohorts, told apart by their sizes, chosen anew every round."""
 
     name = "Mixture"
-    per_part = ("parts",)
+    per_part: tuple[str, ...] = ("parts",)
 
     def __init__(self, mask: np.ndarray) -> None:
         sizes = mask.sum(axis=1)
@@ -371,7 +371,7 @@ class CohortMixture(Family):
 class Groups(Family):
     """Groups of whom a random number comes, any of them as likely as the others; a subclass says how many."""
 
-    per_client = ("groups",)
+    per_client: tuple[str, ...] = ("groups",)
 
     def __init__(self, mask: np.ndarray, groups: np.ndarray) -> None:
         self.groups, self.group_sizes = groups, np.bincount(groups)
@@ -429,7 +429,7 @@ class IndependentCounts(Groups):
         return np.minimum((dice > ends / ends[:, :, -1:]).sum(axis=2), self.group_sizes)
 
     def _poisson(self, rates: np.ndarray) -> np.ndarray:
-        return np.asarray(PoissonAvailability(rates).chances(self.group_sizes))
+        return np.asarray(PoissonAvailability(rates.tolist()).chances(self.group_sizes))
 
 
 class PoissonCounts(IndependentCounts):
@@ -527,7 +527,7 @@ class BlocksOfRounds(Family):
     """Rounds of few kinds, in blocks in which one follows from the other, blocks drawn afresh."""
 
     name = "Resampled"
-    per_client = ("mask",)
+    per_client: tuple[str, ...] = ("mask",)
 
     def __init__(self, mask: np.ndarray, block: int) -> None:
         self.block, self.mask = block, mask
@@ -564,7 +564,7 @@ class BlocksOfRounds(Family):
 class Schedule(Family):
     """Rounds that repeat exactly after a period: nothing is left to chance."""
 
-    per_client = ("cycle",)
+    per_client: tuple[str, ...] = ("cycle",)
 
     def __init__(self, mask: np.ndarray, period: int) -> None:
         self.cycle = mask[:period]

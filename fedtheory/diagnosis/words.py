@@ -49,9 +49,9 @@ def sentences(found: Diagnosis) -> list[str]:
     errors = ", ".join(f"{_cutoff(k)}: {v:.3g}" for k, v in found.weight_errors.items()
                        if k in (found.best_cutoff, 1.0, 10.0, 50.0, math.inf))  # fmt: skip
     lines.append(f"FedAU's weight error by cutoff: {errors}; least at {_cutoff(found.best_cutoff)}.")
-    for name, said in found.assumptions().items():
-        if said["answer"] != "cannot be told from this log":
-            lines.append(f"{name.replace('_', ' ').capitalize()}: {said['answer']} ({said['why']}).")
+    for name, entry in found.assumptions().items():
+        if entry["answer"] != "cannot be told from this log":
+            lines.append(f"{name.replace('_', ' ').capitalize()}: {entry['answer']} ({entry['why']}).")
     if found.rounds_for_ten_percent:
         rounds = found.rounds_for_ten_percent
         lines.append(f"To tell the middle client's rate from one a tenth away takes {rounds} rounds (in 8 of 10 logs).")

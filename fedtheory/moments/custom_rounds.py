@@ -446,7 +446,7 @@ def check_on_tensors(
     clients, there = quiet, counts
     if crowd is not None:
         own = crowd.fed
-        clients = Quadratic(own.exact_hessians, own.exact_centres, objective_weight=own.exact_weight)
+        clients = Quadratic(own.exact_hessians, own.exact_centres, objective_weight=list(own.exact_weight))
         there = crowd.counts
     forms, sizes, _ = _called(kind, clients, there, layout, trainings(clients), Outcomes(), rounding=True, crowd=crowd)
     forms, sizes = forms[:, : layout.size], sizes[:, : layout.size]  # without the step's own noise

@@ -368,7 +368,9 @@ class OwnRuns(Space):
             noise=0.0 if self._quiet else float(rng.choice([0.0, 10.0 ** rng.uniform(-3, 3)])),
             start=10.0 ** rng.uniform(-3, 3),
             who=who,
-            cohort=self._cohort(int(rng.choice([1, -1] if few else [1, -1, 0, rng.integers(1, MOST_CLIENTS + 1)]))),
+            cohort=self._cohort(
+                int(rng.choice([1, -1] if few else [1, -1, 0, int(rng.integers(1, MOST_CLIENTS + 1))]))
+            ),
             share=float(rng.choice([1.0, 10.0 ** -rng.uniform(0, DECADES)])),
             numbers=numbers,
             mixed=not self.common_hessian and rng.random() < 0.5,

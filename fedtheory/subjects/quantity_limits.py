@@ -46,12 +46,14 @@ def solved_limit(
     Fraction(1, 24)
     """
     limits: list[Fraction | float] = []
-    for side in _solved(statement, name, kind):
+    for side in _solved(statement, name, kind):  # type: ignore[arg-type]  # classes hash
         names = {each.name for each in side.free_symbols}
         if not names <= values.keys():
             continue
         exact = all(isinstance(values[each], int | Fraction) for each in names)
-        found = rational_value(side, {each: Fraction(values[each]) for each in names}) if exact else None
+        found: Fraction | float | None = None
+        if exact:
+            found = rational_value(side, {each: Fraction(values[each]) for each in names})
         if found is None:
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                 found = float(compiled(side)({each: np.float64(values[each]) for each in names}))

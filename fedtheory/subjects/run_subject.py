@@ -192,7 +192,7 @@ class SafariPart(Part):
 
     def small(self, clients: int, count: int, local_steps: int, local_lr: Fraction) -> Iterator[Algorithm]:
         """Make algorithms with the server's step size that Theorems 4 and 5 tie to the clients'."""
-        tied = {"local_lr": local_lr, "server_lr": local_lr * local_steps / 2}
+        tied: dict[str, Any] = {"local_lr": local_lr, "server_lr": local_lr * local_steps / 2}
         for q in (Fraction(1), Fraction(1, 2), max(Fraction(9, 10), 1 - Fraction(1, count * local_steps))):
             yield safari(client_round_probability=q, local_steps=local_steps, **tied)
 

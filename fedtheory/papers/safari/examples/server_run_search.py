@@ -77,11 +77,8 @@ class ServerCandidate:
 
     def setting(self, steps: Mapping[str, float], probability: float) -> Setting:
         """Make the setting with these step sizes and this probability of client rounds."""
-        algorithm = safari(
-            client_round_probability=probability,
-            local_steps=self.base.local_steps,
-            **{name: Fraction(float(step)) for name, step in steps.items()},
-        )
+        sizes: dict[str, Any] = {name: Fraction(float(step)) for name, step in steps.items()}
+        algorithm = safari(client_round_probability=probability, local_steps=self.base.local_steps, **sizes)
         return _with_server_noise(self.base, self.server_noise).running(algorithm)
 
 
@@ -238,7 +235,7 @@ class ServerRuns(Runs):
             ValueError: the claim does not cap a step size.
         """
 
-        def setting(**steps: float) -> Setting:
+        def setting(**steps: Any) -> Setting:
             algorithm = safari(client_round_probability="1/2", local_steps=local_steps, **steps)
             return Setting(federation, algorithm, IndexBeta(arbitrary_cohort))
 
