@@ -258,8 +258,16 @@ def test_a_rounded_float_is_not_exact_and_an_unknown_law_is_refused() -> None:
     with pytest.raises(ValueError, match="participation = IndexBeta: the law of its cohorts is not known here"):
         Setting(LINE, PAIRS["fedavg"][0], IndexBeta(1)).exact([1])
     with pytest.raises(ValueError, match="participation = Bernoulli: 512 cohorts of 9 clients"):
-        many = Quadratic.common_hessian([0] * 9)
+        many = Quadratic.common_hessian(list(range(9)))  # of nine kinds
         Setting(many, PAIRS["fedavg"][0], Bernoulli(["1/2"] * 9)).exact([1])
+
+
+def test_nine_clients_of_two_kinds_are_counted_by_kind() -> None:
+    """Their 512 cohorts are not told apart one by one; the built-in algorithm's moments come from its weights' own."""
+    crowd, process = Quadratic.common_hessian([0] * 5 + [3] * 4), Bernoulli(["1/2"] * 9)
+    own_one, built_in = (Setting(crowd, each, process, start=2).exact([1, 4], exact=True) for each in PAIRS["fedavg"])
+    assert list(own_one.squared_distance) == list(built_in.squared_distance)
+    assert list(own_one.squared_gradient) == list(built_in.squared_gradient) and own_one.squared_distance[-1] > 0
 
 
 # What is wrong --------------------------------------------------------------------------------------------------------

@@ -16,7 +16,10 @@ PROOF = Path(__file__).parent.parent / "fedtheory" / "proof"
 SEARCH = {"kernel/tactics.py"}
 """Files of the kernel that look for what rules are asked for."""
 
-GOALS = ("claim_goals.py", "claim_theorems.py", "sample_claims.py", "algorithm_match.py")
+GOALS = (
+    "claim_goals.py", "answer_goals.py", "weight_goals.py", "claim_theorems.py", "sample_claims.py",
+    "algorithm_match.py",
+)  # fmt: skip
 """What says that a theorem is a claim, and about which rounds."""
 
 

@@ -47,9 +47,16 @@ JsonFile = Annotated[str | None, typer.Option("--json", help="Print every number
 
 
 def read(
-    log: Path, like: str, column: list[str] | None, tz: str | None, roster: Path | None, until: str | None,
-    present: list[str] | None, where: list[str] | None, server: str | None,
-) -> Log:  # fmt: skip
+    log: Path,
+    like: str,
+    column: list[str] | None,
+    tz: str | None,
+    roster: Path | None,
+    until: str | None,
+    present: list[str] | None,
+    where: list[str] | None,
+    server: str | None,
+) -> Log:
     """Read a log with the options of the command line."""
     from ..participation import read_log
 
@@ -61,9 +68,16 @@ def read(
         columns[what] = name
     names = None if roster is None else list(_by_client(roster, "client"))
     return read_log(
-        log, like, columns=columns, tz=tz, names=names, until=until, present=present or None, where=where or (),
+        log,
+        like,
+        columns=columns,
+        tz=tz,
+        names=names,
+        until=until,
+        present=present or None,
+        where=where or (),
         server=server,
-    )  # fmt: skip
+    )
 
 
 def width_of(text: str | None) -> float | None:
@@ -185,6 +199,8 @@ def diagnose(
         print_wrapped(line, " " * (len(line) - len(line.lstrip()) + 4))
     if theorems:
         answers = ("violated", "not violated", "cannot be told from this log")
-        rows = [{"theorem": ref} | {each: ", ".join(k for k, v in row.items() if v == each) for each in answers}
-                for ref, row in content["theorems"].items()]  # fmt: skip
+        rows = [
+            {"theorem": ref} | {each: ", ".join(k for k, v in row.items() if v == each) for each in answers}
+            for ref, row in content["theorems"].items()
+        ]
         print_table(rows)

@@ -49,8 +49,11 @@ def assumption_evidence(found: Diagnosis) -> dict[str, dict[str, str]]:
             against.append(f"{len(found.pairs)} pairs of clients come together too often or too seldom")
         independent = _answer(against, "no memory, no dependence between clients found")
         moved = [f"{len(found.changes)} clients joined, left or changed"] if found.changes else []
-        moved += [f"rounds differ by the {each.of}: ripple {each.ripple:.0%}"
-                  for each in found.calendar if each.p is not None and each.p < tail]  # fmt: skip
+        moved += [
+            f"rounds differ by the {each.of}: ripple {each.ripple:.0%}"
+            for each in found.calendar
+            if each.p is not None and each.p < tail
+        ]
         stationary = _answer(moved, "no client changed, no hour or weekday differs")
     never = [found.names[i] for i in found.never]
     cohort = found.mask.sum(axis=1)
@@ -61,12 +64,14 @@ def assumption_evidence(found: Diagnosis) -> dict[str, dict[str, str]]:
         STATIONARY_AVAILABILITY: stationary,
         EVERYBODY_COMES: _answer([few] if never else [], "every client came"),
         UNIFORM_COHORTS: own
-        | {"why": f"{own['why']}; rounds have {_span(cohort)} clients, from {found.rates.rate.min():.2g} to "
-           f"{found.rates.rate.max():.2g} of the rounds each"},
+        | {
+            "why": f"{own['why']}; rounds have {_span(cohort)} clients, from {found.rates.rate.min():.2g} to "
+            f"{found.rates.rate.max():.2g} of the rounds each"
+        },
         COHORT_BEFORE_NOISE: own,
         INDEPENDENT_DRAWS: own,
         INDEPENDENT_ANSWERS: own,
-    }  # fmt: skip
+    }
 
 
 def _answer(against: list[str], otherwise: str) -> dict[str, str]:

@@ -106,9 +106,17 @@ def _judged(
     distance = float(np.abs(away).sum() / 2)
     # The interval is turned about the estimate, since resampling adds noise to every distance once more.
     low, high = np.quantile(distances, [(1 - level) / 2, (1 + level) / 2])
-    return ImpliedObjective(rule, phi, distance, noise, max(0.0, 2 * distance - float(high)),
-                            max(distance, 2 * distance - float(low)), float(np.abs(away).sum()),
-                            float(np.sqrt((away**2).sum())), None if labels is None else phi @ labels)  # fmt: skip
+    return ImpliedObjective(
+        rule,
+        phi,
+        distance,
+        noise,
+        max(0.0, 2 * distance - float(high)),
+        max(distance, 2 * distance - float(low)),
+        float(np.abs(away).sum()),
+        float(np.sqrt((away**2).sum())),
+        None if labels is None else phi @ labels,
+    )
 
 
 def _blocks(mask: np.ndarray, weight: np.ndarray, starts: np.ndarray) -> np.ndarray:

@@ -99,5 +99,7 @@ def pairs_together(mask: np.ndarray, inflation: np.ndarray, level: float = 0.05)
     threshold = norm.isf(level / count)
     found = np.argwhere(np.abs(z) > threshold)
     order = sorted(map(tuple, found.tolist()), key=lambda at: -abs(z[at]))
-    return [Pair(int(varies[i]), int(varies[j]), float(correlation[i, j]), float(2 * norm.sf(abs(z[i, j]))))
-            for i, j in order]  # fmt: skip
+    return [
+        Pair(int(varies[i]), int(varies[j]), float(correlation[i, j]), float(2 * norm.sf(abs(z[i, j]))))
+        for i, j in order
+    ]

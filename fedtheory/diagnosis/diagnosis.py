@@ -211,13 +211,14 @@ def diagnose(
         sizes=overdispersion(here, estimated.block, level) if long_enough else Overdispersion(nan, nan, nan, nan),
         pairs=_pairs(order, pairs_together(here, estimated.inflation, 1 - level)) if long_enough else [],
         calendar=calendar_effects(mask.sum(axis=1).astype(float), log.begins, float(width), tz)
-        if dated and width else [],
+        if dated and width
+        else [],
         family=choose_family(here, known, seed, order) if long_enough else None,
         fair=(fair / fair.sum())[back],
         objectives=[_reordered(each, back) for each in objectives],
         weight_errors=errors,
         level=level,
-    )  # fmt: skip
+    )
 
 
 def _missing(mask: np.ndarray) -> str:

@@ -82,8 +82,10 @@ def choose_family(
     held_out = {name: values[first - 1 :] for name, (_, values) in by_round.items()}
     best = max(held_out, key=lambda name: held_out[name].sum())
     # Of as many parameters, the likelihood of all rounds decides.
-    taken = min((name for name in by_round if _close(held_out[best], held_out[name])),
-                key=lambda name: (by_round[name][0], -by_round[name][1].sum()))  # fmt: skip
+    taken = min(
+        (name for name in by_round if _close(held_out[best], held_out[name])),
+        key=lambda name: (by_round[name][0], -by_round[name][1].sum()),
+    )
     family = next(each for each in candidates(here, numbers, here) if _key(each) == taken)
     means = {name: float(values.mean()) for name, values in held_out.items()}
     return _chosen(family, check(family, here, seed), means, places[present], clients)

@@ -131,8 +131,12 @@ class ClientChains(Family):
         e, l = _smoothed(self.entered, self.off), _smoothed(self.left, self.on)
         before, after = mask[first - 1 : -1].astype(float), mask[first:].astype(float)
         stays, comes = before * after, (1 - before) * after
-        return (stays @ np.log1p(-l) + (before - stays) @ np.log(l) + comes @ np.log(e)
-                + (1 - before - comes) @ np.log1p(-e))  # fmt: skip
+        return (
+            stays @ np.log1p(-l)
+            + (before - stays) @ np.log(l)
+            + comes @ np.log(e)
+            + (1 - before - comes) @ np.log1p(-e)
+        )
 
     @cached_property
     def _laws(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -364,8 +368,12 @@ class CohortMixture(Family):
 
     def described(self) -> dict[str, Any]:
         names = ["Fixed" if isinstance(part, np.ndarray) else part.name for part in self.parts]
-        return {"parts": [{"size": int(s), "share": float(p), "cohort": n}
-                          for s, p, n in zip(self.sizes, self.shares, names, strict=True)]}  # fmt: skip
+        return {
+            "parts": [
+                {"size": int(s), "share": float(p), "cohort": n}
+                for s, p, n in zip(self.sizes, self.shares, names, strict=True)
+            ]
+        }
 
 
 class Groups(Family):
@@ -514,8 +522,12 @@ class CountChain(Groups):
         return self.states[found]
 
     def process(self) -> Participation:
-        rows = [[Fraction(int(n), int(row.sum())) for n in row] if row.any() else
-                [Fraction(int(n), int(self.seen.sum())) for n in self.seen] for row in self.moves]  # fmt: skip
+        rows = [
+            [Fraction(int(n), int(row.sum())) for n in row]
+            if row.any()
+            else [Fraction(int(n), int(self.seen.sum())) for n in self.seen]
+            for row in self.moves
+        ]
         initial = [Fraction(int(n), int(self.seen.sum())) for n in self.seen]
         return GroupChain(self.groups.tolist(), self.states.tolist(), initial, rows)
 
@@ -731,8 +743,9 @@ def _clustered(points: np.ndarray, number: int) -> np.ndarray:
         if (new == label).all() and _ > 0:
             break
         label = new
-        centres = np.stack([points[label == k].mean(axis=0) if (label == k).any() else centres[k]
-                            for k in range(number)])  # fmt: skip
+        centres = np.stack(
+            [points[label == k].mean(axis=0) if (label == k).any() else centres[k] for k in range(number)]
+        )
     first = {k: i for i, k in reversed([*enumerate(label.tolist())])}
     rank = {k: j for j, k in enumerate(sorted(first, key=first.__getitem__))}
     return np.array([rank[k] for k in label.tolist()])

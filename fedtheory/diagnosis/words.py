@@ -20,8 +20,10 @@ def sentences(found: Diagnosis) -> list[str]:
     rate, clients = found.rates.rate, len(found.names)
     level, tail = f"{found.level:.0%}", (1 - found.level) / 4
     width = "" if found.width is None else f" of {found.width:g} {'seconds' if found.times else 'units'}"
-    lines = [f"{clients} clients, {found.rounds} rounds{width}; {found.mask.sum(axis=1).mean():.3g} clients a round.",
-             *found.told]  # fmt: skip
+    lines = [
+        f"{clients} clients, {found.rounds} rounds{width}; {found.mask.sum(axis=1).mean():.3g} clients a round.",
+        *found.told,
+    ]
     middle = int(np.argsort(rate, kind="stable")[clients // 2])
     lines.append(
         f"Rates: from {rate.min():.3g} to {rate.max():.3g}; the middle client's {rate[middle]:.3g} "
@@ -41,13 +43,18 @@ def sentences(found: Diagnosis) -> list[str]:
         lines += _dependence(found, tail)
         lines.append(_family(found))
     fair = "n_i/n" if len({*found.fair.tolist()}) > 1 else "1/N"
-    lines.append(f"What averages minimise, against {fair} (share of the objective at the wrong clients; gradient at the"
-                 " fair optimum, in units of heterogeneity: worst, typical):")  # fmt: skip
+    lines.append(
+        f"What averages minimise, against {fair} (share of the objective at the wrong clients; gradient at the"
+        " fair optimum, in units of heterogeneity: worst, typical):"
+    )
     for each in found.objectives:
         span = "exactly" if each.low == each.high else f"{each.low:.3f} to {each.high:.3f}"
         lines.append(f"  {each.rule:24} {each.distance:.3f} ({span}); {each.worst:.3f}, {each.typical:.3f}")
-    errors = ", ".join(f"{_cutoff(k)}: {v:.3g}" for k, v in found.weight_errors.items()
-                       if k in (found.best_cutoff, 1.0, 10.0, 50.0, math.inf))  # fmt: skip
+    errors = ", ".join(
+        f"{_cutoff(k)}: {v:.3g}"
+        for k, v in found.weight_errors.items()
+        if k in (found.best_cutoff, 1.0, 10.0, 50.0, math.inf)
+    )
     lines.append(f"FedAU's weight error by cutoff: {errors}; least at {_cutoff(found.best_cutoff)}.")
     for name, entry in found.assumptions().items():
         if entry["answer"] != "cannot be told from this log":
@@ -94,8 +101,10 @@ def _family(found: Diagnosis) -> str:
         return f"Family: {family.name}; rounds repeat exactly, every {family.described.get('period')}."
     if family.fits:
         return f"Family: {family.name}; new logs of it look like this one (p = {family.check.p:.2g})."
-    return (f"Family: none fits. {family.nearest} predicts best, but its logs differ: {family.check.worst} is "
-            f"{family.check.deviations[family.check.worst]:+.1f} standard deviations away.")  # fmt: skip
+    return (
+        f"Family: none fits. {family.nearest} predicts best, but its logs differ: {family.check.worst} is "
+        f"{family.check.deviations[family.check.worst]:+.1f} standard deviations away."
+    )
 
 
 def _cutoff(k: float) -> str:
@@ -122,8 +131,12 @@ def to_json(found: Diagnosis) -> dict[str, Any]:
         "level": found.level,
         "block": rates.block,
         "rates": {
-            names[i]: {"rate": float(rates.rate[i]), "low": float(rates.low[i]), "high": float(rates.high[i]),
-                       "inflation": float(rates.inflation[i])}
+            names[i]: {
+                "rate": float(rates.rate[i]),
+                "low": float(rates.low[i]),
+                "high": float(rates.high[i]),
+                "inflation": float(rates.inflation[i]),
+            }
             for i in order
         },
         "never": sorted(names[i] for i in found.never),
@@ -132,31 +145,55 @@ def to_json(found: Diagnosis) -> dict[str, Any]:
             for c in sorted(found.changes, key=lambda c: names[c.client])
         },
         "time": {
-            "memory": found.memory, "runs_z": found.runs_z, "absences_z": found.absences_z,
-            "presences_z": found.presences_z, "survival": survival(found.mask),
+            "memory": found.memory,
+            "runs_z": found.runs_z,
+            "absences_z": found.absences_z,
+            "presences_z": found.presences_z,
+            "survival": survival(found.mask),
         },
         "between clients": {
-            "ratio": found.sizes.ratio, "low": found.sizes.low, "high": found.sizes.high,
+            "ratio": found.sizes.ratio,
+            "low": found.sizes.low,
+            "high": found.sizes.high,
             "correlation": found.sizes.correlation,
-            "pairs": None if found.pairs is None else sorted(
-                ({"clients": sorted((names[p.one], names[p.other])), "correlation": p.correlation, "p": p.p}
-                 for p in found.pairs), key=lambda each: each["clients"]),
+            "pairs": None
+            if found.pairs is None
+            else sorted(
+                (
+                    {"clients": sorted((names[p.one], names[p.other])), "correlation": p.correlation, "p": p.p}
+                    for p in found.pairs
+                ),
+                key=lambda each: each["clients"],
+            ),
         },
         "calendar": {
-            each.of: {"labels": each.labels, "means": each.means, "ripple": each.ripple, "p": each.p,
-                      "missing": each.missing}
+            each.of: {
+                "labels": each.labels,
+                "means": each.means,
+                "ripple": each.ripple,
+                "p": each.p,
+                "missing": each.missing,
+            }
             for each in found.calendar
         },
-        "family": None if family is None else {
-            "name": family.name, "nearest": family.nearest, "log_likelihoods": family.log_likelihoods,
+        "family": None
+        if family is None
+        else {
+            "name": family.name,
+            "nearest": family.nearest,
+            "log_likelihoods": family.log_likelihoods,
             "p": family.check.p if family.check else None,
             "deviations": family.check.deviations if family.check else {},
             "replicas": family.check.replicas if family.check else None,
         },
         "objectives": {
             each.rule: {
-                "distance": each.distance, "by_chance": each.by_chance, "low": each.low, "high": each.high,
-                "worst": each.worst, "typical": each.typical,
+                "distance": each.distance,
+                "by_chance": each.by_chance,
+                "low": each.low,
+                "high": each.high,
+                "worst": each.worst,
+                "typical": each.typical,
                 "weight": {names[i]: float(each.weight[i]) for i in order},
                 "labels": None if each.labels is None else each.labels.tolist(),
             }
@@ -165,4 +202,4 @@ def to_json(found: Diagnosis) -> dict[str, Any]:
         "weight_errors": {_cutoff(k): v for k, v in found.weight_errors.items()},
         "assumptions": found.assumptions(),
         "rounds_for_ten_percent": found.rounds_for_ten_percent,
-    }  # fmt: skip
+    }

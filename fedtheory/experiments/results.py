@@ -6,6 +6,7 @@ different seeds are put together to what one row of all would be.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import math
@@ -61,8 +62,23 @@ def code_of(experiment: schema.Experiment) -> dict[str, str]:
 
 
 def hash_of_asked(asked: Mapping[str, Any]) -> str:
-    """Compute the hash of all that decides a setting's numbers."""
-    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+    """Compute the hash of all that decides a setting's numbers but its seed, which may stand at the keys that
+    ``run.seeded`` names.
+
+    >>> seeded = {"run": {"seeded": ["federation.seed"]}}
+    >>> one, other = (hash_of_asked(seeded | {"federation": {"kind": "x", "seed": seed}}) for seed in (1, 2))
+    >>> one == other == hash_of_asked(seeded | {"federation": {"kind": "x"}})
+    True
+    """
+    content = copy.deepcopy(dict(asked))
+    for key in content["run"].get("seeded", ()):
+        *above, last = key.split(".")
+        part = content
+        for name in above:
+            part = part.get(name, {}) if isinstance(part, dict) else {}
+        if isinstance(part, dict):
+            part.pop(last, None)
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def settings_now(experiment: schema.Experiment) -> dict[str, str]:

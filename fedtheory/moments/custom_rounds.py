@@ -268,8 +268,9 @@ def linear_round(
                     f"{place(kind.step)}: algorithm {kind.name}: its draws come in more than {MOST_WAYS} ways: allowed "
                     "for exact moments are fewer"
                 )
-            change, sources = one_cohort(kind, fed, counts, layout, maps or trainings(crowds[counts].fed), way,
-                                         crowds.get(counts))  # fmt: skip
+            change, sources = one_cohort(
+                kind, fed, counts, layout, maps or trainings(crowds[counts].fed), way, crowds.get(counts)
+            )
             noises += [Noise(cov.astype(dtype), [len(chances)], load[None].astype(dtype)) for cov, load in sources]
             increments.append(change.astype(dtype))
             chances.append(p * way.probability)

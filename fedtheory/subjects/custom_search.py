@@ -439,8 +439,24 @@ class OwnRuns(Space):
         moved: dict[str, Any] = {n: getattr(candidate, n) * float(move) for n, move in zip(names, moves, strict=True)}
         moved |= {name: min(1.0, moved[name]) for name in ("conditioning", "share")}
         if rng.random() < 0.3:
-            name = str(rng.choice(["clients", "dimension", "noise", "who", "cohort", "numbers", "seed", "spread",
-                                   "kinds", "lone", "chance", "mixed"]))  # fmt: skip
+            name = str(
+                rng.choice(
+                    [
+                        "clients",
+                        "dimension",
+                        "noise",
+                        "who",
+                        "cohort",
+                        "numbers",
+                        "seed",
+                        "spread",
+                        "kinds",
+                        "lone",
+                        "chance",
+                        "mixed",
+                    ]
+                )
+            )
             moved[name] = getattr(self.draw(rng), name)
         return replace(candidate, **moved)
 

@@ -42,7 +42,8 @@ def solved_limit(
     in ``values`` that are Fractions.
 
     >>> from fedtheory.papers import claim
-    >>> solved_limit(claim("fast.thm1"), "local_lr", Le, {"smoothness": Fraction(3), "local_steps": 1})
+    >>> values = {"smoothness": Fraction(3), "local_steps": 1, "snapshot_probability": Fraction(1, 2)}
+    >>> solved_limit(claim("fast.thm1"), "local_lr", Le, values | {"cohort": 2, "arbitrary_cohort": 1})
     Fraction(1, 24)
     """
     limits: list[Fraction | float] = []
@@ -67,6 +68,9 @@ def _solved(statement: Claim, name: str, kind: type[Le] | type[Ge]) -> tuple[sym
     """The limits, solved for the quantity."""
     own, found = symbol(name), []
     for relation in (h.relation for h in statement.hypotheses):
+        if relation.lhs == own and own not in relation.rhs.free_symbols:  # whatever the other side's sign
+            found += [relation.rhs] * isinstance(relation, kind)
+            continue
         if not relation.lhs.is_nonnegative or not relation.rhs.is_nonnegative or own not in relation.free_symbols:
             continue
         factor, power = (relation.lhs / relation.rhs).as_independent(own, as_Add=False)

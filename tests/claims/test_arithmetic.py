@@ -12,7 +12,7 @@ from flint import arb
 
 from fedtheory.claims import arithmetic
 from fedtheory.claims.arithmetic import Compiled, compiled_slack, compiled_term
-from fedtheory.claims.balls import _Extended, _real_power, _whole_power, fold, is_rational, whole_power
+from fedtheory.claims.balls import LONGEST_POWER, _Extended, _real_power, _whole_power, fold, is_rational, whole_power
 
 x, y = sympy.symbols("x y")
 HALF, INF = Fraction(1, 2), math.inf
@@ -91,9 +91,15 @@ def test_powers_with_a_whole_exponent_that_is_a_quantity():
     for base in (HALF, -HALF, Fraction(1), Fraction(-1), Fraction(0)):
         assert _whole_power(power, base, Fraction(3)) == base**3
     assert isinstance(_whole_power(power, HALF, Fraction(40)), Fraction)
-    for base in (Fraction(3, 2), Fraction(-3, 2), Fraction(101, 100), "no number"):
-        with pytest.raises(ValueError, match=r"x = .*: allowed is a number in \[-1, 1\], to be raised to n"):
-            _whole_power(power, base, Fraction(3))
+    for base, cube in ((Fraction(3, 2), Fraction(27, 8)), (Fraction(-3, 2), Fraction(-27, 8))):
+        assert _whole_power(power, base, Fraction(3)) == cube and _whole_power(power, base, Fraction(-3)) == 1 / cube
+        at = arb(int(base * 2)) / 2
+        assert _whole_power(power, at, arb(3)).contains(arb(int(cube * 8)) / 8)
+        for known, unknown in ((base, arb(3, 0.5)), (at, arb(3, 0.5)), (base, Fraction(LONGEST_POWER + 1))):
+            with pytest.raises(
+                ValueError, match=r"x = .*: allowed is a number in \[-1, 1\], or a known .* raised to n"
+            ):
+                _whole_power(power, known, unknown)
     held = _whole_power(power, arb(-0.5, 0.001), arb(3))
     assert held.contains(-0.125) and held.rad() < 0.01 and held < 0
 

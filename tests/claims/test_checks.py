@@ -55,7 +55,10 @@ x = sympy.Symbol("kappa")
         ({"bound": {"cohort": m}}, r"bound: cohort = cohort: allowed is an integer >= 1, or an expression of others"),
         ({"bound": {"local_lr": 1}}, r"bound: local_lr is a step size or chosen: allowed in `choices` alone"),
         ({"algorithm": 3}, r"algorithm = 3: allowed is a name"),
-        ({"algorithm": "local_sgd", "terms": (Term("a", 1 / m),)}, r"'local_sgd': cohort is a quantity of fast alone"),
+        (
+            {"algorithm": "local_sgd", "terms": (Term("a", 1 / q),)},
+            r"'local_sgd': snapshot_probability is .* of fast alone",
+        ),
         (
             {"algorithm": "fast", "functional": AVERAGE_SQUARED_WEIGHTED_GRADIENT},
             r"algorithm = 'fast': average_squared_weighted_gradient speaks of fedau alone",

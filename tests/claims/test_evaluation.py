@@ -336,9 +336,11 @@ def test_a_whole_power_is_exact_and_does_not_grow() -> None:
     assert fold(power, values | {"local_lr": Fraction(5, 4)}, to_fraction) == Fraction(-1, 4**5)
     assert fold((1 - rate) ** (2 * R), values, to_fraction) == Fraction(32, 243) ** 2
     assert fold(sympy.ceiling(7 * rate), balls, lambda c: arb(int(c.p)) / int(c.q)) == 3
-    for outside in (Fraction(9, 4), Fraction(3)):
-        with pytest.raises(ValueError, match=r"1 - local_lr = -.*: allowed is a number in \[-1, 1\]"):
-            fold(power, values | {"local_lr": outside}, to_fraction)
+    for outside, fifth in ((Fraction(9, 4), Fraction(-3125, 1024)), (Fraction(3), Fraction(-32))):  # an odd exponent
+        assert fold(power, values | {"local_lr": outside}, to_fraction) == fifth
+        assert fold(power, values | {"local_lr": outside, "rounds": Fraction(2)}, to_fraction) == (1 - outside) ** 2
+        with pytest.raises(ValueError, match=r"1 - local_lr = -.*: allowed is a number in \[-1, 1\], or a known"):
+            fold(power, values | {"local_lr": outside, "rounds": Fraction(10**7)}, to_fraction)
 
 
 # Division by zero: one rule, for floats and for exact numbers.

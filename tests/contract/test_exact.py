@@ -15,7 +15,7 @@ CONFIDENCE = 0.99
 MEMORYLESS = ["fast, probability", "safari", "fedavg", "average all", "fedprox", "known", "known from the process",
               "constant", "afl, cross device", "weighted", "fedavg, by rule"]  # fmt: skip
 REMEMBERING = ["fedavgm", "fedvarp", "mifa", "mifa, staying"]
-NOT_COMPARED = ["Cyclic", "RandomPatterns", "GroupChain", "Mixture"]
+NOT_COMPARED = ["Cyclic", "RandomPatterns", "GroupChain", "Mixture", "Resampled"]
 """Rounds depend on each other for ever, which is followed exactly at a high price ("Cyclic"), or not at all; or the law
 of their size is not known."""
 

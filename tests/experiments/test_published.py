@@ -21,7 +21,7 @@ from fedtheory.experiments import published as kept
 from fedtheory.experiments.commands import Report, RunOptions, run_files
 from fedtheory.experiments.overview import overview
 from fedtheory.experiments.published import new_runs, read_current, read_kept
-from fedtheory.experiments.results import WITHIN, experiment_files, gathered, published
+from fedtheory.experiments.results import WITHIN, experiment_files, gathered, published, runs_of
 from fedtheory.experiments.schema import read_experiment
 from fedtheory.experiments.sweeps import perform_all
 from fedtheory.experiments.table_pages import pages
@@ -553,3 +553,12 @@ def test_two_processes_publish_the_runs_of_both(path: Path, store_of: Copy) -> N
     published(path).unlink()
     script("publishers.py", path, *(store_of(f"part {n}", every[n::2]) for n in range(2)))
     assert published(path).read_bytes() == one
+
+
+def test_all_that_is_published_here_is_of_its_file() -> None:
+    """Also where a seed stands in the setting (``run.seeded``): runs of every seed are of one setting."""
+    for path in experiment_files():
+        experiment = read_experiment(path)
+        whole, now = read_kept(path, experiment), read_current(path, experiment)
+        if whole is not None:
+            assert now is not None and runs_of(now) == runs_of(whole), path

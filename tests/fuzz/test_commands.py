@@ -19,6 +19,7 @@ from .bad import TEXTS, mutated, spoiled
 SEED, ROUNDS = 20261, 6
 GOOD = {
     "availability.csv": "a,b\n2,3\n1,4\n", "budget.csv": "budget\n1\n2\n",
+    "log.csv": "round,client\n0,a\n1,b\n2,a\n3,a\n",
     "weights.csv": "group,weight\na,0.5\nb,0.5\n",
     "experiment.toml": 'title = "one"\n\n[run]\nrounds = 3\nseeds = [1]\n',
     "theorem.py": "CLAIM = 3\n",
@@ -81,6 +82,7 @@ def wrong_calls(rng: random.Random, folder: str) -> dict[str, Iterator[list[str]
 
     absent, file = f"{folder}/absent", f"{folder}/budget.csv/inside"
     data = [f"{folder}/availability.csv", "--budget", f"{folder}/budget.csv", "--weights", f"{folder}/weights.csv"]
+    log = f"{folder}/log.csv"
     option = ["--paper", text() + "?"]
     unknown = text().lstrip("-") + "?"
     listing = [f"--json={unknown}"]
@@ -97,6 +99,12 @@ def wrong_calls(rng: random.Random, folder: str) -> dict[str, Iterator[list[str]
         "run": rng.choice([[absent], [folder], [f"{folder}/budget.csv"], [f"{folder}/experiment.toml"], []]),
         "learnability": rng.choice([[unknown], ["digits", "--clients", "0"], ["digits", "--participants", "-1"],
                                     ["digits", "--rows", "0"], ["digits", "--clients", unknown]]),
+        "diagnose": rng.choice([[rng.choice([absent, file, folder, unknown])], [f"{folder}/budget.csv"],
+                                [log, "--like", unknown], [log, "--width", unknown], [log, "--tz", unknown],
+                                [log, "--column", unknown], [log, "--column", f"{unknown}=client"],
+                                [log, "--roster", absent], [log, "--samples", f"{folder}/budget.csv"],
+                                [log, "--labels", folder], [log, "--groups", file], [log, "--page", unknown],
+                                [log, "--until", unknown]]),
         "new": [rng.choice([folder, file])],
         "experiments": ["--into", rng.choice([folder, file, f"{folder}/list.txt"])],
         "data where": [unknown], "data fetch": [unknown], "data list": listing, "claims": listing,

@@ -71,7 +71,7 @@ def test_every_algorithm_keeps_its_accuracy(algorithm: str) -> None:
 SLOW = ("Cyclic", "Markov")
 """Many states of the participants, followed jointly."""
 
-NOT_FOLLOWED = dict.fromkeys(("RandomPatterns", "GroupChain"), "in no way that an exact recursion follows")
+NOT_FOLLOWED = dict.fromkeys(("RandomPatterns", "GroupChain", "Resampled"), "in no way that an exact recursion follows")
 NOT_FOLLOWED["Mixture"] = "the law of its rounds' size is not known"
 
 

@@ -126,7 +126,9 @@ def test_networks_begin_with_it(make, shape, passes: int, monkeypatch: pytest.Mo
     model, calls = FlatModel(seeded(make)), []
     used = first_block.forwards
     monkeypatch.setattr(first_block, "forwards", lambda *given: calls.append(given[0]) or used(*given))
-    x, features = model.unflattened(model.initial(0)), torch.rand(4, *shape)
+    # Of some images two pixels of a pool differ by a rounding: the passes may then take different ones.
+    features = torch.rand(4, *shape, generator=torch.Generator().manual_seed(0))
+    x = model.unflattened(model.initial(0))
     loss, slopes = manual_backward.loss_and_slopes(model, x, features, torch.tensor([0, 1, 2, 3]), None, ())
     assert len(calls) == 1 and calls[0].in_channels == shape[0]
     assert len(manual_backward._steps(model)) == passes

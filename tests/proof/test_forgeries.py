@@ -31,7 +31,7 @@ from fedtheory.proof.kernel.regions import Condition, Where
 from fedtheory.proof.kernel.scalars import Scalar
 from fedtheory.proof.kernel.tactics import Square, show
 from fedtheory.proof.kernel.theorems import Multiples, Refused, Theorem, combine, instantiate
-from fedtheory.proof.kernel.weighted_runs import EXPECTED_SCALE, telescope_weights
+from fedtheory.proof.kernel.weighted_run_bounds import EXPECTED_SCALE, telescope_weights
 from fedtheory.proof.steps import Finding, Step
 from fedtheory.proof.translate.local_steps import DecayingSteps
 from fedtheory.proof.translate.round_bounds import OneRound

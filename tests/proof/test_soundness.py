@@ -10,7 +10,7 @@ import sympy
 from sympy import Ge, Le, Rational
 
 from fedtheory.assumptions import ASSUMPTIONS, COHORT_BEFORE_NOISE, INDEPENDENT_NOISE
-from fedtheory.claims.statement import Hypothesis
+from fedtheory.claims.statement import Claim, Hypothesis, Term
 from fedtheory.papers import all_claims, claim
 from fedtheory.papers.proofs import library, proof_of
 from fedtheory.proof.chains import GOAL, tied
@@ -23,6 +23,7 @@ from fedtheory.proof.positivity import Counterexample, certify
 from fedtheory.proof.sample_claims import OfSamples
 from fedtheory.proof.steps import Step
 from fedtheory.proof.symbol_regions import capped, equal, interval, nonnegative, positive, region
+from fedtheory.proof.translate.claim_bounds import MadeBound
 from fedtheory.quantities import symbols
 from tests.loops import looped
 
@@ -215,9 +216,13 @@ def _of_the_vocabulary(expression: sympy.Expr) -> sympy.Expr:
 def _compared_by_term(derivation: Derivation) -> bool:
     """Whether its right side is compared term by term: one with exponents that are quantities is so as a whole."""
     if derivation.origin is not None and not isinstance(derivation.origin, OfSamples):
-        return True  # its right side is computed only when a test asks for it
+        return not isinstance(derivation.origin, MadeBound)  # only a test asks for its right side; a bound has none
     right = derivation.right_side
     return right is not None and right != 0 and not any(p.exp.free_symbols for p in right.atoms(sympy.Pow))
+
+
+BOUNDS = [d for d in library().derivations if isinstance(d.origin, MadeBound)]
+"""Derivations without a right side: the claim is the kernel's bound, or is not."""
 
 
 @looped("derivation", [d for d in library().derivations if _compared_by_term(d)], ids=lambda d: d.name, quick=32)
@@ -234,6 +239,27 @@ def test_a_derivation_shows_its_own_statement_and_nothing_smaller(derivation: De
         assert steps
         lost.append(any(check.certified().outcome != "proved" for s in steps for check in s.checks))
     assert any(lost)
+
+
+@looped("derivation", BOUNDS, ids=lambda d: d.name, quick=12)
+def test_a_bound_is_its_own_claim_and_none_that_is_smaller(derivation: Derivation) -> None:
+    """The claim that a bound of the kernel is, is its theorem; with a term that is a thousandth smaller (larger, where
+    it is negative), or left out, it is not."""
+    (ref,) = derivation.proves
+    this, origin = claim(ref), derivation.origin
+
+    def is_shown(one: Claim) -> bool:
+        return origin.of_claim(one, derivation.algorithm, library().rounds) is not None
+
+    def times(term: Term, share: sympy.Rational) -> Claim:
+        scaled = (replace(t, expression=share * t.expression) if t is term else t for t in this.terms)
+        return replace(this, terms=tuple(scaled))
+
+    assert is_shown(this)
+    for term in this.terms:
+        if term.expression != 0:
+            assert not all(is_shown(times(term, Rational(n, 1000))) for n in (999, 1001)), term.name
+            assert not all(is_shown(times(term, Rational(n))) for n in (0, 2)), term.name
 
 
 def test_the_right_side_of_13_is_what_12_shows() -> None:

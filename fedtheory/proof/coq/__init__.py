@@ -22,6 +22,9 @@ def exported(chain: Chain) -> str:
     found = [json.loads(e) for d in chain.decisions for e in d.evidence if isinstance(e, str) and FORMAT in e]
     if any(isinstance(e, str) and OF_SAMPLES in e for d in chain.decisions for e in d.evidence):
         raise NotExported(f"{chain.claim.ref}: a theorem on samples: allowed is one on rounds, or on points")
+    if not found and chain.theorem is not None:
+        rule = json.loads(chain.theorem.text())["bounds"][0]["rule"]
+        raise NotExported(f"{chain.claim.ref}: a bound by the rule {rule!r}: exported are theorems on one round")
     if not found:
         raise NotExported(f"{chain.claim.ref}: no proof of the kernel: allowed is a claim whose proof it composed")
     return export(found, chain.claim.ref)

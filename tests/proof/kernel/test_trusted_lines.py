@@ -1,4 +1,4 @@
-"""How much a verdict `proved` rests on does not grow unseen."""
+"""How much a verdict `proved` rests on does not grow unseen: each rule more raises the limits here."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from pathlib import Path
 
 from tests.trusted_lines import PROOF, SEARCH, code_lines, table, trusted
 
-MOST = {"lines": 6200, "code": 4400}
+MOST = {"lines": 7550, "code": 5350}
+"""What there was when bounds on weights, answers and numbers came in, with what reads claims as them, rounded up to the
+next 50."""
 
 
 def test_the_trusted_lines_are_few() -> None:

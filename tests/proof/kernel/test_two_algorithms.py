@@ -23,7 +23,7 @@ from fedtheory.proof.kernel.saved_theorems import saved
 from fedtheory.proof.kernel.scalars import Ring, Scalar
 from fedtheory.proof.kernel.theorems import Refused, Theorem, combine, induct, instantiate, over_clients
 from fedtheory.proof.kernel.weighted_rounds import ROUND_NOISE, WeightedRounds
-from fedtheory.proof.kernel.weighted_runs import telescope_weights
+from fedtheory.proof.kernel.weighted_run_bounds import telescope_weights
 from fedtheory.proof.translate.local_steps import DecayingSteps
 
 RING = Ring("k K c n eta G L s")

@@ -26,7 +26,7 @@ from fedtheory.papers.fedau.proofs.thm3 import FROM_1, HISTORY, WIDE, C, a, q, t
 from fedtheory.papers.proofs import chain, library
 from fedtheory.proof import checker
 from fedtheory.proof.claim_theorems import ClaimTheorem
-from fedtheory.proof.kernel import interval_bounds, weighted_runs
+from fedtheory.proof.kernel import interval_bounds, weighted_run_bounds
 from fedtheory.proof.kernel.interval_bounds import (
     average_errors,
     bound_bias,
@@ -42,7 +42,7 @@ from fedtheory.proof.kernel.round_rules import average
 from fedtheory.proof.kernel.run_bounds import Definition, RunBound, define, enlarge, restrict, weaken
 from fedtheory.proof.kernel.saved_claims import digest, saved_claim
 from fedtheory.proof.kernel.theorems import Theorem, combine, instantiate
-from fedtheory.proof.kernel.weighted_runs import (
+from fedtheory.proof.kernel.weighted_run_bounds import (
     EXPECTED_SCALE,
     LARGEST_SCALE,
     bound_round,
@@ -313,9 +313,9 @@ def _no_conditions(theorem: Theorem, *_: Any) -> tuple[str, tuple[Condition, ...
 
 
 PLANTED: dict[str, tuple[Any, str, Any]] = {
-    "delta for any mean": (weighted_runs, "OF_PLAIN_MEAN", set()),
-    "a bound on the gradient for the mean that weights imply": (weighted_runs, "OF_PLAIN_MEAN", set()),
-    "a cap on every round's scale, for the mean": (weighted_runs, "_conditions", _no_conditions),
+    "delta for any mean": (weighted_run_bounds, "OF_PLAIN_MEAN", set()),
+    "a bound on the gradient for the mean that weights imply": (weighted_run_bounds, "OF_PLAIN_MEAN", set()),
+    "a cap on every round's scale, for the mean": (weighted_run_bounds, "_conditions", _no_conditions),
     "a smaller logarithm": (Where, "certifies", lambda *_: True),
     "the logarithm of less than 1": (Where, "certifies", lambda *_: True),
     "1 for less than a logarithm": (Where, "certifies", lambda *_: True),

@@ -158,7 +158,7 @@ def squared_distance(
         ValueError: that is given, and none can have ended.
 
     >>> half = Fraction(1, 2)
-    >>> squared_distance(half, 2, 3, half, 1, False), squared_distance(0.5, 2, 3, 0.5, 1.0, False)
+    >>> squared_distance(half, 2, 3, half, 1, False), round(squared_distance(0.5, 2, 3, 0.5, 1.0, False), 12)
     (Fraction(3, 32), 0.09375)
     """
     if isinstance(probability, Fraction):

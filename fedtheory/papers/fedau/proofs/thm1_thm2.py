@@ -36,7 +36,7 @@ from ....proof.kernel.theorems import (
 )
 from ....proof.kernel.weighted_rounds import BIAS, CENTRE, PARTICIPATION, ROUND_NOISE, WeightedRounds
 from ....proof.kernel.run_bounds import RunBound, restrict
-from ....proof.kernel.weighted_runs import (
+from ....proof.kernel.weighted_run_bounds import (
     EXPECTED_SCALE, LARGEST_SCALE, bound_round, telescope_constant_weights, telescope_weights,
 )  # fmt: skip
 from ....proof.local_sgd import LocalSGD
