@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from ..assumptions import ASSUMPTIONS
@@ -149,7 +149,7 @@ def proof_of(claim: Claim, library: Library) -> Chain | None:
     for derivation in fitting:
         if (theorem := _theorem_of_claim(claim, derivation, library)) is None:
             continue
-        decisions = certified_all((_goal(theorem), *_met(claim, theorem.read.get, library)))
+        decisions = certified_all((_goal(theorem), *_met(claim, _read_by(theorem), library)))
         if decisions is not None and (made := made_of(claim, derivation, decisions, library)).outcome == "proved":
             return made
     for derivation in fitting:
@@ -174,7 +174,7 @@ def tied(claim: Claim, derivation: Derivation, library: Library) -> tuple[Step, 
 def _tying(claim: Claim, derivation: Derivation, library: Library) -> Iterator[Step]:
     """Yield the steps of ``tied`` one after another."""
     if (theorem := _theorem_of_claim(claim, derivation, library)) is not None:
-        yield from (_goal(theorem), *_met(claim, theorem.read.get, library))
+        yield from (_goal(theorem), *_met(claim, _read_by(theorem), library))
         return
     own = [library.step(name) for name in library.needed(derivation.steps)]
     whole = not derivation.steps  # the kernel makes the claim's theorem, or it is no proof of the claim
@@ -214,6 +214,11 @@ def _goal(theorem: KernelClaim) -> Step:
     return Step(GOAL, claim.source, says, "composed", (theorem,), printed=False, paper=claim.paper)
 
 
+def _read_by(theorem: KernelClaim) -> Callable[[str], tuple[str, ...]]:
+    """Return the options of each ambiguity under which a theorem is the claim; none where every option is."""
+    return lambda name: tuple(option for ambiguity, option in theorem.read.items() if ambiguity == name)
+
+
 def _only_declared(derivation: Derivation, library: Library) -> bool:
     """Whether it is declared how its steps follow on each other, and not by whose word is taken."""
     own = [library.step(name) for name in library.needed(derivation.steps)]
@@ -224,10 +229,10 @@ def _open(name: str, claim: Claim, says: str) -> Step:
     return Step(f"{CLAIM}{name}", claim.source, says, "unclear", expected="unknown", paper=claim.paper)
 
 
-def _met(claim: Claim, covers: Callable[[str], Container[str] | None], library: Library) -> Iterator[Step]:
+def _met(claim: Claim, covers: Callable[[str], tuple[str, ...]], library: Library) -> Iterator[Step]:
     """A step that is open, unless values of the quantities are known that meet all hypotheses of the claim, in a
     reading that the proof covers, and nothing is known of its subject by which no run does."""
-    covered = {a: [o for o in a.options if o in (covers(a.name) or ())] for a in claim.ambiguities}
+    covered = {a: [o for o in a.options if o in covers(a.name)] for a in claim.ambiguities}
     if any(some and len(some) < len(a.options) for a, some in covered.items()):
         kept = (replace(a, options=tuple(some or a.options)) for a, some in covered.items())
         claim = replace(claim, ambiguities=tuple(kept))
