@@ -184,7 +184,7 @@ def _statistics(experiment: Experiment, row: Mapping[str, Any], name: str) -> tu
 
 
 def late_means(curves: Mapping[str, Any], statistic: Statistic) -> list[float]:
-    """Compute the mean over the last third of the rounds, R < 3 r / 2 <= 3 R / 2, for each seed.
+    """Compute the mean over the last third of the rounds, those r with 2 R / 3 < r <= R, for each seed.
 
     Args:
         curves: the recorded rounds that were kept, at most 60 of them, and each row of the run at these by seed.
