@@ -218,11 +218,13 @@ class Affine:
 
     def __add__(self, other: Any) -> Affine:
         mine, others = self._aligned(self._lifted(other, "+"))
-        return self._with_coordinates(Affine(self.space, mine.forms + others.forms, _added(mine, others)), "+")
+        return self._with_coordinates(Affine(self.space, total(mine.forms, others.forms), _added(mine, others)), "+")
 
     def __sub__(self, other: Any) -> Affine:
         mine, others = self._aligned(self._lifted(other, "-"))
-        return self._with_coordinates(Affine(self.space, mine.forms - others.forms, _added(mine, others)), "-")
+        return self._with_coordinates(
+            Affine(self.space, total(mine.forms, others.forms, -1), _added(mine, others)), "-"
+        )
 
     def _with_coordinates(self, made: Affine, operation: str) -> Affine:
         """A result whose last axis is that of the coordinates, where these stay apart."""
@@ -247,7 +249,7 @@ class Affine:
             self, factor = factor, self
         times = factor.numbers[..., None]
         sizes = None if self.sizes is None else self.sizes * np.abs(times).astype(float)
-        return self._with_coordinates(Affine(self.space, self.forms * times, sizes), "*")
+        return self._with_coordinates(Affine(self.space, scaled(self.forms, times), sizes), "*")
 
     def __truediv__(self, other: Any) -> Affine:
         divisor = self._lifted(other, "/")
@@ -420,6 +422,23 @@ class Affine:
     def all_columns(self) -> Affine:
         """Return the same with coefficients in all columns, (*shape, columns)."""
         return self._aligned(self)[0]
+
+
+def total(one: np.ndarray, other: np.ndarray, sign: int = 1) -> np.ndarray:
+    """Return one + sign * other of arrays of Fractions, of which most are 0."""
+    one, other = np.broadcast_arrays(one, other)
+    found, there = one.copy(), other.astype(bool)
+    found[there] = found[there] + other[there] if sign > 0 else found[there] - other[there]
+    return found
+
+
+def scaled(values: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """Return values * times of arrays of Fractions, of which most are 0."""
+    values, times = np.broadcast_arrays(values, times)
+    found = np.full(values.shape, Fraction(0), dtype=object)
+    there = values.astype(bool) & times.astype(bool)
+    found[there] = values[there] * times[there]
+    return found
 
 
 def _axes(dim: Any) -> tuple[int, ...]:

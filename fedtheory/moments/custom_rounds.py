@@ -23,6 +23,7 @@ from ..federations.federation import COMMON
 from ..federations.quadratic import Quadratic
 from ..own import place
 from ..participation import Participation
+from .affine_numbers import scaled, total
 from .cohorts import CrowdLaw, Law, law_of_crowd
 from .linear_rounds import LinearRound, Noise
 from .step_trace import MOST_WAYS, NOISE, SERVER, Question, Trace, too_many, traced, traces
@@ -222,11 +223,13 @@ def combined(trace: Trace, factors: np.ndarray, known: list[np.ndarray]) -> np.n
     """Return a combination (D, columns) of the known vectors, with factors as in ``Combinations``."""
     if not trace.by_coordinates:
         return factors @ np.concatenate(known)[: factors.shape[-1]]
-    used = np.flatnonzero((factors != 0).any(axis=0))
-    total = known[0] * 0
-    for column in used:
-        total = total + factors[:, column, None] * known[column]
-    return total
+    found = known[0] * 0
+    for column in np.flatnonzero(factors.astype(bool).any(axis=0)):
+        if found.dtype == object:
+            found = total(found, scaled(known[column], factors[:, column, None]))
+        else:
+            found = found + factors[:, column, None] * known[column]
+    return found
 
 
 def linear_round(
