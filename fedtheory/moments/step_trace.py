@@ -113,22 +113,33 @@ class Trace:
         """The column of the number 1."""
         return len(self.known) * self.width
 
-    def factor(self, name: str, row: int = 0) -> list[Fraction]:
-        """Return the factors of the vectors in what is returned, if they are the same in every coordinate."""
-        return self.same_everywhere(self.returned[name], row)
-
-    def same_everywhere(self, of: Combinations, row: int) -> list[Fraction]:
-        """Return the factors of a combination, if they are the same in every coordinate.
+    def factors(self, name: str, row: int = 0) -> list[Fraction]:
+        """Return the factors of the vectors in what is returned, if they are the same in every coordinate.
 
         Raises:
             ValueError: they are not.
         """
-        if not self.by_coordinates:
-            raise ValueError("tells coordinates apart")
-        first, *others = of.factors[min(row, len(of.factors) - 1)]
-        if any((other != first).any() for other in others):
-            raise ValueError("does not treat all coordinates alike")
-        return list(first)
+        return _same(self.by_coordinates, self.returned[name])[row]
+
+    def everywhere(self) -> tuple[Any, ...]:
+        """Return all that is asked and returned, with one factor for each vector, if every coordinate has the same.
+
+        Raises:
+            ValueError: it is not.
+        """
+        asked = [
+            (each.of, each.asked, each.numbers, each.points and _same(self.by_coordinates, each.points))
+            for each in self.questions
+        ]
+        return asked, {name: _same(self.by_coordinates, of) for name, of in self.returned.items()}
+
+
+def _same(by_coordinates: bool, of: Combinations) -> list[list[Fraction]]:
+    if not by_coordinates:
+        raise ValueError("tells coordinates apart")
+    if (of.factors != of.factors[:, :1]).any():
+        raise ValueError("does not treat all coordinates alike")
+    return [list(row) for row in of.factors[:, 0]]
 
 
 class FormRound(Round):
@@ -273,7 +284,7 @@ def traces(kind: OwnRound, counts: tuple[int, ...], dimension: int, crowd: tuple
     >>> (found,) = traces(fedlin(local_lr="1/10").round, (1, 1), 1)
     >>> [(each.of, each.asked) for each in found.questions]
     [('gradient', (0, 1)), ('gradient', (0, 1))]
-    >>> [str(each) for each in found.factor("x")]  # of x, 1, and the gradients
+    >>> [str(each) for each in found.factors("x")]  # of x, 1, and the gradients
     ['1', '0', '-1/20', '-1/20', '0', '0']
     """
     found: list[Trace] = []
