@@ -117,11 +117,19 @@ class StepRounds:
             for name, what in kind.memory
             for i in range(clients if what == CLIENTS else 1)
         }
+        self._check_ways(len(law) ** rounds)
         ways = [Way(Fraction(1), start, memory)]
         for r in range(rounds + 1):
             self.shown.append([(way, self._at_all(way.x) if r in asked else None) for way in ways])
             if r < rounds:
                 ways = self._after(kind.at(r), ways)
+
+    def _check_ways(self, number: int) -> None:
+        if number > MOST_WAYS:
+            raise ValueError(
+                f"algorithm {self.kind.name}: cohorts and draws come in more than {MOST_WAYS} ways: allowed are fewer "
+                "rounds, or clients"
+            )
 
     def _at_all(self, x: Combination) -> list[int]:
         return [self._number(i, x) for i in range(self.clients)]
@@ -145,12 +153,11 @@ class StepRounds:
         for way in ways:
             for counts, p in self.law:
                 for trace in self._traces(kind, counts):
-                    moved = self._moved(trace, way, p * trace.probability)
+                    moved = self._moved(trace, way, way.probability * p * trace.probability)
                     key = (moved.x.key, tuple(each.key for each in moved.memory.values()))
                     before = found[key].probability if key in found else Fraction(0)
                     found[key] = Way(moved.probability + before, moved.x, moved.memory)
-                    if len(found) > MOST_WAYS:
-                        raise ValueError(f"algorithm {kind.name}: more than {MOST_WAYS} ways: allowed are fewer rounds")
+                    self._check_ways(len(found))
         return list(found.values())
 
     def _traces(self, kind: OwnRound, counts: tuple[int, ...]) -> tuple[Trace, ...]:
