@@ -34,19 +34,23 @@ from .server_step import Momentum, Plain
 
 
 def fedavg(x, memory, round, *, local_lr, local_steps, proximal, global_lr):  # type: ignore[no-untyped-def]
+    """Do a round of FedAvg or FedProx: x <- x + global_lr mean_S delta_i."""
     return x + global_lr * (round.share * round.train(x, local_lr, local_steps, proximal)).sum(1), {}
 
 
 def fedavg_of_all(x, memory, round, *, local_lr, local_steps, proximal, global_lr):  # type: ignore[no-untyped-def]
+    """Do a round of FedAvg over all clients: x <- x + global_lr (1/M) sum_{i in S} delta_i."""
     return x + global_lr * (round.count * round.train(x, local_lr, local_steps, proximal)).mean(1), {}
 
 
 def fedavg_by_shares(x, memory, round, *, local_lr, local_steps, proximal, global_lr, shares):  # type: ignore[no-untyped-def]
+    """Do a round of FedAvg by objective weights: x <- x + global_lr sum_S M p_i delta_i / |S|."""
     weights = round.each(shares) * round.share  # M p_i N_i / sum_j N_j
     return x + global_lr * (weights * round.train(x, local_lr, local_steps, proximal)).sum(1), {}
 
 
 def fedavgm(x, memory, round, *, local_lr, local_steps, proximal, global_lr, momentum):  # type: ignore[no-untyped-def]
+    """Do a round of FedAvgM: v <- momentum v + mean_S delta_i, x <- x + global_lr v, if anybody takes part."""
     before = memory["velocity"]
     velocity = momentum * before + (round.share * round.train(x, local_lr, local_steps, proximal)).sum(1)
     moved = x + global_lr * round.somebody * velocity
@@ -57,11 +61,13 @@ def fedavgm(x, memory, round, *, local_lr, local_steps, proximal, global_lr, mom
 
 
 def weighted(x, memory, round, *, local_lr, local_steps, proximal, global_lr, weights):  # type: ignore[no-untyped-def]
+    """Do a round with weights that stay: x <- x + global_lr sum_{i in S} w_i delta_i."""
     own_weights = round.each(weights) * round.count
     return x + global_lr * (own_weights * round.train(x, local_lr, local_steps, proximal)).sum(1), {}
 
 
 def mifa(x, memory, round, *, local_lr, local_steps, proximal, global_lr, empty):  # type: ignore[no-untyped-def]
+    """Do a round of MIFA: y_i <- delta_i for i in S, x <- x + global_lr (1/M) sum_j y_j."""
     latest = memory["updates"]
     latest = latest + round.present * (round.train(x, local_lr, local_steps, proximal) - latest)
     steps = empty + (1 - empty) * round.somebody
@@ -69,6 +75,7 @@ def mifa(x, memory, round, *, local_lr, local_steps, proximal, global_lr, empty)
 
 
 def fedvarp(x, memory, round, *, local_lr, local_steps, proximal, global_lr, empty):  # type: ignore[no-untyped-def]
+    """Do a round of FedVarp: x <- x + global_lr ((1/M) sum_j y_j + mean_S (delta_i - y_i)), y_i <- delta_i in S."""
     latest = memory["updates"]
     change = round.present * (round.train(x, local_lr, local_steps, proximal) - latest)
     steps = empty + (1 - empty) * round.somebody
@@ -76,6 +83,7 @@ def fedvarp(x, memory, round, *, local_lr, local_steps, proximal, global_lr, emp
 
 
 def fedau(x, memory, round, *, local_lr, local_steps, proximal, global_lr, longest):  # type: ignore[no-untyped-def]
+    """Do a round of FedAU: x <- x + global_lr (1/M) sum_{i in S} omega_i delta_i, omega_i its mean interval so far."""
     intervals, covered, running = memory["intervals"], memory["covered"], memory["running"]
     cut = torch.where(running == longest, 1 + 0 * running, 0 * running) if longest else 0 * running  # 0: no cutoff
     intervals, covered, running = intervals + cut, covered + cut * running, running - cut * running
@@ -93,6 +101,7 @@ def fedau(x, memory, round, *, local_lr, local_steps, proximal, global_lr, longe
 
 
 def safari(x, memory, round, *, local_lr, local_steps, client_round_probability, server_lr, server_steps):  # type: ignore
+    """Do a round of SAFARI: x <- mean_S x_{i,K} with a probability, else the server's steps."""
     trained, y = x + (round.share * round.train(x, local_lr, local_steps)).sum(1), x
     for _ in range(server_steps):
         y = y - server_lr * round.server_gradient(y)

@@ -41,7 +41,7 @@ from .lifting import NotClosed
 
 GRADIENT, TRAINING, PROXIMAL, NOISES = "gradient", "training", "proximal point", "noise of each"
 SERVER, NOISE = "server gradient", "noise"
-"""What a step asks for: of each participant, or once for all."""
+"""Kinds of question: to each participant, or once for all."""
 
 MOST_WAYS = 4096
 """The most cohorts and ways of a round's draws that are told apart."""
@@ -49,7 +49,7 @@ MOST_WAYS = 4096
 
 @dataclass(frozen=True)
 class Question:
-    """What a step asks for once in a round.
+    """Question of a step to the clients, or to the server.
 
     Attributes:
         of: what, one of the six.
@@ -80,7 +80,7 @@ class Combinations:
 
 @dataclass(frozen=True)
 class Trace:
-    """What a step does in a round with one way of its draws, as combinations of vectors.
+    """Round of a step with one way of its draws, as combinations of vectors.
 
     The vectors are x, what is remembered by name (of each client where it is of ``CLIENTS``), the number 1, and the
     answers in the order in which they come.

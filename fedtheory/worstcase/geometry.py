@@ -143,7 +143,7 @@ class Geometry:
 
     @property
     def together(self) -> list[list[int]]:
-        """For each point, its number on the path of each orbit."""
+        """The number of each point on the path of each orbit."""
         return [[p] * len(self.orbits) for p in range(len(self.points))]
 
     # Basis ---------------------------------------------------------------------------------------------------------
