@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..functionals import AVERAGES, check_average
 from ..rationals import exact_number
@@ -123,7 +123,7 @@ class StepProblem:
             0.0,
             True,
         )
-        geometry = StepGeometry(followed, units)
+        geometry: Any = StepGeometry(followed, units)  # with the face of a Geometry
         shown = range(len(geometry.together))
         dissimilar = [0, *(shown[1:] if self.everywhere else ())] if zeta else []
         counted = [each for r in self.counted for each in geometry.by_round[r]]
