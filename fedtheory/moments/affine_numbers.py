@@ -45,6 +45,10 @@ class NotLinear(NotClosed, Refused):
         return cls(f"is {said} at `{operation}`: moments do not close; followed are {FOLLOWED}")
 
 
+class MixedCoordinates(NotLinear):
+    """Error of an operation that puts one coordinate in the place of another, where they are kept apart."""
+
+
 @dataclass
 class Space:
     """The numbers that affine forms depend on, and the first operation that was refused.
@@ -60,6 +64,16 @@ class Space:
     """Whether forms know the size of what they were computed of, of which floats round: see ``Affine``."""
     crowd: tuple[int, ...] = ()
     """Of a crowd: for how many clients each entry of the clients' axis stands. No other axis has as many entries."""
+    coordinates: int = 0
+    """D, where a column stands for a vector and coordinate d of a form for combinations of its coordinate d; else 0."""
+    mixed: bool = False
+    """Whether an operation put one coordinate in the place of another, where columns stand for vectors."""
+
+    @classmethod
+    def of(cls, vectors: int, dimension: int, coordinates: int, rounding: bool, crowd: tuple[int, ...]) -> Space:
+        """Return the space of so many vectors, and 1."""
+        size = vectors * (1 if coordinates else dimension) + 1
+        return cls(size, size, rounding=rounding, crowd=crowd, coordinates=coordinates)
 
     def constant(self, values: Any) -> Affine:
         """Return numbers that depend on nothing, of the shape of ``values``."""
@@ -67,12 +81,6 @@ class Space:
         forms = np.full((*exact.shape, self.columns), Fraction(0), dtype=object)
         forms[..., self.state - 1] = exact
         return Affine(self, forms)
-
-    def entries(self, part: slice, shape: tuple[int, ...]) -> Affine:
-        """Return the entries of the state in ``part``, in this shape."""
-        forms = np.full((part.stop - part.start, self.columns), Fraction(0), dtype=object)
-        forms[range(len(forms)), range(part.start, part.stop)] = Fraction(1)
-        return Affine(self, forms.reshape(*shape, self.columns))
 
     def noise(self, size: int) -> slice:
         """Add ``size`` columns for new noise, and return their place."""
@@ -139,6 +147,12 @@ class Affine:
         self.space.refused = self.space.refused or error
         return error
 
+    def _keeps_coordinates(self, kept: bool, operation: str) -> None:
+        """Refuse an operation that does not keep the last axis as that of the coordinates, where these stay apart."""
+        if not kept and self.space.coordinates and not self.fixed:
+            self.space.mixed = True
+            raise MixedCoordinates.in_(operation)
+
     def __repr__(self) -> str:
         return f"Affine of shape {self.shape}"
 
@@ -152,19 +166,25 @@ class Affine:
             raise self._refused("indexing by numbers of the round")
         if self.of_crowd and not all(each is None or each is Ellipsis or each == slice(None) for each in keys):
             raise self._refused("indexing one client of a crowd")
-        rest = () if any(each is Ellipsis for each in keys) else (Ellipsis,)
+        whole = any(each is Ellipsis for each in keys)
+        rest, last = () if whole else (Ellipsis,), keys[-1] if keys else Ellipsis
+        inside = not whole and sum(each is not None for each in keys) < self.ndim
+        self._keeps_coordinates(inside or last is Ellipsis or (isinstance(last, slice) and last == slice(None)), "[]")
         return self._arranged(lambda forms: forms[(*keys, *rest, slice(None))])
 
     def unsqueeze(self, dim: int) -> Affine:
         """Insert an axis of length 1 before the axis ``dim``."""
+        self._keeps_coordinates(dim not in (-1, self.ndim), "unsqueeze")
         return self._arranged(lambda forms: np.expand_dims(forms, dim if dim >= 0 else dim - 1))
 
     def squeeze(self, dim: int) -> Affine:
         """Remove the axis ``dim``, whose length is 1."""
+        self._keeps_coordinates(dim not in (-1, self.ndim - 1), "squeeze")
         return self._arranged(lambda forms: np.squeeze(forms, dim if dim >= 0 else dim - 1))
 
     def sum(self, dim: Any = None, keepdim: bool = False) -> Affine:
         """Sum over all axes, or over those in ``dim``."""
+        self._keeps_coordinates(dim is not None and not {-1, self.ndim - 1} & {*_axes(dim)}, "sum")
         if self.of_crowd:
             return self._sum_of_crowd(dim, keepdim)
         if dim is None:
@@ -198,11 +218,19 @@ class Affine:
 
     def __add__(self, other: Any) -> Affine:
         mine, others = self._aligned(self._lifted(other, "+"))
-        return Affine(self.space, mine.forms + others.forms, _added(mine, others))
+        return self._with_coordinates(Affine(self.space, total(mine.forms, others.forms), _added(mine, others)), "+")
 
     def __sub__(self, other: Any) -> Affine:
         mine, others = self._aligned(self._lifted(other, "-"))
-        return Affine(self.space, mine.forms - others.forms, _added(mine, others))
+        return self._with_coordinates(
+            Affine(self.space, total(mine.forms, others.forms, -1), _added(mine, others)), "-"
+        )
+
+    def _with_coordinates(self, made: Affine, operation: str) -> Affine:
+        """A result whose last axis is that of the coordinates, where these stay apart."""
+        if self.space.coordinates:
+            made._keeps_coordinates(made.ndim > 0 and made.forms.shape[-2] == self.space.coordinates, operation)
+        return made
 
     def __rsub__(self, other: Any) -> Affine:
         return self._lifted(other, "-") - self
@@ -221,7 +249,7 @@ class Affine:
             self, factor = factor, self
         times = factor.numbers[..., None]
         sizes = None if self.sizes is None else self.sizes * np.abs(times).astype(float)
-        return Affine(self.space, self.forms * times, sizes)
+        return self._with_coordinates(Affine(self.space, scaled(self.forms, times), sizes), "*")
 
     def __truediv__(self, other: Any) -> Affine:
         divisor = self._lifted(other, "/")
@@ -394,6 +422,27 @@ class Affine:
     def all_columns(self) -> Affine:
         """Return the same with coefficients in all columns, (*shape, columns)."""
         return self._aligned(self)[0]
+
+
+def total(one: np.ndarray, other: np.ndarray, sign: int = 1) -> np.ndarray:
+    """Return one + sign * other of arrays of Fractions, of which most are 0."""
+    one, other = np.broadcast_arrays(one, other)
+    found, there = one.copy(), other.astype(bool)
+    found[there] = found[there] + other[there] if sign > 0 else found[there] - other[there]
+    return found
+
+
+def scaled(values: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """Return values * times of arrays of Fractions, of which most are 0."""
+    values, times = np.broadcast_arrays(values, times)
+    found = np.full(values.shape, Fraction(0), dtype=object)
+    there = values.astype(bool) & times.astype(bool)
+    found[there] = values[there] * times[there]
+    return found
+
+
+def _axes(dim: Any) -> tuple[int, ...]:
+    return tuple(dim) if isinstance(dim, tuple | list) else (dim,)
 
 
 def _added(one: Affine, other: Affine) -> np.ndarray | None:

@@ -20,11 +20,11 @@ from ..federations.piecewise import Piecewise
 from ..functionals import AVERAGES, Functional
 from .affine_numbers import Affine, Space
 from .cohorts import law_of
-from .custom_rounds import AffineRound, exactly
 from .exchangeable import noise_step
 from .kinked_runs import piecewise
 from .lifting import NotClosed
 from .participation_laws import phases_of
+from .step_trace import FormRound, exactly
 
 if TYPE_CHECKING:
     from ..setting import Setting
@@ -35,11 +35,12 @@ MOST_STATES, MOST_ROUNDS = 256, 200
 State = tuple[Any, ...]
 
 
-class PointRound(AffineRound):
+class PointRound(FormRound):
     """A round of one replica at one point, with given counts and draws, on clients with kinks."""
 
     def __init__(self, fed: Piecewise, space: Space, counts: tuple[int, ...], outcomes: Outcomes) -> None:
-        super().__init__(fed, space, counts, None, outcomes)  # type: ignore[arg-type]
+        super().__init__(space, counts, outcomes)
+        self.fed = fed
 
     def gradient(self, x: Affine) -> Affine:
         fed, points = self._piecewise, self._points(x)

@@ -1,14 +1,14 @@
 """Rounds of an algorithm of one's own as linear maps of the lifted state, where its step is affine in state and noise.
 
-The step is called once for each cohort that may come, and for each way in which its draws may, on forms that are affine
-in the state before the round and in the round's noise (``affine_numbers``). What it returns is the map itself,
-z' = T_S z + sum_s L_Ss n_s for the cohort S; a round is these maps with u_S = 1 if the cohort, and the draws, are S, so
-that E[u_S u_T] is the probability of S on the diagonal and 0 elsewhere.
+A round has a trace (``step_trace``) for each cohort that may come and each way in which its draws may. What a quadratic
+federation answers is affine in the point at which it is asked. Put into a trace it makes the map z' = T_S z + sum_s
+L_Ss n_s for the cohort S; a round is these maps with u_S = 1 if the cohort, and the draws, are S, so that E[u_S u_T] is
+the probability of S on the diagonal and 0 elsewhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -16,31 +16,17 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.algorithm import ClientRound, OwnRound
-from ..algorithms.custom_algorithm import (
-    CLIENTS,
-    MODEL,
-    Outcomes,
-    Round,
-    StepError,
-    check_each,
-    checked_chance,
-    checked_size,
-    checked_weight,
-    numbers_at,
-    taken,
-)
+from ..algorithms.custom_algorithm import CLIENTS, MODEL, Outcomes, StepError, numbers_at, taken
 from ..extras import torch
 from ..federations.elimination import solve_exactly
 from ..federations.federation import COMMON
 from ..federations.quadratic import Quadratic
 from ..own import place
 from ..participation import Participation
-from ..quantities import check_values
-from ..rationals import checked_count
-from .affine_numbers import Affine, NotLinear, Space, exact_value
+from .affine_numbers import scaled, total
 from .cohorts import CrowdLaw, Law, law_of_crowd
-from .lifting import NotClosed
 from .linear_rounds import LinearRound, Noise
+from .step_trace import MOST_WAYS, NOISE, SERVER, Question, Trace, too_many, traced, traces
 
 
 @dataclass(frozen=True)
@@ -90,161 +76,160 @@ LocalMapsOf = Callable[[ClientRound], Any]
 Trainings = Callable[[Quadratic], LocalMapsOf]
 
 
-MOST_WAYS = 4096
-"""The most cohorts and ways of a round's draws that are told apart."""
+@dataclass(frozen=True)
+class AnswerMap:
+    """Answers as affine maps of the points: slope_i (x - x*) + offset_i + noise.
+
+    Attributes:
+        slopes, offsets: (clients, D, D) and (clients, D). noise: (clients, D, D), covariances.
+        common: whether the noise is the same for all that are asked at once.
+    """
+
+    slopes: np.ndarray
+    offsets: np.ndarray
+    noise: np.ndarray
+    common: bool = False
 
 
-class AffineRound(Round):
-    """A round of one replica with given counts and draws."""
+class Answers:
+    """Answers of a quadratic federation to a trace, as affine forms of the state before the round and of noise.
 
-    def __init__(
-        self, fed: Quadratic, space: Space, counts: tuple[int, ...], maps: LocalMapsOf, outcomes: Outcomes
-    ) -> None:
-        self.fed, self.space, self.counts, self.maps, self.outcomes = fed, space, counts, maps, outcomes
-        self.copies = space.crowd or (1,) * len(counts)
-        self.clients = sum(self.copies)
-        total = sum(n * m for n, m in zip(counts, self.copies, strict=True))
-        column = [[[Fraction(n)] for n in counts]]
-        self.count = space.constant(column)
-        self.share = self.count * Fraction(1, max(1, total))
-        self.present = space.constant([[[Fraction(int(n > 0))] for n in counts]])
-        self.somebody = space.constant([[Fraction(int(total > 0))]])
+    Args:
+        maps: the clients' maps by way of training.
+        copies: of a crowd, for how many clients each of the federation's stands; empty: one each.
+    """
+
+    def __init__(self, fed: Quadratic, layout: OwnLayout, maps: LocalMapsOf, copies: tuple[int, ...] = ()) -> None:
+        self.fed, self.layout, self.maps = fed, layout, maps
+        self.copies = copies or (1,) * fed.clients
+        self.identity = np.eye(fed.dimension, dtype=int).astype(object) * Fraction(1)
         self.noises: list[tuple[np.ndarray, slice]] = []
 
-    def each(self, values: Sequence[Any]) -> Affine:
-        check_each(values, self.clients)
-        self._of_each("round.each")
-        return self.space.constant(np.array([[[_number(value)] for value in values]], dtype=object))
+    def put_into(self, trace: Trace, rounding: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Return the state after a traced round but for its last 1, (size - 1, columns); and if ``rounding`` the sizes
+        of what its numbers are added up of."""
+        maps = [self._map(question) for question in trace.questions]
+        own = [self._columns(question, each) for question, each in zip(trace.questions, maps, strict=True)]
+        known = self._given(trace)
+        sizes = [np.abs(each).astype(float) for each in known] if rounding else []
+        for question, map, columns in zip(trace.questions, maps, own, strict=True):
+            self._answer(trace, question, map, columns, known, sizes)
+        kinds = dict(self.layout.memory)
+        after, rounded = [], []
+        for name, of in trace.returned.items():
+            shift = self.fed.exact_optimum if name == "x" or kinds[name] == MODEL else None
+            for row in range(len(of.factors)):
+                after.append(self._shifted(combined(trace, of.factors[row], known), shift))
+                if rounding:
+                    rounded.append(self._shifted(combined(trace, of.sizes[row], sizes), shift, 1))  # type: ignore[index]
+        return np.concatenate(after), np.concatenate(rounded) if rounding else np.zeros(0)
 
-    def _of_each(self, operation: str) -> None:
-        """Refuse what tells the clients of a crowd apart."""
-        if self.space.crowd:
-            raise self.space.constant([Fraction(0)])._refused(f"{operation}, of each client of a crowd")
+    def _shifted(self, forms: np.ndarray, optimum: Any, sign: int = -1) -> np.ndarray:
+        """The forms less the optimum; of sizes, that of both."""
+        if optimum is not None:
+            change = -optimum if sign < 0 else np.abs(optimum).astype(float)
+            forms[:, self.layout.size - 1] = forms[:, self.layout.size - 1] + change
+        return forms
 
-    def train(self, start: Affine, local_lr: Any, local_steps: int = 1, proximal: Any = 0) -> Affine:
-        check_values({"local_steps": local_steps})
-        sizes = tuple(map(_number, local_lr)) if isinstance(local_lr, tuple) else _number(local_lr)
-        found = self.maps(ClientRound(int(local_steps), sizes, proximal=_number(proximal)))
-        return self._of_clients(start, -found.shares, found.maps[:, :-1, -1], found.noise)
+    def _given(self, trace: Trace) -> list[np.ndarray]:
+        """The model and what is remembered, (D, columns) each, and the number 1, (1, columns)."""
+        D, layout, kinds = self.fed.dimension, self.layout, dict(self.layout.memory)
+        found = []
+        for name, number in trace.known:
+            begin = (layout.of_model if name == "x" else layout.of_memory[name]).start + number * D
+            each = self._nothing(D)
+            each[range(D), range(begin, begin + D)] = Fraction(1)
+            if name == "x" or kinds[name] == MODEL:
+                each[:, layout.size - 1] = self.fed.exact_optimum
+            found.append(each)
+        one = self._nothing(1)
+        one[0, layout.size - 1] = Fraction(1)
+        return [*found, one]
 
-    def gradient(self, x: Affine) -> Affine:
-        fed = self.fed
+    def _nothing(self, rows: int) -> np.ndarray:
+        return np.full((rows, self.layout.size + self.fed.dimension * len(self.noises)), Fraction(0), dtype=object)
+
+    def _columns(self, question: Question, map: AnswerMap) -> list[slice | None]:
+        """The columns of the noise in each answer; of clients that one entry stands for, it is the mean of theirs."""
+        found: list[slice | None] = []
+        for i in question.asked:
+            if map.common and found:
+                found.append(found[0])
+                continue
+            alone = map.common or question.of in (SERVER, NOISE)
+            noise = map.noise[i] if alone else map.noise[i] * Fraction(1, self.copies[i])
+            if noise.any():
+                end = self.layout.size + self.fed.dimension * (len(self.noises) + 1)
+                self.noises.append((noise, slice(end - self.fed.dimension, end)))
+            found.append(self.noises[-1][1] if noise.any() else None)
+        return found
+
+    def _answer(
+        self,
+        trace: Trace,
+        question: Question,
+        map: AnswerMap,
+        columns: list[slice | None],
+        known: list[np.ndarray],
+        sizes: list[np.ndarray],
+    ) -> None:
+        """Add the answers to what is known, and their sizes."""
+        points, last = question.points, self.layout.size - 1
+        for i, own in zip(question.asked, columns, strict=True):
+            answer = self._nothing(self.fed.dimension)
+            if points is not None:
+                error = self._shifted(combined(trace, points.factors[i], known), self.fed.exact_optimum)
+                answer = map.slopes[i] @ error
+                answer[:, last] = answer[:, last] + map.offsets[i]
+            if own is not None:
+                answer[:, own] = answer[:, own] + self.identity
+            if sizes:
+                size = np.zeros(answer.shape)
+                if points is not None:
+                    reach = self._shifted(combined(trace, points.sizes[i], sizes), self.fed.exact_optimum, 1)  # type: ignore[index]
+                    size = (np.abs(map.slopes[i]).astype(float) + np.eye(len(answer))) @ reach
+                    size[:, last] += np.abs(map.offsets[i]).astype(float)
+                sizes.append(size)
+            known.append(answer)
+
+    def _map(self, question: Question) -> AnswerMap:
+        fed, identity = self.fed, self.identity
+        none, nowhere = np.stack([0 * identity] * fed.clients), 0 * fed.exact_centres
         minimisers = fed.exact_centres - fed.exact_optimum
-        offsets = np.stack([-h @ m for h, m in zip(fed.exact_hessians, minimisers, strict=True)])
-        level = fed.exact_gradient_noise**2 / fed.dimension
-        return self._of_clients(x, fed.exact_hessians, offsets, np.stack([level * _identity(fed)] * fed.clients))
-
-    def server_gradient(self, x: Affine) -> Affine:
-        fed, level = self.fed, self.fed.exact_server_noise**2 / self.fed.dimension
-        noise = self._noise(level * _identity(fed)) if level else None
-        errors = self._errors(x)[0, 0]
-        return self._of_one(errors, fed.exact_hessian, None, noise)._arranged(lambda forms: forms[None])
-
-    def proximal(self, x: Affine, weight: Any) -> Affine:
-        fed, rho = self.fed, _number(weight)
-        checked_weight(rho)
-        minimisers = fed.exact_centres - fed.exact_optimum
-        inverses = [solve_exactly(h + rho * _identity(fed), _identity(fed)) for h in fed.exact_hessians]
-        slopes = np.stack([-inverse @ h for inverse, h in zip(inverses, fed.exact_hessians, strict=True)])
-        offsets = np.stack([-slope @ m for slope, m in zip(slopes, minimisers, strict=True)])
-        return self._of_clients(x, slopes, offsets, np.zeros((fed.clients, 1), dtype=int))
-
-    def draw(self, probability: Any, clients: bool = False) -> Affine:
-        chance = checked_chance(_number(probability))
-        if clients:
-            self._of_each("round.draw")
-        found = self.outcomes.draws(chance, [n > 0 for n in self.counts] if clients else [True])
-        values = np.array(found, dtype=object) * Fraction(1)
-        return self.space.constant(values[None, :, None] if clients else values[None])
-
-    def permutation(self, number: int) -> list[Affine]:
-        self._of_each("round.permutation")
-        items = np.arange(checked_count("number", number))
-        places = ((items == item).astype(int).astype(object) * Fraction(1) for item in self.outcomes.order(number))
-        return [self.space.constant(place[None, :, None]) for place in places]
-
-    def noise(self, size: Any, clients: bool = False) -> Affine:
-        level = checked_size(_number(size)) ** 2 / self.fed.dimension
-        none, identity = self.space.constant([Fraction(0)] * self.fed.dimension), _identity(self.fed)
-        drawn = []
-        for count, many in zip(self.counts, self.copies, strict=True) if clients else [(1, 1)]:
-            columns = self._noise(level * identity / many) if count else None
-            drawn.append(none if columns is None else self._of_one(none, 0 * identity, None, columns))
-        return _stacked(self.space, drawn) if clients else _stacked(self.space, drawn)[:, 0]
-
-    def _of_clients(self, x: Affine, slopes: np.ndarray, offsets: np.ndarray, noise: np.ndarray) -> Affine:
-        """slope_i (x - x*) + offset_i + noise of each participant, (1, clients, D); 0 of others."""
-        errors, here = self._errors(x), [i for i, n in enumerate(self.counts) if n > 0]
-        common = self.fed.noise == COMMON
-        columns: dict[int, slice | None] = {}
-        for i in here:  # of clients that one entry stands for, the mean of their noises
-            shared, own = columns[here[0]] if common and columns else None, 1 if common else self.copies[i]
-            columns[i] = shared or (self._noise(noise[i] * Fraction(1, own)) if noise[i].any() else None)
-        none = self.space.constant([[Fraction(0)] * self.fed.dimension])
-        each = [errors._arranged(lambda forms, i=i: forms[0, i]) for i in range(len(self.counts))]  # type: ignore[misc]
-        moved = [
-            self._of_one(each[i], slopes[i], offsets[i], columns[i]) if i in columns else none[0]
-            for i in range(len(self.counts))
-        ]
-        return _stacked(self.space, moved)
-
-    def _of_one(self, error: Affine, slope: np.ndarray, offset: Any, columns: slice | None) -> Affine:
-        """slope (x - x*) + offset + noise, (D,)."""
-        known = self.space.constant([Fraction(0)] * len(slope) if offset is None else offset)
-        error = error.all_columns()
-        sizes = None if error.sizes is None else (np.abs(slope).astype(float) + np.eye(len(slope))) @ error.sizes
-        moved = Affine(self.space, slope @ error.forms, sizes) + known
-        if columns is not None:
-            moved.forms[:, columns] = moved.forms[:, columns] + _identity(self.fed)
-        return moved
-
-    def _errors(self, x: Any) -> Affine:
-        """x - x* for each client, (1, clients, D)."""
-        clients, dimension = len(self.counts), self.fed.dimension
-        if not isinstance(x, Affine) or x.shape not in ((1, dimension), (1, self.clients, dimension)):
-            shape = getattr(x, "shape", None)
-            raise ValueError(f"a point of shape {shape}: allowed is {(1, dimension)} or {(1, self.clients, dimension)}")
-        from_optimum = x - self.fed.exact_optimum
-        if x.ndim == 3:
-            return from_optimum
-        return from_optimum._arranged(lambda forms: np.broadcast_to(forms[:, None], (1, clients, *forms.shape[1:])))
-
-    def _noise(self, covariance: np.ndarray) -> slice:
-        self.noises.append((covariance, self.space.noise(len(covariance))))
-        return self.noises[-1][1]
+        match question.of:
+            case "gradient":
+                offsets = np.stack([-h @ m for h, m in zip(fed.exact_hessians, minimisers, strict=True)])
+                level = fed.exact_gradient_noise**2 / fed.dimension
+                noise = np.stack([level * identity] * fed.clients)
+                return AnswerMap(fed.exact_hessians, offsets, noise, fed.noise == COMMON)
+            case "training":
+                lr, steps, pull = question.numbers
+                found = self.maps(ClientRound(steps, lr, proximal=pull))
+                return AnswerMap(-found.shares, found.maps[:, :-1, -1], found.noise, fed.noise == COMMON)
+            case "proximal point":
+                (rho,) = question.numbers
+                inverses = [solve_exactly(h + rho * identity, identity) for h in fed.exact_hessians]
+                slopes = np.stack([-each @ h for each, h in zip(inverses, fed.exact_hessians, strict=True)])
+                return AnswerMap(slopes, np.stack([-a @ m for a, m in zip(slopes, minimisers, strict=True)]), none)
+            case "server gradient":
+                level = fed.exact_server_noise**2 / fed.dimension
+                return AnswerMap(fed.exact_hessian[None], nowhere[:1], level * identity[None])
+            case _:
+                level = question.numbers[0] ** 2 / fed.dimension
+                return AnswerMap(none, nowhere, np.stack([level * identity] * fed.clients))
 
 
-def _stacked(space: Space, parts: list[Affine]) -> Affine:
-    """Forms one after another, (1, number, D)."""
-    whole = [part.all_columns() for part in parts]
-    sizes = np.stack([each.sizes for each in whole])[None] if space.rounding else None  # type: ignore[misc]
-    return Affine(space, np.stack([each.forms for each in whole])[None], sizes)
-
-
-def _identity(fed: Quadratic) -> np.ndarray:
-    return np.array([[Fraction(int(i == j)) for j in range(fed.dimension)] for i in range(fed.dimension)], dtype=object)
-
-
-def _number(value: Any) -> Fraction:
-    """A number that a step hands on, exactly.
-
-    Raises:
-        ValueError: it is irrational, or depends on the state.
-    """
-    if isinstance(value, Affine):
-        raise value._refused("a step size that is computed in the round")
-    return exact_value(value)
-
-
-def exactly(value: Any) -> Fraction:
-    """Return a number of the algorithm in Fractions.
-
-    Raises:
-        NotLinear: it is irrational.
-    """
-    if isinstance(value, float):
-        raise NotLinear(f"has the irrational number {value}: allowed for exact moments are rational ones")
-    return Fraction(value)
+def combined(trace: Trace, factors: np.ndarray, known: list[np.ndarray]) -> np.ndarray:
+    """Return a combination (D, columns) of the known vectors, with factors as in ``Combinations``."""
+    if not trace.by_coordinates:
+        return factors @ np.concatenate(known)[: factors.shape[-1]]
+    found = known[0] * 0
+    for column in np.flatnonzero(factors.astype(bool).any(axis=0)):
+        if found.dtype == object:
+            found = total(found, scaled(known[column], factors[:, column, None]))
+        else:
+            found = found + factors[:, column, None] * known[column]
+    return found
 
 
 def linear_round(
@@ -261,20 +246,14 @@ def linear_round(
     increments, noises, dtype = [], [], object if exact else float
     chances: list[Fraction] = []
     for counts, p in law:
-        way: Outcomes | None = Outcomes()
-        while way is not None:
+        for trace, change, sources in one_cohort(
+            kind, fed, counts, layout, maps or trainings(crowds[counts].fed), crowds.get(counts)
+        ):
             if len(chances) == MOST_WAYS:
-                raise NotClosed(
-                    f"{place(kind.step)}: algorithm {kind.name}: its draws come in more than {MOST_WAYS} ways: allowed "
-                    "for exact moments are fewer"
-                )
-            change, sources = one_cohort(
-                kind, fed, counts, layout, maps or trainings(crowds[counts].fed), way, crowds.get(counts)
-            )
+                raise too_many(kind)
             noises += [Noise(cov.astype(dtype), [len(chances)], load[None].astype(dtype)) for cov, load in sources]
             increments.append(change.astype(dtype))
-            chances.append(p * way.probability)
-            way = way.next()
+            chances.append(p * trace.probability)
     check_on_tensors(kind, fed, law[0][0], layout, trainings, crowds.get(law[0][0]))
     first = np.array(chances, dtype=object).astype(dtype)
     return LinearRound(np.stack(increments), first, np.diag(first) if not exact else _diagonal(first), tuple(noises))
@@ -351,7 +330,7 @@ def crowd_law(kind: OwnRound, fed: Quadratic, process: Participation, layout: Ow
     counts, _ = law[0]
     crowd = _crowds(fed, CrowdLaw(law[:1]))[counts]
     try:
-        _called(kind, crowd.fed, crowd.counts, layout, trainings(crowd.fed), Outcomes(), crowd=crowd)
+        traced(kind, crowd.counts, fed.dimension, Outcomes(), crowd.copies)
     except ValueError:  # followed client by client, it tells what it does not allow
         return None
     return law
@@ -369,27 +348,22 @@ def one_cohort(
     counts: tuple[int, ...],
     layout: OwnLayout,
     maps: LocalMapsOf,
-    way: Outcomes,
     crowd: Crowd | None = None,
-) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
-    """Return T - I (size, size), and the covariance and L (size, D) of each noise, in Fractions."""
-    fed, counts = (fed, counts) if crowd is None else (crowd.fed, crowd.counts)
-    forms, _, noises = _called(kind, fed, counts, layout, maps, way, crowd=crowd)
-    again, *_ = _called(kind, fed, counts, layout, maps, way.again(), crowd=crowd)
-    if forms.shape != again.shape or (forms != again).any():
-        raise StepError(
-            f"{place(kind.step)}: algorithm {kind.name}: two calls of step with the same arguments return different "
-            "things: allowed is a step that keeps nothing outside its memory and draws nothing by itself"
-        )
+) -> Iterator[tuple[Trace, np.ndarray, list[tuple[np.ndarray, np.ndarray]]]]:
+    """Yield for each trace T - I (size, size), and the covariance and L (size, D) of each noise, in Fractions."""
+    fed, counts, copies = (fed, counts, ()) if crowd is None else (crowd.fed, crowd.counts, crowd.copies)
     identity = np.eye(layout.size, dtype=int).astype(object) * Fraction(1)
-    change = np.full((layout.size, layout.size), Fraction(0), dtype=object)
-    change[:-1] = forms[:, : layout.size] - identity[:-1]
-    loads = []
-    for covariance, columns in noises:
-        load = np.full((layout.size, len(covariance)), Fraction(0), dtype=object)
-        load[:-1] = forms[:, columns]
-        loads.append((covariance, load))
-    return change, loads
+    for trace in traces(kind, counts, fed.dimension, copies):
+        answers = Answers(fed, layout, maps, copies)
+        forms, _ = answers.put_into(trace)
+        change = np.full((layout.size, layout.size), Fraction(0), dtype=object)
+        change[:-1] = forms[:, : layout.size] - identity[:-1]
+        loads = []
+        for covariance, columns in answers.noises:
+            load = np.full((layout.size, len(covariance)), Fraction(0), dtype=object)
+            load[:-1] = forms[:, columns]
+            loads.append((covariance, load))
+        yield trace, change, loads
 
 
 def _on_tensors(
@@ -449,7 +423,9 @@ def check_on_tensors(
         own = crowd.fed
         clients = Quadratic(own.exact_hessians, own.exact_centres, objective_weight=list(own.exact_weight))
         there = crowd.counts
-    forms, sizes, _ = _called(kind, clients, there, layout, trainings(clients), Outcomes(), rounding=True, crowd=crowd)
+    copies = crowd.copies if crowd else ()
+    trace, _ = traced(kind, there, fed.dimension, Outcomes(), copies, rounding=True)
+    forms, sizes = Answers(clients, layout, trainings(clients), copies).put_into(trace, rounding=True)
     forms, sizes = forms[:, : layout.size], sizes[:, : layout.size]  # without the step's own noise
     rng = np.random.default_rng(0)
     states = rng.standard_normal((len(SCALES), layout.size)) * np.array(SCALES)[:, None]
@@ -463,38 +439,3 @@ def check_on_tensors(
             "allowed is one that treats each replica alone and does not look at what its arguments are made of"
         )
     _CHECKED.add(key)
-
-
-def _called(
-    kind: OwnRound,
-    fed: Quadratic,
-    counts: tuple[int, ...],
-    layout: OwnLayout,
-    maps: LocalMapsOf,
-    way: Outcomes,
-    rounding: bool = False,
-    crowd: Crowd | None = None,
-) -> tuple[np.ndarray, np.ndarray, list[tuple[np.ndarray, slice]]]:
-    """The forms of the state after the round, but for its last 1, (size - 1, columns); and if ``rounding``, their
-    sizes."""
-    space = Space(layout.size, layout.size, rounding=rounding, crowd=crowd.copies if crowd else ())
-    optimum, shifted = fed.exact_optimum, dict(kind.memory)
-    x = space.entries(layout.of_model, (1, layout.dimension)) + optimum
-    memory = {}
-    for name, part in layout.of_memory.items():
-        shape = (1, layout.clients, layout.dimension) if shifted[name] == CLIENTS else (1, layout.dimension)
-        memory[name] = space.entries(part, shape) + (optimum if shifted[name] == MODEL else 0)
-    round = AffineRound(fed, space, counts, maps, way)
-    try:
-        numbers = numbers_at(kind, kind.round, exactly)
-    except NotLinear as error:
-        raise error.at(f"{place(kind.step)}: algorithm {kind.name}") from None
-    moved, kept = taken(kind, x, memory, round, numbers)
-    if space.refused is not None:
-        raise space.refused.at(f"{place(kind.step)}: algorithm {kind.name}")
-    after = [moved - optimum]
-    after += [kept[name] - optimum if what == MODEL else kept[name] for name, what in kind.memory]
-    whole = [each.all_columns() for each in after]
-    forms = np.concatenate([each.forms.reshape(-1, space.columns) for each in whole])
-    sizes = np.concatenate([each.sizes.reshape(-1, space.columns) for each in whole]) if rounding else forms
-    return forms, sizes, round.noises

@@ -56,6 +56,19 @@ class Point:
 
 
 @dataclass(frozen=True)
+class PathPoint:
+    """Point of one client of an orbit: x, h, step and change (n,) of a ``Point``, and what comes before it."""
+
+    parent: int
+    x: Array
+    h: Array
+    step: Array
+    change: Array
+    scale: Number
+    place: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True)
 class Units:
     """Numbers of a problem in units of L and of a length, of one kind (floats or Fractions).
 
@@ -113,6 +126,25 @@ class Geometry:
         self.rigid = units.condition == 1
         self._layout()
         self._walk()
+
+    @property
+    def start(self) -> Array:
+        """The start, relative to x*, (n,)."""
+        found: Array = self.points[1].x[0]
+        return found
+
+    @property
+    def paths(self) -> list[list[PathPoint]]:
+        """The points of a client of each orbit."""
+        return [
+            [PathPoint(p.parent, p.x[o], p.h[o], p.step[o], p.change[o], p.scale, p.place) for p in self.points]
+            for o in range(len(self.orbits))
+        ]
+
+    @property
+    def together(self) -> list[list[int]]:
+        """The number of each point on the path of each orbit."""
+        return [[p] * len(self.orbits) for p in range(len(self.points))]
 
     # Basis ---------------------------------------------------------------------------------------------------------
 

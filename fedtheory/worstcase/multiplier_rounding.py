@@ -15,6 +15,7 @@ import numpy as np
 from .certificates import Certificate
 from .exact_dual import Exact, Multipliers
 from .exact_matrices import is_semidefinite
+from .problem import Problem
 from .program import Program
 from .solver import Solution, clarabel, first_pairs
 
@@ -49,6 +50,7 @@ def certify(found: WorstCase) -> Certificate:
         raise ValueError(
             "distance, dissimilarity_at_optimum: allowed for a certificate are a distance > 0 and a number"
         )
+    assert isinstance(problem, Problem)
     exact = Exact(problem)
     for margin in MARGINS:
         certificate = _rounded(found, exact, margin)
@@ -75,7 +77,7 @@ def _rounded(found: WorstCase, exact: Exact, margin: float) -> Certificate | Non
         given.contraction = fixed * found.problem.length**2 / found.problem.unit
     if not all(map(is_semidefinite, exact.slack(given))):
         return None
-    return Certificate(replace(found.problem, contraction=None), _lowered(exact, given, grid, fixed is None))
+    return Certificate(replace(exact.problem, contraction=None), _lowered(exact, given, grid, fixed is None))
 
 
 def _traces(program: Program) -> np.ndarray:

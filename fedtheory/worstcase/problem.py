@@ -13,7 +13,7 @@ from ..rationals import exact_number
 from .classes import FunctionClass
 from .geometry import Geometry, Units
 from .program import METRICS, Program
-from .round_plans import Plan, Training
+from .round_plans import Plan, ServerStep, Training
 from .round_quantities import AFTER, POWERS, ROUND_METRIC, check
 
 PRICED = {"initial_gap": "gap", "dissimilarity_at_optimum": "dissimilarity", "gradient_noise": "noise"}
@@ -141,13 +141,8 @@ class Problem:
                 )
 
     def _check_size(self) -> None:
-        need = self.bytes_needed()
-        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        if need > there:
-            raise ValueError(
-                f"rounds = {len(self.plan.rounds)} with {self.points_predicted()} points a client: the program needs "
-                f"about {need / 2**30:.0f} GiB, this machine has {there / 2**30:.0f} GiB"
-            )
+        what = f"rounds = {len(self.plan.rounds)} with {self.points_predicted()} points a client"
+        check_memory(self.bytes_needed(), what)
 
     def points_predicted(self) -> int:
         """Return the number of points at which a client's gradient counts, x* among them."""
@@ -190,8 +185,19 @@ class Problem:
     @property
     def unit(self) -> Fraction:
         """Unit of the metric: length^2, times L for gaps and L^2 for squared gradients."""
-        power = 0 if "distance" in self.metric or self.combination else 1 if "gap" in self.metric else 2
-        return self.length**2 * self.functions.smoothness**power
+        metric = METRICS[0] if self.combination else self.metric
+        return unit_of_metric(metric, self.length, self.functions.smoothness)
+
+    @property
+    def recursive(self) -> bool:
+        """Whether the next rounds do the same from where these end."""
+        return True
+
+    @property
+    def of_server_noise(self) -> float:
+        """The factor of the server's noise, squared, in the squared distance after the last round."""
+        kinds = [(float(p), kind) for p, kind in self.plan.rounds[-1] if isinstance(kind, ServerStep)]
+        return sum((p * float(kind.server_lr) ** 2 for p, kind in kinds), 0.0)
 
     def units(self, number: Any, scaled: bool) -> Units:
         """Return the numbers without units, of one kind."""
@@ -269,3 +275,17 @@ class Problem:
         """Coefficients of quantities without units."""
         L = self.functions.smoothness
         return {name: float(coefficient * L ** POWERS[name]) for name, coefficient in self.combination.items()}
+
+
+def unit_of_metric(metric: str, length: Fraction, smoothness: Fraction) -> Fraction:
+    """Return the unit of a metric: length^2, times L for gaps and L^2 for squared gradients."""
+    return length**2 * smoothness ** (0 if "distance" in metric else 1 if "gap" in metric else 2)
+
+
+def check_memory(need: int, what: str) -> None:
+    """Raise ``ValueError`` if a program of ``need`` bytes is too large for this machine."""
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if need > there:
+        raise ValueError(
+            f"{what}: the program needs about {need / 2**30:.0f} GiB, this machine has {there / 2**30:.0f} GiB"
+        )

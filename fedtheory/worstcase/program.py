@@ -56,9 +56,11 @@ class Program:
 
     Args:
         geometry: of a plan, in floats, scaled.
-        metric: one of ``METRICS``. counted: the points over which gaps and gradients are averaged.
+        metric: one of ``METRICS``. counted: the points over which gaps and gradients are averaged, by their numbers in
+            ``geometry.together``.
         contraction: ``None``, or tau: the objective is then the metric less tau |x_0 - x*|^2, and the start is free.
         dissimilar_at: the points at which the dissimilarity is bounded.
+        weights: of the counted points in the average; by default all count the same.
         gap: a bound on F(x_0) - F(x*), instead of a distance; ``None``: the distance is bounded.
         prices: of constants, "gap", "dissimilarity" and "noise": they are free, and cost so much.
         combination: of a round's quantities, in the place of a metric: see ``round_quantities``.
@@ -80,8 +82,10 @@ class Program:
         gap: float | None = None,
         prices: Mapping[str, float] | None = None,
         combination: Mapping[str, float] | None = None,
+        weights: list[float] | None = None,
     ) -> None:
         self.geometry, self.metric, self.counted, self.quadratic = geometry, metric, counted, quadratic
+        self.paths, self.together, self.weights = geometry.paths, geometry.together, weights
         self.units, self.contraction, self.dissimilar_at = geometry.units, contraction, dissimilar_at
         self.gap_at_most, self.prices, self.combination = gap, dict(prices or {}), dict(combination or {})
         self._coordinates()
@@ -110,10 +114,13 @@ class Program:
             columns += [kept[j] for j in range(len(kept)) for _ in range(j + 1)]
         self._i, self._j = np.array(rows, dtype=int), np.array(columns, dtype=int)
         self._weight = np.where(self._i == self._j, 1.0, sqrt(2))
-        orbits, points = len(self.geometry.orbits), len(self.geometry.points)
         self.levels = [name for name in self.prices if name != "gap"]
         self.values = len(self.levels)
-        self.values += 0 if self.quadratic or self.geometry.rigid else orbits * (points - 1)
+        self._values_before = []
+        if not (self.quadratic or self.geometry.rigid):
+            for path in self.paths:
+                self._values_before.append(self.values)
+                self.values += len(path) - 1
         self.length = len(rows) + self.values
 
     # Linear functions of the unknowns --------------------------------------------------------------------------------
@@ -125,7 +132,7 @@ class Program:
         return np.concatenate([form, np.zeros((*form.shape[:-1], self.values))], axis=-1)
 
     def _phi(self, o: int, p: int) -> int:
-        return self.length - self.values + o * (len(self.geometry.points) - 1) + p - 1
+        return self.length - self.values + self._values_before[o] - len(self.levels) + p - 1
 
     def _bounded(self, name: str, constant: str, row: Array) -> Row:
         """row . z <= 1 in the constant's units, or at most its unknown square where that is free."""
@@ -136,34 +143,38 @@ class Program:
 
     def value_of(self, o: int, p: int) -> Array:
         """Return f(p) - f(x*) of a client of an orbit, f = F_i - mu/2 |x - x*|^2, as a row."""
-        points = self.geometry.points
+        path = self.paths[o]
         if self.quadratic or self.geometry.rigid:
-            change = points[p].h[o] - points[0].h[o]
-            return self.inner(points[p].x[o], change / 2 + points[0].h[o])
+            change = path[p].h - path[0].h
+            return self.inner(path[p].x, change / 2 + path[0].h)
         found = np.zeros(self.length)
         while p:
-            point = points[p]
-            found += self.inner(points[point.parent].h[o], point.step[o])
+            point = path[p]
+            found += self.inner(path[point.parent].h, point.step)
             found[self._phi(o, p)] += point.scale**2
             p = point.parent
         return found
 
     def gap(self, p: int) -> Array:
         """Return F(p) - F(x*) at a point that all clients share, as a row."""
-        x = self.geometry.points[p].x[0]
-        whole = sum(orbit.share * self.value_of(o, p) for o, orbit in enumerate(self.geometry.orbits))
+        x = self.paths[0][self.together[p][0]].x
+        whole = sum(orbit.share * self.value_of(o, self.together[p][o]) for o, orbit in enumerate(self.geometry.orbits))
         return whole + self.inner(x, x) * (self.units.condition / 2)
 
     def squared_gradient(self, p: int) -> Array:
         """Return |grad F(p)|^2 at a point that all clients share, as a row."""
-        point = self.geometry.points[p]
-        gradient = self.geometry.mean(point.h) + self.units.condition * point.x[0]
+        x = self.paths[0][self.together[p][0]].x
+        gradient = self.geometry.mean(self._slopes(p)) + self.units.condition * x
         return self.inner(gradient, gradient)
+
+    def _slopes(self, p: int) -> Array:
+        """The h of a client of each orbit at a point, (orbits, n)."""
+        return np.array([path[at].h for path, at in zip(self.paths, self.together[p], strict=True)])
 
     # Objective -------------------------------------------------------------------------------------------------------
 
     def _objective(self) -> None:
-        start = self.geometry.points[1].x[0]
+        start = self.geometry.start
         self.offset, self.factor = 0.0, 1.0
         if self.metric == "final_squared_distance":
             self._decrement(start)
@@ -173,7 +184,8 @@ class Program:
             self.objective, self.offset = combined(self, self.combination)
         else:
             of = self.gap if self.metric.endswith("gap") else self.squared_gradient
-            self.objective = np.sum([of(p) for p in self.counted], axis=0) / len(self.counted)
+            rows = np.array([of(p) for p in self.counted])
+            self.objective = np.sum(rows, axis=0) / len(rows) if self.weights is None else np.array(self.weights) @ rows
         if self.contraction is not None:
             self.objective = self.objective - self.contraction * self.inner(start, start)
         if "gap" in self.prices:
@@ -207,16 +219,17 @@ class Program:
 
     def _bounds(self) -> None:
         geometry, units = self.geometry, self.units
-        start = geometry.points[1].x[0]
+        start = geometry.start
         if self.gap_at_most is not None:
             self.at_most.append(Row("gap", self.gap(1) / self.gap_at_most, 1.0))
         elif self.contraction is None and units.distance and "gap" not in self.prices:
             free = self.metric == "final_squared_distance" or bool(self.combination)
             self.at_most.append(Row("distance", self.inner(start, start / units.distance**2), 1.0, free))
         for p in self.dissimilar_at:
-            mean = geometry.mean(geometry.points[p].h)
+            slopes = self._slopes(p)
+            mean = geometry.mean(slopes)
             for o in range(len(geometry.orbits)):
-                off = (geometry.points[p].h[o] - mean) / (units.dissimilarity or 1.0)
+                off = (slopes[o] - mean) / (units.dissimilarity or 1.0)
                 row = self.inner(off, off)
                 self.at_most.append(self._bounded(f"dissimilarity {p} {o}", "dissimilarity", row))
 
@@ -250,15 +263,15 @@ class Program:
         g(p, q) = g(p', q) + <h_p' - h_q, p - p'> + phi_p and g(p, q) = g(p, q') - phi_q - <h_q - h_q', p - q>,
         in which nothing cancels.
         """
-        points, count = self.geometry.points, len(self.geometry.points)
-        x, h = (np.array([getattr(point, name)[o] for point in points]) for name in "xh")
+        points, count = self.paths[o], len(self.paths[o])
+        x, h = (np.array([getattr(point, name) for point in points]) for name in "xh")
         table = np.zeros((count, count, self.length))
         for p in range(1, count):
             q = points[p].parent
             phi = points[p].scale ** 2
-            table[p, :p] = table[q, :p] + self.inner(h[q] - h[:p], points[p].step[o])
+            table[p, :p] = table[q, :p] + self.inner(h[q] - h[:p], points[p].step)
             table[p, :p, self._phi(o, p)] += phi
-            table[:p, p] = table[:p, q] - self.inner(points[p].change[o], x[:p] - x[p])
+            table[:p, p] = table[:p, q] - self.inner(points[p].change, x[:p] - x[p])
             table[:p, p, self._phi(o, p)] -= phi
         smooth = 2 * (1 - self.units.condition)
         for p in range(count):
@@ -270,11 +283,10 @@ class Program:
 
     def _operators(self) -> None:
         """Symmetric operators between 0 and 1 - mu, from changes of x to changes of h."""
-        points, top = self.geometry.points, 1 - self.units.condition
-        for o in range(len(self.geometry.orbits)):
-            first = points[1]
-            steps = [first.x[o] if p == 1 else points[p].step[o] / points[p].scale for p in range(1, len(points))]
-            changes = [points[p].change[o] / points[p].scale for p in range(1, len(points))]
+        top = 1 - self.units.condition
+        for path in self.paths:
+            steps = [path[p].step / path[p].scale for p in range(1, len(path))]
+            changes = [path[p].change / path[p].scale for p in range(1, len(path))]
             count = len(steps)
             matrix = np.zeros((count, count, self.length))
             for p in range(count):

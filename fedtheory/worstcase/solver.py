@@ -107,7 +107,7 @@ def _with_pairs(program: Program, solver: Any, accuracy: float) -> Solution:
         found.violation = max(found.violation, most / max(1.0, float(np.abs(found.point).max(initial=1.0))))
         if most <= accuracy / 10:
             return found
-        worst = np.argsort(-excess)[: max(2 * len(program.geometry.points), used.sum() // 2)]
+        worst = np.argsort(-excess)[: max(2 * max(map(len, program.paths)), used.sum() // 2)]
         used[worst[np.isfinite(excess[worst])]] = True  # those that are almost violated too: they come next
     return found
 
@@ -115,14 +115,14 @@ def _with_pairs(program: Program, solver: Any, accuracy: float) -> Solution:
 def first_pairs(program: Program, pairs: list[tuple[int, int, int]]) -> Array:
     """Return the pairs to begin with: all with x* and with the last point, neighbours, and the same local step of
     neighbouring rounds."""
-    points = program.geometry.points
-    place, last = np.array([point.place for point in points]), len(points) - 1
+    places = [np.array([point.place for point in path]) for path in program.paths]
 
-    def near(p: int, q: int) -> bool:
-        between = np.abs(place[p] - place[q])
-        return between.max() <= 1 or q in (points[p].parent, last) or p in (points[q].parent, last)
+    def near(o: int, p: int, q: int) -> bool:
+        path, last = program.paths[o], len(program.paths[o]) - 1
+        between = np.abs(places[o][p] - places[o][q])
+        return between.max() <= 1 or q in (path[p].parent, last) or p in (path[q].parent, last)
 
-    return np.array([0 in (p, q) or near(p, q) for _, p, q in pairs])
+    return np.array([0 in (p, q) or near(o, p, q) for o, p, q in pairs])
 
 
 def assemble(program: Program, pairs: list[tuple[int, int, int]]) -> Data:

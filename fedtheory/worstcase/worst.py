@@ -20,6 +20,7 @@ from .solver import ACCURACY, Solution, solve
 
 if TYPE_CHECKING:
     from .certificates import Certificate
+    from .step_problems import StepProblem
     from .worst_functions import Instance
 
 LEAST, SMALL, RESCALED = 1e-8, 0.05, 2
@@ -79,7 +80,7 @@ class WorstCase:
             distances it is relative to the largest change of |x_R - x*|^2 from |x_0 - x*|^2, which is less.
         violation: the largest, of constraints and matrices, on both sides, in the program's scale.
         recursion: the multipliers of the start and of the constants, as a bound for all starts and constants; ``None``
-            unless solved.
+            unless solved, and of a step of one's own that remembers something or asks for the server's gradient.
         solver, solver_status: the solver's name, and its own word for the result.
         problem: the problem that was solved.
     """
@@ -94,7 +95,7 @@ class WorstCase:
     recursion: Recursion | None
     solver: str
     solver_status: str
-    problem: Problem
+    problem: Problem | StepProblem
     solution: Solution
     program: Program
 
@@ -102,13 +103,20 @@ class WorstCase:
         """Return rational multipliers that prove ``recursion``, hardly weaker: see ``multiplier_rounding.certify``."""
         from .multiplier_rounding import certify
 
+        self._check_plan("certificate")
         return certify(self)
 
     def instance(self, clients: int | None = None) -> Instance:
         """Return a federation that attains the value: see ``worst_functions.instance_of``."""
         from .worst_functions import instance_of
 
+        self._check_plan("instance")
         return instance_of(self, clients)
+
+    def _check_plan(self, what: str) -> None:
+        if not isinstance(self.problem, Problem):
+            name = self.problem.algorithm.name
+            raise ValueError(f"{what}: algorithm {name}: allowed are algorithms that are not steps of one's own")
 
     def __repr__(self) -> str:
         shown = "none" if self.value is None else f"{self.value:.9g}"
@@ -139,11 +147,14 @@ def worst_case(
 
     Args:
         functions: ``strongly_convex``, ``convex`` or ``quadratic``, of every client's F_i. F is their mean.
-        algorithm: of `fedtheory.algorithms` (FedAvg, FedProx, FAST with a probability, SAFARI), or ``local_sgd(...)``.
-        rounds: one where participants are drawn; of one arbitrary cohort, the same set in all.
+        algorithm: of `fedtheory.algorithms` (FedAvg, FedProx, FAST with a probability, SAFARI), or ``local_sgd(...)``;
+            or one of one's own (``own``, ``scaffold``, ``fedlin``, ...), of which the rounds are followed along all
+            cohorts and draws, for few clients and rounds. What it remembers begins as in a run.
+        rounds: one where participants are drawn, but for steps of one's own; of one arbitrary cohort, the same set in
+            all.
         metric: a functional of `fedtheory.functionals`: "final_squared_distance", "final_gap",
             "final_squared_gradient", "average_gap", "average_squared_gradient"; averages over ``average``, "r = 1..R"
-            or "r = 0..R-1". Random rounds: the first one only.
+            or "r = 0..R-1". Random rounds: the first one only, but for steps of one's own.
         clients, cohort, arbitrary_cohort: see ``plan_of``. One client is one function; with full participation and
             without noise the value is the same for all numbers of clients >= 2.
         distance: |x_0 - x*|, in units of x.
@@ -165,12 +176,46 @@ def worst_case(
     >>> found = worst_case(strongly_convex(smoothness=1, strong_convexity="1/10"), local_sgd(local_lr="1/2"))
     >>> found.status, found.kind, round(found.value, 6)  # (1 - 1/20)^2
     ('solved', 'exact', 0.9025)
+    >>> from fedtheory.algorithms import fedlin
+    >>> functions = strongly_convex(smoothness=1, strong_convexity="1/10")
+    >>> two_steps = fedlin(local_lr="1/10", local_steps=2)
+    >>> found = worst_case(functions, two_steps, clients=2, dissimilarity_at_optimum=None)
+    >>> found.status, round(found.value, 4)  # (1 - 1/100)^4 if the clients' functions were alike
+    ('solved', 0.9606)
     """
+    if _is_step(algorithm):
+        from .step_problems import StepProblem, law_of_rounds
+
+        if exact_number("gradient_noise", gradient_noise) or exact_number("server_noise", server_noise):
+            raise ValueError("gradient_noise, server_noise: allowed with a step of one's own is 0")
+        law = tuple(law_of_rounds(clients, cohort, arbitrary_cohort))
+        own = StepProblem(
+            functions,
+            algorithm,
+            len(law[0][0]),
+            law,
+            rounds,
+            metric,
+            average,
+            distance,
+            dissimilarity_at_optimum,
+            everywhere,
+        )
+        return _solved(own, accuracy)
     plan = plan_of(algorithm, rounds, clients=clients, cohort=cohort, arbitrary_cohort=arbitrary_cohort)
     problem = Problem(
         functions, plan, metric, average, distance, dissimilarity_at_optimum, everywhere, gradient_noise, server_noise
     )
     return solved(problem, accuracy)
+
+
+def _is_step(algorithm: Any) -> bool:
+    """Whether it is an algorithm of one's own; rounds as data need no algorithms, which need torch."""
+    if not hasattr(algorithm, "kinds"):
+        return False
+    from ..algorithms.custom_algorithm import Own
+
+    return isinstance(algorithm, Own)
 
 
 def additive_constant(
@@ -231,7 +276,7 @@ def _with_noise(quiet: WorstCase, problem: Problem, of_noise: float) -> WorstCas
     )
 
 
-def _solved(problem: Problem, accuracy: float) -> WorstCase:
+def _solved(problem: Problem | StepProblem, accuracy: float) -> WorstCase:
     program, found = min(_attempts(problem, accuracy), key=lambda each: _error(*each))
     status = UNBOUNDED if found.unbounded else SOLVED if _error(program, found) <= accuracy else INACCURATE
     unit = float(problem.unit)
@@ -245,7 +290,7 @@ def _solved(problem: Problem, accuracy: float) -> WorstCase:
         upper,
         _gap(program, found),
         found.violation,
-        _recursion(problem, program, found) if status == SOLVED else None,
+        _recursion(problem, program, found) if status == SOLVED and problem.recursive else None,
         found.solver,
         found.status,
         problem,
@@ -254,7 +299,7 @@ def _solved(problem: Problem, accuracy: float) -> WorstCase:
     )
 
 
-def _attempts(problem: Problem, accuracy: float) -> list[tuple[Program, Solution]]:
+def _attempts(problem: Problem | StepProblem, accuracy: float) -> list[tuple[Program, Solution]]:
     """The program, and where its objective is small also in units of its size, until one solve is accurate."""
     program = problem.program()
     made = [(program, solve(program, accuracy))]
@@ -281,7 +326,7 @@ def _error(program: Program, found: Solution) -> float:
     return 0.0 if found.unbounded else max(_gap(program, found), found.violation)
 
 
-def _recursion(problem: Problem, program: Program, found: Solution) -> Recursion:
+def _recursion(problem: Problem | StepProblem, program: Program, found: Solution) -> Recursion:
     unit = float(problem.unit)
     totals = {"distance": 0.0, "gap": 0.0, "dissimilarity": 0.0, "noise": 0.0, "least": 0.0}
     for row, multiplier in zip(program.at_most, found.at_most, strict=True):
@@ -296,13 +341,10 @@ def _recursion(problem: Problem, program: Program, found: Solution) -> Recursion
 
     tau = float(problem.contraction) if problem.contraction is not None else over(totals["distance"], problem.distance)
     by_gap = unit * totals["gap"] / float(problem.initial_gap) if problem.initial_gap is not None else 0.0
-    steps = sum(
-        float(p) * float(kind.server_lr) ** 2 for p, kind in problem.plan.rounds[-1] if hasattr(kind, "server_lr")
-    )
     return Recursion(
         tau,
         over(totals["dissimilarity"], problem.dissimilarity_at_optimum),
         over(totals["noise"], problem.gradient_noise),
-        steps,
+        problem.of_server_noise,
         by_gap,
     )

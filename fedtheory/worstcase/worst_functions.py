@@ -122,6 +122,7 @@ def instance_of(found: WorstCase, clients: int | None = None) -> Instance:
             number of clients where it matters.
     """
     problem = found.problem
+    assert isinstance(problem, Problem)
     if found.status != "solved" or not problem.exact:
         raise ValueError(
             f"status, kind = {found.status!r}, {found.kind!r}: allowed for an instance is 'solved', 'exact'"

@@ -49,13 +49,13 @@ def test_clients_counted_by_kind_and_one_by_one_are_the_same(
 
 def test_a_mean_of_noises_that_counts_as_one_clients_noise_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The relapse: an entry that stands for several clients has the noise of one."""
-    right, made = squares(Fixed(range(10))), custom_rounds.AffineRound.__init__
+    right, made = squares(Fixed(range(10))), custom_rounds.Answers.__init__
 
     def forgetful(self, *args):  # type: ignore[no-untyped-def]
         made(self, *args)
         self.copies = (1,) * len(self.copies)
 
-    monkeypatch.setattr(custom_rounds.AffineRound, "__init__", forgetful)
+    monkeypatch.setattr(custom_rounds.Answers, "__init__", forgetful)
     assert squares(Fixed(range(10))) != right
 
 

@@ -46,6 +46,7 @@ CASES = {
     "snapshots": (STRONG, mixture(("1/4", DRAWN), ("3/4", CHOSEN)), {"clients": 5}),
     "server": (STRONG, mixture(("1/4", CHOSEN), ("3/4", ServerStep(Fraction(1, 4)))), {"clients": 3}),
     "quadratics": (QUADRATIC, TWO, {"rounds": 2, "metric": "final_gap"}),
+    "quadratics from nearby": (QUADRATIC, local_sgd(local_lr="1/4", local_steps=3), {"distance": "1/8"}),
     "quadratics in snapshots": (QUADRATIC, mixture(("1/4", DRAWN), ("3/4", CHOSEN)), {"clients": 5}),
     "one Hessian": (strongly_convex(smoothness=2, strong_convexity=2), TWO, {"metric": "final_squared_gradient"}),
 }  # fmt: skip

@@ -1,0 +1,176 @@
+"""Rounds of built-in algorithms as steps: each readable from top to bottom, as those of ``corrected_steps``.
+
+A built-in algorithm runs by its parts, which are faster and draw by keys of their own. As a step it does the same: in
+every round with the same draws, and else in law. What is computed of steps is so of built-in ones, such as the worst
+cases of MIFA, of FedVarp, and of several rounds of SAFARI.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from ..extras import torch
+from .aggregation import (
+    MIFA,
+    AverageAll,
+    AverageParticipating,
+    Constant,
+    FedAUWeights,
+    FedVarp,
+    GroupWeights,
+    Known,
+    ObjectiveShares,
+)
+from .algorithm import Algorithm, ClientRound
+from .custom_algorithm import Own, own
+from .every_round import EveryRound
+from .safari import Safari
+from .server_step import Momentum, Plain
+
+# FedAvg, FedProx, FedAvgM -------------------------------------------------------------------------------------------
+
+
+def fedavg(x, memory, round, *, local_lr, local_steps, proximal, global_lr):  # type: ignore[no-untyped-def]
+    """Do a round of FedAvg or FedProx: x <- x + global_lr mean_S delta_i."""
+    return x + global_lr * (round.share * round.train(x, local_lr, local_steps, proximal)).sum(1), {}
+
+
+def fedavg_of_all(x, memory, round, *, local_lr, local_steps, proximal, global_lr):  # type: ignore[no-untyped-def]
+    """Do a round of FedAvg over all clients: x <- x + global_lr (1/M) sum_{i in S} delta_i."""
+    return x + global_lr * (round.count * round.train(x, local_lr, local_steps, proximal)).mean(1), {}
+
+
+def fedavg_by_shares(x, memory, round, *, local_lr, local_steps, proximal, global_lr, shares):  # type: ignore[no-untyped-def]
+    """Do a round of FedAvg by objective weights: x <- x + global_lr sum_S M p_i delta_i / |S|."""
+    weights = round.each(shares) * round.share  # M p_i N_i / sum_j N_j
+    return x + global_lr * (weights * round.train(x, local_lr, local_steps, proximal)).sum(1), {}
+
+
+def fedavgm(x, memory, round, *, local_lr, local_steps, proximal, global_lr, momentum):  # type: ignore[no-untyped-def]
+    """Do a round of FedAvgM: v <- momentum v + mean_S delta_i, x <- x + global_lr v, if anybody takes part."""
+    before = memory["velocity"]
+    velocity = momentum * before + (round.share * round.train(x, local_lr, local_steps, proximal)).sum(1)
+    moved = x + global_lr * round.somebody * velocity
+    return moved, {"velocity": before + round.somebody * (velocity - before)}
+
+
+# FedAU and what it is compared with; FLICS's rounds with fixed estimates --------------------------------------------
+
+
+def weighted(x, memory, round, *, local_lr, local_steps, proximal, global_lr, weights):  # type: ignore[no-untyped-def]
+    """Do a round with weights that stay: x <- x + global_lr sum_{i in S} w_i delta_i."""
+    own_weights = round.each(weights) * round.count
+    return x + global_lr * (own_weights * round.train(x, local_lr, local_steps, proximal)).sum(1), {}
+
+
+def mifa(x, memory, round, *, local_lr, local_steps, proximal, global_lr, empty):  # type: ignore[no-untyped-def]
+    """Do a round of MIFA: y_i <- delta_i for i in S, x <- x + global_lr (1/M) sum_j y_j."""
+    latest = memory["updates"]
+    latest = latest + round.present * (round.train(x, local_lr, local_steps, proximal) - latest)
+    steps = empty + (1 - empty) * round.somebody
+    return x + global_lr * steps * latest.mean(1), {"updates": latest}
+
+
+def fedvarp(x, memory, round, *, local_lr, local_steps, proximal, global_lr, empty):  # type: ignore[no-untyped-def]
+    """Do a round of FedVarp: x <- x + global_lr ((1/M) sum_j y_j + mean_S (delta_i - y_i)), y_i <- delta_i in S."""
+    latest = memory["updates"]
+    change = round.present * (round.train(x, local_lr, local_steps, proximal) - latest)
+    steps = empty + (1 - empty) * round.somebody
+    return x + global_lr * steps * (latest.mean(1) + (round.share * change).sum(1)), {"updates": latest + change}
+
+
+def fedau(x, memory, round, *, local_lr, local_steps, proximal, global_lr, longest):  # type: ignore[no-untyped-def]
+    """Do a round of FedAU: x <- x + global_lr (1/M) sum_{i in S} omega_i delta_i, omega_i its mean interval so far."""
+    intervals, covered, running = memory["intervals"], memory["covered"], memory["running"]
+    cut = torch.where(running == longest, 1 + 0 * running, 0 * running) if longest else 0 * running  # 0: no cutoff
+    intervals, covered, running = intervals + cut, covered + cut * running, running - cut * running
+    omega = torch.where(intervals > 0, covered / intervals.clamp(min=1), 1.0)
+    moved = x + global_lr * (round.count * omega * round.train(x, local_lr, local_steps, proximal)).mean(1)
+    here = round.present
+    return moved, {
+        "intervals": intervals + here,
+        "covered": covered + here * (running + 1),
+        "running": (1 - here) * (running + 1),
+    }
+
+
+# SAFARI -------------------------------------------------------------------------------------------------------------
+
+
+def safari(x, memory, round, *, local_lr, local_steps, client_round_probability, server_lr, server_steps):  # type: ignore
+    """Do a round of SAFARI: x <- mean_S x_{i,K} with a probability, else the server's steps."""
+    trained, y = x + (round.share * round.train(x, local_lr, local_steps)).sum(1), x
+    for _ in range(server_steps):
+        y = y - server_lr * round.server_gradient(y)
+    clients = round.draw(client_round_probability)
+    return clients * trained + (1 - clients) * y, {}
+
+
+# By algorithm -------------------------------------------------------------------------------------------------------
+
+UPDATES = {"updates": "clients"}
+
+
+def as_step(algorithm: Algorithm, clients: int) -> Own:
+    """Return a built-in algorithm as a step, of so many clients.
+
+    Raises:
+        ValueError: its round is not written as one: FAST's, whose snapshots draw cohorts of their own; selections,
+            Adam, amplified updates, other local solvers, and weights by samples or round by round.
+
+    >>> from . import mifa, safari
+    >>> as_step(mifa(local_lr="1/10"), 3).name
+    'mifa'
+    >>> as_step(safari(client_round_probability="1/4", local_lr="1/10", server_lr="1/20"), 3).numbers["server_steps"]
+    Fraction(1, 1)
+    """
+    if isinstance(algorithm, Safari):
+        names = ("client_round_probability", "local_lr", "local_steps", "server_lr", "server_steps")
+        if algorithm.local_solver == ClientRound.local_solver:
+            return own(safari, **{name: getattr(algorithm, name) for name in names})
+    if isinstance(algorithm, EveryRound):
+        kind = algorithm.round
+        plain = kind.by_sgd and kind.trains_alike and kind.selection is None
+        found = _of_aggregation(kind, clients) if plain else None
+        if found is not None:
+            step, memory, more = found
+            numbers = {"local_lr": kind.local_lr, "local_steps": kind.local_steps, "proximal": kind.proximal}
+            return own(step, memory=memory, **numbers, global_lr=kind.server.global_lr, **more)
+    raise ValueError(f"algorithm = {algorithm}: its round is not written as a step")
+
+
+def _of_aggregation(
+    kind: ClientRound, clients: int
+) -> tuple[Callable[..., Any], Mapping[str, str], dict[str, Any]] | None:
+    """The step of a round with this aggregation and server, what it remembers, and its other numbers."""
+    rule, M = kind.aggregation, clients
+    if isinstance(kind.server, Momentum):
+        known = isinstance(rule, AverageParticipating)
+        return (fedavgm, {"velocity": "vector"}, {"momentum": kind.server.momentum}) if known else None
+    if not isinstance(kind.server, Plain):
+        return None
+    match rule:
+        case AverageParticipating():
+            return fedavg, {}, {}
+        case AverageAll():
+            return fedavg_of_all, {}, {}
+        case ObjectiveShares(p):
+            return fedavg_by_shares, {}, {"shares": [M * each for each in p]}
+        case Constant(omega):
+            return weighted, {}, {"weights": [Fraction(each) / M for each in omega]}
+        case Known(tuple() as p):
+            return weighted, {}, {"weights": [1 / (M * Fraction(each)) for each in p]}
+        case GroupWeights(groups, p, False, tuple() as estimate):
+            return weighted, {}, {"weights": [p[g] / estimate[g] for g in groups]}
+        case MIFA(empty):
+            return mifa, UPDATES, {"empty": int(empty)}
+        case FedVarp(empty):
+            return fedvarp, UPDATES, {"empty": int(empty)}
+        case FedAUWeights(cutoff):
+            kept = dict.fromkeys(("intervals", "covered", "running"), "clients")
+            return fedau, kept, {"longest": 0 if math.isinf(cutoff) else int(cutoff)}
+        case _:
+            return None
