@@ -3,7 +3,7 @@
 from . import thm1, conclusions
 from ..displays import drift, mean
 
-STEPS = (*mean.ONE_STEP, *drift.STEPS, *mean.UNROLLED, *thm1.STEPS)
+STEPS = (*mean.ONE_STEP, *drift.STEPS, *mean.UNROLLED)
 DERIVATIONS = (*thm1.DERIVATIONS, *conclusions.DERIVATIONS)
 
 __all__ = ["DERIVATIONS", "STEPS"]
