@@ -2792,8 +2792,8 @@ ALGORITHMS = {
 """Algorithms with the law of their kinds of round, the quantity that is its probability, and at which value all rounds
 are of a kind. Those without a law add updates with weights in every round, or are of ``OF_STEPS``."""
 OF_STEPS = {"fedavg_decaying": ("everyone", "by weight", "uniformly"), "local_sgd": ("everyone",)}
-"""Algorithms in which all clients make steps, and a round ends in the mean of all clients' models by their weights in F,
-or of some who are drawn: how."""
+"""Algorithms in which all clients make steps, and a round ends in the mean of all clients' models by their weights in
+F, or of some who are drawn: how."""
 DRAWS = {"by weight": "S with replacement by p_k", "uniformly": "S without replacement, p_k = 1/N"}
 """Words of a claim on who is drawn: S independently, so that the share is 1/S, or a set of S of N, (N - S)/(S (N - 1)).
 """
@@ -3740,8 +3740,12 @@ class RulesOfSteps:
         conditions = self.conditions(step["where"])
         taken = {c[0] for c in conditions} | {n for th in self.proof.theorems for n in self.letters_in(th)}
         need(len(set(names)) == len(names) and not taken & set(names), "letters that a theorem has, or twice the same")
-        of = {n: self.steady(c, changing) for n, c in (step["parameters"] | end["parameters"]).items() if n not in sizes}
-        assumed = [(n, None if c is None else self.steady(c, changing)) for n, c in step["assumptions"] + end["assumptions"]]
+        of = {
+            n: self.steady(c, changing) for n, c in (step["parameters"] | end["parameters"]).items() if n not in sizes
+        }
+        assumed = [
+            (n, None if c is None else self.steady(c, changing)) for n, c in step["assumptions"] + end["assumptions"]
+        ]
         rounds, distance = map(self.proof.name, names[:2])
         return {
             "functional": "final_squared_distance",
@@ -3778,7 +3782,9 @@ class RulesOfSteps:
         first = word("first", arguments["first"])
         conditions = self.conditions(step["where"])
         need([c for c in conditions if c[0] == first] == [(first, "nonnegative", None)], "rounds begin at any step")
-        need(not any(b is not None and self.proof.depends(b, first) for *_, b in conditions), "rounds begin at any step")
+        need(
+            not any(b is not None and self.proof.depends(b, first) for *_, b in conditions), "rounds begin at any step"
+        )
         need(bool((ONE - factor).top) and "k" in self.proof.number, "a factor that is no 1 - 2/(s + j)")
         t, k, K = map(self.proof.name, (first, "k", "K"))
         s = self.steady(number(2) / (ONE - factor) - t - k, (first, "k"))
@@ -4129,14 +4135,16 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, BoundsOnAnswer
             need(self.proof.never_zero(value.bottom, where), "a value divides by what may be 0")
         more = listed("factors", arguments["factors"], most=20) if "factors" in arguments else []
         factors = [ONE, *map(self.proof.scalar, more)]
-        for factor in factors:
+        more = listed("rests", arguments["rests"], most=20) if "rests" in arguments else []
+        rests = [*map(self.proof.scalar, more)]
+        for factor in factors + rests:
             need(self.proof.never_zero(factor.bottom, where), "a factor that divides by what may be 0")
             need(self.proof.nonnegative(factor, where), "a factor that may be negative")
         for condition in self.conditions(premise["where"]):
             for scalar, strict in self.proof.conditions(*condition):
                 changed, why = self.proof.put(scalar, values), f"the condition on {condition[0]} is not met"
-                pairs = [f * c for c in stated["given"] for f in factors]
-                multiple = any(changed == c or self.proof._nonnegative(changed - c, where) for c in pairs)
+                pairs = ((f * c, rest) for c in stated["given"] for f in factors for rest in (ZERO, *rests))
+                multiple = any(changed == c + rest for c, rest in pairs)
                 need(multiple or self.proof.nonnegative(changed, where), why)
                 need(not strict or self.proof.never_zero(changed.top, where), why)
         for each in (self.proof.put(c, values) for c in premise["given"]):

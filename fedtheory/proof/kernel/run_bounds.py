@@ -27,8 +27,8 @@ EXPONENTS = {"power": ROUNDS, "steps": ROUNDS, "tail": "cutoff"}
 
 @dataclass(frozen=True)
 class Definition:
-    """Letter that stands for a number >= 0: of^R, R the number of rounds; of^(K R), K R that of steps; exp(-of); of^C, C the cutoff; log(of); or
-    -1/(2 log(1 - of))."""
+    """Letter that stands for a number >= 0: of^R, R the number of rounds; of^(K R), K R that of steps; exp(-of); of^C,
+    C the cutoff; log(of); or -1/(2 log(1 - of))."""
 
     name: str
     sort: Sort
@@ -37,7 +37,7 @@ class Definition:
     def fact(self, where: Where, others: Iterable[Definition] = ()) -> Condition:
         """Return what is known of the letter on a region, where there are ``others``.
 
-            0 <= P <= 1   =>   0 <= P^R <= 1, so P^(K R), and 0 <= P^C <= P as C >= 1,        X >= 0   =>   0 < exp(-X) <= 1,
+            0 <= P <= 1   =>   0 <= P^R, P^(K R) <= 1, and 0 <= P^C <= P as C >= 1,     X >= 0   =>   0 < exp(-X) <= 1,
             X >= 1   =>   log X >= 0, and >= log n for a number n <= X,        n > 1   =>   log n >= 1 - 1/n > 0,
             0 <= p <= 1   =>   -1/(2 log(1 - p)) >= 0 wherever it is defined.
 
@@ -356,9 +356,9 @@ def restrict(
 ) -> RunBound:
     """Restrict a bound to a smaller region, with scalars for some of its letters, and with further expressions that are
     given to be >= 0: a bound that is asked of fewer points is weaker. The region's conditions on what is put in are
-    certified on the new one, or to be no smaller than a multiple by something >= 0 of what is given; of what was given
-    to be >= 0 each is given again, or certified, or certified to be no smaller than what is given. No scalar is put in
-    for a defined letter, nor for what is the exponent of one, nor for the number of steps."""
+    certified on the new one, or are multiples by something >= 0 of what is given, or no smaller than it; of what was
+    given to be >= 0 each is given again, or certified, or certified to be no smaller than what is given. No scalar is
+    put in for a defined letter, nor for what is the exponent of one, nor for the number of steps."""
     untouched(premise)
     put, ring = dict(values or {}), where.ring
     closed = {STEP, STEPS, *(d.name for d in premise.definitions)}
@@ -367,13 +367,17 @@ def restrict(
     if ring is not premise.where.ring or closed & put.keys():
         raise Refused(f"{', '.join(put)}: allowed are letters that are not defined, but {', '.join(sorted(closed))}")
     factors: list[Scalar] = []
+    rests: list[Scalar] = []
     for condition in premise.where.conditions:
         for expression, strict in condition.polynomials(ring):
             changed = expression.replace(put)
-            holds = where.certifies(changed) or any(changed == g or where.certifies(changed - g) for g in given)
+            holds = where.certifies(changed) or changed in given
             if not holds and (factor := _factor(changed, given, where)) is not None:
                 holds = True
                 factors.append(factor)
+            if not holds and (above := [changed - g for g in given if where.certifies(changed - g)]):
+                holds = True
+                rests.append(above[0])
             if not holds or (strict and not where.never_zero(changed)):
                 raise Refused(f"{changed} {'>' if strict else '>='} 0: not certified on the region")
     for expression in (g.replace(put) for g in premise.given):
@@ -392,6 +396,7 @@ def restrict(
         bound=premise.bound.replace(put),
         values=put,
         **({"factors": factors} if factors else {}),
+        **({"rests": rests} if rests else {}),
     )
 
 

@@ -65,13 +65,17 @@ def iterate_decaying_steps(step: Theorem, end: Theorem, ring: Ring, rounds: str,
     t, index = narrow[first], narrow[first] + narrow[STEP]
     said = [c for c in where.conditions if c.name == first]
     if said != [Condition(first, "nonnegative")] or any(c.bound and first in c.bound.names for c in where.conditions):
-        raise Refused(f"{first}: allowed is a letter with the condition {first} >= 0 alone, as rounds begin at any step")
+        raise Refused(
+            f"{first}: allowed is a letter with the condition {first} >= 0 alone, as rounds begin at any step"
+        )
     if factor == 1:
         raise Refused("factor 1: allowed is 1 - 2/(s + t + k)")
     shift = 2 / (1 - factor) - index
     b, c = addition * (shift + index) ** 2, more * (shift + t + narrow[STEPS] - 1) ** 2
     if {first, STEP} & (shift.names | b.names | c.names):
-        raise Refused(f"{factor}, {addition}, {more}: allowed are 1 - 2/(s + t + k), b/(s + t + k)^2, c/(s + t + K - 1)^2")
+        raise Refused(
+            f"{factor}, {addition}, {more}: allowed are 1 - 2/(s + t + k), b/(s + t + k)^2, c/(s + t + K - 1)^2"
+        )
     if not (where.certifies(b) and where.certifies(c)):
         raise Refused(f"{b}, {c}: not certified to be >= 0")
     sizes = dict(step.parameters)
@@ -165,10 +169,15 @@ def _of_steps(
     new, old = [*letters.values(), *(d.name for d in defined)], {*step.where.ring.names}
     if old & {*new} or len({*new}) < len(new):
         raise Refused(f"{', '.join(new)}: allowed are different letters that the theorems do not have")
-    of = {name: value.within(ring) for name, value in {**dict(step.parameters), **dict(end.parameters), **(sizes or {})}.items()}
+    of = {
+        name: value.within(ring)
+        for name, value in {**dict(step.parameters), **dict(end.parameters), **(sizes or {})}.items()
+    }
     assumed = {(name, None if c is None else c.within(ring)) for name, c in {*step.assumptions, *end.assumptions}}
     changing = {STEP, *(of[STEP_INDEX].names if STEP_INDEX in of else ())}
-    steady = [value for name, value in of.items() if name != STEP_INDEX and (name != "local_lr" or STEP_INDEX not in of)]
+    steady = [
+        value for name, value in of.items() if name != STEP_INDEX and (name != "local_lr" or STEP_INDEX not in of)
+    ]
     for value in (*steady, *(c for _, c in assumed if c is not None)):
         if value.names & changing:
             raise Refused(f"{value}: allowed is what is the same in all steps")

@@ -136,8 +136,8 @@ _OF_DRAWS = {
 
 
 def all_steps(number: int, edition: str) -> RunBound:
-    """E F(x_R) - F(x*) <= L/2 ((s - 1)/(s + K R - 1) |x_0 - x*|^2 + (b + c)/(s + K R)), b/(s + t + k)^2 what a step adds
-    and c/(s + t + K - 1)^2 a round's end; with gamma or gamma + 1 for s, and the claim's hypotheses on gamma."""
+    """E F(x_R) - F(x*) <= L/2 ((s - 1)/(s + K R - 1) |x_0 - x*|^2 + (b + c)/(s + K R)), b/(s + t + k)^2 what a step
+    adds and c/(s + t + K - 1)^2 a round's end; with gamma or gamma + 1 for s, and the claim's hypotheses on gamma."""
     who, first_step, less = (EVERYONE, BY_WEIGHT, UNIFORM)[number - 1], edition != "from_0", edition == "appendix"
     end = end_of_all() if who == EVERYONE else end_of_draw()
     bound = bound_gap(iterate_decaying_steps(one_step(), end, RUNS, "R", "d", "t"), gap())
@@ -150,9 +150,9 @@ def all_steps(number: int, edition: str) -> RunBound:
 
 
 _LETTERS = {
-    "L": "smoothness", "mu": "strong_convexity", "K": "local_steps", "G": "gradient_bound", "Gamma": "heterogeneity_gap",
-    "B": "weighted_noise", "shift": "step_shift", "t": "step_index", "R": "rounds", "d": "initial_distance",
-    "N": "clients", "S": "arbitrary_cohort",
+    "L": "smoothness", "mu": "strong_convexity", "K": "local_steps", "G": "gradient_bound",
+    "Gamma": "heterogeneity_gap", "B": "weighted_noise", "shift": "step_shift", "t": "step_index", "R": "rounds",
+    "d": "initial_distance", "N": "clients", "S": "arbitrary_cohort",
 }  # fmt: skip
 
 DERIVATIONS = made_bounds(
