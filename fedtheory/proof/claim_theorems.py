@@ -15,7 +15,7 @@ from . import checker
 from .algorithm_match import Rounds, strange
 from .answer_goals import whichever
 from .claim_goals import Goal, Letters, claim_data, theorem_of
-from .goal_tactics import DECAY, POWER, larger, reach
+from .goal_tactics import DECAY, POWER, larger, narrowed, reach
 from .kernel.run_bounds import DISTANCE, GAP, ROUNDS, RunBound, restrict
 from .kernel.saved_claims import saved_claim
 from .kernel.saved_theorems import saved
@@ -150,8 +150,13 @@ class ClaimTheorem(KernelClaim):
         if any(g not in known for g in made.given):
             given = [next((h for h in known if made.where.certifies(g - h)), g) for g in made.given]
             made = restrict(made, made.where, {}, given)
-        bound = larger(made, self.goal)
-        return None if list(self.goal.differences(bound)) else bound
+        try:
+            bound = larger(made, self.goal)
+            if not list(self.goal.differences(bound)):
+                return bound
+        except ValueError:  # it may be larger where the claim's hypotheses hold
+            pass
+        return narrowed(made, self.goal, {})
 
     @property
     def read(self) -> dict[str, str]:
