@@ -143,15 +143,30 @@ class ClaimTheorem(KernelClaim):
         except ValueError:  # the claim, or a part of it, is not reached
             return None
 
+    def missing(self) -> str:
+        """Return in words why the theorem is not the claim, as far as was tried; "" where it is."""
+        made = self.make()
+        if self.found():
+            return ""
+        try:
+            if not isinstance(made, RunBound):
+                reach(made, self.goal)
+            else:
+                self._as_claimed(made)
+        except ValueError as error:
+            return str(error).removeprefix(f"{self.claim.ref}: ")
+        return "its saved proof is not accepted"
+
     def _as_claimed(self, made: RunBound) -> RunBound | None:
         """Return the bound, with the claim's hypotheses where they are stronger, and its right side where that is
         larger, if it is the claim's theorem."""
         known = (*self.goal.slacks(), *self.goal.bounded_below)
-        if any(g not in known for g in made.given):
-            given = [next((h for h in known if made.where.certifies(g - h)), g) for g in made.given]
-            made = restrict(made, made.where, {}, given)
         try:
-            bound = larger(made, self.goal)
+            bound = made
+            if any(g not in known for g in made.given):
+                given = [next((h for h in known if made.where.certifies(g - h)), g) for g in made.given]
+                bound = restrict(made, made.where, {}, given)
+            bound = larger(bound, self.goal)
             if not list(self.goal.differences(bound)):
                 return bound
         except ValueError:  # it may be larger where the claim's hypotheses hold

@@ -67,7 +67,8 @@ def narrowed(start: RunBound, goal: Goal, values: Mapping[str, Scalar]) -> RunBo
         if not (apart := list(goal.differences(bound))):
             return bound
         why += apart
-    raise Unreached(f"{goal.claim.ref}: {' | '.join(why) or 'no region of the claim is one of the theorem'}")
+    said = " | ".join(dict.fromkeys(why))
+    raise Unreached(f"{goal.claim.ref}: {said or 'no region of the claim is one of the theorem'}")
 
 
 def _values(bound: RunBound, goal: Goal) -> dict[str, Scalar]:

@@ -31,6 +31,5 @@ PAPER = Paper(
         "V": "V is the mean of |x_m - xhat|^2 over the clients",
     },
     order=5,
-    rests_on=("fast",),
     home=__name__,
 )

@@ -36,6 +36,5 @@ PAPER = Paper(
         "C": "C bounds E|wbar - vbar|^2 over eta_t^2, vbar the mean of all and wbar that of the S drawn",
     },
     order=6,
-    rests_on=("fast",),
     home=__name__,
 )
