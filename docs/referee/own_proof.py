@@ -73,8 +73,9 @@ CAP = region(
 )  # fmt: skip
 
 STEPS = (
-    given("mine.round", "(1)", "x_{r+1} = x_r - gamma (G + N), the clients' mean step; given the past, N has mean 0, and "
-          "E|N|^2 <= sigma^2/M, as the clients' noises are uncorrelated", assumes=(UNBIASED_NOISE, UNCORRELATED_NOISE)),
+    given("mine.round", "(1)", "x_{r+1} = x_r - gamma (G + N), the clients' mean step; N has mean 0 given the past, "
+          "and E|N|^2 <= sigma^2/M, as the clients' noises are uncorrelated",
+          assumes=(UNBIASED_NOISE, UNCORRELATED_NOISE)),
     gram("mine.gradient", "(2)", "|G|^2 <= 2 L D: x* is no better than x - G/L",
          2 * l * (f_x - f_star) - norm2(G),
          given=((f_x - dot(G, G / l) + l / 2 * norm2(G / l) - f_z, 2 * l), (f_z - f_star, 2 * l)),

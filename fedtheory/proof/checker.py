@@ -2784,6 +2784,7 @@ PRODUCTS = {"weighted_lr": ("local_lr", "global_lr")}
 """Parameters that are products of quantities."""
 ALGORITHMS = {
     "fedau": ("", "", {}),
+    "fedavg": ("", "", {}),
     "fedavg_decaying": ("", "", {}),
     "local_sgd": ("", "", {}),
     "fast": ("random_kinds", "snapshot_probability", {"uniform": 1, "arbitrary": 0}),
@@ -2791,7 +2792,9 @@ ALGORITHMS = {
 }
 """Algorithms with the law of their kinds of round, the quantity that is its probability, and at which value all rounds
 are of a kind. Those without a law add updates with weights in every round, or are of ``OF_STEPS``."""
-OF_STEPS = {"fedavg_decaying": ("everyone", "by weight", "uniformly"), "local_sgd": ("everyone",)}
+OF_STEPS = {
+    "fedavg_decaying": ("everyone", "by weight", "uniformly"), "fedavg": ("everyone",), "local_sgd": ("everyone",),
+}  # fmt: skip
 """Algorithms in which all clients make steps, and a round ends in the mean of all clients' models by their weights in
 F, or of some who are drawn: how."""
 DRAWS = {"by weight": "S with replacement by p_k", "uniformly": "S without replacement, p_k = 1/N"}
@@ -2803,7 +2806,7 @@ OF_KINDS = {"fedau": {"local_lr", "weighted_lr", "clients", "weight_error", "pea
             "fast": {"local_lr", "cohort", "arbitrary_cohort", "probability", "share", "size"},
             "safari": {"local_lr", "server_lr", "arbitrary_cohort", "client_round_probability", "size"},
             "fedavg_decaying": {"local_lr", "step_index", "clients", "share"},
-            "local_sgd": {"local_lr", "clients"}}  # fmt: skip
+            "fedavg": {"local_lr", "clients"}, "local_sgd": {"local_lr", "clients"}}  # fmt: skip
 OF_RUN = {"rounds", "initial_distance", "initial_gap"}
 """The parameters of an algorithm's rounds, and those of a run."""
 BOUND_FIELDS = "rule arguments functional kind where given definitions assumptions parameters bound"
@@ -3774,8 +3777,8 @@ class RulesOfSteps:
         return made | {"bound": bound, "definitions": {names[2]: ("steps", factor)}}
 
     def iterate_decaying_steps(self, _: object, arguments: Arguments, stated: dict) -> dict:
-        """Conclude E|x_R - x*|^2 <= (s - 1)/(s + T - 1) |x_0 - x*|^2 + (b + c)/(s + T), T = K R, given s >= 2, where
-        with j = t + k the steps have P = 1 - 2/(s + j), B = b/(s + j)^2, and an end adds C = c/(s + t + K - 1)^2. With
+        """Conclude E|x_R - x*|^2 <= (s - 1)/(s + T - 1) |x_0 - x*|^2 + (b + c)/(s + T), T = K R, given s >= 2. With j =
+        t + k the steps have P = 1 - 2/(s + j) and B = b/(s + j)^2. An end adds C = c/(s + t + K - 1)^2. With
         A_j <= (s - 1)/(s + j - 1) D + (b + c)/(s + j): P (s - 1)/(s + j - 1) <= (s - 1)/(s + j), and ((s + j - 2) +
         1)/(s + j)^2 <= 1/(s + j + 1)."""
         step, end, factor, added, more = self.of_steps(arguments)

@@ -147,7 +147,7 @@ class ClaimTheorem(KernelClaim):
         """Return in words why the theorem is not the claim, as far as was tried; "" where it is."""
         made = self.make()
         if self.found():
-            return ""
+            return "" if self.certified().outcome == "proved" else "its saved proof is not accepted"
         try:
             if not isinstance(made, RunBound):
                 reach(made, self.goal)
@@ -155,7 +155,7 @@ class ClaimTheorem(KernelClaim):
                 self._as_claimed(made)
         except ValueError as error:
             return str(error).removeprefix(f"{self.claim.ref}: ")
-        return "its saved proof is not accepted"
+        return "it is not found again"
 
     def _as_claimed(self, made: RunBound) -> RunBound | None:
         """Return the bound, with the claim's hypotheses where they are stronger, and its right side where that is

@@ -25,13 +25,13 @@ from .kernel.tactics import Square
 from .kernel.theorems import Context, Refused, Theorem, combine
 
 TRIES = ((2, 20), (3, 40), (3, 120))
-"""How often products of letters are read off what the last ones leave, and how many there may be of one premise or
-square, in one try after the other."""
+"""Numbers of each try: how often products of letters are read off what the last ones leave, and how many there may be
+of one premise or square."""
 SECONDS = 20.0
 """Time for one program."""
 VALUE = 4
-"""How much a function's value that is left over counts, where the nearest combination is looked for: what is left over
-of squares says more."""
+"""Weight of a function's value that is left over, where the nearest combination is looked for: what is left over of
+squares says more."""
 SMALL = 1e-7
 """A factor that a program in floating point calls 0."""
 
@@ -174,7 +174,7 @@ def _shapes(c: Scalar) -> list[Scalar]:
 
 
 def _size(c: Scalar) -> tuple[int, int, str]:
-    """How complicated a product of letters is."""
+    """Return by how much a product of letters is complicated."""
     tops, bottoms = ([sum(map(int, powers)) for powers in p.to_dict()] for p in (c.numerator, c.denominator))
     return len(tops) + len(bottoms), max(tops, default=0) + max(bottoms, default=0), str(c)
 

@@ -1,4 +1,4 @@
-"""Where the printed proofs of Theorems 1 to 3 break: the last line of the induction over all steps.
+"""The line at which the printed proofs of Theorems 1 to 3 break: the last one of the induction over all steps.
 
 Steps are counted from 0, and eta = 2/(mu (s + t)) at the step t.
 """
