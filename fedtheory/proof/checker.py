@@ -4455,9 +4455,9 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, BoundsOnAnswer
                 if name != "cohort_is_a_set" or "uniform_cohorts" in names:
                     asked[READ_AS[name][0]] = READ_AS[name][1]
             elif name == "full_participation":
-                who = "everyone" in OF_STEPS.get(self.claim["algorithm"], ())
+                all_may = "everyone" in OF_STEPS.get(self.claim["algorithm"], ())
                 everyone = self.letter("arbitrary_cohort") - self.letter("clients")
-                need(who and any(everyone == each for each in slacks), "not everyone takes part")
+                need(all_may and any(everyone == each for each in slacks), "not everyone takes part")
                 asked |= {"cohort": "everyone"} if "cohort" in read else {}
             elif name == "independent_draws" and self.claim["algorithm"] in OF_STEPS:
                 who = self.drawn(last)
