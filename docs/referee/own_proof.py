@@ -6,7 +6,7 @@ and clients may differ as they like:
     E|x_R - x*|^2 <= (1 - gamma mu)^R |x_0 - x*|^2 + gamma sigma^2/(mu M)    for gamma <= 1/L.
 
 A file with a proof defines PAPER: claims, the steps of the proof, and derivations, which say what the last steps show
-and what they need. Steps may rest on the steps of other papers, by name (`fedtheory prove khaled2020.thm1 --json` has
+and what they need. Steps may rest on the steps of other papers, by name (`fedtheory prove fast.lemma1 --json` has
 them). The referee decides every step, and then that what is shown implies the claim, on the claim's own terms and
 hypotheses.
 
@@ -19,6 +19,7 @@ from dataclasses import replace
 import sympy
 from sympy import Le
 
+from fedtheory.assumptions import UNBIASED_NOISE, UNCORRELATED_NOISE
 from fedtheory.claims.statement import Assumption, Claim, Hypothesis, Term
 from fedtheory.functionals import FINAL_SQUARED_DISTANCE
 from fedtheory.papers.paper import Paper
@@ -63,6 +64,7 @@ HALVED = replace(
 # polynomial step is decided on a region; a step about vectors by multipliers of what is given, in every dimension.
 l, m, s, g, M_, R_ = sympy.symbols("smoothness strong_convexity gradient_noise local_lr clients rounds")
 D, rate, start, added, partial = sympy.symbols("D rate start added partial")
+f_x, f_z, f_star = sympy.symbols("f_x f_z f_star")
 y, G, N = vectors("y G N")
 one = sympy.Integer(1)
 CAP = region(
@@ -71,16 +73,22 @@ CAP = region(
 )  # fmt: skip
 
 STEPS = (
-    given("mine.round", "(1)", "x_{r+1} = x_r - gamma (G + N), the clients' mean step"),
+    given("mine.round", "(1)", "x_{r+1} = x_r - gamma (G + N), the clients' mean step; N has mean 0 given the past, "
+          "and E|N|^2 <= sigma^2/M, as the clients' noises are uncorrelated",
+          assumes=(UNBIASED_NOISE, UNCORRELATED_NOISE)),
+    gram("mine.gradient", "(2)", "|G|^2 <= 2 L D: x* is no better than x - G/L",
+         2 * l * (f_x - f_star) - norm2(G),
+         given=((f_x - dot(G, G / l) + l / 2 * norm2(G / l) - f_z, 2 * l), (f_z - f_star, 2 * l)),
+         where=CAP, rests_on=("lemma1.integral",)),
     gram("mine.descent", "(2)", "|y - gamma G|^2 <= (1 - gamma mu)|y|^2: strong convexity, and |G|^2 <= 2 L D",
          (1 - g * m) * norm2(y) - norm2(y - g * G),
          given=((dot(y, G) - D - m / 2 * norm2(y), 2 * g), (2 * l * D - norm2(G), g**2), (D, 2 * g * (1 - g * l))),
-         where=CAP, rests_on=("khaled2020.gradient",)),
+         where=CAP, rests_on=("mine.gradient",)),
     gram("mine.step", "(3)", "E|y_{r+1}|^2 <= (1 - gamma mu) E|y|^2 + gamma^2 sigma^2/M",
          (1 - g * m) * norm2(y) + g**2 * s**2 / M_ - norm2(y - g * (G + N)),
          given=(((1 - g * m) * norm2(y) - norm2(y - g * G), one), (s**2 / M_ - norm2(N), g**2)),
          zero=((dot(y, N), 2 * g), (dot(G, N), -2 * g**2)),
-         where=CAP, rests_on=("mine.round", "mine.descent", "khaled2020.noise_of_the_mean")),
+         where=CAP, rests_on=("mine.round", "mine.descent")),
     Step("mine.unrolled", "(4)", "R rounds, by induction: rate^R A_0 + added S_R, S_R the geometric sum", "induction",
          (Identity(rate * (start + added * partial) + added, rate * start + added * (rate * partial + 1)),),
          rests_on=("mine.step",)),

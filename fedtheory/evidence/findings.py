@@ -138,7 +138,8 @@ def step_rows(paper: str, known: Iterable[Row], library: Library | None = None) 
         if decision.closed or not decision.step.printed:
             continue
         by = [d for d in library.derivations if name in library.needed(d.steps)]
-        of = [ref for d in by for ref in d.proves if ref.partition("@")[2] in PRINTED] or [NO_CLAIM]
+        shown = [*(ref for d in by for ref in d.proves), *decision.step.of]
+        of = [ref for ref in shown if ref.partition("@")[2] in PRINTED] or [NO_CLAIM]
         for row in (open_row(ref, decision) for ref in dict.fromkeys(of)):
             if (row.where, row.what) not in said:
                 yield row

@@ -342,7 +342,8 @@ def _proof_text(attempt: Chain | None) -> str:
     name, first = attempt.derivation.name, attempt.first_open
     if first is None:
         under = "; ".join(f"{of}: {' or '.join(options)}" for of, options in attempt.narrowed.items())
-        steps = f"'{name}', {len(attempt.decisions)} steps, each decided, given by definition or repaired"
+        many = f"{len(attempt.decisions)} steps, each decided, given by definition or repaired"
+        steps = f"'{name}', {'made by the kernel' if attempt.theorem is not None else many}"
         return f"{steps}, read with {under}" if under else steps
     return f"not proved; '{name}' does not show it: {sentence(first).rstrip('.')}"
 

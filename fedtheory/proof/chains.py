@@ -182,7 +182,10 @@ def _tying(claim: Claim, derivation: Derivation, library: Library) -> Iterator[S
     if found := next(iter(wrong), ""):
         yield _open("composed", claim, found)
     if whole:
-        yield _open("goal", claim, "it is not the theorem that the kernel makes")
+        lacks = (name for name in _assumed(derivation) if name in ASSUMPTIONS and name not in claim.assumed)
+        yield from (_open(f"assumes.{name}", claim, f"the claim does not assume {name}") for name in lacks)
+        if not found:
+            yield _open("goal", claim, "it is not the theorem that the kernel makes")
     else:
         yield from tying(claim, derivation, library.assumed(derivation.steps))
     if _only_declared(derivation, library):
@@ -217,6 +220,12 @@ def _goal(theorem: KernelClaim) -> Step:
 def _read_by(theorem: KernelClaim) -> Callable[[str], tuple[str, ...]]:
     """Return the options of each ambiguity under which a theorem is the claim; none where every option is."""
     return lambda name: tuple(option for ambiguity, option in theorem.read.items() if ambiguity == name)
+
+
+def _assumed(derivation: Derivation) -> tuple[str, ...]:
+    """Names of the assumptions of the theorem that a derivation is, without their constants."""
+    origin = derivation.origin
+    return () if origin is None else tuple(text.partition("(")[0] for text in origin.assumed())
 
 
 def _only_declared(derivation: Derivation, library: Library) -> bool:

@@ -2730,6 +2730,8 @@ QUANTITIES = {
     ),
     **dict.fromkeys(("clients", "cohort", "arbitrary_cohort", "local_steps", "rounds"), "count"),
     **dict.fromkeys(("snapshot_probability", "client_round_probability"), "probability"),
+    **dict.fromkeys(("step_index", "gradient_bound", "heterogeneity_gap", "weighted_noise"), "nonnegative"),
+    "step_shift": "positive",
     # of answers
     **dict.fromkeys(("global_lr", "participation_estimate", "failure_probability", "hidden_constant"), "positive"),
     **dict.fromkeys(
@@ -2748,7 +2750,8 @@ ASSUMED = {
     "bounded_server_noise": ("server_noise", 2), "bounded_dissimilarity": ("dissimilarity", 2),
     "bounded_dissimilarity_at_optimum": ("dissimilarity", 2),
     "bounded_dissimilarity_of_plain_mean": ("dissimilarity", 2), "bounded_gradient": ("global_gradient_bound", 2),
-    "bounded_local_gradients": ("local_gradient_bound", 2),
+    "bounded_local_gradients": ("local_gradient_bound", 2), "bounded_stochastic_gradients": ("gradient_bound", 2),
+    "bounded_weighted_noise": ("weighted_noise", 1), "bounded_heterogeneity_gap": ("heterogeneity_gap", 1),
 }  # fmt: skip
 """Assumptions with a constant: the quantity that it is a power of, and the power."""
 GIVEN_BY = {
@@ -2772,7 +2775,7 @@ PARAMETERS = {
         "initial_distance", "initial_gap", "clients", "weight_error", "peak_weight_error", "objective_error",
         "expected_weight_scale", "weight_scale", "update_weight", "least_objective_weight", "gradient_norm", "absence",
         "cutoff_bias", "participation_probability", "cutoff", "guaranteed_intervals", "history",
-        "least_participation_probability", "weight_spread",
+        "least_participation_probability", "weight_spread", "step_index",
     )
 } | {"probability": "snapshot_probability"}  # fmt: skip
 OF_HYPOTHESES = ("fractions",)
@@ -2781,16 +2784,29 @@ PRODUCTS = {"weighted_lr": ("local_lr", "global_lr")}
 """Parameters that are products of quantities."""
 ALGORITHMS = {
     "fedau": ("", "", {}),
+    "fedavg": ("", "", {}),
+    "fedavg_decaying": ("", "", {}),
+    "local_sgd": ("", "", {}),
     "fast": ("random_kinds", "snapshot_probability", {"uniform": 1, "arbitrary": 0}),
     "safari": ("random_client_rounds", "client_round_probability", {"arbitrary": 1, "server": 0}),
 }
 """Algorithms with the law of their kinds of round, the quantity that is its probability, and at which value all rounds
-are of a kind. Those without a law add updates with weights in every round."""
+are of a kind. Those without a law add updates with weights in every round, or are of ``OF_STEPS``."""
+OF_STEPS = {
+    "fedavg_decaying": ("everyone", "by weight", "uniformly"), "fedavg": ("everyone",), "local_sgd": ("everyone",),
+}  # fmt: skip
+"""Algorithms in which all clients make steps, and a round ends in the mean of all clients' models by their weights in
+F, or of some who are drawn: how."""
+DRAWS = {"by weight": "S with replacement by p_k", "uniformly": "S without replacement, p_k = 1/N"}
+"""Words of a claim on who is drawn: S independently, so that the share is 1/S, or a set of S of N, (N - S)/(S (N - 1)).
+"""
 OF_KINDS = {"fedau": {"local_lr", "weighted_lr", "clients", "weight_error", "peak_weight_error", "objective_error",
                       "weight_scale", "expected_weight_scale", "update_weight", "least_objective_weight",
                       "gradient_norm"},
             "fast": {"local_lr", "cohort", "arbitrary_cohort", "probability", "share", "size"},
-            "safari": {"local_lr", "server_lr", "arbitrary_cohort", "client_round_probability", "size"}}  # fmt: skip
+            "safari": {"local_lr", "server_lr", "arbitrary_cohort", "client_round_probability", "size"},
+            "fedavg_decaying": {"local_lr", "step_index", "clients", "share"},
+            "fedavg": {"local_lr", "clients"}, "local_sgd": {"local_lr", "clients"}}  # fmt: skip
 OF_RUN = {"rounds", "initial_distance", "initial_gap"}
 """The parameters of an algorithm's rounds, and those of a run."""
 BOUND_FIELDS = "rule arguments functional kind where given definitions assumptions parameters bound"
@@ -3670,12 +3686,151 @@ class RulesOfIntervals:
                 need(value == self.letter(name), f"{name}: of another value")  # type: ignore[attr-defined]
 
 
-STARTS = ("iterate", "telescope", *OF_WEIGHTS, *FROM_INTERVALS, *FROM_A_ROUND, *FROM_NOTHING)
-RUN_RULES = ("weaken", "enlarge", "define", "restrict", "by logarithm", *ON_INTERVALS)
+# bounds on runs of local steps of all clients' mean, whoever takes part
+
+FROM_STEPS = ("iterate steps", "iterate decaying steps")
+MEAN_PATH = ("M", ITERATE), ("M", ("x", True, (1, 0, 1))), ("M", LAST)
+"""The mean of all clients' iterates at a step, at the next one, and at a round's end."""
+
+
+class RulesOfSteps:
+    """Rules from theorems P A_k + B >= A_{k+1} on every step, A_k = E|mean x_{i,k} - x*|^2, and A_K + C >= E|x+ - x*|^2
+    on a round's end: all clients start the next round from x+."""
+
+    proof: Proof
+    theorem_at: Any
+    conditions: Any
+    letters_in: Any
+    summed: Any
+    scalars: Any
+
+    def apart(self, theorem: dict, now: tuple, then: tuple) -> tuple[Scalar, Scalar]:
+        """Return (P, B) of P |now - x*|^2 + B - |then - x*|^2 >= 0 over the whole run, B >= 0."""
+        need(theorem["context"] == "run" and not theorem["kind"], "allowed is what holds over the whole run")
+        optimum, form, made = ("", OPTIMUM), theorem["form"], {}  # type: ignore[var-annotated]
+        factor = form.get(("product", "", now, now), ZERO)
+        added = form.get(("one",), ZERO)
+        for item, c in (*((e, c * factor) for e, c in squared(now, optimum).items()),
+                        *((e, -c) for e, c in squared(then, optimum).items()), (("one",), added)):  # fmt: skip
+            made[item] = made.get(item, ZERO) + c
+        need(form == {e: c for e, c in made.items() if c.top}, "no P |now - x*|^2 + B - E|then - x*|^2 >= 0")
+        self.proof.nonnegative(added, theorem["where"])
+        return factor, added
+
+    def of_steps(self, arguments: Arguments) -> tuple[dict, dict, Scalar, Scalar, Scalar]:
+        """Return the theorems on a step and on a round's end, and P, B and C; they are of one algorithm."""
+        step = self.theorem_at(arguments["theorem"])
+        (end,) = (self.theorem_at(n) for n in listed("others", arguments["others"], 1))
+        need(self.conditions(step["where"]) == self.conditions(end["where"]), "a step and an end on different regions")
+        common = step["parameters"].keys() & end["parameters"].keys()
+        need(all(step["parameters"][n] == end["parameters"][n] for n in common), "two algorithms")
+        now, then, last = MEAN_PATH
+        factor, added = self.apart(step, now, then)
+        one, more = self.apart(end, last, ("", NEXT))
+        need(one == ONE, "no A_K + C - E|x+ - x*|^2 >= 0")
+        return step, end, factor, added, more
+
+    def steady(self, scalar: Scalar, names: tuple) -> Scalar:
+        """Return a scalar without these letters, on which it does not depend."""
+        inside = {n: ZERO for n in names if n in self.proof.number}
+        without = self.proof.put(scalar, inside)
+        need(bool(without.bottom) and without == scalar, "what is not the same in all steps")
+        return without
+
+    def over_steps(self, step: dict, end: dict, names: list, changing: tuple, sizes: dict) -> dict:
+        """Return a bound on runs without its right side. What is assumed, and all parameters but ``sizes``, are the
+        same in all steps."""
+        conditions = self.conditions(step["where"])
+        taken = {c[0] for c in conditions} | {n for th in self.proof.theorems for n in self.letters_in(th)}
+        need(len(set(names)) == len(names) and not taken & set(names), "letters that a theorem has, or twice the same")
+        of = {
+            n: self.steady(c, changing) for n, c in (step["parameters"] | end["parameters"]).items() if n not in sizes
+        }
+        assumed = [
+            (n, None if c is None else self.steady(c, changing)) for n, c in step["assumptions"] + end["assumptions"]
+        ]
+        rounds, distance = map(self.proof.name, names[:2])
+        return {
+            "functional": "final_squared_distance",
+            "kind": "",
+            "given": [],
+            "definitions": {},
+            "assumptions": assumed,
+            "parameters": of | sizes | {"rounds": rounds, "initial_distance": distance},
+            "conditions": [(names[0], "count", None), (names[1], "nonnegative", None), *conditions],
+        }
+
+    def iterate_steps(self, _: object, arguments: Arguments, stated: dict) -> dict:
+        """Conclude E|x_R - x*|^2 <= P^T |x_0 - x*|^2 + B (1 - P^T)/(1 - P), T = K R, where P in [0, 1) and B are the
+        same in all steps, and an end adds nothing."""
+        step, end, factor, added, more = self.of_steps(arguments)
+        where = step["where"]
+        need(not more.top, "more at a round's end")
+        factor, added = (self.steady(c, ("k",)) for c in (factor, added))
+        signs = all(self.proof.nonnegative(c, where) for c in (factor, ONE - factor))
+        need(signs and self.proof.never_zero((ONE - factor).top, where), "a factor that may be 1")
+        names = [word("a letter", n) for n in listed("letters", arguments["letters"], 3)]
+        power, distance = self.proof.name(names[2]), self.proof.name(names[1])
+        kept = self.scalars(self.summed([added]), (ONE - power) / (ONE - factor))
+        made = self.over_steps(step, end, names, ("k",), {})
+        bound = self.summed([power * distance**2, *kept])
+        return made | {"bound": bound, "definitions": {names[2]: ("steps", factor)}}
+
+    def iterate_decaying_steps(self, _: object, arguments: Arguments, stated: dict) -> dict:
+        """Conclude E|x_R - x*|^2 <= (s - 1)/(s + T - 1) |x_0 - x*|^2 + (b + c)/(s + T), T = K R, given s >= 2. With j =
+        t + k the steps have P = 1 - 2/(s + j) and B = b/(s + j)^2. An end adds C = c/(s + t + K - 1)^2. With
+        A_j <= (s - 1)/(s + j - 1) D + (b + c)/(s + j): P (s - 1)/(s + j - 1) <= (s - 1)/(s + j), and ((s + j - 2) +
+        1)/(s + j)^2 <= 1/(s + j + 1)."""
+        step, end, factor, added, more = self.of_steps(arguments)
+        first = word("first", arguments["first"])
+        conditions = self.conditions(step["where"])
+        need([c for c in conditions if c[0] == first] == [(first, "nonnegative", None)], "rounds begin at any step")
+        need(
+            not any(b is not None and self.proof.depends(b, first) for *_, b in conditions), "rounds begin at any step"
+        )
+        need(bool((ONE - factor).top) and "k" in self.proof.number, "a factor that is no 1 - 2/(s + j)")
+        t, k, K = map(self.proof.name, (first, "k", "K"))
+        s = self.steady(number(2) / (ONE - factor) - t - k, (first, "k"))
+        b = self.steady(added * (s + t + k) ** 2, (first, "k"))
+        c = self.steady(more * (s + t + K - ONE) ** 2, (first, "k"))
+        for each in (b, c):
+            self.proof.nonnegative(each, step["where"])
+        size = self.proof.put(step["parameters"]["local_lr"], {first: t - k})
+        names = [word("a letter", n) for n in listed("letters", arguments["letters"], 2)]
+        sizes = {"local_lr": self.steady(size, ("k",)), "step_index": t}
+        made = self.over_steps(step, end, names, (first, "k"), sizes)
+        rounds, distance = map(self.proof.name, names)
+        taken = rounds * K
+        left = (s - ONE) / (s + taken - ONE) * distance**2
+        bound = [left, *self.scalars(self.summed([b + c]), ONE / (s + taken))]
+        return made | {"bound": self.summed(bound), "given": [s - number(2)]}
+
+    def bound_gap(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
+        """Conclude E F(x_R) - F(x*) <= a times a bound on E|x_R - x*|^2, from a |x - x*|^2 - F(x) + F(x*) >= 0 given
+        any round's start, a >= 0, on a region that has the bound's."""
+        (theorem,) = (self.theorem_at(n) for n in listed("others", arguments["others"], 1))
+        need(theorem["context"] == "start" and not theorem["kind"], "allowed is what is given a round's start")
+        need(premise["functional"] == "final_squared_distance", "allowed is a bound on the final distance")
+        need(not theorem["parameters"], "a theorem on F that is of an algorithm")
+        factor = theorem["form"].get(("product", "", ("", START_POINT), ("", START_POINT)), ZERO)
+        shape = {e: c * factor for e, c in squared(("", START_POINT), ("", OPTIMUM)).items()}
+        shape |= {("value", "M", START_POINT): MINUS, ("value", "M", OPTIMUM): ONE}
+        need(theorem["form"] == {e: c for e, c in shape.items() if c.top}, "no a |x - x*|^2 - F(x) + F(x*) >= 0")
+        index = premise["parameters"].get("step_index", ZERO)
+        factor = self.steady(factor, ("k", *(n for n in self.proof.names if self.proof.depends(index, n))))
+        need(self.proof.within(premise["where"], theorem["where"]), "on a smaller region than the bound's")
+        self.proof.nonnegative(factor, premise["where"])
+        kept = {"conditions": self.conditions(premise["where"]), "functional": "final_gap"}
+        both = [*premise["assumptions"], *theorem["assumptions"]]
+        return premise | kept | {"bound": self.summed(self.scalars(premise["bound"], factor)), "assumptions": both}
+
+
+STARTS = ("iterate", "telescope", *FROM_STEPS, *OF_WEIGHTS, *FROM_INTERVALS, *FROM_A_ROUND, *FROM_NOTHING)
+RUN_RULES = ("weaken", "enlarge", "define", "restrict", "by logarithm", "bound gap", *ON_INTERVALS)
 """Rules with which a chain of bounds begins, and those from the bound before."""
 
 
-class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
+class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
     """Bounds of a file on a functional of whole runs, each from the one before it, the first from the last theorem; and
     the claim that the last one is."""
 
@@ -3795,7 +3950,7 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
         numbers: list[tuple] = []
         for name, (sort, of) in definitions.items():
             need(self.proof.nonnegative(of - ONE if sort == "log" else of, where), f"{name}: of what may be too small")
-            if sort in ("power", "tail", "decay"):
+            if sort in ("power", "steps", "tail", "decay"):
                 need(self.proof.nonnegative(ONE - of, where), f"{name}: a {sort} of what may be above 1")
             if sort == "log" and not letters_of(of.top) | letters_of(of.bottom):
                 numbers.append((name, "at_least", ONE - ONE / of))  # log n >= 1 - 1/n
@@ -3970,9 +4125,9 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
         more that is given to be >= 0."""
         values = {name: self.proof.scalar(c) for name, c in keyed("values", arguments["values"]).items()}
         where, rounds = stated["where"], premise["parameters"].get("rounds", ZERO)
-        fixed = {"k", *premise["definitions"]}
+        fixed = {"k", "K", *premise["definitions"]}
         sorts = {sort for sort, _ in premise["definitions"].values()}
-        exponents = [rounds] if "power" in sorts else []
+        exponents = [rounds] if sorts & {"power", "steps"} else []
         exponents += [premise["parameters"]["cutoff"]] if "tail" in sorts else []
         fixed |= {self.proof.names[i] for c in exponents for i in letters_of(c.top) | letters_of(c.bottom)}
         need(
@@ -3983,13 +4138,16 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
             need(self.proof.never_zero(value.bottom, where), "a value divides by what may be 0")
         more = listed("factors", arguments["factors"], most=20) if "factors" in arguments else []
         factors = [ONE, *map(self.proof.scalar, more)]
-        for factor in factors:
+        more = listed("rests", arguments["rests"], most=20) if "rests" in arguments else []
+        rests = [*map(self.proof.scalar, more)]
+        for factor in factors + rests:
             need(self.proof.never_zero(factor.bottom, where), "a factor that divides by what may be 0")
             need(self.proof.nonnegative(factor, where), "a factor that may be negative")
         for condition in self.conditions(premise["where"]):
             for scalar, strict in self.proof.conditions(*condition):
                 changed, why = self.proof.put(scalar, values), f"the condition on {condition[0]} is not met"
-                multiple = any(changed == f * c for c in stated["given"] for f in factors)
+                pairs = ((f * c, rest) for c in stated["given"] for f in factors for rest in (ZERO, *rests))
+                multiple = any(changed == c + rest for c, rest in pairs)
                 need(multiple or self.proof.nonnegative(changed, where), why)
                 need(not strict or self.proof.never_zero(changed.top, where), why)
         for each in (self.proof.put(c, values) for c in premise["given"]):
@@ -4030,7 +4188,7 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
         need(self.equal(total, last["bound"]), "its right side is not what is proved")
         slacks = [slack for text in words_of["hypotheses"].values() for slack in self.slacks(text)]
         self.check_region(last, slacks)
-        self.check_assumptions(last, words_of["readings"])
+        self.check_assumptions(last, words_of["readings"], slacks)
         self.check_rounds(last, slacks)
 
     def in_place(self, choices: dict, hypotheses: dict) -> dict:
@@ -4136,6 +4294,12 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
             case ast.BinOp(left=left, op=ast.Pow(), right=ast.Name(id="rounds")):
                 return self.defined("power", self.of_tree(left)), ONE
             case ast.BinOp(
+                left=left,
+                op=ast.Pow(),
+                right=ast.BinOp(left=ast.Name(id="local_steps"), op=ast.Mult(), right=ast.Name(id="rounds")),
+            ):
+                return self.defined("steps", self.of_tree(left)), ONE
+            case ast.BinOp(
                 left=left, op=ast.Pow(), right=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=power))
             ):
                 base = self.of_tree(left)
@@ -4202,6 +4366,8 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
                 continue
             if self.is_of_round(name, kind, bound, last):
                 continue
+            if self.is_of_draw(name, kind, bound, last):
+                continue
             x, sort = self.proof.name(name), QUANTITIES.get(self.letters[name], "real")
             need(self.letters[name] != WITHIN, f"{name}: no round t = m C + r")
             slack = None if bound is None else x - bound if kind == "at_least" else bound - x
@@ -4227,6 +4393,29 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
         for expression in last["given"]:
             need(any(expression == each for each in slacks + lowest), "given what is no hypothesis of the claim")
 
+    def drawn(self, last: dict) -> str:
+        """Return how the clients are drawn whose share is that of a bound, by one of ``DRAWS``, or ""."""
+        share, known = last["parameters"].get("share", ZERO), {*self.letters.values()}
+        if "arbitrary_cohort" not in known or ("independent_draws", None) not in last["assumptions"]:
+            return ""
+        S = self.letter("arbitrary_cohort")
+        if share == ONE / S:
+            return "by weight"
+        if "clients" not in known:
+            return ""
+        N = self.letter("clients")
+        return "uniformly" if share == (N - S) / (S * (N - ONE)) else ""
+
+    def is_of_draw(self, name: str, kind: str, bound: Scalar | None, last: dict) -> bool:
+        """Whether a condition says that a set of S of N clients has S <= N, or that N is not 1, by which the claim
+        divides."""
+        if self.drawn(last) != "uniformly" or bound is None:
+            return False
+        divides = any(not self.proof.put(Scalar(c.bottom), {name: ONE}).top for c in self.scalars(last["bound"]))
+        if self.letters[name] == "clients":
+            return kind == "at_least" and bound == number(2) and divides
+        return self.letters[name] == "arbitrary_cohort" and kind == "capped" and bound == self.letter("clients")
+
     def is_share(self, name: str, kind: str, bound: Scalar | None, last: dict) -> bool:
         """Whether a letter is the share of a uniform draw, any number in [0, 1/size], and occurs nowhere else."""
         parameters, x = dict(last["parameters"]), self.proof.name(name)
@@ -4243,7 +4432,7 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
         used += [b for _, _, b in self.conditions(last["where"]) if b is not None]
         return not any(self.proof.depends(c, name) for c in used)
 
-    def check_assumptions(self, last: dict, read: dict) -> None:
+    def check_assumptions(self, last: dict, read: dict, slacks: list) -> None:
         """Raise unless the claim makes all assumptions, with the quantities themselves, and is read as they say."""
         answers = last["functional"] in OF_ANSWERS
         known = {} if answers and last["functional"] != "value" else ALGORITHMS
@@ -4265,8 +4454,18 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
                 )
                 if name != "cohort_is_a_set" or "uniform_cohorts" in names:
                     asked[READ_AS[name][0]] = READ_AS[name][1]
+            elif name == "full_participation":
+                all_may = "everyone" in OF_STEPS.get(self.claim["algorithm"], ())
+                everyone = self.letter("arbitrary_cohort") - self.letter("clients")
+                need(all_may and any(everyone == each for each in slacks), "not everyone takes part")
+                asked |= {"cohort": "everyone"} if "cohort" in read else {}
+            elif name == "independent_draws" and self.claim["algorithm"] in OF_STEPS:
+                who = self.drawn(last)
+                need(who in OF_STEPS[self.claim["algorithm"]] and name in self.assumed, "draws of another law")
+                asked["cohort"] = DRAWS[who]
             elif name == "equal_weights":
-                need(not self.is_of_any_mean(last), "of the plain mean, and the claim is of any")
+                plain = self.claim["algorithm"] != "fedavg_decaying"
+                need(plain and not self.is_of_any_mean(last), "of the plain mean, and the claim is of any")
             else:
                 quantity, power = ASSUMED.get(name, ("", 0))
                 made = {f"{n}({ASSUMED[n][0]})" if n in ASSUMED else n for n in (name, *GIVEN_BY.get(name, ()))}
@@ -4305,6 +4504,9 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
         law, chance, kinds = ALGORITHMS[algorithm]
         if law:
             need(bool(last["kind"]) or any(n == law for n, _ in last["assumptions"]), "rounds of no law")
+        elif algorithm in OF_STEPS:
+            ends = {n for n, _ in last["assumptions"]} & {"full_participation", "independent_draws"}
+            need(len(ends) == 1 and not last["kind"], "rounds of which nothing says how they end")
         else:
             weighted = "weighted_lr" in last["parameters"] or last["functional"] in ROUND_FUNCTIONALS
             need(weighted and not last["kind"], "rounds of another sort than those of weighted updates")
@@ -4315,6 +4517,8 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
             if name in PRODUCTS:
                 one, other = map(self.letter, PRODUCTS[name])
                 need(value == one * other, f"{name}: of another value than the product of its quantities")
+            elif name == "share" and self.drawn(last):
+                continue
             elif name != "share":
                 need(
                     bool(quantity) and value == self.letter(quantity),
@@ -4351,8 +4555,8 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
         )
 
 
-SORTS = ("power", "exponential", "tail", "log", "decay")
-"""The sorts of defined letters: P^R; exp(-X); q^C, C the cutoff; log(X); -1/(2 log(1 - p))."""
+SORTS = ("power", "steps", "exponential", "tail", "log", "decay")
+"""The sorts of defined letters: P^R; P^(K R); exp(-X); q^C, C the cutoff; log(X); -1/(2 log(1 - p))."""
 
 
 # learning problems and their samples: events of a product law, and bounds on functionals of the problem

@@ -52,6 +52,7 @@ PARAMETERS = {
     "local_lr": "local_lr", "server_lr": "server_lr", "cohort": "cohort", "arbitrary_cohort": "arbitrary_cohort",
     "probability": "snapshot_probability", "client_round_probability": "client_round_probability",
     "rounds": "rounds", "initial_distance": "initial_distance", "initial_gap": "initial_gap",
+    "step_index": "step_index",
 } | {name: name for name in (
     "clients", "weight_error", "peak_weight_error", "objective_error", "expected_weight_scale", "weight_scale",
     "update_weight", "least_objective_weight", "gradient_norm",
@@ -63,6 +64,16 @@ PRODUCTS = {"weighted_lr": ("local_lr", "global_lr")}
 
 BY_ROOTS = (ROUNDS, "groups")
 """Quantities by whose roots a step may be chosen, each by the first of these in its square."""
+
+EXPONENTS = {sympy.Symbol(ROUNDS): "power", sympy.Symbol("local_steps") * sympy.Symbol(ROUNDS): "steps"}
+"""Sorts of a number to the power of this."""
+
+_N, _S = sympy.symbols("clients arbitrary_cohort")
+DRAWS = {readings.BY_WEIGHT: 1 / _S, readings.UNIFORMLY: (_N - _S) / (_S * (_N - 1))}
+"""Variance of the mean of S clients drawn, divided by that of one, by how they are drawn: independently, by weight; or
+a set of S of N."""
+DRAWN, EVERYONE = "independent_draws", "full_participation"
+"""Assumptions on how a round ends, which are readings of who takes part."""
 
 SIZES = {"uniform": "cohort", "arbitrary": "arbitrary_cohort"}
 """Quantity that is the size of a cohort, where all rounds are of a kind."""
@@ -238,8 +249,8 @@ class Goal:
             return self.letter(str(expression), known)
         if isinstance(expression, sympy.exp):
             sort, of = "exponential", -self.scalar(expression.args[0], known=known)
-        elif expression.is_Pow and expression.exp.is_Symbol and expression.exp.name == ROUNDS:
-            sort, of = "power", self.scalar(expression.base, known=known)
+        elif expression.is_Pow and (sort := EXPONENTS.get(bare(expression.exp), "")):
+            of = self.scalar(expression.base, known=known)
         else:
             raise Inexpressible(f"{expression}: allowed are sums, products, whole powers, exp and powers of the rounds")
         found = [d.name for d in definitions if d.sort == sort and d.of == of]
@@ -278,12 +289,22 @@ class Goal:
         for name, (ambiguity, option) in READINGS.items():
             if name in names and (name != "cohort_is_a_set" or "uniform_cohorts" in names):
                 found[ambiguity] = option
+        if EVERYONE in names and any(a.name == readings.WHO for a in self.claim.ambiguities):
+            found[readings.WHO] = readings.EVERYONE
+        if DRAWN in names:
+            found[readings.WHO] = self.drawn(bound)
         if SCALE_KNOWN in names:
             asked = next((a.name for a in self.claim.ambiguities if a.name in KNOWN_SCALE), readings.WEIGHTS)
             found[asked] = KNOWN_SCALE[asked]
         if "in_expectation" in names and any(a.name == readings.CONDITION for a in self.claim.ambiguities):
             found[readings.CONDITION] = readings.IN_EXPECTATION
         return found | ({readings.AVERAGE: readings.FROM_ROUND_0} if bound.functional == MEAN_GRADIENT else {})
+
+    def drawn(self, bound: RunBound) -> str:
+        """Return how the clients are drawn whose share is that of a bound; "" if it is none of ``DRAWS``."""
+        own, share = {*self.letters.values()}, dict(bound.parameters).get("share")
+        laws = {w: law for w, law in DRAWS.items() if {symbol.name for symbol in law.free_symbols} <= own}
+        return next((who for who, law in laws.items() if self.scalar(law) == share), "")
 
     def differences(self, bound: RunBound) -> Iterator[str]:
         """List in words what a bound says otherwise than the claim; none if it is the claim's theorem.
@@ -313,11 +334,15 @@ class Goal:
                 yield f"{name}: it is read as {read.get(name)}, and the claim as {' or '.join(options.get(name, ()))}"
 
     def _of_rounds(self, bound: RunBound) -> Iterator[str]:
-        theorem = theorem_of(bound)
-        if theorem is None or self.rounds is None:
+        theorems = theorems_of(bound)
+        if not theorems or self.rounds is None:
             yield "nothing says what its rounds are"
             return
-        yield from strange(theorem, self.rounds)
+        for theorem in theorems:
+            yield from strange(theorem, self.rounds)
+        names = {name for name, _ in bound.assumptions}
+        if DRAWN in names and self.drawn(bound) not in self.rounds.ends:
+            yield f"its clients are drawn {self.drawn(bound) or 'by no known law'}, and here otherwise"
         yield from self._kind(bound)
 
     def _region(self, bound: RunBound) -> Iterator[str]:
@@ -333,7 +358,7 @@ class Goal:
                 if condition.kind != "nonnegative" or not self._level_is_at_most_1(condition.name, bound.where):
                     yield f"{condition}: allowed is >= 0, of a level in (0, 1]"
             elif condition.name in self.letters:
-                if weight_goals.is_known(condition, bound, dict(self.letters)):
+                if weight_goals.is_known(condition, bound, dict(self.letters)) or self._is_of_draw(condition, bound):
                     continue
                 if not (self._in_vocabulary(condition) or self._in_hypotheses(condition, slacks)):
                     yield f"{condition}: neither of the vocabulary nor a hypothesis of the claim"
@@ -399,6 +424,17 @@ class Goal:
             size is not None and condition.bound == 1 / size and not any(condition.name in e.names for e in elsewhere)
         )
 
+    def _is_of_draw(self, condition: Condition, bound: RunBound) -> bool:
+        """Whether a condition says no more than that a set of S of N clients has S <= N, or that N is not 1, by which
+        the claim divides."""
+        if (DRAWN, None) not in bound.assumptions or self.drawn(bound) != readings.UNIFORMLY:
+            return False
+        clients, drawn = self.letter("clients"), self.letter("arbitrary_cohort")
+        capped = self.ring[condition.name] == drawn and condition.kind == "capped" and condition.bound == clients
+        at_1 = {condition.name: self.ring.number(1)}
+        divides = self.ring[condition.name] == clients and bound.bound.bottom.replace(at_1).is_zero
+        return capped or (divides and condition.kind == "at_least" and condition.bound == 2)
+
     def _assumptions(self, bound: RunBound) -> Iterator[str]:
         made = self.claim.assumed
         read_as = {*READINGS, SCALE_KNOWN, "in_expectation"} | ({"equal_weights"} if self._is_plain_mean else set())
@@ -407,6 +443,9 @@ class Goal:
             if name in LAWS:
                 if constant != self.letter(LAWS[name][1]):
                     yield f"{name}({constant}): allowed is {LAWS[name][1]}"
+            elif name == EVERYONE:
+                if self.letter("arbitrary_cohort") - self.letter("clients") not in self.slacks():
+                    yield "everyone takes part, which is no hypothesis of the claim"
             elif name in read_as:
                 continue
             elif kind is None or kind.name not in made:
@@ -431,7 +470,10 @@ class Goal:
             yield from answer_goals.other_parameters(bound, self.scalar)
             return
         for name, value in bound.parameters:
-            if name == "share":
+            if name == "share" and (DRAWN, None) in bound.assumptions:
+                if not self.drawn(bound):
+                    yield f"share = {value}: allowed is that of a draw, {' or '.join(map(str, DRAWS.values()))}"
+            elif name == "share":
                 if not any(self._is_share(condition, bound) for condition in bound.where.conditions):
                     yield f"share = {value}: allowed is any in [0, 1/size]"
             elif name == CHOSEN_CUTOFF:
@@ -475,6 +517,15 @@ def theorem_of(bound: RunBound) -> Theorem | None:
     while isinstance(premise, RunBound):
         premise = premise.premise
     return premise
+
+
+def theorems_of(bound: RunBound) -> tuple[Theorem, ...]:
+    """Return all theorems on a round that a bound on runs is made from, each once."""
+    found: dict[int, Theorem] = {}
+    for part in bound.made_of:
+        of = theorems_of(part) if isinstance(part, RunBound) else (part,)
+        found |= {id(theorem): theorem for theorem in of if isinstance(theorem, Theorem)}
+    return tuple(found.values())
 
 
 def goal(claim: Claim, letters: Letters, ring: Ring, rounds: Callable[[Claim, str], Rounds], algorithm: str) -> Goal:

@@ -15,7 +15,7 @@ from . import checker
 from .algorithm_match import Rounds, strange
 from .answer_goals import whichever
 from .claim_goals import Goal, Letters, claim_data, theorem_of
-from .goal_tactics import DECAY, POWER, larger, reach
+from .goal_tactics import DECAY, POWER, larger, narrowed, reach
 from .kernel.run_bounds import DISTANCE, GAP, ROUNDS, RunBound, restrict
 from .kernel.saved_claims import saved_claim
 from .kernel.saved_theorems import saved
@@ -143,15 +143,35 @@ class ClaimTheorem(KernelClaim):
         except ValueError:  # the claim, or a part of it, is not reached
             return None
 
+    def missing(self) -> str:
+        """Return in words why the theorem is not the claim, as far as was tried; "" where it is."""
+        made = self.make()
+        if self.found():
+            return "" if self.certified().outcome == "proved" else "its saved proof is not accepted"
+        try:
+            if not isinstance(made, RunBound):
+                reach(made, self.goal)
+            else:
+                self._as_claimed(made)
+        except ValueError as error:
+            return str(error).removeprefix(f"{self.claim.ref}: ")
+        return "it is not found again"
+
     def _as_claimed(self, made: RunBound) -> RunBound | None:
         """Return the bound, with the claim's hypotheses where they are stronger, and its right side where that is
         larger, if it is the claim's theorem."""
         known = (*self.goal.slacks(), *self.goal.bounded_below)
-        if any(g not in known for g in made.given):
-            given = [next((h for h in known if made.where.certifies(g - h)), g) for g in made.given]
-            made = restrict(made, made.where, {}, given)
-        bound = larger(made, self.goal)
-        return None if list(self.goal.differences(bound)) else bound
+        try:
+            bound = made
+            if any(g not in known for g in made.given):
+                given = [next((h for h in known if made.where.certifies(g - h)), g) for g in made.given]
+                bound = restrict(made, made.where, {}, given)
+            bound = larger(bound, self.goal)
+            if not list(self.goal.differences(bound)):
+                return bound
+        except ValueError:  # it may be larger where the claim's hypotheses hold
+            pass
+        return narrowed(made, self.goal, {})
 
     @property
     def read(self) -> dict[str, str]:

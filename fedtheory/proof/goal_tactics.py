@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import sympy
@@ -38,16 +39,25 @@ class Unreached(ValueError):
 
 
 def reach(theorem: Theorem, goal: Goal) -> RunBound:
-    """Return the claim's theorem.
+    """Return the claim's theorem, from one on a round.
 
     Raises:
-        Unreached: it is not found; the message says why the last try failed.
+        Unreached: it is not found; the message says why each try failed.
+        Inexpressible: a part of the claim that cannot be said in these letters.
+    """
+    start = _of_runs(theorem, goal)
+    return narrowed(start, goal, _values(start, goal))
+
+
+def narrowed(start: RunBound, goal: Goal, values: Mapping[str, Scalar]) -> RunBound:
+    """Return the claim's theorem, from a bound on a region that has the claim's, with values for letters.
+
+    Raises:
+        Unreached: it is not found; the message says why each try failed.
         Inexpressible: a part of the claim that cannot be said in these letters.
     """
     why: list[str] = []
     slacks = goal.slacks()
-    start = _of_runs(theorem, goal)
-    values = _values(start, goal)
     for where, given in _regions(start, goal, slacks, values):
         try:
             bound = larger(restrict(start, where, values, given), goal)
@@ -57,7 +67,8 @@ def reach(theorem: Theorem, goal: Goal) -> RunBound:
         if not (apart := list(goal.differences(bound))):
             return bound
         why += apart
-    raise Unreached(f"{goal.claim.ref}: {' | '.join(why) or 'no region of the claim is one of the theorem'}")
+    said = " | ".join(dict.fromkeys(why))
+    raise Unreached(f"{goal.claim.ref}: {said or 'no region of the claim is one of the theorem'}")
 
 
 def _values(bound: RunBound, goal: Goal) -> dict[str, Scalar]:
@@ -129,9 +140,10 @@ def _regions(
         choices.append([*_hypotheses(condition, goal, slacks)] or [(condition, None)])
     for chosen in itertools.product(*choices):
         used = [slack for _, slack in chosen if slack is not None]
-        given = [slack for slack in (*slacks, *goal.bounded_below) if slack not in used and not slack.is_zero]
         of = {name for value in values.values() for name in value.names} - {c.name for c, _ in chosen}
         more = [Condition(name, "positive") for name in sorted(of)]  # what the claim chooses by
+        inside = {c.name for c, _ in chosen} | of
+        given = [s for s in (*slacks, *goal.bounded_below) if s not in used and not s.is_zero and s.names <= inside]
         try:
             yield Where(goal.ring, (*(condition for condition, _ in chosen), *more)), given
         except ValueError:
@@ -139,14 +151,12 @@ def _regions(
 
 
 def _hypotheses(condition: Condition, goal: Goal, slacks: Sequence[Scalar]) -> Iterator[tuple[Condition, Scalar]]:
-    """Yield the hypotheses that are a cap of a letter that the theorem caps."""
-    if condition.kind != "capped":
-        return
+    """Yield the hypotheses that are a cap of a letter that the theorem caps, or that it is at least something."""
     x = goal.ring[condition.name]
     for slack in slacks:
-        cap = slack + x
-        if condition.name not in cap.names:
-            yield Condition(condition.name, "capped", cap), slack
+        bound = {"capped": slack + x, "at_least": x - slack}.get(condition.kind)
+        if bound is not None and condition.name not in bound.names:
+            yield replace(condition, bound=bound), slack
 
 
 def _multipliers(bound: RunBound, right: Scalar) -> list[Scalar]:

@@ -209,6 +209,7 @@ class Step:
         weakest_cap: the cap whose constants are searched for the largest with which the step holds.
         paper: the paper whose step it is.
         assumes: the kinds of assumption (``fedtheory.assumptions``) that a given step takes.
+        of: refs of the claims in whose printed proofs it stands, where no derivation says that.
     """
 
     name: str
@@ -224,6 +225,7 @@ class Step:
     weakest_cap: Cap | None = None
     paper: str = ""
     assumes: tuple[str, ...] = ()
+    of: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

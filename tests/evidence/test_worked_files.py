@@ -23,6 +23,7 @@ FILES = {
     "local_sgd": ({"local.cor1@main": "proved"}, 0),
     "own_algorithm": ({"averaged.thm1@main": "survived", "averaged.thm2@main": "refuted"}, 1),
     "own_proof": ({"mine.thm1@main": "open", "mine.thm2@main": "refuted"}, 1),
+    "kernel_proof": ({"longer.thm1@main": "proved"}, 0),
 }
 
 

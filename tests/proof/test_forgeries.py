@@ -20,7 +20,7 @@ from fedtheory.papers.fedau.proofs import thm3 as law
 from fedtheory.papers.fedau.proofs.thm3 import C, a, p, q
 from fedtheory.papers.flics.proofs import thm1 as answered
 from fedtheory.papers.paper import Paper
-from fedtheory.papers.proofs import chain, library, proof_of
+from fedtheory.papers.proofs import chain, proof_of
 from fedtheory.proof.chains import GOAL
 from fedtheory.proof.composition import Composed, Computed, Descent, OfRounds
 from fedtheory.proof.derivations import Derivation
@@ -33,7 +33,6 @@ from fedtheory.proof.kernel.tactics import Square, show
 from fedtheory.proof.kernel.theorems import Multiples, Refused, Theorem, combine, instantiate
 from fedtheory.proof.kernel.weighted_run_bounds import EXPECTED_SCALE, telescope_weights
 from fedtheory.proof.steps import Finding, Step
-from fedtheory.proof.translate.local_steps import DecayingSteps
 from fedtheory.proof.translate.round_bounds import OneRound
 from fedtheory.proof.translate.scheduled_runs import PeriodicDescent
 from fedtheory.quantities import symbols
@@ -165,14 +164,6 @@ def test_a_step_is_no_quantity(step: str | sympy.Expr) -> None:
                "S": "dissimilarity", "k": step}  # fmt: skip
     with pytest.raises(ValueError, match=r"\['k'\]: letters of the theorem that stand for no quantity"):
         _ = OneRound(_by_step, letters, bounded="local_gradient_error").content
-
-
-def test_a_rounds_first_step_is_no_quantity() -> None:
-    """Else a region is asked for of that round alone."""
-    origin = next(d.origin for d in library().derivations if isinstance(d.origin, DecayingSteps))
-    assert origin.content
-    with pytest.raises(Refused, match="as it is any round's"):
-        _ = replace(origin, letters={**origin.letters, "t": sympy.Integer(1000)}).content
 
 
 # Of rounds that are snapshots, or are none ---------------------------------------------------------------------------

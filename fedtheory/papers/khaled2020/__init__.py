@@ -25,12 +25,6 @@ PAPER = Paper(
     title="Tighter Theory for Local SGD on Identical and Heterogeneous Data",
     letters=LETTERS,
     algorithm="local_sgd",
-    prose={"gamma": "local_lr", "H": "local_steps"},
-    shorthands={
-        "y": "y = xhat - x* for the mean xhat of the clients' models, also between synchronisations",
-        "V": "V is the mean of |x_m - xhat|^2 over the clients",
-    },
     order=5,
-    rests_on=("fast",),
     home=__name__,
 )

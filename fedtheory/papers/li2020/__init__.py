@@ -27,15 +27,10 @@ PAPER = Paper(
     title="On the Convergence of FedAvg on Non-IID Data",
     letters=LETTERS,
     algorithm="fedavg_decaying",
-    prose={"eta": "local_lr", "E": "local_steps", "S": "arbitrary_cohort", "gamma": "step_shift"},
+    prose={"eta": "local_lr", "gamma": "step_shift"},
     shorthands={
         "s": "s is gamma plus the number of the first step, 0 or 1; t counts from 0, so that eta_t = 2/(mu (s + t))",
-        "V": "V = sum p_k |w_k - wbar|^2, wbar = sum p_k w_k the mean of all clients' models, also between "
-        "synchronisations and also of those that are not asked",
-        "B": "B = sum p_k^2 sigma_k^2 + 6 L Gamma + 8 (E - 1)^2 G^2",
-        "C": "C bounds E|wbar - vbar|^2 over eta_t^2, vbar the mean of all and wbar that of the S drawn",
     },
     order=6,
-    rests_on=("fast",),
     home=__name__,
 )

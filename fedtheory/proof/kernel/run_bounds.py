@@ -8,7 +8,7 @@ from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from .forms import STEP
+from .forms import STEP, STEPS
 from .regions import Condition, Where
 from .round_rules import average, contraction
 from .scalars import Ring, Scalar
@@ -19,16 +19,16 @@ FINAL_DISTANCE, MEAN_GRADIENT = "final_squared_distance", "average_squared_gradi
 ROUNDS, DISTANCE, GAP = "rounds", "initial_distance", "initial_gap"
 """Parameters of a run: how many rounds, |x_0 - x*|, and F(x_0) - inf F."""
 
-Sort = Literal["power", "exponential", "tail", "log", "decay"]
-SORTS = ("power", "exponential", "tail", "log", "decay")
-EXPONENTS = {"power": ROUNDS, "tail": "cutoff"}
+Sort = Literal["power", "steps", "exponential", "tail", "log", "decay"]
+SORTS = ("power", "steps", "exponential", "tail", "log", "decay")
+EXPONENTS = {"power": ROUNDS, "steps": ROUNDS, "tail": "cutoff"}
 """Parameter that is the exponent in a number of this sort."""
 
 
 @dataclass(frozen=True)
 class Definition:
-    """Letter that stands for a number >= 0: of^R, R the number of rounds; exp(-of); of^C, C the cutoff; log(of); or
-    -1/(2 log(1 - of))."""
+    """Letter that stands for a number >= 0: of^R, R the number of rounds; of^(K R), K R that of steps; exp(-of); of^C,
+    C the cutoff; log(of); or -1/(2 log(1 - of))."""
 
     name: str
     sort: Sort
@@ -37,7 +37,7 @@ class Definition:
     def fact(self, where: Where, others: Iterable[Definition] = ()) -> Condition:
         """Return what is known of the letter on a region, where there are ``others``.
 
-            0 <= P <= 1   =>   0 <= P^R <= 1, and 0 <= P^C <= P as C >= 1,        X >= 0   =>   0 < exp(-X) <= 1,
+            0 <= P <= 1   =>   0 <= P^R, P^(K R) <= 1, and 0 <= P^C <= P as C >= 1,     X >= 0   =>   0 < exp(-X) <= 1,
             X >= 1   =>   log X >= 0, and >= log n for a number n <= X,        n > 1   =>   log n >= 1 - 1/n > 0,
             0 <= p <= 1   =>   -1/(2 log(1 - p)) >= 0 wherever it is defined.
 
@@ -48,7 +48,7 @@ class Definition:
         least = one if self.sort == "log" else 0 * one
         if self.sort not in SORTS or not where.certifies(self.of - least):
             raise Refused(f"{self.name}: {self.sort} of {self.of}, not certified to be >= {least} on the region")
-        if self.sort in ("power", "tail", "decay") and not where.certifies(1 - self.of):
+        if self.sort in ("power", "steps", "tail", "decay") and not where.certifies(1 - self.of):
             raise Refused(f"{self.name}: {self.sort} of {self.of}, not certified to be at most 1 on the region")
         if self.sort == "log" and not self.of.names:
             return Condition(self.name, "at_least", 1 - 1 / self.of)
@@ -62,7 +62,10 @@ class Definition:
         return Condition(self.name, "capped" if self.sort == "exponential" else "interval", most)
 
     def __str__(self) -> str:
-        written = {"power": "({})^rounds", "exponential": "exp(-({}))", "tail": "({})^cutoff", "log": "log({})"}
+        written = {
+            "power": "({})^rounds", "steps": "({})^(local_steps rounds)", "exponential": "exp(-({}))",
+            "tail": "({})^cutoff", "log": "log({})",
+        }  # fmt: skip
         return f"{self.name} = {written.get(self.sort, '-1/(2 log(1 - {}))').format(self.of)}"
 
 
@@ -353,17 +356,18 @@ def restrict(
 ) -> RunBound:
     """Restrict a bound to a smaller region, with scalars for some of its letters, and with further expressions that are
     given to be >= 0: a bound that is asked of fewer points is weaker. The region's conditions on what is put in are
-    certified on the new one, or are multiples by something >= 0 of what is given; of what was given to be >= 0 each is
-    given again, or certified, or certified to be no smaller than what is given. No scalar is put in for a defined
-    letter, nor for what is the exponent of one."""
+    certified on the new one, or are multiples by something >= 0 of what is given, or no smaller than it; of what was
+    given to be >= 0 each is given again, or certified, or certified to be no smaller than what is given. No scalar is
+    put in for a defined letter, nor for what is the exponent of one, nor for the number of steps."""
     untouched(premise)
     put, ring = dict(values or {}), where.ring
-    closed = {STEP, *(d.name for d in premise.definitions)}
+    closed = {STEP, STEPS, *(d.name for d in premise.definitions)}
     for exponent in (EXPONENTS[d.sort] for d in premise.definitions if d.sort in EXPONENTS):
         closed |= dict(premise.parameters)[exponent].names
     if ring is not premise.where.ring or closed & put.keys():
         raise Refused(f"{', '.join(put)}: allowed are letters that are not defined, but {', '.join(sorted(closed))}")
     factors: list[Scalar] = []
+    rests: list[Scalar] = []
     for condition in premise.where.conditions:
         for expression, strict in condition.polynomials(ring):
             changed = expression.replace(put)
@@ -371,6 +375,9 @@ def restrict(
             if not holds and (factor := _factor(changed, given, where)) is not None:
                 holds = True
                 factors.append(factor)
+            if not holds and (above := [changed - g for g in given if where.certifies(changed - g)]):
+                holds = True
+                rests.append(above[0])
             if not holds or (strict and not where.never_zero(changed)):
                 raise Refused(f"{changed} {'>' if strict else '>='} 0: not certified on the region")
     for expression in (g.replace(put) for g in premise.given):
@@ -389,6 +396,7 @@ def restrict(
         bound=premise.bound.replace(put),
         values=put,
         **({"factors": factors} if factors else {}),
+        **({"rests": rests} if rests else {}),
     )
 
 

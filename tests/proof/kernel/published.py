@@ -10,6 +10,8 @@ from inspect import signature
 from typing import Any
 
 from fedtheory.papers.fedau.proofs import thm1_thm2, thm3
+from fedtheory.papers.khaled2020.proofs import thm1
+from fedtheory.papers.li2020.proofs import thm1_to_thm3
 from fedtheory.papers.proofs import library
 from fedtheory.proof.derivations import Derivation
 from fedtheory.proof.kernel.run_bounds import RunBound
@@ -151,9 +153,9 @@ def _theorems(bound: RunBound) -> list[Theorem]:
 
 
 def _names() -> dict[int, str]:
-    """The names of the functions of FedAU's proofs that make theorems."""
+    """The names of the functions of proofs that make theorems, where a bound is made of several."""
     made = {}
-    for module in (thm1_thm2, thm3):
+    for module in (thm1_thm2, thm3, thm1, thm1_to_thm3):
         for name, function in vars(module).items():
             if hasattr(function, "cache_info") and not signature(function).parameters:
                 made[id(function())] = name

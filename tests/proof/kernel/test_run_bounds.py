@@ -272,6 +272,10 @@ UNSOUND: dict[str, tuple[str, Callable[[], RunBound]]] = {
         "allowed are letters",
         lambda: restrict(dropped(), dropped().where, {"rounds": 2 * R}),
     ),
+    "one number of steps for all": (
+        "allowed are letters",
+        lambda: restrict(dropped(), dropped().where, {"K": WIDE.number(1)}),
+    ),
     "a number for a power": (
         "allowed are letters",
         lambda: restrict(dropped(), dropped().where, {"power": WIDE.number(0)}),

@@ -6,14 +6,14 @@ import json
 from collections.abc import Callable
 
 import pytest
-import sympy
 
+from fedtheory.papers import claim
 from fedtheory.papers.fast.proofs import thm1_thm2
 from fedtheory.papers.fast.proofs.kinds_of_round import RING as FAST
 from fedtheory.papers.fast.proofs.thm2_curved import strongly_convex
 from fedtheory.papers.li2020.proofs import thm1_to_thm3 as li
-from fedtheory.papers.li2020.statements.theorems import BY_WEIGHT, EVERYONE
 from fedtheory.proof import checker
+from fedtheory.proof.claim_goals import Goal
 from fedtheory.proof.composition import Contraction
 from fedtheory.proof.kernel.axioms import ITERATE, NEXT, NOISE, OPTIMUM, START_POINT, Axioms, at
 from fedtheory.proof.kernel.client_means import MeanAxioms
@@ -21,10 +21,10 @@ from fedtheory.proof.kernel.forms import Atom, Term, Vector, square
 from fedtheory.proof.kernel.regions import Condition, Where
 from fedtheory.proof.kernel.saved_theorems import saved
 from fedtheory.proof.kernel.scalars import Ring, Scalar
+from fedtheory.proof.kernel.step_run_bounds import iterate_decaying_steps
 from fedtheory.proof.kernel.theorems import Refused, Theorem, combine, induct, instantiate, over_clients
 from fedtheory.proof.kernel.weighted_rounds import ROUND_NOISE, WeightedRounds
 from fedtheory.proof.kernel.weighted_run_bounds import telescope_weights
-from fedtheory.proof.translate.local_steps import DecayingSteps
 
 RING = Ring("k K c n eta G L s")
 k, K, c, n, eta, G, L, s = RING.symbols
@@ -134,32 +134,12 @@ def test_a_share_that_is_put_in_is_not_that_of_any_uniform_cohort(share: Scalar)
     _ = Contraction(lambda: theorem, thm1_thm2.LETTERS).content
 
 
-def test_a_theorem_on_steps_is_of_every_round() -> None:
-    late = Where(li.RING, tuple(
-        Condition("t", "at_least", li.RING.number(100)) if c.name == "t" else c for c in li.WHERE.conditions
-    ))  # fmt: skip
-    letters = {**li._LETTERS, "s": "step_shift"}
-
-    def one_step() -> Theorem:
-        return instantiate(li.one_step(), {}, late)
-
-    of = DecayingSteps(one_step, letters, end=li.end_of_all, gap=li.gap, who=EVERYONE)
-    with pytest.raises(Refused, match="rounds begin at any step"):
-        of.right_side()
-
-
-def _end(share: Scalar) -> Theorem:
-    """A round's end in a draw, of another share."""
-    return instantiate(li.end_of_draw(), {"share": share}, li.WHERE)
-
-
-@pytest.mark.parametrize("share", [li.mu, li.t, li.RING.number(1), li.s * li.mu])
-def test_the_share_of_a_draw_is_a_letter_of_its_own(share: Scalar) -> None:
+@pytest.mark.parametrize("share", [li.mu, li.RING.number(1), li.s * li.mu])
+def test_the_share_of_a_draw_is_that_of_its_law(share: Scalar) -> None:
     """Else mu is read as 1/S at a round's end, which bounds what is drawn without 1/mu^2."""
-    letters = {**li._LETTERS, "s": sympy.Symbol("step_shift") + 1}
-    of = DecayingSteps(li.one_step, letters, end=lambda: _end(share), gap=li.gap, who=BY_WEIGHT)
-    with pytest.raises(Refused, match="share"):
-        of.right_side()
+    end = instantiate(li.end_of_draw(), {"share": share}, li.WHERE)
+    made = iterate_decaying_steps(li.one_step(), end, li.RUNS, "R", "d", "t")
+    assert not Goal(claim("li2020.thm2"), li._LETTERS, li.RUNS, None).drawn(made)
 
 
 def test_the_share_of_a_draw_is_the_same_at_every_step() -> None:

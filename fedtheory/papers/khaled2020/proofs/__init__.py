@@ -1,9 +1,7 @@
-"""The proof of Theorem 1: one step of the mean, the drift between synchronisations, the noise of a mean, the sum."""
+"""The proof of Theorem 1: one step of the mean, the drift between synchronisations, all steps together."""
 
-from . import thm1, conclusions
-from ..displays import drift, mean
+from . import thm1
 
-STEPS = (*mean.ONE_STEP, *drift.STEPS, *mean.UNROLLED, *thm1.STEPS)
-DERIVATIONS = (*thm1.DERIVATIONS, *conclusions.DERIVATIONS)
+DERIVATIONS = thm1.DERIVATIONS
 
-__all__ = ["DERIVATIONS", "STEPS"]
+__all__ = ["DERIVATIONS"]

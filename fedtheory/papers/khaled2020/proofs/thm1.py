@@ -17,10 +17,12 @@ from fedtheory.proof.kernel.axioms import ITERATE, MEAN_ITERATE, NEXT, NOISE, OP
 from fedtheory.proof.kernel.forms import Form, square
 from fedtheory.proof.kernel.client_means import LAST, MeanAxioms
 from fedtheory.proof.kernel.regions import Condition, Where
+from fedtheory.proof.kernel.run_bounds import RunBound, weaken
 from fedtheory.proof.kernel.scalars import Ring
+from fedtheory.proof.kernel.step_run_bounds import iterate_steps
 from fedtheory.proof.kernel.tactics import Square, show
 from fedtheory.proof.kernel.theorems import Multiples, Theorem, at_step, combine, induct, over_clients
-from fedtheory.proof.translate.local_steps import GeometricSteps
+from fedtheory.proof.translate.claim_bounds import made_bounds
 
 RING = Ring("eta L mu K k n sigma sigma_G")
 eta, L, mu, K, k, n, sigma, sigma_G = RING.symbols
@@ -109,10 +111,26 @@ def round_end() -> Theorem:
     return combine([(MEANS.everyone(whole), -1)], where=WHERE, context="run")
 
 
-THEOREM = GeometricSteps(one_step, LETTERS, end=round_end)
+RUNS = Ring(" ".join([*RING.names, "R", "d", "S", "power"]))
+"""The letters of a run: its rounds, |x_0 - x*|, how many take part, and (1 - mu eta)^(K R)."""
 
-STEPS = (
-    THEOREM.step("khaled2020.composed", "Theorem 1", "every step brings the clients' mean nearer, composed from the "
-                 "axioms"),
-)  # fmt: skip
-DERIVATIONS = (THEOREM.derivation("composed", "khaled2020.composed", ("khaled2020.thm1@main",)),)
+
+@cache
+def all_steps() -> RunBound:
+    """E|x_R - x*|^2 <= (1 - mu eta)^(K R) |x_0 - x*|^2 + what a step adds, over mu eta."""
+    bound = iterate_steps(one_step(), round_end(), RUNS, "R", "d", "power")
+    return weaken(bound, RUNS["power"] * RUNS["d"] ** 2 + bound.bound.coefficients("power")[0])
+
+
+DERIVATIONS = made_bounds(
+    "khaled2020",
+    {
+        "thm1@main": (
+            all_steps,
+            LETTERS | {"R": "rounds", "d": "initial_distance", "S": "arbitrary_cohort"},
+            "final_squared_distance",
+        )
+    },
+    of_rounds=True,
+)
+"""The claim's theorem, from those on a step and on a round's end."""

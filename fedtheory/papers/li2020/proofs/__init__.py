@@ -1,9 +1,12 @@
-"""The proofs of Theorems 1 to 3: one step of the mean, the drift in a round and the draws, all steps together."""
+"""The proofs of Theorems 1 to 3: one step of the mean, how far clients move in a round, the draws, all steps together.
 
-from . import thm1_to_thm3, conclusions
-from ..displays import one_step, drift_and_draws, sums
+The steps say where the printed proofs break.
+"""
 
-STEPS = (*one_step.STEPS, *drift_and_draws.LEMMA_3, *drift_and_draws.LEMMAS_4_AND_5, *sums.STEPS, *thm1_to_thm3.STEPS)
-DERIVATIONS = (*thm1_to_thm3.DERIVATIONS, *conclusions.DERIVATIONS)
+from .. import displays
+from . import thm1_to_thm3
+
+STEPS = displays.STEPS
+DERIVATIONS = thm1_to_thm3.DERIVATIONS
 
 __all__ = ["DERIVATIONS", "STEPS"]

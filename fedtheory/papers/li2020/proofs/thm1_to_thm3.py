@@ -12,18 +12,18 @@ step. The gradients at x* take the place of those at X_k: their squares are at m
 
 from __future__ import annotations
 
-from functools import cache
-
-import sympy
+from functools import cache, partial
 
 from fedtheory.proof.kernel.axioms import ITERATE, NEXT, NOISE, OPTIMUM, START_POINT, Axioms, at
 from fedtheory.proof.kernel.forms import Form, square
 from fedtheory.proof.kernel.client_means import LAST, MeanAxioms
 from fedtheory.proof.kernel.regions import Condition, Where
+from fedtheory.proof.kernel.run_bounds import RunBound, restrict
 from fedtheory.proof.kernel.scalars import Ring
+from fedtheory.proof.kernel.step_run_bounds import bound_gap, iterate_decaying_steps
 from fedtheory.proof.kernel.tactics import Square, show
 from fedtheory.proof.kernel.theorems import Multiples, Theorem, at_step, combine, induct, last_step, over_clients
-from fedtheory.proof.translate.local_steps import DecayingSteps
+from fedtheory.proof.translate.claim_bounds import made_bounds
 
 from ..statements.theorems import BY_WEIGHT, EDITIONS, EVERYONE, UNIFORM
 
@@ -122,28 +122,42 @@ def gap() -> Theorem:
     return combine(premises, where=WHERE, context="start")
 
 
+RUNS = Ring(" ".join([*RING.names, "shift", "R", "d", "N", "S"]))
+"""The letters of a run: gamma, its rounds, |x_0 - x*|, how many clients there are, and how many take part."""
+_L, _mu, _K, _shift, _clients, _drawn = (RUNS[name] for name in ("L", "mu", "K", "shift", "N", "S"))
+_DATA = [Condition(name, "nonnegative") for name in ("d", "t", "G", "Gamma", "B")]
+_SHARES = {BY_WEIGHT: 1 / _drawn, UNIFORM: (_clients - _drawn) / (_drawn * (_clients - 1))}
+"""Variance of the mean of S clients drawn, over that of one."""
+_OF_DRAWS = {
+    EVERYONE: [],
+    BY_WEIGHT: [Condition("S", "count")],
+    UNIFORM: [Condition("S", "capped", _clients), Condition("N", "at_least", RUNS.number(2))],
+}
+
+
+def all_steps(number: int, edition: str) -> RunBound:
+    """E F(x_R) - F(x*) <= L/2 ((s - 1)/(s + K R - 1) |x_0 - x*|^2 + (b + c)/(s + K R)), b/(s + t + k)^2 what a step
+    adds and c/(s + t + K - 1)^2 a round's end; with gamma or gamma + 1 for s, and the claim's hypotheses on gamma."""
+    who, first_step, less = (EVERYONE, BY_WEIGHT, UNIFORM)[number - 1], edition != "from_0", edition == "appendix"
+    end = end_of_all() if who == EVERYONE else end_of_draw()
+    bound = bound_gap(iterate_decaying_steps(one_step(), end, RUNS, "R", "d", "t"), gap())
+    where = Where(RUNS, (
+        *_OF_DRAWS[who], Condition("R", "count"), *_DATA, Condition("shift", "at_least", 8 * _L / _mu - int(less)),
+        Condition("L", "at_least", _mu), Condition("mu", "positive"), Condition("K", "count"),
+    ))  # fmt: skip
+    values = {"s": _shift + int(first_step), "share": _SHARES.get(who, 0 * _L)}
+    return restrict(bound, where, values, [_shift - _K + int(less)])
+
+
 _LETTERS = {
     "L": "smoothness", "mu": "strong_convexity", "K": "local_steps", "G": "gradient_bound",
-    "Gamma": "heterogeneity_gap", "B": "weighted_noise",
+    "Gamma": "heterogeneity_gap", "B": "weighted_noise", "shift": "step_shift", "t": "step_index", "R": "rounds",
+    "d": "initial_distance", "N": "clients", "S": "arbitrary_cohort",
 }  # fmt: skip
 
-
-def _theorem(number: int, number_of_first_step: int) -> DecayingSteps:
-    """Theorem 1, 2 or 3, for steps counted from 0 or 1."""
-    who = (EVERYONE, BY_WEIGHT, UNIFORM)[number - 1]
-    letters = _LETTERS | {"s": sympy.Symbol("step_shift") + number_of_first_step}
-    return DecayingSteps(one_step, letters, end=end_of_all if who == EVERYONE else end_of_draw, gap=gap, who=who)
-
-
-_THEOREMS = {(number, edition): _theorem(number, 0 if edition == "from_0" else 1) for number, edition in EDITIONS}
-
-STEPS = tuple(
-    theorem.step(f"li2020.thm{number}.{edition}.composed", f"Theorem {number}", "every step brings the weighted mean "
-                 "nearer, composed from the axioms")
-    for (number, edition), theorem in _THEOREMS.items()
-)  # fmt: skip
-DERIVATIONS = tuple(
-    theorem.derivation(f"composed, Theorem {number}, {edition}", f"li2020.thm{number}.{edition}.composed",
-                       (f"li2020.thm{number}@{edition}",))
-    for (number, edition), theorem in _THEOREMS.items()
-)  # fmt: skip
+DERIVATIONS = made_bounds(
+    "li2020",
+    {f"thm{n}@{edition}": (partial(all_steps, n, edition), _LETTERS, "final_gap") for n, edition in EDITIONS},
+    of_rounds=True,
+)
+"""The claims' theorems, each from those on a step, on a round's end, and on F(x) - F(x*)."""

@@ -1,1 +1,0 @@
-"""Steps of the printed proof of Theorem 1, and what they show."""
