@@ -2788,7 +2788,7 @@ ALGORITHMS = {
 are of a kind. Those without a law add updates with weights in every round."""
 OF_KINDS = {"fedau": {"local_lr", "weighted_lr", "clients", "weight_error", "peak_weight_error", "objective_error",
                       "weight_scale", "expected_weight_scale", "update_weight", "least_objective_weight",
-                      "gradient_norm"},
+                      "gradient_norm", "least_participation_probability"},
             "fast": {"local_lr", "cohort", "arbitrary_cohort", "probability", "share", "size"},
             "safari": {"local_lr", "server_lr", "arbitrary_cohort", "client_round_probability", "size"}}  # fmt: skip
 OF_RUN = {"rounds", "initial_distance", "initial_gap"}
@@ -3658,24 +3658,194 @@ class RulesOfIntervals:
         """Whether a choice is that of the cutoff ceil(R log T)."""
         return quantity == "cutoff" and ast.dump(self.tree(text)) == ast.dump(self.tree(LOGARITHMIC))  # type: ignore[attr-defined]
 
+    def check_cutoff(self, value: Scalar) -> None:
+        """Raise unless the claim chooses the cutoff ceil(R log T)."""
+        chosen = self.claim["choices"].get("cutoff", "0")  # type: ignore[attr-defined]
+        need(value == ONE and self.is_logarithmic("cutoff", chosen), f"the cutoff is not {LOGARITHMIC}")
+
     def check_intervals(self, last: dict) -> None:
         """Raise unless the parameters are the quantities of their names, and the cutoff is the claim's."""
         need(not last["kind"] and self.claim["algorithm"] == "fedau", "weights of another algorithm")  # type: ignore[attr-defined]
         for name, value in last["parameters"].items():
             if name == "logarithmic_cutoff":
-                chosen = self.claim["choices"].get("cutoff", "0")  # type: ignore[attr-defined]
-                need(value == ONE and self.is_logarithmic("cutoff", chosen), f"the cutoff is not {LOGARITHMIC}")
+                self.check_cutoff(value)
             else:
                 need(name == "rounds" or name in INTERVAL_QUANTITIES, f"{name}: no parameter of intervals")
                 need(value == self.letter(name), f"{name}: of another value")  # type: ignore[attr-defined]
 
 
 STARTS = ("iterate", "telescope", *OF_WEIGHTS, *FROM_INTERVALS, *FROM_A_ROUND, *FROM_NOTHING)
-RUN_RULES = ("weaken", "enlarge", "define", "restrict", "by logarithm", *ON_INTERVALS)
+RUN_RULES = ("weaken", "enlarge", "define", "restrict", "by logarithm", "put error", "choose step", *ON_INTERVALS)
 """Rules with which a chain of bounds begins, and those from the bound before."""
 
 
-class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
+class RulesOfChoices:
+    """Rules that put a bound in the place of the weights' error, and that choose a step."""
+
+    proof: Proof
+    bounds: list
+    conditions: Any
+    by_power: Any
+    summed: Any
+    scalars: Any
+    same: Any
+    letter_of: Any
+
+    def alone(self, bound: dict, parameter: str) -> str:
+        """Return the name of a parameter's letter that is in the right side, in what is given, in its own condition and
+        nowhere else."""
+        need(parameter in bound["parameters"], f"{parameter}: no parameter")
+        name = self.letter_of(bound["parameters"][parameter])
+        others = [v for n, v in bound["parameters"].items() if n != parameter]
+        others += [c for _, c in bound["assumptions"] if c is not None]
+        others += [c for _, _, c in self.conditions(bound["where"]) if c is not None]
+        others += [of for _, of in bound["definitions"].values()]
+        need(bool(name) and not any(self.proof.depends(c, name) for c in others), f"{parameter}: no letter of its own")
+        return name
+
+    def all_at_least_0(self, region: int, scalars: list, why: str) -> None:
+        """Raise unless all scalars are defined and >= 0 on a region."""
+        for scalar in scalars:
+            need(self.proof.never_zero(scalar.bottom, region), f"{why}: it divides by what may be 0")
+            need(self.proof.nonnegative(scalar, region), why)
+
+    def put_error(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
+        """Conclude the right side with a bound on the weights' mean error in its place, for runs of as many rounds."""
+        (number_of,) = listed("others", arguments["others"], 1)
+        error = self.bounds[whole("a bound", number_of, 0, len(self.bounds) - 1)]
+        names = premise["functional"], error["functional"]
+        need(names == ("average_squared_gradient", "average_weight_error") and not error["given"], "other bounds")
+        letter = self.alone(premise, "weight_error")
+        rounds = self.letter_of(premise["parameters"].get("rounds", ZERO))
+        own = {c[0]: c for c in self.conditions(premise["where"])}
+        more = {c[0]: c for c in self.conditions(error["where"])}
+        need(bool(rounds) and error["parameters"].get("rounds") == self.proof.name(rounds), "of other rounds")
+        need(rounds in own and own[rounds] == more.get(rounds), "another condition on the rounds")
+        taken = {*own, *premise["definitions"]} - {rounds}
+        need(not taken & {*more, *error["definitions"]}, "letters of both bounds")
+        need(letter in own and own[letter][1] == "nonnegative", "a condition on the error")
+        need(not any(self.proof.depends(g, letter) for g in premise["given"]), "the error in what is given")
+        total: list = []
+        for scalar in self.scalars(premise["bound"]):
+            parts = self.by_power(scalar, letter)
+            need(set(parts) <= {0, 1}, "allowed is what is linear in the error")
+            total += [parts[0]] if 0 in parts else []
+            if 1 in parts:
+                self.all_at_least_0(premise["known"], [parts[1]], "a right side that may fall with the error")
+                total += self.scalars(error["bound"], parts[1])
+        given = {n: v for n, v in premise["parameters"].items() if n != "weight_error"}
+        kept = [c for c in own.values() if c[0] != letter]
+        return self.same(
+            premise,
+            bound=self.summed(total),
+            definitions=premise["definitions"] | error["definitions"],
+            assumptions=[*premise["assumptions"], *error["assumptions"]],
+            parameters=given | error["parameters"],
+            conditions=[*(c for c in more.values() if c[0] != rounds), *kept],
+        )
+
+    def choose_step(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
+        """Conclude what a bound a/x + b + c x + d x^2 is at most for the largest x with x^2 S <= A for all pairs: with w
+        = sqrt(A_1 S_1) it is (a/A_1 + s) w + a (sum of inverses) + b + d A_1/S_1, s S_1 >= c, as S_1 x <= w; and the
+        pair with equality has A > 0, so that 1/x is w/A_1 or at most an inverse r >= 0, r^2 A >= S. What is asked of x
+        as p - m x >= 0 holds by a pair with S > 0 and m^2 A <= p^2 S."""
+        read, where, parameter = self.proof.scalar, stated["where"], word("parameter", arguments["parameter"])
+        x = self.alone(premise, parameter)
+        own = self.conditions(premise["where"])
+        need(self.conditions(where) == [c for c in own if c[0] != x], "another region than without the step")
+        pairs = [tuple(map(read, listed("an entry", e, 2))) for e in listed("entries", arguments["entries"], most=10)]
+        need(bool(pairs), "allowed is one entry at least")
+        self.all_at_least_0(where, [part for entry in pairs for part in entry], "an entry that may be negative")
+        ((kind, cap),) = [(c[1], c[2]) for c in own if c[0] == x]
+        need(kind in ("positive", "capped"), f"{x}: allowed is a step > 0, or one with a cap")
+        of_x = [g for g in premise["given"] if self.proof.depends(g, x)]
+        for asked in [*([cap - self.proof.name(x)] if kind == "capped" else []), *of_x]:
+            parts = self.by_power(asked, x)
+            p, m = parts.get(0, ZERO), -parts.get(1, ZERO)
+            need(set(parts) <= {0, 1}, "what is asked of the step is not linear in it")
+            self.all_at_least_0(where, [p, m], "a cap that may be negative")
+            caps = [p**2 * S - m**2 * A for A, S in pairs if self.proof.never_zero(S.top, where)]
+            need(any(self.proof._nonnegative(c, where) for c in caps), "a cap that the choice may exceed")
+        by_x: dict = {}
+        for scalar in self.scalars(premise["bound"]):
+            less, times_x = self.divided_by(scalar, x)
+            for power, part in self.by_power(times_x, x).items():
+                by_x.setdefault(power - less, []).append(part)
+        sums = {power: functools.reduce(operator.add, parts, ZERO) for power, parts in by_x.items()}
+        need(set(sums) <= {-1, 0, 1, 2}, "allowed is a/x + b + c x + d x^2")
+        a, c, d = (sums.get(power, ZERO) for power in (-1, 1, 2))
+        A, S = pairs[0]
+        share, inverses = read(arguments["share"]), [*map(read, listed("inverses", arguments["inverses"], most=10))]
+        stated_where = self.region_without(premise["known"], x)
+        self.all_at_least_0(stated_where, [a, c, d, share, share * S - c], "a summand that may be negative")
+        total, root, definitions = list(by_x.get(0, [])), word("root", arguments["root"]), premise["definitions"]
+        ratio = read(arguments["ratio"])
+        need(ratio * A == a, "ratio: allowed is a/A_1")
+        self.all_at_least_0(stated_where, [ratio], "a summand that may be negative")
+        lead = share + ratio
+        if d.top:
+            need(self.proof.never_zero(S.top, where), "an entry that may bound no step")
+            total.append(d * A / S)
+        if a.top:
+            need(len(inverses) == len(pairs) - 1, "allowed is one inverse for each further entry")
+            for r, (above, below) in zip(inverses, pairs[1:], strict=True):
+                self.all_at_least_0(where, [r, r**2 * above - below], "an inverse that may be too small")
+                total.append(a * r)
+        if lead.top:
+            need(root in self.proof.number and root not in {*definitions, *(c[0] for c in own)}, "no new letter")
+            total.append(lead * self.proof.name(root))
+            definitions = definitions | {root: ("root", A * S)}
+        parameters = {n: v for n, v in premise["parameters"].items() if n != parameter}
+        for i, (above, below) in enumerate(pairs):
+            parameters |= {f"{parameter} above {i}": above, f"{parameter} below {i}": below}
+        return self.same(
+            premise,
+            bound=self.summed(total),
+            given=[g for g in premise["given"] if not self.proof.depends(g, x)],
+            definitions=definitions,
+            parameters=parameters,
+            conditions=self.conditions(where),
+        )
+
+    def divided_by(self, scalar: Scalar, letter: str) -> tuple[int, Scalar]:
+        """Return (p, s) of a scalar that is s/x^p, where s does not divide by x."""
+        index = self.proof.number[letter]
+        found = {power_of(key, index) for key in scalar.bottom}
+        need(len(found) == 1, f"a division by what depends on {letter}")
+        (power,) = found
+        return power, Scalar(scalar.top, {key - power * place(index): c for key, c in scalar.bottom.items()})
+
+    def region_without(self, region: int, name: str) -> int:
+        """Return a region without the condition on a letter."""
+        self.proof.regions.append([c for c in self.conditions(region) if c[0] != name])
+        return len(self.proof.regions) - 1
+
+    def entries_of(self, parameter: str, last: dict) -> list:
+        """Return the pairs by which a parameter is chosen."""
+        of, pairs = last["parameters"], []
+        while f"{parameter} above {len(pairs)}" in of:
+            pairs.append((of[f"{parameter} above {len(pairs)}"], of[f"{parameter} below {len(pairs)}"]))
+        return pairs
+
+    def check_choice(self, parameter: str, last: dict, choices: dict) -> None:
+        """Raise unless the claim chooses a parameter as it was chosen: as the least of y >= 0 with y^2 S = A."""
+        pairs, parts = self.entries_of(parameter, last), PRODUCTS.get(parameter, (parameter,))
+        trees = [self.tree(choices.get(part, "0")) for part in parts]  # type: ignore[attr-defined]
+        chosen = trees[-1]
+        if len(trees) == 2:  # x y of x, and y = (...)/x
+            over = isinstance(chosen, ast.BinOp) and isinstance(chosen.op, ast.Div)
+            need(over and ast.dump(chosen.right) == ast.dump(trees[0]), f"{parameter}: not chosen as a whole")
+            chosen = chosen.left
+        for entry in self.parts(chosen, "Min"):  # type: ignore[attr-defined]
+            factor, radicand = self.surd(entry)  # type: ignore[attr-defined]
+            fits = [e for e in pairs if bool(e[1].top) and factor**2 * radicand * e[1] == e[0]]
+            need(bool(fits), f"{parameter}: chosen otherwise than by the claim")
+            self.all_at_least_0(last["known"], [factor], f"{parameter}: an entry that may be negative")
+            pairs.remove(fits[0])
+        need(not pairs, f"{parameter}: the claim has fewer entries")
+
+
+class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, RulesOfChoices, BoundsOnAnswers):
     """Bounds of a file on a functional of whole runs, each from the one before it, the first from the last theorem; and
     the claim that the last one is."""
 
@@ -3804,7 +3974,7 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
             below = [n for n, x in logs if self.is_below(x, of, where)]
             if below:
                 facts.append((name, "at_least", self.proof.name(below[0])))
-            elif sort in ("log", "decay"):
+            elif sort in ("log", "decay", "root"):
                 facts.append((name, "nonnegative", None))
             else:
                 facts.append((name, "capped" if sort == "exponential" else "interval", of if sort == "tail" else ONE))
@@ -4052,7 +4222,8 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
                 one, other = map(self.letter, names)
                 if self.slacks(text) == [-((one - other) ** 2)]:
                     self.chosen |= {names[0]: other}
-        made = {n: self.surd(self.tree(text)) for n, text in choices.items() if not self.is_logarithmic(n, text)}
+        read_by_bound = {n for n, text in choices.items() if self.is_logarithmic(n, text) or self.is_least(text)}
+        made = {n: self.surd(self.tree(text)) for n, text in choices.items() if n not in read_by_bound}
         by_root = {name: a**2 * r for name, (a, r) in made.items() if r != ONE}
         for name, square in by_root.items():
             inside = {self.proof.names[i] for i in letters_of(square.top) | letters_of(square.bottom)}
@@ -4070,6 +4241,11 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
         used = {self.proof.names[i] for c in plain.values() for i in letters_of(c.top) | letters_of(c.bottom)}
         need(not {self.letters.get(n) for n in used} & {*self.chosen, *plain}, "a choice by what others stand for")
         return self.chosen | plain
+
+    def is_least(self, text: object) -> bool:
+        """Whether a choice is made by a minimum, which ``check_choice`` compares."""
+        calls = (node for node in ast.walk(self.tree(text)) if isinstance(node, ast.Call))
+        return any(isinstance(call.func, ast.Name) and call.func.id == "Min" for call in calls)
 
     def name_of(self, letter: Scalar) -> str:
         """Return the name of a letter."""
@@ -4104,9 +4280,17 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
         factor, radicand = self.surd(tree)
         if radicand == ONE:
             return factor
-        found = [y for y in self.roots if y * y == radicand]
+        found = [y for y in self.roots if self.squared_root(y) == radicand]
         need(bool(found), "a root that the file does not draw")
         return factor * found[0]
+
+    def squared_root(self, y: Scalar) -> Scalar:
+        """Return the square of a scalar in which a letter may be the root of another scalar."""
+        for name, (sort, of) in self.bounds[-1]["definitions"].items():
+            if sort == "root" and self.proof.depends(y, name):
+                parts = self.by_power(y, name)
+                return parts[1] ** 2 * of if set(parts) == {1} else y * y
+        return y * y
 
     def surd(self, tree: ast.expr) -> tuple[Scalar, Scalar]:
         """Return (a, r) of a syntax tree that is a sqrt(r)."""
@@ -4303,13 +4487,22 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
         if last["functional"] in OF_INTERVALS:
             return self.check_intervals(last)
         law, chance, kinds = ALGORITHMS[algorithm]
+        chosen = {name.split(" above ")[0] for name in last["parameters"] if " above " in name}
         if law:
             need(bool(last["kind"]) or any(n == law for n, _ in last["assumptions"]), "rounds of no law")
         else:
-            weighted = "weighted_lr" in last["parameters"] or last["functional"] in ROUND_FUNCTIONALS
+            weighted = "weighted_lr" in {*last["parameters"], *chosen} or last["functional"] in ROUND_FUNCTIONALS
             need(weighted and not last["kind"], "rounds of another sort than those of weighted updates")
         of_size = {"uniform": "cohort", "arbitrary": "arbitrary_cohort"}.get(last["kind"], "")
+        for name in chosen:
+            self.check_choice(name, last, self.claim["choices"])
+        entries = {f"{n} {w} {i}" for n in chosen for i in range(len(self.entries_of(n, last))) for w in ("above", "below")}
+        of_law = {"logarithmic_cutoff", "least_participation_probability"} & last["parameters"].keys()
+        if of_law and algorithm == "fedau":
+            self.check_cutoff(last["parameters"].get("logarithmic_cutoff", ZERO))
         for name, value in last["parameters"].items():
+            if name in entries or (name == "logarithmic_cutoff" and algorithm == "fedau"):
+                continue
             need(name in OF_KINDS[algorithm] | OF_RUN, f"{name}: no parameter of {algorithm}")
             quantity = of_size if name == "size" else PARAMETERS.get(name, "")
             if name in PRODUCTS:
@@ -4351,8 +4544,8 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
         )
 
 
-SORTS = ("power", "exponential", "tail", "log", "decay")
-"""The sorts of defined letters: P^R; exp(-X); q^C, C the cutoff; log(X); -1/(2 log(1 - p))."""
+SORTS = ("power", "exponential", "tail", "log", "decay", "root")
+"""The sorts of defined letters: P^R; exp(-X); q^C, C the cutoff; log(X); -1/(2 log(1 - p)); the root of X."""
 
 
 # learning problems and their samples: events of a product law, and bounds on functionals of the problem

@@ -30,6 +30,7 @@ from .kernel.number_bounds import VALUE
 from .kernel.regions import Condition, Where
 from .kernel.run_bounds import MEAN_GRADIENT, ROUNDS, Definition, RunBound, untouched
 from .kernel.scalars import Ring, Scalar
+from .kernel.step_choices import ABOVE, BELOW, of_choice
 from .kernel.theorems import Theorem
 
 Letters = Mapping[str, str]
@@ -129,6 +130,7 @@ class Goal:
             (rest,) = (self.ring[n] for n, text in self.letters.items() if text == weight_goals.WITHIN)
             found[HISTORY] = self.letter(ENDED, found) * self.letter(CUTOFF, found) + rest
         choices = {n: c for n, c in self.claim.choices.items() if n != CUTOFF or not weight_goals.is_logarithmic(c)}
+        choices = {n: c for n, c in choices.items() if not c.has(sympy.Min)}  # a bound says how it is chosen
         rooted = {name: choice for name, choice in choices.items() if _has_root(choice)}
         for name, choice in rooted.items():
             square = sympy.cancel(choice**2)
@@ -215,19 +217,8 @@ class Goal:
             parts = (self.scalar(part, definitions, where, known) for part in expression.args)
             return sum(parts, self.ring.number(0))
         if expression.is_Mul or (expression.is_Pow and expression.exp.is_Rational):
-            total = radicand = self.ring.number(1)
-            for factor in sympy.Mul.make_args(expression):
-                base, exponent = (
-                    factor.as_base_exp() if factor.is_Pow and factor.exp.is_Rational else (factor, sympy.S.One)
-                )
-                value, twice = self.scalar(base, definitions, where, known), exponent * 2
-                if twice.is_Integer and twice % 2:
-                    radicand = radicand * (value ** int(twice) if twice > 0 else 1 / value ** int(-twice))
-                elif exponent.is_Integer:
-                    total = total * (value ** int(exponent) if exponent > 0 else 1 / value ** int(-exponent))
-                else:
-                    raise Inexpressible(f"{factor}: allowed are whole powers and square roots")
-            return total if radicand == 1 else total * self._root(radicand, where)
+            total, radicand = self._surd(expression, definitions, where, known)
+            return total if radicand == 1 else total * self._root(radicand, definitions, where)
 
         def read(part: sympy.Expr) -> Scalar:
             return self.scalar(part, known=known)
@@ -247,25 +238,49 @@ class Goal:
             raise Inexpressible(f"{expression}: none of the letters {', '.join(map(str, definitions)) or '(none)'}")
         return self.ring[found[0]]
 
-    def _root(self, radicand: Scalar, where: Where | None) -> Scalar:
-        """Return the y >= 0 with y^2 = radicand."""
-        for sign in (1, -1) if where is not None else ():
-            try:
-                y = Scalar(self.ring, radicand.numerator.sqrt(), radicand.denominator.sqrt()) * sign
-            except (ValueError, DomainError):  # no square
-                break
-            if where is not None and y * y == radicand and where.certifies(y):
-                return y
+    def _surd(
+        self,
+        expression: sympy.Expr,
+        definitions: tuple[Definition, ...] = (),
+        where: Where | None = None,
+        known: Mapping[str, Scalar] | None = None,
+    ) -> tuple[Scalar, Scalar]:
+        """Return (a, r) of a product of powers and roots that is a sqrt(r)."""
+        total = radicand = self.ring.number(1)
+        for factor in sympy.Mul.make_args(expression):
+            base, exponent = factor.as_base_exp() if factor.is_Pow and factor.exp.is_Rational else (factor, sympy.S.One)
+            value, twice = self.scalar(base, definitions, where, known), exponent * 2
+            if twice.is_Integer and twice % 2:
+                radicand = radicand * (value ** int(twice) if twice > 0 else 1 / value ** int(-twice))
+            elif exponent.is_Integer:
+                total = total * (value ** int(exponent) if exponent > 0 else 1 / value ** int(-exponent))
+            else:
+                raise Inexpressible(f"{factor}: allowed are whole powers and square roots")
+        return total, radicand
+
+    def _root(self, radicand: Scalar, definitions: tuple[Definition, ...], where: Where | None) -> Scalar:
+        """Return the root of y^2, or of y^2 X where a letter is the root of X, for a y >= 0."""
+        roots = [(self.ring.number(1), self.ring.number(1))]
+        roots += [(self.ring[d.name], d.of) for d in definitions if d.sort == "root"]
+        for letter, of in roots if where is not None else ():
+            rest = radicand / of
+            for sign in (1, -1):
+                try:
+                    y = Scalar(self.ring, rest.numerator.sqrt(), rest.denominator.sqrt()) * sign
+                except (ValueError, DomainError):  # no square
+                    break
+                if where is not None and y * y == rest and where.certifies(y):
+                    return y * letter
         raise Inexpressible(f"sqrt({radicand}): allowed is the root of a square y^2, y >= 0 certified on the region")
 
-    def roots(self, where: Where) -> tuple[Scalar, ...]:
+    def roots(self, bound: RunBound) -> tuple[Scalar, ...]:
         """Return all roots that are drawn in the right side, each once."""
         found: list[Scalar] = []
         waiting = [term.expression for term in self.claim.terms]
         while waiting:
             factors = sympy.Mul.make_args(waiting.pop())
             halves = [f for f in factors if f.is_Pow and f.exp.is_Rational and f.exp.q == 2]
-            if halves and (y := self.scalar(sympy.Mul(*halves), where=where)) not in found:
+            if halves and (y := self.scalar(sympy.Mul(*halves), bound.definitions, bound.known)) not in found:
                 found.append(y)
             waiting += [part for f in factors if f not in halves for part in f.args]
         return tuple(found)
@@ -318,6 +333,8 @@ class Goal:
             yield "nothing says what its rounds are"
             return
         yield from strange(theorem, self.rounds)
+        if not self.rounds.by_intervals and {name for name, _ in bound.parameters} & weight_goals.PARAMETERS_OF_LAW:
+            yield "its weights are means of the lengths of intervals, and these are others"
         yield from self._kind(bound)
 
     def _region(self, bound: RunBound) -> Iterator[str]:
@@ -437,8 +454,28 @@ class Goal:
             elif name == CHOSEN_CUTOFF:
                 if value != 1 or not weight_goals.is_logarithmic(self.claim.choices.get(CUTOFF)):
                     yield f"the cutoff is {weight_goals.LOGARITHMIC}, which the claim does not choose"
-            elif value != (own := self.parameter(name, bound.kind)):
-                yield f"{name} = {value}: allowed is {'no such parameter' if own is None else own}"
+            elif f" {ABOVE} " not in name and f" {BELOW} " not in name:
+                if value != (own := self.parameter(name, bound.kind)):
+                    yield f"{name} = {value}: allowed is {'no such parameter' if own is None else own}"
+        for name in {name.split(f" {ABOVE} ")[0] for name, _ in bound.parameters if f" {ABOVE} " in name}:
+            if not self._is_chosen(name, bound):
+                yield f"{name}: chosen otherwise than by the claim"
+
+    def _is_chosen(self, name: str, bound: RunBound) -> bool:
+        """Whether the claim chooses what a parameter is as a bound does: as the least of y_i >= 0, y_i^2 S_i = A_i."""
+        given, choices = dict(bound.parameters), self.claim.choices
+        entries = [(given[of_choice(name, i)[0]], given[of_choice(name, i)[1]]) for i in range(len(given))
+                   if of_choice(name, i)[0] in given]  # fmt: skip
+        parts = PRODUCTS.get(name) or (PARAMETERS.get(name, ""),)
+        if not {*parts} <= choices.keys():
+            return False
+        for entry in sympy.Min.make_args(sympy.Mul(*(choices[part] for part in parts))):
+            factor, radicand = self._surd(bare(entry))
+            fits = [one for one in entries if factor**2 * radicand * one[1] == one[0] and not one[1].is_zero]
+            if not fits or not bound.known.certifies(factor):
+                return False
+            entries.remove(fits[0])
+        return not entries
 
     def _kind(self, bound: RunBound) -> Iterator[str]:
         if self.rounds is None or len(self.rounds.kinds) == 1:

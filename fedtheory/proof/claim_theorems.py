@@ -165,7 +165,7 @@ class ClaimTheorem(KernelClaim):
     def data(self) -> dict[str, Any]:
         """Return the saved proof of the claim."""
         assert self.bound is not None  # it is found
-        roots = self.goal.roots(self.bound.known)
+        roots = self.goal.roots(self.bound)
         return saved_claim(self.bound, self.goal.letters, self.said(self.read), roots)
 
     def said(self, read: Mapping[str, str]) -> dict[str, Any]:
@@ -217,7 +217,7 @@ def _named(data: object, names: list[str]) -> object:
     """Return data whose power products name their letters, so that those of two lists of names compare."""
     if isinstance(data, dict) and data.keys() == {"top", "bottom"}:
         return {
-            part: [[[[n, p] for n, p in zip(names, powers, strict=True) if p], c] for powers, c in data[part]]
+            part: sorted([sorted([n, p] for n, p in zip(names, powers, strict=True) if p), c] for powers, c in data[part])
             for part in data
         }
     if isinstance(data, dict):

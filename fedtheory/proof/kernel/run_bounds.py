@@ -19,16 +19,16 @@ FINAL_DISTANCE, MEAN_GRADIENT = "final_squared_distance", "average_squared_gradi
 ROUNDS, DISTANCE, GAP = "rounds", "initial_distance", "initial_gap"
 """Parameters of a run: how many rounds, |x_0 - x*|, and F(x_0) - inf F."""
 
-Sort = Literal["power", "exponential", "tail", "log", "decay"]
-SORTS = ("power", "exponential", "tail", "log", "decay")
+Sort = Literal["power", "exponential", "tail", "log", "decay", "root"]
+SORTS = ("power", "exponential", "tail", "log", "decay", "root")
 EXPONENTS = {"power": ROUNDS, "tail": "cutoff"}
 """Parameter that is the exponent in a number of this sort."""
 
 
 @dataclass(frozen=True)
 class Definition:
-    """Letter that stands for a number >= 0: of^R, R the number of rounds; exp(-of); of^C, C the cutoff; log(of); or
-    -1/(2 log(1 - of))."""
+    """Letter that stands for a number >= 0: of^R, R the number of rounds; exp(-of); of^C, C the cutoff; log(of);
+    -1/(2 log(1 - of)); or the root of ``of``."""
 
     name: str
     sort: Sort
@@ -56,13 +56,14 @@ class Definition:
         below = (d for d in logs if where.certifies(self.of - d.of))
         if number := next(below, None):
             return Condition(self.name, "at_least", where.ring[number.name])
-        if self.sort in ("log", "decay"):
+        if self.sort in ("log", "decay", "root"):
             return Condition(self.name, "nonnegative")
         most = self.of if self.sort == "tail" else one
         return Condition(self.name, "capped" if self.sort == "exponential" else "interval", most)
 
     def __str__(self) -> str:
         written = {"power": "({})^rounds", "exponential": "exp(-({}))", "tail": "({})^cutoff", "log": "log({})"}
+        written["root"] = "sqrt({})"
         return f"{self.name} = {written.get(self.sort, '-1/(2 log(1 - {}))').format(self.of)}"
 
 
@@ -191,13 +192,13 @@ def _bound(
 
 
 def lifted(where: Where, ring: Ring, *more: Condition) -> Where:
-    """Return a region with further conditions, in a ring whose first names are those of the region's.
+    """Return a region with further conditions, in a ring that has all names of the region's.
 
     Raises:
         Refused: it is no such ring.
     """
-    if ring.names[: len(where.ring.names)] != where.ring.names:
-        raise Refused(f"ring {' '.join(ring.names)}: its first names have to be {' '.join(where.ring.names)}")
+    if not {*where.ring.names} <= {*ring.names}:
+        raise Refused(f"ring {' '.join(ring.names)}: allowed is one with the names {' '.join(where.ring.names)}")
     moved = (Condition(c.name, c.kind, None if c.bound is None else c.bound.within(ring)) for c in where.conditions)
     return Where(ring, (*more, *moved))
 
