@@ -3745,10 +3745,10 @@ class RulesOfChoices:
         )
 
     def choose_step(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
-        """Conclude what a bound a/x + b + c x + d x^2 is at most for the largest x with x^2 S <= A for all pairs: with w
-        = sqrt(A_1 S_1) it is (a/A_1 + s) w + a (sum of inverses) + b + d A_1/S_1, s S_1 >= c, as S_1 x <= w; and the
-        pair with equality has A > 0, so that 1/x is w/A_1 or at most an inverse r >= 0, r^2 A >= S. What is asked of x
-        as p - m x >= 0 holds by a pair with S > 0 and m^2 A <= p^2 S."""
+        """Conclude what a/x + b + c x + d x^2 is at most for the largest x with x^2 S <= A for all pairs: with w = sqrt(A_1
+        S_1) it is (a/A_1 + s) w + a (sum of inverses) + b + d A_1/S_1, s S_1 >= c, as S_1 x <= w; and the pair with
+        equality has A > 0, so that 1/x is w/A_1 or at most an inverse r >= 0, r^2 A >= S. What is asked of x as p - m x
+        >= 0 holds by a pair with S > 0 and m^2 A <= p^2 S."""
         read, where, parameter = self.proof.scalar, stated["where"], word("parameter", arguments["parameter"])
         x = self.alone(premise, parameter)
         own = self.conditions(premise["where"])
@@ -3840,7 +3840,8 @@ class RulesOfChoices:
             factor, radicand = self.surd(entry)  # type: ignore[attr-defined]
             fits = [e for e in pairs if bool(e[1].top) and factor**2 * radicand * e[1] == e[0]]
             need(bool(fits), f"{parameter}: chosen otherwise than by the claim")
-            self.all_at_least_0(last["known"], [factor], f"{parameter}: an entry that may be negative")
+            signs = self.proof.never_zero(factor.bottom, last["known"]) and self.proof._nonnegative(factor, last["known"])
+            need(signs, f"{parameter}: an entry that may be negative")
             pairs.remove(fits[0])
         need(not pairs, f"{parameter}: the claim has fewer entries")
 
@@ -4496,7 +4497,8 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, RulesOfChoices, BoundsOnAnsw
         of_size = {"uniform": "cohort", "arbitrary": "arbitrary_cohort"}.get(last["kind"], "")
         for name in chosen:
             self.check_choice(name, last, self.claim["choices"])
-        entries = {f"{n} {w} {i}" for n in chosen for i in range(len(self.entries_of(n, last))) for w in ("above", "below")}
+        entries = {f"{n} {word} {i}" for n in chosen for i, _ in enumerate(self.entries_of(n, last))
+                   for word in ("above", "below")}  # fmt: skip
         of_law = {"logarithmic_cutoff", "least_participation_probability"} & last["parameters"].keys()
         if of_law and algorithm == "fedau":
             self.check_cutoff(last["parameters"].get("logarithmic_cutoff", ZERO))

@@ -454,9 +454,10 @@ class Goal:
             elif name == CHOSEN_CUTOFF:
                 if value != 1 or not weight_goals.is_logarithmic(self.claim.choices.get(CUTOFF)):
                     yield f"the cutoff is {weight_goals.LOGARITHMIC}, which the claim does not choose"
-            elif f" {ABOVE} " not in name and f" {BELOW} " not in name:
-                if value != (own := self.parameter(name, bound.kind)):
-                    yield f"{name} = {value}: allowed is {'no such parameter' if own is None else own}"
+            elif f" {ABOVE} " in name or f" {BELOW} " in name:
+                continue
+            elif value != (own := self.parameter(name, bound.kind)):
+                yield f"{name} = {value}: allowed is {'no such parameter' if own is None else own}"
         for name in {name.split(f" {ABOVE} ")[0] for name, _ in bound.parameters if f" {ABOVE} " in name}:
             if not self._is_chosen(name, bound):
                 yield f"{name}: chosen otherwise than by the claim"

@@ -217,8 +217,8 @@ def _named(data: object, names: list[str]) -> object:
     """Return data whose power products name their letters, so that those of two lists of names compare."""
     if isinstance(data, dict) and data.keys() == {"top", "bottom"}:
         return {
-            part: sorted([sorted([n, p] for n, p in zip(names, powers, strict=True) if p), c] for powers, c in data[part])
-            for part in data
+            part: sorted([sorted(pair for pair in zip(names, powers, strict=True) if pair[1]), c] for powers, c in terms)
+            for part, terms in data.items()
         }
     if isinstance(data, dict):
         return {name: _named(part, names) for name, part in data.items()}

@@ -33,7 +33,7 @@ def put_error(premise: RunBound, error: RunBound) -> RunBound:
     if (premise.functional, error.functional) != (MEAN_GRADIENT, AVERAGE_ERROR) or WEIGHT_ERROR not in of:
         raise Refused(f"{premise}, {error}: allowed is a run's bound with the error of weights, and one on it")
     if premise.where.ring is not error.where.ring or law.get(ROUNDS) != of[ROUNDS] or error.given:
-        raise Refused(f"{error}: allowed is a bound for runs of {of[ROUNDS]} rounds, in the same letters, given nothing")
+        raise Refused(f"{error}: allowed is a bound for runs of {of[ROUNDS]} rounds, in these letters, given nothing")
     letter, rounds = str(of[WEIGHT_ERROR]), str(of[ROUNDS])
     own = {c.name: c for c in premise.where.conditions}
     more = {c.name: c for c in error.where.conditions}
@@ -42,7 +42,7 @@ def put_error(premise: RunBound, error: RunBound) -> RunBound:
     taken = {*own, *(d.name for d in premise.definitions)} - {rounds}
     if taken & {*more, *(d.name for d in error.definitions)}:
         raise Refused(f"{error}: letters of the other bound")
-    if letter not in own or own[letter].kind != "nonnegative" or _occurs(premise, letter, WEIGHT_ERROR):
+    if own[letter].kind != "nonnegative" or _occurs(premise, letter, WEIGHT_ERROR):
         raise Refused(f"{letter}: allowed is a letter >= 0 of which nothing else is said")
     factors = premise.bound.coefficients(letter)
     slope = factors.get(1, 0 * premise.bound)
@@ -85,7 +85,7 @@ def choose_step(
     of, ring = dict(premise.parameters), premise.where.ring
     letter, zero = str(of.get(parameter, "")), ring.number(0)
     own = {c.name: c for c in premise.where.conditions}
-    if letter not in own or _occurs(premise, letter, parameter) or not entries:
+    if _occurs(premise, letter, parameter) or letter not in own or not entries:
         raise Refused(f"{parameter}: allowed is a letter that is no other parameter, with an entry at least")
     if own[letter].kind not in ("positive", "capped"):
         raise Refused(f"{own[letter]}: allowed is a step > 0, or one with a cap")

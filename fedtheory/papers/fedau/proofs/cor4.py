@@ -1,11 +1,11 @@
 """Corollary 4, composed by the kernel from Theorem 2 and Lemma B.7.1: the cutoff and the steps are chosen from both.
 
-With gamma the local step, c = gamma eta and W the mean error of the weights, Theorem 2 says, for c and gamma below its caps,
+With gamma the local step, c = gamma eta and W the mean error of the weights, Theorem 2 says, for c and gamma below caps,
 
     mean over r < R of E|grad F(x_r)|^2 <= a/c + b c + D(gamma^2, W).
 
-W is bounded by Lemma B.7.1. Then c is the least of the root of A/S and of the caps, S the data of b c; and gamma^2 at most
-1/(L^2 I^2 T).
+W is bounded by Lemma B.7.1. Then c is the least of the root of A/S and of the caps, S the data of b c; and gamma^2 at
+most 1/(L^2 I^2 T).
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from .thm3 import early_cutoff, early_rounded, late_rounded
 
 _NEW = ("R", "gap", "log", "absence", "bias", "least", "decay", "two", "lead")
 RUNS = Ring(" ".join(dict.fromkeys([*OF_ROUNDS.names, *OF_INTERVALS.names, *_NEW])))
-"""The letters of Theorem 2 and of Theorem 3; rounds, F(x_0) - inf F, log R, the means of q and q^(2C), the least p, R of
-the cutoff, log 2, and the root by which the step is chosen."""
-c, L, K, n, Q, sigma, d, G, R, gap = (RUNS[name] for name in "c L K n Q sigma d G R gap".split())
+"""The letters of Theorems 2 and 3; rounds, F(x_0) - inf F, log R, the means of q and q^(2C), the least p, R of the
+cutoff, log 2, and the root by which the step is chosen."""
+c, L, K, n, Q, sigma, d, G, R, gap = (RUNS[name] for name in ["c", "L", "K", "n", "Q", "sigma", "d", "G", "R", "gap"])
 _one, _two_rounds = RUNS.number(1), Condition("R", "at_least", RUNS.number(2))
 _GLOBAL = (_one, 16 * L**2 * K**2)
 """c <= 1/(4 L K)."""
