@@ -2728,7 +2728,7 @@ QUANTITIES = {
     **dict.fromkeys(
         ("gradient_noise", "dissimilarity", "server_noise", "initial_gap", "initial_distance"), "nonnegative"
     ),
-    **dict.fromkeys(("clients", "cohort", "arbitrary_cohort", "local_steps", "rounds"), "count"),
+    **dict.fromkeys(("clients", "cohort", "arbitrary_cohort", "local_steps", "rounds", "snapshot_period"), "count"),
     **dict.fromkeys(("snapshot_probability", "client_round_probability"), "probability"),
     # of answers
     **dict.fromkeys(("global_lr", "participation_estimate", "failure_probability", "hidden_constant"), "positive"),
@@ -2760,8 +2760,14 @@ GIVEN_BY = {
 READ_AS = {
     "random_kinds": ("snapshots", "probability"), "random_client_rounds": ("kinds of rounds", "probability"),
     "cohort_is_a_set": ("uniform cohort", "without replacement"),
-    "weights_of_the_round": ("conditioning", "weights of round t"),
+    "weights_of_the_round": ("conditioning", "weights of round t"), "periodic_kinds": ("snapshots", "period"),
 }  # fmt: skip
+ALTERNATING = {
+    "random_kinds": ("fast", "snapshot_probability"), "periodic_kinds": ("fast", "snapshot_period"),
+    "random_client_rounds": ("safari", "client_round_probability"),
+    "shares_of_client_rounds": ("safari", "client_round_probability"),
+}  # fmt: skip
+"""Assumptions that say how kinds of round alternate: of which algorithm, and by which quantity."""
 """Assumptions that are a reading of the algorithm: of which words, and how."""
 KNOWN_SCALE = {"weights": "given", "Q": "a bound known beforehand"}
 """Readings that say that the weights' scale is a number that a run does not change; a claim has one of them."""
@@ -2774,7 +2780,7 @@ PARAMETERS = {
         "cutoff_bias", "participation_probability", "cutoff", "guaranteed_intervals", "history",
         "least_participation_probability", "weight_spread",
     )
-} | {"probability": "snapshot_probability"}  # fmt: skip
+} | {"probability": "snapshot_probability", "period": "snapshot_period"}  # fmt: skip
 OF_HYPOTHESES = ("fractions",)
 """Ambiguities that are how a claim's hypotheses are read, which stand in its text as they are read."""
 PRODUCTS = {"weighted_lr": ("local_lr", "global_lr")}
@@ -2789,7 +2795,7 @@ are of a kind. Those without a law add updates with weights in every round."""
 OF_KINDS = {"fedau": {"local_lr", "weighted_lr", "clients", "weight_error", "peak_weight_error", "objective_error",
                       "weight_scale", "expected_weight_scale", "update_weight", "least_objective_weight",
                       "gradient_norm", "least_participation_probability"},
-            "fast": {"local_lr", "cohort", "arbitrary_cohort", "probability", "share", "size"},
+            "fast": {"local_lr", "cohort", "arbitrary_cohort", "probability", "period", "share", "size"},
             "safari": {"local_lr", "server_lr", "arbitrary_cohort", "client_round_probability", "size"}}  # fmt: skip
 OF_RUN = {"rounds", "initial_distance", "initial_gap"}
 """The parameters of an algorithm's rounds, and those of a run."""
@@ -3674,7 +3680,8 @@ class RulesOfIntervals:
                 need(value == self.letter(name), f"{name}: of another value")  # type: ignore[attr-defined]
 
 
-STARTS = ("iterate", "telescope", *OF_WEIGHTS, *FROM_INTERVALS, *FROM_A_ROUND, *FROM_NOTHING)
+FIXED_KINDS = ("telescope kinds", "telescope periods", "iterate periods")
+STARTS = ("iterate", "telescope", *FIXED_KINDS, *OF_WEIGHTS, *FROM_INTERVALS, *FROM_A_ROUND, *FROM_NOTHING)
 RUN_RULES = ("weaken", "enlarge", "define", "restrict", "by logarithm", "put error", "choose step", *ON_INTERVALS)
 """Rules with which a chain of bounds begins, and those from the bound before."""
 
@@ -4037,6 +4044,15 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, RulesOfChoices, BoundsOnAnsw
     def iterate(self, theorem: dict, arguments: Arguments, stated: dict) -> dict:
         """Conclude E|x_R - x*|^2 <= P^R |x_0 - x*|^2 + B (1 - P^R)/(1 - P) from a contraction by P in [0, 1), and B >=
         0, in every round: after r + 1 rounds it is at most P (P^r D + B (1 - P^r)/(1 - P)) + B, the same with r + 1."""
+        factor, added = self.contracts(theorem)
+        names = [word("a letter", n) for n in listed("letters", arguments["letters"], 3)]
+        power, start = self.proof.name(names[2]), self.proof.name(names[1])
+        kept = self.scalars(self.summed([added]), (ONE - power) / (ONE - factor))
+        bound = [power * start**2, *kept]
+        return self.of_rounds(theorem, names, "final_squared_distance", bound, {names[2]: ("power", factor)})
+
+    def contracts(self, theorem: dict) -> tuple[Scalar, Scalar]:
+        """Return (P, B) of P |x - x*|^2 + B - E|x+ - x*|^2 >= 0 with P in [0, 1) and B >= 0, in every round."""
         form, where, added = self.every_round(theorem)
         factor = form.get(inner(START_POINT, START_POINT), ZERO)
         shape = {
@@ -4050,27 +4066,100 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, RulesOfChoices, BoundsOnAnsw
         need(form == {e: c for e, c in shape.items() if c.top}, "no P |x - x*|^2 + B - E|x+ - x*|^2 >= 0")
         signs = all(self.proof.nonnegative(c, where) for c in (factor, ONE - factor, added))
         need(signs and self.proof.never_zero((ONE - factor).top, where), "a factor that may be 1")
-        names = [word("a letter", n) for n in listed("letters", arguments["letters"], 3)]
-        power, start = self.proof.name(names[2]), self.proof.name(names[1])
-        kept = self.scalars(self.summed([added]), (ONE - power) / (ONE - factor))
-        bound = [power * start**2, *kept]
-        return self.of_rounds(theorem, names, "final_squared_distance", bound, {names[2]: ("power", factor)})
+        return factor, added
 
     def telescope(self, theorem: dict, arguments: Arguments, stated: dict) -> dict:
         """Conclude that the mean over r < R of E|grad F(x_r)|^2 is at most (F(x_0) - inf F)/(c R) + B/c from E F(x+) <=
         F(x) - c |grad F(x)|^2 + B in every round, c > 0 and B >= 0: added up, F(x_R) >= inf F is left."""
-        form, where, added = self.every_round(theorem)
-        slope = ("M", ("g_start", True, ()))
-        squared = ("product", "", slope, slope)
-        fall = -form.get(squared, ZERO)
-        shape = {("value", "M", START_POINT): ONE, ("value", "M", NEXT): MINUS, squared: -fall, ("one",): added}
-        need(form == {e: c for e, c in shape.items() if c.top}, "no F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0")
-        signs = all(self.proof.nonnegative(c, where) for c in (fall, added))
-        need(signs and self.proof.never_zero(fall.top, where), "a fall that may be 0")
+        fall, added = self.falls(theorem)
         names = [word("a letter", n) for n in listed("letters", arguments["letters"], 2)]
         first = self.proof.name(names[1]) / (fall * self.proof.name(names[0]))
         bound = [first, *self.scalars(self.summed([added]), ONE / fall)]
         return self.of_rounds(theorem, names, "average_squared_gradient", bound, {})
+
+    def telescope_kinds(self, clients: dict, arguments: Arguments, stated: dict) -> dict:
+        """Conclude the same from theorems on the clients' rounds and on the server's with the same c, of which q R and (1 -
+        q) R are in a run, or are in expectation: what is added is q B + (1 - q) B_s in the mean."""
+        (number_of,) = listed("others", arguments["others"], 1)
+        clients, server = self.theorem_at(arguments["theorem"]), self.theorem_at(number_of)
+        (fall, added), (other, by_server) = self.falls(clients), self.falls(server)
+        kinds = (clients["context"], clients["kind"]), (server["context"], server["kind"])
+        need(kinds == (("kind", "arbitrary"), ("kind", "server")) and fall == other, "of other kinds, or another fall")
+        need(self.proof.within(clients["where"], server["where"]), "on another region")
+        q, one, two = self.proof.scalar(arguments["probability"]), server["parameters"], clients["parameters"]
+        need(self.proof.nonnegative(q, clients["where"]) and self.proof.nonnegative(ONE - q, clients["where"]), "no share")
+        need("server_lr" in one and "size" in two, "of other rounds")
+        need(all(one[name] == two[name] for name in {*one} & {*two}), "two algorithms")
+        names = [word("a letter", n) for n in listed("letters", arguments["letters"], 2)]
+        first = self.proof.name(names[1]) / (fall * self.proof.name(names[0]))
+        both = [first, *self.scalars(self.summed([added]), q / fall)]
+        both += self.scalars(self.summed([by_server]), (ONE - q) / fall)
+        made = self.of_rounds(clients, names, "average_squared_gradient", both, {})
+        of = {**one, **two, "arbitrary_cohort": two["size"], "client_round_probability": q}
+        kept = {name: value for name, value in made["parameters"].items() if name not in two}
+        del of["size"]
+        said = [*clients["assumptions"], *server["assumptions"], ("shares_of_client_rounds", q)]
+        return made | {"kind": "", "parameters": of | kept, "assumptions": said}
+
+    def telescope_periods(self, theorem: dict, arguments: Arguments, stated: dict) -> dict:
+        """Conclude the same from a theorem for every probability q of a snapshot, where the rounds 0, I, 2I, ... are: of R
+        rounds at most R/I + 1 - 1/I, with B(1), and at most (1 - 1/I) R others, with B(0)."""
+        (fall, added), names = self.falls(theorem), self.letters_of_periods(arguments, 3)
+        rounds, start, period = map(self.proof.name, names)
+        own = ONE / period
+        bound = [start / (fall * rounds)]
+        for part, share in zip(self.of_kinds(theorem, added, fall), (own + (ONE - own) / rounds, ONE - own), strict=True):
+            bound += self.scalars(self.summed([part]), share / fall)
+        return self.of_periods(theorem, names, "average_squared_gradient", bound, {})
+
+    def iterate_periods(self, theorem: dict, arguments: Arguments, stated: dict) -> dict:
+        """Conclude a contraction's bound likewise: of the weights P^(R - 1 - r) those of snapshots sum to at most (1/I + (1
+        - 1/I) (1 - P))/(1 - P), as each is at most those of the I - 1 rounds after it, the last of which may lack; those
+        of others to at most (1 - 1/I) (2 - P)/(1 - P), as a snapshot's is at least those of the I - 1 before it."""
+        (factor, added), names = self.contracts(theorem), self.letters_of_periods(arguments, 4)
+        rounds, start, period, power = map(self.proof.name, names)
+        own, fall = ONE / period, ONE - factor
+        bound = [power * start**2]
+        shares = own + (ONE - own) * fall, (ONE - own) * (ONE + fall)
+        for part, share in zip(self.of_kinds(theorem, added, fall), shares, strict=True):
+            bound += self.scalars(self.summed([part]), share / fall)
+        return self.of_periods(theorem, names, "final_squared_distance", bound, {names[3]: ("power", factor)})
+
+    def letters_of_periods(self, arguments: Arguments, count: int) -> list:
+        """Return the names of the letters of rounds, start, period and a power."""
+        return [word("a letter", n) for n in listed("letters", arguments["letters"], count)]
+
+    def snapshot_letter(self, theorem: dict) -> str:
+        """Return the letter of a snapshot's probability, any in [0, 1], on which nothing else depends."""
+        found = [q for name, q in theorem["assumptions"] if name == "random_kinds"]
+        need(len(found) == 1 and theorem["context"] == "start", "no theorem for every probability of a snapshot")
+        letter, conditions = self.letter_of(found[0]), self.conditions(theorem["where"])
+        need((letter, "interval", ONE) in conditions, "of no every probability")
+        others = [c for _, _, c in conditions if c is not None]
+        others += [c for name, c in theorem["assumptions"] if c is not None and name != "random_kinds"]
+        others += [c for name, c in theorem["parameters"].items() if name != "probability"]
+        need(not any(self.proof.depends(c, letter) for c in others), "something else depends on the probability")
+        return letter
+
+    def of_kinds(self, theorem: dict, added: Scalar, fall: Scalar) -> tuple[Scalar, Scalar]:
+        """Return what is added in a snapshot, and in another round, which fall alike."""
+        letter = self.snapshot_letter(theorem)
+        parts = self.by_power(fall, letter) if not self.proof.depends(Scalar(fall.bottom), letter) else {}
+        need(set(parts) <= {0}, "a fall that depends on the kind of round")
+        return self.proof.put(added, {letter: ONE}), self.proof.put(added, {letter: ZERO})
+
+    def of_periods(self, theorem: dict, names: list, functional: str, bound: list, definitions: dict) -> dict:
+        """Return the bound for every I-th round a snapshot."""
+        letter, period = self.snapshot_letter(theorem), self.proof.name(names[2])
+        made = self.of_rounds(theorem, names, functional, bound, definitions)
+        said = [a for a in theorem["assumptions"] if a[0] != "random_kinds"]
+        parameters = {name: value for name, value in made["parameters"].items() if name != "probability"}
+        (rounds, start, *kept), sort = made["conditions"], (names[2], "count", None)
+        return made | {
+            "assumptions": [*said, ("periodic_kinds", period)],
+            "parameters": parameters | {"period": period},
+            "conditions": [rounds, start, sort, *(c for c in kept if c[0] != letter)],
+        }
 
     def same(self, premise: dict, **changed: object) -> dict:
         """Return a premise with some parts changed."""
@@ -4433,7 +4522,7 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, RulesOfChoices, BoundsOnAnsw
         answers = last["functional"] in OF_ANSWERS
         known = {} if answers and last["functional"] != "value" else ALGORITHMS
         known = known | {"flics": ("", "", {})} if answers else known
-        law, chance, _ = known[word("algorithm", self.claim["algorithm"], tuple(known))]  # type: ignore[index]
+        law, _, _ = known[word("algorithm", self.claim["algorithm"], tuple(known))]  # type: ignore[index]
         names = {n for n, _ in last["assumptions"]}
         asked = self.check_answers(last) if answers else {}
         for name, constant in last["assumptions"]:
@@ -4442,12 +4531,15 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, RulesOfChoices, BoundsOnAnsw
             elif name == "scale_known_beforehand":
                 (words,) = [n for n in KNOWN_SCALE if n in read] or [min(KNOWN_SCALE)]
                 asked[words] = KNOWN_SCALE[words]
+            elif name in ALTERNATING:
+                of, quantity = ALTERNATING[name]
+                need(of == self.claim["algorithm"], f"{name}: rounds of another algorithm")
+                need(constant == self.letter(quantity), f"{name}: of another {quantity}")
+                if name in READ_AS:
+                    asked[READ_AS[name][0]] = READ_AS[name][1]
             elif name in READ_AS:
-                need(name in ("cohort_is_a_set", law) or not law, f"{name}: rounds of another algorithm")
-                need(
-                    constant is None if name != law else constant == self.letter(chance),
-                    f"{name}: of another probability",
-                )
+                need(name == "cohort_is_a_set" or not law, f"{name}: rounds of another algorithm")
+                need(constant is None, f"{name}: with a constant")
                 if name != "cohort_is_a_set" or "uniform_cohorts" in names:
                     asked[READ_AS[name][0]] = READ_AS[name][1]
             elif name == "equal_weights":
@@ -4490,7 +4582,7 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, RulesOfChoices, BoundsOnAnsw
         law, chance, kinds = ALGORITHMS[algorithm]
         chosen = {name.split(" above ")[0] for name in last["parameters"] if " above " in name}
         if law:
-            need(bool(last["kind"]) or any(n == law for n, _ in last["assumptions"]), "rounds of no law")
+            need(bool(last["kind"]) or any(n in ALTERNATING for n, _ in last["assumptions"]), "rounds of no law")
         else:
             weighted = "weighted_lr" in {*last["parameters"], *chosen} or last["functional"] in ROUND_FUNCTIONALS
             need(weighted and not last["kind"], "rounds of another sort than those of weighted updates")

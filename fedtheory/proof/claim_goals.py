@@ -24,6 +24,7 @@ from ..quantities import QUANTITIES
 from . import answer_goals, weight_goals
 from .algorithm_match import LAWS, Rounds, strange
 from .domain import bare
+from .kernel.fixed_kinds import PERIOD, PERIODIC, SHARES
 from .kernel.forms import STEP, STEPS
 from .kernel.interval_bounds import CHOSEN_CUTOFF, CUTOFF, ENDED, HISTORY
 from .kernel.number_bounds import VALUE
@@ -42,8 +43,14 @@ READINGS = {
     "random_client_rounds": (readings.KINDS_OF_ROUNDS, readings.PROBABILITY),
     "cohort_is_a_set": (readings.UNIFORM_COHORT, readings.WITHOUT_REPLACEMENT),
     "weights_of_the_round": (readings.CONDITIONING, readings.OF_THE_ROUND),
+    PERIODIC: (readings.SNAPSHOTS, readings.PERIOD),
 }
 """Assumptions that are a reading of the algorithm."""
+ALTERNATING = {
+    **{law: quantity for law, (_, quantity) in LAWS.items()},
+    PERIODIC: "snapshot_period", SHARES: "client_round_probability",
+}  # fmt: skip
+"""Assumptions that say how kinds of round alternate, and the quantity that the constant of each is."""
 
 SCALE_KNOWN = "scale_known_beforehand"
 KNOWN_SCALE = {readings.WEIGHTS: readings.GIVEN, readings.SCALE: readings.KNOWN_BEFOREHAND}
@@ -52,7 +59,7 @@ KNOWN_SCALE = {readings.WEIGHTS: readings.GIVEN, readings.SCALE: readings.KNOWN_
 PARAMETERS = {
     "local_lr": "local_lr", "server_lr": "server_lr", "cohort": "cohort", "arbitrary_cohort": "arbitrary_cohort",
     "probability": "snapshot_probability", "client_round_probability": "client_round_probability",
-    "rounds": "rounds", "initial_distance": "initial_distance", "initial_gap": "initial_gap",
+    PERIOD: "snapshot_period", "rounds": "rounds", "initial_distance": "initial_distance", "initial_gap": "initial_gap",
 } | {name: name for name in (
     "clients", "weight_error", "peak_weight_error", "objective_error", "expected_weight_scale", "weight_scale",
     "update_weight", "least_objective_weight", "gradient_norm",
@@ -300,6 +307,11 @@ class Goal:
             found[readings.CONDITION] = readings.IN_EXPECTATION
         return found | ({readings.AVERAGE: readings.FROM_ROUND_0} if bound.functional == MEAN_GRADIENT else {})
 
+    def whichever(self, bound: RunBound) -> set[str]:
+        """Return the ambiguities of the claim whose options make no difference to a bound."""
+        shared = {readings.KINDS_OF_ROUNDS} if any(name == SHARES for name, _ in bound.assumptions) else set()
+        return answer_goals.whichever(self.claim) | shared
+
     def differences(self, bound: RunBound) -> Iterator[str]:
         """List in words what a bound says otherwise than the claim; none if it is the claim's theorem.
 
@@ -323,7 +335,7 @@ class Goal:
         if bound.functional not in (*answer_goals.OF_ANSWERS, *weight_goals.OF_INTERVALS):
             yield from self._of_rounds(bound)
         read, options = self.read(bound), {a.name: a.options for a in self.claim.ambiguities}
-        for name in sorted({*read, *options} - answer_goals.whichever(self.claim)):
+        for name in sorted({*read, *options} - self.whichever(bound)):
             if read.get(name) not in options.get(name, ()):
                 yield f"{name}: it is read as {read.get(name)}, and the claim as {' or '.join(options.get(name, ()))}"
 
@@ -332,7 +344,8 @@ class Goal:
         if theorem is None or self.rounds is None:
             yield "nothing says what its rounds are"
             return
-        yield from strange(theorem, self.rounds)
+        for each in (theorem, *others_of(bound)):
+            yield from strange(each, self.rounds)
         if not self.rounds.by_intervals and {name for name, _ in bound.parameters} & weight_goals.PARAMETERS_OF_LAW:
             yield "its weights are means of the lengths of intervals, and these are others"
         yield from self._kind(bound)
@@ -421,9 +434,9 @@ class Goal:
         read_as = {*READINGS, SCALE_KNOWN, "in_expectation"} | ({"equal_weights"} if self._is_plain_mean else set())
         for name, constant in sorted(bound.assumptions, key=str):
             kind = ASSUMPTIONS.get(AT_ONE_PLACE.get(name, name))
-            if name in LAWS:
-                if constant != self.letter(LAWS[name][1]):
-                    yield f"{name}({constant}): allowed is {LAWS[name][1]}"
+            if name in ALTERNATING:
+                if constant != self.letter(ALTERNATING[name]):
+                    yield f"{name}({constant}): allowed is {ALTERNATING[name]}"
             elif name in read_as:
                 continue
             elif kind is None or kind.name not in made:
@@ -482,7 +495,7 @@ class Goal:
         if self.rounds is None or len(self.rounds.kinds) == 1:
             return
         if not bound.kind:
-            if not {name for name, _ in bound.assumptions} & LAWS.keys():
+            if not {name for name, _ in bound.assumptions} & ALTERNATING.keys():
                 yield "it says nothing of how its kinds of round alternate"
             return
         at = ALL_OF_KIND.get((bound.kind, self.rounds.chance))
@@ -513,6 +526,14 @@ def theorem_of(bound: RunBound) -> Theorem | None:
     while isinstance(premise, RunBound):
         premise = premise.premise
     return premise
+
+
+def others_of(bound: RunBound) -> tuple[Theorem, ...]:
+    """Return the theorems on rounds of other kinds that a bound on runs is made from, beside ``theorem_of``."""
+    first = bound
+    while isinstance(first.premise, RunBound):
+        first = first.premise
+    return first.arguments["others"] if first.rule == "telescope kinds" else ()
 
 
 def goal(claim: Claim, letters: Letters, ring: Ring, rounds: Callable[[Claim, str], Rounds], algorithm: str) -> Goal:

@@ -139,7 +139,8 @@ class ClaimTheorem(KernelClaim):
         """The claim's theorem, or ``None`` where it is not found."""
         made = self.make()
         try:
-            return self._as_claimed(made) if isinstance(made, RunBound) else reach(made, self.goal)
+            found = self._as_claimed(made) if isinstance(made, RunBound) else None
+            return found or reach(made, self.goal)
         except ValueError:  # the claim, or a part of it, is not reached
             return None
 
@@ -183,7 +184,7 @@ class ClaimTheorem(KernelClaim):
     @property
     def whichever(self) -> set[str]:
         """Ambiguities of the claim whose options make no difference."""
-        return whichever(self.claim)
+        return whichever(self.claim) if self.bound is None else self.goal.whichever(self.bound)
 
 
 @lru_cache(maxsize=100)

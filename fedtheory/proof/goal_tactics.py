@@ -37,8 +37,8 @@ class Unreached(ValueError):
     """Error of a goal that no bound was found for; the message says what is missing."""
 
 
-def reach(theorem: Theorem, goal: Goal) -> RunBound:
-    """Return the claim's theorem.
+def reach(theorem: Theorem | RunBound, goal: Goal) -> RunBound:
+    """Return the claim's theorem, from one on every round, or from a bound on runs.
 
     Raises:
         Unreached: it is not found; the message says why the last try failed.
@@ -46,7 +46,7 @@ def reach(theorem: Theorem, goal: Goal) -> RunBound:
     """
     why: list[str] = []
     slacks = goal.slacks()
-    start = _of_runs(theorem, goal)
+    start = theorem if isinstance(theorem, RunBound) else _of_runs(theorem, goal)
     values = _values(start, goal)
     for where, given in _regions(start, goal, slacks, values):
         try:

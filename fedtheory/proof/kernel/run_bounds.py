@@ -18,6 +18,8 @@ from .theorems import Assumption, Theorem
 FINAL_DISTANCE, MEAN_GRADIENT = "final_squared_distance", "average_squared_gradient"
 ROUNDS, DISTANCE, GAP = "rounds", "initial_distance", "initial_gap"
 """Parameters of a run: how many rounds, |x_0 - x*|, and F(x_0) - inf F."""
+COUNTS = (ROUNDS, "period")
+"""Parameters of a run that are whole numbers from 1 on."""
 
 Sort = Literal["power", "exponential", "tail", "log", "decay", "root"]
 SORTS = ("power", "exponential", "tail", "log", "decay", "root")
@@ -211,26 +213,36 @@ def _of_rounds(
     letters: Mapping[str, str],
     bound: Scalar,
     definitions: Sequence[Definition] = (),
+    *,
+    kind: str | None = None,
+    parameters: Mapping[str, Scalar] | None = None,
+    assumptions: Iterable[Assumption] | None = None,
+    without: str = "",
+    **arguments: Any,
 ) -> RunBound:
     """Make the bound on a run whose every round is as a theorem says; ``letters`` stand for the run's parameters, of
-    which the rounds are a count and the others >= 0. Neither occurs in the theorem."""
+    which rounds and period are counts and the others >= 0. None occurs in the theorem. Where a rule says more of a run,
+    its parameters and assumptions are given, and the letter ``without`` which nothing is said any more."""
     old = {c.name for c in theorem.where.conditions} | {*theorem.where.ring.names}
     new = [*letters.values(), *(d.name for d in definitions)]
     if old & {*new} or len({*new}) < len(new):
         raise Refused(f"{', '.join(new)}: allowed are different letters that the theorem does not have")
-    more = (Condition(letters[name], "count" if name == ROUNDS else "nonnegative") for name in letters)
-    parameters = {name: value.within(ring) for name, value in theorem.parameters}
+    more = (Condition(letters[name], "count" if name in COUNTS else "nonnegative") for name in letters)
+    own = dict(theorem.parameters) if parameters is None else parameters
+    said = theorem.assumptions if assumptions is None else assumptions
+    where = lifted(theorem.where, ring, *more)
     return _bound(
         rule,
         theorem,
         functional=functional,
-        kind=theorem.kind if theorem.context == "kind" else "",
-        where=lifted(theorem.where, ring, *more),
+        kind=(theorem.kind if theorem.context == "kind" else "") if kind is None else kind,
+        where=Where(ring, tuple(c for c in where.conditions if c.name != without)),
         definitions=definitions,
-        assumptions=((name, None if c is None else c.within(ring)) for name, c in theorem.assumptions),
-        parameters=parameters | {name: ring[letter] for name, letter in letters.items()},
+        assumptions=((name, None if c is None else c.within(ring)) for name, c in said),
+        parameters={n: value.within(ring) for n, value in own.items()} | {n: ring[at] for n, at in letters.items()},
         bound=bound,
         letters=[*letters.values(), *(d.name for d in definitions)],
+        **arguments,
     )
 
 

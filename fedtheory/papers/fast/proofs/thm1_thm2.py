@@ -21,12 +21,14 @@ import sympy
 
 from ....proof.composition import Contraction, Descent, OfRounds
 from ....proof.kernel.round_rules import average, contraction
-from ....proof.kernel.scalars import Scalar
+from ....proof.kernel.scalars import Ring, Scalar
 from ....proof.kernel.tactics import coefficient
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate
 from ....proof.local_sgd import cocoercive, monotone
 from . import thm2_curved, lemmas_1_2, eq17_eq28
-from ....proof.translate.scheduled_runs import PeriodicContraction, PeriodicDescent
+from ....proof.kernel.fixed_kinds import iterate_periods, telescope_periods
+from ....proof.kernel.run_bounds import RunBound
+from ....proof.translate.claim_bounds import made_bounds
 from .kinds_of_round import LETTERS, RING, K, Kinds, L, a, eta, h, m, mu, p, q, region, sigma, sigma_G, z
 
 _one = RING.number(1)
@@ -176,11 +178,24 @@ _THEOREMS: dict[str, OfRounds] = {
     **eq17_eq28.THEOREMS,
     **lemmas_1_2.THEOREMS,
 }
-_PERIODIC: dict[str, OfRounds] = {
-    "thm1": PeriodicDescent(nonconvex, LETTERS),
-    "thm2": PeriodicContraction(strongly_convex, LETTERS),
-}
-"""Theorems on runs with snapshots at fixed times, from the same theorems on one round."""
+PERIODS = Ring(" ".join([*RING.names, "R", "I", "start", "power", "decay"]))
+"""The letters above; rounds, the period, |x_0 - x*| or F(x_0) - inf F, P^R and what the claim has in its place."""
+
+
+def _periodic_descent() -> RunBound:
+    return telescope_periods(nonconvex(), PERIODS, "R", "start", "I")
+
+
+def _periodic_contraction() -> RunBound:
+    return iterate_periods(strongly_convex(), PERIODS, "R", "start", "power", "I")
+
+
+_OF_RUNS = {name: quantity for name, quantity in LETTERS.items() if name != "q"} | {"R": "rounds", "I": "snapshot_period"}
+_PERIODIC = {
+    "thm1@periodic": (_periodic_descent, _OF_RUNS | {"start": "initial_gap"}, "average_squared_gradient"),
+    "thm2@periodic": (_periodic_contraction, _OF_RUNS | {"start": "initial_distance"}, "final_squared_distance"),
+}  # fmt: skip
+"""Bounds on runs with snapshots at fixed times, from the same theorems on one round."""
 
 _SAYS = {
     "thm1": "F falls in a round", "thm2": "a round contracts", "cor3": "a round contracts",
@@ -203,7 +218,4 @@ DERIVATIONS = tuple(
         f"composed, {name}", f"{name}.composed", (f"fast.{name.replace('.', '@')}", *_ALSO.get(name, ()))
     )
     for name, theorem in _THEOREMS.items()
-) + tuple(
-    theorem.derivation(f"composed, {name}.periodic", f"{name}.sharper.composed", (f"fast.{name}@periodic",))
-    for name, theorem in _PERIODIC.items()
-)
+) + made_bounds("fast", _PERIODIC, of_rounds=True)
