@@ -3682,7 +3682,8 @@ class RulesOfIntervals:
 
 FIXED_KINDS = ("telescope kinds", "telescope periods", "iterate periods")
 STARTS = ("iterate", "telescope", *FIXED_KINDS, *OF_WEIGHTS, *FROM_INTERVALS, *FROM_A_ROUND, *FROM_NOTHING)
-RUN_RULES = ("weaken", "enlarge", "define", "restrict", "by logarithm", "put error", "choose step", *ON_INTERVALS)
+RUN_RULES = ("weaken", "enlarge", "define", "restrict", "by logarithm", "put error", "choose step", "choose by logarithm",
+             *ON_INTERVALS)  # fmt: skip
 """Rules with which a chain of bounds begins, and those from the bound before."""
 
 
@@ -3814,6 +3815,54 @@ class RulesOfChoices:
             conditions=self.conditions(where),
         )
 
+    def choose_by_logarithm(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
+        """Conclude what exp(-A x) D + b x + d is at most for x the least of l/A, l = log(max(Y, 1)), and of a cap: exp(-A
+        cap) D + D/Y + b l/A + d, as x <= l/A and exp(-l) <= 1/Y; where Y <= 0, D = (D/Y) Y is 0."""
+        parameter, known = word("parameter", arguments["parameter"]), premise["known"]
+        of, cap, quotient = (self.proof.scalar(arguments[n]) for n in ("of", "cap", "quotient"))
+        logarithm, decay = (word("a letter", n) for n in listed("letters", arguments["letters"], 2))
+        x = self.letter_of(premise["parameters"].get(parameter, ZERO))
+        need(any(c[0] == x for c in self.conditions(premise["where"])), f"{parameter}: no letter")
+        falling = [n for n, (_, value) in premise["definitions"].items() if self.proof.depends(value, x)]
+        need(
+            [premise["definitions"][n][0] for n in falling] == ["exponential"], "allowed is one exponential of the step"
+        )
+        by_x = self.by_power(premise["definitions"][falling[0]][1], x)
+        need(set(by_x) == {1}, "an exponent that is no multiple of the step")
+        A, total, data = by_x[1], [], []
+        for scalar in self.scalars(premise["bound"]):
+            for power, part in self.by_power(scalar, falling[0]).items():
+                need(power <= 1, "a power of the exponential")
+                for times, factor in self.by_power(part, x).items():
+                    need(times + power <= 1, "allowed is exp(-A x) D + b x + d")
+                    data += [factor] if power else []
+                    if times:
+                        self.all_at_least_0(known, [factor], "a summand that may be negative")
+                    if not power:
+                        total.append(factor * self.proof.name(logarithm) / A if times else factor)
+        D = functools.reduce(operator.add, data, ZERO)
+        need(quotient * of == D and bool(of.top), "quotient: allowed is D/Y")
+        need(not any(self.proof.depends(each, x) for each in (of, cap, quotient)), "the step in what it is chosen by")
+        self.all_at_least_0(known, [A, D, cap, quotient], "a summand that may be negative")
+        need(self.proof.never_zero(A.top, known), "a rate that may be 0")
+        taken = {*premise["definitions"], *(c[0] for c in self.conditions(premise["where"]))} - {falling[0]}
+        need(len({logarithm, decay} - taken) == 2 and {logarithm, decay} <= {*self.proof.names}, "letters in use")
+        kept = {n: d for n, d in premise["definitions"].items() if n != falling[0]}
+        entries = {f"{parameter} least 0": self.proof.name(logarithm) / A, f"{parameter} least 1": cap}
+        return self.same(
+            premise,
+            bound=self.summed([*(part * self.proof.name(decay) for part in data), quotient, *total]),
+            definitions=kept | {logarithm: ("gain", of), decay: ("exponential", A * cap)},
+            parameters=premise["parameters"] | entries,
+        )
+
+    def check_least(self, parameter: str, last: dict, choices: dict) -> None:
+        """Raise unless the claim chooses a parameter as the least of the same scalars."""
+        entries = [value for n, value in last["parameters"].items() if n.startswith(f"{parameter} least ")]
+        own = [self.of_tree(e) for e in self.parts(self.tree(choices.get(parameter, "0")), "Min")]  # type: ignore[attr-defined]
+        same = all(e in own for e in entries) and all(e in entries for e in own)
+        need(same, f"{parameter}: chosen otherwise than by the claim")
+
     def divided_by(self, scalar: Scalar, letter: str) -> tuple[int, Scalar]:
         """Return (p, s) of a scalar that is s/x^p, where s does not divide by x."""
         index = self.proof.number[letter]
@@ -3847,7 +3896,9 @@ class RulesOfChoices:
             factor, radicand = self.surd(entry)  # type: ignore[attr-defined]
             fits = [e for e in pairs if bool(e[1].top) and factor**2 * radicand * e[1] == e[0]]
             need(bool(fits), f"{parameter}: chosen otherwise than by the claim")
-            signs = self.proof.never_zero(factor.bottom, last["known"]) and self.proof._nonnegative(factor, last["known"])
+            signs = self.proof.never_zero(factor.bottom, last["known"]) and self.proof._nonnegative(
+                factor, last["known"]
+            )
             need(signs, f"{parameter}: an entry that may be negative")
             pairs.remove(fits[0])
         need(not pairs, f"{parameter}: the claim has fewer entries")
@@ -3972,6 +4023,9 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, RulesOfChoices, BoundsOnAnsw
         facts: list[tuple] = []
         numbers: list[tuple] = []
         for name, (sort, of) in definitions.items():
+            if sort == "gain":
+                facts.append((name, "nonnegative", None))
+                continue
             need(self.proof.nonnegative(of - ONE if sort == "log" else of, where), f"{name}: of what may be too small")
             if sort in ("power", "tail", "decay"):
                 need(self.proof.nonnegative(ONE - of, where), f"{name}: a {sort} of what may be above 1")
@@ -4001,7 +4055,9 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, RulesOfChoices, BoundsOnAnsw
         need(
             not free & {number[n] for n in stated["definitions"]}, "a defined letter of which the region says something"
         )
-        inside = [*stated["given"], *(of for _, of in stated["definitions"].values())]
+        gains = [of for sort, of in stated["definitions"].values() if sort == "gain"]
+        inside = [*stated["given"], *(of for sort, of in stated["definitions"].values() if sort != "gain")]
+        need(all(letters_of(c.top) | letters_of(c.bottom) <= free and c.bottom for c in gains), "a letter of nothing")
         every = free | {number[n] for n in stated["definitions"]}
         for scalar, letters in [*((c, free) for c in inside), *((c, every) for c in self.scalars(stated["bound"]))]:
             need(letters_of(scalar.top) | letters_of(scalar.bottom) <= letters, "a letter of which nothing is said")
@@ -4087,7 +4143,10 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, RulesOfChoices, BoundsOnAnsw
         need(kinds == (("kind", "arbitrary"), ("kind", "server")) and fall == other, "of other kinds, or another fall")
         need(self.proof.within(clients["where"], server["where"]), "on another region")
         q, one, two = self.proof.scalar(arguments["probability"]), server["parameters"], clients["parameters"]
-        need(self.proof.nonnegative(q, clients["where"]) and self.proof.nonnegative(ONE - q, clients["where"]), "no share")
+        need(
+            self.proof.nonnegative(q, clients["where"]) and self.proof.nonnegative(ONE - q, clients["where"]),
+            "no share",
+        )
         need("server_lr" in one and "size" in two, "of other rounds")
         need(all(one[name] == two[name] for name in {*one} & {*two}), "two algorithms")
         names = [word("a letter", n) for n in listed("letters", arguments["letters"], 2)]
@@ -4108,7 +4167,9 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, RulesOfChoices, BoundsOnAnsw
         rounds, start, period = map(self.proof.name, names)
         own = ONE / period
         bound = [start / (fall * rounds)]
-        for part, share in zip(self.of_kinds(theorem, added, fall), (own + (ONE - own) / rounds, ONE - own), strict=True):
+        for part, share in zip(
+            self.of_kinds(theorem, added, fall), (own + (ONE - own) / rounds, ONE - own), strict=True
+        ):
             bound += self.scalars(self.summed([part]), share / fall)
         return self.of_periods(theorem, names, "average_squared_gradient", bound, {})
 
@@ -4405,6 +4466,9 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, RulesOfChoices, BoundsOnAnsw
             ) if type(power) is int:
                 return self.defined("tail", self.of_tree(left)) ** whole("a power", power, 0, LARGEST["power"]), ONE
             case ast.Call(func=ast.Name(id="log"), args=[part], keywords=[]):
+                if isinstance(part, ast.Call) and (inside := self.parts(part, "Max")) != [part]:
+                    (other,) = (each for each in inside if ast.unparse(each) != "1")
+                    return self.defined("gain", self.of_tree(other)), ONE
                 whole_text = f"log({ast.unparse(part).replace(' ', '')})"
                 return self.letter(whole_text) if whole_text in self.letters.values() else self.logarithm(part), ONE
             case ast.BinOp(left=left, op=ast.Pow(), right=ast.Name(id="rounds")):
@@ -4591,6 +4655,10 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, RulesOfChoices, BoundsOnAnsw
             self.check_choice(name, last, self.claim["choices"])
         entries = {f"{n} {word} {i}" for n in chosen for i, _ in enumerate(self.entries_of(n, last))
                    for word in ("above", "below")}  # fmt: skip
+        least = {name.split(" least ")[0] for name in last["parameters"] if " least " in name}
+        for name in least:
+            self.check_least(name, last, self.claim["choices"])
+        entries |= {f"{name} least {i}" for name in least for i in (0, 1)}
         of_law = {"logarithmic_cutoff", "least_participation_probability"} & last["parameters"].keys()
         if of_law and algorithm == "fedau":
             self.check_cutoff(last["parameters"].get("logarithmic_cutoff", ZERO))
@@ -4638,8 +4706,9 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, RulesOfChoices, BoundsOnAnsw
         )
 
 
-SORTS = ("power", "exponential", "tail", "log", "decay", "root")
-"""The sorts of defined letters: P^R; exp(-X); q^C, C the cutoff; log(X); -1/(2 log(1 - p)); the root of X."""
+SORTS = ("power", "exponential", "tail", "log", "decay", "root", "gain")
+"""The sorts of defined letters: P^R; exp(-X); q^C, C the cutoff; log(X); -1/(2 log(1 - p)); the root of X; log(max(X,
+1)), wherever X is defined."""
 
 
 # learning problems and their samples: events of a product law, and bounds on functionals of the problem

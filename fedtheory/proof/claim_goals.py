@@ -31,7 +31,7 @@ from .kernel.number_bounds import VALUE
 from .kernel.regions import Condition, Where
 from .kernel.run_bounds import MEAN_GRADIENT, ROUNDS, Definition, RunBound, untouched
 from .kernel.scalars import Ring, Scalar
-from .kernel.step_choices import ABOVE, BELOW, of_choice
+from .kernel.step_choices import ABOVE, BELOW, LEAST, of_choice
 from .kernel.theorems import Theorem
 
 Letters = Mapping[str, str]
@@ -230,6 +230,10 @@ class Goal:
         def read(part: sympy.Expr) -> Scalar:
             return self.scalar(part, known=known)
 
+        if isinstance(expression, sympy.log) and isinstance(expression.args[0], sympy.Max):
+            (of,) = (read(part) for part in expression.args[0].args if part != 1)
+            if found := [d.name for d in definitions if d.sort == "gain" and d.of == of]:
+                return self.ring[found[0]]
         if (number := weight_goals.number(expression, definitions, read, self.ring)) is not None:
             return number
         if isinstance(expression, sympy.log) and str(expression) in self.letters.values():
@@ -467,13 +471,23 @@ class Goal:
             elif name == CHOSEN_CUTOFF:
                 if value != 1 or not weight_goals.is_logarithmic(self.claim.choices.get(CUTOFF)):
                     yield f"the cutoff is {weight_goals.LOGARITHMIC}, which the claim does not choose"
-            elif f" {ABOVE} " in name or f" {BELOW} " in name:
+            elif any(f" {word} " in name for word in (ABOVE, BELOW, LEAST)):
                 continue
             elif value != (own := self.parameter(name, bound.kind)):
                 yield f"{name} = {value}: allowed is {'no such parameter' if own is None else own}"
-        for name in {name.split(f" {ABOVE} ")[0] for name, _ in bound.parameters if f" {ABOVE} " in name}:
-            if not self._is_chosen(name, bound):
-                yield f"{name}: chosen otherwise than by the claim"
+        for word, is_chosen in ((ABOVE, self._is_chosen), (LEAST, self._is_least)):
+            for name in {name.split(f" {word} ")[0] for name, _ in bound.parameters if f" {word} " in name}:
+                if not is_chosen(name, bound):
+                    yield f"{name}: chosen otherwise than by the claim"
+
+    def _is_least(self, name: str, bound: RunBound) -> bool:
+        """Whether the claim chooses a parameter as the least of the same scalars as a bound does."""
+        entries = [value for n, value in bound.parameters if n.startswith(f"{name} {LEAST} ")]
+        choice = self.claim.choices.get(PARAMETERS.get(name, ""))
+        if choice is None:
+            return False
+        own = [self.scalar(bare(entry), bound.definitions) for entry in sympy.Min.make_args(choice)]
+        return all(entry in own for entry in entries) and all(entry in entries for entry in own)
 
     def _is_chosen(self, name: str, bound: RunBound) -> bool:
         """Whether the claim chooses what a parameter is as a bound does: as the least of y_i >= 0, y_i^2 S_i = A_i."""

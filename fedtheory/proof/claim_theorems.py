@@ -218,7 +218,9 @@ def _named(data: object, names: list[str]) -> object:
     """Return data whose power products name their letters, so that those of two lists of names compare."""
     if isinstance(data, dict) and data.keys() == {"top", "bottom"}:
         return {
-            part: sorted([sorted(pair for pair in zip(names, powers, strict=True) if pair[1]), c] for powers, c in terms)
+            part: sorted(
+                [sorted(pair for pair in zip(names, powers, strict=True) if pair[1]), c] for powers, c in terms
+            )
             for part, terms in data.items()
         }
     if isinstance(data, dict):

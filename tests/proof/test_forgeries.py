@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import sympy
+from fedtheory.proof.translate.scheduled_runs import PeriodicDescent
 from sympy import Le
 
 from fedtheory.claims.statement import Claim, Hypothesis, Term
@@ -35,7 +36,6 @@ from fedtheory.proof.kernel.weighted_run_bounds import EXPECTED_SCALE, telescope
 from fedtheory.proof.steps import Finding, Step
 from fedtheory.proof.translate.local_steps import DecayingSteps
 from fedtheory.proof.translate.round_bounds import OneRound
-from fedtheory.proof.translate.scheduled_runs import PeriodicDescent
 from fedtheory.quantities import symbols
 
 Make = Callable[[], Theorem]

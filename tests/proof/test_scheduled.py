@@ -223,7 +223,10 @@ def test_the_checker_accepts_what_is_sound() -> None:
 def test_either_kinds_of_shares() -> None:
     """Theorem 4 is proved for exact shares and for rounds by chance; of other kinds of round the checker knows none."""
     found = chain("safari.thm4@corrected")
-    assert found.verdict == "proved" and {r["kinds of rounds"] for r in found.readings} == {"probability", "exact shares"}
+    assert found.verdict == "proved" and {r["kinds of rounds"] for r in found.readings} == {
+        "probability",
+        "exact shares",
+    }
     data = json.loads(found.theorem.text())
     for name, text in (("algorithm", "fast"), ("algorithm", "fedau"), ("functional", "final_squared_distance")):
         said = data["claim"] | {name: text}

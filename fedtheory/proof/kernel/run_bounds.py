@@ -21,8 +21,8 @@ ROUNDS, DISTANCE, GAP = "rounds", "initial_distance", "initial_gap"
 COUNTS = (ROUNDS, "period")
 """Parameters of a run that are whole numbers from 1 on."""
 
-Sort = Literal["power", "exponential", "tail", "log", "decay", "root"]
-SORTS = ("power", "exponential", "tail", "log", "decay", "root")
+Sort = Literal["power", "exponential", "tail", "log", "decay", "root", "gain"]
+SORTS = ("power", "exponential", "tail", "log", "decay", "root", "gain")
 EXPONENTS = {"power": ROUNDS, "tail": "cutoff"}
 """Parameter that is the exponent in a number of this sort."""
 
@@ -30,7 +30,7 @@ EXPONENTS = {"power": ROUNDS, "tail": "cutoff"}
 @dataclass(frozen=True)
 class Definition:
     """Letter that stands for a number >= 0: of^R, R the number of rounds; exp(-of); of^C, C the cutoff; log(of);
-    -1/(2 log(1 - of)); or the root of ``of``."""
+    -1/(2 log(1 - of)); the root of ``of``; or log(max(of, 1)), wherever ``of`` is defined."""
 
     name: str
     sort: Sort
@@ -47,6 +47,8 @@ class Definition:
             Refused: what is asked of P, X or p is not certified there.
         """
         one = where.ring.number(1)
+        if self.sort == "gain":
+            return Condition(self.name, "nonnegative")
         least = one if self.sort == "log" else 0 * one
         if self.sort not in SORTS or not where.certifies(self.of - least):
             raise Refused(f"{self.name}: {self.sort} of {self.of}, not certified to be >= {least} on the region")
@@ -65,7 +67,7 @@ class Definition:
 
     def __str__(self) -> str:
         written = {"power": "({})^rounds", "exponential": "exp(-({}))", "tail": "({})^cutoff", "log": "log({})"}
-        written["root"] = "sqrt({})"
+        written |= {"root": "sqrt({})", "gain": "log(max({}, 1))"}
         return f"{self.name} = {written.get(self.sort, '-1/(2 log(1 - {}))').format(self.of)}"
 
 

@@ -102,4 +102,3 @@ def _line(bound: RunBound, where: int, numbered: Mapping[int, int]) -> dict[str,
         "parameters": {n: _data(c) for n, c in bound.parameters},
         "bound": [_data(data * part) for data, part in by_data(bound.bound, bound.where).items()],
     }
-

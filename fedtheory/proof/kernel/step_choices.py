@@ -11,8 +11,9 @@ from .scalars import Scalar
 from .sealed import Refused
 from .weighted_run_bounds import WEIGHT_ERROR
 
-ABOVE, BELOW = "above", "below"
-"""Words of the parameters that say how a step is chosen: x is the largest number with x^2 below_i <= above_i."""
+ABOVE, BELOW, LEAST = "above", "below", "least"
+"""Words of the parameters that say how a step x is chosen: as the largest number with x^2 below_i <= above_i, or as the
+least of several."""
 
 
 def of_choice(name: str, at: int) -> tuple[str, str]:
@@ -143,6 +144,54 @@ def choose_step(
         share=share,
         ratio=ratio,
         root=root,
+    )
+
+
+def choose_by_logarithm(
+    premise: RunBound, parameter: str, of: Scalar, cap: Scalar, logarithm: str, decay: str
+) -> RunBound:
+    """Choose a step x as the least of l/A and of a cap, where l = log(max(Y, 1)) and Y is ``of``. A right side exp(-A x) D
+    + b x + d, with A > 0, D and b >= 0, is then at most
+
+        exp(-A cap) D + D/Y + b l/A + d,
+
+    as x <= l/A, and exp(-A x) is 1/max(Y, 1), or exp(-A cap). D is (D/Y) Y, so that it is 0 where Y <= 0. The region, and
+    what is given, may still speak of x; the right side does not. The letters are those of l and of the exponential.
+    """
+    untouched(premise)
+    where, ring = premise.where, premise.where.ring
+    x = str(dict(premise.parameters).get(parameter, ""))
+    falling = [d for d in premise.definitions if x in d.of.names]
+    if x not in {c.name for c in where.conditions} or [d.sort for d in falling] != ["exponential"]:
+        raise Refused(f"{parameter}: allowed is a letter of one exponential")
+    parts, by_x = premise.bound.coefficients(falling[0].name), falling[0].of.coefficients(x)
+    slope, data, rest = by_x.get(1, 0 * of), parts.get(1, 0 * of), parts.get(0, 0 * of)
+    linear = rest.coefficients(x)
+    others = linear.get(1, 0 * of)
+    if {*by_x} != {1} or {*parts} - {0, 1} or {*linear} - {0, 1} or x in (data.names | cap.names | of.names):
+        raise Refused(f"{premise.bound}: allowed is exp(-A {x}) D + b {x} + d")
+    signs = all(map(premise.known.certifies, (slope, data, others, cap, data / of)))
+    if not signs or not premise.known.never_zero(slope):
+        raise Refused(f"{slope}, {data}, {others}, {data / of}: not certified to be >= 0")
+    kept = [d for d in premise.definitions if d is not falling[0]]
+    made = [Definition(logarithm, "gain", of), Definition(decay, "exponential", slope * cap)]
+    entries = ring[logarithm] / slope, cap
+    return _bound(
+        "choose by logarithm",
+        premise,
+        functional=premise.functional,
+        kind=premise.kind,
+        where=where,
+        definitions=[*kept, *made],
+        assumptions=premise.assumptions,
+        parameters=dict(premise.parameters) | {f"{parameter} {LEAST} {i}": entry for i, entry in enumerate(entries)},
+        bound=ring[decay] * data + data / of + others * ring[logarithm] / slope + linear.get(0, 0 * of),
+        given=premise.given,
+        parameter=parameter,
+        of=of,
+        cap=cap,
+        quotient=data / of,
+        letters=[logarithm, decay],
     )
 
 

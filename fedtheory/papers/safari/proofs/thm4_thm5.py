@@ -31,10 +31,13 @@ STEPS = tuple(
     theorem.step(f"{_label(name)}.composed", "composed", _says(theorem)) for name, theorem in _THEOREMS.items()
 )
 
-DERIVATIONS = tuple(
-    theorem.derivation(
-        f"composed, {_label(name)}", f"{_label(name)}.composed", (f"safari.{'@'.join(name.rsplit('.', 1))}",)
+DERIVATIONS = (
+    tuple(
+        theorem.derivation(
+            f"composed, {_label(name)}", f"{_label(name)}.composed", (f"safari.{'@'.join(name.rsplit('.', 1))}",)
+        )
+        for name, theorem in _THEOREMS.items()
     )
-    for name, theorem in _THEOREMS.items()
-) + OF_KINDS
+    + OF_KINDS
+)
 """Each from its theorem on a round, or on rounds of either kind."""
