@@ -3682,8 +3682,8 @@ class RulesOfIntervals:
 
 FIXED_KINDS = ("telescope kinds", "telescope periods", "iterate periods")
 STARTS = ("iterate", "telescope", *FIXED_KINDS, *OF_WEIGHTS, *FROM_INTERVALS, *FROM_A_ROUND, *FROM_NOTHING)
-RUN_RULES = ("weaken", "enlarge", "define", "restrict", "by logarithm", "put error", "choose step", "choose by logarithm",
-             *ON_INTERVALS)  # fmt: skip
+OF_CHOICES = ("put error", "choose step", "choose by logarithm")
+RUN_RULES = ("weaken", "enlarge", "define", "restrict", "by logarithm", *OF_CHOICES, *ON_INTERVALS)
 """Rules with which a chain of bounds begins, and those from the bound before."""
 
 
@@ -3753,10 +3753,10 @@ class RulesOfChoices:
         )
 
     def choose_step(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
-        """Conclude what a/x + b + c x + d x^2 is at most for the largest x with x^2 S <= A for all pairs: with w = sqrt(A_1
-        S_1) it is (a/A_1 + s) w + a (sum of inverses) + b + d A_1/S_1, s S_1 >= c, as S_1 x <= w; and the pair with
-        equality has A > 0, so that 1/x is w/A_1 or at most an inverse r >= 0, r^2 A >= S. What is asked of x as p - m x
-        >= 0 holds by a pair with S > 0 and m^2 A <= p^2 S."""
+        """Conclude what a/x + b + c x + d x^2 is at most for the largest x with x^2 S <= A for all pairs: with w =
+        sqrt(A_1 S_1) it is (a/A_1 + s) w + a (sum of inverses) + b + d A_1/S_1, s S_1 >= c, as S_1 x <= w; and the pair
+        with equality has A > 0, so that 1/x is w/A_1 or at most an inverse r >= 0, r^2 A >= S. What is asked of x as p
+        - m x >= 0 holds by a pair with S > 0 and m^2 A <= p^2 S."""
         read, where, parameter = self.proof.scalar, stated["where"], word("parameter", arguments["parameter"])
         x = self.alone(premise, parameter)
         own = self.conditions(premise["where"])
@@ -3816,8 +3816,8 @@ class RulesOfChoices:
         )
 
     def choose_by_logarithm(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
-        """Conclude what exp(-A x) D + b x + d is at most for x the least of l/A, l = log(max(Y, 1)), and of a cap: exp(-A
-        cap) D + D/Y + b l/A + d, as x <= l/A and exp(-l) <= 1/Y; where Y <= 0, D = (D/Y) Y is 0."""
+        """Conclude what exp(-A x) D + b x + d is at most for x the least of l/A, l = log(max(Y, 1)), and of a cap:
+        exp(-A cap) D + D/Y + b l/A + d, as x <= l/A and exp(-l) <= 1/Y; where Y <= 0, D = (D/Y) Y is 0."""
         parameter, known = word("parameter", arguments["parameter"]), premise["known"]
         of, cap, quotient = (self.proof.scalar(arguments[n]) for n in ("of", "cap", "quotient"))
         logarithm, decay = (word("a letter", n) for n in listed("letters", arguments["letters"], 2))
@@ -4134,8 +4134,8 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, RulesOfChoices, BoundsOnAnsw
         return self.of_rounds(theorem, names, "average_squared_gradient", bound, {})
 
     def telescope_kinds(self, clients: dict, arguments: Arguments, stated: dict) -> dict:
-        """Conclude the same from theorems on the clients' rounds and on the server's with the same c, of which q R and (1 -
-        q) R are in a run, or are in expectation: what is added is q B + (1 - q) B_s in the mean."""
+        """Conclude the same from theorems on the clients' rounds and on the server's with the same c, of which q R and
+        (1 - q) R are in a run, or are in expectation: what is added is q B + (1 - q) B_s in the mean."""
         (number_of,) = listed("others", arguments["others"], 1)
         clients, server = self.theorem_at(arguments["theorem"]), self.theorem_at(number_of)
         (fall, added), (other, by_server) = self.falls(clients), self.falls(server)
@@ -4161,8 +4161,8 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, RulesOfChoices, BoundsOnAnsw
         return made | {"kind": "", "parameters": of | kept, "assumptions": said}
 
     def telescope_periods(self, theorem: dict, arguments: Arguments, stated: dict) -> dict:
-        """Conclude the same from a theorem for every probability q of a snapshot, where the rounds 0, I, 2I, ... are: of R
-        rounds at most R/I + 1 - 1/I, with B(1), and at most (1 - 1/I) R others, with B(0)."""
+        """Conclude the same from a theorem for every probability q of a snapshot, where the rounds 0, I, 2I, ... are:
+        of R rounds at most R/I + 1 - 1/I, with B(1), and at most (1 - 1/I) R others, with B(0)."""
         (fall, added), names = self.falls(theorem), self.letters_of_periods(arguments, 3)
         rounds, start, period = map(self.proof.name, names)
         own = ONE / period
@@ -4174,11 +4174,12 @@ class ClaimOfRuns(RulesOfWeights, RulesOfIntervals, RulesOfChoices, BoundsOnAnsw
         return self.of_periods(theorem, names, "average_squared_gradient", bound, {})
 
     def iterate_periods(self, theorem: dict, arguments: Arguments, stated: dict) -> dict:
-        """Conclude a contraction's bound likewise: of the weights P^(R - 1 - r) those of snapshots sum to at most (1/I + (1
-        - 1/I) (1 - P))/(1 - P), as each is at most those of the I - 1 rounds after it, the last of which may lack; those
-        of others to at most (1 - 1/I) (2 - P)/(1 - P), as a snapshot's is at least those of the I - 1 before it."""
+        """Conclude a contraction's bound likewise: of the weights P^(R - 1 - r) those of snapshots sum to at most (1/I
+        + (1 - 1/I) (1 - P))/(1 - P), as each is at most those of the I - 1 rounds after it, the last of which may lack;
+        those of others to at most (1 - 1/I) (2 - P)/(1 - P), as a snapshot's is at least those of the I - 1 before
+        it."""
         (factor, added), names = self.contracts(theorem), self.letters_of_periods(arguments, 4)
-        rounds, start, period, power = map(self.proof.name, names)
+        _, start, period, power = map(self.proof.name, names)
         own, fall = ONE / period, ONE - factor
         bound = [power * start**2]
         shares = own + (ONE - own) * fall, (ONE - own) * (ONE + fall)

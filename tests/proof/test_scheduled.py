@@ -1,5 +1,5 @@
-"""Theorems on one round, for runs whose kinds of round are fixed: weights, runs that are enumerated, what the rules refuse,
-and what loses the proof."""
+"""Theorems on one round, for runs whose kinds of round are fixed: weights, runs that are enumerated, what the rules
+refuse, and what loses the proof."""
 
 from __future__ import annotations
 

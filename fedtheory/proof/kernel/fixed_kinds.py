@@ -1,5 +1,5 @@
-"""Bounds on runs whose kinds of round alternate otherwise than by chance alone: snapshots in every I-th round, and shares
-of the clients' rounds, exact or by chance."""
+"""Bounds on runs whose kinds of round alternate otherwise than by chance alone: snapshots in every I-th round, and
+shares of the clients' rounds, exact or by chance."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ share q, exactly or in expectation, are the clients'."""
 def telescope_kinds(
     clients: Theorem, server: Theorem, probability: Scalar, ring: Ring, rounds: str, gap: str
 ) -> RunBound:
-    """Conclude from F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0 in the clients' rounds, and with the same c and B_s in the
-    server's,
+    """Conclude from F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0 in the clients' rounds, and with the same c and B_s in
+    the server's,
 
         mean over r < R of E|grad F(x_r)|^2 <= (F(x_0) - inf F)/(c R) + (q B + (1 - q) B_s)/c.
 
@@ -70,8 +70,8 @@ def iterate_periods(theorem: Theorem, ring: Ring, rounds: str, distance: str, po
 
     where the rounds 0, I, 2I, ... are snapshots. What a round r adds is left P^{R-1-r} times. As these weights grow, a
     snapshot's is at most each of the I - 1 after it, and at least each of the I - 1 before it; the last snapshot lacks
-    some of the former, the last one's followers the latter, I - 1 weights of at most 1. So I times the snapshots' weight
-    is within I - 1 of that of all rounds, at most 1/(1 - P): s = 1/I + (1 - 1/I) (1 - P), a = (1 - 1/I) (2 - P).
+    some of the former, the last one's followers the latter, I - 1 weights of at most 1. So I times the snapshots'
+    weight is within I - 1 of that of all rounds, at most 1/(1 - P): s = 1/I + (1 - 1/I) (1 - P), a = (1 - 1/I) (2 - P).
     """
     factor, added = contraction(theorem)
     fall, own = 1 - factor.within(ring), 1 / ring[period]

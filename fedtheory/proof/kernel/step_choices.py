@@ -150,13 +150,13 @@ def choose_step(
 def choose_by_logarithm(
     premise: RunBound, parameter: str, of: Scalar, cap: Scalar, logarithm: str, decay: str
 ) -> RunBound:
-    """Choose a step x as the least of l/A and of a cap, where l = log(max(Y, 1)) and Y is ``of``. A right side exp(-A x) D
-    + b x + d, with A > 0, D and b >= 0, is then at most
+    """Choose a step x as the least of l/A and of a cap, where l = log(max(Y, 1)) and Y is ``of``. A right side exp(-A
+    x) D + b x + d, with A > 0, D and b >= 0, is then at most
 
         exp(-A cap) D + D/Y + b l/A + d,
 
-    as x <= l/A, and exp(-A x) is 1/max(Y, 1), or exp(-A cap). D is (D/Y) Y, so that it is 0 where Y <= 0. The region, and
-    what is given, may still speak of x; the right side does not. The letters are those of l and of the exponential.
+    as x <= l/A, and exp(-A x) is 1/max(Y, 1), or exp(-A cap). D is (D/Y) Y, so that it is 0 where Y <= 0. The region,
+    and what is given, may still speak of x; the right side does not. The letters are those of l and of the exponential.
     """
     untouched(premise)
     where, ring = premise.where, premise.where.ring

@@ -8,7 +8,7 @@ import random
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from math import log, sqrt
+from math import exp, log, sqrt
 from typing import Any
 
 import pytest
@@ -16,6 +16,7 @@ from sympy import Rational
 
 from fedtheory.claims.statement import Term
 from fedtheory.papers import claim
+from fedtheory.papers.fast.proofs.thm1_thm2 import PERIODS
 from fedtheory.papers.fedau.proofs import cor4, thm1_thm2
 from fedtheory.papers.fedau.proofs.cor4 import RUNS, G, K, L, Q, R, c, d, error_of_weights, gap, n, sigma
 from fedtheory.papers.proofs import chain, proof_of
@@ -24,7 +25,7 @@ from fedtheory.proof.kernel import step_choices
 from fedtheory.proof.kernel.regions import Condition, Where
 from fedtheory.proof.kernel.run_bounds import Definition, RunBound, enlarge, restrict, weaken
 from fedtheory.proof.kernel.saved_claims import digest, saved_claim
-from fedtheory.proof.kernel.step_choices import choose_step, put_error
+from fedtheory.proof.kernel.step_choices import choose_by_logarithm, choose_step, put_error
 from fedtheory.proof.kernel.weighted_run_bounds import EXPECTED_SCALE, LARGEST_SCALE, telescope_weights
 
 CLAIMS = [f"fedau.{ref}" for ref in cor4._BOUNDS]
@@ -147,6 +148,51 @@ UNSOUND: dict[str, tuple[str, Callable[[], RunBound]]] = {
 }  # fmt: skip
 
 
+def fast_before() -> RunBound:
+    before = chain("fast.cor3@corrected").theorem.make()
+    while before.rule != "choose by logarithm":
+        before = before.premise
+    return before.premise
+
+
+def by_logarithm(of: Any = None, cap: Any = None, letters: tuple[str, str] = ("I", "power")) -> RunBound:
+    """FAST's Corollary 3, with something else in its choice."""
+    own = chain("fast.cor3@corrected").theorem.make().arguments
+    return choose_by_logarithm(fast_before(), "local_lr", of or own["of"], cap or own["cap"], *letters)
+
+
+def _own(name: str) -> Any:
+    return chain("fast.cor3@corrected").theorem.make().arguments[name]
+
+
+UNSOUND |= {
+    "a negative number in the logarithm": ("not certified to be >= 0", lambda: by_logarithm(-_own("of"))),
+    "a cap below 0": ("not certified to be >= 0", lambda: by_logarithm(cap=-_own("cap"))),
+    "a cap by the step": ("allowed is exp", lambda: by_logarithm(cap=PERIODS["eta"])),
+    "a logarithm's letter that is there": ("allowed is one definition a letter", lambda: by_logarithm(
+        letters=("R", "power"))),
+    "a step that is no exponential's": ("of one exponential", lambda: choose_by_logarithm(
+        fast_before(), "cohort", _own("of"), _own("cap"), "I", "power")),
+}  # fmt: skip
+
+
+def test_a_step_by_a_logarithm() -> None:
+    """At draws where either entry is the least, the bound is above the one that it is from."""
+    before, after, draw, met = fast_before(), by_logarithm(), random.Random(0), set()
+    for _ in range(300):
+        values = dict.fromkeys(PERIODS.names, 0.0)
+        values |= {x: 10 ** draw.uniform(-2, 2) for x in ("start", "sigma", "sigma_G")}
+        values |= {x: float(draw.randint(1, 9)) for x in ("K", "m")} | {"R": 10.0 ** draw.randint(1, 5), "q": 1.0}
+        values |= {"mu": draw.uniform(0.1, 1), "L": 1.0}
+        values["I"] = log(max(at(replace_bound(_own("of")), values), 1))
+        entries = [at(replace_bound(dict(after.parameters)[f"local_lr least {i}"]), values) for i in (0, 1)]
+        met.add(entries.index(min(entries)))
+        values |= {"eta": min(entries), "decay": exp(-values["mu"] * values["K"] * values["R"] * min(entries))}
+        values["power"] = exp(-values["mu"] * values["R"] / (20 * values["m"] * values["L"]))
+        assert at(before, values) <= at(after, values) * (1 + 1e-9)  # floats round
+    assert met == {0, 1}
+
+
 @pytest.mark.parametrize("name", UNSOUND)
 def test_it_refuses(name: str) -> None:
     says, make = UNSOUND[name]
@@ -170,7 +216,8 @@ def test_the_checker_accepts_what_is_sound() -> None:
 
 PLANTED: dict[str, tuple[Any, str, Any]] = {
     **dict.fromkeys(("a share that is too small", "an inverse that is too small", "a cap that is too large",
-                     "an entry that may be negative"), (Where, "certifies", lambda *_: True)),
+                     "an entry that may be negative", "a negative number in the logarithm",
+                     "a cap below 0"), (Where, "certifies", lambda *_: True)),
     "no cap": (step_choices, "_holds", lambda *_: True),
     "a local step that may be too large": (step_choices, "_holds", lambda *_: True),
     "a cap by what may be 0": (Where, "never_zero", lambda *_: True),

@@ -240,12 +240,13 @@ _ALSO = {
     "thm1.corrected": ("fast.cor1@corrected", "fast.cor2@corrected"),
 }
 
-DERIVATIONS = tuple(
-    theorem.derivation(
-        f"composed, {name}", f"{name}.composed", (f"fast.{name.replace('.', '@')}", *_ALSO.get(name, ()))
-    )
-    for name, theorem in _THEOREMS.items()
-) + (
+DERIVATIONS = (
+    *(
+        theorem.derivation(
+            f"composed, {name}", f"{name}.composed", (f"fast.{name.replace('.', '@')}", *_ALSO.get(name, ()))
+        )
+        for name, theorem in _THEOREMS.items()
+    ),
     *made_bounds("fast", _PERIODIC | _CHOSEN, of_rounds=True),
     _REMARK_3.derivation("composed, rem3.main", "rem3.main.composed", ("fast.rem3@main",)),
 )

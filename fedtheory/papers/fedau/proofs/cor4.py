@@ -1,6 +1,7 @@
 """Corollary 4, composed by the kernel from Theorem 2 and Lemma B.7.1: the cutoff and the steps are chosen from both.
 
-With gamma the local step, c = gamma eta and W the mean error of the weights, Theorem 2 says, for c and gamma below caps,
+With gamma the local step, c = gamma eta and W the mean error of the weights, Theorem 2 says, for c and gamma below
+caps,
 
     mean over r < R of E|grad F(x_r)|^2 <= a/c + b c + D(gamma^2, W).
 
