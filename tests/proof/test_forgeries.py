@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 import sympy
-from sympy import Le
 
-from fedtheory.claims.statement import Claim, Hypothesis, Term
+from fedtheory.claims.statement import Claim, Term
 from fedtheory.papers import claim
 from fedtheory.papers.fast.proofs.kinds_of_round import LETTERS
 from fedtheory.papers.fast.proofs.thm1_thm2 import PERIODS, nonconvex
@@ -25,8 +24,8 @@ from fedtheory.proof.chains import GOAL
 from fedtheory.proof.composition import Composed, Computed, Descent, OfRounds
 from fedtheory.proof.derivations import Derivation
 from fedtheory.proof.kernel.axioms import ITERATE, START_POINT
-from fedtheory.proof.kernel.forms import Form, square
 from fedtheory.proof.kernel.fixed_kinds import telescope_periods
+from fedtheory.proof.kernel.forms import Form, square
 from fedtheory.proof.kernel.interval_bounds import bound_every_error, bound_moment
 from fedtheory.proof.kernel.regions import Condition, Where
 from fedtheory.proof.kernel.scalars import Scalar
