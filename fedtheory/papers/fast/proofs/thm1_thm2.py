@@ -217,7 +217,7 @@ _REMARK_3 = Contraction(
     {name: quantity for name, quantity in LETTERS.items() if name not in ("q", "n")}
     | {"a": 1 - Symbol("snapshot_probability")},
 )
-"""What Remark 3 does not say that it needs is read off this."""
+"""Reader of what Remark 3 needs and does not say."""
 _PERIODIC = {
     "thm1@periodic": (_periodic_descent, _OF_RUNS | {"start": "initial_gap"}, "average_squared_gradient"),
     "thm2@periodic": (_periodic_contraction, _OF_RUNS | {"start": "initial_distance"}, "final_squared_distance"),
