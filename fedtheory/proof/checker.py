@@ -2728,7 +2728,7 @@ QUANTITIES = {
     **dict.fromkeys(
         ("gradient_noise", "dissimilarity", "server_noise", "initial_gap", "initial_distance"), "nonnegative"
     ),
-    **dict.fromkeys(("clients", "cohort", "arbitrary_cohort", "local_steps", "rounds"), "count"),
+    **dict.fromkeys(("clients", "cohort", "arbitrary_cohort", "local_steps", "rounds", "snapshot_period"), "count"),
     **dict.fromkeys(("snapshot_probability", "client_round_probability"), "probability"),
     **dict.fromkeys(("step_index", "gradient_bound", "heterogeneity_gap", "weighted_noise"), "nonnegative"),
     "step_shift": "positive",
@@ -2763,8 +2763,14 @@ GIVEN_BY = {
 READ_AS = {
     "random_kinds": ("snapshots", "probability"), "random_client_rounds": ("kinds of rounds", "probability"),
     "cohort_is_a_set": ("uniform cohort", "without replacement"),
-    "weights_of_the_round": ("conditioning", "weights of round t"),
+    "weights_of_the_round": ("conditioning", "weights of round t"), "periodic_kinds": ("snapshots", "period"),
 }  # fmt: skip
+ALTERNATING = {
+    "random_kinds": ("fast", "snapshot_probability"), "periodic_kinds": ("fast", "snapshot_period"),
+    "random_client_rounds": ("safari", "client_round_probability"),
+    "shares_of_client_rounds": ("safari", "client_round_probability"),
+}  # fmt: skip
+"""Assumptions that say how kinds of round alternate: of which algorithm, and by which quantity."""
 """Assumptions that are a reading of the algorithm: of which words, and how."""
 KNOWN_SCALE = {"weights": "given", "Q": "a bound known beforehand"}
 """Readings that say that the weights' scale is a number that a run does not change; a claim has one of them."""
@@ -2777,7 +2783,7 @@ PARAMETERS = {
         "cutoff_bias", "participation_probability", "cutoff", "guaranteed_intervals", "history",
         "least_participation_probability", "weight_spread", "step_index",
     )
-} | {"probability": "snapshot_probability"}  # fmt: skip
+} | {"probability": "snapshot_probability", "period": "snapshot_period"}  # fmt: skip
 OF_HYPOTHESES = ("fractions",)
 """Ambiguities that are how a claim's hypotheses are read, which stand in its text as they are read."""
 PRODUCTS = {"weighted_lr": ("local_lr", "global_lr")}
@@ -2802,8 +2808,8 @@ DRAWS = {"by weight": "S with replacement by p_k", "uniformly": "S without repla
 """
 OF_KINDS = {"fedau": {"local_lr", "weighted_lr", "clients", "weight_error", "peak_weight_error", "objective_error",
                       "weight_scale", "expected_weight_scale", "update_weight", "least_objective_weight",
-                      "gradient_norm"},
-            "fast": {"local_lr", "cohort", "arbitrary_cohort", "probability", "share", "size"},
+                      "gradient_norm", "least_participation_probability"},
+            "fast": {"local_lr", "cohort", "arbitrary_cohort", "probability", "period", "share", "size"},
             "safari": {"local_lr", "server_lr", "arbitrary_cohort", "client_round_probability", "size"},
             "fedavg_decaying": {"local_lr", "step_index", "clients", "share"},
             "fedavg": {"local_lr", "clients"}, "local_sgd": {"local_lr", "clients"}}  # fmt: skip
@@ -3674,13 +3680,17 @@ class RulesOfIntervals:
         """Whether a choice is that of the cutoff ceil(R log T)."""
         return quantity == "cutoff" and ast.dump(self.tree(text)) == ast.dump(self.tree(LOGARITHMIC))  # type: ignore[attr-defined]
 
+    def check_cutoff(self, value: Scalar) -> None:
+        """Raise unless the claim chooses the cutoff ceil(R log T)."""
+        chosen = self.claim["choices"].get("cutoff", "0")  # type: ignore[attr-defined]
+        need(value == ONE and self.is_logarithmic("cutoff", chosen), f"the cutoff is not {LOGARITHMIC}")
+
     def check_intervals(self, last: dict) -> None:
         """Raise unless the parameters are the quantities of their names, and the cutoff is the claim's."""
         need(not last["kind"] and self.claim["algorithm"] == "fedau", "weights of another algorithm")  # type: ignore[attr-defined]
         for name, value in last["parameters"].items():
             if name == "logarithmic_cutoff":
-                chosen = self.claim["choices"].get("cutoff", "0")  # type: ignore[attr-defined]
-                need(value == ONE and self.is_logarithmic("cutoff", chosen), f"the cutoff is not {LOGARITHMIC}")
+                self.check_cutoff(value)
             else:
                 need(name == "rounds" or name in INTERVAL_QUANTITIES, f"{name}: no parameter of intervals")
                 need(value == self.letter(name), f"{name}: of another value")  # type: ignore[attr-defined]
@@ -3825,12 +3835,233 @@ class RulesOfSteps:
         return premise | kept | {"bound": self.summed(self.scalars(premise["bound"], factor)), "assumptions": both}
 
 
-STARTS = ("iterate", "telescope", *FROM_STEPS, *OF_WEIGHTS, *FROM_INTERVALS, *FROM_A_ROUND, *FROM_NOTHING)
-RUN_RULES = ("weaken", "enlarge", "define", "restrict", "by logarithm", "bound gap", *ON_INTERVALS)
+FIXED_KINDS = ("telescope kinds", "telescope periods", "iterate periods")
+STARTS = (
+    "iterate", "telescope", *FIXED_KINDS, *FROM_STEPS, *OF_WEIGHTS, *FROM_INTERVALS, *FROM_A_ROUND, *FROM_NOTHING,
+)  # fmt: skip
+OF_CHOICES = ("put error", "choose step", "choose by logarithm")
+RUN_RULES = ("weaken", "enlarge", "define", "restrict", "by logarithm", "bound gap", *OF_CHOICES, *ON_INTERVALS)
 """Rules with which a chain of bounds begins, and those from the bound before."""
 
 
-class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, BoundsOnAnswers):
+class RulesOfChoices:
+    """Rules that put a bound in the place of the weights' error, and that choose a step."""
+
+    proof: Proof
+    bounds: list
+    conditions: Any
+    by_power: Any
+    summed: Any
+    scalars: Any
+    same: Any
+    letter_of: Any
+
+    def alone(self, bound: dict, parameter: str) -> str:
+        """Return the name of a parameter's letter that is in the right side, in what is given, in its own condition and
+        nowhere else."""
+        need(parameter in bound["parameters"], f"{parameter}: no parameter")
+        name = self.letter_of(bound["parameters"][parameter])
+        others = [v for n, v in bound["parameters"].items() if n != parameter]
+        others += [c for _, c in bound["assumptions"] if c is not None]
+        others += [c for _, _, c in self.conditions(bound["where"]) if c is not None]
+        others += [of for _, of in bound["definitions"].values()]
+        need(bool(name) and not any(self.proof.depends(c, name) for c in others), f"{parameter}: no letter of its own")
+        return name
+
+    def all_at_least_0(self, region: int, scalars: list, why: str) -> None:
+        """Raise unless all scalars are defined and >= 0 on a region."""
+        for scalar in scalars:
+            need(self.proof.never_zero(scalar.bottom, region), f"{why}: it divides by what may be 0")
+            need(self.proof.nonnegative(scalar, region), why)
+
+    def put_error(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
+        """Conclude the right side with a bound on the weights' mean error in its place, for runs of as many rounds."""
+        (number_of,) = listed("others", arguments["others"], 1)
+        error = self.bounds[whole("a bound", number_of, 0, len(self.bounds) - 1)]
+        names = premise["functional"], error["functional"]
+        need(names == ("average_squared_gradient", "average_weight_error") and not error["given"], "other bounds")
+        letter = self.alone(premise, "weight_error")
+        rounds = self.letter_of(premise["parameters"].get("rounds", ZERO))
+        own = {c[0]: c for c in self.conditions(premise["where"])}
+        more = {c[0]: c for c in self.conditions(error["where"])}
+        need(bool(rounds) and error["parameters"].get("rounds") == self.proof.name(rounds), "of other rounds")
+        need(rounds in own and own[rounds] == more.get(rounds), "another condition on the rounds")
+        taken = {*own, *premise["definitions"]} - {rounds}
+        need(not taken & {*more, *error["definitions"]}, "letters of both bounds")
+        need(letter in own and own[letter][1] == "nonnegative", "a condition on the error")
+        need(not any(self.proof.depends(g, letter) for g in premise["given"]), "the error in what is given")
+        total: list = []
+        for scalar in self.scalars(premise["bound"]):
+            parts = self.by_power(scalar, letter)
+            need(set(parts) <= {0, 1}, "allowed is what is linear in the error")
+            total += [parts[0]] if 0 in parts else []
+            if 1 in parts:
+                self.all_at_least_0(premise["known"], [parts[1]], "a right side that may fall with the error")
+                total += self.scalars(error["bound"], parts[1])
+        given = {n: v for n, v in premise["parameters"].items() if n != "weight_error"}
+        kept = [c for c in own.values() if c[0] != letter]
+        return self.same(
+            premise,
+            bound=self.summed(total),
+            definitions=premise["definitions"] | error["definitions"],
+            assumptions=[*premise["assumptions"], *error["assumptions"]],
+            parameters=given | error["parameters"],
+            conditions=[*(c for c in more.values() if c[0] != rounds), *kept],
+        )
+
+    def choose_step(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
+        """Conclude what a/x + b + c x + d x^2 is at most for the largest x with x^2 S <= A for all pairs: with w =
+        sqrt(A_1 S_1) it is (a/A_1 + s) w + a (sum of inverses) + b + d A_1/S_1, s S_1 >= c, as S_1 x <= w; and the pair
+        with equality has A > 0, so that 1/x is w/A_1 or at most an inverse r >= 0, r^2 A >= S. What is asked of x as p
+        - m x >= 0 holds by a pair with S > 0 and m^2 A <= p^2 S."""
+        read, where, parameter = self.proof.scalar, stated["where"], word("parameter", arguments["parameter"])
+        x = self.alone(premise, parameter)
+        own = self.conditions(premise["where"])
+        need(self.conditions(where) == [c for c in own if c[0] != x], "another region than without the step")
+        pairs = [tuple(map(read, listed("an entry", e, 2))) for e in listed("entries", arguments["entries"], most=10)]
+        need(bool(pairs), "allowed is one entry at least")
+        self.all_at_least_0(where, [part for entry in pairs for part in entry], "an entry that may be negative")
+        ((kind, cap),) = [(c[1], c[2]) for c in own if c[0] == x]
+        need(kind in ("positive", "capped"), f"{x}: allowed is a step > 0, or one with a cap")
+        of_x = [g for g in premise["given"] if self.proof.depends(g, x)]
+        for asked in [*([cap - self.proof.name(x)] if kind == "capped" else []), *of_x]:
+            parts = self.by_power(asked, x)
+            p, m = parts.get(0, ZERO), -parts.get(1, ZERO)
+            need(set(parts) <= {0, 1}, "what is asked of the step is not linear in it")
+            self.all_at_least_0(where, [p, m], "a cap that may be negative")
+            caps = [p**2 * S - m**2 * A for A, S in pairs if self.proof.never_zero(S.top, where)]
+            need(any(self.proof._nonnegative(c, where) for c in caps), "a cap that the choice may exceed")
+        by_x: dict = {}
+        for scalar in self.scalars(premise["bound"]):
+            less, times_x = self.divided_by(scalar, x)
+            for power, part in self.by_power(times_x, x).items():
+                by_x.setdefault(power - less, []).append(part)
+        sums = {power: functools.reduce(operator.add, parts, ZERO) for power, parts in by_x.items()}
+        need(set(sums) <= {-1, 0, 1, 2}, "allowed is a/x + b + c x + d x^2")
+        a, c, d = (sums.get(power, ZERO) for power in (-1, 1, 2))
+        A, S = pairs[0]
+        share, inverses = read(arguments["share"]), [*map(read, listed("inverses", arguments["inverses"], most=10))]
+        stated_where = self.region_without(premise["known"], x)
+        self.all_at_least_0(stated_where, [a, c, d, share, share * S - c], "a summand that may be negative")
+        total, root, definitions = list(by_x.get(0, [])), word("root", arguments["root"]), premise["definitions"]
+        ratio = read(arguments["ratio"])
+        need(ratio * A == a, "ratio: allowed is a/A_1")
+        self.all_at_least_0(stated_where, [ratio], "a summand that may be negative")
+        lead = share + ratio
+        if d.top:
+            need(self.proof.never_zero(S.top, where), "an entry that may bound no step")
+            total.append(d * A / S)
+        if a.top:
+            need(len(inverses) == len(pairs) - 1, "allowed is one inverse for each further entry")
+            for r, (above, below) in zip(inverses, pairs[1:], strict=True):
+                self.all_at_least_0(where, [r, r**2 * above - below], "an inverse that may be too small")
+                total.append(a * r)
+        if lead.top:
+            need(root in self.proof.number and root not in {*definitions, *(c[0] for c in own)}, "no new letter")
+            total.append(lead * self.proof.name(root))
+            definitions = definitions | {root: ("root", A * S)}
+        parameters = {n: v for n, v in premise["parameters"].items() if n != parameter}
+        for i, (above, below) in enumerate(pairs):
+            parameters |= {f"{parameter} above {i}": above, f"{parameter} below {i}": below}
+        return self.same(
+            premise,
+            bound=self.summed(total),
+            given=[g for g in premise["given"] if not self.proof.depends(g, x)],
+            definitions=definitions,
+            parameters=parameters,
+            conditions=self.conditions(where),
+        )
+
+    def choose_by_logarithm(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
+        """Conclude what exp(-A x) D + b x + d is at most for x the least of l/A, l = log(max(Y, 1)), and of a cap:
+        exp(-A cap) D + D/Y + b l/A + d, as x <= l/A and exp(-l) <= 1/Y; where Y <= 0, D = (D/Y) Y is 0."""
+        parameter, known = word("parameter", arguments["parameter"]), premise["known"]
+        of, cap, quotient = (self.proof.scalar(arguments[n]) for n in ("of", "cap", "quotient"))
+        logarithm, decay = (word("a letter", n) for n in listed("letters", arguments["letters"], 2))
+        x = self.letter_of(premise["parameters"].get(parameter, ZERO))
+        need(any(c[0] == x for c in self.conditions(premise["where"])), f"{parameter}: no letter")
+        falling = [n for n, (_, value) in premise["definitions"].items() if self.proof.depends(value, x)]
+        need(
+            [premise["definitions"][n][0] for n in falling] == ["exponential"], "allowed is one exponential of the step"
+        )
+        by_x = self.by_power(premise["definitions"][falling[0]][1], x)
+        need(set(by_x) == {1}, "an exponent that is no multiple of the step")
+        A, total, data = by_x[1], [], []
+        for scalar in self.scalars(premise["bound"]):
+            for power, part in self.by_power(scalar, falling[0]).items():
+                need(power <= 1, "a power of the exponential")
+                for times, factor in self.by_power(part, x).items():
+                    need(times + power <= 1, "allowed is exp(-A x) D + b x + d")
+                    data += [factor] if power else []
+                    if times:
+                        self.all_at_least_0(known, [factor], "a summand that may be negative")
+                    if not power:
+                        total.append(factor * self.proof.name(logarithm) / A if times else factor)
+        D = functools.reduce(operator.add, data, ZERO)
+        need(quotient * of == D and bool(of.top), "quotient: allowed is D/Y")
+        need(not any(self.proof.depends(each, x) for each in (of, cap, quotient)), "the step in what it is chosen by")
+        self.all_at_least_0(known, [A, D, cap, quotient], "a summand that may be negative")
+        need(self.proof.never_zero(A.top, known), "a rate that may be 0")
+        taken = {*premise["definitions"], *(c[0] for c in self.conditions(premise["where"]))} - {falling[0]}
+        need(len({logarithm, decay} - taken) == 2 and {logarithm, decay} <= {*self.proof.names}, "letters in use")
+        kept = {n: d for n, d in premise["definitions"].items() if n != falling[0]}
+        entries = {f"{parameter} least 0": self.proof.name(logarithm) / A, f"{parameter} least 1": cap}
+        return self.same(
+            premise,
+            bound=self.summed([*(part * self.proof.name(decay) for part in data), quotient, *total]),
+            definitions=kept | {logarithm: ("gain", of), decay: ("exponential", A * cap)},
+            parameters=premise["parameters"] | entries,
+        )
+
+    def check_least(self, parameter: str, last: dict, choices: dict) -> None:
+        """Raise unless the claim chooses a parameter as the least of the same scalars."""
+        entries = [value for n, value in last["parameters"].items() if n.startswith(f"{parameter} least ")]
+        own = [self.of_tree(e) for e in self.parts(self.tree(choices.get(parameter, "0")), "Min")]  # type: ignore[attr-defined]
+        same = all(e in own for e in entries) and all(e in entries for e in own)
+        need(same, f"{parameter}: chosen otherwise than by the claim")
+
+    def divided_by(self, scalar: Scalar, letter: str) -> tuple[int, Scalar]:
+        """Return (p, s) of a scalar that is s/x^p, where s does not divide by x."""
+        index = self.proof.number[letter]
+        found = {power_of(key, index) for key in scalar.bottom}
+        need(len(found) == 1, f"a division by what depends on {letter}")
+        (power,) = found
+        return power, Scalar(scalar.top, {key - power * place(index): c for key, c in scalar.bottom.items()})
+
+    def region_without(self, region: int, name: str) -> int:
+        """Return a region without the condition on a letter."""
+        self.proof.regions.append([c for c in self.conditions(region) if c[0] != name])
+        return len(self.proof.regions) - 1
+
+    def entries_of(self, parameter: str, last: dict) -> list:
+        """Return the pairs by which a parameter is chosen."""
+        of, pairs = last["parameters"], []
+        while f"{parameter} above {len(pairs)}" in of:
+            pairs.append((of[f"{parameter} above {len(pairs)}"], of[f"{parameter} below {len(pairs)}"]))
+        return pairs
+
+    def check_choice(self, parameter: str, last: dict, choices: dict) -> None:
+        """Raise unless the claim chooses a parameter as it was chosen: as the least of y >= 0 with y^2 S = A."""
+        pairs, parts = self.entries_of(parameter, last), PRODUCTS.get(parameter, (parameter,))
+        trees = [self.tree(choices.get(part, "0")) for part in parts]  # type: ignore[attr-defined]
+        chosen = trees[-1]
+        if len(trees) == 2:  # x y of x, and y = (...)/x
+            over = isinstance(chosen, ast.BinOp) and isinstance(chosen.op, ast.Div)
+            need(over and ast.dump(chosen.right) == ast.dump(trees[0]), f"{parameter}: not chosen as a whole")
+            chosen = chosen.left
+        for entry in self.parts(chosen, "Min"):  # type: ignore[attr-defined]
+            factor, radicand = self.surd(entry)  # type: ignore[attr-defined]
+            fits = [e for e in pairs if bool(e[1].top) and factor**2 * radicand * e[1] == e[0]]
+            need(bool(fits), f"{parameter}: chosen otherwise than by the claim")
+            signs = self.proof.never_zero(factor.bottom, last["known"]) and self.proof._nonnegative(
+                factor, last["known"]
+            )
+            need(signs, f"{parameter}: an entry that may be negative")
+            pairs.remove(fits[0])
+        need(not pairs, f"{parameter}: the claim has fewer entries")
+
+
+class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices, BoundsOnAnswers):
     """Bounds of a file on a functional of whole runs, each from the one before it, the first from the last theorem; and
     the claim that the last one is."""
 
@@ -3949,6 +4180,9 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, BoundsOnAnswer
         facts: list[tuple] = []
         numbers: list[tuple] = []
         for name, (sort, of) in definitions.items():
+            if sort == "gain":
+                facts.append((name, "nonnegative", None))
+                continue
             need(self.proof.nonnegative(of - ONE if sort == "log" else of, where), f"{name}: of what may be too small")
             if sort in ("power", "steps", "tail", "decay"):
                 need(self.proof.nonnegative(ONE - of, where), f"{name}: a {sort} of what may be above 1")
@@ -3959,7 +4193,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, BoundsOnAnswer
             below = [n for n, x in logs if self.is_below(x, of, where)]
             if below:
                 facts.append((name, "at_least", self.proof.name(below[0])))
-            elif sort in ("log", "decay"):
+            elif sort in ("log", "decay", "root"):
                 facts.append((name, "nonnegative", None))
             else:
                 facts.append((name, "capped" if sort == "exponential" else "interval", of if sort == "tail" else ONE))
@@ -3978,7 +4212,9 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, BoundsOnAnswer
         need(
             not free & {number[n] for n in stated["definitions"]}, "a defined letter of which the region says something"
         )
-        inside = [*stated["given"], *(of for _, of in stated["definitions"].values())]
+        gains = [of for sort, of in stated["definitions"].values() if sort == "gain"]
+        inside = [*stated["given"], *(of for sort, of in stated["definitions"].values() if sort != "gain")]
+        need(all(letters_of(c.top) | letters_of(c.bottom) <= free and c.bottom for c in gains), "a letter of nothing")
         every = free | {number[n] for n in stated["definitions"]}
         for scalar, letters in [*((c, free) for c in inside), *((c, every) for c in self.scalars(stated["bound"]))]:
             need(letters_of(scalar.top) | letters_of(scalar.bottom) <= letters, "a letter of which nothing is said")
@@ -4021,6 +4257,15 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, BoundsOnAnswer
     def iterate(self, theorem: dict, arguments: Arguments, stated: dict) -> dict:
         """Conclude E|x_R - x*|^2 <= P^R |x_0 - x*|^2 + B (1 - P^R)/(1 - P) from a contraction by P in [0, 1), and B >=
         0, in every round: after r + 1 rounds it is at most P (P^r D + B (1 - P^r)/(1 - P)) + B, the same with r + 1."""
+        factor, added = self.contracts(theorem)
+        names = [word("a letter", n) for n in listed("letters", arguments["letters"], 3)]
+        power, start = self.proof.name(names[2]), self.proof.name(names[1])
+        kept = self.scalars(self.summed([added]), (ONE - power) / (ONE - factor))
+        bound = [power * start**2, *kept]
+        return self.of_rounds(theorem, names, "final_squared_distance", bound, {names[2]: ("power", factor)})
+
+    def contracts(self, theorem: dict) -> tuple[Scalar, Scalar]:
+        """Return (P, B) of P |x - x*|^2 + B - E|x+ - x*|^2 >= 0 with P in [0, 1) and B >= 0, in every round."""
         form, where, added = self.every_round(theorem)
         factor = form.get(inner(START_POINT, START_POINT), ZERO)
         shape = {
@@ -4034,27 +4279,106 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, BoundsOnAnswer
         need(form == {e: c for e, c in shape.items() if c.top}, "no P |x - x*|^2 + B - E|x+ - x*|^2 >= 0")
         signs = all(self.proof.nonnegative(c, where) for c in (factor, ONE - factor, added))
         need(signs and self.proof.never_zero((ONE - factor).top, where), "a factor that may be 1")
-        names = [word("a letter", n) for n in listed("letters", arguments["letters"], 3)]
-        power, start = self.proof.name(names[2]), self.proof.name(names[1])
-        kept = self.scalars(self.summed([added]), (ONE - power) / (ONE - factor))
-        bound = [power * start**2, *kept]
-        return self.of_rounds(theorem, names, "final_squared_distance", bound, {names[2]: ("power", factor)})
+        return factor, added
 
     def telescope(self, theorem: dict, arguments: Arguments, stated: dict) -> dict:
         """Conclude that the mean over r < R of E|grad F(x_r)|^2 is at most (F(x_0) - inf F)/(c R) + B/c from E F(x+) <=
         F(x) - c |grad F(x)|^2 + B in every round, c > 0 and B >= 0: added up, F(x_R) >= inf F is left."""
-        form, where, added = self.every_round(theorem)
-        slope = ("M", ("g_start", True, ()))
-        squared = ("product", "", slope, slope)
-        fall = -form.get(squared, ZERO)
-        shape = {("value", "M", START_POINT): ONE, ("value", "M", NEXT): MINUS, squared: -fall, ("one",): added}
-        need(form == {e: c for e, c in shape.items() if c.top}, "no F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0")
-        signs = all(self.proof.nonnegative(c, where) for c in (fall, added))
-        need(signs and self.proof.never_zero(fall.top, where), "a fall that may be 0")
+        fall, added = self.falls(theorem)
         names = [word("a letter", n) for n in listed("letters", arguments["letters"], 2)]
         first = self.proof.name(names[1]) / (fall * self.proof.name(names[0]))
         bound = [first, *self.scalars(self.summed([added]), ONE / fall)]
         return self.of_rounds(theorem, names, "average_squared_gradient", bound, {})
+
+    def telescope_kinds(self, clients: dict, arguments: Arguments, stated: dict) -> dict:
+        """Conclude the same from theorems on the clients' rounds and on the server's with the same c, of which q R and
+        (1 - q) R are in a run, or are in expectation: what is added is q B + (1 - q) B_s in the mean."""
+        (number_of,) = listed("others", arguments["others"], 1)
+        clients, server = self.theorem_at(arguments["theorem"]), self.theorem_at(number_of)
+        (fall, added), (other, by_server) = self.falls(clients), self.falls(server)
+        kinds = (clients["context"], clients["kind"]), (server["context"], server["kind"])
+        need(kinds == (("kind", "arbitrary"), ("kind", "server")) and fall == other, "of other kinds, or another fall")
+        need(self.proof.within(clients["where"], server["where"]), "on another region")
+        q, one, two = self.proof.scalar(arguments["probability"]), server["parameters"], clients["parameters"]
+        need(
+            self.proof.nonnegative(q, clients["where"]) and self.proof.nonnegative(ONE - q, clients["where"]),
+            "no share",
+        )
+        need("server_lr" in one and "size" in two, "of other rounds")
+        need(all(one[name] == two[name] for name in {*one} & {*two}), "two algorithms")
+        names = [word("a letter", n) for n in listed("letters", arguments["letters"], 2)]
+        first = self.proof.name(names[1]) / (fall * self.proof.name(names[0]))
+        both = [first, *self.scalars(self.summed([added]), q / fall)]
+        both += self.scalars(self.summed([by_server]), (ONE - q) / fall)
+        made = self.of_rounds(clients, names, "average_squared_gradient", both, {})
+        of = {**one, **two, "arbitrary_cohort": two["size"], "client_round_probability": q}
+        kept = {name: value for name, value in made["parameters"].items() if name not in two}
+        del of["size"]
+        said = [*clients["assumptions"], *server["assumptions"], ("shares_of_client_rounds", q)]
+        return made | {"kind": "", "parameters": of | kept, "assumptions": said}
+
+    def telescope_periods(self, theorem: dict, arguments: Arguments, stated: dict) -> dict:
+        """Conclude the same from a theorem for every probability q of a snapshot, where the rounds 0, I, 2I, ... are:
+        of R rounds at most R/I + 1 - 1/I, with B(1), and at most (1 - 1/I) R others, with B(0)."""
+        (fall, added), names = self.falls(theorem), self.letters_of_periods(arguments, 3)
+        rounds, start, period = map(self.proof.name, names)
+        own = ONE / period
+        bound = [start / (fall * rounds)]
+        for part, share in zip(
+            self.of_kinds(theorem, added, fall), (own + (ONE - own) / rounds, ONE - own), strict=True
+        ):
+            bound += self.scalars(self.summed([part]), share / fall)
+        return self.of_periods(theorem, names, "average_squared_gradient", bound, {})
+
+    def iterate_periods(self, theorem: dict, arguments: Arguments, stated: dict) -> dict:
+        """Conclude a contraction's bound likewise: of the weights P^(R - 1 - r) those of snapshots sum to at most (1/I
+        + (1 - 1/I) (1 - P))/(1 - P), as each is at most those of the I - 1 rounds after it, the last of which may lack;
+        those of others to at most (1 - 1/I) (2 - P)/(1 - P), as a snapshot's is at least those of the I - 1 before
+        it."""
+        (factor, added), names = self.contracts(theorem), self.letters_of_periods(arguments, 4)
+        _, start, period, power = map(self.proof.name, names)
+        own, fall = ONE / period, ONE - factor
+        bound = [power * start**2]
+        shares = own + (ONE - own) * fall, (ONE - own) * (ONE + fall)
+        for part, share in zip(self.of_kinds(theorem, added, fall), shares, strict=True):
+            bound += self.scalars(self.summed([part]), share / fall)
+        return self.of_periods(theorem, names, "final_squared_distance", bound, {names[3]: ("power", factor)})
+
+    def letters_of_periods(self, arguments: Arguments, count: int) -> list:
+        """Return the names of the letters of rounds, start, period and a power."""
+        return [word("a letter", n) for n in listed("letters", arguments["letters"], count)]
+
+    def snapshot_letter(self, theorem: dict) -> str:
+        """Return the letter of a snapshot's probability, any in [0, 1], on which nothing else depends."""
+        found = [q for name, q in theorem["assumptions"] if name == "random_kinds"]
+        need(len(found) == 1 and theorem["context"] == "start", "no theorem for every probability of a snapshot")
+        letter, conditions = self.letter_of(found[0]), self.conditions(theorem["where"])
+        need((letter, "interval", ONE) in conditions, "of no every probability")
+        others = [c for _, _, c in conditions if c is not None]
+        others += [c for name, c in theorem["assumptions"] if c is not None and name != "random_kinds"]
+        others += [c for name, c in theorem["parameters"].items() if name != "probability"]
+        need(not any(self.proof.depends(c, letter) for c in others), "something else depends on the probability")
+        return letter
+
+    def of_kinds(self, theorem: dict, added: Scalar, fall: Scalar) -> tuple[Scalar, Scalar]:
+        """Return what is added in a snapshot, and in another round, which fall alike."""
+        letter = self.snapshot_letter(theorem)
+        parts = self.by_power(fall, letter) if not self.proof.depends(Scalar(fall.bottom), letter) else {}
+        need(set(parts) <= {0}, "a fall that depends on the kind of round")
+        return self.proof.put(added, {letter: ONE}), self.proof.put(added, {letter: ZERO})
+
+    def of_periods(self, theorem: dict, names: list, functional: str, bound: list, definitions: dict) -> dict:
+        """Return the bound for every I-th round a snapshot."""
+        letter, period = self.snapshot_letter(theorem), self.proof.name(names[2])
+        made = self.of_rounds(theorem, names, functional, bound, definitions)
+        said = [a for a in theorem["assumptions"] if a[0] != "random_kinds"]
+        parameters = {name: value for name, value in made["parameters"].items() if name != "probability"}
+        (rounds, start, *kept), sort = made["conditions"], (names[2], "count", None)
+        return made | {
+            "assumptions": [*said, ("periodic_kinds", period)],
+            "parameters": parameters | {"period": period},
+            "conditions": [rounds, start, sort, *(c for c in kept if c[0] != letter)],
+        }
 
     def same(self, premise: dict, **changed: object) -> dict:
         """Return a premise with some parts changed."""
@@ -4210,7 +4534,8 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, BoundsOnAnswer
                 one, other = map(self.letter, names)
                 if self.slacks(text) == [-((one - other) ** 2)]:
                     self.chosen |= {names[0]: other}
-        made = {n: self.surd(self.tree(text)) for n, text in choices.items() if not self.is_logarithmic(n, text)}
+        read_by_bound = {n for n, text in choices.items() if self.is_logarithmic(n, text) or self.is_least(text)}
+        made = {n: self.surd(self.tree(text)) for n, text in choices.items() if n not in read_by_bound}
         by_root = {name: a**2 * r for name, (a, r) in made.items() if r != ONE}
         for name, square in by_root.items():
             inside = {self.proof.names[i] for i in letters_of(square.top) | letters_of(square.bottom)}
@@ -4228,6 +4553,11 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, BoundsOnAnswer
         used = {self.proof.names[i] for c in plain.values() for i in letters_of(c.top) | letters_of(c.bottom)}
         need(not {self.letters.get(n) for n in used} & {*self.chosen, *plain}, "a choice by what others stand for")
         return self.chosen | plain
+
+    def is_least(self, text: object) -> bool:
+        """Whether a choice is made by a minimum, which ``check_choice`` compares."""
+        calls = (node for node in ast.walk(self.tree(text)) if isinstance(node, ast.Call))
+        return any(isinstance(call.func, ast.Name) and call.func.id == "Min" for call in calls)
 
     def name_of(self, letter: Scalar) -> str:
         """Return the name of a letter."""
@@ -4262,9 +4592,17 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, BoundsOnAnswer
         factor, radicand = self.surd(tree)
         if radicand == ONE:
             return factor
-        found = [y for y in self.roots if y * y == radicand]
+        found = [y for y in self.roots if self.squared_root(y) == radicand]
         need(bool(found), "a root that the file does not draw")
         return factor * found[0]
+
+    def squared_root(self, y: Scalar) -> Scalar:
+        """Return the square of a scalar in which a letter may be the root of another scalar."""
+        for name, (sort, of) in self.bounds[-1]["definitions"].items():
+            if sort == "root" and self.proof.depends(y, name):
+                parts = self.by_power(y, name)
+                return parts[1] ** 2 * of if set(parts) == {1} else y * y
+        return y * y
 
     def surd(self, tree: ast.expr) -> tuple[Scalar, Scalar]:
         """Return (a, r) of a syntax tree that is a sqrt(r)."""
@@ -4289,6 +4627,9 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, BoundsOnAnswer
             ) if type(power) is int:
                 return self.defined("tail", self.of_tree(left)) ** whole("a power", power, 0, LARGEST["power"]), ONE
             case ast.Call(func=ast.Name(id="log"), args=[part], keywords=[]):
+                if isinstance(part, ast.Call) and (inside := self.parts(part, "Max")) != [part]:
+                    (other,) = (each for each in inside if ast.unparse(each) != "1")
+                    return self.defined("gain", self.of_tree(other)), ONE
                 whole_text = f"log({ast.unparse(part).replace(' ', '')})"
                 return self.letter(whole_text) if whole_text in self.letters.values() else self.logarithm(part), ONE
             case ast.BinOp(left=left, op=ast.Pow(), right=ast.Name(id="rounds")):
@@ -4437,7 +4778,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, BoundsOnAnswer
         answers = last["functional"] in OF_ANSWERS
         known = {} if answers and last["functional"] != "value" else ALGORITHMS
         known = known | {"flics": ("", "", {})} if answers else known
-        law, chance, _ = known[word("algorithm", self.claim["algorithm"], tuple(known))]  # type: ignore[index]
+        law, _, _ = known[word("algorithm", self.claim["algorithm"], tuple(known))]  # type: ignore[index]
         names = {n for n, _ in last["assumptions"]}
         asked = self.check_answers(last) if answers else {}
         for name, constant in last["assumptions"]:
@@ -4446,12 +4787,15 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, BoundsOnAnswer
             elif name == "scale_known_beforehand":
                 (words,) = [n for n in KNOWN_SCALE if n in read] or [min(KNOWN_SCALE)]
                 asked[words] = KNOWN_SCALE[words]
+            elif name in ALTERNATING:
+                of, quantity = ALTERNATING[name]
+                need(of == self.claim["algorithm"], f"{name}: rounds of another algorithm")
+                need(constant == self.letter(quantity), f"{name}: of another {quantity}")
+                if name in READ_AS:
+                    asked[READ_AS[name][0]] = READ_AS[name][1]
             elif name in READ_AS:
-                need(name in ("cohort_is_a_set", law) or not law, f"{name}: rounds of another algorithm")
-                need(
-                    constant is None if name != law else constant == self.letter(chance),
-                    f"{name}: of another probability",
-                )
+                need(name == "cohort_is_a_set" or not law, f"{name}: rounds of another algorithm")
+                need(constant is None, f"{name}: with a constant")
                 if name != "cohort_is_a_set" or "uniform_cohorts" in names:
                     asked[READ_AS[name][0]] = READ_AS[name][1]
             elif name == "full_participation":
@@ -4502,16 +4846,30 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, BoundsOnAnswer
         if last["functional"] in OF_INTERVALS:
             return self.check_intervals(last)
         law, chance, kinds = ALGORITHMS[algorithm]
+        chosen = {name.split(" above ")[0] for name in last["parameters"] if " above " in name}
         if law:
-            need(bool(last["kind"]) or any(n == law for n, _ in last["assumptions"]), "rounds of no law")
+            need(bool(last["kind"]) or any(n in ALTERNATING for n, _ in last["assumptions"]), "rounds of no law")
         elif algorithm in OF_STEPS:
             ends = {n for n, _ in last["assumptions"]} & {"full_participation", "independent_draws"}
             need(len(ends) == 1 and not last["kind"], "rounds of which nothing says how they end")
         else:
-            weighted = "weighted_lr" in last["parameters"] or last["functional"] in ROUND_FUNCTIONALS
+            weighted = "weighted_lr" in {*last["parameters"], *chosen} or last["functional"] in ROUND_FUNCTIONALS
             need(weighted and not last["kind"], "rounds of another sort than those of weighted updates")
         of_size = {"uniform": "cohort", "arbitrary": "arbitrary_cohort"}.get(last["kind"], "")
+        for name in chosen:
+            self.check_choice(name, last, self.claim["choices"])
+        entries = {f"{n} {word} {i}" for n in chosen for i, _ in enumerate(self.entries_of(n, last))
+                   for word in ("above", "below")}  # fmt: skip
+        least = {name.split(" least ")[0] for name in last["parameters"] if " least " in name}
+        for name in least:
+            self.check_least(name, last, self.claim["choices"])
+        entries |= {f"{name} least {i}" for name in least for i in (0, 1)}
+        of_law = {"logarithmic_cutoff", "least_participation_probability"} & last["parameters"].keys()
+        if of_law and algorithm == "fedau":
+            self.check_cutoff(last["parameters"].get("logarithmic_cutoff", ZERO))
         for name, value in last["parameters"].items():
+            if name in entries or (name == "logarithmic_cutoff" and algorithm == "fedau"):
+                continue
             need(name in OF_KINDS[algorithm] | OF_RUN, f"{name}: no parameter of {algorithm}")
             quantity = of_size if name == "size" else PARAMETERS.get(name, "")
             if name in PRODUCTS:
@@ -4555,8 +4913,9 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, BoundsOnAnswer
         )
 
 
-SORTS = ("power", "steps", "exponential", "tail", "log", "decay")
-"""The sorts of defined letters: P^R; P^(K R); exp(-X); q^C, C the cutoff; log(X); -1/(2 log(1 - p))."""
+SORTS = ("power", "steps", "exponential", "tail", "log", "decay", "root", "gain")
+"""The sorts of defined letters: P^R; P^(K R); exp(-X); q^C, C the cutoff; log(X); -1/(2 log(1 - p)); the root of X;
+log(max(X, 1)), wherever X is defined."""
 
 
 # learning problems and their samples: events of a product law, and bounds on functionals of the problem

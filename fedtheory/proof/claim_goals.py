@@ -24,12 +24,14 @@ from ..quantities import QUANTITIES
 from . import answer_goals, weight_goals
 from .algorithm_match import LAWS, Rounds, strange
 from .domain import bare
+from .kernel.fixed_kinds import PERIOD, PERIODIC, SHARES
 from .kernel.forms import STEP, STEPS
 from .kernel.interval_bounds import CHOSEN_CUTOFF, CUTOFF, ENDED, HISTORY
 from .kernel.number_bounds import VALUE
 from .kernel.regions import Condition, Where
 from .kernel.run_bounds import MEAN_GRADIENT, ROUNDS, Definition, RunBound, untouched
 from .kernel.scalars import Ring, Scalar
+from .kernel.step_choices import ABOVE, BELOW, LEAST, of_choice
 from .kernel.theorems import Theorem
 
 Letters = Mapping[str, str]
@@ -41,8 +43,14 @@ READINGS = {
     "random_client_rounds": (readings.KINDS_OF_ROUNDS, readings.PROBABILITY),
     "cohort_is_a_set": (readings.UNIFORM_COHORT, readings.WITHOUT_REPLACEMENT),
     "weights_of_the_round": (readings.CONDITIONING, readings.OF_THE_ROUND),
+    PERIODIC: (readings.SNAPSHOTS, readings.PERIOD),
 }
 """Assumptions that are a reading of the algorithm."""
+ALTERNATING = {
+    **{law: quantity for law, (_, quantity) in LAWS.items()},
+    PERIODIC: "snapshot_period", SHARES: "client_round_probability",
+}  # fmt: skip
+"""Assumptions that say how kinds of round alternate, and the quantity that the constant of each is."""
 
 SCALE_KNOWN = "scale_known_beforehand"
 KNOWN_SCALE = {readings.WEIGHTS: readings.GIVEN, readings.SCALE: readings.KNOWN_BEFOREHAND}
@@ -51,7 +59,7 @@ KNOWN_SCALE = {readings.WEIGHTS: readings.GIVEN, readings.SCALE: readings.KNOWN_
 PARAMETERS = {
     "local_lr": "local_lr", "server_lr": "server_lr", "cohort": "cohort", "arbitrary_cohort": "arbitrary_cohort",
     "probability": "snapshot_probability", "client_round_probability": "client_round_probability",
-    "rounds": "rounds", "initial_distance": "initial_distance", "initial_gap": "initial_gap",
+    PERIOD: "snapshot_period", "rounds": "rounds", "initial_distance": "initial_distance", "initial_gap": "initial_gap",
     "step_index": "step_index",
 } | {name: name for name in (
     "clients", "weight_error", "peak_weight_error", "objective_error", "expected_weight_scale", "weight_scale",
@@ -140,6 +148,7 @@ class Goal:
             (rest,) = (self.ring[n] for n, text in self.letters.items() if text == weight_goals.WITHIN)
             found[HISTORY] = self.letter(ENDED, found) * self.letter(CUTOFF, found) + rest
         choices = {n: c for n, c in self.claim.choices.items() if n != CUTOFF or not weight_goals.is_logarithmic(c)}
+        choices = {n: c for n, c in choices.items() if not c.has(sympy.Min)}  # a bound says how it is chosen
         rooted = {name: choice for name, choice in choices.items() if _has_root(choice)}
         for name, choice in rooted.items():
             square = sympy.cancel(choice**2)
@@ -226,23 +235,16 @@ class Goal:
             parts = (self.scalar(part, definitions, where, known) for part in expression.args)
             return sum(parts, self.ring.number(0))
         if expression.is_Mul or (expression.is_Pow and expression.exp.is_Rational):
-            total = radicand = self.ring.number(1)
-            for factor in sympy.Mul.make_args(expression):
-                base, exponent = (
-                    factor.as_base_exp() if factor.is_Pow and factor.exp.is_Rational else (factor, sympy.S.One)
-                )
-                value, twice = self.scalar(base, definitions, where, known), exponent * 2
-                if twice.is_Integer and twice % 2:
-                    radicand = radicand * (value ** int(twice) if twice > 0 else 1 / value ** int(-twice))
-                elif exponent.is_Integer:
-                    total = total * (value ** int(exponent) if exponent > 0 else 1 / value ** int(-exponent))
-                else:
-                    raise Inexpressible(f"{factor}: allowed are whole powers and square roots")
-            return total if radicand == 1 else total * self._root(radicand, where)
+            total, radicand = self._surd(expression, definitions, where, known)
+            return total if radicand == 1 else total * self._root(radicand, definitions, where)
 
         def read(part: sympy.Expr) -> Scalar:
             return self.scalar(part, known=known)
 
+        if isinstance(expression, sympy.log) and isinstance(expression.args[0], sympy.Max):
+            (of,) = (read(part) for part in expression.args[0].args if part != 1)
+            if found := [d.name for d in definitions if d.sort == "gain" and d.of == of]:
+                return self.ring[found[0]]
         if (number := weight_goals.number(expression, definitions, read, self.ring)) is not None:
             return number
         if isinstance(expression, sympy.log) and str(expression) in self.letters.values():
@@ -258,25 +260,49 @@ class Goal:
             raise Inexpressible(f"{expression}: none of the letters {', '.join(map(str, definitions)) or '(none)'}")
         return self.ring[found[0]]
 
-    def _root(self, radicand: Scalar, where: Where | None) -> Scalar:
-        """Return the y >= 0 with y^2 = radicand."""
-        for sign in (1, -1) if where is not None else ():
-            try:
-                y = Scalar(self.ring, radicand.numerator.sqrt(), radicand.denominator.sqrt()) * sign
-            except (ValueError, DomainError):  # no square
-                break
-            if where is not None and y * y == radicand and where.certifies(y):
-                return y
+    def _surd(
+        self,
+        expression: sympy.Expr,
+        definitions: tuple[Definition, ...] = (),
+        where: Where | None = None,
+        known: Mapping[str, Scalar] | None = None,
+    ) -> tuple[Scalar, Scalar]:
+        """Return (a, r) of a product of powers and roots that is a sqrt(r)."""
+        total = radicand = self.ring.number(1)
+        for factor in sympy.Mul.make_args(expression):
+            base, exponent = factor.as_base_exp() if factor.is_Pow and factor.exp.is_Rational else (factor, sympy.S.One)
+            value, twice = self.scalar(base, definitions, where, known), exponent * 2
+            if twice.is_Integer and twice % 2:
+                radicand = radicand * (value ** int(twice) if twice > 0 else 1 / value ** int(-twice))
+            elif exponent.is_Integer:
+                total = total * (value ** int(exponent) if exponent > 0 else 1 / value ** int(-exponent))
+            else:
+                raise Inexpressible(f"{factor}: allowed are whole powers and square roots")
+        return total, radicand
+
+    def _root(self, radicand: Scalar, definitions: tuple[Definition, ...], where: Where | None) -> Scalar:
+        """Return the root of y^2, or of y^2 X where a letter is the root of X, for a y >= 0."""
+        roots = [(self.ring.number(1), self.ring.number(1))]
+        roots += [(self.ring[d.name], d.of) for d in definitions if d.sort == "root"]
+        for letter, of in roots if where is not None else ():
+            rest = radicand / of
+            for sign in (1, -1):
+                try:
+                    y = Scalar(self.ring, rest.numerator.sqrt(), rest.denominator.sqrt()) * sign
+                except (ValueError, DomainError):  # no square
+                    break
+                if where is not None and y * y == rest and where.certifies(y):
+                    return y * letter
         raise Inexpressible(f"sqrt({radicand}): allowed is the root of a square y^2, y >= 0 certified on the region")
 
-    def roots(self, where: Where) -> tuple[Scalar, ...]:
+    def roots(self, bound: RunBound) -> tuple[Scalar, ...]:
         """Return all roots that are drawn in the right side, each once."""
         found: list[Scalar] = []
         waiting = [term.expression for term in self.claim.terms]
         while waiting:
             factors = sympy.Mul.make_args(waiting.pop())
             halves = [f for f in factors if f.is_Pow and f.exp.is_Rational and f.exp.q == 2]
-            if halves and (y := self.scalar(sympy.Mul(*halves), where=where)) not in found:
+            if halves and (y := self.scalar(sympy.Mul(*halves), bound.definitions, bound.known)) not in found:
                 found.append(y)
             waiting += [part for f in factors if f not in halves for part in f.args]
         return tuple(found)
@@ -306,6 +332,11 @@ class Goal:
         laws = {w: law for w, law in DRAWS.items() if {symbol.name for symbol in law.free_symbols} <= own}
         return next((who for who, law in laws.items() if self.scalar(law) == share), "")
 
+    def whichever(self, bound: RunBound) -> set[str]:
+        """Return the ambiguities of the claim whose options make no difference to a bound."""
+        shared = {readings.KINDS_OF_ROUNDS} if any(name == SHARES for name, _ in bound.assumptions) else set()
+        return answer_goals.whichever(self.claim) | shared
+
     def differences(self, bound: RunBound) -> Iterator[str]:
         """List in words what a bound says otherwise than the claim; none if it is the claim's theorem.
 
@@ -329,7 +360,7 @@ class Goal:
         if bound.functional not in (*answer_goals.OF_ANSWERS, *weight_goals.OF_INTERVALS):
             yield from self._of_rounds(bound)
         read, options = self.read(bound), {a.name: a.options for a in self.claim.ambiguities}
-        for name in sorted({*read, *options} - answer_goals.whichever(self.claim)):
+        for name in sorted({*read, *options} - self.whichever(bound)):
             if read.get(name) not in options.get(name, ()):
                 yield f"{name}: it is read as {read.get(name)}, and the claim as {' or '.join(options.get(name, ()))}"
 
@@ -343,6 +374,8 @@ class Goal:
         names = {name for name, _ in bound.assumptions}
         if DRAWN in names and self.drawn(bound) not in self.rounds.ends:
             yield f"its clients are drawn {self.drawn(bound) or 'by no known law'}, and here otherwise"
+        if not self.rounds.by_intervals and {name for name, _ in bound.parameters} & weight_goals.PARAMETERS_OF_LAW:
+            yield "its weights are means of the lengths of intervals, and these are others"
         yield from self._kind(bound)
 
     def _region(self, bound: RunBound) -> Iterator[str]:
@@ -440,9 +473,9 @@ class Goal:
         read_as = {*READINGS, SCALE_KNOWN, "in_expectation"} | ({"equal_weights"} if self._is_plain_mean else set())
         for name, constant in sorted(bound.assumptions, key=str):
             kind = ASSUMPTIONS.get(AT_ONE_PLACE.get(name, name))
-            if name in LAWS:
-                if constant != self.letter(LAWS[name][1]):
-                    yield f"{name}({constant}): allowed is {LAWS[name][1]}"
+            if name in ALTERNATING:
+                if constant != self.letter(ALTERNATING[name]):
+                    yield f"{name}({constant}): allowed is {ALTERNATING[name]}"
             elif name == EVERYONE:
                 if self.letter("arbitrary_cohort") - self.letter("clients") not in self.slacks():
                     yield "everyone takes part, which is no hypothesis of the claim"
@@ -479,14 +512,45 @@ class Goal:
             elif name == CHOSEN_CUTOFF:
                 if value != 1 or not weight_goals.is_logarithmic(self.claim.choices.get(CUTOFF)):
                     yield f"the cutoff is {weight_goals.LOGARITHMIC}, which the claim does not choose"
+            elif any(f" {word} " in name for word in (ABOVE, BELOW, LEAST)):
+                continue
             elif value != (own := self.parameter(name, bound.kind)):
                 yield f"{name} = {value}: allowed is {'no such parameter' if own is None else own}"
+        for word, is_chosen in ((ABOVE, self._is_chosen), (LEAST, self._is_least)):
+            for name in {name.split(f" {word} ")[0] for name, _ in bound.parameters if f" {word} " in name}:
+                if not is_chosen(name, bound):
+                    yield f"{name}: chosen otherwise than by the claim"
+
+    def _is_least(self, name: str, bound: RunBound) -> bool:
+        """Whether the claim chooses a parameter as the least of the same scalars as a bound does."""
+        entries = [value for n, value in bound.parameters if n.startswith(f"{name} {LEAST} ")]
+        choice = self.claim.choices.get(PARAMETERS.get(name, ""))
+        if choice is None:
+            return False
+        own = [self.scalar(bare(entry), bound.definitions) for entry in sympy.Min.make_args(choice)]
+        return all(entry in own for entry in entries) and all(entry in entries for entry in own)
+
+    def _is_chosen(self, name: str, bound: RunBound) -> bool:
+        """Whether the claim chooses what a parameter is as a bound does: as the least of y_i >= 0, y_i^2 S_i = A_i."""
+        given, choices = dict(bound.parameters), self.claim.choices
+        entries = [(given[of_choice(name, i)[0]], given[of_choice(name, i)[1]]) for i in range(len(given))
+                   if of_choice(name, i)[0] in given]  # fmt: skip
+        parts = PRODUCTS.get(name) or (PARAMETERS.get(name, ""),)
+        if not {*parts} <= choices.keys():
+            return False
+        for entry in sympy.Min.make_args(sympy.Mul(*(choices[part] for part in parts))):
+            factor, radicand = self._surd(bare(entry))
+            fits = [one for one in entries if factor**2 * radicand * one[1] == one[0] and not one[1].is_zero]
+            if not fits or not bound.known.certifies(factor):
+                return False
+            entries.remove(fits[0])
+        return not entries
 
     def _kind(self, bound: RunBound) -> Iterator[str]:
         if self.rounds is None or len(self.rounds.kinds) == 1:
             return
         if not bound.kind:
-            if not {name for name, _ in bound.assumptions} & LAWS.keys():
+            if not {name for name, _ in bound.assumptions} & ALTERNATING.keys():
                 yield "it says nothing of how its kinds of round alternate"
             return
         at = ALL_OF_KIND.get((bound.kind, self.rounds.chance))

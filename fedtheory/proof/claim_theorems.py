@@ -15,7 +15,7 @@ from . import checker
 from .algorithm_match import Rounds, strange
 from .answer_goals import whichever
 from .claim_goals import Goal, Letters, claim_data, theorem_of
-from .goal_tactics import DECAY, POWER, larger, narrowed, reach
+from .goal_tactics import DECAY, POWER, larger, reach
 from .kernel.run_bounds import DISTANCE, GAP, ROUNDS, RunBound, restrict
 from .kernel.saved_claims import saved_claim
 from .kernel.saved_theorems import saved
@@ -171,7 +171,7 @@ class ClaimTheorem(KernelClaim):
                 return bound
         except ValueError:  # it may be larger where the claim's hypotheses hold
             pass
-        return narrowed(made, self.goal, {})
+        return reach(made, self.goal)
 
     @property
     def read(self) -> dict[str, str]:
@@ -185,7 +185,7 @@ class ClaimTheorem(KernelClaim):
     def data(self) -> dict[str, Any]:
         """Return the saved proof of the claim."""
         assert self.bound is not None  # it is found
-        roots = self.goal.roots(self.bound.known)
+        roots = self.goal.roots(self.bound)
         return saved_claim(self.bound, self.goal.letters, self.said(self.read), roots)
 
     def said(self, read: Mapping[str, str]) -> dict[str, Any]:
@@ -203,7 +203,7 @@ class ClaimTheorem(KernelClaim):
     @property
     def whichever(self) -> set[str]:
         """Ambiguities of the claim whose options make no difference."""
-        return whichever(self.claim)
+        return whichever(self.claim) if self.bound is None else self.goal.whichever(self.bound)
 
 
 @lru_cache(maxsize=100)
@@ -237,8 +237,10 @@ def _named(data: object, names: list[str]) -> object:
     """Return data whose power products name their letters, so that those of two lists of names compare."""
     if isinstance(data, dict) and data.keys() == {"top", "bottom"}:
         return {
-            part: [[[[n, p] for n, p in zip(names, powers, strict=True) if p], c] for powers, c in data[part]]
-            for part in data
+            part: sorted(
+                [sorted(pair for pair in zip(names, powers, strict=True) if pair[1]), c] for powers, c in terms
+            )
+            for part, terms in data.items()
         }
     if isinstance(data, dict):
         return {name: _named(part, names) for name, part in data.items()}

@@ -38,24 +38,15 @@ class Unreached(ValueError):
     """Error of a goal that no bound was found for; the message says what is missing."""
 
 
-def reach(theorem: Theorem, goal: Goal) -> RunBound:
-    """Return the claim's theorem, from one on a round.
+def reach(theorem: Theorem | RunBound, goal: Goal) -> RunBound:
+    """Return the claim's theorem, from one on every round, or from a bound on runs.
 
     Raises:
         Unreached: it is not found; the message says why each try failed.
         Inexpressible: a part of the claim that cannot be said in these letters.
     """
-    start = _of_runs(theorem, goal)
-    return narrowed(start, goal, _values(start, goal))
-
-
-def narrowed(start: RunBound, goal: Goal, values: Mapping[str, Scalar]) -> RunBound:
-    """Return the claim's theorem, from a bound on a region that has the claim's, with values for letters.
-
-    Raises:
-        Unreached: it is not found; the message says why each try failed.
-        Inexpressible: a part of the claim that cannot be said in these letters.
-    """
+    start = theorem if isinstance(theorem, RunBound) else _of_runs(theorem, goal)
+    values = _values(start, goal)
     why: list[str] = []
     slacks = goal.slacks()
     for where, given in _regions(start, goal, slacks, values):

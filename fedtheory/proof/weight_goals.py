@@ -30,6 +30,8 @@ from .kernel.scalars import Ring, Scalar
 OF_INTERVALS = (AVERAGE_ERROR, ROUND_ERROR, LONG_RUN_BIAS, *MOMENTS)
 """Functionals of weights and intervals, whose law is that of the bound's rule, and no engine's."""
 PARAMETERS = {name: name for name in (ABSENCE, BIAS, CHANCE, CUTOFF, ENDED, HISTORY, LEAST, SPREAD)}
+PARAMETERS_OF_LAW = frozenset({ABSENCE, BIAS, CHANCE, CUTOFF, LEAST, SPREAD})
+"""Parameters of a run whose weights are means of intervals."""
 WHICHEVER = {ROUND_ERROR: {readings.CONDITION: (readings.GIVEN_AN_INTERVAL, readings.IN_EXPECTATION)}}
 """Ambiguities whose options make no difference, unless a bound is read with ``in_expectation``."""
 

@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 import sympy
-from sympy import Le
 
-from fedtheory.claims.statement import Claim, Hypothesis, Term
+from fedtheory.claims.statement import Claim, Term
 from fedtheory.papers import claim
 from fedtheory.papers.fast.proofs.kinds_of_round import LETTERS
-from fedtheory.papers.fast.proofs.thm1_thm2 import nonconvex
+from fedtheory.papers.fast.proofs.thm1_thm2 import PERIODS, nonconvex
 from fedtheory.papers.fedau.proofs import thm1_thm2 as weighted
 from fedtheory.papers.fedau.proofs import thm3 as law
 from fedtheory.papers.fedau.proofs.thm3 import C, a, p, q
@@ -25,6 +24,7 @@ from fedtheory.proof.chains import GOAL
 from fedtheory.proof.composition import Composed, Computed, Descent, OfRounds
 from fedtheory.proof.derivations import Derivation
 from fedtheory.proof.kernel.axioms import ITERATE, START_POINT
+from fedtheory.proof.kernel.fixed_kinds import telescope_periods
 from fedtheory.proof.kernel.forms import Form, square
 from fedtheory.proof.kernel.interval_bounds import bound_every_error, bound_moment
 from fedtheory.proof.kernel.regions import Condition, Where
@@ -34,7 +34,6 @@ from fedtheory.proof.kernel.theorems import Multiples, Refused, Theorem, combine
 from fedtheory.proof.kernel.weighted_run_bounds import EXPECTED_SCALE, telescope_weights
 from fedtheory.proof.steps import Finding, Step
 from fedtheory.proof.translate.round_bounds import OneRound
-from fedtheory.proof.translate.scheduled_runs import PeriodicDescent
 from fedtheory.quantities import symbols
 
 Make = Callable[[], Theorem]
@@ -183,14 +182,8 @@ def _where_snapshots_are_many() -> Theorem:
 
 def test_a_need_is_every_rounds() -> None:
     """A cap by the share of snapshots is none of a round that is no snapshot."""
-    this, origin = claim("fast.thm1@periodic"), PeriodicDescent(_where_snapshots_are_many, LETTERS)
-    eta, K, L, share = symbols("local_lr", "local_steps", "smoothness", "snapshot_probability")
-    by_share = Hypothesis("by_share", Le(eta, (1 + share) / (16 * L * K)), "")
-    named = {s.name: s for s in symbols(*(s.name for s in origin.right_side().free_symbols))}
-    false = origin.right_side().xreplace({s: named[s.name] for s in origin.right_side().free_symbols})
-    assert verdict(this, false, origin, hypotheses=(*this.hypotheses, by_share)) == "unproved"
-    assert not any(need.has(sympy.Symbol("snapshot_probability")) for _, need in origin.needs())
-    assert verdict(this, this.right_side, PeriodicDescent(nonconvex, LETTERS)) == "proved"
+    with pytest.raises(Refused, match="in the same region"):
+        telescope_periods(_where_snapshots_are_many(), PERIODS, "R", "start", "I")
 
 
 # Right sides, checks and derivations of one's own --------------------------------------------------------------------

@@ -1,10 +1,14 @@
-"""Theorems on one round, for runs whose kinds of round are fixed: weights, any schedule, and what loses the proof."""
+"""Theorems on one round, for runs whose kinds of round are fixed: weights, runs that are enumerated, what the rules
+refuse, and what loses the proof."""
 
 from __future__ import annotations
 
 import itertools
+import json
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction as F
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,22 +20,42 @@ from fedtheory.claims.statement import Claim
 from fedtheory.evidence.search import ROUNDING, search
 from fedtheory.federations import Quadratic
 from fedtheory.papers import claim
-from fedtheory.papers.fast.proofs.kinds_of_round import LETTERS, RING
-from fedtheory.papers.fast.proofs.thm1_thm2 import nonconvex, strongly_convex, strongly_convex_averaged
+from fedtheory.papers.fast.proofs.kinds_of_round import RING
+from fedtheory.papers.fast.proofs.thm1_thm2 import PERIODS, nonconvex, strongly_convex, strongly_convex_averaged
 from fedtheory.papers.fast.statements.common import RANDOM_SNAPSHOTS
-from fedtheory.papers.proofs import library, proof_of, prove
+from fedtheory.papers.proofs import chain, proof_of, prove
+from fedtheory.papers.safari.proofs import repaired_editions as safari
 from fedtheory.participation import Fixed
-from fedtheory.proof.kernel.theorems import instantiate
-from fedtheory.proof.translate.scheduled_runs import PeriodicContraction, PeriodicDescent, shares
+from fedtheory.proof import checker
+from fedtheory.proof.kernel import fixed_kinds
+from fedtheory.proof.kernel.fixed_kinds import iterate_periods, telescope_kinds, telescope_periods
+from fedtheory.proof.kernel.regions import Where
+from fedtheory.proof.kernel.run_bounds import RunBound
+from fedtheory.proof.kernel.saved_claims import digest, saved_claim
+from fedtheory.proof.kernel.theorems import combine, instantiate
 from fedtheory.proof.verdict_word import KERNEL
 from fedtheory.quantities import symbols
 from fedtheory.setting import Setting
 
 PERIODIC = [claim("fast.thm1@periodic"), claim("fast.thm2@periodic")]
 each = pytest.mark.parametrize("this", PERIODIC, ids=lambda c: c.ref)
-CONTRACTION, DESCENT = PeriodicContraction(strongly_convex, LETTERS), PeriodicDescent(nonconvex, LETTERS)
+
+
+def contraction() -> RunBound:
+    return iterate_periods(strongly_convex(), PERIODS, "R", "start", "power", "I")
+
+
+def descent() -> RunBound:
+    return telescope_periods(nonconvex(), PERIODS, "R", "start", "I")
+
 
 # Weights -----------------------------------------------------------------------------------------------------------
+
+
+def shares(fall: F, period: int) -> tuple[F, F]:
+    """s and a of ``iterate_periods``."""
+    own = F(1, period)
+    return own + (1 - own) * fall, (1 - own) * (1 + fall)
 
 
 @pytest.mark.parametrize("period", [1, 2, 3, 7])
@@ -41,7 +65,7 @@ def test_the_rounds_of_a_kind_weigh_no_more(period: int) -> None:
     for fall, rounds in itertools.product((F(1, 1000), F(1, 10), F(1, 2), F(1)), range(1, 40)):
         weight = [(1 - fall) ** (rounds - 1 - r) for r in range(rounds)]
         own = sum(w for r, w in enumerate(weight) if r % period == 0)
-        s, a = (F(int(x.p), int(x.q)) for x in shares(sympy.Rational(fall.numerator, fall.denominator), period))
+        s, a = shares(fall, period)
         assert own <= s / fall and sum(weight) - own <= a / fall
         needed[0] |= own > F(1, period) / fall
         needed[1] |= sum(weight) - own > (1 - F(1, period)) / fall
@@ -83,32 +107,36 @@ def moments(schedule: tuple[bool, ...], start: F | float, steps: int, lr: F | fl
     return found
 
 
-SCHEDULES = [*itertools.product((True, False), repeat=5), (True,) * 40, (False,) * 40, (True, False, False) * 40]
-
-
 @pytest.mark.parametrize(("steps", "lr"), [(1, F(1, 10)), (3, F(1, 50)), (2, F(1, 16))])
-def test_any_schedule(steps: int, lr: F) -> None:
-    quantities = KNOWN | {"local_steps": F(steps), "local_lr": lr}
-    for schedule in SCHEDULES:
-        exact = moments(schedule, F(3), steps, lr)
-        distance = F(3) - MEAN
-        bound = CONTRACTION.along(schedule, distance, quantities)
+@pytest.mark.parametrize("period", [1, 2, 3, 7, 50])
+def test_runs_with_periods(steps: int, lr: F, period: int) -> None:
+    """Exact moments of all rounds are below both bounds; with no snapshot but the first, near what they bound."""
+    of_runs, of_means = contraction(), descent()
+    for rounds in (1, 2, 5, 9, 40):
+        schedule = tuple(r % period == 0 for r in range(rounds))
+        exact, distance = moments(schedule, F(3), steps, lr), F(3) - MEAN
+        at = {name: F(0) for name in PERIODS.names} | {
+            "eta": lr, "L": CURVATURE, "mu": CURVATURE, "K": F(steps), "m": F(COHORT), "n": F(1), "sigma": F(1, 2),
+            "sigma_G": F(3, 2), "share": F(1, 3), "R": F(rounds), "I": F(period), "size": F(1),
+        }  # fmt: skip
+        (power,) = of_runs.definitions
+        bound = of_runs.bound.at(at | {"start": distance, "power": power.of.at(at) ** rounds})
         assert exact[-1] <= bound
-        mean = sum(exact[:-1]) / len(schedule) * CURVATURE**2
-        assert mean <= DESCENT.along(schedule, CURVATURE * distance**2 / 2, quantities)
-        if schedule == (False,) * 40:
-            # the bias of its cohort, (c - mean)^2 = 9/4, is what is left
+        mean = sum(exact[:-1]) / rounds * CURVATURE**2
+        assert mean <= of_means.bound.at(at | {"start": CURVATURE * distance**2 / 2})
+        if rounds == 40 and period == 50:  # the bias of its cohort, (c - mean)^2 = 9/4, is what is left
             assert F(9, 4) * F(1, 4) < exact[-1] and bound < 12 * exact[-1]
 
 
 def test_a_schedule_of_other_kinds_is_worse() -> None:
     """So kinds must not be mistaken: arbitrary rounds exceed the bound for snapshots alone."""
-    quantities = KNOWN | {"local_steps": F(1), "local_lr": F(1, 16)}
-    rounds = 100
+    rounds, at = 100, dict.fromkeys(PERIODS.names, F(1))
+    at |= {"eta": F(1, 16), "m": F(COHORT), "sigma": F(1, 2), "sigma_G": F(3, 2), "share": F(1, 3), "R": F(rounds)}
+    at |= {"start": F(3) - MEAN}
     found = moments((False,) * rounds, F(3), 1, F(1, 16))
-    assert found[-1] > CONTRACTION.along((True,) * rounds, F(3) - MEAN, quantities)
-    gap = (F(3) - MEAN) ** 2 / 2
-    assert sum(found[:-1]) / rounds > DESCENT.along((True,) * rounds, gap, quantities)
+    (power,) = contraction().definitions
+    assert found[-1] > contraction().bound.at(at | {"power": power.of.at(at) ** rounds})
+    assert sum(found[:-1]) / rounds > descent().bound.at(at | {"start": (F(3) - MEAN) ** 2 / 2})
 
 
 def test_the_model_is_the_settings() -> None:
@@ -119,21 +147,95 @@ def test_the_model_is_the_settings() -> None:
     assert list(exact.squared_distance) == own[:8]
 
 
-def test_a_schedule_outside_of_the_theorem_is_refused() -> None:
-    quantities = KNOWN | {"local_steps": F(1), "local_lr": F(1, 7)}
-    with pytest.raises(ValueError, match="allowed are such that"):
-        CONTRACTION.along((True,), F(1), quantities)
-    with pytest.raises(ValueError, match="gradient_noise"):
-        CONTRACTION.along((True,), F(1), {k: v for k, v in quantities.items() if k != "gradient_noise"})
-    with pytest.raises(ValueError, match="at least one round"):
-        DESCENT.along((), F(1), quantities | {"local_lr": F(1, 10)})
-    averaged = PeriodicContraction(strongly_convex_averaged, LETTERS)
-    assert averaged.along((True, False), F(1), quantities | {"local_lr": F(1, 40)}) > 0
-    with pytest.raises(ValueError, match="does not depend on the kind of round"):
-        averaged.right_side()
-    half = instantiate(strongly_convex(), {"q": RING.number(1) / 2}, strongly_convex().where)
-    with pytest.raises(ValueError, match="a theorem for every snapshot_probability"):
-        PeriodicContraction(lambda: half, LETTERS).content  # noqa: B018
+def half() -> Any:
+    return instantiate(strongly_convex(), {"q": RING.number(1) / 2}, strongly_convex().where)
+
+
+def _kinds(clients: Any = safari.clients_descent, server: Any = safari.server_descent) -> RunBound:
+    return telescope_kinds(clients(), server(), safari.q, safari.RUNS, "R", "gap")
+
+
+def slower() -> Any:
+    """The server's rounds with another fall."""
+    made = safari.server_descent()
+    g = fixed_gradient(made)
+    return combine([(made, 1)], where=made.where, context="kind", kind=made.kind, squares=[(g, "", safari.eta_s / 4)])
+
+
+def fixed_gradient(made: Any) -> Any:
+    return safari.ServerAxioms(made.where, safari.eta_s).gradient
+
+
+UNSOUND: dict[str, tuple[str, Callable[[], RunBound]]] = {
+    "a rate that depends on the kind": ("does not depend on the kind of round|in the same region", lambda: (
+        iterate_periods(strongly_convex_averaged(), PERIODS, "R", "start", "power", "I"))),
+    "a theorem for one probability": ("for every probability", lambda: iterate_periods(
+        half(), PERIODS, "R", "start", "power", "I")),
+    "rounds of one kind": ("for every probability", lambda: telescope_periods(
+        safari.clients_descent(), safari.RUNS, "R", "gap", "eta")),
+    "a letter that is there": ("different letters", lambda: telescope_periods(
+        nonconvex(), PERIODS, "R", "start", "m")),
+    "another fall": ("with the same fall", lambda: _kinds(server=slower)),
+    "kinds exchanged": ("with the same fall", lambda: _kinds(safari.server_descent, safari.clients_descent)),
+    "a share above 1": ("not certified to be in", lambda: telescope_kinds(
+        safari.clients_descent(), safari.server_descent(), safari.q * 2, safari.RUNS, "R", "gap")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNSOUND)
+def test_it_refuses(name: str) -> None:
+    says, make = UNSOUND[name]
+    with pytest.raises(ValueError, match=says):
+        make()
+
+
+def refusal(bound: RunBound) -> str:
+    try:
+        checker.check(json.loads(json.dumps(saved_claim(bound, {}, {}))))
+    except checker.Wrong as wrong:
+        return str(wrong)
+    return ""
+
+
+PLANTED: dict[str, tuple[Any, str, Any, Callable[[], RunBound]]] = {
+    "fewer snapshots": (fixed_kinds, "_of_kinds", lambda *given: _OF_KINDS(*given) / 2, descent),
+    "a share above 1": (Where, "certifies", lambda *_: True, UNSOUND["a share above 1"][1]),
+    "a round's B at q = 1/2": (fixed_kinds, "_of_kinds", lambda _, fall, added, ring, s, a: (
+        (s + a) * added.replace({"q": added.ring.number(1) / 2}).within(ring)), contraction),
+}  # fmt: skip
+"""Lines of the kernel that are planted out, so that it makes a false bound: the checker refuses it."""
+_OF_KINDS = fixed_kinds._of_kinds
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_the_checker_refuses_what_a_weaker_kernel_makes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    place, line, weaker, make = PLANTED[name]
+    safari.clients_descent(), safari.server_descent(), nonconvex(), strongly_convex()
+    monkeypatch.setattr(place, line, weaker)
+    assert refusal(make()).startswith(("bound 0", "conditions"))
+
+
+def test_the_checker_accepts_what_is_sound() -> None:
+    for made in (contraction(), descent(), _kinds()):
+        assert refusal(made).startswith("claim")  # there is no claim in the file
+
+
+def test_either_kinds_of_shares() -> None:
+    """Theorem 4 is proved for exact shares and for rounds by chance; of other kinds of round the checker knows none."""
+    found = chain("safari.thm4@corrected")
+    assert found.verdict == "proved" and {r["kinds of rounds"] for r in found.readings} == {
+        "probability",
+        "exact shares",
+    }
+    data = json.loads(found.theorem.text())
+    for name, text in (("algorithm", "fast"), ("algorithm", "fedau"), ("functional", "final_squared_distance")):
+        said = data["claim"] | {name: text}
+        with pytest.raises(checker.Wrong, match="claim"):
+            checker.check(data | {"claim": said, "digest": digest(data["letters"], said)})
+    for term, text in data["claim"]["terms"].items():
+        said = data["claim"] | {"terms": data["claim"]["terms"] | {term: f"99*({text})/100"}}
+        with pytest.raises(checker.Wrong, match="claim"):
+            checker.check(data | {"claim": said, "digest": digest(data["letters"], said)})
 
 
 # The claims ----------------------------------------------------------------------------------------------------------
@@ -141,11 +243,11 @@ def test_a_schedule_outside_of_the_theorem_is_refused() -> None:
 
 @each
 def test_the_kernel_proves_it_for_periods_alone(this: Claim) -> None:
-    chain = prove(this)
-    assert (chain.verdict, chain.joints) == ("proved", KERNEL)
-    assert {reading["snapshots"] for reading in chain.readings} == {"period"}
-    origin = chain.derivation.origin
-    assert "periodic_kinds" in origin.assumed() and not any("random_kinds" in name for name in origin.assumed())
+    found = prove(this)
+    assert (found.verdict, found.joints) == ("proved", KERNEL)
+    assert {reading["snapshots"] for reading in found.readings} == {"period"}
+    assumed = found.derivation.origin.assumed()
+    assert "periodic_kinds(snapshot_period)" in assumed and not any("random_kinds" in name for name in assumed)
     random = tuple(RANDOM_SNAPSHOTS if a.name == "snapshots" else a for a in this.ambiguities)
     assert not proof_of(replace(this, ambiguities=random))
 
@@ -193,8 +295,3 @@ def test_the_floor_of_a_long_run() -> None:
     exact = moments((True, False) * 1000, 3.0, 1, 0.01)[-1]
     assert bound == pytest.approx(0.5 * 1.5**2, rel=2e-3) and exact < bound
     assert np.isclose(exact, 0.25 * 1.5**2, rtol=0.05)
-
-
-def test_derivations_are_in_the_library() -> None:
-    names = {d.name for d in library().derivations if isinstance(d.origin, PeriodicContraction | PeriodicDescent)}
-    assert names == {"composed, thm1.periodic", "composed, thm2.periodic"}

@@ -86,8 +86,8 @@ def _read(theorem: Theorem, wide: Ring, when: str = "", every: bool = True) -> _
     """Read a theorem for rounds that are ``late`` (t >= C) or ``early`` (t < C), or of none. Where C, q^C and p, or t
     and q^t, are no letters of their own it would be about no other cutoff or chance. ``every`` asks for p = 0 too."""
     intact(theorem)
-    if wide.names[: len(theorem.where.ring.names)] != theorem.where.ring.names:
-        raise Refused(f"ring {' '.join(wide.names)}: its first names have to be those of the theorem's ring")
+    if not {*theorem.where.ring.names} <= {*wide.names}:
+        raise Refused(f"ring {' '.join(wide.names)}: allowed is one with the names of the theorem's ring")
     of, ring = dict(theorem.parameters), theorem.where.ring
     extra = {"late": {"history", "ended"}, "early": {"history", "head"}, "": set()}[when]
     needed = {"absence", "cutoff", "tail", *(extra - {"ended"})}

@@ -18,9 +18,11 @@ from .theorems import Assumption, Theorem
 FINAL_DISTANCE, MEAN_GRADIENT = "final_squared_distance", "average_squared_gradient"
 ROUNDS, DISTANCE, GAP = "rounds", "initial_distance", "initial_gap"
 """Parameters of a run: how many rounds, |x_0 - x*|, and F(x_0) - inf F."""
+COUNTS = (ROUNDS, "period")
+"""Parameters of a run that are whole numbers from 1 on."""
 
-Sort = Literal["power", "steps", "exponential", "tail", "log", "decay"]
-SORTS = ("power", "steps", "exponential", "tail", "log", "decay")
+Sort = Literal["power", "steps", "exponential", "tail", "log", "decay", "root", "gain"]
+SORTS = ("power", "steps", "exponential", "tail", "log", "decay", "root", "gain")
 EXPONENTS = {"power": ROUNDS, "steps": ROUNDS, "tail": "cutoff"}
 """Parameter that is the exponent in a number of this sort."""
 
@@ -28,7 +30,7 @@ EXPONENTS = {"power": ROUNDS, "steps": ROUNDS, "tail": "cutoff"}
 @dataclass(frozen=True)
 class Definition:
     """Letter that stands for a number >= 0: of^R, R the number of rounds; of^(K R), K R that of steps; exp(-of); of^C,
-    C the cutoff; log(of); or -1/(2 log(1 - of))."""
+    C the cutoff; log(of); -1/(2 log(1 - of)); the root of ``of``; or log(max(of, 1)), wherever ``of`` is defined."""
 
     name: str
     sort: Sort
@@ -45,6 +47,8 @@ class Definition:
             Refused: what is asked of P, X or p is not certified there.
         """
         one = where.ring.number(1)
+        if self.sort == "gain":
+            return Condition(self.name, "nonnegative")
         least = one if self.sort == "log" else 0 * one
         if self.sort not in SORTS or not where.certifies(self.of - least):
             raise Refused(f"{self.name}: {self.sort} of {self.of}, not certified to be >= {least} on the region")
@@ -56,7 +60,7 @@ class Definition:
         below = (d for d in logs if where.certifies(self.of - d.of))
         if number := next(below, None):
             return Condition(self.name, "at_least", where.ring[number.name])
-        if self.sort in ("log", "decay"):
+        if self.sort in ("log", "decay", "root"):
             return Condition(self.name, "nonnegative")
         most = self.of if self.sort == "tail" else one
         return Condition(self.name, "capped" if self.sort == "exponential" else "interval", most)
@@ -64,7 +68,7 @@ class Definition:
     def __str__(self) -> str:
         written = {
             "power": "({})^rounds", "steps": "({})^(local_steps rounds)", "exponential": "exp(-({}))",
-            "tail": "({})^cutoff", "log": "log({})",
+            "tail": "({})^cutoff", "log": "log({})", "root": "sqrt({})", "gain": "log(max({}, 1))",
         }  # fmt: skip
         return f"{self.name} = {written.get(self.sort, '-1/(2 log(1 - {}))').format(self.of)}"
 
@@ -194,13 +198,13 @@ def _bound(
 
 
 def lifted(where: Where, ring: Ring, *more: Condition) -> Where:
-    """Return a region with further conditions, in a ring whose first names are those of the region's.
+    """Return a region with further conditions, in a ring that has all names of the region's.
 
     Raises:
         Refused: it is no such ring.
     """
-    if ring.names[: len(where.ring.names)] != where.ring.names:
-        raise Refused(f"ring {' '.join(ring.names)}: its first names have to be {' '.join(where.ring.names)}")
+    if not {*where.ring.names} <= {*ring.names}:
+        raise Refused(f"ring {' '.join(ring.names)}: allowed is one with the names {' '.join(where.ring.names)}")
     moved = (Condition(c.name, c.kind, None if c.bound is None else c.bound.within(ring)) for c in where.conditions)
     return Where(ring, (*more, *moved))
 
@@ -213,26 +217,36 @@ def _of_rounds(
     letters: Mapping[str, str],
     bound: Scalar,
     definitions: Sequence[Definition] = (),
+    *,
+    kind: str | None = None,
+    parameters: Mapping[str, Scalar] | None = None,
+    assumptions: Iterable[Assumption] | None = None,
+    without: str = "",
+    **arguments: Any,
 ) -> RunBound:
     """Make the bound on a run whose every round is as a theorem says; ``letters`` stand for the run's parameters, of
-    which the rounds are a count and the others >= 0. Neither occurs in the theorem."""
+    which rounds and period are counts and the others >= 0. None occurs in the theorem. Where a rule says more of a run,
+    its parameters and assumptions are given, and the letter ``without`` which nothing is said any more."""
     old = {c.name for c in theorem.where.conditions} | {*theorem.where.ring.names}
     new = [*letters.values(), *(d.name for d in definitions)]
     if old & {*new} or len({*new}) < len(new):
         raise Refused(f"{', '.join(new)}: allowed are different letters that the theorem does not have")
-    more = (Condition(letters[name], "count" if name == ROUNDS else "nonnegative") for name in letters)
-    parameters = {name: value.within(ring) for name, value in theorem.parameters}
+    more = (Condition(letters[name], "count" if name in COUNTS else "nonnegative") for name in letters)
+    own = dict(theorem.parameters) if parameters is None else parameters
+    said = theorem.assumptions if assumptions is None else assumptions
+    where = lifted(theorem.where, ring, *more)
     return _bound(
         rule,
         theorem,
         functional=functional,
-        kind=theorem.kind if theorem.context == "kind" else "",
-        where=lifted(theorem.where, ring, *more),
+        kind=(theorem.kind if theorem.context == "kind" else "") if kind is None else kind,
+        where=Where(ring, tuple(c for c in where.conditions if c.name != without)),
         definitions=definitions,
-        assumptions=((name, None if c is None else c.within(ring)) for name, c in theorem.assumptions),
-        parameters=parameters | {name: ring[letter] for name, letter in letters.items()},
+        assumptions=((name, None if c is None else c.within(ring)) for name, c in said),
+        parameters={n: value.within(ring) for n, value in own.items()} | {n: ring[at] for n, at in letters.items()},
         bound=bound,
         letters=[*letters.values(), *(d.name for d in definitions)],
+        **arguments,
     )
 
 

@@ -31,10 +31,9 @@ def saved_claim(
     chain: list[RunBound] = []
     made_of, names = _made_of(bound, chain), bound.where.ring.names
     empty: dict[str, Any] = {"names": names, "regions": [], "theorems": []}
-    round_theorem, numbers = saved_together(made_of) if made_of else (empty, [])
+    round_theorem, numbers = saved_together(made_of, names) if made_of else (empty, [])
     numbered = dict(zip(map(id, made_of), numbers, strict=True))
-    width = len(names) - len(round_theorem["names"])
-    regions = _padded(round_theorem["regions"], width)
+    regions = round_theorem["regions"]
     known: list[Where] = []
     lines = []
     for one in chain:
@@ -46,7 +45,7 @@ def saved_claim(
         "format": FORMAT,
         "names": list(names),
         "regions": [*regions, *map(region, known)],
-        "theorems": _padded(round_theorem["theorems"], width),
+        "theorems": round_theorem["theorems"],
         "bounds": lines,
         "letters": dict(letters),
         "claim": dict(claim),
@@ -103,12 +102,3 @@ def _line(bound: RunBound, where: int, numbered: Mapping[int, int]) -> dict[str,
         "parameters": {n: _data(c) for n, c in bound.parameters},
         "bound": [_data(data * part) for data, part in by_data(bound.bound, bound.where).items()],
     }
-
-
-def _padded(data: Any, width: int) -> Any:
-    """Return data whose scalars have so many letters more, which do not occur in them."""
-    if isinstance(data, Mapping):
-        if data.keys() == {"top", "bottom"}:
-            return {part: [[[*powers, *[0] * width], c] for powers, c in data[part]] for part in data}
-        return {name: _padded(part, width) for name, part in data.items()}
-    return [_padded(part, width) for part in data] if isinstance(data, list) else data

@@ -27,8 +27,10 @@ def saved(theorem: Theorem | SampleTheorem) -> dict[str, Any]:
     return _saved_samples(theorem) if isinstance(theorem, SampleTheorem) else saved_together([theorem])[0]
 
 
-def saved_together(theorems: Sequence[Theorem]) -> tuple[dict[str, Any], list[int]]:
-    """Return the proof of several theorems in one ring, and the number of each in it; the last one stands last."""
+def saved_together(theorems: Sequence[Theorem], names: tuple[str, ...] = ()) -> tuple[dict[str, Any], list[int]]:
+    """Return the proof of several theorems, and the number of each in it; the last one stands last. Their scalars are
+    written in ``names``, or in those of the last one's ring."""
+    names = names or theorems[-1].where.ring.names
     order = list(dict.fromkeys(intact(each) for theorem in theorems for each in ancestry(theorem)))
     numbers = {id(one): i for i, one in enumerate(order)}
     regions: list[Where] = []
@@ -36,11 +38,12 @@ def saved_together(theorems: Sequence[Theorem]) -> tuple[dict[str, Any], list[in
     for one in order:
         if one.where not in regions:
             regions.append(one.where)
-        lines.append(line(one, [numbers[id(p)] for p in one.premises], regions.index(one.where)))
+        said = line(one, [numbers[id(p)] for p in one.premises], regions.index(one.where))
+        lines.append(_spread(said, one.where.ring.names, names))
     made = {
         "format": FORMAT,
-        "names": list(theorems[-1].where.ring.names),
-        "regions": [region(w) for w in regions],
+        "names": list(names),
+        "regions": [_spread(region(w), w.ring.names, names) for w in regions],
         "theorems": lines,
     }
     return made, [numbers[id(theorem)] for theorem in theorems]
@@ -65,6 +68,29 @@ def _saved_samples(theorem: SampleTheorem) -> dict[str, Any]:
             "theorems": [_of_samples(one, [numbers[id(p)] for p in one.premises]) for one in order],
         },
     )
+
+
+def _spread(data: Any, own: tuple[str, ...], names: tuple[str, ...]) -> Any:
+    """Return data whose scalars are in a ring's own names with their powers at the places of these in others."""
+    if own == names:
+        return data
+    at = [names.index(name) for name in own]
+
+    def spread(part: Any) -> Any:
+        if isinstance(part, dict) and part.keys() == {"top", "bottom"}:
+            return {side: [[_placed(powers, at, len(names)), c] for powers, c in part[side]] for side in part}
+        if isinstance(part, dict):
+            return {name: spread(each) for name, each in part.items()}
+        return [spread(each) for each in part] if isinstance(part, list) else part
+
+    return spread(data)
+
+
+def _placed(powers: list[int], at: list[int], width: int) -> list[int]:
+    placed = [0] * width
+    for place, power in zip(at, powers, strict=True):
+        placed[place] = power
+    return placed
 
 
 def _in_places(places: list[int], data: Any) -> Any:

@@ -1,24 +1,17 @@
-"""Derivations from theorems about one round: of one round from x_0, and of runs. In the runs' rounds, of either kind, F
-falls by the same multiple of |grad F(x)|^2."""
+"""Derivations from theorems about one round, of one round from x_0."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
-from typing import ClassVar
 
 import sympy
 
-from ...claims import readings
-from ..algorithm_match import Rounds
-from ..composition import Composed, Descent, OfRounds
+from ..composition import OfRounds
 from ..kernel.axioms import ITERATE, NEXT, OPTIMUM, START_POINT, gradient_at
 from ..kernel.forms import ONE, Atom, Form, Product, Term, Value, Vector, dot, square
-from ..kernel.round_rules import average
 from ..kernel.scalars import Ring, Scalar
 from ..kernel.theorems import Refused, Theorem
-from .vocabulary import ReadOff
 
 
 def _atom(ring: Ring, atom: Atom, bound: str = "") -> Vector:
@@ -95,55 +88,3 @@ class OneRound(OfRounds):
     def needs(self) -> tuple[tuple[str, sympy.Expr], ...]:
         """Return the needs of the theorem, and that there is one round."""
         return (("one_round", 1 - sympy.Symbol("rounds")), *super().needs())
-
-
-@dataclass(frozen=True)
-class DescentOfKinds(Descent):
-    """Bound on the mean squared gradient over the server's rounds and the clients'. The theorems show F(x) - E F(x+) -
-    c |grad F(x)|^2 + B >= 0 with the same c and with B_s in the server's rounds, B_c in those of arbitrary clients:
-
-        mean over r < R of E|grad F(x_r)|^2 <= (F(x_0) - inf F)/(c R) + ((1 - q) B_s + q B_c)/c,
-
-    by summing over the rounds, whether q R of them are the clients' or each is so with probability q.
-
-    Attributes:
-        make: makes the theorem of the clients' rounds.
-        server: makes that of the server's.
-    """
-
-    _: KW_ONLY
-    server: Callable[[], Theorem]
-
-    own_readings: ClassVar[Mapping[str, str | tuple[str, ...]]] = {
-        **Descent.own_readings, readings.KINDS_OF_ROUNDS: (readings.EXACT_SHARES, readings.PROBABILITY),
-    }  # fmt: skip
-    of_one_kind: ClassVar[bool] = False
-
-    @cached_property
-    def of_server(self) -> ReadOff:
-        """Theorem on the server's rounds, in the vocabulary."""
-        return ReadOff(self.server(), self.letters)
-
-    @property
-    def all_of(self) -> tuple[ReadOff, ...]:
-        """Theorems on the clients' rounds and on the server's, in the vocabulary."""
-        return (self.own, self.of_server)
-
-    def strange_to(self, rounds: Rounds) -> Iterator[str]:
-        """List in words the parts of the theorems that do not belong to these rounds, which have to be the clients' and
-        the server's."""
-        yield from super().strange_to(rounds)
-        if (rounds.kinds, rounds.chance) != (("arbitrary", "server"), "client_round_probability"):
-            yield f"it is about the clients' rounds and the server's, and these are {' and '.join(rounds.kinds)}"
-
-    @property
-    def checks(self) -> tuple[Composed, ...]:
-        return (Composed(self.make), Composed(self.server))
-
-    def right_side(self) -> sympy.Expr:
-        (fall, clients), (other, server) = average(self.theorem), average(self.of_server.theorem)
-        if (self.theorem.kind, self.of_server.theorem.kind) != ("arbitrary", "server") or fall != other:
-            raise Refused(f"falls {fall} and {other}: allowed is the same in the clients' rounds and in the server's")
-        q, gap, rounds = sympy.symbols("client_round_probability initial_gap rounds")
-        added = q * self.own.read_apart(clients) + (1 - q) * self.of_server.read_apart(server)
-        return (gap / rounds + added) / sympy.factor(self.own.read(fall))

@@ -18,7 +18,6 @@ from fedtheory.proof.kernel.run_bounds import RunBound
 from fedtheory.proof.kernel.theorems import Theorem
 from fedtheory.proof.sample_claims import OfSamples
 from fedtheory.proof.translate.claim_bounds import MadeBound
-from fedtheory.proof.translate.interval_means import OfIntervals
 from fedtheory.proof.translate.points import OfPoints
 
 from . import test_answers, test_intervals, test_means, test_on_models, test_points, test_safari, test_weighted
@@ -94,8 +93,9 @@ def _of_points(of: list[Theorem], model: Any) -> list[tuple[Theorem, Any]]:
 
 
 _BY_ORIGIN: Mapping[type, tuple[Least, Iterable]] = {
-    OfPoints: (_of_points, (test_points.MODEL,)), OfIntervals: (test_intervals.least, test_intervals.MODELS),
+    OfPoints: (_of_points, (test_points.MODEL,)),
 }  # fmt: skip
+_OF_INTERVALS = test_intervals.least, test_intervals.MODELS
 _OF_PAPER: Mapping[str, tuple[Least, Iterable]] = {
     "fast": (test_on_models.least, test_on_models.MODELS.values()),
     "safari": (test_safari.least, test_safari.MODELS.values()),
@@ -175,7 +175,7 @@ def _all() -> dict[str, Proof]:
         models = next(own, _OF_PAPER[derivation.proves[0].split(".")[0]])
         for name, make in _named(derivation, known):
             of_intervals = isinstance(derivation.origin, MadeBound) and "absence" in dict(make().parameters)
-            found[name] = Proof(make, *(_BY_ORIGIN[OfIntervals] if of_intervals else models))
+            found[name] = Proof(make, *(_OF_INTERVALS if of_intervals else models))
     return found
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from math import ceil, log
 
 import pytest
@@ -16,7 +16,6 @@ from fedtheory.papers.fedau.proofs.thm3 import (
     ANY,
     EARLY,
     FROM_0,
-    FROM_1,
     HISTORY,
     LATE,
     MEAN,
@@ -32,11 +31,8 @@ from fedtheory.papers.fedau.proofs.thm3 import (
 )  # fmt: skip
 from fedtheory.proof.kernel.forms import Entry, Form, Product
 from fedtheory.proof.kernel.participation_intervals import Intervals
-from fedtheory.proof.kernel.regions import Condition, Where
 from fedtheory.proof.kernel.sealed import ancestry
 from fedtheory.proof.kernel.theorems import Theorem, combine
-from fedtheory.proof.translate.cutoffs import LogarithmicCutoff, LongRunBias
-from fedtheory.proof.translate.interval_means import AverageError, IntervalMoment, Lengths, RoundError
 
 from .models import Exact, _inside, valued
 from .models import exact as F
@@ -180,42 +176,7 @@ REFUSED = {
     "one letter for two": lambda: Intervals(ANY, q, C, C),
     "an absence that may be above 1": lambda: Intervals(ANY, C, C, a),
     "an absence that depends on the cutoff": lambda: Intervals(ANY, a, C, a),
-    "a bound where p > 0 alone for all p": lambda: RoundError(
-        lambda: combine([(composed.late_absence(), 1)], where=_positive(LATE), context="run"),
-        early=composed.early_absence, averaged=True).content,
-    "an early bound for all rounds": lambda: RoundError(composed.early_absence).content,
-    "a bound of one round for round 0": lambda: RoundError(
-        composed.late_absence, early=lambda: composed._early(FROM_1, q), averaged=True).content,
-    "another bound before the cutoff": lambda: RoundError(composed.late, early=composed.early_absence).content,
-    "another bound given an interval": lambda: RoundError(
-        composed.late, early=composed.early, given=lambda: composed._given(FROM_1, q)).content,
-    "a product over clients": lambda: RoundError(composed.by_intervals, averaged=True).content,
-    "a bound on a narrower region": lambda: RoundError(
-        lambda: combine([(composed.late(), 1)], where=_fewer(LATE), context="run")).content,
-    "a spread without its mean": lambda: RoundError(composed.split).content,
-    "a spread around another mean": lambda: RoundError(
-        composed.split, mean=lambda: combine([(composed.mean(), 2)], where=ANY, context="run")).content,
-    "moments where p may be 0": lambda: IntervalMoment(
-        composed.mean, bounded="interval_mean", second=composed.squared_length).content,
-    "a mean for a variance": lambda: IntervalMoment(
-        composed.length, bounded="interval_variance", second=composed.length).content,
-    "a mean over rounds of one client": lambda: AverageError(
-        composed.late, early=composed.early, first=composed.early_absence).content,
-    "a mean over rounds without round 0": lambda: AverageError(
-        composed.late, early=composed.early, first=composed.early, averaged=True).content,
-    "blocks that are no blocks": lambda: AverageError(
-        composed.late, first=composed.early_absence, averaged=True).content,
 }  # fmt: skip
-
-
-def _positive(where: Where) -> Where:
-    return Where(RING, (*where.conditions[:-1], Condition("p", "capped", one)))
-
-
-def _fewer(where: Where) -> Where:
-    """Rounds of the first half of a block alone."""
-    half = Condition("r", "interval", (C - 1) / 2)
-    return Where(RING, tuple(half if c.name == "r" else c for c in where.conditions))
 
 
 @pytest.mark.parametrize("what", REFUSED)
@@ -224,15 +185,8 @@ def test_it_is_refused(what: str) -> None:
         REFUSED[what]()
 
 
-def test_what_is_read_off() -> None:
-    assert Lengths(composed.late()).when == "late" and Lengths(composed.early()).when == "early"
-    content = RoundError(composed.by_rounds).content
-    assert content["needs"] == (("after_the_cutoff", content["needs"][0][1]),)
-    assert {s.name for s in content["right_side"].free_symbols} == {"participation_probability", "cutoff", "history"}
-
-
 def test_sums_over_the_rounds() -> None:
-    """What ``AverageError`` takes of logarithms, and how near it is."""
+    """What ``average_errors`` takes of logarithms, and how near it is."""
     for rounds in range(2, 80):
         assert sum(1 / t for t in range(1, rounds)) <= 1 + log(rounds)
         for cutoff in range(1, rounds + 1):
@@ -241,32 +195,8 @@ def test_sums_over_the_rounds() -> None:
     assert sum(1 / (t // 40) for t in range(40, 79)) > 40 * 0.57 * (1 + log(79 / 40))
 
 
-CHOSEN = {
-    "a large bound before the cutoff": lambda: LogarithmicCutoff(
-        composed.late_blocks, first=composed.early_cutoff, averaged=True).content,
-    "of one client": lambda: LogarithmicCutoff(
-        composed.late_blocks, first=partial(composed._early, FROM_0, q), averaged=False).content,
-    "squares of the cutoff": lambda: LogarithmicCutoff(
-        lambda: composed._late(2 * C**2 * q / HISTORY + a**2),
-        early=lambda: composed._early(FROM_1, 2 * C**2 * q / t + a**2),
-        first=composed.early_cutoff, averaged=True).content,
-    "a bias that stays": lambda: LogarithmicCutoff(
-        lambda: composed._late(2 * C * q / HISTORY + q + a**2),
-        early=lambda: composed._early(FROM_1, 2 * C * q / t + q + a**2), first=composed.early_cutoff,
-        averaged=True).content,
-    "the bias of another moment": lambda: LongRunBias(lambda: LAW.moment(2, SQUARE)).content,
-    "of lengths where p > 0 alone": lambda: LongRunBias(composed.length).content,
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("what", CHOSEN)
-def test_of_chosen_cutoffs_it_is_refused(what: str) -> None:
-    with pytest.raises(ValueError):
-        CHOSEN[what]()
-
-
 def test_cutoffs_that_grow_with_the_logarithm() -> None:
-    """What ``LogarithmicCutoff`` takes of C = ceil(R log T), f = c = 1, s = 1 or 2."""
+    """What ``choose_cutoff`` takes of C = ceil(R log T), f = c = 1, s = 1 or 2."""
     closest = 0.0
     for rounds, chance in itertools.product((2, 3, 5, 10, 100, 10**4, 10**6), (0.999, 0.9, 0.5, 0.1, 0.01)):
         R, l = -1 / (2 * log(1 - chance)), log(rounds)

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from fedtheory.papers import claim
+from fedtheory.papers.fedau.proofs import cor4
 from fedtheory.papers.fedau.proofs import thm1_thm2 as rounds
 from fedtheory.papers.fedau.proofs import thm3 as weights
 from fedtheory.papers.fedau.proofs.thm1_thm2 import RUNS, WHERE, E, Q
@@ -53,9 +54,11 @@ from fedtheory.proof.kernel.weighted_run_bounds import (
 from .models import exact
 from .test_intervals import LAW, Comings
 
-PROVED = sorted(f"fedau.{ref}" for ref in (*rounds._BOUNDS, *weights._BOUNDS) if "lemmaB_6_1.variance_below" not in ref)
+PROVED = sorted(f"fedau.{ref}" for ref in (*rounds._BOUNDS, *weights._BOUNDS, *cor4._BOUNDS)
+                if "lemmaB_6_1.variance_below" not in ref)  # fmt: skip
+CLAIM_OF_CHOICES = "fedau.cor4@corrected"
 FEW = ("fedau.thm2@main", "fedau.thm1@main", "fedau.lemmaB_3_3@main", "fedau.thm3@main", "fedau.lemmaB_7_1@sharp",
-       "fedau.eqB_6_8.b@corrected", "fedau.eqB_7_2@main", "fedau.asm5.interval@main")  # fmt: skip
+       "fedau.eqB_6_8.b@corrected", "fedau.eqB_7_2@main", "fedau.asm5.interval@main", CLAIM_OF_CHOICES)  # fmt: skip
 
 
 @cache
@@ -203,6 +206,14 @@ def test_what_is_known_of_logarithms() -> None:
 # unsound neighbours ---------------------------------------------------------------------------------------------------
 
 
+def _on(theorem: Theorem, name: str, condition: Condition) -> Theorem:
+    """The theorem on a smaller region, with another condition on a letter."""
+    ring = theorem.where.ring
+    bound = None if condition.bound is None else condition.bound.within(ring)
+    new = (Condition(name, condition.kind, bound) if c.name == name else c for c in theorem.where.conditions)
+    return combine([(theorem, 1)], where=Where(ring, tuple(new)), context="run")
+
+
 def with_product() -> Theorem:
     return combine([(rounds.bounded_corrected(), 1)], where=WHERE, context="start", constant=E * Q)
 
@@ -260,6 +271,24 @@ UNSOUND: dict[str, tuple[str, Callable[[], RunBound]]] = {
         LAW.moment(2, weights.SQUARE), WIDE, ("absence", "bias"))),
     "a mean over clients of late rounds alone": ("of every probability", lambda: over_clients(
         bound_late_error(weights.by_rounds(), WIDE), "absence", "bias")),
+    "a bound where p > 0 alone for all p": ("no rounds that have a name", lambda: bound_every_error(
+        _on(weights.late_absence(), "p", Condition("p", "capped", weights.RING.number(1))), weights.early_absence(),
+        WIDE)),
+    "a bound of one round for round 0": ("from t = 0 on", lambda: bound_every_error(
+        weights.late_absence(), weights._early(FROM_1, q), WIDE)),
+    "another bound given an interval": ("another bound where it is given", lambda: bound_every_error(
+        weights.late(), weights.early(), WIDE, weights._given(FROM_1, q))),
+    "a bound on the first half of a block": ("no rounds that have a name", lambda: bound_late_error(
+        _on(weights.late(), "r", Condition("r", "interval", (C - 1) / 2)), WIDE)),
+    "a spread without its mean": ("by a number", lambda: bound_late_error(weights.split(), WIDE)),
+    "a spread around another mean": ("by a number", lambda: bound_late_error(
+        weights.split(), WIDE, combine([(weights.mean(), 2)], where=weights.ANY, context="run"), "spread")),
+    "moments where p may be 0": ("by a number", lambda: bound_moment(
+        "interval_mean", weights.mean(), weights.squared_length(), WIDE)),
+    "a mean for a variance": ("by a number", lambda: bound_moment(
+        "interval_variance", weights.length(), weights.length(), WIDE)),
+    "blocks that are no blocks": ("divides by what depends on m", lambda: average_errors(
+        weights.late(), weights.early_absence(), WIDE, _MANY)),
     "a mean of products": ("linear in q and q", lambda: average_errors(
         weights.by_intervals(), weights.early_absence(), WIDE, _MANY)),
     "squares of the cutoff": ("with numbers f, s and y", lambda: choose_cutoff(

@@ -17,16 +17,20 @@ from __future__ import annotations
 
 from functools import cache
 
-import sympy
+from sympy import Symbol
 
 from ....proof.composition import Contraction, Descent, OfRounds
 from ....proof.kernel.round_rules import average, contraction
-from ....proof.kernel.scalars import Scalar
+from ....proof.kernel.scalars import Ring, Scalar
 from ....proof.kernel.tactics import coefficient
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate
 from ....proof.local_sgd import cocoercive, monotone
 from . import thm2_curved, lemmas_1_2, eq17_eq28
-from ....proof.translate.scheduled_runs import PeriodicContraction, PeriodicDescent
+from ....proof.kernel.fixed_kinds import iterate_periods, telescope_periods
+from ....proof.kernel.regions import Condition, Where
+from ....proof.kernel.run_bounds import Definition, RunBound, enlarge, iterate, restrict, weaken
+from ....proof.kernel.step_choices import choose_by_logarithm
+from ....proof.translate.claim_bounds import made_bounds
 from .kinds_of_round import LETTERS, RING, K, Kinds, L, a, eta, h, m, mu, p, q, region, sigma, sigma_G, z
 
 _one = RING.number(1)
@@ -168,42 +172,81 @@ _THEOREMS: dict[str, OfRounds] = {
     "thm2.averaged": Contraction(strongly_convex_averaged, LETTERS),
     "thm2.wide": Contraction(thm2_curved.strongly_convex, LETTERS),
     "thm2.corrected": Contraction(thm2_curved.strongly_convex_corrected, LETTERS),
-    "cor3.corrected": Contraction(
-        thm2_curved.mostly_snapshots,
-        {name: quantity for name, quantity in LETTERS.items() if name not in ("q", "n")}
-        | {"a": 1 - sympy.Symbol("snapshot_probability")},
-    ),
     **eq17_eq28.THEOREMS,
     **lemmas_1_2.THEOREMS,
 }
-_PERIODIC: dict[str, OfRounds] = {
-    "thm1": PeriodicDescent(nonconvex, LETTERS),
-    "thm2": PeriodicContraction(strongly_convex, LETTERS),
+PERIODS = Ring(" ".join([*RING.names, "R", "I", "start", "power", "decay"]))
+"""The letters above; rounds, the period, |x_0 - x*| or F(x_0) - inf F, P^R and what the claim has in its place."""
+
+
+def _periodic_descent() -> RunBound:
+    return telescope_periods(nonconvex(), PERIODS, "R", "start", "I")
+
+
+def _periodic_contraction() -> RunBound:
+    return iterate_periods(strongly_convex(), PERIODS, "R", "start", "power", "I")
+
+
+_OF_RUNS = {name: quantity for name, quantity in LETTERS.items() if name != "q"} | {
+    "R": "rounds",
+    "I": "snapshot_period",
 }
-"""Theorems on runs with snapshots at fixed times, from the same theorems on one round."""
+
+
+def _chosen_by_logarithm() -> RunBound:
+    """Corollary 3: exp(-mu K R eta) |x_0 - x*|^2 + A eta at the step min(l/(mu K R), 1/(20 m L K)), l = log(max(|x_0 -
+    x*|^2 mu K R/A, 1))."""
+    made = thm2_curved.mostly_snapshots()
+    start = iterate(made, PERIODS, "R", "start", "power")
+    of = {name: PERIODS[name] for name in PERIODS.names}
+    eta, m, L, mu, K, q, R, D = (of[name] for name in ("eta", "m", "L", "mu", "K", "q", "R", "start"))
+    short = weaken(start, of["power"] * D**2 + start.bound.coefficients("power")[0])
+    falls = enlarge(short, "power", Definition("decay", "exponential", mu * K * R * eta))
+    rare = (mu * K * eta - 5 * mu**2 * K**2 * eta**2) / 2 - (1 - q)
+    kept = [Condition("q", "interval", PERIODS.number(1)) if c.name == "a" else c for c in falls.where.conditions]
+    where = Where(PERIODS, tuple(c for c in kept if c.name != "size"))
+    plain = restrict(falls, where, {"a": 1 - q, "size": PERIODS.number(1)}, [rare])
+    floor = plain.bound.coefficients("decay")[0] / eta
+    return choose_by_logarithm(plain, "local_lr", D**2 * mu * K * R / floor, 1 / (20 * m * L * K), "I", "power")
+
+
+_OF_COR3 = LETTERS | {"R": "rounds", "start": "initial_distance"}
+_CHOSEN = {"cor3@corrected": (_chosen_by_logarithm, _OF_COR3, "final_squared_distance")}
+_REMARK_3 = Contraction(
+    thm2_curved.mostly_snapshots,
+    {name: quantity for name, quantity in LETTERS.items() if name not in ("q", "n")}
+    | {"a": 1 - Symbol("snapshot_probability")},
+)
+"""Reader of what Remark 3 needs and does not say."""
+_PERIODIC = {
+    "thm1@periodic": (_periodic_descent, _OF_RUNS | {"start": "initial_gap"}, "average_squared_gradient"),
+    "thm2@periodic": (_periodic_contraction, _OF_RUNS | {"start": "initial_distance"}, "final_squared_distance"),
+}  # fmt: skip
+"""Bounds on runs with snapshots at fixed times, from the same theorems on one round."""
 
 _SAYS = {
-    "thm1": "F falls in a round", "thm2": "a round contracts", "cor3": "a round contracts",
+    "rem3": "a round contracts",
+    "thm1": "F falls in a round", "thm2": "a round contracts",
     "eq17": "gradients stay near the global one", "eq28": "the sum of gradients points to the optimum",
     "lemm": "a function at any points",
 }  # fmt: skip
 
 STEPS = tuple(
     theorem.step(f"{name}.composed", "composed", f"{_SAYS[name[:4]]}, composed from the axioms")
-    for name, theorem in _THEOREMS.items()
+    for name, theorem in (_THEOREMS | {"rem3.main": _REMARK_3}).items()
 )
 
 _ALSO = {
     "thm1.corrected": ("fast.cor1@corrected", "fast.cor2@corrected"),
-    "cor3.corrected": ("fast.rem3@main",),
 }
 
-DERIVATIONS = tuple(
-    theorem.derivation(
-        f"composed, {name}", f"{name}.composed", (f"fast.{name.replace('.', '@')}", *_ALSO.get(name, ()))
-    )
-    for name, theorem in _THEOREMS.items()
-) + tuple(
-    theorem.derivation(f"composed, {name}.periodic", f"{name}.sharper.composed", (f"fast.{name}@periodic",))
-    for name, theorem in _PERIODIC.items()
+DERIVATIONS = (
+    *(
+        theorem.derivation(
+            f"composed, {name}", f"{name}.composed", (f"fast.{name.replace('.', '@')}", *_ALSO.get(name, ()))
+        )
+        for name, theorem in _THEOREMS.items()
+    ),
+    *made_bounds("fast", _PERIODIC | _CHOSEN, of_rounds=True),
+    _REMARK_3.derivation("composed, rem3.main", "rem3.main.composed", ("fast.rem3@main",)),
 )

@@ -8,8 +8,8 @@ from . import conclusions, cor4, single_weights, thm1_thm2, thm3
 
 __all__ = ["DERIVATIONS", "STEPS"]
 
-STEPS: tuple[Step, ...] = (*displays.STEPS, *cor4.STEPS)
-"""The printed displays, then what the kernel composes."""
+STEPS: tuple[Step, ...] = displays.STEPS
+"""The printed displays."""
 
 DERIVATIONS = (
     *single_weights.DERIVATIONS,

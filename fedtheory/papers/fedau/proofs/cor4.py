@@ -1,71 +1,79 @@
-"""Corollary 4, composed by the kernel from Theorem 2 and Lemma B.7.1: the steps and the cutoff are chosen from both."""
+"""Corollary 4, composed by the kernel from Theorem 2 and Lemma B.7.1: the cutoff and the steps are chosen from both.
+
+With gamma the local step, c = gamma eta and W the mean error of the weights, Theorem 2 says, for c and gamma below
+caps,
+
+    mean over r < R of E|grad F(x_r)|^2 <= a/c + b c + D(gamma^2, W).
+
+W is bounded by Lemma B.7.1. Then c is the least of the root of A/S and of the caps, S the data of b c; and gamma^2 at
+most 1/(L^2 I^2 T).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 
-from sympy import Expr, Symbol, sqrt
-
-from ....claims import readings
-from ....proof.composition import OfRounds
-from ....proof.derivations import Derivation
-from ....proof.steps import Step
-from ....proof.translate.chosen_steps import ChosenSteps
-from ....proof.translate.cutoffs import LogarithmicCutoff
-from ....proof.translate.weighted_updates import PLAIN, OfWeights
-from ....quantities import symbols
-from .thm1_thm2 import bounded, bounded_corrected, nearly_optimal
+from ....proof.kernel.interval_bounds import average_errors, choose_cutoff
+from ....proof.kernel.regions import Condition
+from ....proof.kernel.run_bounds import RunBound
+from ....proof.kernel.scalars import Ring, Scalar
+from ....proof.kernel.step_choices import choose_step, put_error
+from ....proof.kernel.theorems import Theorem
+from ....proof.kernel.weighted_run_bounds import EXPECTED_SCALE, LARGEST_SCALE, telescope_weights
+from ....proof.translate.claim_bounds import made_bounds
+from .thm1_thm2 import bounded, bounded_corrected, nearly_optimal, restricted
+from .thm1_thm2 import RING as OF_ROUNDS
+from .thm3 import RING as OF_INTERVALS
 from .thm3 import early_cutoff, early_rounded, late_rounded
 
-L, I, N, T = symbols("smoothness", "local_steps", "clients", "rounds")
-sigma, delta, G = symbols("gradient_noise", "dissimilarity", "global_gradient_bound")
-Q, Q_expected = symbols("weight_scale", "expected_weight_scale")
+_NEW = ("R", "gap", "log", "absence", "bias", "least", "decay", "two", "lead")
+RUNS = Ring(" ".join(dict.fromkeys([*OF_ROUNDS.names, *OF_INTERVALS.names, *_NEW])))
+"""The letters of Theorems 2 and 3; rounds, F(x_0) - inf F, log R, the means of q and q^(2C), the least p, R of the
+cutoff, log 2, and the root by which the step is chosen."""
+c, L, K, n, Q, sigma, d, G, R, gap = (RUNS[name] for name in ["c", "L", "K", "n", "Q", "sigma", "d", "G", "R", "gap"])
+_one, _two_rounds = RUNS.number(1), Condition("R", "at_least", RUNS.number(2))
+_GLOBAL = (_one, 16 * L**2 * K**2)
+"""c <= 1/(4 L K)."""
+_LOCAL = [(_one, L**2 * K**2 * R), (_one, 240 * L**2 * K**2)]
+"""gamma <= 1/(L K sqrt R), and gamma <= 1/(4 sqrt 15 L K)."""
+_SCALE = (n**2, (54 * L * K * Q) ** 2)
+"""c <= n/(54 L K Q)."""
 
 
-SUMMED = {readings.AVERAGE: readings.FROM_ROUND_0}
-OF_F = {
-    "eta": "local_lr", "L": "smoothness", "K": "local_steps", "n": "clients", "sigma": "gradient_noise",
-    "d": "dissimilarity", "G": "global_gradient_bound", "c": Symbol("local_lr") * Symbol("global_lr"),
-    "peak": "peak_weight_error", "E": "weight_error", "Q": "weight_scale",
+@cache
+def error_of_weights() -> RunBound:
+    """(B.7.1)."""
+    average = average_errors(late_rounded(), early_cutoff(), RUNS, ("R", "log", "absence", "bias"), early_rounded())
+    return choose_cutoff(average, ("least", "decay", "two"))
+
+
+def _chosen(make: Callable[[], Theorem], scale: str, slope: Scalar, share: Scalar, by_scale: bool) -> RunBound:
+    """Choose the steps, c by Q ``slope``; ``share`` times that, in L/n, is what multiplies c."""
+    given = [1 / (4 * L * K) - c, *([n / (54 * L * K * Q) - c] if by_scale else [])]
+    conditions = [Condition("Q", "positive"), Condition("c", "positive"), _two_rounds]
+    run = restricted(telescope_weights(make(), RUNS, "R", "gap", scale), {}, conditions, given)
+    known = put_error(run, error_of_weights())
+    entries = [(gap * n, Q * slope * L * K * R), _GLOBAL, *([_SCALE] if by_scale else [])]
+    inverses = [4 * L * K, *([54 * L * K * Q / n] if by_scale else [])]
+    chosen = choose_step(known, "weighted_lr", entries, inverses, share / (n * K * R), "lead")
+    return choose_step(chosen, "local_lr", _LOCAL)
+
+
+_LETTERS = {
+    "L": "smoothness", "K": "local_steps", "n": "clients", "sigma": "gradient_noise", "d": "dissimilarity",
+    "G": "global_gradient_bound", "R": "rounds", "gap": "initial_gap", "peak": "peak_weight_error",
+    "least": "least_participation_probability",
+}  # fmt: skip
+_GIVEN, _EXPECTED = {**_LETTERS, "Q": "weight_scale"}, {**_LETTERS, "Q": "expected_weight_scale"}
+_slope, _wide = K * d**2 + sigma**2, K * (d**2 + G**2) + sigma**2
+_BOUNDS: dict[str, tuple[Callable[[], RunBound], Mapping[str, str]]] = {
+    "cor4@main": (partial(_chosen, bounded, LARGEST_SCALE, _slope, 27 * _one, True), _GIVEN),
+    "cor4.nearly_optimal@main": (partial(_chosen, nearly_optimal, LARGEST_SCALE, _slope, 54 * _one, True), _GIVEN),
+    "cor4@corrected": (partial(_chosen, bounded_corrected, EXPECTED_SCALE, _wide, 18 * _one, False), _EXPECTED),
 }  # fmt: skip
 
-
-def _slope(scale: Expr, spread: Expr) -> Expr:
-    return L * scale * spread / N
-
-
-_chosen = partial(
-    ChosenSteps, local_lr=1 / (L * I * sqrt(T)), local_cap=1 / (4 * sqrt(15) * L * I),
-    error=LogarithmicCutoff(late_rounded, early=early_rounded, first=early_cutoff, averaged=True),
-)  # fmt: skip
-
-THEOREMS = {
-    "cor4@main": _chosen(
-        bounded, OF_F, slope=_slope(Q, I * delta**2 + sigma**2),
-        weights=OfWeights(PLAIN, SUMMED | {readings.SCALE: readings.KNOWN_BEFOREHAND}),
-    ),
-    "cor4.nearly_optimal@main": _chosen(
-        nearly_optimal, OF_F, slope=_slope(Q, I * delta**2 + sigma**2),
-        weights=OfWeights(PLAIN, SUMMED | {readings.SCALE: readings.KNOWN_BEFOREHAND}),
-    ),
-    "cor4@corrected": _chosen(
-        bounded_corrected, {**OF_F, "Q": "expected_weight_scale"}, weights=OfWeights(PLAIN, SUMMED),
-        slope=_slope(Q_expected, I * (delta**2 + G**2) + sigma**2),
-    ),
-}  # fmt: skip
-
-
-def of_claims(theorems: Mapping[str, OfRounds], says: str) -> tuple[tuple[Step, ...], tuple[Derivation, ...]]:
-    """Return the steps and derivations of theorems, each of the claim that has its name."""
-    names = {name: f"fedau.{name.replace('@', '.')}.composed" for name in theorems}
-    return (
-        tuple(theorem.step(names[name], "composed", says) for name, theorem in theorems.items()),
-        tuple(
-            theorem.derivation(f"composed, fedau.{name}", names[name], (f"fedau.{name}",))
-            for name, theorem in theorems.items()
-        ),
-    )
-
-
-STEPS, DERIVATIONS = of_claims(THEOREMS, "Theorem 2 and Lemma B.7.1, by the kernel")
+DERIVATIONS = made_bounds(
+    "fedau", {name: (*bound, "average_squared_gradient") for name, bound in _BOUNDS.items()}, of_rounds=True
+)
+"""The claims' theorems."""

@@ -351,20 +351,20 @@ _GLOBAL_CAP = 1 / (4 * _L * _K) - _eta * RUNS["g"]
 _SCALE_CAP = _n / (54 * _L * _K * _Q) - _eta * RUNS["g"]
 
 
-def claimed(
+def restricted(
     start: RunBound, values: Mapping[str, Scalar], conditions: Sequence[Condition], given: Sequence[Scalar] = ()
 ) -> RunBound:
     """Put the claim's quantities in for letters, with what the claim says of them in the place of conditions."""
     names = {condition.name for condition in conditions} | values.keys()
     kept = (condition for condition in start.where.conditions if condition.name not in names)
-    return restrict(start, Where(RUNS, (*conditions, *kept)), values, given)
+    return restrict(start, Where(start.where.ring, (*conditions, *kept)), values, given)
 
 
 def _of_run(make: Callable[[], Theorem], scale: str, given: Sequence[Scalar]) -> Callable[[], RunBound]:
     def run() -> RunBound:
         start = telescope_weights(make(), RUNS, "R", "gap", scale)
         conditions = [Condition("Q", "positive"), _LOCAL_CAP, _POSITIVE["g"]]
-        return claimed(start, _STEPS, conditions, given)
+        return restricted(start, _STEPS, conditions, given)
 
     return run
 
@@ -376,7 +376,7 @@ def _of_constant_weights() -> RunBound:
     descends = RUNS.number(1) / 8 - 15 * (_L * _K * _eta) ** 2 - SHARE.within(RUNS) * step * _L * _K * S / (_n * w)
     given = [1 / (4 * _L * _K) - step * w, descends]
     conditions = [_LOCAL_CAP, _POSITIVE["g"], Condition("S", "positive"), Condition("mean_weight", "positive")]
-    return claimed(start, {"c": step * w, "Q": S / w**2, "E": 0 * w}, conditions, given)
+    return restricted(start, {"c": step * w, "Q": S / w**2, "E": 0 * w}, conditions, given)
 
 
 def _of_round(
@@ -396,7 +396,7 @@ def _of_round(
             conditions.append(Condition("OE", "nonnegative"))
         unused = {"E", "Q"} if functional != "weighted_increase" else set()
         one_round = 1 - RUNS["R"]
-        return claimed(start, values | dict.fromkeys(unused, RUNS.number(0)), conditions, [one_round, *given])
+        return restricted(start, values | dict.fromkeys(unused, RUNS.number(0)), conditions, [one_round, *given])
 
     return bound
 

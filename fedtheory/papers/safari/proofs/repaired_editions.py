@@ -20,12 +20,15 @@ from ....proof.kernel.axioms import START_POINT
 from ....proof.kernel.forms import ONE
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.round_rules import ARBITRARY, expect_arbitrary
-from ....proof.kernel.scalars import Scalar
+from ....proof.kernel.scalars import Ring, Scalar
 from ....proof.kernel.server_rounds import SERVER, ServerAxioms, mix_server
 from ....proof.kernel.tactics import coefficient
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, over_clients
 from ....proof.local_sgd import cocoercive
-from ....proof.translate.round_bounds import DescentOfKinds, OneRound
+from ....proof.kernel.fixed_kinds import telescope_kinds
+from ....proof.kernel.run_bounds import RunBound, restrict
+from ....proof.translate.claim_bounds import made_bounds
+from ....proof.translate.round_bounds import OneRound
 from . import thm5
 from .kinds_of_round import LETTERS, RING, K, Kinds, L, eta, eta_s, m, mu, q, sigma, sigma_G, sigma_s
 
@@ -188,6 +191,24 @@ THEOREMS: dict[str, OfRounds] = {
     "eq28.main": OneRound(server_fall, LETTERS, bounded="squared_gradient"),
     "eq58.main": OneRound(server_distance, LETTERS, bounded="final_squared_distance"),
     "rem5.b.main": Descent(server_descent, LETTERS, more=_ROOT),
-    "thm4.corrected": DescentOfKinds(clients_descent, LETTERS, server=server_descent),
     "thm5.corrected": Geometric(contraction_corrected, LETTERS),
 }
+
+RUNS = Ring(" ".join([*RING.names, "R", "gap"]))
+"""The letters above; rounds, and F(x_0) - inf F."""
+
+
+def _clients_share() -> RunBound:
+    """Theorem 4: a share q of a run's rounds are the clients'. eta_c = 2 eta_s/K <= 1/(21 L K) caps eta_s."""
+    start = telescope_kinds(clients_descent(), server_descent(), q, RUNS, "R", "gap")
+    step, cap = Condition("eta_s", "positive"), (1 / (21 * L * K) - 2 * eta_s / K).within(RUNS)
+    kept = (step if c.name == "eta_s" else c for c in start.where.conditions if c.name != "size")
+    return restrict(start, Where(RUNS, tuple(kept)), {"size": RUNS.number(1)}, [cap])
+
+
+DERIVATIONS = made_bounds(
+    "safari",
+    {"thm4@corrected": (_clients_share, LETTERS | {"R": "rounds", "gap": "initial_gap"}, "average_squared_gradient")},
+    of_rounds=True,
+)
+"""The claim's theorem, from one on the clients' rounds and one on the server's."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ....proof.composition import Contraction, Descent, OfRounds
 from .thm4 import nonconvex, nonconvex_averaged
 from .thm5 import strongly_convex
+from .repaired_editions import DERIVATIONS as OF_KINDS
 from .repaired_editions import THEOREMS as REPAIRED
 from .kinds_of_round import LETTERS
 
@@ -30,9 +31,13 @@ STEPS = tuple(
     theorem.step(f"{_label(name)}.composed", "composed", _says(theorem)) for name, theorem in _THEOREMS.items()
 )
 
-DERIVATIONS = tuple(
-    theorem.derivation(
-        f"composed, {_label(name)}", f"{_label(name)}.composed", (f"safari.{'@'.join(name.rsplit('.', 1))}",)
+DERIVATIONS = (
+    tuple(
+        theorem.derivation(
+            f"composed, {_label(name)}", f"{_label(name)}.composed", (f"safari.{'@'.join(name.rsplit('.', 1))}",)
+        )
+        for name, theorem in _THEOREMS.items()
     )
-    for name, theorem in _THEOREMS.items()
+    + OF_KINDS
 )
+"""Each from its theorem on a round, or on rounds of either kind."""
