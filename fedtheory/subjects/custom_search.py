@@ -75,6 +75,9 @@ CROWDS, MOST_DRAWN = 0.1, 20
 KINKS, KINKED_ROUNDS = 0.15, 20
 """Share of the drawn candidates whose gradients have kinks, and the most rounds over which they are followed."""
 
+NOISY = 4
+"""The most signs of noise in a round with kinks, all of whose ways are followed: clients times local steps."""
+
 EVERYONE, FIXED, UNIFORM, INDEPENDENT = "everyone", "a fixed set", "uniform cohorts", "independent clients"
 CYCLE, SWITCH = "one set after another", "one set first and another for ever"
 MARKOV, AVAILABLE = "Markov chains", "clients available for a part of every cycle"
@@ -139,7 +142,8 @@ class Candidate:
     def family(self) -> str:
         """The family, from each of which climbs start."""
         crowd = ", kinks" if self.kink else ", crowd" if self.kinds else ""
-        return f"{self.who}, {'noise' if self.noise else 'no noise'}{crowd}"
+        noisy = self.kink.noise if self.kink else self.noise
+        return f"{self.who}, {'noise' if noisy else 'no noise'}{crowd}"
 
     @property
     def different(self) -> int:
@@ -212,13 +216,14 @@ class Candidate:
 
 
 def shortened(fed: Piecewise, digits: int) -> Piecewise:
-    """Return a federation with kinks without noise whose numbers have at most so many significant digits."""
+    """Return a federation with kinks whose numbers have at most so many significant digits."""
 
     def of(line: PiecewiseLinear) -> PiecewiseLinear:
         slopes, breakpoints = ([short(v, digits) for v in values] for values in (line.slopes, line.breakpoints))
         return PiecewiseLinear(slopes, breakpoints, short(line.at_zero, digits))
 
-    return Piecewise([[of(line) for line in row] for row in fed.gradients], fed.multiplicities)
+    noise = short(fed.gradient_noise, digits)
+    return Piecewise([[of(line) for line in row] for row in fed.gradients], fed.multiplicities, noise)
 
 
 class OwnRuns(Space):
@@ -296,7 +301,10 @@ class OwnRuns(Space):
         """Description of the settings that are searched, in words."""
         hessian = "one Hessian" if self.common_hessian else "common and different Hessians"
         runs = runs_of(self.statement, self.algorithm.name)
-        kinks = f"in {KINKS:.0%} of the draws gradients with kinks over {KINKED_ROUNDS} rounds; " * self._with_kinks
+        kinks = (
+            f"in {KINKS:.0%} of the draws gradients with kinks over {KINKED_ROUNDS} rounds, or 2 random ones; "
+            * self._with_kinks
+        )
         common = (
             f"{runs} on quadratics with {hessian}, at most {MOST_CLIENTS} clients, or "
             f"{self.most_clients} of few kinds, "
@@ -426,14 +434,20 @@ class OwnRuns(Space):
         return "strong_convexity" in {*self.statement.quantities, *(a.quantity for a in self.statement.assumptions)}
 
     def _kinked(self, kink: KinkedCandidate, who: str, rng: np.random.Generator) -> Candidate:
-        """A candidate of few clients with kinks, in one dimension and without noise."""
+        """A candidate of few clients with kinks, in one dimension; with noise where it has few signs in a round."""
         clients = int(self.statement.bound.get("clients", min(4, max(2, kink.clients))))
         width = 0.0 if kink.crowd else kink.width
-        kink = replace(kink, clients=clients, dimension=1, axis=0, noise=0.0, server_noise=0.0, width=width)
-        kink = kink.convex() if self._convex else kink
         numbers = tuple((name, self._drawn(name, rng)) for name, _ in self._given())
+        kink = self._conforming(replace(kink, width=width), clients, numbers)
         share, cohort = kink.step_share, self._cohort(int(rng.choice([1, -1, 0])))
         return replace(self._plain(clients, who), kink=kink, share=share, cohort=cohort, numbers=numbers)
+
+    def _conforming(self, kink: KinkedCandidate, clients: int, numbers: tuple[tuple[str, Any], ...]) -> KinkedCandidate:
+        """The clients with kinks as the claim allows them, and as they are followed."""
+        steps = {"local_steps": self.algorithm.numbers.get("local_steps", 1), **dict(numbers)}["local_steps"]
+        noise = 0.0 if self._quiet or clients * steps > NOISY else kink.noise
+        kink = replace(kink, clients=clients, dimension=1, axis=0, noise=noise, server_noise=0.0)
+        return kink.convex() if self._convex else kink
 
     @property
     def _quiet(self) -> bool:
@@ -461,11 +475,10 @@ class OwnRuns(Space):
     def perturb(self, candidate: Candidate, rng: np.random.Generator, size: float) -> Candidate:
         if candidate.kink is not None:
             kink = kinked_perturb(candidate.kink, rng, self._demands, size)
-            kink = replace(kink, clients=candidate.clients, dimension=1, axis=0, noise=0.0, server_noise=0.0)
-            kink = kink.convex() if self._convex else kink
             numbers = tuple((name, self._drawn(name, rng)) for name, _ in self._given())
             moved_share = min(1.0, candidate.share * float(np.exp(size * rng.standard_normal())))
             kept = candidate.numbers if rng.random() < 0.7 else numbers
+            kink = self._conforming(kink, candidate.clients, kept)
             return replace(candidate, kink=kink, numbers=kept, share=moved_share)
         names = ("conditioning", "smoothness", "noise", "start", "share", "spread")
         moves = np.exp(size * rng.standard_normal(len(names)) * rng.integers(0, 2, len(names)))
@@ -547,7 +560,8 @@ class OwnRuns(Space):
         if not admissible.any():
             return None
         if candidate.kink is not None:
-            left = seen = self._left_with_kinks(setting, bool(candidate.who in (EVERYONE, FIXED, CYCLE, SWITCH)))
+            certain = not candidate.kink.noise and candidate.who in (EVERYONE, FIXED, CYCLE, SWITCH)
+            left = seen = self._left_with_kinks(setting, certain)
         else:
             left, seen = self._left(setting, len(self.horizons))
         admissible &= ~np.isnan(left)
