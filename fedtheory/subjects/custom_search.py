@@ -345,6 +345,11 @@ class OwnRuns(Space):
         crowd = min(CROWD, self.most_clients)
         yield from (self._many(crowd, who, share) for who, share in product(self.who, (1.0, 1e-2, 1e-4)))
         noises = (0.0,) if self._quiet else (0.0, 1.0, 1e2)
+        if UNIFORM in self.who:
+            for share, size in product((1e-2, 1e-5), (1, -1)):
+                yield replace(self._many(crowd, UNIFORM, share), cohort=self._cohort(size))
+        for who, noise in product(self.who, noises[::2]):
+            yield from self._far_numbers(replace(self._many(crowd, who, 1e-2), noise=noise))
         for clients, who, share, noise in product((2, 1, 5), self.who, (1.0, 1e-2, 1e-4), noises):
             plain = replace(self._plain(clients, who), share=share, noise=noise)
             yield plain
@@ -358,6 +363,17 @@ class OwnRuns(Space):
             if self._with_kinks:
                 yield from (self._kinked(kink, who, rng) for kink in kinked_structured(self._demands) if not kink.crowd)
             yield self._many(self.most_clients, who, 1.0)
+
+    def _far_numbers(self, candidate: Candidate) -> Iterator[Candidate]:
+        """The candidate with the algorithm's numbers, one after the other, far from what they are."""
+        given = dict(candidate.numbers)
+        for name, value in given.items():
+            quantity = QUANTITIES[name]
+            if isinstance(value, StepRule) or name in self.statement.bound:
+                continue
+            for far in (Fraction(MOST_LOCAL_STEPS),) if quantity.integer else (value / 100, 100 * value):
+                if quantity.lower <= far <= quantity.upper:
+                    yield replace(candidate, numbers=tuple({**given, name: far}.items()))
 
     def _many(self, clients: int, who: str, share: float) -> Candidate:
         """A crowd of two kinds, one half after the other."""

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,6 +20,7 @@ from numpy.random import default_rng as random
 from sympy import Integer
 
 from fedtheory.algorithms import fast
+from fedtheory.evidence.confirm import confirmed
 from fedtheory.evidence.judge import judge
 from fedtheory.evidence.referee import RefereeError, examine, load, referee, status
 from fedtheory.evidence.refute import followed_up
@@ -328,3 +329,52 @@ def test_kinks_and_noise_come_together(tmp_path: Path) -> None:
             judged = judge(Instance(claim.ref, point), statement=claim)
             assert found.rounds <= 2 and point.constants["gradient_noise"] > 0
             assert math.isclose(float(judged.readings[0].left), found.left, rel_tol=1e-6)
+
+
+SAMPLED = """
+from sympy import Ge, Le
+from fedtheory.claims.statement import Assumption, Claim, Hypothesis, Term
+from fedtheory.functionals import FINAL_SQUARED_DISTANCE
+from fedtheory.quantities import symbols
+
+L, mu, sigma, G = symbols("smoothness", "strong_convexity", "gradient_noise", "dissimilarity_at_optimum")
+N, S, K, R, eta, D, g = symbols(
+    "clients", "arbitrary_cohort", "local_steps", "rounds", "local_lr", "initial_distance", "global_lr"
+)
+step = K * eta * g
+CLAIM = Claim(
+    id="sampled.thm1", title="cohorts", source="here", functional=FINAL_SQUARED_DISTANCE,
+    terms=(Term("start", (1 - mu * step / 2) ** R * D**2), Term("sampling", {sampling}), Term("noise", {noise}),
+           Term("drift", 36 * step**2 / mu * L * G**2)),
+    hypotheses=(Hypothesis("cap", Le(eta, 1 / (16 * L * K * g)), "here"), Hypothesis("global", Ge(g, 1), "here")),
+    assumptions=(Assumption("smooth", "smoothness", "A"),
+                 Assumption("convex", "strong_convexity", "A", from_below=True),
+                 Assumption("noise", "gradient_noise", "A"),
+                 Assumption("free", kind="independent_noise", source="A"),
+                 Assumption("cohort", kind="uniform_cohorts", source="A")),
+    algorithm="fedavg",
+)
+"""
+SLIPS = {
+    "squared share of who is absent": (
+        "8 * step / mu * G**2 / S * (1 - S / N) ** 2",
+        "4 * step * sigma**2 / (mu * K * S)",
+    ),
+    "squared cohort": ("8 * step / mu * G**2 / S", "2 * step * sigma**2 / (mu * K * S**2) * (1 + S / g**2)"),
+}
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_what_shows_with_many_clients_is_among_the_first_candidates(slip: str, tmp_path: Path) -> None:
+    """Only all but one of 30 clients, or large cohorts with large global steps, show these slips."""
+    sampling, noise = SLIPS[slip]
+    (tmp_path / "sampled.py").write_text(SAMPLED.format(sampling=sampling, noise=noise))
+    paper = load(tmp_path / "sampled.py")
+    with added(paper):
+        (claim,) = paper.claims
+        space = subject_of(claim).space(claim)
+        assessed = (space.assess(candidate) for candidate in islice(space.structured(), 30))
+        found = next(both[0] for both in assessed if both and both[0].ratio > 1.01)
+        judgement, why = confirmed(claim, found, space)
+        assert judgement is not None and judgement.refutes, why
+        assert found.candidate.clients == CROWD
