@@ -28,6 +28,8 @@ def law_of(process: Participation, clients: int) -> Law:
     ((1, 1, 0), Fraction(1, 3))
     >>> law_of(Bernoulli(["1/2", 1]), 2)
     [((0, 1), Fraction(1, 2)), ((1, 1), Fraction(1, 2))]
+    >>> law_of(Mixture([Fixed([0]), Fixed([1])], ["1/4", "3/4"]), 2)
+    [((1, 0), Fraction(1, 4)), ((0, 1), Fraction(3, 4))]
     """
     if isinstance(process, Incomplete):
         process.check(clients)
