@@ -310,6 +310,15 @@ def test_a_lemma_about_one_round_is_judged_exactly(square: str, falls: bool, tmp
             replay({**judgement.to_json(), "rounds": 2}, claim)
 
 
+def test_a_claim_that_says_nothing_of_who_takes_part_is_searched_with_all(tmp_path: Path) -> None:
+    paper = load(_lemma(tmp_path, "SQUARED_MOVEMENT", "eta**2 * sigma**2"))
+    with added(paper):
+        claim = replace(paper.claims[0], bound={})
+        space = subject_of(claim).space(claim)
+        for who in space.who:
+            assert space.assess(replace(next(space.structured()), clients=3, kinds=0, who=who)) is not None
+
+
 def test_local_iterates_of_a_step_have_no_names(tmp_path: Path) -> None:
     with pytest.raises(RefereeError, match=r"local_gradient_error is about local iterates.*allowed of its rounds are"):
         referee(_lemma(tmp_path, "LOCAL_GRADIENT_ERROR", "eta"))
