@@ -363,8 +363,9 @@ def drawn(setting: Setting, kind: Kind, exact: bool, as_known: bool = False) -> 
 
 def _law_of_set(setting: Setting, kind: OwnRound, members: tuple[int, ...]) -> Law:
     """The law of exactly these participants, by kinds of client where they are a crowd."""
-    fed = quadratic(setting)
-    crowd = crowd_law(kind, fed, Fixed(members), layout_of(setting), _trainings) if members else None
+    fed, layout = quadratic(setting), layout_of(setting)
+    assert isinstance(layout, OwnLayout)
+    crowd = crowd_law(kind, fed, Fixed(members), layout, _trainings) if members else None
     return certain(members, fed.clients) if crowd is None else crowd
 
 

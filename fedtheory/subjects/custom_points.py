@@ -194,7 +194,7 @@ class OwnPoint(Point):
             **{name: ball(square).sqrt() for name, square in fed.exact_squared_constants().items() if name not in true},
             "rounds": Fraction(self.rounds),
             **{n: v for n, v in exactly_known(self.setting).items() if n not in true},
-            **{name: quantity(name, question).value for name in asked},
+            **dict[str, Any]((name, quantity(name, question).value) for name in asked),
         }
         return values | own_values(claim, self.setting, self.rounds)
 
