@@ -8,7 +8,7 @@ from itertools import combinations, product
 from math import comb, factorial, prod
 from typing import Any
 
-from ..participation import Bernoulli, Fixed, Incomplete, Multinomial, Participation, Uniform
+from ..participation import Bernoulli, Fixed, Incomplete, Mixture, Multinomial, Participation, Uniform
 from .lifting import NotClosed
 
 Law = list[tuple[tuple[int, ...], Fraction]]
@@ -28,11 +28,17 @@ def law_of(process: Participation, clients: int) -> Law:
     ((1, 1, 0), Fraction(1, 3))
     >>> law_of(Bernoulli(["1/2", 1]), 2)
     [((0, 1), Fraction(1, 2)), ((1, 1), Fraction(1, 2))]
+    >>> law_of(Mixture([Fixed([0]), Fixed([1])], ["1/4", "3/4"]), 2)
+    [((1, 0), Fraction(1, 4)), ((0, 1), Fraction(3, 4))]
     """
     if isinstance(process, Incomplete):
         process.check(clients)
         here = [i for i in range(clients) if i not in process.absent]
         return [(_placed(counts, here, clients), p) for counts, p in law_of(process.process, len(here))]
+    if isinstance(process, Mixture):
+        return _mixed(
+            [(p, law_of(part, clients)) for p, part in zip(process.probabilities, process.processes, strict=True)]
+        )
     number, each = _cohorts(process, clients)
     if number > MOST_COHORTS:
         raise NotClosed(
@@ -40,6 +46,15 @@ def law_of(process: Participation, clients: int) -> Law:
             f"moments of an algorithm of one's own tell at most {MOST_COHORTS} apart"
         )
     return [(counts, p) for counts, p in each if p > 0]
+
+
+def _mixed(laws: Sequence[tuple[Fraction, Law]]) -> Law:
+    """One of several laws, with these probabilities."""
+    whole: dict[tuple[int, ...], Fraction] = {}
+    for share, law in laws:
+        for counts, p in law:
+            whole[counts] = whole.get(counts, Fraction(0)) + share * p
+    return [(counts, p) for counts, p in whole.items() if p > 0]
 
 
 def certain(members: tuple[int, ...], clients: int) -> Law:
@@ -138,8 +153,8 @@ def _cohorts(process: Participation, clients: int) -> tuple[int, Iterator[tuple[
             )
     raise NotClosed(
         f"participation = {type(process).__name__}: the law of its cohorts is not known here; allowed for exact "
-        "moments of an algorithm of one's own are Fixed, Uniform, Multinomial, Bernoulli, Incomplete and, in phases or "
-        "followed jointly, Phases, Recorded, Markov and Cyclic"
+        "moments of an algorithm of one's own are Fixed, Uniform, Multinomial, Bernoulli, Incomplete, Mixture and, in "
+        "phases or followed jointly, Phases, Recorded, Markov and Cyclic"
     )
 
 

@@ -189,22 +189,40 @@ def enclosed_functional(
     (array([0.5, 0. ]), array([0.e+000, 5.e-324]))
     """
     check_average(average)
-    numbers, name = whole_rounds(setting, rounds, LONGEST), functional.observable
+    numbers = whole_rounds(setting, rounds, LONGEST)
     if functional.average and min(numbers.tolist()) < 1:
         raise ValueError(f"rounds contain {numbers.min()}: an average needs >= 1")
     if is_one_sided(setting.federation):
         found = exact_errors(setting, numbers)
         return found.functional(functional, average), found.accuracy_of(functional, average)
 
-    def enclose() -> list[list[arb]]:
-        (values,), before, later = _followed_in_balls(setting, numbers.tolist(), (name,), name)
-        if not functional.average:
-            return [values]
-        sums = later if average == AVERAGES[0] else before
-        return [[total / r for total, r in zip(sums, numbers.tolist(), strict=True)]]
-
-    values, off = rounded(numbers, enclose, enough)
+    values, off = rounded(
+        numbers, lambda: [functional_in_balls(setting, functional, numbers.tolist(), average)], enough
+    )
     return values[0], off[0]
+
+
+def functional_in_balls(
+    setting: Setting, functional: Functional, rounds: Sequence[int], average: str = AVERAGES[0]
+) -> list[arb]:
+    """Enclose the values of ``enclosed_functional`` in balls of the working precision.
+
+    Raises:
+        ValueError: as ``exact_errors``.
+
+    >>> import fedtheory as ft
+    >>> from fedtheory.functionals import AVERAGE_GAP
+    >>> fed = ft.federations.Quadratic.common_hessian(offsets=[0, 0])
+    >>> s = ft.Setting(fed, ft.algorithms.fedavg(local_lr="1/2"), ft.participation.Fixed([0, 1]), start=2)
+    >>> [str(value) for value in functional_in_balls(s, AVERAGE_GAP, [2])]  # (1/2 + 1/8) / 2
+    ['0.312500000000000']
+    """
+    name = functional.observable
+    (values,), before, later = _followed_in_balls(setting, list(rounds), (name,), name)
+    if not functional.average:
+        return values
+    sums = later if average == AVERAGES[0] else before
+    return [total / r for total, r in zip(sums, rounds, strict=True)]
 
 
 def _followed_in_balls(

@@ -26,6 +26,7 @@ import numpy as np
 from ..algorithms.algorithm import ClientRound, Kind, ServerRound, Weights
 from ..federations.quadratic import Quadratic
 from ..functionals import (
+    FINAL_GAP,
     FINAL_SQUARED_DISTANCE,
     LOCAL_GRADIENT_ERROR,
     NEGATED_ARBITRARY_PROGRESS,
@@ -36,7 +37,9 @@ from ..functionals import (
 )
 from ..participation import LargestNoise
 from ..schedule import one_number
+from .averages import of_run
 from .chosen_noise import chosen_noise
+from .expected_errors import expected_models
 from .participation_laws import averaged_noise
 from .round_maps import has_common_noise, quadratic
 from .timeline import phase_settings
@@ -313,3 +316,35 @@ def _root(square: float | Fraction) -> float | Fraction | None:
         return float(np.sqrt(square))
     root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
     return root if root**2 == square else None
+
+
+def own_round(setting: Setting, exact: bool = False) -> OneRound:
+    """Compute the round from x_0 of an algorithm of one's own, of which local iterates are not known by name.
+
+    With y = x - x* and x_0 certain, E|x_1 - x_0|^2 = E|y_1|^2 - 2 <E y_1, y_0> + |y_0|^2.
+
+    Raises:
+        ValueError: as ``expected_errors.exact_errors`` in Fractions.
+
+    >>> import fedtheory as ft
+    >>> fed = ft.federations.Quadratic.common_hessian(offsets=[1, -1])
+    >>> step = lambda x, memory, round, *, local_lr: (x - local_lr * round.gradient(x)[:, 0], {})
+    >>> s = ft.Setting(fed, ft.algorithms.own(step, name="first", local_lr="1/4"), ft.participation.Fixed([0]), start=3)
+    >>> own_round(s, exact=True).left(SQUARED_MOVEMENT)  # x_1 = 3 - (3 - 1)/4
+    Fraction(1, 4)
+    """
+    fed = quadratic(setting)
+    start = setting.exact_start - fed.exact_optimum
+    gradient = fed.exact_hessian @ start
+    mean = expected_models(setting, [1], exact=True)[0] - fed.exact_optimum
+    distance, gap = (of_run(setting, each, [1], exact=True)[0] for each in (FINAL_SQUARED_DISTANCE, FINAL_GAP))
+    lefts = {
+        SQUARED_GRADIENT.name: gradient @ gradient,
+        SQUARED_MOVEMENT.name: distance - 2 * (mean @ start) + start @ start,
+        FINAL_SQUARED_DISTANCE.name: distance,
+    }
+    known = {"gradient_norm": _root(gradient @ gradient), "objective_decrease": gradient @ start / 2 - gap}
+    if exact:
+        return OneRound(lefts, {name: value for name, value in known.items() if value is not None})
+    known["gradient_norm"] = _root(float(gradient @ gradient))
+    return OneRound(*({name: float(value) for name, value in each.items()} for each in (lefts, known)))

@@ -350,7 +350,7 @@ def drawn(setting: Setting, kind: Kind, exact: bool, as_known: bool = False) -> 
         if process.independent_rounds:
             crowd = crowd_law(kind, quadratic(setting), process, layout_of(setting), _trainings)
             return [law_of(process, clients) if crowd is None else crowd]
-        return [certain(members, clients) for members in chain_of(process, clients).sets]
+        return [_law_of_set(setting, kind, members) for members in chain_of(process, clients).sets]
     if isinstance(kind, ServerRound):
         return [draws_of_set((), 1)] * len(chain_of(setting.participation, setting.federation.clients).sets)
     if isinstance(setting.participation, LargestNoise) and kind.uniform is None:
@@ -359,6 +359,14 @@ def drawn(setting: Setting, kind: Kind, exact: bool, as_known: bool = False) -> 
         states = chain_of(setting.participation, setting.federation.clients).sets  # of those whom other rounds ask
         return [draws_of(Fixed([0]), 1, exact)] * len(states)
     return drawn_by(setting, kind, exact)
+
+
+def _law_of_set(setting: Setting, kind: OwnRound, members: tuple[int, ...]) -> Law:
+    """The law of exactly these participants, by kinds of client where they are a crowd."""
+    fed, layout = quadratic(setting), layout_of(setting)
+    assert isinstance(layout, OwnLayout)
+    crowd = crowd_law(kind, fed, Fixed(members), layout, _trainings) if members else None
+    return certain(members, fed.clients) if crowd is None else crowd
 
 
 def _trainings(fed: Quadratic) -> LocalMapsOf:

@@ -31,7 +31,7 @@ from ..participation import Uniform
 from ..quantities import CLIENT_ROUND_QUANTITIES, LEAST_QUANTITIES, ROUND_QUANTITIES, RUN_QUANTITIES
 from .evaluators import FLOAT, Question, Unserved, evaluates, evaluates_functional
 from .expected_errors import ExactErrors, exact_errors
-from .one_round import OneRound, one_round
+from .one_round import OneRound, one_round, own_round
 from .trajectory import least, peaks
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ def _round(what: str, question: Question) -> OneRound:
     setting = question.setting
     if not isinstance(setting.federation, Quadratic):
         raise Unserved(f"{what}: {type(setting.federation).__name__} has no exact round; a Quadratic federation has")
-    if not setting.algorithm.plain:
+    if not setting.algorithm.plain and not isinstance(setting.algorithm, Own):
         raise Unserved(
             f"{what}: {type(setting.algorithm).__name__} is more than SGD and a mean; no evaluator follows it"
         )
@@ -234,7 +234,8 @@ def _round(what: str, question: Question) -> OneRound:
 
 def _one_round(question: Question) -> OneRound:
     setting, exact = question.setting, question.numbers != FLOAT
-    return setting.once(("one round", exact), lambda: one_round(setting, exact))
+    compute = own_round if isinstance(setting.algorithm, Own) else one_round
+    return setting.once(("one round", exact), lambda: compute(setting, exact))
 
 
 def _quantity_of_round(name: str, question: Question) -> Constant:

@@ -20,22 +20,24 @@ from ..assumptions import (
     UNIFORM_COHORTS,
 )
 from ..claims.balls import Number, Undecided, ball
-from ..claims.statement import Claim
+from ..claims.statement import OF_RUNS, Claim
 from ..federations import Piecewise, Quadratic
 from ..federations.federation import COMMON
 from ..federations.noise_laws import met_by_noise
 from ..federations.relative_dissimilarity import least_squared_offset
 from ..functionals import AVERAGES
+from ..moments.averages import value_in_balls
 from ..moments.custom_kinks import values_at
+from ..moments.enclosed import Imprecise
+from ..moments.evaluators import BALL, Question, quantity
 from ..moments.exchangeable import TooMany
 from ..moments.kinked_runs import piecewise
 from ..moments.lifting import NotClosed
 from ..moments.round_maps import layout_of, quadratic
-from ..participation import Bernoulli, Fixed, Participation, Phases, Uniform
+from ..participation import Bernoulli, Cyclic, Fixed, Markov, Participation, Phases, Uniform
 from ..quantities import QUANTITIES
 from ..schedule import INDICES
 from ..setting import Setting
-from .enclosures import Way, left_side
 from .file_entries import (
     LARGEST,
     by_vocabulary,
@@ -70,11 +72,14 @@ LARGEST_STATE = 32
 
 
 BY_THE_PROCESS = "by the process: every round is drawn anew, by draws of its own"
+WITH_A_MEMORY = "by the process: it begins in its stationary law"
 
 DRAWN: tuple[tuple[type[Participation], tuple[str, ...]], ...] = (
     (Uniform, (UNIFORM_COHORTS, INDEPENDENT_DRAWS, STATIONARY_AVAILABILITY)),
     (Bernoulli, (INDEPENDENT_PARTICIPATION, INDEPENDENT_DRAWS, STATIONARY_AVAILABILITY)),
     (Fixed, (INDEPENDENT_PARTICIPATION, INDEPENDENT_DRAWS, STATIONARY_AVAILABILITY)),
+    (Markov, (STATIONARY_AVAILABILITY,)),
+    (Cyclic, (STATIONARY_AVAILABILITY,)),
 )
 """The kinds of assumption about participants that a process meets."""
 
@@ -112,7 +117,10 @@ class OwnPoint(Point):
 
     def check(self, claim: Claim) -> None:
         """Raise ``ValueError`` unless this is an example of what the claim speaks of, with numbers in bounds."""
-        check_scope(claim, "run")
+        check_scope(claim, *OF_RUNS)
+        check_left(claim)
+        if claim.functional.scope == "round" and self.rounds != 1:
+            raise ValueError(f"rounds = {self.rounds}: allowed is 1, as {claim.ref} is about one round")
         if claim.algorithm != self.algorithm.name:
             raise ValueError(f"{claim.ref} is not about {self.algorithm.name}: allowed is another algorithm")
         check_constants(claim, self.constants)
@@ -156,7 +164,8 @@ class OwnPoint(Point):
         """The assumptions that its noise and its participants meet, with reasons."""
         drawn = next((kinds for process, kinds in DRAWN if isinstance(self.setting.participation, process)), ())
         law = self._federation.noise
-        return {**met_by_noise(law), **CHOSEN_BEFORE, **dict.fromkeys(drawn, BY_THE_PROCESS)}
+        why = BY_THE_PROCESS if self.setting.participation.independent_rounds else WITH_A_MEMORY
+        return {**met_by_noise(law), **CHOSEN_BEFORE, **dict.fromkeys(drawn, why)}
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; ``parse`` reads it back."""
@@ -176,6 +185,8 @@ class OwnPoint(Point):
         start = list(self.setting.exact_start)
         gap = fed.exact_gap(start) if isinstance(fed, Piecewise) else shift @ fed.exact_hessian @ shift / 2
         true = {**self.true_constants(), **self.constants}
+        asked = [name for name in OF_OWN_ROUND if name in claim.quantities and not self.kinked]
+        question = Question(self.setting, 1, numbers=BALL)
         values: dict[str, Number] = {
             **true,
             "initial_gap": gap,
@@ -183,6 +194,7 @@ class OwnPoint(Point):
             **{name: ball(square).sqrt() for name, square in fed.exact_squared_constants().items() if name not in true},
             "rounds": Fraction(self.rounds),
             **{n: v for n, v in exactly_known(self.setting).items() if n not in true},
+            **dict[str, Any]((name, quantity(name, question).value) for name in asked),
         }
         return values | own_values(claim, self.setting, self.rounds)
 
@@ -200,6 +212,23 @@ class OwnPoint(Point):
             squares["dissimilarity_offset"] = offset
         roots = {n: v if squared else ball(v).sqrt() for n, v in squares.items()}
         return {**fed.exact_constants(), **roots}
+
+
+OF_OWN_ROUND = ("gradient_norm", "objective_decrease")
+"""Quantities of one round from x_0 that are known of a step of one's own."""
+
+LEFTS_OF_OWN_ROUND = ("squared_gradient", "squared_movement")
+"""Left sides about one round from x_0 that are: others speak of local iterates, which a step gives no names."""
+
+
+def check_left(claim: Claim) -> None:
+    """Raise ``ValueError`` where a claim bounds something about one round that is not known of a step of one's own."""
+    functional = claim.functional
+    if functional.scope == "round" and functional.compute is None and functional.name not in LEFTS_OF_OWN_ROUND:
+        raise ValueError(
+            f"{claim.ref}: {functional.name} is about local iterates, which a step of one's own gives no names: "
+            f"allowed of its rounds are {', '.join(LEFTS_OF_OWN_ROUND)} and left sides of one's own"
+        )
 
 
 def exactly_known(setting: Setting) -> dict[str, Fraction]:
@@ -226,10 +255,15 @@ def _written(process: Participation) -> dict[str, Any]:
             return {"kind": "uniform", "cohort": cohort}
         case Bernoulli(probabilities=p):
             return {"kind": "bernoulli", "probabilities": texts(tuple(p))}
+        case Markov(probabilities=p, entries=entries):
+            return {"kind": "markov", "probabilities": texts(tuple(p)), "entries": texts(tuple(entries))}
+        case Cyclic(probabilities=p, period=period, rounding="nearest"):
+            return {"kind": "cyclic", "probabilities": texts(tuple(p)), "period": period}
         case Phases():
             return written_participants(process)
     raise ValueError(
-        f"participation is {type(process).__name__}: allowed is Fixed, Phases, Uniform without replacement or Bernoulli"
+        f"participation is {type(process).__name__}: allowed is Fixed, Phases, Uniform without replacement, Bernoulli, "
+        "Markov or Cyclic with the nearest numbers of rounds"
     )
 
 
@@ -243,9 +277,16 @@ def _read(data: Mapping[str, Any]) -> Participation:
             return Uniform(cohort)
         case "bernoulli":
             return Bernoulli(vector(data, "probabilities"))
+        case "markov":
+            return Markov(vector(data, "probabilities"), vector(data, "entries"))
+        case "cyclic":
+            period = entry(data, "period", int)
+            check_counts(clients=period)
+            return Cyclic(vector(data, "probabilities"), period)
         case "phases":
             return read_participants(data)
-    raise ValueError(f"kind = {shown(data.get('kind'))}: allowed is 'fixed', 'phases', 'uniform' or 'bernoulli'")
+    kinds = "'fixed', 'phases', 'uniform', 'bernoulli', 'markov' or 'cyclic'"
+    raise ValueError(f"kind = {shown(data.get('kind'))}: allowed is {kinds}")
 
 
 def parse(data: Mapping[str, Any], template: Own) -> OwnPoint:
@@ -342,11 +383,12 @@ class _ExaminedOwn(Examined):
     def __init__(self, point: OwnPoint, claim: Claim) -> None:
         self.point, self.claim, self.values = point, claim, point.quantities(claim)
         self.checks = assumption_checks(claim, point.constants, point.true_constants(squared=True))
-        self._side: Any = None
+        self._sides: dict[str, Any] = {}
 
     def sides(self, reading: Reading) -> Sides:
         functional, average = self.claim.functional, reading.get("average", AVERAGES[0])
-        if functional.compute is not None:
+        one_round = functional.scope == "round" and not self.point.kinked
+        if functional.compute is not None or one_round:
             return Sides(computed_left(self.point.setting, self.point.rounds, functional, average), self.values)
         if self.point.kinked:
             try:
@@ -354,9 +396,9 @@ class _ExaminedOwn(Examined):
             except (NotClosed, TooMany) as error:
                 raise Undecided(str(error)) from None
             return Sides(value, self.values)
-        if self._side is None:
+        if average not in self._sides:
             try:
-                self._side = left_side(Way(self.point.setting, self.point.rounds), functional.observable)
-            except NotClosed as error:
+                [self._sides[average]] = value_in_balls(self.point.setting, functional, [self.point.rounds], average)
+            except (NotClosed, Imprecise) as error:
                 raise Undecided(str(error)) from None
-        return Sides(self._side.of(functional, average), self.values)
+        return Sides(self._sides[average], self.values)

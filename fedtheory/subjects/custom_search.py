@@ -18,9 +18,15 @@ import numpy as np
 from sympy import Ge, Le
 
 from ..algorithms.custom_algorithm import CLIENTS, Own
-from ..assumptions import INDEPENDENT_PARTICIPATION, UNCORRELATED_NOISE, UNIFORM_COHORTS
+from ..assumptions import (
+    INDEPENDENT_DRAWS,
+    INDEPENDENT_PARTICIPATION,
+    STATIONARY_AVAILABILITY,
+    UNCORRELATED_NOISE,
+    UNIFORM_COHORTS,
+)
 from ..claims.balls import rational_value
-from ..claims.statement import Claim
+from ..claims.statement import OF_RUNS, Claim
 from ..federations import Federation, Piecewise, PiecewiseLinear, Quadratic
 from ..federations.federation import COMMON
 from ..federations.piecewise import NoMinimum
@@ -28,14 +34,15 @@ from ..functionals import AVERAGES
 from ..moments.affine_numbers import NotLinear
 from ..moments.cohorts import CrowdLaw
 from ..moments.custom_kinks import values_at
+from ..moments.evaluators import FLOAT
 from ..moments.lifting import NotClosed
 from ..moments.round_maps import drawn, rounds_of_kind
-from ..participation import Bernoulli, Fixed, Participation, Phases, Uniform
+from ..participation import Bernoulli, Cyclic, Fixed, Markov, Participation, Phases, Uniform
 from ..quantities import QUANTITIES, STEP, symbol
 from ..schedule import StepRule
 from ..setting import Setting
 from ..simulation.engine import simulate
-from .custom_points import MOST_COPIES, OwnPoint, exactly_known, from_setting, parse
+from .custom_points import MOST_COPIES, OwnPoint, check_left, exactly_known, from_setting, parse
 from .kinked_search import KinkedCandidate
 from .kinked_search import draw as kinked_draw
 from .kinked_search import perturb as kinked_perturb
@@ -45,7 +52,7 @@ from .protocol import Point, Space, runs_of, span
 from .quadratic_candidates import DIVERGING_STEP, MOST_CLIENTS, Demands, demands, log_uniform
 from .quantity_limits import solved_limit
 from .short_numbers import rounded_to, short
-from .varying_steps import SEARCHED_BY_RULE, certainly, left_in_floats, longest, scale_of, surely
+from .varying_steps import SEARCHED_BY_RULE, certainly, computed_left, left_in_floats, longest, scale_of, surely
 
 DIMENSIONS = (1, 1, 2)
 MOST_LOCAL_STEPS = 10
@@ -68,12 +75,19 @@ CROWDS, MOST_DRAWN = 0.1, 20
 KINKS, KINKED_ROUNDS = 0.15, 20
 """Share of the drawn candidates whose gradients have kinks, and the most rounds over which they are followed."""
 
+NOISY = 4
+"""The most signs of noise in a round with kinks, all of whose ways are followed: clients times local steps."""
+
 EVERYONE, FIXED, UNIFORM, INDEPENDENT = "everyone", "a fixed set", "uniform cohorts", "independent clients"
 CYCLE, SWITCH = "one set after another", "one set first and another for ever"
+MARKOV, AVAILABLE = "Markov chains", "clients available for a part of every cycle"
 
-CROWD, HALVES = 30, 2**31
-"""Number of clients of a few settings, for what shows with many alone; the most of those that are counted by kind; and
-a seed that no draw has."""
+CROWD, REMEMBERED, HALVES = 30, 10, 2**31
+"""Number of clients of a few settings, for what shows with many alone; the most where something is remembered of each;
+and a seed that no draw has."""
+
+WANDERERS = 2
+"""The most clients with a memory, whose joint states multiply; the others are always there."""
 
 DIGITS = 3
 """Significant digits of the numbers that are drawn: exact arithmetic on them is quick."""
@@ -128,7 +142,8 @@ class Candidate:
     def family(self) -> str:
         """The family, from each of which climbs start."""
         crowd = ", kinks" if self.kink else ", crowd" if self.kinds else ""
-        return f"{self.who}, {'noise' if self.noise else 'no noise'}{crowd}"
+        noisy = self.kink.noise if self.kink else self.noise
+        return f"{self.who}, {'noise' if noisy else 'no noise'}{crowd}"
 
     @property
     def different(self) -> int:
@@ -172,6 +187,14 @@ class Candidate:
             return Phases(sets, [1] * len(sets), cyclic=True)
         if self.who == SWITCH:
             return Phases([order[:cohort], order[-cohort:]], [10, 1])
+        if self.who in (MARKOV, AVAILABLE):
+            away = min(WANDERERS, self.clients - 1)
+            chance = min(Fraction(9, 10), max(Fraction(1, 20), short(self.chance or 0.5, 1)))
+            p = [Fraction(1)] * (self.clients - away) + [chance] * away
+            if self.who == AVAILABLE:
+                return Cyclic(p, period=2 + cohort % 3)
+            pace = min(Fraction(1), (1 - chance) and chance / (1 - chance)) / (1 + cohort % 3) ** 2
+            return Markov(p, [Fraction(1) if each == 1 else pace for each in p])
         return Fixed(range(self.clients if self.who == EVERYONE else cohort))
 
     def start_at(self, optimum: np.ndarray) -> list[Fraction]:
@@ -193,13 +216,14 @@ class Candidate:
 
 
 def shortened(fed: Piecewise, digits: int) -> Piecewise:
-    """Return a federation with kinks without noise whose numbers have at most so many significant digits."""
+    """Return a federation with kinks whose numbers have at most so many significant digits."""
 
     def of(line: PiecewiseLinear) -> PiecewiseLinear:
         slopes, breakpoints = ([short(v, digits) for v in values] for values in (line.slopes, line.breakpoints))
         return PiecewiseLinear(slopes, breakpoints, short(line.at_zero, digits))
 
-    return Piecewise([[of(line) for line in row] for row in fed.gradients], fed.multiplicities)
+    noise = short(fed.gradient_noise, digits)
+    return Piecewise([[of(line) for line in row] for row in fed.gradients], fed.multiplicities, noise)
 
 
 class OwnRuns(Space):
@@ -210,16 +234,19 @@ class OwnRuns(Space):
     """
 
     def __init__(self, statement: Claim, algorithm: Own) -> None:
-        if statement.functional.scope != "run" or statement.choices:
+        if statement.functional.scope not in OF_RUNS or statement.choices:
             raise ValueError(
                 f"{statement.ref}: allowed of an algorithm of one's own is a claim about its runs that "
                 "chooses no step size"
             )
+        check_left(statement)
         self.statement, self.algorithm = statement, algorithm
         self.common_hessian = "dissimilarity" in {*statement.quantities, *(a.quantity for a in statement.assumptions)}
         options = {ambiguity.name: ambiguity.options[0] for ambiguity in statement.ambiguities}
         self.average = options.get("average", AVERAGES[0])
         self._said: tuple[Found, str] | None = None
+        if self._one_round and self.why_simulated:
+            raise ValueError(f"{statement.ref}: {self.why_simulated}: allowed are then claims about runs")
 
     # What is drawn.
 
@@ -233,21 +260,25 @@ class OwnRuns(Space):
             return (UNIFORM,)
         if INDEPENDENT_PARTICIPATION in self.statement.assumed or "participation_probability" in asked:
             return (INDEPENDENT,)
-        return (EVERYONE, FIXED, UNIFORM, CYCLE, SWITCH)
+        if INDEPENDENT_DRAWS in self.statement.assumed:
+            return (EVERYONE, FIXED, UNIFORM)
+        some = () if "arbitrary_cohort" in {*asked, *self.statement.bound} else (MARKOV, AVAILABLE)
+        changing = () if STATIONARY_AVAILABILITY in self.statement.assumed else (CYCLE, SWITCH)
+        return (EVERYONE, FIXED, UNIFORM, *changing, *some)
 
     @property
     def most_clients(self) -> int:
         """The most clients of a crowd: many, if the step treats all alike and remembers nothing of each."""
         if "clients" in self.statement.bound and self.statement.bound["clients"].is_Integer:
             return int(self.statement.bound["clients"])
+        if any(what == CLIENTS for _, what in self.algorithm.round.memory):
+            return REMEMBERED
         return MOST_COPIES if self._counted_by_kind else CROWD
 
     @cached_property
     def _counted_by_kind(self) -> bool:
         """Whether exact moments count the clients of a crowd by kind."""
         setting = self.setting(replace(self._plain(2 * CROWD, EVERYONE), kinds=2, seed=HALVES))
-        if any(what == CLIENTS for _, what in self.algorithm.round.memory):
-            return False
         return isinstance(drawn(setting, self.algorithm.kinds[0].at(0), exact=True)[0], CrowdLaw)
 
     @cached_property
@@ -257,7 +288,7 @@ class OwnRuns(Space):
         Raises:
             StepError: it is no step.
         """
-        for candidate in (self._plain(2, who) for who in self.who):
+        for candidate in (self._plain(2, who) for who in self.who if who not in (CYCLE, SWITCH)):  # of sets, as FIXED
             setting = self.setting(candidate)
             try:
                 rounds_of_kind(setting, self.algorithm.kinds[0].at(0), exact=True)
@@ -270,7 +301,10 @@ class OwnRuns(Space):
         """Description of the settings that are searched, in words."""
         hessian = "one Hessian" if self.common_hessian else "common and different Hessians"
         runs = runs_of(self.statement, self.algorithm.name)
-        kinks = f"in {KINKS:.0%} of the draws gradients with kinks over {KINKED_ROUNDS} rounds; " * self._with_kinks
+        kinks = (
+            f"in {KINKS:.0%} of the draws gradients with kinks over {KINKED_ROUNDS} rounds, or 2 random ones; "
+            * self._with_kinks
+        )
         common = (
             f"{runs} on quadratics with {hessian}, at most {MOST_CLIENTS} clients, or "
             f"{self.most_clients} of few kinds, "
@@ -291,9 +325,15 @@ class OwnRuns(Space):
         "noise that depends on the state; cohorts that the noise chooses"
     )
 
+    @property
+    def _one_round(self) -> bool:
+        return self.statement.functional.scope == "round"
+
     @cached_property
     def horizons(self) -> np.ndarray:
         """The numbers of rounds at which a candidate is looked at."""
+        if self._one_round:
+            return HORIZONS[:1]
         if self.why_simulated:
             return SIMULATED
         most = SEARCHED_BY_RULE if self.algorithm.by_rule else longest(self.statement)
@@ -302,8 +342,14 @@ class OwnRuns(Space):
     def structured(self) -> Iterator[Candidate]:
         """Yield the candidates to look at first."""
         rng = np.random.default_rng(0)
-        yield from (self._many(CROWD, who, share) for who, share in product(self.who, (1.0, 1e-2, 1e-4)))
+        crowd = min(CROWD, self.most_clients)
+        yield from (self._many(crowd, who, share) for who, share in product(self.who, (1.0, 1e-2, 1e-4)))
         noises = (0.0,) if self._quiet else (0.0, 1.0, 1e2)
+        if UNIFORM in self.who:
+            for share, size in product((1e-2, 1e-5), (1, -1)):
+                yield replace(self._many(crowd, UNIFORM, share), cohort=self._cohort(size))
+        for who, noise in product(self.who, noises[::2]):
+            yield from self._far_numbers(replace(self._many(crowd, who, 1e-2), noise=noise))
         for clients, who, share, noise in product((2, 1, 5), self.who, (1.0, 1e-2, 1e-4), noises):
             plain = replace(self._plain(clients, who), share=share, noise=noise)
             yield plain
@@ -317,6 +363,17 @@ class OwnRuns(Space):
             if self._with_kinks:
                 yield from (self._kinked(kink, who, rng) for kink in kinked_structured(self._demands) if not kink.crowd)
             yield self._many(self.most_clients, who, 1.0)
+
+    def _far_numbers(self, candidate: Candidate) -> Iterator[Candidate]:
+        """The candidate with the algorithm's numbers, one after the other, far from what they are."""
+        given = dict(candidate.numbers)
+        for name, value in given.items():
+            quantity = QUANTITIES[name]
+            if isinstance(value, StepRule) or name in self.statement.bound:
+                continue
+            for far in (Fraction(MOST_LOCAL_STEPS),) if quantity.integer else (value / 100, 100 * value):
+                if quantity.lower <= far <= quantity.upper:
+                    yield replace(candidate, numbers=tuple({**given, name: far}.items()))
 
     def _many(self, clients: int, who: str, share: float) -> Candidate:
         """A crowd of two kinds, one half after the other."""
@@ -393,14 +450,20 @@ class OwnRuns(Space):
         return "strong_convexity" in {*self.statement.quantities, *(a.quantity for a in self.statement.assumptions)}
 
     def _kinked(self, kink: KinkedCandidate, who: str, rng: np.random.Generator) -> Candidate:
-        """A candidate of few clients with kinks, in one dimension and without noise."""
+        """A candidate of few clients with kinks, in one dimension; with noise where it has few signs in a round."""
         clients = int(self.statement.bound.get("clients", min(4, max(2, kink.clients))))
         width = 0.0 if kink.crowd else kink.width
-        kink = replace(kink, clients=clients, dimension=1, axis=0, noise=0.0, server_noise=0.0, width=width)
-        kink = kink.convex() if self._convex else kink
         numbers = tuple((name, self._drawn(name, rng)) for name, _ in self._given())
+        kink = self._conforming(replace(kink, width=width), clients, numbers)
         share, cohort = kink.step_share, self._cohort(int(rng.choice([1, -1, 0])))
         return replace(self._plain(clients, who), kink=kink, share=share, cohort=cohort, numbers=numbers)
+
+    def _conforming(self, kink: KinkedCandidate, clients: int, numbers: tuple[tuple[str, Any], ...]) -> KinkedCandidate:
+        """The clients with kinks as the claim allows them, and as they are followed."""
+        steps = {"local_steps": self.algorithm.numbers.get("local_steps", 1), **dict(numbers)}["local_steps"]
+        noise = 0.0 if self._quiet or clients * steps > NOISY else kink.noise
+        kink = replace(kink, clients=clients, dimension=1, axis=0, noise=noise, server_noise=0.0)
+        return kink.convex() if self._convex else kink
 
     @property
     def _quiet(self) -> bool:
@@ -428,11 +491,10 @@ class OwnRuns(Space):
     def perturb(self, candidate: Candidate, rng: np.random.Generator, size: float) -> Candidate:
         if candidate.kink is not None:
             kink = kinked_perturb(candidate.kink, rng, self._demands, size)
-            kink = replace(kink, clients=candidate.clients, dimension=1, axis=0, noise=0.0, server_noise=0.0)
-            kink = kink.convex() if self._convex else kink
             numbers = tuple((name, self._drawn(name, rng)) for name, _ in self._given())
             moved_share = min(1.0, candidate.share * float(np.exp(size * rng.standard_normal())))
             kept = candidate.numbers if rng.random() < 0.7 else numbers
+            kink = self._conforming(kink, candidate.clients, kept)
             return replace(candidate, kink=kink, numbers=kept, share=moved_share)
         names = ("conditioning", "smoothness", "noise", "start", "share", "spread")
         moves = np.exp(size * rng.standard_normal(len(names)) * rng.integers(0, 2, len(names)))
@@ -514,7 +576,8 @@ class OwnRuns(Space):
         if not admissible.any():
             return None
         if candidate.kink is not None:
-            left = seen = self._left_with_kinks(setting, bool(candidate.who in (EVERYONE, FIXED, CYCLE, SWITCH)))
+            certain = not candidate.kink.noise and candidate.who in (EVERYONE, FIXED, CYCLE, SWITCH)
+            left = seen = self._left_with_kinks(setting, certain)
         else:
             left, seen = self._left(setting, len(self.horizons))
         admissible &= ~np.isnan(left)
@@ -550,6 +613,9 @@ class OwnRuns(Space):
         if self.why_simulated:
             mean, low, _ = self._simulated(setting, REPLICAS, CONFIDENCE)
             return mean, np.maximum(low, 0.0)
+        if self._one_round:
+            left = np.full(1, float(computed_left(setting, 1, functional, self.average, FLOAT)))
+            return left, left
         with np.errstate(over="ignore", invalid="ignore"):
             left = left_in_floats(setting, self.horizons[:count], functional, self.average)
         rounding = RESOLUTION * scale_of(setting, functional.units)

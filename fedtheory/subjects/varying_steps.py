@@ -12,10 +12,10 @@ from ..claims.schedules import by_rule, rule_of
 from ..claims.statement import Claim
 from ..federations import Quadratic
 from ..functionals import Functional
-from ..moments.averages import run_in_floats
+from ..moments.averages import enclosed_value, run_in_floats
 from ..moments.enclosed import Imprecise
 from ..moments.evaluators import BALL, Question, left
-from ..moments.expected_errors import enclosed_functional, errors_in_floats
+from ..moments.expected_errors import errors_in_floats
 from ..moments.round_maps import quadratic
 from ..own import ComputeError
 from ..schedule import StepRule
@@ -108,6 +108,12 @@ def scale(fed: Any, units: Any, points: np.ndarray) -> float:
     return float(fed.constants()["smoothness"].value) ** units.objective * extent
 
 
+def _enclosed(setting: Setting, functional: Functional) -> bool:
+    """Whether a left side has an enclosure that the search may ask for."""
+    of_runs = functional.scope == "run" and functional.compute is None
+    return of_runs and not functional.of_all_rounds and isinstance(setting.federation, Quadratic)
+
+
 def surely(
     setting: Setting, rounds: np.ndarray, functional: Functional, average: str, seen: np.ndarray, right: np.ndarray
 ) -> np.ndarray:
@@ -116,7 +122,7 @@ def surely(
     Where it exceeds the right side but may be nothing but rounding, that is the lower end of its enclosure. It is 0
     where there is none, and where the right side is nothing in floats.
     """
-    if functional.compute is not None or functional.of_all_rounds or not isinstance(setting.federation, Quadratic):
+    if not _enclosed(setting, functional):
         return seen
     if not (seen > right).any():
         return seen
@@ -133,8 +139,7 @@ def surely(
 
 def certainly(found: Found, functional: Functional, average: str) -> Found:
     """Return a find with the lower end of its left side's enclosure; itself where the functional has none."""
-    followed_exactly = isinstance(found.point.federation, Quadratic) and not functional.of_all_rounds
-    if functional.compute is not None or not followed_exactly:
+    if not _enclosed(found.point, functional):
         return found
     return found.with_left(float(lower_ends(found.point, np.array([found.rounds]), functional, average)[0]))
 
@@ -147,13 +152,13 @@ def lower_ends(
     It is 0 where no enclosure is known.
     """
     try:
-        values, accuracy = enclosed_functional(setting, functional, rounds, average, enough)
+        values, accuracy = enclosed_value(setting, functional, rounds, average, enough)
     except ValueError:
         return np.zeros(len(rounds))
     off = np.where(np.isinf(values), 0.0, accuracy)
     return np.maximum(values - off, 0.0)
 
 
-def computed_left(setting: Setting, rounds: int, functional: Functional, average: str) -> Any:
-    """Return the value that a functional of one's own computes, exact or in balls."""
-    return left(functional, Question(setting, rounds, {"average": average}, BALL))
+def computed_left(setting: Setting, rounds: int, functional: Functional, average: str, numbers: str = BALL) -> Any:
+    """Return the value that a functional of one's own computes, or of one round, exact or in balls."""
+    return left(functional, Question(setting, rounds, {"average": average}, numbers))

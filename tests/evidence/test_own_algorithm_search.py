@@ -11,13 +11,16 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from numpy.random import default_rng as random
+from sympy import Integer
 
 from fedtheory.algorithms import fast
+from fedtheory.evidence.confirm import confirmed
 from fedtheory.evidence.judge import judge
 from fedtheory.evidence.referee import RefereeError, examine, load, referee, status
 from fedtheory.evidence.refute import followed_up
@@ -28,10 +31,11 @@ from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, FINAL_GAP, FINAL_SQU
 from fedtheory.moments.evaluators import Question, left
 from fedtheory.papers import added
 from fedtheory.papers.registry import from_setting, subject_of
-from fedtheory.participation import Bernoulli, Fixed, Uniform
+from fedtheory.participation import Bernoulli, Cyclic, Fixed, Markov, Uniform
 from fedtheory.quantities import QUANTITIES, Quantity
 from fedtheory.setting import Setting
-from fedtheory.subjects.custom_search import CROWD, EVERYONE, INDEPENDENT, UNIFORM
+from fedtheory.subjects.custom_search import AVAILABLE, CROWD, EVERYONE, INDEPENDENT, MARKOV, NOISY, UNIFORM
+from fedtheory.subjects.custom_search import FIXED as SOME
 from fedtheory.subjects.protocol import Instance
 
 F = Fraction
@@ -105,8 +109,10 @@ def test_exact_left_sides_are_those_of_the_moments() -> None:
         (subject,) = paper.subjects.values()
         algorithm = subject.algorithm.with_numbers(local_lr="1/4", averaging_share="1/3")
         fed = Quadratic([[1], [2], [4]], [[1], [-1], [0]], gradient_noise=2)
-        processes = (Fixed([0, 1, 2]), Uniform(2), Bernoulli(["1/2", "1/3", 1]))
-        for who, functional in product(processes, (FINAL_SQUARED_DISTANCE, AVERAGE_SQUARED_GRADIENT, FINAL_GAP)):
+        chains = (Markov([1, "1/2", 1], [1, "1/4", 1]), Cyclic([1, "1/2", 1], 2))
+        processes = (Fixed([0, 1, 2]), Uniform(2), Bernoulli(["1/2", "1/3", 1]), *chains)
+        functionals = (FINAL_SQUARED_DISTANCE, AVERAGE_SQUARED_GRADIENT, FINAL_GAP)
+        for who, functional in product(processes, functionals):
             claim = replace(paper.claims[0], bound={}, functional=functional)
             setting = Setting(fed, algorithm, who, start=3)
             point = from_setting(claim, setting, 4)
@@ -129,8 +135,11 @@ def test_participants_are_those_of_the_claim() -> None:
             return subject_of(changed).space(changed).who
 
         of_kind = replace(claim.assumptions[-1], name="who", kind="uniform_cohorts")
-        assert who() == (EVERYONE,) and len(who(bound={})) == 5
-        assert who(bound={}, assumptions=(*claim.assumptions, of_kind)) == (UNIFORM,)
+        assert who() == (EVERYONE,) and who(bound={})[-2:] == (MARKOV, AVAILABLE)
+        assert MARKOV not in who(bound={"arbitrary_cohort": Integer(2)})  # their number changes
+        for kind, besides in (("stationary_availability", (MARKOV, AVAILABLE)), ("independent_draws", ())):
+            assumed = (*claim.assumptions, replace(of_kind, kind=kind))
+            assert who(bound={}, assumptions=assumed) == (EVERYONE, SOME, UNIFORM, *besides)
         of_kind = replace(of_kind, kind="independent_participation")
         assert who(bound={}, assumptions=(*claim.assumptions, of_kind)) == (INDEPENDENT,)
 
@@ -227,7 +236,10 @@ def test_a_file_that_holds_no_instance_is_refused(change: dict[str, Any], why: s
         data = point.to_json()
         with pytest.raises(ValueError, match=why):
             subject.parse(data | {"algorithm": data["algorithm"] | change}, paper.claims[0])
-        with pytest.raises(ValueError, match="kind = 'beta': allowed is 'fixed', 'phases', 'uniform' or 'bernoulli'"):
+        with pytest.raises(
+            ValueError,
+            match="kind = 'beta': allowed is 'fixed', 'phases', 'uniform', 'bernoulli', 'markov' or 'cyclic'",
+        ):
             subject.parse(data | {"participation": {"kind": "beta"}}, paper.claims[0])
 
 
@@ -248,3 +260,133 @@ def test_what_the_order_of_clients_costs(size: str, falls: bool, tmp_path: Path)
         judged, _ = followed_up(paper.claims[0], report)
     assert report.admissible and (report.lead is not None) == (judged is not None) == falls
     assert judged is None or judged.instance.point.setting.federation.clients == (CROWD if size == "M" else 2)
+
+
+ROUND = """
+from sympy import Le
+from fedtheory.algorithms import own
+from fedtheory.claims.statement import Assumption, Claim, Hypothesis, Term
+from fedtheory.functionals import {left}
+from fedtheory.quantities import symbols
+
+L, sigma, eta, gradient, M = symbols("smoothness", "gradient_noise", "local_lr", "gradient_norm", "clients")
+
+def step(x, memory, round, *, local_lr):
+    return x - local_lr * (round.share * round.gradient(x)).sum(1), {{}}
+
+mine = own(step, name="descent_of_all", local_lr="1/10")
+CLAIM = Claim(
+    id="moves.lemma1", title="one round", source="here", functional={left},
+    terms=(Term("way", eta**2 * gradient**2), Term("noise", {noise})),
+    hypotheses=(Hypothesis("cap", Le(eta, 1 / L), "here"),),
+    assumptions=(Assumption("smooth", "smoothness", "A"), Assumption("noise", "gradient_noise", "A"),
+                 Assumption("free", kind="uncorrelated_noise", source="A")),
+    algorithm="descent_of_all", bound={{"arbitrary_cohort": M}},
+)
+"""
+
+
+def _lemma(folder: Path, left: str, noise: str) -> Path:
+    path = folder / "moves.py"
+    path.write_text(ROUND.format(left=left, noise=noise))
+    return path
+
+
+@pytest.mark.parametrize(("square", "falls"), [("M", False), ("M**2", True)])
+def test_a_lemma_about_one_round_is_judged_exactly(square: str, falls: bool, tmp_path: Path) -> None:
+    """E|x_1 - x_0|^2 = eta^2 |grad F(x_0)|^2 + eta^2 sigma^2 / M where everyone takes part: with M^2 it falls."""
+    paper = load(_lemma(tmp_path, "SQUARED_MOVEMENT", f"eta**2 * sigma**2 / {square}"))
+    with added(paper):
+        (claim,) = paper.claims
+        report = search(claim, candidates=40, climbs=1, steps=2)
+        assert report.admissible >= 40 and (report.lead is not None) == falls
+        if not falls:
+            assert math.isclose(report.best.ratio, 1, rel_tol=1e-9)  # both sides are equal, up to rounding
+            return
+        judgement, _ = followed_up(claim, report)
+        assert judgement.refutes and judgement.instance.point.rounds == 1
+        assert replay(judgement.to_json(), claim).refutes
+        with pytest.raises(ValueError, match="rounds = 2: allowed is 1"):
+            replay({**judgement.to_json(), "rounds": 2}, claim)
+
+
+def test_a_claim_that_says_nothing_of_who_takes_part_is_searched_with_all(tmp_path: Path) -> None:
+    paper = load(_lemma(tmp_path, "SQUARED_MOVEMENT", "eta**2 * sigma**2"))
+    with added(paper):
+        claim = replace(paper.claims[0], bound={})
+        space = subject_of(claim).space(claim)
+        for who in space.who:
+            assert space.assess(replace(next(space.structured()), clients=3, kinds=0, who=who)) is not None
+
+
+def test_local_iterates_of_a_step_have_no_names(tmp_path: Path) -> None:
+    with pytest.raises(RefereeError, match=r"local_gradient_error is about local iterates.*allowed of its rounds are"):
+        referee(_lemma(tmp_path, "LOCAL_GRADIENT_ERROR", "eta"))
+
+
+def test_kinks_and_noise_come_together(tmp_path: Path) -> None:
+    """Few signs of noise in all, of which every one is followed: what the search sees is what an exact point has."""
+    paper = load(_lemma(tmp_path, "FINAL_SQUARED_DISTANCE", "sigma"))
+    with added(paper):
+        claim = replace(paper.claims[0], terms=paper.claims[0].terms[1:])
+        space, rng = subject_of(claim).space(claim), random(0)
+        drawn = (space.draw(rng) for _ in range(1000))
+        noisy = [each for each in drawn if each.kink is not None and each.kink.noise][:10]
+        assert len(noisy) == 10 and all(each.clients <= NOISY for each in noisy)
+        assessed = [space.assess(each) for each in [*noisy, *(space.perturb(each, rng, 0.1) for each in noisy)]]
+        finds = [both[0] for both in assessed if both is not None]  # some have no minimum
+        assert len(finds) >= 6
+        for found in finds:
+            [point] = space.rounded(found, 3)
+            judged = judge(Instance(claim.ref, point), statement=claim)
+            assert found.rounds <= 2 and point.constants["gradient_noise"] > 0
+            assert math.isclose(float(judged.readings[0].left), found.left, rel_tol=1e-6)
+
+
+SAMPLED = """
+from sympy import Ge, Le
+from fedtheory.claims.statement import Assumption, Claim, Hypothesis, Term
+from fedtheory.functionals import FINAL_SQUARED_DISTANCE
+from fedtheory.quantities import symbols
+
+L, mu, sigma, G = symbols("smoothness", "strong_convexity", "gradient_noise", "dissimilarity_at_optimum")
+N, S, K, R, eta, D, g = symbols(
+    "clients", "arbitrary_cohort", "local_steps", "rounds", "local_lr", "initial_distance", "global_lr"
+)
+step = K * eta * g
+CLAIM = Claim(
+    id="sampled.thm1", title="cohorts", source="here", functional=FINAL_SQUARED_DISTANCE,
+    terms=(Term("start", (1 - mu * step / 2) ** R * D**2), Term("sampling", {sampling}), Term("noise", {noise}),
+           Term("drift", 36 * step**2 / mu * L * G**2)),
+    hypotheses=(Hypothesis("cap", Le(eta, 1 / (16 * L * K * g)), "here"), Hypothesis("global", Ge(g, 1), "here")),
+    assumptions=(Assumption("smooth", "smoothness", "A"),
+                 Assumption("convex", "strong_convexity", "A", from_below=True),
+                 Assumption("noise", "gradient_noise", "A"),
+                 Assumption("free", kind="independent_noise", source="A"),
+                 Assumption("cohort", kind="uniform_cohorts", source="A")),
+    algorithm="fedavg",
+)
+"""
+SLIPS = {
+    "squared share of who is absent": (
+        "8 * step / mu * G**2 / S * (1 - S / N) ** 2",
+        "4 * step * sigma**2 / (mu * K * S)",
+    ),
+    "squared cohort": ("8 * step / mu * G**2 / S", "2 * step * sigma**2 / (mu * K * S**2) * (1 + S / g**2)"),
+}
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_what_shows_with_many_clients_is_among_the_first_candidates(slip: str, tmp_path: Path) -> None:
+    """Only all but one of 30 clients, or large cohorts with large global steps, show these slips."""
+    sampling, noise = SLIPS[slip]
+    (tmp_path / "sampled.py").write_text(SAMPLED.format(sampling=sampling, noise=noise))
+    paper = load(tmp_path / "sampled.py")
+    with added(paper):
+        (claim,) = paper.claims
+        space = subject_of(claim).space(claim)
+        assessed = (space.assess(candidate) for candidate in islice(space.structured(), 30))
+        found = next(both[0] for both in assessed if both and both[0].ratio > 1.01)
+        judgement, why = confirmed(claim, found, space)
+        assert judgement is not None and judgement.refutes, why
+        assert found.candidate.clients == CROWD
