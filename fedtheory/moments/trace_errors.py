@@ -30,7 +30,7 @@ times (g b l_{r+1})^2: the variance of a mean of m orthonormal vectors. Snapshot
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -100,6 +100,13 @@ class Trace:
         found[order[:-1][same]] = rounds[order[1:][same]]
         return found
 
+    def estimated(self, cutoff: float) -> np.ndarray:
+        """Return FedAU's omega of each participation; it is computed once."""
+        kept: dict[float, np.ndarray] = self.__dict__.setdefault("_estimated", {})
+        if cutoff not in kept:
+            kept[cutoff] = FedAU(cutoff).batch(self.mask)[self.entries]
+        return kept[cutoff]
+
 
 @dataclass(frozen=True)
 class Twin:
@@ -150,34 +157,31 @@ class Twin:
         )
 
     def federation(self, directions: int | None = None, seed: int = 0) -> Quadratic:
-        """Return the twin as a federation, whose ``start`` is the twin's.
+        """Return the twin as a federation.
 
         Args:
-            directions: coordinates of a block, beside that of the start, in which the e_i then are random signs over
-                the root of ``directions``, orthonormal in the mean; default: as many as clients, where they are exact.
+            directions: of each block, in which client i has random signs over the root of ``directions``, which are
+                orthonormal in the mean; the e_i are these and then their negatives, over the root of 2. Default: as
+                many orthonormal e_i as clients.
             seed: of the signs.
         """
         from ..federations import Quadratic
 
-        clients, h = len(self.fair), self.eigenvalues
-        e = np.eye(clients)
-        if directions is not None and directions < clients:
-            signs = np.random.default_rng([seed, 29]).integers(0, 2, (clients, directions)) * 2 - 1
-            e = signs / np.sqrt(directions)
+        e = np.eye(len(self.fair))
+        if directions is not None:
+            signs = np.random.default_rng([seed, 29]).integers(0, 2, (len(self.fair), directions)) * 2 - 1
+            e = np.concatenate([signs, -signs], axis=1) / np.sqrt(2 * directions)
         centred = e - self.fair @ e
-        blocks = [t * centred for t in self.lengths]
-        centres = np.concatenate([np.pad(block, ((0, 0), (0, 1))) for block in blocks], axis=1)
         return Quadratic.common_hessian(
-            offsets=centres, hessian=np.repeat(h, e.shape[1] + 1), gradient_noise=self.gradient_noise
+            offsets=np.concatenate([t * centred for t in self.lengths], axis=1),
+            hessian=np.repeat(self.eigenvalues, e.shape[1]),
+            gradient_noise=self.gradient_noise,
         )
 
-    def start(self, directions: int | None = None) -> np.ndarray:
-        """Return x_0 of the ``federation``: in each block along its last coordinate."""
-        clients, blocks = len(self.fair), len(self.eigenvalues)
-        width = 1 + (clients if directions is None else min(directions, clients))
-        x = np.zeros((blocks, width))
-        x[:, -1] = self.initial_distance / np.sqrt(blocks)
-        return x.ravel()
+    def start(self, directions: int | None = None) -> float:
+        """Return x_0 of the ``federation``, the same in every coordinate."""
+        width = len(self.fair) if directions is None else 2 * directions
+        return float(self.initial_distance / np.sqrt(len(self.eigenvalues) * width))
 
 
 @dataclass(frozen=True)
@@ -187,7 +191,7 @@ class TraceErrors:
     Attributes:
         squared_distance: (J, S), E|x_R - x*|^2 in each eigenvalue's block.
         loss: (S,), E[F(x_R)] - F(x*).
-        worst_client: (S,), max over clients of E[F_i(x_R)] - min F_i.
+        worst_client: (S,), max over clients of E[F_i(x_R)] - F_i(x*).
     """
 
     squared_distance: np.ndarray
@@ -234,11 +238,10 @@ def errors_on_trace(
             + t**2 * ((q**2).sum(axis=0) + drawn)
             + noise * spread * twin.gradient_noise**2 / blocks
         )
-        # |x - c_i|^2 = |x|^2 - 2 x . c_i + |c_i|^2, and sum_k q_k e_k . (e_i - sum_k f_k e_k) = q_i - q . f.
+        # |x - c_i|^2 - |c_i|^2 = |x|^2 - 2 x . c_i, and sum_k q_k e_k . (e_i - sum_k f_k e_k) = q_i - q . f.
         towards = q - (q * fair).sum(axis=0)
-        own = 1 - 2 * fair + (fair**2).sum()
         h = twin.eigenvalues[:, None] / 2
-        worst = ((h * (square + t**2 * (own - 2 * towards))).sum(axis=1)).max(axis=0)
+        worst = (h * (square - 2 * t**2 * towards)).sum(axis=1).max(axis=0)
         loss = (h * square).sum(axis=0)
     return TraceErrors(*(np.where(np.isfinite(each), each, np.inf) for each in (square, loss, worst)))
 
@@ -329,7 +332,7 @@ def _weights(rule: Any, trace: Trace) -> np.ndarray:
     if isinstance(rule, Known):
         return 1 / (np.array([float(p) for p in rule.participation_probability or ()])[client] * clients)
     if isinstance(rule, FedAUWeights):
-        return np.asarray(FedAU(rule.cutoff).batch(trace.mask)[rounds, client] / clients)
+        return trace.estimated(rule.cutoff) / clients
     if isinstance(rule, SampleShares):
         held = np.array([float(n) for n in rule.samples or ()])[client]
         return np.asarray(held / _sums(held, trace)[rounds])
@@ -350,6 +353,18 @@ def uploads(algorithm: Algorithm, sizes: np.ndarray) -> np.ndarray:
     if isinstance(algorithm, Fast):
         found = np.where(np.arange(len(sizes)) % algorithm.snapshot_period == 0, algorithm.cohort, found)
     return found
+
+
+def fair_weights(clients: int, given: Sequence[float] = ()) -> np.ndarray:
+    """Return the clients' weights in the objective: those given over their sum, else 1/N each.
+
+    Raises:
+        ValueError: not one for each client, or not finite numbers >= 0 with a sum > 0.
+    """
+    found = np.ones(clients) if not len(given) else np.asarray(given, dtype=float)
+    if found.shape != (clients,) or not (np.isfinite(found).all() and (found >= 0).all() and found.any()):
+        raise ValueError(f"fair: allowed is one finite number >= 0 for each of {clients} clients, not all 0")
+    return np.asarray(found / found.sum())
 
 
 def twin_of(constants: Mapping[str, float], fair: np.ndarray) -> Twin:
