@@ -1,5 +1,6 @@
 from .averaging import ImpliedObjective as ImpliedObjective
 from .averaging import implied_objectives as implied_objectives
+from .averaging import weight_error_bands as weight_error_bands
 from .averaging import weight_errors as weight_errors
 from .calendar import CalendarEffect as CalendarEffect
 from .calendar import calendar_effects as calendar_effects

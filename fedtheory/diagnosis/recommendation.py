@@ -20,6 +20,7 @@ from ..arguments import check_count
 from ..moments.trace_errors import NAMES, Trace, Twin, errors_on_trace, fair_weights, twin_of, uploads
 from ..participation import Recorded, Resampled, history
 from .averaging import usual_cutoffs
+from .time_dependence import runs_of
 
 if TYPE_CHECKING:
     from ..algorithms.algorithm import Algorithm
@@ -88,6 +89,27 @@ class Choice:
     interval: tuple[float, float]
     pareto: bool = False
     pareto_worst: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Return every number, by name."""
+        content = dict(vars(self))
+        del content["algorithm"]
+        return content
+
+    def table_row(self) -> dict[str, Any]:
+        """Return what a screen shows: "*" marks the front of error, "+" that of the worst client's, against uploads."""
+        strongest = max(self.sensitivity, key=lambda name: abs(self.sensitivity[name]), default=None)
+        return {
+            "candidate": self.name + " *" * self.pareto + " +" * self.pareto_worst,
+            "score": f"{self.score:.3g}",
+            "worst client": "-" if math.isnan(self.worst_client) else f"{self.worst_client:.3g}",
+            "uploads": f"{self.uploads:.4g}",
+            "rounds": str(self.rounds),
+            "local_lr": str(self.arguments.get("local_lr", "-")),
+            "steps": str(self.arguments.get("local_steps", "-")),
+            "depends on": "-" if strongest is None else f"{strongest}^{self.sensitivity[strongest]:.2g}",
+            "evidence": self.evidence,
+        }
 
 
 @dataclass(frozen=True)
@@ -158,7 +180,7 @@ class Recommendation:
             "logs": self.logs,
             "fitted": self.fitted,
             "python": self.python(),
-            "choices": [_row(each) for each in self.choices],
+            "choices": [each.to_json() for each in self.choices],
         }
 
     def __str__(self) -> str:
@@ -204,7 +226,7 @@ def recommend(
         constants: smoothness, strong_convexity, gradient_noise, dissimilarity_at_optimum and initial_distance, each a
             number, or with ``value``, ``low`` and ``high``; `estimate_constants` gives them.
         budget: updates that may be sent in all; a candidate stops when it has sent so many.
-        target: an error E[F(x_R)] - F(x*) that is good enough.
+        target: a score that is good enough: a candidate stops when it is there, about.
         rounds: at most so many; default: those of the log.
         local_steps: numbers of local steps that are tried. What they cost the clients is not counted.
         resamples: logs that might have been, by blocks of this one; as many again of the fitted process, if it fits.
@@ -233,7 +255,7 @@ def recommend(
     fits = family is not None and family.fits and family.process is not None
     process = family.process if fits and family is not None else None
     traces = _logs(mask, found, process, length, resamples, seed)
-    scored = Scored(twin, traces, Trace(_repeated(mask, length)), budget, quantile, steps)
+    scored = Scored(twin, traces, Trace(_repeated(mask, length)), budget, target, quantile, steps)
     rows = [row for name, made in candidates(mask, found.fair) if (row := scored.best(name, made, ends))]
     if not rows:
         raise ValueError(f"budget = {budget}: allowed is one for at least one round of some candidate")
@@ -300,7 +322,8 @@ def candidates(mask: np.ndarray, fair: np.ndarray) -> list[tuple[str, Maker]]:
     found.append(("sum over all clients", ("fedavg", {"average": "all", "global_lr": scale})))
     if len({*fair.tolist()}) > 1:
         found.append(("mean by samples", ("fedavg", {"average": "samples", "samples": fair.tolist()})))
-    cutoffs = [k for k in usual_cutoffs(len(mask)) if 5 <= k]
+    longest = int(max(runs_of(~mask).length, default=0))  # cutoffs much longer than any absence are none
+    cutoffs = [k for k in usual_cutoffs(len(mask)) if 5 <= k <= 2 * longest or math.isinf(k)]
     found += [
         ("FedAU, no cutoff" if math.isinf(k) else f"FedAU, cutoff {k:g}", ("fedau", {} if math.isinf(k) else {"cutoff": int(k)}))
         for k in cutoffs
@@ -330,7 +353,7 @@ class Scored:
     Attributes:
         twin: the problem.
         traces: the logs that might have been. log: the log itself.
-        budget: uploads that may be sent, or ``None``.
+        budget: uploads that may be sent, or ``None``. target: a score that is good enough, or ``None``.
         quantile: of the score. steps: numbers of local steps.
     """
 
@@ -338,6 +361,7 @@ class Scored:
     traces: Sequence[Trace]
     log: Trace
     budget: float | None
+    target: float | None
     quantile: float
     steps: Sequence[int]
 
@@ -348,6 +372,7 @@ class Scored:
         rounds, sent = self._rounds(rule)
         if rounds == 0:
             return None
+        rounds = self._enough(rule, rounds)
         traces = self._cut(rounds)
         lr, k = self.coarse()
         lr, k = self.finer(lr, k, self._scores(rule, _some(traces), lr, k))
@@ -366,7 +391,7 @@ class Scored:
             algorithm=algorithm,
             arguments=arguments,
             rounds=rounds,
-            uploads=sent,
+            uploads=float(sent[rounds - 1]),
             score=score,
             median=float(np.median(own)),
             on_log=float(errors_on_trace(self.twin, algorithm, Trace(self.log.mask[:rounds])).loss[0]),
@@ -410,8 +435,8 @@ class Scored:
         fed = self.twin.federation(directions, seed)
         rounds = len(self.log.mask)
         setting = Setting(fed, algorithm, Recorded(self.log.mask), start=self.twin.start(directions))
-        run = setting.simulate(replicas=replicas, rounds=rounds, seed=seed, record_every=rounds, observers=["loss_gap"])
-        last = np.asarray(run.values["loss_gap"])[-1]
+        run = setting.simulate(replicas=replicas, rounds=rounds, seed=seed, record_every=rounds, observers=["gap"])
+        last = np.asarray(run.rows["gap"])[:, -1]
         score = float(_upper(last, self.quantile))
         sent = float(self.log.sizes.sum())
         return Choice(
@@ -419,11 +444,31 @@ class Scored:
             float(last.mean()), math.nan, SIMULATED, {}, (score, score),
         )  # fmt: skip
 
-    def _rounds(self, rule: Algorithm) -> tuple[int, float]:
-        """How many rounds the budget lasts, in the mean over logs, and what is sent in them."""
+    def _rounds(self, rule: Algorithm) -> tuple[int, np.ndarray]:
+        """How many rounds the budget lasts, in the mean over logs, and what is sent up to each round."""
         sent = np.mean([uploads(rule, trace.sizes) for trace in self.traces], axis=0).cumsum()
         rounds = len(sent) if self.budget is None else int(np.searchsorted(sent, self.budget, side="right"))
-        return rounds, float(sent[rounds - 1]) if rounds else 0.0
+        return rounds, sent
+
+    def _enough(self, rule: Algorithm, rounds: int) -> int:
+        """The fewest rounds, to a tenth, that meet the target on a few logs with a coarse step size, if there is a
+        target and it is met at all; else all."""
+        if self.target is None:
+            return rounds
+        lr, k = self.coarse()
+        few = [each.mask for each in _some(self.traces)]
+
+        def met(number: int) -> bool:
+            found = self._scores(rule, [Trace(each[:number]) for each in few], lr, k)
+            return bool(found.min() <= self.target)
+
+        if not met(rounds):
+            return rounds
+        low, high = 0, rounds
+        while high - low > max(1, high // 10):
+            middle = (low + high) // 2
+            low, high = (low, middle) if met(middle) else (middle, high)
+        return high
 
     @staticmethod
     def _losses(twin: Twin, rule: Algorithm, traces: Iterable[Trace], lr: Any, k: Any) -> np.ndarray:
@@ -505,12 +550,6 @@ def _with_fronts(rows: Sequence[Choice]) -> list[Choice]:
         replace(row, pareto=one, pareto_worst=other)
         for row, one, other in zip(rows, front("score"), front("worst_client"), strict=True)
     ]
-
-
-def _row(row: Choice) -> dict[str, Any]:
-    names = ("name", "arguments", "rounds", "uploads", "score", "median", "on_log", "worst_client", "evidence",
-             "sensitivity", "interval", "pareto", "pareto_worst")  # fmt: skip
-    return {name: getattr(row, name) for name in names}
 
 
 def _toml(value: Any) -> str:
