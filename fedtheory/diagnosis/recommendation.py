@@ -50,6 +50,9 @@ QUANTILE = 0.9
 CHANGE = 1.1
 """Factor by which a constant is changed for the sensitivity to it."""
 
+LOOSE = 2.0
+"""Ratio of score and median above which it is said that the score hangs on rare clients."""
+
 EXACT, SIMULATED = "exact", "simulated"
 
 Numbers = Mapping[str, Any]
@@ -200,6 +203,12 @@ class Recommendation:
             lines.append(
                 f"It depends most on {strongest}: 1% more changes the score by {own.sensitivity[strongest]:+.2g}%. "
                 f"At the ends of the constants' intervals the score is {own.interval[0]:.3g} to {own.interval[1]:.3g}."
+            )
+        if own.score > LOOSE * own.median:
+            rare = float(self.mask.mean(axis=0).min())
+            lines.append(
+                f"The score is {own.score / own.median:.2g} times the median: on one log in ten somebody hardly comes (the "
+                f"rarest client has the rate {rare:.2g}), and a longer log may move it."
             )
         if own.arguments["kind"] == "fast":
             lines.append("FAST needs a server that reaches a uniform cohort of all clients in snapshot rounds.")
@@ -514,7 +523,7 @@ def _repeated(mask: np.ndarray, rounds: int) -> np.ndarray:
 def _logs(
     mask: np.ndarray, found: Diagnosis, process: Participation | None, rounds: int, count: int, seed: int
 ) -> list[Trace]:
-    """Logs that might have been: whole days of a log with dates, else blocks; and those of a process."""
+    """Logs that might follow: whole days of a log with dates, else blocks; and those of a process."""
     day = 0 if not found.times or not found.width or 86_400 % found.width else int(86_400 // found.width)
     block = min(len(mask), max(1, found.rates.block))
     if day and len(mask) >= 4 * day:
@@ -522,7 +531,8 @@ def _logs(
     else:
         resampled = Resampled(mask, block)
     processes = [resampled] if process is None else [resampled, process]
-    drawn = [history(each, mask.shape[1], rounds, count, seed).numpy() > 0 for each in processes]
+    # They go on where the log ends, so that hours and schedules do.
+    drawn = [history(each, mask.shape[1], rounds, count, seed, first=len(mask)).numpy() > 0 for each in processes]
     return [Trace(np.ascontiguousarray(each[:, k])) for each in drawn for k in range(count)]
 
 
