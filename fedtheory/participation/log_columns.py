@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import difflib
 import io
+import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -143,6 +144,9 @@ class Plain(Sequence[str]):
 MANY = 1_000_000
 """Bytes of a CSV file above which it is worth while to load pandas."""
 
+SEVERAL_WAYS = re.compile(rb"[,\n][-+]*0[0-9]|[+ ]|-0")
+"""Integers that are not written as they are printed: 007 and 7 are two names."""
+
 NUMERIC = frozenset(("start", "end", "round", "time", "bytes"))
 """What columns of numbers may say."""
 
@@ -174,6 +178,8 @@ def _plain_csv(path: Path, given: Mapping[str, str]) -> Mapping[str, Sequence[st
     if content.count(b",") != lines * (len(header) - 1) or len({*header}) != len(header):
         return None
     columns = Columns(path, dict.fromkeys(header, ()), str, given)
+    # Floats are those nearest to what is written: from pandas 3 on by default.
+    exactly: Any = {"float_precision": "round_trip"} if pandas.__version__ < "3" else {}
     numeric = {name for what in NUMERIC if (name := columns.named(what)) is not None}
     try:
         table = pandas.read_csv(
@@ -181,7 +187,7 @@ def _plain_csv(path: Path, given: Mapping[str, str]) -> Mapping[str, Sequence[st
             dtype={name: "category" for name in header if name not in numeric},
             na_filter=False,
             quoting=csv.QUOTE_NONE,
-            float_precision="round_trip",
+            **exactly,
             index_col=False,
             skip_blank_lines=False,
             low_memory=False,
@@ -200,7 +206,13 @@ def _plain_csv(path: Path, given: Mapping[str, str]) -> Mapping[str, Sequence[st
                 return None
             found[name] = Plain(numbers, lambda name=name: texts()[name])  # type: ignore[misc]
         else:
-            words = list(map(str, values.cat.categories))
+            categories = values.cat.categories
+            if categories.dtype.kind == "i":
+                if SEVERAL_WAYS.search(content):
+                    return None
+            elif not all(isinstance(word, str) for word in categories):
+                return None
+            words = list(map(str, categories))
             code = values.cat.codes.to_numpy().astype(np.int64)
             first = np.zeros(len(words), dtype=np.int64)
             first[code[::-1]] = np.arange(len(code))[::-1]
