@@ -24,3 +24,4 @@ from .recommendation import Choice as Choice
 from .recommendation import Recommendation as Recommendation
 from .recommendation import recommend as recommend
 from .predictive_check import Check as Check
+from .twin_constants import estimate_constants as estimate_constants

@@ -294,7 +294,9 @@ def numbers_of(constants: Numbers) -> tuple[dict[str, float], dict[str, tuple[fl
         table = dict(given) if isinstance(given, Mapping) else {"value": given}
         interval = getattr(given, "interval", None)
         if hasattr(given, "interval"):
-            table = {"value": given.value} | ({} if interval is None else dict(zip(("low", "high"), interval, strict=True)))
+            table = {"value": given.value} | (
+                {} if interval is None else dict(zip(("low", "high"), interval, strict=True))
+            )
         for key, each in table.items():
             if key not in ("value", "low", "high") or isinstance(each, bool) or not isinstance(each, int | float):
                 raise ValueError(f"constants: {name} = {given}: allowed is a number, or value, low and high")

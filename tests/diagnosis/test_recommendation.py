@@ -279,6 +279,26 @@ def test_a_record_as_a_text_is_itself() -> None:
             Recorded.of_text(bad, clients)
 
 
+def test_constants_of_a_federation_are_its_own_or_estimates(found: Diagnosis) -> None:
+    import torch
+
+    from fedtheory.diagnosis import estimate_constants
+
+    rows = np.random.default_rng(0).normal(size=(8, 12, 2))
+    fed = ft.federations.Logistic(rows, (rows[:, :, 0] > 0.3).astype(int), l2=0.5, gradient_noise=0.25)
+    own = estimate_constants(fed, start=1.0)
+    points = torch.stack([torch.ones(4).double(), fed.optimum])
+    near = estimate_constants(fed, points=points)
+    for name in trace_errors.NAMES:
+        low, high = near[name].interval or (near[name].value,) * 2
+        if name == "smoothness":
+            assert near[name].value <= own[name].value  # a supremum, against some points
+        else:
+            assert low - 1e-6 <= own[name].value <= high + 1e-6, name
+    assert recommend(found, own, resamples=3, local_steps=[2]).chosen.score > 0
+    assert recommend(found, near, resamples=3, local_steps=[2]).chosen.interval[1] > 0
+
+
 # The last third ------------------------------------------------------------------------------------------------------
 
 

@@ -230,7 +230,8 @@ PLAIN = {
     "underlines": "client,start,end\na,1_0,2_0\n",
     "no row": "round,client\n",
     "twice with two statuses": "round,client,status\n1,a,ok\n1,a,failed\n",
-    "long numbers": "client,start,end\n" + "".join(f"a,{k + 0.1234567890123456789 / (k + 1)!r}123,{k + 0.9!r}9999\n" for k in range(200)),
+    "long numbers": "client,start,end\n"
+    + "".join(f"a,{k + 0.1234567890123456789 / (k + 1)!r}123,{k + 0.9!r}9999\n" for k in range(200)),
 }
 """Files that pandas may read, or must not."""
 
