@@ -20,8 +20,8 @@ from .power import detectable_difference as detectable_difference
 from .power import power as power
 from .power import replicas_to_detect as replicas_to_detect
 from .power import rounds_to_detect as rounds_to_detect
+from .predictive_check import Check as Check
 from .recommendation import Choice as Choice
 from .recommendation import Recommendation as Recommendation
 from .recommendation import recommend as recommend
-from .predictive_check import Check as Check
 from .twin_constants import estimate_constants as estimate_constants

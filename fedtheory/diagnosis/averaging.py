@@ -154,7 +154,7 @@ def weight_errors(mask: np.ndarray, cutoffs: Sequence[float]) -> Mapping[float, 
 def weight_error_bands(
     mask: np.ndarray, cutoffs: Sequence[float], block: int, level: float = 0.95, seed: int = 0
 ) -> Mapping[float, tuple[float, float, float]]:
-    """Compute `weight_errors`, each with an interval: blocks of rounds are resampled, with the rates and weights in them.
+    """Compute `weight_errors`, each with an interval: blocks of rounds are resampled, with their rates and weights.
 
     The interval is turned about the estimate, as a ratio, since resampling adds noise once more. A log of one block has
     none: its ends are the error.

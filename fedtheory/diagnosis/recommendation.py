@@ -207,8 +207,8 @@ class Recommendation:
         if own.score > LOOSE * own.median:
             rare = float(self.mask.mean(axis=0).min())
             lines.append(
-                f"The score is {own.score / own.median:.2g} times the median: on one log in ten somebody hardly comes (the "
-                f"rarest client has the rate {rare:.2g}), and a longer log may move it."
+                f"The score is {own.score / own.median:.2g} times the median: on one log in ten somebody hardly "
+                f"comes (the rarest client has the rate {rare:.2g}), and a longer log may move it."
             )
         if own.arguments["kind"] == "fast":
             lines.append("FAST needs a server that reaches a uniform cohort of all clients in snapshot rounds.")
@@ -336,7 +336,7 @@ def candidates(mask: np.ndarray, fair: np.ndarray) -> list[tuple[str, Maker]]:
     longest = int(max(runs_of(~mask).length, default=0))  # cutoffs much longer than any absence are none
     cutoffs = [k for k in usual_cutoffs(len(mask)) if 5 <= k <= 2 * longest or math.isinf(k)]
     found += [
-        ("FedAU, no cutoff" if math.isinf(k) else f"FedAU, cutoff {k:g}", ("fedau", {} if math.isinf(k) else {"cutoff": int(k)}))
+        ("FedAU, no cutoff", ("fedau", {})) if math.isinf(k) else (f"FedAU, cutoff {k:g}", ("fedau", {"cutoff": int(k)}))
         for k in cutoffs
     ]  # fmt: skip
     if rate.all():

@@ -37,7 +37,7 @@ def estimate_constants(federation: Any, start: Any = 0.0, points: Any = None, *,
         x = np.broadcast_to(np.asarray(start, dtype=float), (federation.dimension,))
         distance = float(np.linalg.norm(x - np.asarray(federation.optimum, dtype=float)))
         far = Constant(distance, ESTIMATE, "distance of the start from the optimum that was computed")
-        return Constants({name: own[name] if name in own else far for name in NAMES})
+        return Constants({name: own.get(name, far) for name in NAMES})
     if points is None:
         raise ValueError(
             "points: allowed without any are convex federations; else the start first, the best model last"

@@ -19,8 +19,8 @@ Let l_r be the derivative of x_R by x_r, so that l_R = 1. A round x_{r+1} = x_r 
     l_r = l_{r+1} (1 - g b sum_i w_i),    u_i += g b w_i l_{r+1},    n += g^2 sum_i w_i^2 l_{r+1}^2.
 
 Memories of latest updates add the derivative m_i by what client i sent last. In a round of MIFA, client i's update
-has the derivative k_i = m_i + (g/N) l_{r+1} if it is new, and m_i becomes that if it is not; so k_i is g/N times the sum
-of l over the rounds up to the client's next one, a difference of two running sums. l_r = l_{r+1} - b sum_i k_i over
+has the derivative k_i = m_i + (g/N) l_{r+1} if it is new, and m_i becomes that if it is not. So k_i is g/N times the
+sum of l over the rounds up to the client's next one, a difference of two running sums. l_r = l_{r+1} - b sum_i k_i over
 the participants, u_i += b k_i, n += k_i^2. FedVarp's new update has k_i = m_i + (g/|S|) l_{r+1}, and the one before it
 m_i = g (1/N - 1/|S|) l_{r+1}.
 
@@ -279,8 +279,9 @@ def _kind_of(algorithm: Algorithm) -> ClientRound:
         )
     if not good:
         raise ValueError(
-            f"algorithm = {algorithm}: allowed is plain local SGD with a plain server and fixed steps; with a mean, with "
-            "weights that are given or FedAU's, with latest updates, with a whole budget of a mean, or FAST's with a period"
+            f"algorithm = {algorithm}: allowed is plain local SGD with a plain server and fixed steps; with a mean, "
+            "with weights that are given or FedAU's, with latest updates, with a whole budget of a mean, or FAST "
+            "with a period"
         )
     assert isinstance(kind, ClientRound)
     return kind

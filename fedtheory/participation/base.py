@@ -158,7 +158,8 @@ def history(
     state in which the process begins, and that round's place in hours and schedules.
 
     Raises:
-        ValueError: a number of rounds or replicas below 1, a first round below 0, or clients on which the process cannot run.
+        ValueError: a number of rounds or replicas below 1, a first round below 0, or clients on which the process
+            cannot run.
 
     >>> from fedtheory.participation import Fixed
     >>> history(Fixed([1]), clients=3, rounds=2)[:, 0].tolist()

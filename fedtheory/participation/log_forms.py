@@ -424,9 +424,9 @@ def _names(columns: Columns, what: str) -> Sequence[str]:
 
 def _rounds(columns: Columns) -> np.ndarray:
     cells = columns.of("round")
-    if isinstance(cells, Plain) and cells.numbers.dtype.kind == "i":
-        if ((cells.numbers >= 0) & (cells.numbers < 10**15)).all():
-            return cells.numbers
+    whole = isinstance(cells, Plain) and cells.numbers.dtype.kind == "i"
+    if isinstance(cells, Plain) and whole and ((cells.numbers >= 0) & (cells.numbers < 10**15)).all():
+        return cells.numbers
     known = {cell: int(float(cell)) if re.fullmatch(r"[0-9]{1,15}(\.0)?", cell) else -1 for cell in {*cells}}
     found = np.array([known[cell] for cell in cells], dtype=np.int64)
     for i in np.flatnonzero(found < 0).tolist():

@@ -231,7 +231,8 @@ def test_the_command_writes_all_three_files(tmp_path: Path, capsys: pytest.Captu
     log, constants = tmp_path / "log.csv", tmp_path / "c.toml"
     mask = history(examples(5)["Bernoulli"], 5, 80)[:, 0].numpy() > 0
     log.write_text("round,client\n" + "".join(f"{r},c{i}\n" for r, i in np.argwhere(mask)))
-    text = [f"{k} = {v if not isinstance(v, dict) else '{ value = 1.0, low = 0.5, high = 2.0 }'}" for k, v in CONSTANTS.items()]  # fmt: skip
+    noise = "{ value = 1.0, low = 0.5, high = 2.0 }"
+    text = [f"{k} = {noise if isinstance(v, dict) else v}" for k, v in CONSTANTS.items()]
     constants.write_text("\n".join(text) + "\n")
     options = ["recommend", str(log), "--constants", str(constants), "--resamples", "5", "--local-steps", "2"]
     files = ["--into", str(tmp_path / "a.toml"), "--page", str(tmp_path / "a.html"), "--json", str(tmp_path / "a.json")]

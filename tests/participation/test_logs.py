@@ -262,8 +262,9 @@ def test_pandas_is_asked_where_it_may(tmp_path, monkeypatch):
 
     pytest.importorskip("pandas")
     monkeypatch.setattr(log_columns, "MANY", 0)
-    for name, asked in (("rounds", True), ("other columns", True), ("statuses", True), ("names that look like numbers", False),
-                        ("names that are numbers", True), ("quotes", False), ("spaces", False), ("open ends", False), ("a cell too few", False)):  # fmt: skip
+    read = ("rounds", "other columns", "statuses", "names that are numbers")
+    not_read = ("names that look like numbers", "quotes", "spaces", "open ends", "a cell too few")
+    for name in (*read, *not_read):
         file = tmp_path / "log.csv"
         file.write_text(PLAIN[name])
-        assert (log_columns._plain_csv(file, {}) is not None) == asked, name
+        assert (log_columns._plain_csv(file, {}) is not None) == (name in read), name
