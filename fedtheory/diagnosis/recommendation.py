@@ -336,7 +336,9 @@ def candidates(mask: np.ndarray, fair: np.ndarray) -> list[tuple[str, Maker]]:
     longest = int(max(runs_of(~mask).length, default=0))  # cutoffs much longer than any absence are none
     cutoffs = [k for k in usual_cutoffs(len(mask)) if 5 <= k <= 2 * longest or math.isinf(k)]
     found += [
-        ("FedAU, no cutoff", ("fedau", {})) if math.isinf(k) else (f"FedAU, cutoff {k:g}", ("fedau", {"cutoff": int(k)}))
+        ("FedAU, no cutoff", ("fedau", {}))
+        if math.isinf(k)
+        else (f"FedAU, cutoff {k:g}", ("fedau", {"cutoff": int(k)}))
         for k in cutoffs
     ]  # fmt: skip
     if rate.all():

@@ -25,7 +25,7 @@ the participants, u_i += b k_i, n += k_i^2. FedVarp's new update has k_i = m_i +
 m_i = g (1/N - 1/|S|) l_{r+1}.
 
 A uniform cohort of m of those in a set A has the mean weights 1/|A|, E[sum_i w_i^2] = 1/m and adds 1/m - 1/|A| to d,
-times (g b l_{r+1})^2: the variance of a mean of m orthonormal vectors. Snapshots of FAST are such rounds, A = everyone.
+times (g b l_{r+1})^2: the variance of a mean of m orthonormal vectors. Snapshots are such rounds, A = everyone.
 """
 
 from __future__ import annotations
@@ -280,7 +280,7 @@ def _kind_of(algorithm: Algorithm) -> ClientRound:
     if not good:
         raise ValueError(
             f"algorithm = {algorithm}: allowed is plain local SGD with a plain server and fixed steps; with a mean, "
-            "with weights that are given or FedAU's, with latest updates, with a whole budget of a mean, or FAST "
+            "with weights that are given or FedAU's, with latest updates, with a whole budget of a mean, or snapshots "
             "with a period"
         )
     assert isinstance(kind, ClientRound)
