@@ -1,6 +1,6 @@
 """Recommendation of an algorithm and its numbers for a participation log, from a few constants of the problem.
 
-Candidates are scored by exact moments of a quadratic twin (``moments.trace_errors``) on many logs that might have been:
+Candidates are scored by exact moments of a quadratic twin (``trace_errors``) on many logs that might have been:
 blocks of the log in another order, and runs of the process that was fitted to it, if that fits. The score is an upper
 quantile over them. All clients of a twin have one Hessian: nothing is said of what local steps cost where they differ.
 """
@@ -17,10 +17,10 @@ import numpy as np
 
 from ..algorithms import constant_weights, fast, fedau, fedavg, fedvarp, mifa
 from ..arguments import check_count
-from ..moments.trace_errors import NAMES, Trace, Twin, errors_on_trace, fair_weights, twin_of, uploads
 from ..participation import Recorded, Resampled, history
 from .averaging import usual_cutoffs
 from .time_dependence import runs_of
+from .trace_errors import NAMES, Trace, Twin, errors_on_trace, fair_weights, twin_of, uploads
 
 if TYPE_CHECKING:
     from ..algorithms.algorithm import Algorithm

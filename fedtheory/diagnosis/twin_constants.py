@@ -10,7 +10,7 @@ from ..extras import torch
 from ..federations.constant_estimates import estimated_constants
 from ..federations.constants import ESTIMATE, Constant, Constants
 from ..federations.federation import ConvexFederation
-from ..moments.trace_errors import NAMES
+from .trace_errors import NAMES
 
 
 def estimate_constants(federation: Any, start: Any = 0.0, points: Any = None, *, confidence: float = 0.95) -> Constants:

@@ -194,7 +194,7 @@ def quadratic_twin(
     seed: int = 0,
     fair: Sequence[float] = (),
 ) -> Any:
-    """Make the quadratic twin of a problem of which these constants are known: ``moments.trace_errors.Twin``.
+    """Make the quadratic twin of a problem of which these constants are known: ``diagnosis.trace_errors.Twin``.
 
     Args:
         fair: the clients' weights in the objective, of sum 1; default: 1/clients each.
@@ -202,7 +202,7 @@ def quadratic_twin(
     Raises:
         ValueError: an argument outside its range.
     """
-    from ..moments.trace_errors import Twin, fair_weights
+    from ..diagnosis.trace_errors import Twin, fair_weights
 
     check_count("directions", directions)
     weights = fair_weights(check_count("clients", clients), fair)

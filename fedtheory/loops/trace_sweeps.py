@@ -2,7 +2,7 @@
 
 A round is linear in the state, so the last model x_R is too. Backwards, a sweep carries the derivative of x_R by the
 model of each round, a number for each of many step sizes at once, and touches each participation once: no vector over
-clients is moved along. See ``moments.trace_errors`` for what the numbers mean.
+clients is moved along. See ``diagnosis.trace_errors`` for what the numbers mean.
 """
 
 from __future__ import annotations

@@ -148,7 +148,7 @@ SEVERAL_WAYS = re.compile(rb"[,\n][-+]*0[0-9]|[+ ]|-0")
 """Integers that are not written as they are printed: 007 and 7 are two names."""
 
 NUMERIC = frozenset(("start", "end", "round", "time", "bytes"))
-"""What columns of numbers may say."""
+"""Things that a column of numbers may say."""
 
 
 def _csv(path: Path, given: Mapping[str, str]) -> tuple[Mapping[str, Sequence[str]], Callable[[int], str]]:

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 import fedtheory as ft
 from fedtheory import algorithms as al
 from fedtheory.cli.statuses import run
-from fedtheory.diagnosis import Diagnosis, Recommendation, diagnose, recommend
+from fedtheory.diagnosis import Diagnosis, Recommendation, diagnose, recommend, trace_errors
 from fedtheory.diagnosis.recommendation import LOCAL_STEPS, MAKERS, Scored, candidates, numbers_of
-from fedtheory.moments import trace_errors
-from fedtheory.moments.trace_errors import Trace, Twin, errors_on_trace, fair_weights, twin_of, uploads
+from fedtheory.diagnosis.trace_errors import Trace, Twin, errors_on_trace, fair_weights, twin_of, uploads
 from fedtheory.participation import Recorded, history, read_log
 from fedtheory.participation.examples import examples
 

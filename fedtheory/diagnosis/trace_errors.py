@@ -82,7 +82,7 @@ class Trace:
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        """How many take part in each round, (rounds,)."""
+        """The number of participants of each round, (rounds,)."""
         return np.asarray(self.mask.sum(axis=1, dtype=np.int64))
 
     @cached_property
