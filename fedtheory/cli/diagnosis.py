@@ -204,3 +204,85 @@ def diagnose(
             for ref, row in content["theorems"].items()
         ]
         print_table(rows)
+
+
+@app.command(cls=OptionalJson)
+def recommend(
+    log: LogFile,
+    constants: Annotated[
+        Path, typer.Option(help="TOML: smoothness = 4, or smoothness = { value = 4, low = 3, high = 5 }, and so on.")
+    ],
+    budget: Annotated[float | None, typer.Option(help="Updates that may be sent in all.")] = None,
+    target: Annotated[float | None, typer.Option(help="An error F(x) - F(x*) that is good enough.")] = None,
+    rounds: Annotated[int | None, typer.Option(help="At most so many; default: those of the log.")] = None,
+    local_steps: Annotated[
+        list[int] | None, typer.Option(help="A number of local steps to try; default: 1, 2, 5, 10, 20. Repeatable.")
+    ] = None,
+    resamples: Annotated[int, typer.Option(help="Logs that might have been, of each kind.")] = 200,
+    into: Annotated[Path | None, typer.Option(help="Write a file for fedtheory run here: .toml.")] = None,
+    page: Annotated[Path | None, typer.Option(help="Write a page with figures here: .html.")] = None,
+    json: JsonFile = None,
+    width: Width = None,
+    tz: Zone = None,
+    roster: Roster = None,
+    samples: Samples = None,
+    like: Like = "auto",
+    column: Column = None,
+    until: Until = None,
+    present: Present = None,
+    where: Where = None,
+    server: Server = None,
+) -> None:
+    """Recommend an algorithm for a participation log, with its step sizes, local steps, cutoff, snapshots and cohort:
+    the one of least error on logs that might have been, or with --target the one with the fewest uploads. Errors are
+    exact moments of a quadratic twin with these constants; see docs/diagnose.md.
+
+    Example: fedtheory recommend log.csv --constants constants.toml --budget 20000 --into best.toml
+    """
+    from ..diagnosis import diagnose as find
+    from ..diagnosis import recommend as choose
+    from ..diagnosis.recommendation import LOCAL_STEPS
+    from ..files import check_target, json_text, plain_toml, read_file, write_beside
+    from ..participation.log_times import zone
+
+    json_into = None if json in (None, STANDARD_OUTPUT) else check_target(str(json), ".json")
+    for path, suffix in ((into, ".toml"), (page, ".html")):
+        if path:
+            check_target(path, suffix)
+    given = plain_toml(read_file(constants), str(constants))
+    with Progress() as progress:
+        progress.doing(f"reading {log}")
+        read_one = read(log, like, column, tz, roster, until, present, where, server)
+        progress.doing(f"diagnosing {log}")
+        found = find(
+            read_one,
+            width=width_of(width),
+            tz=zone(tz),
+            samples=_numbers(samples, "samples") if samples else None,
+        )
+        progress.doing("scoring candidates")
+        chosen = choose(
+            found,
+            given,
+            budget=budget,
+            target=target,
+            rounds=rounds,
+            local_steps=local_steps or LOCAL_STEPS,
+            resamples=resamples,
+        )
+        content = chosen.to_json()
+        if json_into:
+            write_beside(json_into, (json_text(content, indent=1) + "\n").encode())
+        if into:
+            write_beside(into, chosen.toml(f"Recommended for {log.name}").encode())
+        if page:
+            from ..report.diagnosis_page import diagnosis_page
+
+            progress.doing(f"drawing {page}")
+            write_beside(page, diagnosis_page(found, log.name, chosen).encode())
+    if json == STANDARD_OUTPUT:
+        print_json(content)
+        return
+    for line in str(chosen).splitlines():
+        print_wrapped(line, "    ")
+    print_table([each.table_row() for each in chosen.choices])

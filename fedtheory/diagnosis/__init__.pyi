@@ -1,5 +1,6 @@
 from .averaging import ImpliedObjective as ImpliedObjective
 from .averaging import implied_objectives as implied_objectives
+from .averaging import weight_error_bands as weight_error_bands
 from .averaging import weight_errors as weight_errors
 from .calendar import CalendarEffect as CalendarEffect
 from .calendar import calendar_effects as calendar_effects
@@ -20,3 +21,7 @@ from .power import power as power
 from .power import replicas_to_detect as replicas_to_detect
 from .power import rounds_to_detect as rounds_to_detect
 from .predictive_check import Check as Check
+from .recommendation import Choice as Choice
+from .recommendation import Recommendation as Recommendation
+from .recommendation import recommend as recommend
+from .twin_constants import estimate_constants as estimate_constants

@@ -148,15 +148,46 @@ def weight_errors(mask: np.ndarray, cutoffs: Sequence[float]) -> Mapping[float, 
     >>> weight_errors(np.array([[1], [0], [1], [0]], dtype=bool), [math.inf])  # weights 1, 1, 1, 3/2
     {inf: 0.203125}
     """
+    return {cutoff: error for cutoff, (error, _, _) in weight_error_bands(mask, cutoffs, len(mask)).items()}
+
+
+def weight_error_bands(
+    mask: np.ndarray, cutoffs: Sequence[float], block: int, level: float = 0.95, seed: int = 0
+) -> Mapping[float, tuple[float, float, float]]:
+    """Compute `weight_errors`, each with an interval: blocks of rounds are resampled, with their rates and weights.
+
+    The interval is turned about the estimate, as a ratio, since resampling adds noise once more. A log of one block has
+    none: its ends are the error.
+
+    Args:
+        block: rounds of the blocks.
+    """
     p = mask.mean(axis=0)
     came = np.flatnonzero(p > 0)
+    starts = np.arange(0, len(mask), max(1, block))
+    chosen = np.random.default_rng([seed, 17]).multinomial(
+        len(starts), np.full(len(starts), 1 / len(starts)), RESAMPLED
+    )
+    lengths = np.diff(np.append(starts, len(mask)))
+    rounds = (chosen @ lengths)[:, None]
     found = {}
     for cutoff in cutoffs:
-        total = 0.0
+        total, again = 0.0, np.zeros(RESAMPLED)
         for first in range(0, len(came), CHUNK):
-            part = came[first : first + CHUNK]
-            total += float(((FedAU(cutoff).batch(np.ascontiguousarray(mask[:, part])) * p[part] - 1) ** 2).sum())
-        found[cutoff] = total / max(1, len(came) * len(mask))
+            here = np.ascontiguousarray(mask[:, came[first : first + CHUNK]])
+            omega = FedAU(cutoff).batch(here)
+            total += float(((omega * p[came[first : first + CHUNK]] - 1) ** 2).sum())
+            if len(starts) > 1:
+                rate, mean, square = (
+                    chosen @ np.add.reduceat(each, starts, axis=0) / rounds for each in (here * 1.0, omega, omega**2)
+                )
+                again += (rate**2 * square - 2 * rate * mean + 1).sum(axis=1)
+        error = total / max(1, len(came) * len(mask))
+        if len(starts) == 1 or error == 0:
+            found[cutoff] = (error, error, error)
+            continue
+        low, high = np.quantile(again / max(1, len(came)), [(1 - level) / 2, (1 + level) / 2])
+        found[cutoff] = (error, min(error, error**2 / float(high)), max(error, error**2 / max(float(low), 1e-300)))
     return found
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..arguments import check_has
 from ..participation import Log
-from .averaging import ImpliedObjective, implied_objectives, usual_cutoffs, weight_errors
+from .averaging import ImpliedObjective, implied_objectives, usual_cutoffs, weight_error_bands
 from .calendar import CalendarEffect, calendar_effects, local_times
 from .client_dependence import Overdispersion, Pair, overdispersion, pairs_together
 from .client_rates import Change, Rates, changes, rates
@@ -58,7 +58,7 @@ class Diagnosis:
         family: see `FamilyChoice`; None of a log that is too short.
         fair: what the clients' weights should be.
         objectives: see `ImpliedObjective`.
-        weight_errors: FedAU's, by cutoff.
+        weight_errors: FedAU's, by cutoff. weight_error_bands: the ends of their intervals.
         level: of intervals; tests have 1 - level, the family-wise ones together.
     """
 
@@ -84,6 +84,7 @@ class Diagnosis:
     fair: np.ndarray
     objectives: list[ImpliedObjective]
     weight_errors: Mapping[float, float]
+    weight_error_bands: Mapping[float, tuple[float, float]]
     level: float
 
     @property
@@ -183,7 +184,8 @@ def diagnose(
     missing = _missing(here)
     long_enough = not missing
     chosen = usual_cutoffs(rounds) if cutoffs is None else [float(k) for k in cutoffs]
-    errors = weight_errors(here, chosen)
+    banded = weight_error_bands(here, chosen, estimated.block, level, seed)
+    errors = {cutoff: error for cutoff, (error, _, _) in banded.items()}
     best = min(errors, key=lambda k: (errors[k], k))
     objectives = implied_objectives(
         here, fair / fair.sum(), list(dict.fromkeys([best, math.inf])), estimated.block, shares, level, seed
@@ -217,6 +219,7 @@ def diagnose(
         fair=(fair / fair.sum())[back],
         objectives=[_reordered(each, back) for each in objectives],
         weight_errors=errors,
+        weight_error_bands={cutoff: (low, high) for cutoff, (_, low, high) in banded.items()},
         level=level,
     )
 

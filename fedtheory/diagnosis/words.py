@@ -200,6 +200,7 @@ def to_json(found: Diagnosis) -> dict[str, Any]:
             for each in found.objectives
         },
         "weight_errors": {_cutoff(k): v for k, v in found.weight_errors.items()},
+        "weight_error_bands": {_cutoff(k): list(v) for k, v in found.weight_error_bands.items()},
         "assumptions": found.assumptions(),
         "rounds_for_ten_percent": found.rounds_for_ten_percent,
     }

@@ -12,10 +12,11 @@ import builtins
 import functools
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args, get_type_hints
 
+from ..arguments import check_count
 from ..quantities import nearest
 from .files_beside import FilesBeside, check_family, is_of_file
 from .grid import EVERYONE
@@ -36,7 +37,8 @@ def _processes() -> Kinds:
     from .. import participation as package
     from .by_class import ByClass
 
-    return {**_classes(package, package.Participation), "ByClass": ByClass, EVERYONE: Everyone}
+    own = {"ByClass": ByClass, EVERYONE: Everyone, "recorded": package.Recorded.of_text}
+    return {**_classes(package, package.Participation), **own}
 
 
 def _partitions() -> Kinds:
@@ -62,6 +64,7 @@ def _federations() -> Kinds:
         "Quadratic": Quadratic,
         "common_hessian": Quadratic.common_hessian,
         "logistic": logistic,
+        "quadratic_twin": quadratic_twin,
         "random_quadratic": random_quadratic,
     }
 
@@ -178,6 +181,33 @@ def logistic(
     loaded = data.load(dataset)
     rows = loaded.vectors() if loaded.kind == "images" else loaded
     return Logistic.split(rows.normalised(bias), clients, alpha, l2, seed, gradient_noise, noise, server_noise)
+
+
+def quadratic_twin(
+    clients: int,
+    smoothness: float,
+    strong_convexity: float,
+    gradient_noise: float,
+    dissimilarity_at_optimum: float,
+    *,
+    directions: int = 8,
+    seed: int = 0,
+    fair: Sequence[float] = (),
+) -> Any:
+    """Make the quadratic twin of a problem of which these constants are known: ``diagnosis.trace_errors.Twin``.
+
+    Args:
+        fair: the clients' weights in the objective, of sum 1; default: 1/clients each.
+
+    Raises:
+        ValueError: an argument outside its range.
+    """
+    from ..diagnosis.trace_errors import Twin, fair_weights
+
+    check_count("directions", directions)
+    weights = fair_weights(check_count("clients", clients), fair)
+    constants = smoothness, strong_convexity, gradient_noise, dissimilarity_at_optimum
+    return Twin(*constants, initial_distance=0.0, fair=weights).federation(directions, seed)
 
 
 def make(family: str, content: Any, beside: FilesBeside | None = None) -> Any:

@@ -149,13 +149,17 @@ class AnySize(Participation):
         )
 
 
-def history(process: Participation, clients: int, rounds: int, replicas: int = 1, seed: int = 0) -> Tensor:
-    """Draw the counts of rounds 0 to ``rounds`` - 1, (rounds, replicas, clients) int8.
+def history(
+    process: Participation, clients: int, rounds: int, replicas: int = 1, seed: int = 0, first: int = 0
+) -> Tensor:
+    """Draw the counts of so many rounds from the ``first`` on, (rounds, replicas, clients) int8.
 
-    They are those of the arbitrary rounds of a simulation with this seed.
+    From 0 on they are those of the arbitrary rounds of a simulation with this seed. From a later one on they have the
+    state in which the process begins, and that round's place in hours and schedules.
 
     Raises:
-        ValueError: a number of rounds or replicas below 1, or clients on which the process cannot run.
+        ValueError: a number of rounds or replicas below 1, a first round below 0, or clients on which the process
+            cannot run.
 
     >>> from fedtheory.participation import Fixed
     >>> history(Fixed([1]), clients=3, rounds=2)[:, 0].tolist()
@@ -163,8 +167,9 @@ def history(process: Participation, clients: int, rounds: int, replicas: int = 1
     """
     for name, value in {"rounds": rounds, "replicas": replicas}.items():
         checked_count(name, value)
+    checked_count("first", first, 0)
     state = process.init(Keys(seed, Axis.ARBITRARY, torch.arange(replicas), clients))
     counts = torch.empty(rounds, replicas, clients, dtype=torch.int8)
     for round in range(rounds):
-        counts[round], state = process.step(state, round)
+        counts[round], state = process.step(state, first + round)
     return counts

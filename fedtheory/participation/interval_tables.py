@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..files import Damaged
-from .log_columns import Columns, read_columns
+from .log_columns import Coded, Columns, read_columns
 from .log_forms import spans
 from .log_times import moments
 
@@ -99,11 +99,13 @@ def numbered(
     Raises:
         ValueError: names that are not distinct; a client that is not among them, with its row.
     """
-    number = {name: k for k, name in enumerate(dict.fromkeys([*known, *client] if names is None else map(str, names)))}
+    words = client.words if isinstance(client, Coded) else client
+    number = {name: k for k, name in enumerate(dict.fromkeys([*known, *words] if names is None else map(str, names)))}
     if names is not None and len(number) != len(names):
         raise ValueError(f"names = {list(names)}: allowed are distinct names")
-    for i, name in enumerate(client):
+    for i, name in enumerate(client) if any(name not in number for name in words) else ():
         if name not in number:
             some = ", ".join([*number][:5]) + (f" and {len(number) - 5} more" if len(number) > 5 else "")
             raise Damaged(path, f"client {name!r} is not in names: allowed are {some}", place(i))
-    return tuple(number), np.array([number[name] for name in client], dtype=np.int64)
+    own = np.array([number[name] for name in words], dtype=np.int64)
+    return tuple(number), own[client.code] if isinstance(client, Coded) else own

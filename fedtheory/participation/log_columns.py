@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import difflib
+import io
+import re
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ..files import Damaged, parse_json, read_csv, read_file, read_parquet
 
@@ -84,13 +90,141 @@ def read_columns(path: Path, given: Mapping[str, str] | None = None) -> Columns:
         if what not in USUAL:
             raise ValueError(f"columns has {what!r}: allowed are {', '.join(USUAL)}")
     kinds = {".jsonl": _json_lines, ".ndjson": _json_lines, ".parquet": _parquet}
-    cells, place = kinds.get(path.suffix.lower(), _csv)(path)
+    read = kinds.get(path.suffix.lower())
+    cells, place = _csv(path, given or {}) if read is None else read(path)
     if not any(map(len, cells.values())):
         raise Damaged(path, "no row: allowed is at least one")
     return Columns(path, cells, place, given or {})
 
 
-def _csv(path: Path) -> tuple[dict[str, list[str]], Callable[[int], str]]:
+@dataclass(frozen=True)
+class Coded(Sequence[str]):
+    """Cells of which each word is kept once.
+
+    Attributes:
+        words: the different cells, in the order of their first rows.
+        code: (rows,) int64, into ``words``.
+    """
+
+    words: list[str]
+    code: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.code)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self.words[self.code[i]]
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self.words.__getitem__, self.code.tolist())
+
+    def __contains__(self, cell: object) -> bool:
+        return cell in self.words
+
+
+@dataclass(frozen=True)
+class Plain(Sequence[str]):
+    """Cells that are all finite numbers; their texts are read when they are asked for.
+
+    Attributes:
+        numbers: (rows,) int64 or float64.
+        texts: reads them.
+    """
+
+    numbers: np.ndarray
+    texts: Callable[[], Sequence[str]]
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self.texts()[i]
+
+
+MANY = 1_000_000
+"""Bytes of a CSV file above which it is worth while to load pandas."""
+
+SEVERAL_WAYS = re.compile(rb"[,\n][-+]*0[0-9]|[+ ]|-0")
+"""Integers that are not written as they are printed: 007 and 7 are two names."""
+
+NUMERIC = frozenset(("start", "end", "round", "time", "bytes"))
+"""Things that a column of numbers may say."""
+
+
+def _csv(path: Path, given: Mapping[str, str]) -> tuple[Mapping[str, Sequence[str]], Callable[[int], str]]:
+    found = _plain_csv(path, given)
+    return _any_csv(path) if found is None else (found, lambda i: f"line {i + 2}")
+
+
+def _plain_csv(path: Path, given: Mapping[str, str]) -> Mapping[str, Sequence[str]] | None:
+    """The columns of a large file without anything that has to be looked at line by line, by pandas; else ``None``.
+
+    Such a file has no quotes, no empty lines, no spaces about cells, and in each line as many cells as in the first:
+    pandas refuses lines with more, and commas are counted.
+    """
+    try:
+        content = read_file(path)
+    except (OSError, ValueError):
+        return None
+    if len(content) < MANY or any(each in content for each in (b'"', b"\r", b"\0", b"\n\n", b"\xef\xbb\xbf")):
+        return None
+    try:
+        import pandas
+
+        header = content[: content.index(b"\n")].decode().split(",")
+    except (ImportError, ValueError):
+        return None
+    lines = content.count(b"\n") + (not content.endswith(b"\n"))
+    if content.count(b",") != lines * (len(header) - 1) or len({*header}) != len(header):
+        return None
+    columns = Columns(path, dict.fromkeys(header, ()), str, given)
+    # Floats are those nearest to what is written: from pandas 3 on by default.
+    exactly: Any = {"float_precision": "round_trip"} if pandas.__version__ < "3" else {}
+    numeric = {name for what in NUMERIC if (name := columns.named(what)) is not None}
+    try:
+        table = pandas.read_csv(
+            io.BytesIO(content),
+            dtype={name: "category" for name in header if name not in numeric},
+            na_filter=False,
+            quoting=csv.QUOTE_NONE,
+            **exactly,
+            index_col=False,
+            skip_blank_lines=False,
+            low_memory=False,
+        )
+    except (ValueError, OverflowError):  # a line with more cells, or what is no UTF-8
+        return None
+    if len(table) != lines - 1:
+        return None
+    texts = cache(lambda: _any_csv(path)[0])
+    found: dict[str, Sequence[str]] = {}
+    for name in header:
+        values = table[name]
+        if name in numeric:
+            numbers = values.to_numpy()
+            if numbers.dtype not in (np.dtype("int64"), np.dtype("float64")) or not np.isfinite(numbers).all():
+                return None
+            found[name] = Plain(numbers, lambda name=name: texts()[name])  # type: ignore[misc]
+        else:
+            categories = values.cat.categories
+            if categories.dtype.kind == "i":
+                if SEVERAL_WAYS.search(content):
+                    return None
+            elif not all(isinstance(word, str) for word in categories):
+                return None
+            words = list(map(str, categories))
+            code = values.cat.codes.to_numpy().astype(np.int64)
+            first = np.zeros(len(words), dtype=np.int64)
+            first[code[::-1]] = np.arange(len(code))[::-1]
+            order = np.argsort(first)
+            back = np.empty_like(order)
+            back[order] = np.arange(len(order))
+            found[name] = Coded([words[k] for k in order], back[code])
+    cells = (word for column in found.values() if isinstance(column, Coded) for word in column.words)
+    return found if all(cell == cell.strip() for cell in (*header, *cells)) else None
+
+
+def _any_csv(path: Path) -> tuple[dict[str, list[str]], Callable[[int], str]]:
     lines = ((number, cells) for number, cells in read_csv(path) if cells)  # an empty line is no row
     header = next(lines, (1, []))[1]
     if len({*header}) != len(header) or not all(header):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..files import Damaged, read_json
-from .log_columns import Columns
+from .log_columns import Coded, Columns, Plain
 from .log_times import moment, moments
 
 HERE = frozenset({"1", "true", "yes", "ok", "on", "up", "start", "begin", "join", "joined", "login", "online",
@@ -44,7 +44,7 @@ class Rows:
 
     unit: str
     place: Callable[[int], str]
-    client: list[str] = field(default_factory=list)
+    client: Sequence[str] = field(default_factory=list)
     start: np.ndarray = field(default_factory=lambda: np.zeros(0))
     end: np.ndarray = field(default_factory=lambda: np.zeros(0))
     known: tuple[str, ...] = ()
@@ -74,7 +74,7 @@ def intervals(columns: Columns, options: Options) -> Rows:
 
 def spans(
     columns: Columns, tz: tzinfo | None = None, open_ends: bool = False
-) -> tuple[list[str], np.ndarray, np.ndarray, bool]:
+) -> tuple[Sequence[str], np.ndarray, np.ndarray, bool]:
     """Return the clients, starts and ends of columns, and whether moments are dates; nan for an end that is open.
 
     Raises:
@@ -94,7 +94,8 @@ def spans(
 def rounds(columns: Columns, options: Options) -> Rows:
     """Read columns ``round``, ``client`` and perhaps ``status``: who took part."""
     number, client = _rounds(columns), _names(columns, "client")
-    known = {name: k for k, name in enumerate(dict.fromkeys(client))}
+    words = client.words if isinstance(client, Coded) else dict.fromkeys(client)
+    known = {name: k for k, name in enumerate(words)}
     told: dict[str, int] = defaultdict(int)
     kept: Sequence[int] = range(len(client))
     place: Callable[[int], str] = columns.place
@@ -111,9 +112,10 @@ def rounds(columns: Columns, options: Options) -> Rows:
             told["rows of clients who did not take part, by their status"] = int((~here).sum())
         kept = np.flatnonzero(here).tolist()
         place = _places(columns.place, kept)
+        client = [client[i] for i in kept]
     at = number[np.array(kept, dtype=int)].astype(float)
     begins, ends = float(number.min()), float(number.max() + 1)
-    return Rows("rounds", place, [client[i] for i in kept], at, at + 1, tuple(known), begins, ends, told)
+    return Rows("rounds", place, client, at, at + 1, tuple(known), begins, ends, told)
 
 
 def _places(place: Callable[[int], str], rows: Sequence[int]) -> Callable[[int], str]:
@@ -412,16 +414,19 @@ def read_entries(path: Path, like: str, options: Options) -> Rows:
     return fedscale(path, data) if form == "fedscale" else flash(path, data, options)
 
 
-def _names(columns: Columns, what: str) -> list[str]:
-    cells = list(columns.of(what))
+def _names(columns: Columns, what: str) -> Sequence[str]:
+    cells = columns.of(what)
     if "" in cells:
-        place = f"{columns.place(cells.index(''))}, column {columns.named(what)!r}"
+        place = f"{columns.place(list(cells).index(''))}, column {columns.named(what)!r}"
         raise Damaged(columns.path, "empty: allowed is a name", place)
     return cells
 
 
 def _rounds(columns: Columns) -> np.ndarray:
     cells = columns.of("round")
+    whole = isinstance(cells, Plain) and cells.numbers.dtype.kind == "i"
+    if isinstance(cells, Plain) and whole and ((cells.numbers >= 0) & (cells.numbers < 10**15)).all():
+        return cells.numbers
     known = {cell: int(float(cell)) if re.fullmatch(r"[0-9]{1,15}(\.0)?", cell) else -1 for cell in {*cells}}
     found = np.array([known[cell] for cell in cells], dtype=np.int64)
     for i in np.flatnonzero(found < 0).tolist():

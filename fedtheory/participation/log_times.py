@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from ..files import Damaged
+from .log_columns import Plain
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 NOTHING = frozenset({"", "nan", "na", "n/a", "null", "none", "nat", "-"})
@@ -84,6 +85,8 @@ def moments(
     Raises:
         Damaged: a cell names no moment; or some are numbers and others dates.
     """
+    if isinstance(cells, Plain):
+        return cells.numbers.astype(float), False
     dates: bool | None = None
     known: dict[str, float] = {}
 

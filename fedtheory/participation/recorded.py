@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -154,6 +156,34 @@ class Recorded(_InOrder):
             if not fits:
                 raise ValueError(f"counts[{round}] = {list(row)}: allowed is one number a group, at most {sizes}")
         return cls(np.array([[p < row[j] for p, j in zip(place, groups, strict=True)] for row in counts]), after)
+
+    @classmethod
+    def of_text(cls, record: str, clients: int, after: str = "refuse") -> Recorded:
+        """The process of a record that is written as a text: see ``to_text``.
+
+        Raises:
+            ValueError: the text is none, or not one of whole rounds of so many clients; or as `Recorded`.
+        """
+        wide = -(-check_count("clients", clients) // 8)
+        try:
+            packed = zlib.decompress(base64.b64decode(record, validate=True))
+        except (ValueError, zlib.error):
+            raise ValueError(f"record = {record[:20]!r}...: allowed is a text that Recorded.to_text made") from None
+        if not packed or len(packed) % wide:
+            raise ValueError(
+                f"record has {len(packed)} bytes: allowed with {clients} clients is a multiple of {wide}, at least one"
+            )
+        rows = np.frombuffer(packed, dtype=np.uint8).reshape(-1, wide)
+        return cls(np.unpackbits(rows, axis=1, count=clients) > 0, after)
+
+    def to_text(self) -> str:
+        """Return the record as a text for a file: a bit for each client and round, compressed, in base64.
+
+        >>> text = Recorded([[1, 0], [0, 1]]).to_text()
+        >>> Recorded.of_text(text, clients=2).mask.tolist()
+        [[True, False], [False, True]]
+        """
+        return base64.b64encode(zlib.compress(np.packbits(self.mask, axis=1).tobytes(), 9)).decode()
 
     def __repr__(self) -> str:
         return f"Recorded({self._digest()}, after={self.after!r})"

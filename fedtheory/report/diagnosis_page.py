@@ -11,6 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ..diagnosis.diagnosis import Diagnosis
+from ..diagnosis.recommendation import Recommendation
 from ..diagnosis.time_dependence import survival
 from ..files import json_text
 from .colours import EXACT, MEASURED, PRINTED
@@ -25,21 +26,26 @@ MOST_ROWS = 2000
 WEEKDAYS = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su")
 
 
-def diagnosis_page(found: Diagnosis, title: str) -> str:
-    """Return the page of a diagnosis, as HTML."""
+def diagnosis_page(found: Diagnosis, title: str, chosen: Recommendation | None = None) -> str:
+    """Return the page of a diagnosis, and perhaps of what is recommended, as HTML."""
     pictures = "\n".join(
         f'<figure><img alt="{escape(caption)}" src="data:image/png;base64,{_png(figure)}">'
         f"<figcaption>{escape(caption)}</figcaption></figure>"
-        for figure, caption in _figures(found)
+        for figure, caption in _figures(found, chosen)
     )
-    lines = "\n".join(f"<p>{escape(line.strip())}</p>" for line in str(found).splitlines())
-    numbers = json_text(found.to_json()).replace("<", "\\u003c")
+    said = [*(str(chosen).splitlines() if chosen else ()), *str(found).splitlines()]
+    lines = "\n".join(f"<p>{escape(line.strip())}</p>" for line in said)
+    content = {"diagnosis": found.to_json()} | ({"recommendation": chosen.to_json()} if chosen else {})
+    numbers = "\n".join(
+        f'<script type="application/json" id="{name}">{json_text(each).replace("<", chr(92) + "u003c")}</script>'
+        for name, each in content.items()
+    )
     return (
         f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{escape(title)}</title>\n'
         "<style>body{font:16px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em}p{margin:.3em 0}"
         "img{max-width:100%}figure{margin:1.5em 0}figcaption{color:#444}</style></head>\n"
         f"<body>\n<h1>{escape(title)}</h1>\n{lines}\n{pictures}\n"
-        f'<script type="application/json" id="diagnosis">{numbers}</script>\n</body>\n</html>\n'
+        f"{numbers}\n</body>\n</html>\n"
     )
 
 
@@ -50,14 +56,20 @@ def _png(figure: Figure) -> str:
 
 
 @styled()
-def _figures(found: Diagnosis) -> list[tuple[Figure, str]]:
-    drawn = [(_raster(found), "Who was there: a row a client, the rarest on top; nights are grey.")]
+def _figures(found: Diagnosis, chosen: Recommendation | None) -> list[tuple[Figure, str]]:
+    drawn = []
+    if chosen is not None:
+        drawn.append((_fronts(chosen), "Candidates: no other has both a lower error and fewer uploads on the lines."))
+    drawn += [(_raster(found), "Who was there: a row a client, the rarest on top; nights are grey.")]
     if found.times:
         drawn.append((_week(found), "Mean number of clients by weekday and hour."))
     drawn += [
         (_absences(found), "Absences longer than so many rounds, and what geometric ones of the same means give."),
         (_weights(found), "Weights of the clients in the implied objective, times their number, against fair ones."),
-        (_errors(found), "FedAU's weight error on this log by cutoff: no law is assumed."),
+        (
+            _errors(found),
+            "FedAU's weight error by cutoff: on this log, with the band of block resamples of it. No law is assumed.",
+        ),
     ]
     hour = next((each for each in found.calendar if each.of == "hour"), None)
     if hour is not None:
@@ -121,10 +133,38 @@ def _weights(found: Diagnosis) -> Figure:
 def _errors(found: Diagnosis) -> Figure:
     figure, (axes,) = panels(8, 3)
     finite = {k: v for k, v in found.weight_errors.items() if not math.isinf(k)}
+    low, high = (np.array([found.weight_error_bands[k][end] for k in finite]) for end in (0, 1))
+    axes.fill_between([*finite], low, high, color=MEASURED, alpha=0.2, lw=0, label=f"{found.level:.0%} of resamples")
     axes.plot([*finite], [*finite.values()], "o-", color=MEASURED, label="this log")
     if math.inf in found.weight_errors:
         axes.axhline(found.weight_errors[math.inf], color=EXACT, ls=DASHED, label="no cutoff")
     axes.set_xscale("log")
     axes.set_yscale("log")
     finish(axes, "FedAU's weights", "cutoff", r"mean of $(p\,\omega - 1)^2$")
+    return figure
+
+
+def _fronts(chosen: Recommendation) -> Figure:
+    figure, both = panels(8, 3.6, 2)
+    for axes, value, front, title in (
+        (both[0], "score", "pareto", "Error"),
+        (both[1], "worst_client", "pareto_worst", "Worst client's error"),
+    ):
+        rows = sorted(chosen.choices, key=lambda row: row.uploads)
+        shown = [row for row in rows if math.isfinite(getattr(row, value)) and getattr(row, value) > 0]
+        best = [row for row in shown if getattr(row, front)]
+        axes.plot([r.uploads for r in shown], [getattr(r, value) for r in shown], "o", color="0.6", ms=4)
+        axes.plot([r.uploads for r in best], [getattr(r, value) for r in best], "o-", color=EXACT, label="front")
+        named = {(row.uploads, getattr(row, value)): row.name for row in reversed(best)}
+        middle = (shown[0].uploads + shown[-1].uploads) / 2 if shown else 0
+        for point, name in named.items():
+            right = point[0] > middle
+            axes.annotate(name, point, fontsize=7, xytext=(-5 if right else 5, 4), textcoords="offset points",
+                          ha="right" if right else "left")  # fmt: skip
+        own = chosen.chosen
+        axes.plot([own.uploads], [getattr(own, value)], "*", color=PRINTED, ms=11, label="recommended")
+        if chosen.target is not None and value == "score":
+            axes.axhline(chosen.target, color=PRINTED, ls=DASHED, label="target")
+        axes.set_yscale("log")
+        finish(axes, title, "uploads", "F - F*")
     return figure

@@ -199,3 +199,72 @@ def test_leaf_says_who_trained_in_one_file_and_who_was_evaluated_in_another(tmp_
     with pytest.raises(ValueError, match="whether they trained or not"):
         read_log(file)
     assert read_log(file, like="rounds").mask().astype(int).tolist() == [[1, 1]]
+
+
+PLAIN = {
+    "rounds": "round,client\n3,b\n1,a\n1,b\n",
+    "names that look like numbers": "client,start,end\n007,1,2\n7,0.1,1e3\n",
+    "names that are numbers": "round,client\n1,10\n1,7\n2,10\n",
+    "other columns": "x,round,client\nhello,1,a\n,2,b\n",
+    "statuses": "round,client,status\n1,a,ok\n1,b,failed\n2,b,ok\n",
+    "transitions": "client,time,state\nb,0,on\na,1.5,on\na,3,off",
+    "open ends": "client,start,end\na,1,\nb,2,3\n",
+    "dates": "client,start,end\na,2026-01-01T00:00Z,2026-01-02T00:00Z\n",
+    "a mask": "a,b\n1,0\n0,1\n",
+    "quotes": 'round,client\n1,"a,b"\n2,c\n',
+    "spaces": "round, client\n1, a\n2,a \n",
+    "empty lines": "round,client\n1,a\n\n2,b\n\n",
+    "a carriage return": "round,client\r\n1,a\r\n2,b\r\n",
+    "a cell too few": "round,client\n1,a\n2\n",
+    "a cell too few and one too many": "round,client\n1,a\n2\n3,b,c\n",
+    "no name": "round,client\n1,\n2,b\n",
+    "a fraction": "round,client\n1.5,a\n2,b\n",
+    "a whole fraction": "round,client\n1.0,a\n2.0,b\n",
+    "below zero": "round,client\n-1,a\n2,b\n",
+    "a huge round": "round,client\n1234567890123456,a\n2,b\n",
+    "an infinite one": "client,start,end\na,1,inf\n",
+    "not a number": "client,start,end\na,1,nan\n",
+    "ends before its start": "client,start,end\na,3,4\nb,5,1\n",
+    "a column twice": "round,round\n1,2\n",
+    "truth": "client,time,state\na,True,on\n",
+    "underlines": "client,start,end\na,1_0,2_0\n",
+    "no row": "round,client\n",
+    "twice with two statuses": "round,client,status\n1,a,ok\n1,a,failed\n",
+    "long numbers": "client,start,end\n"
+    + "".join(f"a,{k + 0.1234567890123456789 / (k + 1)!r}123,{k + 0.9!r}9999\n" for k in range(200)),
+}
+"""Files that pandas may read, or must not."""
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_pandas_reads_what_the_lines_say_or_nothing(name, tmp_path, monkeypatch):
+    from fedtheory.participation import log_columns
+
+    pytest.importorskip("pandas")
+    file = tmp_path / "log.csv"
+    file.write_bytes(PLAIN[name].encode())
+
+    def outcome():
+        try:
+            log = read_log(file)
+        except ValueError as error:
+            return str(error)
+        return log.names, log.client.tolist(), log.start.tolist(), log.end.tolist(), log.censored.tolist(), str(log)
+
+    by_lines = outcome()
+    monkeypatch.setattr(log_columns, "MANY", 0)
+    assert outcome() == by_lines
+
+
+def test_pandas_is_asked_where_it_may(tmp_path, monkeypatch):
+    """Without this the test above could compare the lines with themselves."""
+    from fedtheory.participation import log_columns
+
+    pytest.importorskip("pandas")
+    monkeypatch.setattr(log_columns, "MANY", 0)
+    read = ("rounds", "other columns", "statuses", "names that are numbers")
+    not_read = ("names that look like numbers", "quotes", "spaces", "open ends", "a cell too few")
+    for name in (*read, *not_read):
+        file = tmp_path / "log.csv"
+        file.write_text(PLAIN[name])
+        assert (log_columns._plain_csv(file, {}) is not None) == (name in read), name

@@ -1,0 +1,353 @@
+"""Recommendations for a log: errors of the twin against Fractions, what is chosen, and what is written for others."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fedtheory as ft
+from fedtheory import algorithms as al
+from fedtheory.cli.statuses import run
+from fedtheory.diagnosis import Diagnosis, Recommendation, diagnose, recommend, trace_errors
+from fedtheory.diagnosis.recommendation import LOCAL_STEPS, MAKERS, Scored, candidates, numbers_of
+from fedtheory.diagnosis.trace_errors import Trace, Twin, errors_on_trace, fair_weights, twin_of, uploads
+from fedtheory.participation import Recorded, history, read_log
+from fedtheory.participation.examples import examples
+
+CONSTANTS = {
+    "smoothness": 4.0, "strong_convexity": 0.25, "gradient_noise": {"value": 1.0, "low": 0.5, "high": 2.0},
+    "dissimilarity_at_optimum": 1.5, "initial_distance": 3,
+}  # fmt: skip
+ALGORITHMS: dict[str, Callable[..., al.Algorithm]] = {
+    "mean": al.fedavg,
+    "sum": lambda **n: al.fedavg(average="all", global_lr=2, **n),
+    "samples": lambda **n: al.fedavg(average="samples", samples=[1, 2, 3], **n),
+    "budget": lambda **n: al.fedavg(budget=1, **n),
+    "fedau": al.fedau,
+    "fedau, cutoff": lambda **n: al.fedau(cutoff=2, **n),
+    "known": lambda **n: al.known_statistics(participation_probability=["1/3", "1/2", "3/5"], **n),
+    "constant": lambda **n: al.constant_weights(aggregation_weight=[1, 2, "1/2"], **n),
+    "mifa": al.mifa,
+    "mifa, waiting": lambda **n: al.mifa(steps_when_empty=False, global_lr="3/2", **n),
+    "fedvarp": al.fedvarp,
+    "fedvarp, going on": lambda **n: al.fedvarp(steps_when_empty=True, **n),
+    "fast": lambda **n: al.fast(snapshot_period=2, cohort=2, **n),
+}
+QUICK = ("mean", "budget", "fedau, cutoff", "mifa", "fedvarp", "fast")
+
+
+def small(seed: int = 0, rounds: int = 6) -> np.ndarray:
+    """A log of three clients with an empty round, and one in which all come."""
+    found = np.random.default_rng(seed).random((rounds, 3)) < [0.3, 0.5, 0.7]
+    found[1], found[2] = False, True
+    return found
+
+
+def off(algorithm: al.Algorithm, mask: np.ndarray) -> float:
+    """How far the twin's errors are from those in Fractions, relatively."""
+    twin = Twin(2.0, 0.5, 0.75, 1.25, 2.0, fair_weights(3))
+    found = errors_on_trace(twin, algorithm, Trace(mask))
+    setting = ft.Setting(twin.federation(), algorithm, Recorded(mask), start=twin.start())
+    exact = setting.exact([len(mask)], exact=True)
+    distance, gradient = float(exact.squared_distance[0]), float(exact.squared_gradient[0])
+    square = found.squared_distance[:, 0]
+    loss = float((twin.eigenvalues / 2 * square).sum())
+    return max(
+        abs(float(square.sum()) / distance - 1),
+        abs(float((twin.eigenvalues**2 * square).sum()) / gradient - 1),
+        abs(float(found.loss[0]) / loss - 1),
+    )
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in ALGORITHMS])
+def test_errors_are_those_of_fractions(name: str) -> None:
+    """To rounding: sums of a hundred positive numbers, each of a few operations."""
+    algorithm = ALGORITHMS[name](local_lr="1/4", local_steps=2)
+    assert off(algorithm, small()) < 1e-12
+
+
+@pytest.mark.slow
+@given(st.integers(0, 2**20), st.sampled_from([*ALGORITHMS]), st.integers(1, 3), st.integers(2, 8))
+@settings(max_examples=60)
+def test_errors_are_those_of_fractions_on_many_logs(seed: int, name: str, steps: int, rounds: int) -> None:
+    mask = np.random.default_rng(seed).random((rounds, 3)) < 0.5
+    assert off(ALGORITHMS[name](local_lr="1/8", local_steps=steps), mask) < 1e-12
+
+
+def test_a_memory_that_forgets_which_round_was_the_last_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A planted relapse: every participation counts as its client's last."""
+    monkeypatch.setattr(Trace, "again", property(lambda self: np.full(len(self.entries[0]), len(self.mask))))
+    assert off(al.mifa(local_lr="1/4"), small()) > 1e-3
+
+
+def test_cohorts_without_their_variance_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = trace_errors._sweep
+    monkeypatch.setattr(trace_errors, "_sweep", lambda *given: (*real(*given)[:3], 0 * real(*given)[3]))
+    assert off(ALGORITHMS["budget"](local_lr="1/4"), small()) > 1e-3
+
+
+def test_worst_client_is_that_of_the_federation() -> None:
+    """Without noise and with a known trace the last model is a point: F_i there, and at the optimum, are sums."""
+    twin, mask = Twin(2.0, 0.5, 0.0, 1.25, 2.0, np.array([0.5, 0.25, 0.25])), small(3)
+    fed, h = twin.federation(), np.repeat(twin.eigenvalues, 3)
+    x = np.full(9, twin.start())
+    for here in mask:
+        if here.any():
+            x = np.mean([c + (1 - h / 4) ** 2 * (x - c) for c in fed.centres[here]], axis=0)
+    loss = [(h / 2 * ((x - c) ** 2 - c**2)).sum() for c in fed.centres]
+    found = errors_on_trace(twin, al.fedavg(local_lr="1/4", local_steps=2), Trace(mask))
+    assert found.worst_client[0] == pytest.approx(max(loss), rel=1e-12)
+    assert found.loss[0] == pytest.approx(twin.fair @ loss, rel=1e-12)
+    assert max(np.sqrt(((h * fed.centres) ** 2).sum(axis=1))) == pytest.approx(1.25)
+    assert (x**2).sum() == pytest.approx(found.squared_distance.sum(), rel=1e-12)
+
+
+def test_signs_are_orthonormal_in_the_mean() -> None:
+    twin = Twin(1.0, 1.0, 0.0, 1.0, 2.0, fair_weights(6))
+    gram = np.mean([(c := twin.federation(4, seed).centres) @ c.T for seed in range(400)], axis=0)
+    exact = (c := twin.federation().centres) @ c.T
+    assert np.abs(gram - exact).max() < 4 * 1.2 / math.sqrt(4 * 400)  # an entry has a deviation of about 1.2/sqrt(4)
+    assert np.abs(c.sum(axis=1)).max() < 1e-12 and np.abs(twin.federation(4).centres.sum(axis=1)).max() < 1e-12
+    assert twin.start(4) ** 2 * 8 == pytest.approx(4) == twin.start() ** 2 * 6
+
+
+def test_what_closed_forms_do_not_know_is_refused() -> None:
+    twin = Twin(1.0, 1.0, 0.0, 1.0, 1.0, fair_weights(3))
+    for algorithm in (
+        al.fedadam(local_lr="1/10", global_lr="1/10"),
+        al.fedprox(local_lr="1/10", proximal=1),
+        al.fedavg(local_lr="1/10", budget="3/2"),
+        al.fast(snapshot_probability="1/2", cohort=1, local_lr="1/10"),
+        al.fedavg(local_lr="1/(2 + round_index)"),
+    ):
+        with pytest.raises(ValueError, match="allowed is plain local SGD"):
+            errors_on_trace(twin, algorithm, Trace(small()))
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Diagnosis:
+    mask = history(examples(8)["Markov"], 8, 150, seed=4)[:, 0].numpy() > 0
+    file = tmp_path_factory.mktemp("log") / "log.csv"
+    file.write_text("round,client\n" + "".join(f"{r},c{i}\n" for r, i in np.argwhere(mask)))
+    return diagnose(read_log(file, names=[f"c{i}" for i in range(8)]))
+
+
+@pytest.fixture(scope="module")
+def chosen(found: Diagnosis) -> Recommendation:
+    return recommend(found, CONSTANTS, resamples=20)
+
+
+def test_the_lowest_score_is_recommended(chosen: Recommendation) -> None:
+    scores = [row.score for row in chosen.choices]
+    assert scores == sorted(scores) and chosen.chosen is chosen.choices[0] and chosen.choices[0].pareto
+    assert {row.evidence for row in chosen.choices} == {"exact"} and chosen.logs == 40 and chosen.met is None
+    for row in chosen.choices:
+        low, high = row.interval
+        assert row.median <= row.score and low <= row.score * (1 + 1e-9) and row.score <= high * (1 + 1e-9)
+        beaten = any(
+            other.score <= row.score and other.uploads <= row.uploads
+            and (other.score, other.uploads) != (row.score, row.uploads)
+            for other in chosen.choices
+        )  # fmt: skip
+        assert row.pareto == (not beaten)
+    kinds = {row.arguments["kind"] for row in chosen.choices}
+    assert kinds == {"fedavg", "fedau", "constant_weights", "mifa", "fedvarp", "fast"}
+
+
+def test_sensitivities_are_powers(found: Diagnosis, chosen: Recommendation) -> None:
+    """Errors are sums of squares of start, dissimilarity and noise: the three powers add up to 2 up to curvature."""
+    for row in chosen.choices:
+        squares = sum(row.sensitivity[name] for name in
+                      ("gradient_noise", "dissimilarity_at_optimum", "initial_distance"))  # fmt: skip
+        assert squares == pytest.approx(2, abs=0.1), row.name
+
+
+def test_no_step_size_near_it_is_better(found: Diagnosis, chosen: Recommendation) -> None:
+    scored = _scored(found, chosen)
+    for row in chosen.choices[:3]:
+        lr = float(row.arguments["local_lr"]) * 2.0 ** np.linspace(-1.5, 1.5, 37)
+        scores = scored._scores(row.algorithm, scored.traces, lr, np.full(37, row.arguments["local_steps"]))
+        assert row.score <= scores.min() * 1.02, row.name
+
+
+def _scored(found: Diagnosis, chosen: Recommendation) -> Scored:
+    from fedtheory.diagnosis.recommendation import _logs
+
+    family = found.family
+    process = family.process if family is not None and chosen.fitted else None
+    traces = _logs(found.mask, found, process, len(found.mask), 20, 0)
+    return Scored(chosen.twin, traces, Trace(found.mask), None, None, 0.9, LOCAL_STEPS)
+
+
+def test_budgets_and_targets_are_kept(found: Diagnosis) -> None:
+    short = recommend(found, CONSTANTS, resamples=5, budget=60, local_steps=[1, 5])
+    assert all(row.uploads <= 60 for row in short.choices)
+    assert len({row.rounds for row in short.choices}) > 1  # smaller cohorts go on for longer
+    easy = recommend(found, CONSTANTS, resamples=5, target=0.5, local_steps=[5])
+    assert easy.met and easy.chosen.score <= 0.5
+    assert easy.chosen.uploads == min(row.uploads for row in easy.choices if row.score <= 0.5)
+    hard = recommend(found, CONSTANTS, resamples=5, target=1e-9, local_steps=[5])
+    assert hard.met is False and hard.chosen is hard.choices[0] and "No candidate meets the target 1e-09" in str(hard)
+    assert uploads(al.fedavg(local_lr=1, budget=2), np.array([0, 1, 5])).tolist() == [0, 1, 2]
+    assert uploads(al.fast(snapshot_period=2, cohort=4, local_lr=1), np.array([0, 1, 5])).tolist() == [4, 1, 4]
+
+
+def test_others_are_simulated(found: Diagnosis) -> None:
+    """Simulated on the twin with random directions, the recommended algorithm has the error that was computed."""
+    first = recommend(found, CONSTANTS, resamples=5, local_steps=[2])
+    again = recommend(found, CONSTANTS, resamples=5, local_steps=[2], also={"again": first.chosen.algorithm})
+    row = next(each for each in again.choices if each.name == "again")
+    assert row.evidence == "simulated" and row.on_log == pytest.approx(first.chosen.on_log, rel=0.5)
+
+
+def test_the_file_runs_and_the_line_makes_the_algorithm(chosen: Recommendation, tmp_path: Path,
+                                                        capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+    file = tmp_path / "best.toml"
+    file.write_text(chosen.toml('of "a log"', seeds=2))
+    assert run(["run", str(file), "--store", str(tmp_path / "store"), "--json"]) == 0
+    assert "squared_distance" in capsys.readouterr().out
+    names: dict = {"fedtheory": ft}
+    exec(chosen.python(), names)
+    assert names["algorithm"] == chosen.chosen.algorithm
+    from fedtheory.experiments.schema import model
+    from fedtheory.experiments.setting_parts import make
+    from fedtheory.files import plain_toml
+
+    content = plain_toml(file.read_bytes(), "best.toml")
+    model().model_validate(content)
+    assert (make("process", content["participation"]).mask == chosen.mask).all()
+    assert make("algorithm", content["algorithm"]) == chosen.chosen.algorithm
+
+
+def test_the_command_writes_all_three_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log, constants = tmp_path / "log.csv", tmp_path / "c.toml"
+    mask = history(examples(5)["Bernoulli"], 5, 80)[:, 0].numpy() > 0
+    log.write_text("round,client\n" + "".join(f"{r},c{i}\n" for r, i in np.argwhere(mask)))
+    noise = "{ value = 1.0, low = 0.5, high = 2.0 }"
+    text = [f"{k} = {noise if isinstance(v, dict) else v}" for k, v in CONSTANTS.items()]
+    constants.write_text("\n".join(text) + "\n")
+    options = ["recommend", str(log), "--constants", str(constants), "--resamples", "5", "--local-steps", "2"]
+    files = ["--into", str(tmp_path / "a.toml"), "--page", str(tmp_path / "a.html"), "--json", str(tmp_path / "a.json")]
+    assert run([*options, *files]) == 0
+    said = capsys.readouterr().out
+    content = json.loads((tmp_path / "a.json").read_text())
+    assert content["chosen"] in said and content["python"] in " ".join(said.split())
+    page = (tmp_path / "a.html").read_text()
+    assert page.count("<figure>") == 5 and 'id="recommendation"' in page and "http" not in page
+    for line, wrong in (
+        ("smoothnes = 4", "constants: smoothnes is unknown"),
+        ("smoothness = [1, 2]", "allowed is a number, or value, low and high"),
+        ("smoothness = 4", "strong_convexity is missing"),
+        ("smoothness = { value = 4, low = 5, high = 6 }", "allowed is low <= value <= high"),
+    ):
+        constants.write_text(line)
+        assert run(options) == 2
+        (said,) = [each for each in capsys.readouterr().err.splitlines() if "constants" in each]
+        assert wrong in said
+
+
+def test_bad_arguments_are_one_line(found: Diagnosis) -> None:
+    for options, said in (
+        ({"budget": 0}, "budget = 0"),
+        ({"budget": 1e-6}, "at least one round"),
+        ({"target": -1}, "target = -1"),
+        ({"rounds": 0}, "rounds"),
+        ({"local_steps": []}, "local_steps"),
+        ({"quantile": 1.0}, "quantile = 1.0"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            recommend(found, CONSTANTS, **({"resamples": 2} | options))
+    with pytest.raises(ValueError, match=r"smoothness = 0.1: allowed is one >= strong_convexity"):
+        recommend(found, CONSTANTS | {"smoothness": 0.1})
+    with pytest.raises(ValueError, match="dissimilarity_at_optimum = nan"):
+        twin_of(numbers_of(CONSTANTS | {"dissimilarity_at_optimum": math.nan})[0], fair_weights(2))
+
+
+def test_a_record_as_a_text_is_itself() -> None:
+    mask = small(5, rounds=21)
+    text = Recorded(mask).to_text()
+    assert (Recorded.of_text(text, 3).mask == mask).all() and len(text) < 200
+    for bad, clients in (("?", 3), ("AAAA", 3), (text, 9)):
+        with pytest.raises(ValueError, match="record"):
+            Recorded.of_text(bad, clients)
+
+
+def test_constants_of_a_federation_are_its_own_or_estimates(found: Diagnosis) -> None:
+    import torch
+
+    from fedtheory.diagnosis import estimate_constants
+
+    rows = np.random.default_rng(0).normal(size=(8, 12, 2))
+    fed = ft.federations.Logistic(rows, (rows[:, :, 0] > 0.3).astype(int), l2=0.5, gradient_noise=0.25)
+    own = estimate_constants(fed, start=1.0)
+    points = torch.stack([torch.ones(4).double(), fed.optimum])
+    near = estimate_constants(fed, points=points)
+    for name in trace_errors.NAMES:
+        low, high = near[name].interval or (near[name].value,) * 2
+        if name == "smoothness":
+            assert near[name].value <= own[name].value  # a supremum, against some points
+        else:
+            assert low - 1e-6 <= own[name].value <= high + 1e-6, name
+    assert recommend(found, own, resamples=3, local_steps=[2]).chosen.score > 0
+    assert recommend(found, near, resamples=3, local_steps=[2]).chosen.interval[1] > 0
+
+
+# The last third ------------------------------------------------------------------------------------------------------
+
+
+def held_out(number: int) -> dict[str, object]:
+    """Recommend on the first two thirds of a log, and compare with all candidates on a fine grid on the last third:
+    by the score there, of blocks of it and its own fitted process, and by the error on it as it went."""
+    import tempfile
+
+    clients, rounds = 30, 900
+    names = [name for name in examples(clients) if name not in ("Fixed", "Phases")]
+    name, rng = names[number % len(names)], np.random.default_rng(1000 + number)
+    mask = history(examples(clients)[name], clients, rounds, seed=100 + number)[:, 0].numpy() > 0
+    constants = {
+        "smoothness": 10 ** rng.uniform(0, 1.5), "strong_convexity": 10 ** rng.uniform(-1.5, 0),
+        "gradient_noise": 10 ** rng.uniform(-1, 0.7), "dissimilarity_at_optimum": 10 ** rng.uniform(-1, 0.7),
+        "initial_distance": 10 ** rng.uniform(-0.5, 1),
+    }  # fmt: skip
+    diagnoses = []
+    for part in (mask[:600], mask[600:]):
+        file = Path(tempfile.mkdtemp()) / "log.csv"
+        file.write_text("round,client\n" + "".join(f"{r},c{i}\n" for r, i in np.argwhere(part)))
+        diagnoses.append(diagnose(read_log(file, names=[f"c{i}" for i in range(clients)], until=float(len(part)))))
+    first, last = diagnoses
+    chosen = recommend(first, constants, rounds=300)
+    best = recommend(last, constants, rounds=300)
+    from fedtheory.diagnosis.recommendation import _logs
+
+    process = last.family.process if last.family is not None and last.family.fits else None
+    traces = _logs(last.mask, last, process, 300, 200, 0)
+    scored = Scored(chosen.twin, traces, Trace(last.mask), None, None, 0.9, LOCAL_STEPS)
+    lr, k = np.array([float(chosen.chosen.arguments["local_lr"])]), np.array([chosen.chosen.arguments["local_steps"]])
+    score = float(scored._scores(chosen.chosen.algorithm, traces, lr, k)[0])
+    grid = 2.0 ** (1 - np.arange(128) / 8) / chosen.twin.smoothness
+    every = np.repeat(grid, len(LOCAL_STEPS)), np.tile(LOCAL_STEPS, len(grid))
+    trace = Trace(last.mask)
+    seen = {
+        each: float(errors_on_trace(chosen.twin, MAKERS[kind](local_lr=1, **given), trace, *every).loss.min())
+        for each, (kind, given) in candidates(first.mask, first.fair)
+    }
+    own = float(errors_on_trace(chosen.twin, chosen.chosen.algorithm, trace).loss[0])
+    return {
+        "log": name, "chosen": chosen.chosen.name, "best": best.chosen.name, "by_score": score / best.chosen.score,
+        "as_it_went": own / min(seen.values()), "best_as_it_went": min(seen, key=lambda each: seen[each]),
+        "steps": (str(lr[0]), best.chosen.arguments["local_lr"]), "families": (chosen.fitted, best.fitted),
+    }  # fmt: skip
+
+
+@pytest.mark.exhaustive
+def test_choices_are_within_5_percent_of_the_best_on_rounds_that_were_held_out() -> None:
+    found = [held_out(number) for number in range(50)]
+    near = [each for each in found if each["by_score"] <= 1.05]  # type: ignore[operator]
+    assert len(near) >= 45, [each for each in found if each not in near]
