@@ -1,3 +1,4 @@
+from . import flower as flower
 from .round_log import COLUMNS as COLUMNS
 from .server import Answer as Answer
 from .server import Asked as Asked

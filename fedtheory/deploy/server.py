@@ -74,12 +74,15 @@ class Server:
     """Server that runs an algorithm of ``fedtheory.algorithms`` with clients who are somewhere else.
 
     A round is ``begin``, which says whom to ask, and ``end``, which takes what they answered. What cannot be taken is
-    dropped and named in the log, and the run goes on: other shapes, NaN, an answer to an earlier round, a client that is
-    none of these, that comes twice, or whose connection was another client's before. A round in which nobody answers
-    leaves the model as it is, unless the algorithm ``steps_when_empty``.
+    dropped and named in the log, and the run goes on: other shapes, NaN, an answer to an earlier round, a client
+    that is none of these, that comes twice, or whose connection was another client's before. A round in which nobody
+    answers leaves the model as it is, unless the algorithm ``steps_when_empty``.
 
     The model is kept in float64, and handed out in the precision that it was given in. Arrays of whole numbers are not
     trained: they stay as they were given.
+
+    Attributes:
+        round: the coming one. rows: of the log, of the last one.
 
     Args:
         algorithm: such as ``fedau(local_lr=..., cutoff=50)``.
@@ -130,6 +133,7 @@ class Server:
         self.round, self.probability, self.accuracy = 0, np.zeros(1), np.zeros(1)
         self.memory: Memory = initial_memory(self.kinds, self.x, self.clients)
         self.senders: dict[str, str] = {}
+        self.rows: tuple[Row, ...] = ()
         self._open: tuple[Asked, np.ndarray, np.ndarray] | None = None
         self._held, self.log = ExitStack(), None
         self.path = None if directory is None else Path(directory) / "state.npz"
@@ -245,6 +249,7 @@ class Server:
         if self.algorithm.adaptive:
             self._adapt(accuracy if accuracy is not None else np.mean(reported) if reported else None)
         self.x, self.memory, self.round, self._open = x, memory, task.round + 1, None
+        self.rows = tuple(rows.values())
         self._keep(task, rows)
 
     def _is_first(self) -> bool:
