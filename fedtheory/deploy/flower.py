@@ -33,8 +33,6 @@ ARRAYS, CONFIG, METRICS = "arrays", "config", "metrics"
 EXAMPLES, ACCURACY, ROUND = "num-examples", "train-accuracy", "server-round"
 """Names of the metrics that clients answer, and of the round's number in what they are told."""
 
-QUERY_SECONDS = 20.0
-"""How long a new node may take to say its name, in seconds; it is asked again in the next round."""
 LONGEST = 200
 """Characters of a client's error that are kept."""
 
@@ -51,6 +49,7 @@ class DeployedStrategy(Strategy):
     Args:
         algorithm, clients, directory, seed, server_gradient: as of ``Server``.
         name_key: under which clients say their names; ``None``: they are called by the numbers of their nodes.
+        name_seconds: how long a new node may take to say its name; it is asked again in the next round.
         first_nodes: how many nodes are waited for before the first round.
         least_seconds: how long a round takes at least, so that rounds pass while nobody is there.
         poll_seconds: between two looks for answers.
@@ -65,6 +64,7 @@ class DeployedStrategy(Strategy):
     seed: int = 0
     server_gradient: Gradient | None = None
     name_key: str | None = None
+    name_seconds: float = 60.0
     first_nodes: int = 1
     least_seconds: float = 0.0
     poll_seconds: float = 0.2
@@ -126,6 +126,7 @@ class DeployedStrategy(Strategy):
             seed=self.seed,
             server_gradient=self.server_gradient,
         )
+        self._named = {int(node): name for node, name in self.server.senders.items()} if self.name_key else {}
         return self.server
 
     @property
@@ -136,7 +137,9 @@ class DeployedStrategy(Strategy):
             ValueError: nothing was opened.
         """
         model = self._opened.model
-        return ArrayRecord({key: Array(np.ascontiguousarray(each)) for key, each in zip(self._keys, model, strict=True)})
+        return ArrayRecord(
+            {key: Array(np.ascontiguousarray(each)) for key, each in zip(self._keys, model, strict=True)}
+        )
 
     @property
     def _opened(self) -> Server:
@@ -196,7 +199,7 @@ class DeployedStrategy(Strategy):
             self._named |= {node: str(node) for node in new}
         elif new:
             messages = [Message(RecordDict(), node, MessageType.QUERY) for node in new]
-            for reply in self._pulled(grid, self._pushed(grid, messages), QUERY_SECONDS):
+            for reply in self._pulled(grid, self._pushed(grid, messages), self.name_seconds):
                 name = None if reply.has_error() else _entry(reply.content, CONFIG, self.name_key)
                 if isinstance(name, str) and name:
                     self._named[reply.metadata.src_node_id] = name
