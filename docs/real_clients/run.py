@@ -87,8 +87,17 @@ def main() -> None:
         while socket.socket().connect_ex(("127.0.0.1", port)):
             time.sleep(0.2)
         for i in range(given.clients):
-            started(f"node-{i}", "flower-supernode", "--insecure", "--superlink", f"127.0.0.1:{port}",
-                    "--node-config", f'client={i} trace="{HERE / "trace.csv"}"', "--port", str(free_port()))  # fmt: skip
+            node = f'client={i} trace="{HERE / "trace.csv"}"'
+            command = (
+                "--insecure",
+                "--superlink",
+                f"127.0.0.1:{port}",
+                "--node-config",
+                node,
+                "--port",
+                str(free_port()),
+            )
+            started(f"node-{i}", "flower-supernode", *command)
         run()
         wait("before the server is killed", given.kill_at)
         os.kill(int((state / "pid").read_text()), signal.SIGKILL)

@@ -128,7 +128,7 @@ def test_damage_is_named(tmp_path: Path) -> None:
     assert log.read_bytes() == whole
     content = state.read_bytes()
     state.write_bytes(content[:200] + bytes([content[200] ^ 1]) + content[201:])
-    with pytest.raises(Damaged, match="state.npz"):
+    with pytest.raises(Damaged, match=r"state\.npz"):
         server(tmp_path)
     state.unlink()
     with pytest.raises(Damaged, match=r"log.csv: is there, and state.npz is not"):
@@ -136,10 +136,13 @@ def test_damage_is_named(tmp_path: Path) -> None:
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "an algorithm of one's own": ({"algorithm": fednova(local_lr=1, local_steps=[1, 2, 3])}, "allowed is one whose server averages"),
+    "an algorithm of one's own": (
+        {"algorithm": fednova(local_lr=1, local_steps=[1, 2, 3])}, "allowed is one whose server averages",
+    ),
     "unknown statistics": ({"algorithm": known_statistics(local_lr=1)}, "participation_probability = None"),
     "numbers without names": (
-        {"algorithm": known_statistics(local_lr=1, participation_probability=["1/2"] * 3), "clients": 3}, "Known are their names",
+        {"algorithm": known_statistics(local_lr=1, participation_probability=["1/2"] * 3), "clients": 3},
+        "Known are their names",
     ),
     "other numbers": ({"algorithm": known_statistics(local_lr=1, participation_probability=[1])}, "there are 1"),
     "a cohort of more": ({"algorithm": fast(local_lr=1, cohort=4, snapshot_period=2)}, "cohort = 4"),
