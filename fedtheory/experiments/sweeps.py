@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 RETRIES = 5
 """The number of times that workers may be lost before a unit counts as failed."""
 LOOK_SECONDS = 2.0
-"""How long a look at the progress of units over an executor waits for the next one that ends."""
+"""Seconds that a look at the progress of units over an executor waits for the next one that ends."""
 LOST = ("BrokenProcessPool", "KilledWorker", "CancelledError", "FutureCancelledError", "FutureLostError")
 """Names of the errors that say that a worker was lost, not that its work failed."""
 
