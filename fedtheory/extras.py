@@ -21,6 +21,7 @@ EXTRAS = {
     "jinja2": "report",
     "hypothesis": "testing",
     "distributed": "cluster",
+    "flwr": "flower",
     "tensorboard": "tracking",
     "mlflow": "tracking",
     "wandb": "tracking",

@@ -268,15 +268,17 @@ def _temporary(folder: Path) -> tuple[Path, int]:
 
 
 @contextlib.contextmanager
-def locked(path: Path, make: bool = False) -> Iterator[None]:
+def locked(path: Path, make: bool = False, wait: bool = True) -> Iterator[None]:
     """Hold the lock of a file or folder, against threads and processes; the operating system frees it when the process
     ends, however it ends. Who has to wait says so in the log. Where a file system has no locks, nobody waits.
 
     Args:
         make: whether it is a file of its own, which is made if it is not there. Nothing is written to it.
+        wait: whether to wait for a lock that another holds.
 
     Raises:
-        Damaged: in its place is a link, which is not followed, a pipe or a device, which are not waited for.
+        Damaged: in its place is a link, which is not followed, a pipe or a device, which are not waited for; or another
+            holds the lock, and it is not to be waited for.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW if make else os.O_RDONLY
     try:
@@ -292,6 +294,8 @@ def locked(path: Path, make: bool = False) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            if not wait:
+                raise Damaged(path, "is in use by another process or thread: allowed is one at a time") from None
             logging.getLogger(__name__).warning("%s is in use by another process or thread: waiting for it", path)
             fcntl.flock(file, fcntl.LOCK_EX)
         except OSError as error:

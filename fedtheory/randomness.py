@@ -66,8 +66,23 @@ def _mixed(number: int) -> int:
     return x - 2**64 if x >= 2**63 else x
 
 
-def _absorbed(state: Tensor | int, coordinate: Tensor | int) -> Tensor | int:
+def _mixed_all(x: np.ndarray) -> np.ndarray:
+    """``_mix`` of uint64 numbers, without a compiled loop."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(_MULTIPLIER_1 % 2**64)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(_MULTIPLIER_2 % 2**64)
+    return x ^ (x >> np.uint64(31))
+
+
+def _absorbed_by_numpy(state: np.ndarray | int, coordinate: np.ndarray | int) -> np.ndarray:
+    before, more = (np.atleast_1d(np.asarray(each, np.int64)).view(np.uint64) for each in (state, coordinate))
+    golden = np.uint64(_GOLDEN % 2**64)
+    return _mixed_all((before ^ _mixed_all(more + golden)) + golden).view(np.int64)
+
+
+def _absorbed(state: Any, coordinate: Any) -> Any:
     """The state of the hash after one more coordinate."""
+    if isinstance(state, np.ndarray) or isinstance(coordinate, np.ndarray):
+        return _absorbed_by_numpy(state, coordinate)
     if is_tensor(coordinate):
         if in_memory(coordinate):
             return _absorbed_in_memory(state, finalized(coordinate))
@@ -98,8 +113,9 @@ def _absorbed_in_memory(state: Tensor | int, mixed: np.ndarray | np.uint64) -> T
     return torch.from_numpy(found.view(np.int64))
 
 
-def words(seed: int, axis: Axis, *coordinates: Tensor | int) -> Tensor:
-    """Draw 64 random bits (int64) for each entry of the broadcast ``coordinates``.
+def words(seed: int, axis: Axis, *coordinates: Any) -> Any:
+    """Draw 64 random bits (int64) for each entry of the broadcast ``coordinates``: tensors, or arrays of numpy, which
+    give an array.
 
     Raises:
         ValueError: the seed is no integer of 64 bits.
@@ -108,11 +124,11 @@ def words(seed: int, axis: Axis, *coordinates: Tensor | int) -> Tensor:
     >>> bool((a[2:] == words(0, Axis.COHORT, torch.tensor([2]), 7)).all())
     True
     """
-    device = next((c.device for c in coordinates if is_tensor(c)), torch.device("cpu"))
-    state: Tensor | int = 0
+    device = next((c.device for c in coordinates if is_tensor(c)), None)
+    state: Any = 0
     for coordinate in (checked_seed(seed, -(2**63)), int(axis), *coordinates):
         state = _absorbed(state, coordinate.to(device) if is_tensor(coordinate) else coordinate)
-    return state if is_tensor(state) else torch.tensor(state, device=device)
+    return torch.tensor(state, device=device) if isinstance(state, int) else state
 
 
 def refined(words: Tensor, *coordinates: Tensor | int) -> Tensor:
@@ -136,12 +152,14 @@ def sixteenths(words: Tensor, dimension: int) -> Tensor:
     return _derived(words, -(-dimension // 4)).view(torch.int16)[..., :dimension]
 
 
-def uniforms(words: Tensor) -> Tensor:
+def uniforms(words: Any) -> Any:
     """Draw uniform float64 numbers in the open interval (0, 1), of 52 bits and a half: symmetric about 1/2.
 
     >>> float(uniforms(torch.tensor([0])))  # the smallest one
     1.1102230246251565e-16
     """
+    if isinstance(words, np.ndarray):
+        return ((words.view(np.uint64) >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
     return (_shift_right(words, 12).to(torch.float64) + 0.5) * 2.0**-52
 
 

@@ -42,7 +42,7 @@ LAYERS = (
     ("tightness",),
     ("evidence",),
     ("report",),
-    ("testing", "cli", "gpu", "printing", "listings", "explanations"),
+    ("deploy", "testing", "cli", "gpu", "printing", "listings", "explanations"),
     ("__main__",),
 )  # fmt: skip
 """From below: each imports from its own and from those before it."""

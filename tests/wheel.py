@@ -16,7 +16,8 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-EXTRAS = ("core", "simulate", "search", "oracle", "data", "report", "testing", "cluster", "tracking", "pandas", "all")
+EXTRAS = ("core", "simulate", "search", "oracle", "data", "report", "testing", "cluster", "flower", "tracking",
+          "pandas", "all")  # fmt: skip
 LARGEST_CORE = 400
 """MB that an environment of the core may take."""
 
@@ -50,6 +51,7 @@ OWN = {
     ),
     "testing": ("python", "-c", "import fedtheory as ft; ft.testing.participation_arrays"),
     "cluster": ("python", "-c", "from distributed import Client"),
+    "flower": ("python", "-c", "from fedtheory.deploy.flower import DeployedStrategy"),
     "tracking": ("python", "-c", "from fedtheory.simulation.trackers import tracker; tracker"),
     "pandas": ("python", "-c", "import pandas, fedtheory.simulation.run_files"),
     "all": ("fedtheory", "experiments"),

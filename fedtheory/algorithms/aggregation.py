@@ -1,6 +1,7 @@
 """Aggregation rules of the server: from updates delta_i = x_{i,K} - x_r to one aggregated update Delta.
 
-N_i: how often client i was drawn (0 or 1 unless with replacement), M: the clients, w_i: the weight of delta_i.
+N_i: how often client i was drawn (0 or 1 unless with replacement), M: the clients, w_i: the weight of delta_i. The
+rules compute with tensors of torch, and with arrays of numpy alone, for servers beside which no torch is installed.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ..extras import torch
-from ..federations.devices import kept_there
+import numpy as np
+
+from ..extras import is_tensor, torch
+from ..federations.devices import kept_there, library
 from ..federations.federation import Pairs
 from ..participation import Participation
 from ..randomness import in_memory
@@ -44,11 +47,16 @@ class Updates:
     def combined(self, weights: Tensor, values: Tensor | None = None) -> Tensor:
         """Sum w_i delta_i, or w_i times other ``values`` (P, D), for weights (replicas, clients): (replicas, D)."""
         values = self.delta if values is None else values
-        return self.added(weights.to(values).flatten().index_select(0, self.pairs.place), values)
+        return self.added(_at(_as(values, weights), self.pairs.place), values)
 
     def added(self, own: Tensor, values: Tensor) -> Tensor:
         """Sum the ``values`` (P, D) with weights of the pairs, (P,): (replicas, D)."""
-        total = torch.zeros(len(self.counts), values.shape[1], dtype=values.dtype, device=values.device)
+        zeros = library(values).zeros
+        total = zeros((len(self.counts), values.shape[1]), dtype=values.dtype, device=values.device)
+        if not is_tensor(values):
+            for r, weight, row in zip(self.pairs.replica, own, values, strict=True):
+                total[r] += weight * row
+            return total
         if in_memory(values):
             from ..loops.scatter import add_rows
 
@@ -113,7 +121,7 @@ class WeightedSum(Aggregation):
 
     def weights_at(self, counts: Tensor, place: Tensor) -> Tensor:
         """Return the ``weights`` at these flat places of (replicas, clients), for rules that go ``by_counts``."""
-        return self.weights(counts, {}).flatten().index_select(0, place)
+        return _at(self.weights(counts, {}), place)
 
     def after(self, counts: Tensor, memory: Memory) -> Memory:
         """Return the memory after a round with these counts."""
@@ -137,10 +145,10 @@ class AverageParticipating(WeightedSum):
     by_counts = True
 
     def weights(self, counts: Tensor, memory: Memory) -> Tensor:
-        return counts.to(torch.float64) / counts.sum(1, keepdim=True).clamp(min=1)
+        return _double(counts) / counts.sum(1)[:, None].clip(1)
 
     def weights_at(self, counts: Tensor, place: Tensor) -> Tensor:
-        if not in_memory(counts):
+        if not (is_tensor(counts) and in_memory(counts)):
             return super().weights_at(counts, place)
         from ..loops.scatter import shares
 
@@ -157,7 +165,7 @@ class AverageAll(WeightedSum):
     by_counts = True
 
     def weights(self, counts: Tensor, memory: Memory) -> Tensor:
-        return counts.to(torch.float64) / counts.shape[1]
+        return _double(counts) / counts.shape[1]
 
 
 @dataclass(frozen=True)
@@ -182,7 +190,7 @@ class ObjectiveShares(WeightedSum):
         return self
 
     @kept_there
-    def _scaled(self) -> Tensor:
+    def _scaled(self) -> np.ndarray:
         return floats(self.objective_weight) * len(self.objective_weight)
 
     def weights(self, counts: Tensor, memory: Memory) -> Tensor:
@@ -220,18 +228,18 @@ class SampleShares(WeightedSum):
         return self
 
     @kept_there
-    def _samples(self) -> Tensor:
+    def _samples(self) -> np.ndarray:
         return floats(self.samples or ())
 
     def weights(self, counts: Tensor, memory: Memory) -> Tensor:
         held = counts * self._samples(counts.device)
-        total = held.sum(1, keepdim=True)
+        total = held.sum(1)[:, None]
         if 0 in (self.samples or ()):
             lost = (total[:, 0] == 0) & (counts > 0).any(1)
             if lost.any():
-                alone = counts[int(lost.int().argmax())].nonzero().flatten().tolist()
+                alone = [i for i, drawn in enumerate(counts[lost][0].tolist()) if drawn]
                 raise ValueError(f"samples: clients {alone} take part and have 0: allowed are cohorts with a sample")
-        return held / torch.where(total > 0, total, 1)
+        return held / library(counts).where(total > 0, total, 1)
 
 
 @dataclass(frozen=True)
@@ -252,7 +260,7 @@ class Constant(WeightedSum):
         return self
 
     @kept_there
-    def _weights(self) -> Tensor:
+    def _weights(self) -> np.ndarray:
         return floats(self.aggregation_weight) / len(self.aggregation_weight)
 
     def weights(self, counts: Tensor, memory: Memory) -> Tensor:
@@ -280,11 +288,11 @@ class GivenWeights(WeightedSum):
         return self
 
     def initial(self, x: Tensor, clients: int) -> Memory:
-        return {"row": torch.zeros(len(x), dtype=torch.int64, device=x.device)}
+        return {"row": library(x).zeros(len(x), dtype=library(x).int64, device=x.device)}
 
     @kept_there
-    def _weights(self) -> Tensor:
-        return torch.stack([floats(row) / len(row) for row in self.aggregation_weight])
+    def _weights(self) -> np.ndarray:
+        return np.stack([floats(row) / len(row) for row in self.aggregation_weight])
 
     def weights(self, counts: Tensor, memory: Memory) -> Tensor:
         return counts * self._weights(counts.device)[memory["row"]]
@@ -322,7 +330,7 @@ class Known(WeightedSum):
         return Known(known)
 
     @kept_there
-    def _divisors(self) -> Tensor:
+    def _divisors(self) -> np.ndarray:
         known = self.participation_probability or ()
         return floats(known) * len(known)
 
@@ -354,8 +362,9 @@ class FedAUWeights(WeightedSum):
     remembers = True
 
     def initial(self, x: Tensor, clients: int) -> Memory:
-        counters = torch.zeros(3, len(x), clients, dtype=torch.int64, device=x.device)
-        passed = torch.zeros(len(x), dtype=torch.int64, device=x.device)
+        of = library(x)
+        counters = of.zeros((3, len(x), clients), dtype=of.int64, device=x.device)
+        passed = of.zeros(len(x), dtype=of.int64, device=x.device)
         return {"passed": passed, **dict(zip(("intervals", "covered", "started"), counters, strict=True))}
 
     def stored(self, memory: Memory) -> Memory:
@@ -365,7 +374,10 @@ class FedAUWeights(WeightedSum):
 
     def restored(self, kept: Memory) -> Memory:
         others = {name: value for name, value in kept.items() if name != "running"}
-        return others | {"passed": torch.zeros_like(kept["running"][:, 0]), "started": -kept["running"]}
+        return others | {
+            "passed": library(kept["running"]).zeros_like(kept["running"][:, 0]),
+            "started": -kept["running"],
+        }
 
     def _ended(self, memory: Memory, place: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
         """Of each client, or at flat places: the intervals that have ended before the coming round, the rounds that
@@ -375,8 +387,8 @@ class FedAUWeights(WeightedSum):
             intervals, covered, started = (memory[name] for name in names)
             passed = memory["passed"][:, None]
         else:
-            intervals, covered, started = (memory[name].view(-1).index_select(0, place) for name in names)
-            passed = memory["passed"].index_select(0, place // memory["started"].shape[1])
+            intervals, covered, started = (_at(memory[name], place) for name in names)
+            passed = _at(memory["passed"], place // memory["started"].shape[1])
         running = passed - started
         if self.cutoff == math.inf:
             return intervals, covered, running
@@ -386,28 +398,28 @@ class FedAUWeights(WeightedSum):
     def aggregation_weight(self, memory: Memory, place: Tensor | None = None) -> Tensor:
         """omega (replicas, clients) float64, of the coming round; or at flat places of it."""
         intervals, covered, _ = self._ended(memory, place)
-        return torch.where(intervals > 0, covered.to(torch.float64) / intervals.clamp(min=1), 1.0)
+        return library(intervals).where(intervals > 0, _double(covered) / intervals.clip(1), 1.0)
 
     def weights(self, counts: Tensor, memory: Memory) -> Tensor:
         return counts * self.aggregation_weight(memory) / counts.shape[1]
 
     def after(self, counts: Tensor, memory: Memory) -> Memory:
-        return self._after((counts > 0).view(-1).nonzero()[:, 0], memory)
+        return self._after(library(counts).where((counts > 0).reshape(-1))[0], memory)
 
     def _after(self, place: Tensor, memory: Memory) -> Memory:
         """The memory, changed in its place, after a round in which the clients at these places take part."""
         intervals, covered, running = self._ended(memory, place)
         passed = memory["passed"] + 1
-        memory["intervals"].view(-1)[place] = intervals + 1
-        memory["covered"].view(-1)[place] = covered + running + 1
-        memory["started"].view(-1)[place] = passed.index_select(0, place // memory["started"].shape[1])
+        _flat(memory["intervals"])[place] = intervals + 1
+        _flat(memory["covered"])[place] = covered + running + 1
+        _flat(memory["started"])[place] = _at(passed, place // memory["started"].shape[1])
         return memory | {"passed": passed}
 
     def step(self, updates: Updates, memory: Memory) -> tuple[Tensor, Memory]:
         place, counts = updates.pairs.place, updates.counts
-        weights = counts.view(-1).index_select(0, place) * self.aggregation_weight(memory, place) / counts.shape[1]
+        weights = _at(counts, place) * self.aggregation_weight(memory, place) / counts.shape[1]
         known = {name: memory[name] for name in ("passed", "intervals", "covered", "started")}
-        return updates.added(weights.to(updates.delta), updates.delta), self._after(place, known)
+        return updates.added(_as(updates.delta, weights), updates.delta), self._after(place, known)
 
 
 class LatestUpdates(Aggregation):
@@ -423,24 +435,27 @@ class LatestUpdates(Aggregation):
     tables = ("updates",)
 
     def initial(self, x: Tensor, clients: int) -> Memory:
+        of = library(x)
         return {
-            "updates": torch.zeros(len(x), clients, x.shape[1], dtype=x.dtype, device=x.device),
-            "total": torch.zeros(len(x), 2, x.shape[1], dtype=torch.float64, device=x.device),
-            "replaced": torch.zeros(len(x), dtype=torch.int64, device=x.device),
+            "updates": of.zeros((len(x), clients, x.shape[1]), dtype=x.dtype, device=x.device),
+            "total": of.zeros((len(x), 2, x.shape[1]), dtype=of.float64, device=x.device),
+            "replaced": of.zeros(len(x), dtype=of.int64, device=x.device),
         }
 
     @staticmethod
     def mean(memory: Memory) -> Tensor:
         """(1/M) sum_j y_j, (replicas, D)."""
         latest = memory["updates"]
-        return (memory["total"].sum(1) / latest.shape[1]).to(latest.dtype)
+        return _as(latest, memory["total"].sum(1) / latest.shape[1])
 
     @staticmethod
     def replace(updates: Updates, memory: Memory) -> Memory:
         """Put the participants' updates in the place of those before."""
         table, total, replaced = (memory[name] for name in ("updates", "total", "replaced"))
         replica, client = updates.pairs.replica, updates.pairs.client
-        if in_memory(table):
+        if not is_tensor(table):
+            _replace_rows(table, total, replaced, replica, client, updates.delta)
+        elif in_memory(table):
             from ..loops.latest_rows import replace_rows
 
             replace_rows(*(each.numpy() for each in (table, total, replaced, replica, client, updates.delta)))
@@ -468,7 +483,7 @@ class FedVarp(LatestUpdates):
     def step(self, updates: Updates, memory: Memory) -> tuple[Tensor, Memory]:
         pairs = updates.pairs
         change = updates.delta - memory["updates"][pairs.replica, pairs.client]
-        weights = AverageParticipating().weights_at(updates.counts, pairs.place).to(change)
+        weights = _as(change, AverageParticipating().weights_at(updates.counts, pairs.place))
         delta = self.mean(memory) + updates.added(weights, change)
         return delta, self.replace(updates, memory)
 
@@ -521,30 +536,78 @@ class GroupWeights(WeightedSum):
         return self
 
     @kept_there
-    def _groups(self) -> Tensor:
-        return torch.tensor(self.groups)
+    def _groups(self) -> np.ndarray:
+        return np.array(self.groups)
 
     @kept_there
-    def _p(self) -> Tensor:
+    def _p(self) -> np.ndarray:
         return floats(self.group_weight)
 
     @kept_there
-    def _own_estimate(self) -> Tensor:
+    def _own_estimate(self) -> np.ndarray:
         return floats(self.estimate or ())
 
     def weights(self, counts: Tensor, memory: Memory) -> Tensor:
         groups, p = self._groups(counts.device), self._p(counts.device)
-        own = None if self.estimate is None else self._own_estimate(counts.device).expand(len(counts), -1)
-        estimate = memory["estimate"] if own is None else own
+        estimate = memory["estimate"] if self.estimate is None else self._own_estimate(counts.device)[None]
         # A group whose estimate is 0 has not been counted yet, so none of its clients answers.
-        ratio = torch.where(estimate > 0, p / estimate, 0.0)
+        where = library(counts).where
+        ratio = where(estimate > 0, p / where(estimate > 0, estimate, 1.0), 0.0)
         weights = counts * ratio[:, groups]
-        return weights / counts.sum(1, keepdim=True).clamp(min=1) if self.divided else weights
+        return weights / counts.sum(1)[:, None].clip(1) if self.divided else weights
 
 
-def floats(values: Sequence[Fraction]) -> Tensor:
-    """Convert ``values`` to a float64 tensor."""
-    return torch.tensor([float(value) for value in values], dtype=torch.float64)
+def floats(values: Sequence[Fraction]) -> np.ndarray:
+    """Convert ``values`` to float64."""
+    return np.array([float(value) for value in values], dtype=np.float64)
+
+
+def _double(values: Any) -> Any:
+    return values.to(torch.float64) if is_tensor(values) else values.astype(np.float64)
+
+
+def _as(like: Any, values: Any) -> Any:
+    """The values in the precision of others."""
+    return values.to(like.dtype) if is_tensor(values) else values.astype(like.dtype, copy=False)
+
+
+def _flat(values: Any) -> Any:
+    """The same numbers in one row, which is no copy."""
+    return values.view(-1) if is_tensor(values) else values.reshape(-1)
+
+
+def _at(values: Any, place: Any) -> Any:
+    """The numbers at flat places."""
+    return values.flatten().index_select(0, place) if is_tensor(values) else values.reshape(-1)[place]
+
+
+def _replace_rows(
+    table: np.ndarray,
+    total: np.ndarray,
+    replaced: np.ndarray,
+    replica: np.ndarray,
+    client: np.ndarray,
+    rows: np.ndarray,
+) -> None:
+    """Do what `loops.latest_rows.replace_rows` does, a row at a time."""
+    for r, i, row in zip(replica, client, rows, strict=True):
+        _add(total[r], row)
+        _add(total[r], -table[r, i])
+        table[r, i] = row
+        replaced[r] += 1
+    for r in np.flatnonzero(replaced >= table.shape[1]):
+        replaced[r], total[r] = 0, 0.0
+        for row in table[r]:
+            _add(total[r], row)
+
+
+def _add(total: np.ndarray, values: np.ndarray) -> None:
+    """Add to a sum of two floats, (2, D): see `loops.latest_rows.add`."""
+    before = total[0].copy()
+    after = before + values
+    added = after - before
+    total[0] = after
+    total[1] += (before - (after - added)) + (values - added)
 
 
 def check_one_each(name: str, values: Sequence, clients: int) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..extras import torch
+from ..federations.devices import library
 from ..federations.local_training import PLAIN_SGD, LocalTraining, Steps
 from ..neural.local_solver import Solver
 from ..participation import Keys, Participation, Uniform
@@ -344,8 +345,9 @@ class Algorithm(ABC):
         only adaptive algorithms read it.
         """
         if self.period is not None:
-            periodic = torch.as_tensor(round, device=keys.replica_ids.device) % self.period == 0
-            return periodic | torch.zeros_like(keys.replica_ids, dtype=torch.bool)
+            of = library(keys.replica_ids)
+            periodic = of.asarray(round, device=keys.replica_ids.device) % self.period == 0
+            return periodic | of.zeros_like(keys.replica_ids, dtype=of.bool)
         q = probability if self.adaptive and probability is not None else float(self.share)
         return uniforms(words(keys.seed, keys.axis, keys.replica_ids, round)) < q
 

@@ -1,7 +1,7 @@
 """Rules by which the server takes a cohort from the available clients.
 
 Policies for groups of clients: group j has a_j clients available in a round and gets a rate r_j <= a_j, the mean number
-of its clients that take part.
+of its clients that take part. All compute with tensors of torch, and with arrays of numpy alone.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..extras import torch
-from ..federations.devices import kept_there
+from ..extras import is_tensor, torch
+from ..federations.devices import kept_there, library
 from ..participation import Keys
 from ..randomness import uniforms, words
 from ..selection.variance import fill
@@ -74,9 +74,10 @@ class UniformSelection(Selection):
     budget: tuple[Fraction, ...]
 
     def step(self, available: Tensor, keys: Keys, round: int, memory: Memory) -> tuple[Tensor, Memory]:
-        group = torch.zeros(available.shape[1], dtype=torch.int64, device=available.device)
-        rate = available.sum(1, keepdim=True).clamp(max=self.budget_of(round)).to(torch.float64)
-        return _drawn(available, group, rate, keys, round).to(torch.int8), {}
+        of = library(available)
+        group = of.zeros(available.shape[1], dtype=of.int64, device=available.device)
+        rate = of.asarray(available.sum(1)[:, None], dtype=of.float64).clip(max=self.budget_of(round))
+        return of.asarray(_drawn(available, group, rate, keys, round), dtype=of.int8), {}
 
 
 @dataclass(frozen=True)
@@ -101,14 +102,19 @@ class GroupSelection(Selection):
 
     def step(self, available: Tensor, keys: Keys, round: int, memory: Memory) -> tuple[Tensor, Memory]:
         groups = self._groups(available.device)
-        per_group = _sums(available, groups, len(self.group_weight))
+        per_group = self.sums(available)
         rates = self.rates(per_group, round, memory)
         if self.answers == "independent":
-            chance = (rates / per_group.clamp(min=1))[:, groups]
+            chance = (rates / per_group.clip(1))[:, groups]
             taken = available & (_uniforms(keys, len(groups), round) < chance)
         else:
             taken = _drawn(available, groups, rates, keys, round)
-        return taken.to(torch.int8), self.after(rates, _sums(taken, groups, len(self.group_weight)), round, memory)
+        counts = library(taken).asarray(taken, dtype=library(taken).int8)
+        return counts, self.after(rates, self.sums(taken), round, memory)
+
+    def sums(self, clients: Tensor) -> Tensor:
+        """Count the clients of each group, (replicas, groups) int64, where ``clients`` (replicas, clients) is true."""
+        return _sums(clients, self._groups(clients.device), len(self.group_weight))
 
     @abstractmethod
     def rates(self, available: Tensor, round: int, memory: Memory) -> Tensor:
@@ -119,11 +125,11 @@ class GroupSelection(Selection):
         return {}
 
     @kept_there
-    def _groups(self) -> Tensor:
-        return torch.tensor(self.groups)
+    def _groups(self) -> np.ndarray:
+        return np.array(self.groups)
 
     @kept_there
-    def _p(self) -> Tensor:
+    def _p(self) -> np.ndarray:
         return floats(self.group_weight)
 
 
@@ -135,7 +141,8 @@ class NaiveSelection(GroupSelection):
     """
 
     def rates(self, available: Tensor, round: int, memory: Memory) -> Tensor:
-        return torch.minimum(self._p(available.device) * self.budget_of(round), available.to(torch.float64))
+        of = library(available)
+        return of.minimum(self._p(available.device) * self.budget_of(round), of.asarray(available, dtype=of.float64))
 
 
 @dataclass(frozen=True)
@@ -167,20 +174,22 @@ class VarSelection(GroupSelection):
         return super().exact_budget(min(round, len(self.budget) - 1) if self.budget_after == "last" else round)
 
     def initial(self, x: Tensor) -> Memory:
-        shape = (len(x), len(self.group_weight))
-        start = torch.full(shape, float(self.start), dtype=torch.float64, device=x.device)
-        return {"estimate": start, "participation_sum": torch.zeros_like(start)}
+        of, shape = library(x), (len(x), len(self.group_weight))
+        start = of.full(shape, float(self.start), dtype=of.float64, device=x.device)
+        return {"estimate": start, "participation_sum": of.zeros_like(start)}
 
     def rates(self, available: Tensor, round: int, memory: Memory) -> Tensor:
         history = memory["estimate"] * round
         p = np.broadcast_to([float(p) for p in self.group_weight], available.shape)
         budget = np.full(len(available), self.budget_of(round))
+        if not is_tensor(available):
+            return fill(p, history, available.astype(history.dtype), budget)[0]
         known = torch.stack([history, available.to(history.dtype)]).cpu().numpy()  # a device is waited for once
         rates, _ = fill(p, known[0], known[1], budget)
         return torch.from_numpy(rates).to(available.device)
 
     def after(self, rates: Tensor, received: Tensor, round: int, memory: Memory) -> Memory:
-        counted = rates if self.counts == "planned" else received.to(torch.float64)
+        counted = rates if self.counts == "planned" else library(rates).asarray(received, dtype=rates.dtype)
         if self.update == "printed" and round == 0:
             return memory
         total, rounds = memory["participation_sum"] + counted, round + 1
@@ -193,13 +202,15 @@ class VarSelection(GroupSelection):
 
 def _sums(values: Tensor, groups: Tensor, number: int) -> Tensor:
     """Count the clients of each group, (replicas, groups) int64."""
+    if not is_tensor(values):
+        return values.astype(np.int64) @ (groups[:, None] == np.arange(number)).astype(np.int64)
     total = torch.zeros(len(values), number, dtype=torch.int64, device=values.device)
     return total.index_add_(1, groups, values.to(torch.int64))
 
 
 def _uniforms(keys: Keys, number: int, round: int, *more: int) -> Tensor:
     """One uniform number for each replica and client or group, (replicas, number) float64."""
-    columns = torch.arange(number, device=keys.replica_ids.device)
+    columns = library(keys.replica_ids).arange(number, device=keys.replica_ids.device)
     return uniforms(words(keys.seed, keys.axis, keys.replica_ids[:, None], columns, round, *more))
 
 
@@ -208,12 +219,13 @@ def _drawn(available: Tensor, groups: Tensor, rates: Tensor, keys: Keys, round: 
 
     They are those with the lowest of the clients' uniform numbers, all of them in (0, 1).
     """
-    scores = torch.where(available, _uniforms(keys, available.shape[1], round), 1.0)
+    of = library(available)
+    scores = of.where(available, _uniforms(keys, available.shape[1], round), 1.0)
     dice = _uniforms(keys, rates.shape[1], round, 0)  # one coordinate more than the scores
-    number = rates.floor() + (dice < rates - rates.floor())
-    chosen = torch.zeros_like(available)
+    number = of.floor(rates) + (dice < rates - of.floor(rates))
+    chosen = of.zeros_like(available)
     for group in range(rates.shape[1]):
         own = groups == group
-        rank = scores[:, own].argsort(dim=1, stable=True).argsort(dim=1)
+        rank = of.argsort(of.argsort(scores[:, own], stable=True))
         chosen[:, own] = (rank < number[:, group, None]) & available[:, own]
     return chosen

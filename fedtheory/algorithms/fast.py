@@ -114,7 +114,7 @@ class Fast(Algorithm):
         >>> algorithm.next_probability(q, before, now).tolist()
         [0.0, 0.75, 1.0]
         """
-        return (probability + float(self.adaptivity or 0) * (accuracy_before - accuracy)).clamp(0, 1)
+        return (probability + float(self.adaptivity or 0) * (accuracy_before - accuracy)).clip(0, 1)
 
     def quantities(self) -> dict[str, float]:
         """The claims' quantities that the algorithm fixes; a period I stands for the probability 1/I. None with a

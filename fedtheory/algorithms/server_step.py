@@ -1,4 +1,7 @@
-"""Server steps, which turn the aggregated update Delta of a round into the next model."""
+"""Server steps, which turn the aggregated update Delta of a round into the next model.
+
+They compute with tensors of torch and with arrays of numpy.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from ..extras import torch
+from ..federations.devices import library
 from ..schedule import StepSize, at_round
 from .aggregation import Memory
 
@@ -68,7 +71,7 @@ class Momentum(Server):
     momentum: Fraction
 
     def initial(self, x: Tensor) -> Memory:
-        return {"velocity": torch.zeros_like(x)}
+        return {"velocity": library(x).zeros_like(x)}
 
     def step(self, x: Tensor, delta: Tensor, memory: Memory) -> tuple[Tensor, Memory]:
         velocity = float(self.momentum) * memory["velocity"] + delta
@@ -95,13 +98,14 @@ class Adam(Server):
     epsilon: Fraction
 
     def initial(self, x: Tensor) -> Memory:
-        return {"first_moment": torch.zeros_like(x), "second_moment": torch.full_like(x, float(self.epsilon) ** 2)}
+        least = library(x).full_like(x, float(self.epsilon) ** 2)
+        return {"first_moment": library(x).zeros_like(x), "second_moment": least}
 
     def step(self, x: Tensor, delta: Tensor, memory: Memory) -> tuple[Tensor, Memory]:
         b1, b2 = float(self.beta1), float(self.beta2)
         first = b1 * memory["first_moment"] + (1 - b1) * delta
-        second = b2 * memory["second_moment"] + (1 - b2) * delta.square()
-        moved = x + float(self.global_lr) * first / (second.sqrt() + float(self.epsilon))
+        second = b2 * memory["second_moment"] + (1 - b2) * library(x).square(delta)
+        moved = x + float(self.global_lr) * first / (library(x).sqrt(second) + float(self.epsilon))
         return moved, {"first_moment": first, "second_moment": second}
 
 
@@ -122,10 +126,12 @@ class Amplified(Server):
     period: int
 
     def initial(self, x: Tensor) -> Memory:
-        return {"way": torch.zeros_like(x), "passed": torch.zeros(len(x), dtype=torch.int64, device=x.device)}
+        of = library(x)
+        return {"way": of.zeros_like(x), "passed": of.zeros(len(x), dtype=of.int64, device=x.device)}
 
     def step(self, x: Tensor, delta: Tensor, memory: Memory) -> tuple[Tensor, Memory]:
         way, passed = memory["way"] + delta, memory["passed"] + 1
         full = (passed == self.period)[:, None]
-        moved = x + delta + torch.where(full, (float(self.global_lr) - 1) * way, 0.0)
-        return moved, {"way": torch.where(full, 0.0, way), "passed": passed % self.period}
+        where = library(x).where
+        moved = x + delta + where(full, (float(self.global_lr) - 1) * way, 0.0)
+        return moved, {"way": where(full, 0.0, way), "passed": passed % self.period}

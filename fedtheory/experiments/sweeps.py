@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
@@ -16,13 +16,15 @@ from ..extras import needed
 from ..process_workers import check_main_guard, end_with_parent
 from ..rationals import checked_count
 from . import schema
-from .work_units import OutOfTime, Unit, estimate, perform, units_of
+from .work_units import OutOfTime, Unit, checkpointed, estimate, perform, units_of
 
 if TYPE_CHECKING:
     from ..simulation.trackers import Tracker
 
 RETRIES = 5
 """The number of times that workers may be lost before a unit counts as failed."""
+LOOK_SECONDS = 2.0
+"""Seconds that a look at the progress of units over an executor waits for the next one that ends."""
 LOST = ("BrokenProcessPool", "KilledWorker", "CancelledError", "FutureCancelledError", "FutureLostError")
 """Names of the errors that say that a worker was lost, not that its work failed."""
 
@@ -133,9 +135,8 @@ def _over(
     try:
         for each in units:
             waiting[executor.submit(perform, each, deadline, tracker=tracker)] = each
-        for ended, future in enumerate(as_completed(waiting)):
+        for future in _as_they_end(waiting, progress):
             unit = waiting[future]
-            progress(unit.experiment, ended, len(waiting))
             try:
                 outcome.results[unit] = future.result()
             except OutOfTime:
@@ -159,6 +160,16 @@ def _over(
             future.cancel()
         executor.shutdown(wait=False)
     return lost
+
+
+def _as_they_end(waiting: Mapping[Future[dict[str, Any]], Unit], progress: Tell) -> Iterator[Future[dict[str, Any]]]:
+    """The futures as they end. Of units that run, progress counts what the shared store has of them."""
+    left = set(waiting)
+    while left:
+        ended, left = wait(left, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
+        done = len(waiting) - len(left) + sum(checkpointed(waiting[each]) for each in left)
+        progress(next(iter(waiting.values())).experiment, done, len(waiting))
+        yield from ended
 
 
 def stop(executor: Executor) -> None:

@@ -166,6 +166,14 @@ def _read(unit: Unit, folder: Path, tracker: Tracker | None) -> dict[str, Any] |
     return result
 
 
+def checkpointed(unit: Unit) -> float:
+    """The share of a unit's rounds that its checkpoints have, of the replicas that were begun."""
+    rounds, last = int(unit.content["run"].get("rounds", 0)), dict[Path, int]()
+    for path in Path(unit.folder).rglob("segment-*.npz"):
+        last[path.parent] = max(last.get(path.parent, 0), int(path.stem.rpartition("-")[2]))
+    return min(1.0, sum(last.values()) / len(last) / (rounds + 1)) if last else 0.0
+
+
 def finished(unit: Unit) -> dict[str, Any] | None:
     """The result of a unit that is done; ``None`` if it is not. Its numbers are those of its segments.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from ..extras import torch
+from ..extras import is_tensor, torch
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -108,24 +108,37 @@ def fetched(values: Sequence[Tensor]) -> list[np.ndarray]:
     return [part.view(each.shape).to(each.dtype).numpy() for part, each in zip(parts, values, strict=True)]
 
 
-def kept_there(make: Callable[[S], Tensor]) -> Callable[[S, torch.device], Tensor]:
-    """Make a method that returns a tensor one that returns it on a device: made and copied there once.
+def library(values: object) -> Any:
+    """Return what computes with values: torch for its tensors, else numpy. What both call alike serves both.
+
+    >>> library(np.ones(2)).sqrt(np.array([4.0])).tolist()
+    [2.0]
+    """
+    return torch if is_tensor(values) else np
+
+
+def kept_there(make: Callable[[S], np.ndarray]) -> Callable[[S, Any], Any]:
+    """Make a method that returns an array one that returns it as a tensor on a device, made and copied there once; on
+    the device of an array of numpy, which is a word, as it is.
 
     >>> class Two:
     ...     @kept_there
-    ...     def numbers(self) -> Tensor:
-    ...         return torch.ones(2)
+    ...     def numbers(self) -> np.ndarray:
+    ...         return np.ones(2)
     >>> two = Two()
     >>> two.numbers(torch.device("cpu")) is two.numbers(torch.device("cpu"))
     True
+    >>> two.numbers(np.zeros(3).device)
+    array([1., 1.])
     """
     name = f"_{make.__name__}_there"
 
     @functools.wraps(make)
-    def there(self: S, device: torch.device) -> Tensor:
-        copies: dict[torch.device, Tensor] = self.__dict__.setdefault(name, {})  # of a frozen object, too
+    def there(self: S, device: Any) -> Any:
+        copies: dict[Any, Any] = self.__dict__.setdefault(name, {})  # of a frozen object, too
         if device not in copies:
-            copies[device] = make(self).to(device)
+            made = make(self)
+            copies[device] = made if isinstance(device, str) else torch.from_numpy(made).to(device)
         return copies[device]
 
     return there

@@ -118,16 +118,64 @@ def test_two_processes_leave_one_store_whatever_their_checkpoints(tmp_path: Path
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("when", ["result", "checkpoint"])
 @pytest.mark.parametrize("executor", ["pool", "dask"])
-def test_a_killed_worker_loses_nothing(tmp_path: Path, executor: str) -> None:
+def test_a_killed_worker_loses_nothing(tmp_path: Path, executor: str, when: str) -> None:
+    """Killed at the first result of all, or in the middle of a unit, at its first checkpoint."""
     if executor == "dask":
         pytest.importorskip("distributed")
     text = EXPERIMENT.replace("seeds = [3]", "seeds = [3, 4, 5]") + GRID
     path = written(tmp_path, text)
-    got = json.loads(script("workers.py", path, tmp_path / "store", executor).strip().splitlines()[-1])
+    got = json.loads(script("workers.py", path, tmp_path / "store", executor, when).strip().splitlines()[-1])
     assert got["killed"] == 1 and not got["failed"]
+    assert all(0 <= share <= 1 for share in got["shares"]) and got["shares"]
     plain = {f"{each['point']} {each['seed']}": each["statistics"] for each in results(path, tmp_path / "plain")}
     assert got["found"] == plain and len(plain) == 6
+
+
+def test_progress_is_what_checkpoints_have(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    (unit,) = units_of(read_experiment(path), read_experiment(path).points(), tmp_path / "store")
+    assert work_units.checkpointed(unit) == 0
+    results(path, tmp_path / "store")
+    assert work_units.checkpointed(unit) == 1
+    for segment in Path(unit.folder).rglob("segment-*.npz"):
+        if int(segment.stem[-12:]) > 221:
+            segment.unlink()
+    assert work_units.checkpointed(unit) == pytest.approx(0.5, abs=0.05)
+
+
+FAILING = """
+import json, sys
+from pathlib import Path
+from distributed import LocalCluster
+from fedtheory.experiments.commands import RunOptions, run_files
+if __name__ == "__main__":
+    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as local:
+        report = run_files([Path(sys.argv[1])], RunOptions(Path(sys.argv[2]), scheduler=local.scheduler_address))
+    print(json.dumps([report.failed, report.lines, len(report.contents[0]["settings"])]))
+"""
+
+
+@pytest.mark.slow
+def test_a_unit_that_fails_on_a_cluster_is_told_in_one_line(tmp_path: Path) -> None:
+    """And the others are done."""
+    pytest.importorskip("distributed")
+    path = written(tmp_path, EXPERIMENT.replace("440", "40") + GRID)
+    first, _ = units_of(read_experiment(path), read_experiment(path).points(), tmp_path / "store")
+    first.result_path.parent.mkdir(parents=True)
+    first.result_path.write_text("[]")
+    program = tmp_path / "program.py"
+    program.write_text(FAILING)
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(HERE.parents[1])}
+    done = subprocess.run(
+        [sys.executable, str(program), str(path), str(tmp_path / "store")],
+        capture_output=True, text=True, timeout=300, env=environment, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    failed, lines, settings = json.loads(done.stdout.splitlines()[-1])
+    assert failed and settings == 1 and len(lines) == 1 and "\n" not in lines[0]
+    assert str(first.result_path) in lines[0]
 
 
 def test_a_scheduler_that_does_not_answer_is_named() -> None:

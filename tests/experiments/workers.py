@@ -1,6 +1,7 @@
-"""Runs an experiment over workers, one of which is killed at the first result; prints the results.
+"""Runs an experiment over workers, one of which is killed, and prints the results.
 
-Arguments: an experiment file, a store, "pool" or "dask".
+Arguments: an experiment file, a store, "pool" or "dask", and when: at the first "result", or at the first "checkpoint",
+which is in the middle of a unit.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ import json
 import os
 import signal
 import sys
+import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Executor
 from pathlib import Path
@@ -47,14 +50,33 @@ def main() -> None:
     make, victim = {"pool": pool, "dask": cluster}[sys.argv[3]]()
     killed: list[int] = []
 
-    def kill(unit: Any, result: Any) -> None:
+    store = Path(sys.argv[2])
+    shares: list[float] = []
+
+    def kill(*_: Any) -> None:
         if not killed:
             killed.append(victim())
             os.kill(killed[0], signal.SIGKILL)
 
-    outcome = perform_all(units_of(experiment, experiment.points(), Path(sys.argv[2])), make, done=kill)
+    def watch() -> None:
+        while not any(store.rglob("segment-*.npz")):
+            time.sleep(0.002)
+        kill()
+
+    at_checkpoint = sys.argv[4:] == ["checkpoint"]
+    if at_checkpoint:
+        threading.Thread(target=watch, daemon=True).start()
+    units = units_of(experiment, experiment.points(), store)
+    outcome = perform_all(
+        units,
+        make,
+        done=(lambda *_: None) if at_checkpoint else kill,
+        progress=lambda name, done, total: shares.append(done / total),
+    )
     found = {f"{unit.point} {unit.seed}": result["statistics"] for unit, result in outcome.results.items()}
-    print(json.dumps({"killed": len(killed), "failed": list(outcome.failed.values()), "found": found}))
+    print(
+        json.dumps({"killed": len(killed), "failed": list(outcome.failed.values()), "found": found, "shares": shares})
+    )
     sys.stdout.flush()
     if sys.argv[3] == "dask":
         os._exit(0)  # the workers follow their scheduler

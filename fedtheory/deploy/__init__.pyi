@@ -1,0 +1,5 @@
+from . import flower as flower
+from .round_log import COLUMNS as COLUMNS
+from .server import Answer as Answer
+from .server import Asked as Asked
+from .server import Server as Server

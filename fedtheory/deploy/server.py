@@ -1,0 +1,445 @@
+"""A server of real clients, without a framework: whom to ask, what to make of the answers, what is kept on disk."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from ..algorithms.algorithm import Algorithm, ServerRound
+from ..files import Damaged, archived, locked, parsing, read_arrays, write_beside
+from ..rationals import checked_count, checked_seed
+from .numpy_rounds import Memory, asked, checked_kinds, client_round, initial_memory, is_first
+from .round_log import DROPPED, FAILED, MISSING, RECEIVED, UNAVAILABLE, RoundLog, Row
+
+LAYOUT = 1
+"""Version of a state's content."""
+
+logger = logging.getLogger(__name__)
+
+Gradient = Callable[[list[np.ndarray], int, int], Sequence[np.ndarray]]
+"""Gradient of the server's own data: of (model, round, step of the round), shaped as the model."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Answer of a client.
+
+    Attributes:
+        client: its name, which stays the same whatever connection it has.
+        arrays: the model that it trained; ``None``: it failed.
+        examples: how many it trained on.
+        round: of the model that it started from; ``None``: this one.
+        sender: the connection that it came over, if that has a name.
+        accuracy: of the model that it started from, on its training data.
+        error: why it failed.
+    """
+
+    client: str
+    arrays: Sequence[np.ndarray] | None
+    examples: float = 0
+    round: int | None = None
+    sender: str = ""
+    accuracy: float | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Tasks of a round: whom to ask, and what for.
+
+    Attributes:
+        round: counted from 0.
+        clients: who is to be asked. In a round of the server's own nobody is.
+        instructions: of local training, by name: the round, ``local_lr`` (a number, or a list of one for each step),
+            ``local_steps`` and ``proximal``.
+        own: whether the round is the server's own.
+    """
+
+    round: int
+    clients: tuple[str, ...]
+    instructions: Mapping[str, Any]
+    own: bool = False
+
+
+class Server:
+    """Server that runs an algorithm of ``fedtheory.algorithms`` with clients who are somewhere else.
+
+    A round is ``begin``, which says whom to ask, and ``end``, which takes what they answered. What cannot be taken is
+    dropped and named in the log, and the run goes on: other shapes, NaN, an answer to an earlier round, a client
+    that is none of these, that comes twice, or whose connection was another client's before. A round in which nobody
+    answers leaves the model as it is, unless the algorithm ``steps_when_empty``.
+
+    The model is kept in float64, and handed out in the precision that it was given in. Arrays of whole numbers are not
+    trained: they stay as they were given.
+
+    Attributes:
+        round: the coming one. rows: of the log, of the last one.
+
+    Args:
+        algorithm: such as ``fedau(local_lr=..., cutoff=50)``.
+        model: its arrays before round 0.
+        clients: the names of all clients; or how many there are, who then get their numbers as they come.
+        directory: where the log and the state are kept, from which a server that is started again goes on; ``None``:
+            nowhere.
+        seed: of all draws.
+        server_gradient: of algorithms whose server makes steps of its own.
+
+    Raises:
+        ValueError: the algorithm cannot be deployed, or the directory has the state of another run.
+        Damaged: another server holds the directory, or what it has is damaged.
+
+    >>> from fedtheory.algorithms import fedau
+    >>> server = Server(fedau(local_lr="1/10", cutoff=50), [np.zeros(2)], clients=["a", "b"])
+    >>> server.begin(["b"]).clients
+    ('b',)
+    >>> server.end([Answer("b", [np.array([1.0, -1.0])], examples=10)])
+    >>> server.model[0].tolist(), server.round
+    ([0.5, -0.5], 1)
+    """
+
+    def __init__(
+        self,
+        algorithm: Algorithm,
+        model: Sequence[np.ndarray],
+        clients: int | Sequence[str],
+        *,
+        directory: str | Path | None = None,
+        seed: int = 0,
+        server_gradient: Gradient | None = None,
+    ) -> None:
+        names = None if isinstance(clients, int) else _checked_names(clients)
+        self.algorithm, self.seed, self.server_gradient = algorithm, checked_seed(seed), server_gradient
+        self.clients = checked_count("clients", clients) if names is None else len(names)
+        self.kinds = checked_kinds(algorithm, self.clients, names is not None)
+        if server_gradient is None and any(isinstance(kind, ServerRound) for kind in self.kinds):
+            raise ValueError("server_gradient = None: allowed is a function, as the server makes steps of its own")
+        self._given = [_checked_array(i, each) for i, each in enumerate(model)]
+        self._trained = [i for i, each in enumerate(self._given) if each.dtype.kind == "f"]
+        if not self._trained:
+            raise ValueError("model has no array of floats: allowed is at least one")
+        self.x = self._flat(self._given)
+        self.names: list[str] = list(names or ())
+        self._numbers = {name: i for i, name in enumerate(self.names)}
+        self._roster = names is not None
+        self.round, self.probability, self.accuracy = 0, np.zeros(1), np.zeros(1)
+        self.memory: Memory = initial_memory(self.kinds, self.x, self.clients)
+        self.senders: dict[str, str] = {}
+        self.rows: tuple[Row, ...] = ()
+        self._open: tuple[Asked, np.ndarray, np.ndarray] | None = None
+        self._held, self.log = ExitStack(), None
+        self.path = None if directory is None else Path(directory) / "state.npz"
+        if self.path is not None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._held.enter_context(locked(self.path.parent / "lock", make=True, wait=False))
+            try:
+                self._load_or_begin(self.path)
+            except BaseException:
+                self.close()
+                raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the directory free for another server."""
+        self._held.close()
+
+    @property
+    def model(self) -> list[np.ndarray]:
+        """The arrays to hand out, in the precision that they were given in."""
+        return self._arrays(self.x)
+
+    def _arrays(self, x: np.ndarray) -> list[np.ndarray]:
+        found, at = [each.copy() for each in self._given], 0
+        for i in self._trained:
+            size = found[i].size
+            found[i] = x[0, at : at + size].reshape(found[i].shape).astype(found[i].dtype)
+            at += size
+        return found
+
+    def begin(self, available: Iterable[str]) -> Asked:
+        """Begin a round: return whom of the clients that are ``available`` to ask. One that is none of this run's is
+        left out. It may be begun again before ``end``, with others who are available.
+        """
+        there = np.zeros(self.clients, dtype=bool)
+        for name in dict.fromkeys(map(str, available)):
+            if (number := self._number(name)) is not None:
+                there[number] = True
+            else:
+                logger.warning("client %s is none of the %d clients", _shown(name), self.clients)
+        first = is_first(self.algorithm, self.seed, self.round, self.probability)
+        kind = self.kinds[0 if first else 1].at(self.round)
+        if isinstance(kind, ServerRound):
+            task = Asked(self.round, (), {"round": self.round}, own=True)
+            self._open = task, there, np.zeros(self.clients, dtype=np.int8)
+            return task
+        counts = asked(kind, self.seed, self.round, there, self.memory)
+        size = kind.local_lr
+        instructions = {
+            "round": self.round,
+            "local_lr": [float(each) for each in size] if isinstance(size, tuple) else float(size),  # type: ignore[arg-type]
+            "local_steps": kind.local_steps,
+            "proximal": float(kind.proximal),
+        }
+        chosen = tuple(self.names[i] for i in np.flatnonzero((counts > 0) & there))
+        task = Asked(self.round, chosen, instructions)
+        self._open = task, there, counts
+        return task
+
+    def end(self, answers: Iterable[Answer], accuracy: float | None = None) -> None:
+        """End a round with the answers to it, and save what follows.
+
+        Args:
+            answers: of those who were asked, in any order; who is missing did not answer.
+            accuracy: of the model before the round, on all clients' training data, for snapshots that adapt to it; by
+                default the mean of what clients report.
+
+        Raises:
+            ValueError: no round was begun; the server's own gradient is none; or the next model is not finite.
+        """
+        if self._open is None:
+            raise ValueError("end: allowed after begin")
+        task, there, counts = self._open
+        sent = self._flat(self.model)
+        kind = self.kinds[0 if self._is_first() else 1].at(self.round)
+        rows: dict[str, Row] = {
+            self.names[i]: Row(task.round, self.names[i], MISSING if there[i] else UNAVAILABLE)
+            for i in np.flatnonzero(counts)
+            if i < len(self.names)
+        }
+        came: dict[int, tuple[np.ndarray, float]] = {}
+        reported: list[float] = []
+        for answer in answers:
+            status, reason, number, delta = self._taken(answer, task, came, sent)
+            if status != RECEIVED:
+                logger.warning("round %d: %s: %s", task.round, _shown(answer.client), reason)
+            if number is None:
+                continue
+            before = rows.get(answer.client)
+            if delta is not None:
+                came[number] = delta, float(answer.examples)
+                rows[answer.client] = Row(task.round, answer.client, RECEIVED, _whole(answer.examples), reason)
+                reported += [] if answer.accuracy is None else [float(answer.accuracy)]
+            elif before is None or before.status != RECEIVED:
+                rows[answer.client] = Row(task.round, answer.client, status, 0, reason)
+            else:
+                rows[answer.client] = before._replace(reason=reason)
+        if isinstance(kind, ServerRound):
+            x, memory = self._own_steps(kind), self.memory
+        else:
+            order = sorted(came)
+            own, examples = np.zeros_like(counts), np.zeros(self.clients)
+            own[order], examples[order] = counts[order], [came[i][1] for i in order]
+            delta = np.stack([came[i][0] for i in order]) if order else np.zeros((0, self.x.shape[1]))
+            x, memory = client_round(kind, task.round, self.x, there, own, delta, examples, self.memory)
+        if not np.isfinite(x).all():
+            raise ValueError(f"round {task.round}: the run diverges: the next model is not finite")
+        if self.algorithm.adaptive:
+            self._adapt(accuracy if accuracy is not None else np.mean(reported) if reported else None)
+        self.x, self.memory, self.round, self._open = x, memory, task.round + 1, None
+        self.rows = tuple(rows.values())
+        self._keep(task, rows)
+
+    def _is_first(self) -> bool:
+        return is_first(self.algorithm, self.seed, self.round, self.probability)
+
+    def _adapt(self, accuracy: Any) -> None:
+        if accuracy is None or not math.isfinite(accuracy):
+            return
+        now, following = np.array([float(accuracy)]), self.algorithm.next_probability
+        self.probability = following(self.probability, self.accuracy, now)  # type: ignore[arg-type, assignment]
+        self.accuracy = now
+
+    def _own_steps(self, kind: ServerRound) -> np.ndarray:
+        x = self.x
+        for step in range(kind.steps):
+            gradient = self.server_gradient(self._arrays(x), self.round, step)  # type: ignore[misc]
+            wrong = self._wrong(gradient)
+            if wrong:
+                raise ValueError(f"server_gradient: {wrong}")
+            x = x - float(kind.server_lr) * self._flat(gradient)  # type: ignore[arg-type]
+        return x
+
+    def _taken(
+        self, answer: Answer, task: Asked, came: Mapping[int, Any], sent: np.ndarray
+    ) -> tuple[str, str, int | None, np.ndarray | None]:
+        """Return the status of an answer, why, whose it is, and its update where it can be taken."""
+        name, sender = str(answer.client), str(answer.sender)
+        number = self._number(name)
+        if number is None:
+            return DROPPED, f"is none of the {self.clients} clients", None, None
+        if sender and self.senders.get(sender, name) != name:
+            return DROPPED, f"connection {sender} was client {self.senders[sender]!r} before", number, None
+        if sender:
+            self.senders[sender] = name
+        if answer.round is not None and answer.round != task.round:
+            return DROPPED, f"late: an answer to round {answer.round}", number, None
+        if name not in task.clients:
+            return DROPPED, "was not asked", number, None
+        if number in came:
+            return DROPPED, "answered twice: the first answer counts", number, None
+        if answer.arrays is None:
+            return FAILED, str(answer.error) or "failed", number, None
+        wrong = self._wrong(answer.arrays)
+        if wrong:
+            return DROPPED, wrong, number, None
+        delta = (self._flat(answer.arrays) - sent)[0]
+        if not np.isfinite(delta).all():
+            return DROPPED, "its update is not finite", number, None
+        if not (_is_number(answer.examples) and answer.examples >= 0):
+            return DROPPED, f"examples = {answer.examples!r}: allowed is a number >= 0", number, None
+        if not answer.examples > 0 and self._by_examples:
+            return DROPPED, f"examples = {answer.examples!r}: allowed is a number > 0", number, None
+        if answer.accuracy is not None and not (_is_number(answer.accuracy) and 0 <= answer.accuracy <= 1):
+            return DROPPED, f"accuracy = {answer.accuracy!r}: allowed is a number from 0 to 1", number, None
+        return RECEIVED, "", number, delta
+
+    @property
+    def _by_examples(self) -> bool:
+        rules = [kind.aggregation for kind in self.kinds if not isinstance(kind, ServerRound)]
+        return any(getattr(rule, "samples", 0) is None for rule in rules)
+
+    def _wrong(self, arrays: Any) -> str:
+        """What is wrong with arrays that a client has sent, if anything."""
+        if not hasattr(arrays, "__len__") or len(arrays) != len(self._given):
+            many = len(arrays) if hasattr(arrays, "__len__") else "none"
+            return f"arrays: there are {many}, allowed are {len(self._given)}"
+        for i in self._trained:
+            each, given = np.asarray(arrays[i]), self._given[i]
+            if each.shape != given.shape or each.dtype.kind not in "fiu":
+                return f"array {i} is {each.dtype} {each.shape}: allowed are numbers {given.shape}"
+            if not np.isfinite(each).all():
+                return f"array {i} has an entry that is not finite: allowed are finite numbers"
+        return ""
+
+    def _flat(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
+        """The trained arrays in one row, (1, D) float64."""
+        return np.concatenate([np.asarray(arrays[i], dtype=np.float64).ravel() for i in self._trained])[None]
+
+    def _number(self, name: str) -> int | None:
+        """The number of a client, who gets one when it first comes if there is room."""
+        if name not in self._numbers:
+            if self._roster or len(self.names) >= self.clients:
+                return None
+            self._numbers[name] = len(self.names)
+            self.names.append(name)
+        return self._numbers[name]
+
+    def _keep(self, task: Asked, rows: dict[str, Row]) -> None:
+        """Append the round to the log, then save the state."""
+        if self.path is None or self.log is None:
+            return
+        first = task.round == 0
+        told = [name for name in self.names if first or not rows][: None if first else 1]
+        for name in told:  # so that the log has all who are known, and every round
+            rows.setdefault(name, Row(task.round, name, UNAVAILABLE))
+        self.log.append(rows.values())
+        write_beside(self.path, self._content())
+
+    def _label(self) -> dict[str, Any]:
+        """What has to agree for a state to be of this run."""
+        return {
+            "layout": LAYOUT,
+            "algorithm": repr(self.algorithm),
+            "clients": self.names if self._roster else self.clients,
+            "seed": self.seed,
+            "model": [[each.dtype.str, list(each.shape)] for each in self._given],
+        }
+
+    def _content(self) -> bytes:
+        """The state as an archive of arrays."""
+        label = self._label() | {
+            "round": self.round, "names": self.names, "senders": self.senders,
+            "log": 0 if self.log is None else self.log.length,
+        }  # fmt: skip
+        fixed = {f"fixed.{i}": each for i, each in enumerate(self._given) if i not in self._trained}
+        memory = {f"memory.{name}": value for name, value in self.memory.items()}
+        text = np.frombuffer(json.dumps(label).encode(), dtype=np.uint8)
+        return archived(label=text, x=self.x, probability=self.probability, accuracy=self.accuracy, **fixed, **memory)
+
+    def _load_or_begin(self, path: Path) -> None:
+        log = path.with_name("log.csv")
+        if not path.exists():
+            if log.exists():
+                raise Damaged(log, f"is there, and {path.name} is not: allowed are both, or none")
+            self.log = RoundLog(log, 0)
+            write_beside(path, self._content())
+            return
+        found = read_arrays(path)
+        with parsing(path, "damaged state"):
+            label = json.loads(found.pop("label").tobytes())
+            differing = [
+                f"{name} = {_short(label.get(name))} there, {_short(value)} here"
+                for name, value in self._label().items()
+                if label.get(name) != value
+            ]
+        if differing:
+            raise ValueError(f"directory = {str(path.parent)!r} holds another run: {'; '.join(differing)}")
+        with parsing(path, "damaged state"):
+            self.round, self.names, self.senders = int(label["round"]), list(label["names"]), dict(label["senders"])
+            self._numbers = {name: i for i, name in enumerate(self.names)}
+            for name in ("x", "probability", "accuracy"):
+                setattr(self, name, _same_kind(name, found.pop(name), getattr(self, name)))
+            for i in set(range(len(self._given))) - set(self._trained):
+                self._given[i] = _same_kind(f"fixed.{i}", found.pop(f"fixed.{i}"), self._given[i])
+            if {name.removeprefix("memory.") for name in found} != set(self.memory):
+                raise ValueError(f"it has {sorted(found)}: allowed are {sorted(self.memory)}")
+            self.memory = {
+                name: _same_kind(name, found[f"memory.{name}"], value).copy() for name, value in self.memory.items()
+            }
+            length = int(label["log"])
+        self.log = RoundLog(log, length)
+        if not length and log.exists():  # of a first round that was not finished
+            log.unlink()
+
+
+def _same_kind(name: str, found: np.ndarray, known: np.ndarray) -> np.ndarray:
+    if found.dtype != known.dtype or found.shape != known.shape:
+        raise ValueError(f"{name} is {found.dtype} {found.shape}: allowed is {known.dtype} {known.shape}")
+    return found
+
+
+def _checked_names(clients: Any) -> list[str]:
+    if isinstance(clients, str) or not hasattr(clients, "__len__"):
+        raise ValueError(f"clients = {clients!r}: allowed is a number, or a list of names")
+    names = [str(each) for each in clients]
+    twice = [name for name in names if not name or names.count(name) > 1] if len(set(names)) < len(names) else []
+    if not names or twice or "" in names:
+        raise ValueError(f"clients = {_short(names)}: allowed are distinct names that are not empty")
+    return names
+
+
+def _checked_array(i: int, given: Any) -> np.ndarray:
+    array = np.array(given)
+    if array.dtype.kind not in "fiub" or not np.isfinite(array).all():
+        raise ValueError(f"model[{i}] is {array.dtype}: allowed are finite numbers")
+    return array
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating, Fraction)) and math.isfinite(value)
+
+
+def _whole(value: float) -> float:
+    return int(value) if float(value).is_integer() else float(value)
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 200 else f"{text[:100]} ... {text[-90:]}"
+
+
+def _shown(name: Any) -> str:
+    return repr(str(name))[:100]
