@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fedtheory.testing import LongRunMeanError, check_weight_estimator
-from fedtheory.testing.long_run import EACH, ROUNDS, _adjusted, _Mean, check_means
+from fedtheory.testing.long_run import EACH, ROUNDS, Mean, _adjusted, check_means
 from fedtheory.testing.presence import KINDS, bernoulli, draw
 from fedtheory.testing.weight_rule_inputs import accepted
 from fedtheory.weights import ExponentialAverage, FedAU, KnownStatistics, Shared
@@ -51,7 +51,7 @@ def test_a_bias_of_2_percent_is_found_under_every_kind_of_participation(factor: 
         counted = factor * chances * FedAU().batch(history)
         for i, chain in enumerate(chains):
             columns = slice(i * EACH, (i + 1) * EACH)
-            seen = _Mean(history[:, columns], counted[:, columns], chain)
+            seen = Mean(history[:, columns], counted[:, columns], chain)
             assert not seen.fits and seen.mean == pytest.approx(factor, abs=0.01), chain.name
 
 
