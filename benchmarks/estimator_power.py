@@ -1,4 +1,4 @@
-"""How often the test kit refuses right weight estimators, and finds wrong ones: over seeds, as docs/testing.md tells it.
+"""How often the test kit refuses right weight estimators, and finds wrong ones, of many seeds (docs/testing.md).
 
     python benchmarks/estimator_power.py [--seeds 200] [--right] [--biased] [--stated]
 
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from fedtheory.testing import check_weight_estimator
-from fedtheory.testing.long_run import LARGEST, EACH, samples
+from fedtheory.testing.long_run import EACH, LARGEST, samples
 from fedtheory.testing.presence import KINDS, bernoulli
 from fedtheory.testing.weight_rule_inputs import Estimator, accepted
 from fedtheory.weights import ExponentialAverage, FedAU
@@ -82,7 +82,7 @@ def biased(rule: Any, seeds: range, name: str, stated: bool) -> None:
         for i, chain in enumerate(chains):
             if stated:
                 (seen,) = samples(estimator, [chain], limits[i : i + 1], seed, LARGEST * EACH)
-                said[chain.name].append(seen.detected())
+                said[chain.name].append(seen.stated())
             factor = 1 + said[chain.name][-1] if stated else 1 + 0.02 * (-1) ** seed
             (seen,) = samples(times(estimator, factor), [chain], limits[i : i + 1], seed + 10_000, LARGEST * EACH)
             found[chain.name] += not seen.fits

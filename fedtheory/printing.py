@@ -63,7 +63,7 @@ def _has_width() -> bool:
 
 
 class _Wrapper(TextWrapper):
-    """A wrapper that breaks no word, but a formula that is too long after a sign or a bracket, and a list after a comma."""
+    """A wrapper that breaks no word, but breaks a formula that is too long after a sign, a bracket or a comma."""
 
     def __init__(self, width: int, first: str = "", indent: str = "") -> None:
         super().__init__(width, first, indent, break_long_words=False, break_on_hyphens=False)
@@ -84,7 +84,7 @@ def _parts(word: str) -> list[str]:
 
 
 def print_wrapped(text: str, indent: str = "", first: str = "") -> None:
-    """Print a line as several that fit, those after the first one indented; no word is broken, but long formulas are."""
+    """Print a line as several that fit, those after the first one indented; only formulas are broken."""
     print("\n".join(_Wrapper(columns(), first, indent).wrap(text)) or first)
 
 

@@ -138,8 +138,9 @@ def test_the_first_compilation_is_told_once(capsys, clock) -> None:
 
 
 NARROW = (
-    "", "--help", "claims", "claims --counts", "show fast.thm2", "evaluate fedau.thm3 K=50 T=1000 cutoff_bias=0", "explain L",
-    "quantities", "functionals", "assumptions", "algorithms", "tables --paper flics", "data list", "experiments",
+    "", "--help", "claims", "claims --counts", "show fast.thm2", "evaluate fedau.thm3 K=50 T=1000 cutoff_bias=0",
+    "explain L", "quantities", "functionals", "assumptions", "algorithms", "tables --paper flics",
+    "data list", "experiments",
     "replay fast.thm1@main", "prove fast.thm2@sharper --recheck", "prove --missing",
 )  # fmt: skip
 
