@@ -12,6 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from sphinx.errors import ExtensionError
+
 import fedtheory
 
 HERE = Path(__file__).parent
@@ -90,7 +92,16 @@ def bars_are_bars(app: Any, what: str, name: str, thing: object, options: Any, l
             lines[i] = "".join(part if part.startswith("`") else part.replace("|", r"\|") for part in parts)
 
 
+def all_are_there(app: Any, error: Exception | None) -> None:
+    """End with an error if a public name has no entry."""
+    entries = app.env.domaindata["py"]["objects"]
+    names = [f"{package}.{name}" for package, names in public_names().items() for name in names]
+    if error is None and (missing := [name for name in names if name not in entries]):
+        raise ExtensionError(f"not in the reference: {', '.join(missing)}")
+
+
 def setup(app: Any) -> None:
     """Connect what is generated."""
     app.connect("autodoc-process-docstring", bars_are_bars, priority=400)
     app.connect("builder-inited", write_reference)
+    app.connect("build-finished", all_are_there)
