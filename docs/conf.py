@@ -66,7 +66,13 @@ def reference_page(package: str, names: list[str]) -> str:
         elif inspect.isroutine(value):
             lines += [f".. autofunction:: {package}.{name}", ""]
         else:  # autodoc would show what its type says of itself
-            lines += [f".. py:data:: {package}.{name}", "", *("   " + line for line in constant_text(name, value)), ""]
+            lines += [
+                f".. py:data:: {name}",
+                f"   :module: {package}",
+                "",
+                *("   " + line for line in constant_text(name, value)),
+                "",
+            ]
     return "\n".join(lines)
 
 
