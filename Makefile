@@ -21,7 +21,7 @@ TESTS = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(VENV)/bin/python -m pytest 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install verify report figures test test-all wheel versions data lint
+.PHONY: help install verify report figures test test-all wheel versions data docs lint
 
 help: ## print this text
 	@echo 'Targets:'
@@ -53,6 +53,9 @@ wheel: $(STAMP) ## build the wheel and try it with each extra in an environment 
 versions: ## run ten commands with the lowest versions allowed, and with the newest (gigabytes, in build/)
 	'$(PYTHON)' tests/versions.py lowest build/lowest
 	'$(PYTHON)' tests/versions.py newest build/newest
+
+docs: $(STAMP) ## build the site of docs/: build/docs/index.html; a warning is an error
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m sphinx -b html -W --keep-going -q docs build/docs
 
 data: $(STAMP) ## download the data sets
 	$(VENV)/bin/python -m fedtheory.data.fetch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import time
@@ -10,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import zip_longest
-from textwrap import TextWrapper, wrap
+from textwrap import TextWrapper
 from threading import Event, Lock, Thread
 from typing import Any
 
@@ -61,10 +62,36 @@ def _has_width() -> bool:
     return sys.stdout.isatty() or "COLUMNS" in os.environ
 
 
+class _Wrapper(TextWrapper):
+    """A wrapper that breaks no word, but breaks a formula that is too long after a sign, a bracket or a comma."""
+
+    def __init__(self, width: int, first: str = "", indent: str = "") -> None:
+        super().__init__(width, first, indent, break_long_words=False, break_on_hyphens=False)
+
+    def _split(self, text: str) -> list[str]:
+        room = self.width - max(len(self.initial_indent), len(self.subsequent_indent))
+        words = super()._split(text)
+        return [part for word in words for part in (_parts(word) if len(word) > room else [word])]
+
+
+def _parts(word: str) -> list[str]:
+    """Return the parts of a long word, between which a line may end.
+
+    >>> _parts("2*x**2/(y+z)")
+    ['2*', 'x**', '2/(', 'y+', 'z)']
+    """
+    return [part for part in re.split(r"(?<=[*/+,(\[{])(?![*/(\[{])", word) if part]
+
+
 def print_wrapped(text: str, indent: str = "", first: str = "") -> None:
-    """Print a line as several that fit, those after the first one indented; no word is broken."""
-    wrap = TextWrapper(columns(), first, indent, break_long_words=False, break_on_hyphens=False)
-    print("\n".join(wrap.wrap(text)) or first)
+    """Print a line as several that fit, those after the first one indented; only formulas are broken."""
+    print("\n".join(_Wrapper(columns(), first, indent).wrap(text)) or first)
+
+
+def print_markdown(text: str) -> None:
+    """Print Markdown: as lines that fit on a terminal; elsewhere as it is, as a row of a table is one line."""
+    for line in text.splitlines():
+        print_wrapped(line, "  ") if _has_width() else print(line)
 
 
 def print_tree(content: dict[str, Any], indent: str = "") -> None:
@@ -101,7 +128,8 @@ def _narrowed(widths: dict[str, int], rows: list[dict[str, Any]], room: int) -> 
     """Make columns narrower, the widest first; where that is not enough take out those between the first and the last,
     from the right, and name them."""
     natural, left_out = dict(widths), list[str]()
-    words = {key: max(map(len, f"{key} {' '.join(str(row[key]) for row in rows)}".split())) for key in widths}
+    texts = {key: f"{key} {' '.join(str(row[key]) for row in rows)}" for key in widths}
+    words = {key: max(len(part) for word in text.split() for part in _parts(word)) for key, text in texts.items()}
     while sum(widths.values()) + 2 * (len(widths) - 1) > room:
         floor = {key: max(words[key], min(natural[key], COMFORT)) for key in widths}
         wide = [key for key in widths if widths[key] > floor[key]]
@@ -112,12 +140,16 @@ def _narrowed(widths: dict[str, int], rows: list[dict[str, Any]], room: int) -> 
             del widths[left_out[0]]
             widths |= {key: natural[key] for key in widths}
         else:
+            first, last = widths
+            widths[last] = max(room - widths[first] - 2, COMFORT)
             break
     return left_out
 
 
 def _cell(text: str, width: int) -> list[str]:
-    return wrap(text, width, break_long_words=False, break_on_hyphens=False) if len(text) > width else [text]
+    wrapper = _Wrapper(width)
+    wrapper.break_long_words = True  # where even the last column has no room for one
+    return wrapper.wrap(text) if len(text) > width else [text]
 
 
 def print_judgement(content: dict[str, Any]) -> None:
@@ -126,12 +158,12 @@ def print_judgement(content: dict[str, Any]) -> None:
     readings = content["readings"]
     falling = [reading for reading in readings if reading["refutes"]]
     shown = (falling or readings)[0]
-    print(f"{content['claim']}: {content['functional']}")
+    print_wrapped(f"{content['claim']}: {content['functional']}", "  ")
     after = f", after {content['rounds']} rounds" if "rounds" in content else ""
     sign = ">" if shown["refutes"] else "not shown to exceed"
-    print(f"left {shown['left']} {sign} right {shown['right']}, {shown['ratio']} times{after}")
+    print_wrapped(f"left {shown['left']} {sign} right {shown['right']}, {shown['ratio']} times{after}", "  ")
     if shown["reading"]:
-        print(f"read with {', '.join(f'{name}: {option}' for name, option in shown['reading'].items())}")
+        print_wrapped(f"read with {', '.join(f'{name}: {option}' for name, option in shown['reading'].items())}", "  ")
     if content["hypotheses"]:
         print_table(
             [
@@ -145,7 +177,9 @@ def print_judgement(content: dict[str, Any]) -> None:
             ]
         )
     if violated := content.get("violates"):
-        print(f"violates {' and '.join(violated)}, which the claim does not assume: it needs one of these")
+        print_wrapped(
+            f"violates {' and '.join(violated)}, which the claim does not assume: it needs one of these", "  "
+        )
     print(f"{'falls' if violated else 'refuted'} under {len(falling)} of {len(readings)} readings")
 
 

@@ -40,7 +40,7 @@ Value = Fraction | float
 class StepRule:
     """Step size as an expression in ``round_index`` and ``step_index``.
 
-    Numbers, pi, + - * / **, parentheses, and sqrt, cos, exp, min, max, floor, ceiling are allowed, and pieces:
+    Numbers, pi, ``+ - * / **``, parentheses, and sqrt, cos, exp, min, max, floor, ceiling are allowed, and pieces:
     ``piecewise((size, condition), ..., (size, True))``, where the first that is met counts, and conditions are
     comparisons, joined by & and |. All may be as sympy prints them (Min, Max, Piecewise). A size is an exact Fraction
     where only rational arithmetic and whole roots make it, else a float; cos, exp and pi make floats, but for cos(0)

@@ -36,6 +36,7 @@ def test_help_is_short_and_names_every_option(capsys: pytest.CaptureFixture[str]
         text = capsys.readouterr().out
         lines = text.rstrip().splitlines()
         assert len(lines) <= MOST < 15 and max(map(len, lines)) <= 80, (path, text)
+        assert "-h," not in text, path  # help says nothing of itself
         assert f"Example: fedtheory {' '.join(path)}" in text, path
         named = [name for each in command.params for name in getattr(each, "opts", ()) if name.startswith("--")]
         assert all(name in text for name in named if "help" not in name), (path, text)

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from fedtheory.cli.statuses import run
 from fedtheory.loops import first_compilation
-from fedtheory.printing import Progress, _Stage
+from fedtheory.printing import Progress, _Stage, print_markdown, print_wrapped
 
 
 @pytest.fixture
@@ -134,3 +135,33 @@ def test_the_first_compilation_is_told_once(capsys, clock) -> None:
         assert njit(other)(1.0) == 3.0
     assert first_compilation.tell is None
     assert capsys.readouterr().err == f"fedtheory: {first_compilation.SAID}\n"
+
+
+NARROW = (
+    "", "--help", "claims", "claims --counts", "show fast.thm2", "evaluate fedau.thm3 K=50 T=1000 cutoff_bias=0",
+    "explain L", "quantities", "functionals", "assumptions", "algorithms", "tables --paper flics",
+    "data list", "experiments",
+    "replay fast.thm1@main", "prove fast.thm2@sharper --recheck", "prove --missing",
+)  # fmt: skip
+
+
+def test_what_is_printed_fits_60_columns(monkeypatch, capsys) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    for command in NARROW:
+        assert run(command.split()) == 0
+        wide = [line for line in capsys.readouterr().out.splitlines() if len(line) > 60]
+        assert not wide, (command, wide[:3])
+
+
+def test_markdown_in_a_pipe_stays_one_line_a_row(monkeypatch, capsys) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    print_markdown(f"| {'word ' * 60}|")
+    assert capsys.readouterr().out.count("\n") == 1
+
+
+def test_a_formula_is_broken_at_its_signs_and_nothing_is_lost(monkeypatch, capsys) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    formula = "initial_distance**2*exp(-local_lr*local_steps*rounds*strong_convexity)"
+    print_wrapped(f"initial: {formula}", "    ")
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 30 and "".join(line.strip() for line in lines) == f"initial: {formula}"

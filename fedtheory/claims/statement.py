@@ -326,7 +326,7 @@ class Claim:
     def at(self, setting: Setting, rounds: object = None, **overrides: float) -> Bound:
         """Evaluate the claim with every quantity taken from ``setting``, with its provenance.
 
-        ``overrides`` replace some: by numbers, or by the federation's ``Constant``s, which have a provenance of their
+        ``overrides`` replace some: by numbers, or by constants of the federation, which have a provenance of their
         own.
         """
         from .evaluation import at_setting

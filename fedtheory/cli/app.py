@@ -18,13 +18,15 @@ GROUPS = {
 }
 """Commands by what they are about, each in one group, in the order in which help lists them."""
 
-FIRST = """Theorems about federated learning, made executable. Three things to try:
+FIRST = """Theorems about federated learning, made executable.
+Three things to try:
 
-  fedtheory show fast.thm2            what a theorem states, as a formula
-  fedtheory replay fast.thm1@main     an instance that refutes one, judged anew
-  fedtheory prove fast.thm2@sharper   a proof, composed by a small kernel
+  fedtheory show fast.thm2           what a theorem states
+  fedtheory replay fast.thm1@main    a refutation, anew
+  fedtheory prove fast.thm2@sharper  a proof, by a kernel
 
-fedtheory --help lists every command, fedtheory explain WORD says what a word means.
+fedtheory --help lists every command,
+fedtheory explain WORD says what a word means.
 """
 
 
@@ -73,7 +75,7 @@ class Command(TyperCommand):
 
 def _row(parameter: Any, ctx: Any) -> tuple[str, str] | None:
     """A parameter's name and meaning; help says nothing of itself."""
-    if parameter.name == "help":
+    if "--help" in parameter.opts:
         return None
     return parameter.get_help_record(ctx)
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..printing import Progress, print_json, print_table, print_tree
+from ..printing import Progress, print_json, print_table, print_tree, print_wrapped
 from .app import App, Commands, Json, app
 
 data = App(cls=Commands, no_args_is_help=True, help="Data sets: what there is, where it lies, and how to get it.")
@@ -33,7 +33,7 @@ def list_all(json: Json = False) -> None:
     print("\nchecksums of downloads, and which copies were found:")
     for row in rows:
         for line in dict.fromkeys([*row["checksums"], *([row["copy"]] if row["copy"] else [])]):
-            print(f"  {row['name']}: {line}")
+            print_wrapped(f"{row['name']}: {line}", "    ", "  ")
 
 
 @data.command()

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from ..printing import Progress, print_json, print_table
+from ..printing import Progress, print_json, print_markdown, print_table, print_wrapped
 from .app import Json, app
 
 Paper = Annotated[str, typer.Option(help="A paper: fast, flics, safari or fedau.")]
@@ -37,7 +37,7 @@ def tables(
         print_json([table.model_dump(mode="json") for table in found])
         return
     for table in found:
-        print(f"{table.name} ({table.place}): {table.caption}")
+        print_wrapped(f"{table.name} ({table.place}): {table.caption}", "  ")
         shared = set(table.labels)
         print_table(
             [{k: v for k, v in cell.labels.items() if k not in shared} | {"printed": cell.text} for cell in table.cells]
@@ -95,7 +95,7 @@ def experiments(
     if into:
         write_beside(into, text.encode())
     else:
-        print(text)
+        print_markdown(text)
 
 
 def _write_pages() -> Iterator[Path]:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from .. import listings
-from ..printing import print_json, print_table, print_tree
+from ..printing import print_json, print_markdown, print_table, print_tree
 from .app import Json, app
 
 
@@ -48,7 +48,7 @@ def _counts(into: Path | None, json: bool) -> None:
     elif into:
         put(into, text(all_claims(), rows))
     else:
-        print(text(all_claims(), rows))
+        print_markdown(text(all_claims(), rows))
 
 
 @app.command()

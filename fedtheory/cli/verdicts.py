@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..extras import HINT, absent
-from ..printing import Progress, print_findings, print_json, print_judgement, print_scorecard, print_tree, print_wrapped
+from ..printing import (
+    Progress,
+    print_findings,
+    print_json,
+    print_judgement,
+    print_markdown,
+    print_scorecard,
+    print_tree,
+    print_wrapped,
+)
 from .app import Json, Ref, app
 
 if TYPE_CHECKING:
@@ -287,12 +296,12 @@ def _missing(json: bool) -> None:
     if json:
         print_json(rows)
     else:
-        print("\n".join(table(rows)))
+        print_markdown("\n".join(table(rows)))
 
 
 @app.command()
 def errata(
-    paper: Annotated[str, typer.Option(help="A paper: fast.")],
+    paper: Annotated[str, typer.Option(help="A paper: fast, fedau, flics, safari, khaled2020 or li2020.")],
     into: Annotated[Path | None, typer.Option(help="Replace the generated tables of this Markdown file.")] = None,
     report: Annotated[Path, typer.Option(help="Findings are kept under this folder.")] = Path("report"),
     fresh: Annotated[
@@ -365,23 +374,23 @@ def referee(
 
 @app.command()
 def verify(
+    table: Annotated[bool, typer.Option("--table", help="Print every claim's row.")] = False,
+    search: Annotated[
+        bool, typer.Option("--search", help="Make everything anew, searches too, and draw the figures: minutes.")
+    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="With --search: hours of it.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Do not go on with an earlier run that was stopped.")] = False,
+    accept: Annotated[bool, typer.Option("--accept", help="With --search: publish what was found.")] = False,
+    device: Annotated[
+        str,
+        typer.Option(help="With --search: where claims are measured, cpu, cuda, cuda:1, auto; the evidence says it."),
+    ] = "cpu",
     report: Annotated[Path, typer.Option(help="Folder of what is written: scorecard.json, differences.json.")] = Path(
         "report"
     ),
     figures: Annotated[Path, typer.Option(help="Folder of the figures of theorems, and of their numbers.")] = Path(
         "figures"
     ),
-    search: Annotated[
-        bool, typer.Option("--search", help="Make everything anew, searches too, and draw the figures: minutes.")
-    ] = False,
-    full: Annotated[bool, typer.Option("--full", help="With --search: hours of it.")] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Do not go on with an earlier run that was stopped.")] = False,
-    accept: Annotated[bool, typer.Option(help="With --search: publish what was found.")] = False,
-    device: Annotated[
-        str,
-        typer.Option(help="With --search: where claims are measured, cpu, cuda, cuda:1, auto; the evidence says it."),
-    ] = "cpu",
-    table: Annotated[bool, typer.Option("--table", help="Print every claim's row.")] = False,
     json: Json = False,
 ) -> None:
     """Check anew all that is published, and search nothing: proofs, instances, certificates, units, what searches found

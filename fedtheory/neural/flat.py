@@ -127,7 +127,7 @@ class FlatModel:
         return torch.cat([values[name].detach().flatten() for name in self.shapes])
 
     def unflattened(self, x: Tensor, names: Sequence[str] | None = None) -> dict[str, Tensor]:
-        """View x (..., D) as the named tensors, (..., *shape): all, or those that x holds."""
+        """View x (..., D) as the named tensors, (..., shape): all, or those that x holds."""
         shapes = self.shapes if names is None else {name: self.shapes[name] for name in names}
         pieces = x.split([prod(shape) for shape in shapes.values()], dim=-1) if shapes else ()
         named = zip(shapes.items(), pieces, strict=True)

@@ -141,7 +141,9 @@ KINDS = (markov, cyclic, day_and_night, recorded)
 """Builders of chains whose rounds depend on each other, or differ."""
 
 
-def draw(chains: Sequence[PresenceChain], each: int, rounds: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def draw(
+    chains: Sequence[PresenceChain], each: int, rounds: int, seed: int | tuple[int, ...]
+) -> tuple[np.ndarray, np.ndarray]:
     """Draw histories of ``each`` clients of every chain, one chain after the other.
 
     Returns:

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from fedtheory.testing import LongRunMeanError, check_weight_estimator
-from fedtheory.testing.long_run import EACH, ROUNDS, _adjusted, _Mean, check_means
+from fedtheory.testing import LongRunMeanError, VarianceScaleError, check_weight_estimator
+from fedtheory.testing.long_run import (
+    EACH,
+    LARGEST,
+    ROUNDS,
+    WANTED,
+    Mean,
+    _adjusted,
+    check_means,
+    check_variance,
+    samples,
+)
 from fedtheory.testing.presence import KINDS, bernoulli, draw
 from fedtheory.testing.weight_rule_inputs import accepted
 from fedtheory.weights import ExponentialAverage, FedAU, KnownStatistics, Shared
@@ -51,7 +63,7 @@ def test_a_bias_of_2_percent_is_found_under_every_kind_of_participation(factor: 
         counted = factor * chances * FedAU().batch(history)
         for i, chain in enumerate(chains):
             columns = slice(i * EACH, (i + 1) * EACH)
-            seen = _Mean(history[:, columns], counted[:, columns], chain)
+            seen = Mean(history[:, columns], counted[:, columns], chain)
             assert not seen.fits and seen.mean == pytest.approx(factor, abs=0.01), chain.name
 
 
@@ -86,3 +98,25 @@ def test_clients_that_share_with_nobody_are_right() -> None:
     alone = lambda history: Shared(FedAU(4), list(range(history.shape[-1]))).batch(history)  # noqa: E731
     few = alone(np.eye(5, 3))
     assert (few == FedAU(4).batch(np.eye(5, 3))).all()
+
+
+def test_a_slow_average_whose_variance_still_falls_is_no_wrong_one() -> None:
+    """At p = 0.3 and a smoothing of 1% the variance after 800 rounds is 2.6 times its limit."""
+    check_variance(accepted(ExponentialAverage(0.01)), 0.3, 0, 1000)
+
+
+def test_a_variance_that_is_stated_too_small_is_found() -> None:
+    rule = accepted(ExponentialAverage(0.2))
+    stated = lambda p: rule.long_run(p)._replace(variance=0.4 * rule.long_run(p).variance)  # noqa: E731
+    with pytest.raises(VarianceScaleError):
+        check_variance(replace(rule, long_run=stated), 0.3, 0, 1000)
+
+
+def test_a_noisy_rule_is_given_more_clients_and_states_what_they_find() -> None:
+    rule, chain = accepted(ExponentialAverage(0.2)), bernoulli(0.1)
+    (few,) = samples(rule, [chain], [1.0], 0, EACH)
+    (seen,) = samples(rule, [chain], [1.0], 0, LARGEST * EACH)
+    assert few.stated() > WANTED == seen.stated() and few.clients == EACH < seen.clients
+    for factor in (1 + seen.stated(), 1 - seen.stated()):
+        wrong = replace(rule, batch=lambda history, by=factor: by * rule.batch(history))
+        assert not next(samples(wrong, [chain], [1.0], 1, LARGEST * EACH)).fits

@@ -1,0 +1,113 @@
+"""How the pages of docs/ become a site: ``make docs``, without a network, where every warning is an error."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import sys
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from sphinx.errors import ExtensionError
+
+import fedtheory
+
+HERE = Path(__file__).parent
+
+project, author, version = "fedtheory", "The fedtheory authors", fedtheory.__version__
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["_build"]
+html_theme = "furo"
+html_title = f"fedtheory {version}"
+html_copy_source = False
+myst_heading_anchors = 4
+suppress_warnings = ["ref.python"]  # of a name that two packages have, a type tells no which
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+napoleon_use_ivar = True
+napoleon_use_rtype = False
+default_role = "code"
+
+
+def public_names() -> dict[str, list[str]]:
+    """Return the public names of each package that has any, as ``fedtheory.__all__`` and theirs say."""
+    packages = [name for name in fedtheory.__all__ if isinstance(getattr(fedtheory, name), ModuleType)]
+    found = {"fedtheory": [name for name in fedtheory.__all__ if name not in packages]}
+    for name in packages:
+        package = import_module(f"fedtheory.{name}")
+        found[package.__name__] = sorted(getattr(package, "__all__", ()))
+    return found
+
+
+def constant_text(name: str, value: object) -> list[str]:
+    """Return the lines of the docstring that stands below a constant in the module that defines it."""
+    for module in [each for key, each in sys.modules.items() if key.startswith("fedtheory.") and each.__file__]:
+        if vars(module).get(name) is value:
+            body = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8")).body
+            for before, after in pairwise(body):
+                if isinstance(before, ast.Assign | ast.AnnAssign) and isinstance(after, ast.Expr):
+                    target = before.targets[0] if isinstance(before, ast.Assign) else before.target
+                    if ast.unparse(target) == name and isinstance(after.value, ast.Constant):
+                        return inspect.cleandoc(str(after.value.value)).replace("|", r"\|").splitlines()
+    return []
+
+
+def reference_page(package: str, names: list[str]) -> str:
+    """Return the page of a package: its docstring, and an entry for each public name."""
+    lines = [package, "=" * len(package), "", f".. automodule:: {package}", "   :no-members:", ""]
+    for name in names:
+        value = getattr(import_module(package), name)
+        if inspect.isclass(value):
+            lines += [f".. autoclass:: {package}.{name}", "   :members:", ""]
+        elif inspect.isroutine(value):
+            lines += [f".. autofunction:: {package}.{name}", ""]
+        else:  # autodoc would show what its type says of itself
+            lines += [
+                f".. py:data:: {name}",
+                f"   :module: {package}",
+                "",
+                *("   " + line for line in constant_text(name, value)),
+                "",
+            ]
+    return "\n".join(lines)
+
+
+def write_reference(app: Any) -> None:
+    """Write a page for each package into docs/reference, and remove what no package has any more."""
+    folder = HERE / "reference"
+    folder.mkdir(exist_ok=True)
+    pages = {f"{package}.rst": reference_page(package, names) for package, names in public_names().items() if names}
+    for old in folder.glob("*.rst"):
+        if old.name not in pages:
+            old.unlink()
+    for name, text in pages.items():
+        path = folder / name
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:  # an unchanged page is not built again
+            path.write_text(text, encoding="utf-8")
+
+
+def bars_are_bars(app: Any, what: str, name: str, thing: object, options: Any, lines: list[str]) -> None:
+    """Escape the bars of norms in a docstring, which else begin a substitution; not in examples and in literals."""
+    for i, line in enumerate(lines):
+        if not line.lstrip().startswith(">>>"):
+            parts = re.split(r"(``.*?``|`.*?`)", line)
+            lines[i] = "".join(part if part.startswith("`") else part.replace("|", r"\|") for part in parts)
+
+
+def all_are_there(app: Any, error: Exception | None) -> None:
+    """End with an error if a public name has no entry."""
+    entries = app.env.domaindata["py"]["objects"]
+    names = [f"{package}.{name}" for package, names in public_names().items() for name in names]
+    if error is None and (missing := [name for name in names if name not in entries]):
+        raise ExtensionError(f"not in the reference: {', '.join(missing)}")
+
+
+def setup(app: Any) -> None:
+    """Connect what is generated."""
+    app.connect("autodoc-process-docstring", bars_are_bars, priority=400)
+    app.connect("builder-inited", write_reference)
+    app.connect("build-finished", all_are_there)
