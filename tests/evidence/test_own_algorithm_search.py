@@ -31,7 +31,7 @@ from fedtheory.papers.registry import from_setting, subject_of
 from fedtheory.participation import Bernoulli, Fixed, Uniform
 from fedtheory.quantities import QUANTITIES, Quantity
 from fedtheory.setting import Setting
-from fedtheory.subjects.custom_search import CROWD, EVERYONE, INDEPENDENT, UNIFORM
+from fedtheory.subjects.custom_search import CROWD, EVERYONE, INDEPENDENT, UNIFORM, Candidate
 from fedtheory.subjects.protocol import Instance
 
 F = Fraction
@@ -248,3 +248,9 @@ def test_what_the_order_of_clients_costs(size: str, falls: bool, tmp_path: Path)
         judged, _ = followed_up(paper.claims[0], report)
     assert report.admissible and (report.lead is not None) == (judged is not None) == falls
     assert judged is None or judged.instance.point.setting.federation.clients == (CROWD if size == "M" else 2)
+
+
+def test_candidates_on_a_line_have_the_largest_curvature() -> None:
+    drawn = Candidate(clients=2, dimension=1, seed=5, spread=1.0, conditioning=0.5, smoothness=3.0, noise=0.0, start=1.0,
+                      who=EVERYONE, cohort=0, share=1.0, numbers=())  # fmt: skip
+    assert [*cast(Quadratic, drawn.federation()).exact_hessians.flat] == [3, 3]
