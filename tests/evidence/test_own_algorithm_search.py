@@ -251,6 +251,6 @@ def test_what_the_order_of_clients_costs(size: str, falls: bool, tmp_path: Path)
 
 
 def test_candidates_on_a_line_have_the_largest_curvature() -> None:
-    drawn = Candidate(clients=2, dimension=1, seed=5, spread=1.0, conditioning=0.5, smoothness=3.0, noise=0.0, start=1.0,
-                      who=EVERYONE, cohort=0, share=1.0, numbers=())  # fmt: skip
+    drawn = Candidate(clients=2, dimension=1, seed=5, spread=1.0, conditioning=0.5, smoothness=3.0, noise=0.0,
+                      start=1.0, who=EVERYONE, cohort=0, share=1.0, numbers=())  # fmt: skip
     assert [*cast(Quadratic, drawn.federation()).exact_hessians.flat] == [3, 3]

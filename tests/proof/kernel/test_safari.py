@@ -153,6 +153,14 @@ def test_a_server_round_contracts_by_1_minus_mu_eta_s() -> None:
     assert form.entries[entry] == (1 - mu * eta_s) ** 2 and form.entries["1"] == eta_s**2 * sigma_s**2
 
 
+@pytest.mark.parametrize("edition", ["sharp", "sharper", "averaged"])
+def test_the_servers_noise_counts_as_often_as_its_rounds(edition: str) -> None:
+    """(1 - q) times a number: nothing where all rounds are the clients', and half of it at q = 1/2 and equal progress."""
+    term = claim(f"safari.thm4@{edition}").term("server_noise").expression
+    q, rate = symbols("client_round_probability"), symbols("server_lr")
+    assert term.subs(q, 1) == 0 and term.subs({q: 0, rate: 1}) != 0
+
+
 @pytest.mark.parametrize("ref", ["thm4@sharper", "thm4@averaged", "thm5@sharper"])
 def test_noise_falls_with_the_cohort(ref: str) -> None:
     """At m = 100, K = L = q = sigma = 1 and a step of 1/420 the noise is a hundredth of the sharp edition's."""
