@@ -250,7 +250,8 @@ def test_what_the_order_of_clients_costs(size: str, falls: bool, tmp_path: Path)
     assert judged is None or judged.instance.point.setting.federation.clients == (CROWD if size == "M" else 2)
 
 
-def test_candidates_on_a_line_have_the_largest_curvature() -> None:
-    drawn = Candidate(clients=2, dimension=1, seed=5, spread=1.0, conditioning=0.5, smoothness=3.0, noise=0.0,
+@pytest.mark.parametrize("dimension, curvatures", [(1, [3.0]), (2, [3.0, 0.75]), (3, [3.0, 1.5, 0.75])])
+def test_curvatures_of_candidates_go_from_the_largest_to_the_smallest(dimension: int, curvatures: list[float]) -> None:
+    drawn = Candidate(clients=2, dimension=dimension, seed=5, spread=1.0, conditioning=0.25, smoothness=3.0, noise=0.0,
                       start=1.0, who=EVERYONE, cohort=0, share=1.0, numbers=())  # fmt: skip
-    assert [*cast(Quadratic, drawn.federation()).exact_hessians.flat] == [3, 3]
+    assert [*cast(Quadratic, drawn.federation()).exact_hessians.flat] == curvatures * 2
