@@ -254,4 +254,5 @@ def test_what_the_order_of_clients_costs(size: str, falls: bool, tmp_path: Path)
 def test_curvatures_of_candidates_go_from_the_largest_to_the_smallest(dimension: int, curvatures: list[float]) -> None:
     drawn = Candidate(clients=2, dimension=dimension, seed=5, spread=1.0, conditioning=0.25, smoothness=3.0, noise=0.0,
                       start=1.0, who=EVERYONE, cohort=0, share=1.0, numbers=())  # fmt: skip
-    assert [*cast(Quadratic, drawn.federation()).exact_hessians.flat] == curvatures * 2
+    hessians = cast(Quadratic, drawn.federation()).exact_hessians
+    assert [own.diagonal().tolist() for own in hessians] == [curvatures] * 2
