@@ -1,26 +1,36 @@
 """Keeps the list of slow tests, ``slow.txt``, by what runs took: ``python -m tests.slowest quick.xml slow.xml``.
 
+    python -m tests.mutations.covered map.json -m 'not slow and not exhaustive'
+    python -m tests.slowest quick.xml slow.xml --map map.json
+
 The files are what ``pytest --junitxml=quick.xml`` writes, of all tests together: of `make test` and of `make test-all`.
 A test is slow if it takes more than a share of the whole, so that the list is the same on a fast machine and on a
 loaded one; one that loops over cases, and says over how many, if each takes so much on average. What is listed and was
 not run stays listed: nobody knows that it is quick. ``conftest.py`` marks what is listed. A name without parameters
 stands for all of them.
+
+Tests of ``quick.txt`` stay quick, whatever they take: those that alone run some block of the package's code (by the
+map, which adds them), and those that somebody wrote down, as they caught a planted change or look at all code.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 from _pytest.junitxml import mangle_test_address
 
 LIST = Path(__file__).parent / "slow.txt"
+KEPT = Path(__file__).parent / "quick.txt"
 
-SHARE = 1.3e-4
-"""Of the time of all tests: 0.26 s of 2000 s."""
+SHARE = 7e-5
+"""Of the time of all tests: 0.14 s of 2000 s."""
 
 CASES = "cases"
 """Name of the property of a test that is the number of its cases."""
@@ -36,9 +46,11 @@ def name_of(test: str) -> str:
     return f"{'.'.join(where)}::{name}"
 
 
-def listed(seconds: Iterable[tuple[str, float]], before: Iterable[str] = (), share: float = SHARE) -> list[str]:
-    """The slow ones of tests and their times, and what was listed ``before`` and is none of them; one name for those
-    that differ in their parameters, where all are slow.
+def listed(
+    seconds: Iterable[tuple[str, float]], before: Iterable[str] = (), share: float = SHARE, kept: Set[str] = frozenset()
+) -> list[str]:
+    """The slow ones of tests and their times but for what is ``kept``, and what was listed ``before`` and is none of
+    them; one name for those that differ in their parameters, where all are slow.
 
     >>> times = [("a::x[1]", 2), ("a::x[2]", 3), ("a::y[1]", 2), ("a::y[2]", 0.1), ("a::z", 0.2)]
     >>> listed(times, share=0.1), listed(times, ["a::y[2]", "a::y[3]", "a::z", "b::x"], share=0.1)
@@ -50,10 +62,22 @@ def listed(seconds: Iterable[tuple[str, float]], before: Iterable[str] = (), sha
         whole += each
     slow = set[str]()
     for test, cases in taken.items():
-        those = {name for name, each in cases.items() if each > share * whole}
+        those = {name for name, each in cases.items() if each > share * whole and name not in kept}
         slow |= {test} if len(those) == len(cases) else those
     unknown = {name for name in before if name not in taken and name not in taken.get(_without_parameters(name), ())}
     return sorted(slow | {name for name in unknown if _without_parameters(name) not in slow})
+
+
+def alone(content: Mapping[str, Any], slow: Set[str]) -> set[str]:
+    """Of the slow tests, the quickest of those that run a block of code that no other test of a map runs.
+
+    >>> tests = [["tests/test_a.py::x", 0.1, True], ["tests/test_a.py::y", 3, True], ["tests/test_a.py::z", 4, True]]
+    >>> content = {"tests": tests, "blocks": [["f.py", 1, 2, [0, 2]], ["f.py", 3, 4, [1, 2]]]}
+    >>> alone(content, {"tests.test_a::y", "tests.test_a::z"})
+    {'tests.test_a::y'}
+    """
+    names = [name_of(test) for test, *_ in content["tests"]]
+    return {names[ran[0]] for *_, ran in content["blocks"] if {names[i] for i in ran} <= slow}
 
 
 def _without_parameters(name: str) -> str:
@@ -61,15 +85,28 @@ def _without_parameters(name: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.slowest", description=__doc__.splitlines()[0])
+    parser.add_argument("reports", type=Path, nargs="+", help="what pytest --junitxml wrote, of all tests together")
+    parser.add_argument("--map", type=Path, help="what tests.mutations.covered wrote")
+    options = parser.parse_args(arguments)
     taken: dict[str, float] = {}
-    for path in sys.argv[1:] if arguments is None else arguments:
+    for path in options.reports:
         for case in ElementTree.parse(path).iter("testcase"):
             said = case.find(f"properties/property[@name='{CASES}']")
             cases = 1 if said is None else max(1, int(said.get("value", 1)))
             taken[f"{case.get('classname')}::{case.get('name')}"] = float(case.get("time", 0)) / cases
-    slow = listed(taken.items(), LIST.read_text(encoding="utf-8").splitlines())
-    LIST.write_text("\n".join(name for name in slow if "\n" not in name) + "\n", encoding="utf-8")
+    before, kept = (path.read_text(encoding="utf-8").splitlines() for path in (LIST, KEPT))
+    if options.map:
+        whole = sum(taken.values())
+        slow = {name for name, each in taken.items() if each > SHARE * whole and name not in kept}
+        kept = sorted({*kept} | alone(json.loads(options.map.read_text()), slow))
+        _write(KEPT, kept)
+    _write(LIST, listed(taken.items(), before, SHARE, frozenset(kept)))
     return 0
+
+
+def _write(path: Path, names: Iterable[str]) -> None:
+    path.write_text("\n".join(name for name in names if "\n" not in name) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ GENERIC |= {
 }  # fmt: skip
 
 
-@looped("each", CLAIMS.values(), ids=CLAIMS, quick=48)
+@looped("each", CLAIMS.values(), ids=CLAIMS, quick=16)
 def test_slopes(each: Claim) -> None:
     """The terms at R = 10^40 and 10^80 against the leading order: a second route, without sympy's help."""
     found = each.asymptotics(all_claims())

@@ -129,6 +129,7 @@ def test_svhn_refuses_damaged_files(houses: Path, compressed: bool) -> None:
         scipy.io.savemat(path, content, do_compression=True)
     good = path.read_bytes()
     refuses(path, [*tenths(good), good[:-1], good + b"garbage!" * 3], data.svhn)
+    refuses(path, [good + b"\0" * 4], data.svhn, "an element ends elsewhere")  # half a tag
     refuses(path, [good[:124] + b"\0\2" + good[126:]], data.svhn, "not read as a MATLAB 5 file")  # a version of its own
     refuses(
         path, [b"\x89HDF\r\n\x1a\n" + good[8:124] + b"\0\2IM" + good[128:]], data.svhn, "not read as a MATLAB 5 file"

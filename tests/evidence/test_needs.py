@@ -356,7 +356,7 @@ def _theorem_without(statement: Claim, chain: Chain) -> None:
             assert not any(text.partition("(")[0] == assumption.kind for text in said["claim"]["assumptions"])
 
 
-@looped("statement", STATED, ids=lambda s: s.ref, quick=12)
+@looped("statement", STATED, ids=lambda s: s.ref, quick=4)
 def test_a_claim_that_drops_an_assumption_of_its_proof_loses_it(statement) -> None:
     """Every assumption that the proof takes is one that the claim names; without it the proof is open at just that, and
     what is left, if anything, is another proof. A claim that is the kernel's theorem is still it without the others,

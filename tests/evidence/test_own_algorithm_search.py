@@ -34,7 +34,7 @@ from fedtheory.papers.registry import from_setting, subject_of
 from fedtheory.participation import Bernoulli, Cyclic, Fixed, Markov, Uniform
 from fedtheory.quantities import QUANTITIES, Quantity
 from fedtheory.setting import Setting
-from fedtheory.subjects.custom_search import AVAILABLE, CROWD, EVERYONE, INDEPENDENT, MARKOV, NOISY, UNIFORM
+from fedtheory.subjects.custom_search import AVAILABLE, CROWD, EVERYONE, INDEPENDENT, MARKOV, NOISY, UNIFORM, Candidate
 from fedtheory.subjects.custom_search import FIXED as SOME
 from fedtheory.subjects.protocol import Instance
 
@@ -390,3 +390,11 @@ def test_what_shows_with_many_clients_is_among_the_first_candidates(slip: str, t
         judgement, why = confirmed(claim, found, space)
         assert judgement is not None and judgement.refutes, why
         assert found.candidate.clients == CROWD
+
+
+@pytest.mark.parametrize("dimension, curvatures", [(1, [3.0]), (2, [3.0, 0.75]), (3, [3.0, 1.5, 0.75])])
+def test_curvatures_of_candidates_go_from_the_largest_to_the_smallest(dimension: int, curvatures: list[float]) -> None:
+    drawn = Candidate(clients=2, dimension=dimension, seed=5, spread=1.0, conditioning=0.25, smoothness=3.0, noise=0.0,
+                      start=1.0, who=EVERYONE, cohort=0, share=1.0, numbers=())  # fmt: skip
+    hessians = cast(Quadratic, drawn.federation()).exact_hessians
+    assert [own.diagonal().tolist() for own in hessians] == [curvatures] * 2

@@ -410,3 +410,11 @@ def printed_by_the_referee(path: Path) -> tuple[int, str]:
     with redirect_stdout(out), redirect_stderr(err):
         code = run_command(["referee", str(path)])
     return code, out.getvalue() + err.getvalue()
+
+
+def test_without_an_attempt_the_papers_own_steps_are_told():
+    """Also where some derivation is about the claim, and none was tried."""
+    statement = claim("fast.thm1@sharp")
+    paper = papers()[statement.paper]
+    assert any(derivation.fits(statement, module.algorithm_of(statement)) for derivation in paper.derivations)
+    assert next(iter(module._own_decisions(statement, None))).step.name == paper.steps[0].name

@@ -9,7 +9,7 @@ import pytest
 import fedtheory as ft
 from fedtheory.algorithms import own
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, FINAL_SQUARED_DISTANCE
-from fedtheory.moments import custom_rounds
+from fedtheory.moments import cohorts, custom_rounds
 from fedtheory.moments.cohorts import law_of, law_of_crowd
 from fedtheory.moments.custom_kinks import values_at
 from fedtheory.moments.exchangeable import enumerated_errors
@@ -102,3 +102,9 @@ def test_random_runs_with_kinks_are_those_that_are_enumerated() -> None:
     mine = ft.Setting(fed, own(averaging, name="averaging", local_lr="1/10", local_steps=1), who, start=1)
     theirs = ft.Setting(fed, ft.algorithms.fedavg(local_lr="1/10"), who, start=1)
     assert values_at(mine, FINAL_SQUARED_DISTANCE, [2]) == enumerated_errors(theirs, 2, False).squared_distance
+
+
+def test_a_crowd_is_known_up_to_the_most_cohorts_and_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
+    for most, known in ((2, False), (3, True)):  # of two alike clients 0, 1 or 2 take part
+        monkeypatch.setattr(cohorts, "MOST_COHORTS", most)
+        assert (law_of_crowd(Bernoulli(["1/2", "1/2"]), [0, 0]) is not None) == known

@@ -16,6 +16,7 @@ from fedtheory.algorithms import fast, fedavg, safari
 from fedtheory.claims.balls import Ball, ball, ball_matrix, working_precision
 from fedtheory.federations import Piecewise, PiecewiseLinear, Quadratic
 from fedtheory.functionals import FINAL_SQUARED_DISTANCE
+from fedtheory.moments import kinked_runs
 from fedtheory.moments.exchangeable import Cohorts, TooMany, affine_map, enumerated_errors, trained
 from fedtheory.moments.expected_errors import exact_errors
 from fedtheory.moments.kinked_runs import (
@@ -294,3 +295,18 @@ def test_cycles_end_each_in_its_way() -> None:
 
 
 STEEP = Line(PiecewiseLinear([1, 2], [1]), float)
+
+
+def test_a_coordinate_that_is_lost_early_ends_all(monkeypatch) -> None:
+    """No error is told of rounds to which one coordinate alone could be followed."""
+    algorithm, *_ = CASES[next(iter(CASES))]
+    setting, whole, calls = Setting(FED, algorithm, Fixed([1, 2]), start=[3, "-5/2"]), kinked_runs.follow, []
+
+    def shorter(*given):  # type: ignore[no-untyped-def]
+        calls.append(given)
+        found = whole(*given)
+        return found[:-1] if len(calls) == 1 else found
+
+    monkeypatch.setattr(kinked_runs, "follow", shorter)
+    found = deterministic_errors(setting, [0, 1, 2])
+    assert len(calls) == 2 and len(found.squared_distance) == 2

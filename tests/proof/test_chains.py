@@ -89,7 +89,7 @@ def test_every_claim_is_expected() -> None:
     assert set(EXPECTED) == {c.ref for c in all_claims() if c.paper == "fast"}
 
 
-@looped("ref", EXPECTED, quick=12)
+@looped("ref", EXPECTED, quick=4)
 def test_the_outcome_and_the_first_open_step(ref: str) -> None:
     printed, made = chain(ref), completed(ref)
     assert (made.first_open.step.name if made.first_open else None) == EXPECTED[ref]
@@ -107,7 +107,7 @@ def test_the_outcome_and_the_first_open_step(ref: str) -> None:
                 assert sentence(decision).startswith(decision.step.equation)
 
 
-@looped("ref", EXPECTED, quick=12)
+@looped("ref", EXPECTED, quick=4)
 def test_what_a_printed_claim_lacks(ref: str) -> None:
     """It is not proved without, and nothing else comes to it or goes from it."""
     printed, made = chain(ref), completed(ref)

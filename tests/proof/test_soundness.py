@@ -225,7 +225,7 @@ BOUNDS = [d for d in library().derivations if isinstance(d.origin, MadeBound)]
 """Derivations without a right side: the claim is the kernel's bound, or is not."""
 
 
-@looped("derivation", [d for d in library().derivations if _compared_by_term(d)], ids=lambda d: d.name, quick=32)
+@looped("derivation", [d for d in library().derivations if _compared_by_term(d)], ids=lambda d: d.name, quick=10)
 def test_a_derivation_shows_its_own_statement_and_nothing_smaller(derivation: Derivation) -> None:
     """The derived right side follows from itself, and one that is 1% below it (above, where it is negative), term by
     term, does not."""

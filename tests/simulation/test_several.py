@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from fedtheory.algorithms import constant_weights, fast, fedau, fedavg, fedavgm, fedprox, safari
+from fedtheory.algorithms.aggregation import AverageParticipating, WeightedSum
 from fedtheory.algorithms.algorithm import Algorithm
 from fedtheory.federations import Quadratic
 from fedtheory.loops.diagonal_sgd import AT_ONCE
@@ -184,4 +186,15 @@ def test_a_federation_of_ones_own_is_asked_for_every_round() -> None:
         pass
 
     setting = Setting(Own([[1.0, 2.0]], [[0.0, 1.0]]), fedavg(**LOCAL), Uniform(1))
+    assert Several.of(Plan.of(setting, rounds=10)) is None
+
+
+def test_a_weighted_sum_with_a_step_of_its_own_is_asked_for_every_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    setting = Setting(Quadratic([[1.0, 2.0]], [[0.0, 1.0]]), fedavg(**LOCAL), Uniform(1))
+    assert Several.of(Plan.of(setting, rounds=10)) is not None
+
+    def step(self: AverageParticipating, updates: Any, memory: Any) -> Any:
+        return WeightedSum.step(self, updates, memory)
+
+    monkeypatch.setattr(AverageParticipating, "step", step)
     assert Several.of(Plan.of(setting, rounds=10)) is None

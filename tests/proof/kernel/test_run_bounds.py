@@ -505,3 +505,20 @@ def test_the_checker_knows_the_vocabulary() -> None:
         assert all(other in ASSUMPTIONS for other in stronger)
     assert checker.READ_AS == READINGS
     assert checker.PARAMETERS == PARAMETERS
+
+
+def test_only_what_is_above_zero_by_its_meaning_may_be_taken_to_be() -> None:
+    """Of no quantity that may be 0 or less is "positive" taken for known; some without a word for it are counts."""
+    from types import SimpleNamespace
+
+    from fedtheory.proof.claim_goals import Goal
+    from fedtheory.proof.kernel.regions import Condition
+    from fedtheory.quantities import QUANTITIES
+
+    claim = SimpleNamespace(assumptions=())
+    known = {name for name in QUANTITIES
+             if Goal._in_vocabulary(SimpleNamespace(letters={"x": name}, claim=claim),  # type: ignore[arg-type]
+                                    Condition("x", "positive"))}  # fmt: skip
+    assert {"rounds", "clients", "smoothness", "local_lr"} <= known
+    assert not [name for name in known if QUANTITIES[name].lower <= 0 and not QUANTITIES[name].positive]
+    assert not [name for name, each in QUANTITIES.items() if each.lower < 0 and name in known]

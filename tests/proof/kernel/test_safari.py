@@ -23,6 +23,7 @@ from fedtheory.proof.kernel.saved_theorems import saved
 from fedtheory.proof.kernel.sealed import ancestry
 from fedtheory.proof.kernel.server_rounds import SERVER, mix_server
 from fedtheory.proof.kernel.theorems import Theorem, combine, instantiate
+from fedtheory.quantities import symbol
 
 from .models import Client
 from .server_models import ServerModel
@@ -151,6 +152,13 @@ def test_a_server_round_contracts_by_1_minus_mu_eta_s() -> None:
     start = Kinds(convex=True).sgd.start
     (entry,) = (e for e in form.entries if not isinstance(e, str) and e.left == e.right and e.left in start.terms)
     assert form.entries[entry] == (1 - mu * eta_s) ** 2 and form.entries["1"] == eta_s**2 * sigma_s**2
+
+
+@pytest.mark.parametrize("edition", ["sharper", "averaged"])
+def test_the_servers_noise_is_in_its_own_rounds_alone(edition: str) -> None:
+    """It counts 1 - q times: not at all where all rounds are the clients'."""
+    term = claim(f"safari.thm4@{edition}").term("server_noise").expression
+    assert term.subs(symbol("client_round_probability"), 1) == 0 != term
 
 
 @pytest.mark.parametrize("ref", ["thm4@sharper", "thm4@averaged", "thm5@sharper"])
