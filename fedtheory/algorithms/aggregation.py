@@ -453,12 +453,13 @@ class LatestUpdates(Aggregation):
         """Put the participants' updates in the place of those before."""
         table, total, replaced = (memory[name] for name in ("updates", "total", "replaced"))
         replica, client = updates.pairs.replica, updates.pairs.client
+        given: tuple[Any, ...] = (table, total, replaced, replica, client, updates.delta)  # tensors, or arrays of numpy
         if not is_tensor(table):
-            _replace_rows(table, total, replaced, replica, client, updates.delta)
+            _replace_rows(*given)
         elif in_memory(table):
             from ..loops.latest_rows import replace_rows
 
-            replace_rows(*(each.numpy() for each in (table, total, replaced, replica, client, updates.delta)))
+            replace_rows(*(each.numpy() for each in given))
         else:
             table.index_put_((replica, client), updates.delta)
             total[:, 0] = table.sum(1, dtype=torch.float64)

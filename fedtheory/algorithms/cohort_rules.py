@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -178,8 +178,8 @@ class VarSelection(GroupSelection):
         start = of.full(shape, float(self.start), dtype=of.float64, device=x.device)
         return {"estimate": start, "participation_sum": of.zeros_like(start)}
 
-    def rates(self, available: Tensor, round: int, memory: Memory) -> Tensor:
-        history = memory["estimate"] * round
+    def rates(self, available: Any, round: int, memory: Memory) -> Any:
+        history: Any = memory["estimate"] * round
         p = np.broadcast_to([float(p) for p in self.group_weight], available.shape)
         budget = np.full(len(available), self.budget_of(round))
         if not is_tensor(available):
@@ -200,7 +200,7 @@ class VarSelection(GroupSelection):
         return {"estimate": total / rounds, "participation_sum": total}
 
 
-def _sums(values: Tensor, groups: Tensor, number: int) -> Tensor:
+def _sums(values: Any, groups: Any, number: int) -> Any:
     """Count the clients of each group, (replicas, groups) int64."""
     if not is_tensor(values):
         return values.astype(np.int64) @ (groups[:, None] == np.arange(number)).astype(np.int64)

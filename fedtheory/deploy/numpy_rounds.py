@@ -32,7 +32,9 @@ from ..randomness import Axis, words
 ONE_EACH = (ObjectiveShares, Constant, GivenWeights, Known, GroupWeights)
 """Rules that have a number for each client, so that clients have to be known by name beforehand."""
 
-Memory = dict[str, np.ndarray]
+Memory = dict[str, Any]
+"""What the parts of an algorithm remember, arrays by name. The parts say that they compute with tensors, and compute
+with arrays as well, so that what they take and give is ``Any`` here."""
 
 
 def checked_kinds(algorithm: Algorithm, clients: int, named: bool) -> tuple[ClientRound | ServerRound, ...]:
@@ -79,19 +81,26 @@ def _given(rule: Aggregation) -> bool:
 def initial_memory(kinds: Sequence[ClientRound | ServerRound], x: np.ndarray, clients: int) -> Memory:
     """Return what the parts of the kinds of round remember before round 0."""
     memory: Memory = {}
+    model: Any = x
     for kind in kinds:
         if isinstance(kind, ClientRound):
             parts = (kind.selection, kind.server)
             for part in parts:
-                memory |= {} if part is None else part.initial(x)
-            memory |= kind.aggregation.initial(x, clients)
+                memory |= {} if part is None else part.initial(model)
+            memory |= kind.aggregation.initial(model, clients)
     return memory
 
 
 def is_first(algorithm: Algorithm, seed: int, round: int, probability: np.ndarray) -> bool:
     """Whether a round is of the algorithm's first kind."""
-    keys: Any = Keys(seed, Axis.SNAPSHOT, np.arange(1), 1)
-    return bool(algorithm.is_first(keys, round, probability)[0])
+    given: Any = probability
+    return bool(algorithm.is_first(_keys(seed, Axis.SNAPSHOT, 1), round, given)[0])
+
+
+def _keys(seed: int, axis: Axis, clients: int) -> Keys:
+    """Return the keys of the only replica's draws."""
+    replica: Any = np.arange(1)
+    return Keys(seed, axis, replica, clients)
 
 
 def asked(kind: ClientRound, seed: int, round: int, available: np.ndarray, memory: Memory) -> np.ndarray:
@@ -101,8 +110,9 @@ def asked(kind: ClientRound, seed: int, round: int, available: np.ndarray, memor
         return cohort(kind.uniform, seed, round, len(available))
     if kind.selection is None:
         return available.astype(np.int8)
-    keys: Any = Keys(seed, Axis.SELECTION, np.arange(1), len(available))
-    return kind.selection.step(available[None], keys, round, memory)[0][0]  # type: ignore[arg-type, return-value]
+    there: Any = available[None]
+    drawn: Any = kind.selection.step(there, _keys(seed, Axis.SELECTION, len(available)), round, memory)[0]
+    return np.asarray(drawn[0])
 
 
 def cohort(uniform: Uniform, seed: int, round: int, clients: int) -> np.ndarray:
@@ -141,16 +151,20 @@ def client_round(
         examples: (clients,), how many they report.
     """
     memory = dict(memory)
+    there: Any = available[None]
+    drawn: Any = counts[None]
+    given: Any = delta
+    model: Any = x
     if isinstance(kind.selection, GroupSelection):
-        rates = kind.selection.rates(kind.selection.sums(available[None]), round, memory)  # type: ignore[arg-type]
-        memory |= kind.selection.after(rates, kind.selection.sums(counts[None] > 0), round, memory)  # type: ignore[arg-type, operator]
+        rates = kind.selection.rates(kind.selection.sums(there), round, memory)
+        memory |= kind.selection.after(rates, kind.selection.sums(drawn > 0), round, memory)
     rule = kind.aggregation
     if _by_report(rule):
         rule = SampleShares(tuple(Fraction(n) for n in examples.tolist()))
     places = np.flatnonzero(counts)
     pairs: Any = SimpleNamespace(replica=np.zeros_like(places), client=places, place=places)
-    update, own = rule.step(Updates(delta, pairs, counts[None]), memory)  # type: ignore[arg-type]
-    moved, servers = kind.server.step(x, update, memory)  # type: ignore[arg-type]
+    update, own = rule.step(Updates(given, pairs, drawn), memory)
+    moved, servers = kind.server.step(model, update, memory)
     if not (counts.any() or rule.steps_when_empty):
         return x, memory | own
-    return moved, memory | own | servers  # type: ignore[return-value]
+    return np.asarray(moved), memory | own | servers

@@ -135,7 +135,8 @@ class Server:
         self.senders: dict[str, str] = {}
         self.rows: tuple[Row, ...] = ()
         self._open: tuple[Asked, np.ndarray, np.ndarray] | None = None
-        self._held, self.log = ExitStack(), None
+        self._held = ExitStack()
+        self.log: RoundLog | None = None
         self.path = None if directory is None else Path(directory) / "state.npz"
         if self.path is not None:
             self.path.parent.mkdir(parents=True, exist_ok=True)

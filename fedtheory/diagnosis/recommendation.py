@@ -493,8 +493,9 @@ class Scored:
         """Powers of the constants with which the score grows, and its least and largest value between their ends."""
 
         def at(name: str, value: float) -> float:
+            changed: dict[str, Any] = {name: value}
             try:
-                twin = replace(self.twin, **{name: value})
+                twin = replace(self.twin, **changed)
             except ValueError:  # a smoothness below the strong convexity
                 return math.nan
             return float(_upper(self._losses(twin, algorithm, traces, None, None)[:, 0], self.quantile))

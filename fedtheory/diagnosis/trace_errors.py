@@ -88,7 +88,8 @@ class Trace:
     @cached_property
     def entries(self) -> tuple[np.ndarray, np.ndarray]:
         """The round and the client of each participation, by round."""
-        return np.nonzero(self.mask)
+        rounds, client = np.nonzero(self.mask)
+        return rounds, client
 
     @cached_property
     def again(self) -> np.ndarray:
@@ -314,13 +315,19 @@ def _sweep(algorithm: Algorithm, kind: ClientRound, trace: Trace, gain: np.ndarr
         spread = inverse - np.divide(1.0, trace.sizes, out=np.zeros(len(taken)), where=taken > 0)
         squares = inverse
     if isinstance(algorithm, Fast):
-        snapshot = np.arange(len(trace.sizes)) % algorithm.snapshot_period == 0
+        snapshot = _snapshots(algorithm, len(trace.sizes))
         everyone[snapshot], squares[snapshot] = 1 / clients, 1 / algorithm.cohort
         spread[snapshot] = 1 / algorithm.cohort - 1 / clients
         kept = ~snapshot[trace.entries[0]]
         client, weight = client[kept], weight[kept]
         first = np.concatenate([[0], np.cumsum(np.where(snapshot, 0, trace.sizes))])
     return weighted_sweep(first, client, weight, everyone, squares, spread, gain, global_lr, clients)  # type: ignore[no-any-return]
+
+
+def _snapshots(algorithm: Fast, rounds: int) -> np.ndarray:
+    """Which rounds are snapshots, (rounds,) bool."""
+    assert algorithm.snapshot_period is not None  # `_kind_of` refuses others
+    return np.asarray(np.arange(rounds) % algorithm.snapshot_period == 0)
 
 
 def _weights(rule: Any, trace: Trace) -> np.ndarray:
@@ -352,7 +359,7 @@ def uploads(algorithm: Algorithm, sizes: np.ndarray) -> np.ndarray:
     if kind.selection is not None:
         found = np.minimum(found, float(kind.selection.budget[0]))
     if isinstance(algorithm, Fast):
-        found = np.where(np.arange(len(sizes)) % algorithm.snapshot_period == 0, algorithm.cohort, found)
+        found = np.where(_snapshots(algorithm, len(sizes)), algorithm.cohort, found)
     return found
 
 

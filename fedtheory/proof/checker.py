@@ -4035,7 +4035,8 @@ class RulesOfChoices:
 
     def entries_of(self, parameter: str, last: dict) -> list:
         """Return the pairs by which a parameter is chosen."""
-        of, pairs = last["parameters"], []
+        of = last["parameters"]
+        pairs: list[tuple] = []
         while f"{parameter} above {len(pairs)}" in of:
             pairs.append((of[f"{parameter} above {len(pairs)}"], of[f"{parameter} below {len(pairs)}"]))
         return pairs

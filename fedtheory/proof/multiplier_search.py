@@ -21,7 +21,6 @@ from .kernel.charts import Chart
 from .kernel.forms import ONE, STEP, Entry, Form, Product, Term, Value, Vector, _show_entry, square
 from .kernel.regions import Where
 from .kernel.scalars import Ring, Scalar
-from .kernel.tactics import Square
 from .kernel.theorems import Context, Refused, Theorem, combine
 
 TRIES = ((2, 20), (3, 40), (3, 120))
@@ -55,7 +54,7 @@ class Found:
 
     theorem: Theorem
     premises: tuple[tuple[Theorem, Scalar], ...]
-    squares: tuple[Square, ...]
+    squares: tuple[tuple[Vector, str, Scalar], ...]
     constant: Scalar
 
     def lines(self, **named: Theorem | Vector) -> str:
@@ -112,7 +111,7 @@ def find_multipliers(
     factors = _solved(rest, (*free, *drawn), where)
     own = iter(factors)
     kept = [(theorem, next(own) if fixed is None else where.ring.number(1) * fixed) for theorem, fixed in given]
-    made: list[Square] = [
+    made: list[tuple[Vector, str, Scalar]] = [
         (item.of[0], item.of[1], c) for item, c in zip(drawn, own, strict=True) if not c.is_zero
     ]  # fmt: skip
     over = rest

@@ -168,8 +168,8 @@ class Mean:
 
     def detected(self, times: float = 1.0) -> float:
         """Return the least bias that is found in such a sample, or in one of so many times the clients."""
-        errors = (error / math.sqrt(times) for error in (self.error, self.earlier_error))
-        return detected(self.beginning, *errors, clients=int(times * self.clients))
+        root = math.sqrt(times)
+        return detected(self.beginning, self.error / root, self.earlier_error / root, int(times * self.clients))
 
     def clients_for(self, bias: float) -> int:
         """Return the number of clients with which a bias is found, a multiple of those here; ``LARGEST`` at most."""
