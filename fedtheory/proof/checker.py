@@ -3665,12 +3665,14 @@ class RulesOfIntervals:
                 return MINUS / (number(2) * self.proof.name(name))
         raise Wrong("a logarithm that is not what is proved")
 
-    def is_of_round(self, name: str, kind: str, bound: Scalar | None, last: dict) -> bool:
-        """Whether a condition says that m C + r is a round t >= C, m = floor(t/C), or that p > 0 where the right side
-        divides by p."""
+    def is_of_round(self, name: str, kind: str, bound: Scalar | None, last: dict, slacks: list) -> bool:
+        """Whether a condition says that m C + r is a round t >= C, m = floor(t/C), of a claim with the hypothesis t >=
+        C, or that p > 0 where the right side divides by p."""
         of, x = {quantity: n for n, quantity in self.letters.items()}, self.letters[name]  # type: ignore[attr-defined]
         if x == WITHIN and {"cutoff", "guaranteed_intervals"} <= of.keys():
-            return kind == "interval" and bound == self.proof.name(of["cutoff"]) - ONE
+            C, m = (self.proof.name(of[quantity]) for quantity in ("cutoff", "guaranteed_intervals"))
+            late = any(m * C + self.proof.name(name) - C == each for each in slacks)
+            return late and kind == "interval" and bound == C - ONE
         every = [*self.scalars(last["bound"]), *last["given"]]  # type: ignore[attr-defined]
         every += [b for _, _, b in self.conditions(last["where"]) if b is not None]  # type: ignore[attr-defined]
         divides = any(not self.proof.put(Scalar(c.bottom), {name: ZERO}).top for c in every)
@@ -4706,7 +4708,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             if " - " in self.letters[name]:
                 need(self.is_difference(name, kind, last, slacks), f"{name}: no hypothesis of the claim")
                 continue
-            if self.is_of_round(name, kind, bound, last):
+            if self.is_of_round(name, kind, bound, last, slacks):
                 continue
             if self.is_of_draw(name, kind, bound, last):
                 continue

@@ -391,7 +391,8 @@ class Goal:
                 if condition.kind != "nonnegative" or not self._level_is_at_most_1(condition.name, bound.where):
                     yield f"{condition}: allowed is >= 0, of a level in (0, 1]"
             elif condition.name in self.letters:
-                if weight_goals.is_known(condition, bound, dict(self.letters)) or self._is_of_draw(condition, bound):
+                known = weight_goals.is_known(condition, bound, dict(self.letters), slacks)
+                if known or self._is_of_draw(condition, bound):
                     continue
                 if not (self._in_vocabulary(condition) or self._in_hypotheses(condition, slacks)):
                     yield f"{condition}: neither of the vocabulary nor a hypothesis of the claim"
