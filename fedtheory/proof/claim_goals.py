@@ -585,9 +585,12 @@ def theorem_of(bound: RunBound) -> Theorem | None:
 
 
 def theorems_of(bound: RunBound) -> tuple[Theorem, ...]:
-    """Return all theorems on a round that a bound on runs is made from, each once."""
+    """Return all theorems on a round that a bound on runs is made from, each once; not those on intervals, of which a
+    bound on weights' error is made, and whose parameters are the run's."""
     found: dict[int, Theorem] = {}
     for part in bound.made_of:
+        if isinstance(part, RunBound) and part.functional in weight_goals.OF_INTERVALS:
+            continue
         of = theorems_of(part) if isinstance(part, RunBound) else (part,)
         found |= {id(theorem): theorem for theorem in of if isinstance(theorem, Theorem)}
     return tuple(found.values())
