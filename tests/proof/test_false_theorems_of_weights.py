@@ -125,7 +125,8 @@ def test_a_false_theorem_is_not_proved(name: str) -> None:
 
 
 def proved() -> list[str]:
-    return sorted(ref for d in library().derivations if isinstance(d.origin, MadeBound) for ref in d.proves)
+    made = (ref for d in library().derivations if isinstance(d.origin, MadeBound) for ref in d.proves)
+    return sorted(ref for ref in made if ref.partition(".")[0] in ("fedau", "flics"))
 
 
 def test_there_are_two_of_each() -> None:

@@ -429,6 +429,21 @@ def test_no_other_claim_passes(change: str) -> None:
         checker.check(data | {"digest": digest(data["letters"], data["claim"])})
 
 
+def test_a_bound_that_forgot_the_cutoff_is_none_of_all_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With m >= 1 the round m C + r is after the cutoff: nothing has to be given, and no earlier round is meant."""
+    check = check_of("fedau.eqB_6_8.b@corrected")
+    assert check.bound is not None
+    forgot = restrict(check.bound, check.bound.where, {}, [])
+    assert check.bound.given and not forgot.given
+    said = dict(check.said(check.read))
+    said["hypotheses"] = {n: text for n, text in said["hypotheses"].items() if n != "after_the_cutoff"}
+    data = saved_claim(forgot, check.goal.letters, said)
+    with pytest.raises(checker.Wrong, match=r"no round t = m C \+ r"):
+        checker.check(json.loads(json.dumps(data)))
+    monkeypatch.setattr(checker.ClaimOfRuns, "is_of_round", lambda self, name, *rest: self.letters[name] == checker.WITHIN)
+    checker.check(json.loads(json.dumps(data)))  # it is this alone that refuses it
+
+
 @pytest.mark.parametrize("ref", PROVED)
 def test_the_kernels_theorem_is_the_claim(ref: str) -> None:
     assert chain(ref).verdict == "proved" and check_of(ref).certified().outcome == "proved"
