@@ -552,8 +552,8 @@ class GroupWeights(WeightedSum):
         groups, p = self._groups(counts.device), self._p(counts.device)
         estimate = memory["estimate"] if self.estimate is None else self._own_estimate(counts.device)[None]
         # A group whose estimate is 0 has not been counted yet, so none of its clients answers.
-        where = library(counts).where
-        ratio = where(estimate > 0, p / where(estimate > 0, estimate, 1.0), 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = library(counts).where(estimate > 0, p / estimate, 0.0)
         weights = counts * ratio[:, groups]
         return weights / counts.sum(1)[:, None].clip(1) if self.divided else weights
 

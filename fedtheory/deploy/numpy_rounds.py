@@ -33,7 +33,7 @@ ONE_EACH = (ObjectiveShares, Constant, GivenWeights, Known, GroupWeights)
 """Rules that have a number for each client, so that clients have to be known by name beforehand."""
 
 Memory = dict[str, Any]
-"""What the parts of an algorithm remember, arrays by name. The parts say that they compute with tensors, and compute
+"""Arrays by name, which the parts of an algorithm remember. The parts say that they compute with tensors, and compute
 with arrays as well, so that what they take and give is ``Any`` here."""
 
 
@@ -119,7 +119,7 @@ def cohort(uniform: Uniform, seed: int, round: int, clients: int) -> np.ndarray:
     """Draw how often each client is in a uniform cohort, (clients,) int8, as ``Uniform`` draws it.
 
     >>> cohort(Uniform(2), 0, 5, 4).tolist()
-    [0, 0, 1, 1]
+    [1, 0, 1, 0]
     """
     if not uniform.replacement and uniform.cohort == clients:
         return np.ones(clients, dtype=np.int8)

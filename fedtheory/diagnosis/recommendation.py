@@ -162,7 +162,7 @@ class Recommendation:
             "federation": federation,
             "algorithm": dict(self.chosen.arguments),
             "participation": {
-                "kind": "recorded", "clients": clients, "after": "repeat", "record": record.to_text(),
+                "kind": "recorded_text", "clients": clients, "after": "repeat", "record": record.to_text(),
             },
             "run": {"rounds": self.chosen.rounds, "seeds": list(range(seeds))},
         }  # fmt: skip

@@ -37,7 +37,7 @@ def _processes() -> Kinds:
     from .. import participation as package
     from .by_class import ByClass
 
-    own: Kinds = {"ByClass": ByClass, EVERYONE: Everyone, "recorded": package.Recorded.of_text}
+    own: Kinds = {"ByClass": ByClass, EVERYONE: Everyone, "recorded_text": package.Recorded.of_text}
     return {**_classes(package, package.Participation), **own}
 
 

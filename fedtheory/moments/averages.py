@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ..setting import Setting
 
 MOST_ROUNDS, MOST_LOOKED_AT = 10**6, 10**5
-"""The most rounds that are followed one by one, and the most that are looked at in balls."""
+"""The most rounds that are followed one by one or all looked at, and the most that are looked at in balls."""
 
 
 def form_of(fed: Quadratic, observable: str) -> np.ndarray:
@@ -67,14 +67,16 @@ def of_run(
     It is infinite where it leaves the floating-point range.
 
     The last iterate and plain averages of an observable cost the logarithm of the horizon, and are in floats what
-    ``expected_errors.enclosed_functional`` says; averages of iterates, weighted averages and best rounds are followed
-    round by round, and in floats have the errors of their rounding.
+    ``expected_errors.enclosed_functional`` says. Averages of iterates and weighted averages cost it too in floats,
+    where rounds come back and weights are linear; otherwise they, and best rounds, are followed or looked at round by
+    round. In floats all of them have the errors of their rounding.
 
     Args:
         average: "r = 1..R" or "r = 0..R-1": the iterates that an average, or a best round, is over.
 
     Raises:
-        ValueError: as ``exact_errors``; R = 0 where there is nothing to average; or more than ``MOST_ROUNDS``.
+        ValueError: as ``exact_errors``; R = 0 where there is nothing to average; or more than ``MOST_ROUNDS`` that
+            are followed or looked at one by one.
 
     >>> import fedtheory as ft
     >>> from fedtheory.functionals import AVERAGE_ITERATE_DISTANCE, BEST_GAP
@@ -145,9 +147,13 @@ def second_moments(
 
 
 def _plan(setting: Setting, one_round: Any, rounds: int, forms: Forms) -> Any:
-    if rounds > MOST_ROUNDS:
-        raise ValueError(f"rounds = {rounds}: allowed are at most {MOST_ROUNDS} where all of them are followed")
+    _check_number(rounds, "followed")
     return timeline(setting, one_round, forms.dtype == object, forms)
+
+
+def _check_number(rounds: int, what: str) -> None:
+    if rounds > MOST_ROUNDS:
+        raise ValueError(f"rounds = {rounds}: allowed are at most {MOST_ROUNDS} where all of them are {what}")
 
 
 def _without_following(
@@ -332,6 +338,7 @@ def _each_looked_at(
     plan = timeline(setting, symmetric_moment_map, False, forms)
     if functional.of_mean or not isinstance(plan, Timeline):
         return None
+    _check_number(int(numbers.max()), "looked at")
     first, last = (1, int(numbers.max()) + 1) if ends else (0, int(numbers.max()))
     each = observed(plan, packed_start(setting, forms), observable(setting, forms, form)[None], np.arange(first, last))
     if functional.best:

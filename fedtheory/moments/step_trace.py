@@ -285,7 +285,7 @@ def traces(kind: OwnRound, counts: tuple[int, ...], dimension: int, crowd: tuple
     >>> [(each.of, each.asked) for each in found.questions]
     [('gradient', (0, 1)), ('gradient', (0, 1))]
     >>> [str(each) for each in found.factors("x")]  # of x, 1, and the gradients
-    ['1', '0', '-1/20', '-1/20', '0', '0']
+    ['1', '0', '0', '0', '-1/20', '-1/20']
     """
     found: list[Trace] = []
     way: Outcomes | None = Outcomes()

@@ -23,6 +23,8 @@ GOOD = {
     "weights.csv": "group,weight\na,0.5\nb,0.5\n",
     "experiment.toml": 'title = "one"\n\n[run]\nrounds = 3\nseeds = [1]\n',
     "theorem.py": "CLAIM = 3\n",
+    "constants.toml": "smoothness = 4\nstrong_convexity = 1\ngradient_noise = 1\ndissimilarity_at_optimum = 1\n"
+                      "initial_distance = 2\n",
 }  # fmt: skip
 VALUES = ["smoothness=1", "strong_convexity=0.5", "gradient_noise=0", "dissimilarity=0.05", "initial_distance=1",
           "cohort=1", "arbitrary_cohort=1", "local_steps=1", "local_lr=0.01", "snapshot_probability=0.9",
@@ -83,6 +85,7 @@ def wrong_calls(rng: random.Random, folder: str) -> dict[str, Iterator[list[str]
     absent, file = f"{folder}/absent", f"{folder}/budget.csv/inside"
     data = [f"{folder}/availability.csv", "--budget", f"{folder}/budget.csv", "--weights", f"{folder}/weights.csv"]
     log = f"{folder}/log.csv"
+    constants = ["--constants", f"{folder}/constants.toml"]
     option = ["--paper", text() + "?"]
     unknown = text().lstrip("-") + "?"
     listing = [f"--json={unknown}"]
@@ -105,6 +108,12 @@ def wrong_calls(rng: random.Random, folder: str) -> dict[str, Iterator[list[str]
                                 [log, "--roster", absent], [log, "--samples", f"{folder}/budget.csv"],
                                 [log, "--labels", folder], [log, "--groups", file], [log, "--page", unknown],
                                 [log, "--until", unknown]]),
+        "recommend": rng.choice([[rng.choice([absent, file, folder, unknown]), *constants], [log],
+                                 [log, "--constants", rng.choice([absent, file, folder, log])],
+                                 *([log, *constants, each, rng.choice([unknown, "-1", "0", "nan", "1e400"])]
+                                   for each in ("--budget", "--target", "--rounds", "--local-steps", "--resamples")),
+                                 [log, *constants, "--like", unknown], [log, *constants, "--into", unknown],
+                                 [log, *constants, "--page", unknown], [log, *constants, "--width", unknown]]),
         "new": [rng.choice([folder, file])],
         "experiments": ["--into", rng.choice([folder, file, f"{folder}/list.txt"])],
         "data where": [unknown], "data fetch": [unknown], "data list": listing, "claims": listing,

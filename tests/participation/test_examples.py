@@ -40,8 +40,8 @@ def test_every_process_has_an_example() -> None:
 
 
 def test_the_pages_draw_every_process_or_say_why_not() -> None:
-    assert kinds("process").keys() == examples(4).keys() | {"ByClass", "Everyone"}
-    assert NOT_DRAWN.keys() == {"LargestNoise", "ByClass", "Everyone"}
+    assert kinds("process").keys() == examples(4).keys() | {"ByClass", "Everyone", "recorded_text"}
+    assert NOT_DRAWN.keys() == {"LargestNoise", "ByClass", "Everyone", "recorded_text"}
 
 
 @pytest.mark.parametrize("clients", [2, 3, 4, 5, 7, 12, 33])

@@ -154,6 +154,7 @@ NOT_DRAWN = {
     "LargestNoise": "who takes part depends on the noise of a round's gradients",
     "Everyone": "all clients take part in every round",
     "ByClass": "its probabilities come from the labels of a data set",
+    "recorded_text": "it is Recorded, with a record that the file holds",
 }
 """Reasons why a process is not drawn alone."""
 

@@ -440,7 +440,9 @@ def test_a_bound_that_forgot_the_cutoff_is_none_of_all_rounds(monkeypatch: pytes
     data = saved_claim(forgot, check.goal.letters, said)
     with pytest.raises(checker.Wrong, match=r"no round t = m C \+ r"):
         checker.check(json.loads(json.dumps(data)))
-    monkeypatch.setattr(checker.ClaimOfRuns, "is_of_round", lambda self, name, *rest: self.letters[name] == checker.WITHIN)
+    monkeypatch.setattr(
+        checker.ClaimOfRuns, "is_of_round", lambda self, name, *rest: self.letters[name] == checker.WITHIN
+    )
     checker.check(json.loads(json.dumps(data)))  # it is this alone that refuses it
 
 

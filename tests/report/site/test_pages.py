@@ -52,6 +52,12 @@ def test_every_claim_table_experiment_algorithm_and_process_has_a_page(read_page
         assert sum(name.startswith(f"{folder}/") for name in read_pages) > 10
 
 
+def test_no_two_files_differ_by_case_alone(site):
+    """Where a file system does not tell them apart, the one would be the other."""
+    names = [path.relative_to(site).as_posix().lower() for path in site.rglob("*")]
+    assert len(names) == len(set(names))
+
+
 def test_every_link_leads_to_a_file_of_the_folder(site, read_pages):
     for name, page in read_pages.items():
         for link in page.links:
