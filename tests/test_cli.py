@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
@@ -33,6 +34,11 @@ def run(*arguments):
 def complaints(done):
     """What a command says on standard error, but for what it is doing, which a loaded machine has it say."""
     return [line for line in done.stderr.splitlines() if not line.startswith("fedtheory: judging ")]
+
+
+def sentences(printed):
+    """What was printed, without the breaks of lines that are too long, after which all are indented."""
+    return [" ".join(one.split()) for one in re.sub(r"\n +", " ", printed).splitlines()]
 
 
 @pytest.mark.parametrize(
@@ -122,9 +128,10 @@ def test_every_published_instance_can_be_printed(path, capsys):
     """What `replay` prints is made of the file's own entries: of every kind, refuting in whole or in part."""
     content = json.loads(path.read_text())
     print_judgement(content)
-    lines = capsys.readouterr().out.splitlines()
+    lines = sentences(capsys.readouterr().out)
     falling = [reading for reading in content["readings"] if reading["refutes"]]
-    assert lines[0].startswith(content["claim"]) and lines[1].startswith(f"left {falling[0]['left']} > right")
+    assert lines[0] == f"{content['claim']}: {content['functional']}"
+    assert lines[1].startswith(f"left {falling[0]['left']} > right")
     assert ("rounds" in lines[1]) is ("rounds" in content)
     assert lines[-1] == f"refuted under {len(falling)} of {len(content['readings'])} readings"
     assert len([line for line in lines if line.split()[0] in {h["name"] for h in content["hypotheses"]}]) == len(

@@ -1,6 +1,7 @@
 """Every published instance from the command line: it replays, as text and as JSON, and `refute` finds and saves one."""
 
 import json
+import re
 from functools import partial
 
 import pytest
@@ -24,6 +25,11 @@ def run(*arguments):
     done = CliRunner().invoke(app, [str(argument) for argument in arguments])
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     return done
+
+
+def sentences(printed):
+    """What was printed, without the breaks of lines that are too long, after which all are indented."""
+    return [" ".join(one.split()) for one in re.sub(r"\n +", " ", printed).splitlines()]
 
 
 @pytest.fixture
@@ -51,8 +57,9 @@ def test_every_published_instance_replays(path, judged_once):
     text, plain = run("replay", path), run("replay", path, "--json")
     assert (text.exit_code, plain.exit_code, text.stderr, plain.stderr) == (status, status, "", "")
     assert json.loads(plain.stdout) == content and falling
-    lines = text.stdout.splitlines()
-    assert lines[0].startswith(content["claim"]) and lines[1].startswith(f"left {falling[0]['left']} > right")
+    lines = sentences(text.stdout)
+    assert lines[0] == f"{content['claim']}: {content['functional']}"
+    assert lines[1].startswith(f"left {falling[0]['left']} > right")
     assert ("after" in lines[1]) is ("rounds" in content)
     assert lines[-1].split()[0] == ("falls" if "violates" in content else "refuted")
     assert lines[-1].endswith(f"under {len(falling)} of {len(content['readings'])} readings")
