@@ -19,13 +19,16 @@ from fedtheory.own import define
 from fedtheory.papers import added, claim
 from fedtheory.papers import proofs as module
 from fedtheory.papers.paper import Paper, PaperError
-from fedtheory.papers.proofs import library, proof_of, prove
+from fedtheory.papers.proofs import library, library_with, proof_of, prove
 from fedtheory.papers.registry import subject_of
-from fedtheory.proof import chains, derivations, implies
+from fedtheory.proof import chains, checker, derivations, implies
+from fedtheory.proof.claim_theorems import ClaimTheorem
+from fedtheory.proof.composition import OfRounds
 from fedtheory.proof.derivations import Derivation
 from fedtheory.proof.domain import bare
 from fedtheory.proof.library import Library
 from fedtheory.proof.steps import Identity, Step
+from fedtheory.proof.translate.claim_bounds import MadeBound
 from fedtheory.quantities import LENGTH, Quantity, symbols
 
 ONE = Step("mine.one", "(1)", "1 = 1", "identity", (Identity(sympy.Integer(1), sympy.Integer(1)),))
@@ -145,21 +148,21 @@ class Renamed:
 LOCAL = claim("khaled2020.thm1@main")
 
 
-def said_of(name: str, **subject: Any) -> tuple[Claim, Paper]:
-    """The theorem on local SGD, said of an algorithm of this name, in a paper that draws its runs."""
-    this = mine(LOCAL, algorithm=name, letters={})
-    known = next(d for d in library().derivations if d.origin is not None and LOCAL.ref in d.proves)
-    assert known.origin is not None
-    step, shown = known.origin.step("mine.step", "", ""), known.origin.derivation("mine", "mine.step", (this.ref,))
-    subjects = {name: Renamed(LOCAL, name, **subject)}
-    return this, Paper(
-        "mine", "", algorithm=name, claims=(this,), steps=(step,), derivations=(shown,), subjects=subjects
-    )
+def said_of(name: str, of: Claim, **subject: Any) -> tuple[Claim, Paper]:
+    """A theorem, said of an algorithm of this name, in a paper that says that its runs are local SGD's."""
+    this = mine(of, algorithm=name, letters={})
+    known = next(d for d in library().derivations if d.origin is not None and of.ref in d.proves)
+    origin, subjects = known.origin, {name: Renamed(LOCAL, name, **subject)}
+    assert isinstance(origin, OfRounds | MadeBound)
+    # a bound of the kernel has no step of its own
+    steps = () if isinstance(origin, MadeBound) else (origin.step("mine.step", "", ""),)
+    shown = origin.derivation("mine", "mine.step", (this.ref,))
+    return this, Paper("mine", "", algorithm=name, claims=(this,), steps=steps, derivations=(shown,), subjects=subjects)
 
 
 @pytest.mark.parametrize("name", ["fast", "safari", "local_sgd", "fedavg_decaying", "values", "selection"])
 def test_an_algorithm_or_a_subject_with_the_name_of_another(name: str) -> None:
-    this, its = said_of("mine_sgd")
+    this, its = said_of("mine_sgd", LOCAL)
     its = replace_subjects(its, {name: Renamed(LOCAL, name)})
     with pytest.raises(PaperError, match=f"paper 'mine': its subject '{name}' would be another one than that of "):
         word(this, its)
@@ -174,12 +177,28 @@ def replace_subjects(its: Paper, subjects: Mapping[str, Any]) -> Paper:
 
 
 def test_an_algorithm_is_what_its_examples_are(monkeypatch) -> None:
-    """A subject says that its rounds are local SGD's, and draws FAST's."""
-    assert word(*said_of("mine_sgd")) == "proved"
-    this, lying = said_of("mine_sgd", drawn=claim("fast.thm2@sharp"))
+    """A subject says that its rounds are local SGD's, and draws FAST's. The theorem is one on a round of both."""
+    of_round = claim("fast.eq28@main")
+    assert word(*said_of("mine_sgd", of_round)) == "proved"
+    this, lying = said_of("mine_sgd", of_round, drawn=FAST)
     assert word(this, lying) == "open"
     monkeypatch.setattr(module, "_check_examples", lambda *arguments: None)
     assert word(this, lying) == "proved"
+
+
+def test_a_bound_of_the_kernel_is_of_an_algorithm_that_the_checker_knows() -> None:
+    """Local SGD under another name: the checker, which reads the claim from its text alone, knows none of that name."""
+    this, its = said_of("mine_sgd", LOCAL)
+    with pytest.raises(checker.Wrong, match="claim: algorithm = 'mine_sgd': allowed is one of"):
+        checker.check(checker.read(theorem_said_of(this, its).text()))
+    assert word(this, its) == "open"
+
+
+def theorem_said_of(this: Claim, its: Paper) -> ClaimTheorem:
+    origin = its.derivations[0].origin
+    assert isinstance(origin, MadeBound)
+    rounds = library_with(its).rounds(this, this.algorithm)
+    return ClaimTheorem(this, origin.make, tuple(origin.letters.items()), rounds, this.algorithm)
 
 
 def test_a_paper_with_the_name_of_another() -> None:
