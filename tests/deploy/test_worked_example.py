@@ -54,7 +54,8 @@ def engine() -> list[float]:
 def check(folder: Path, accuracy: float) -> None:
     """The accuracy is the engine's, the log the trace, and it can be diagnosed."""
     assert abs(accuracy - engine()[-1]) <= 0.005 and accuracy > 0.9
-    log, trace = read_log(folder / "log.csv"), read_log(HERE / "trace.csv", names=[f"client {i}" for i in range(20)])
+    names = [f"client {i}" for i in range(20)]
+    log, trace = (read_log(path, names=names) for path in (folder / "log.csv", HERE / "trace.csv"))
     assert log.mask().tolist() == trace.mask().tolist() and log.names == trace.names
     assert "20 clients" in str(diagnose(log))
 
