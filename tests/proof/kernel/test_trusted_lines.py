@@ -6,9 +6,9 @@ from pathlib import Path
 
 from tests.trusted_lines import PROOF, SEARCH, code_lines, table, trusted
 
-MOST = {"lines": 7550, "code": 5350}
-"""What there was when bounds on weights, answers and numbers came in, with what reads claims as them, rounded up to the
-next 50."""
+MOST = {"lines": 8250, "code": 5900}
+"""What there was when rules that choose steps, on rounds of fixed kinds and on local steps came in, in the place of
+readers of theorems that were trusted too and not counted, rounded up to the next 50."""
 
 
 def test_the_trusted_lines_are_few() -> None:
