@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from fedtheory.cli import app
-from fedtheory.cli.app import MOST
+from fedtheory.cli.app import GROUPS, MOST
 from fedtheory.cli.statuses import run
 
 
@@ -22,6 +22,11 @@ def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[s
 
 
 ALL = dict(commands(typer.main.get_command(app)))
+
+
+def test_help_lists_every_command_in_one_group() -> None:
+    listed = [name for names in GROUPS.values() for name in names]
+    assert sorted(listed) == sorted({path[0] for path in ALL})
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ GROUPS = {
     "Theorems": ("claims", "show", "evaluate", "explain", "quantities", "functionals", "assumptions", "algorithms"),
     "Evidence": ("prove", "replay", "refute", "tightness", "errata", "referee", "verify"),
     "Weights and selection": ("offvar", "select", "learnability"),
-    "Participation logs": ("diagnose",),
+    "Participation logs": ("diagnose", "recommend"),
     "Experiments": ("tables", "experiments", "new", "run", "curves"),
     "Data": ("data",),
     "Pages": ("report",),
