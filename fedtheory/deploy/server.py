@@ -362,9 +362,11 @@ class Server:
     def _content(self) -> bytes:
         """The state as an archive of arrays."""
         label = self._label() | {
-            "round": self.round, "names": self.names, "senders": self.senders,
+            "round": self.round,
+            "names": self.names,
+            "senders": self.senders,
             "log": 0 if self.log is None else self.log.length,
-        }  # fmt: skip
+        }
         fixed = {f"fixed.{i}": each for i, each in enumerate(self._given) if i not in self._trained}
         memory = {f"memory.{name}": value for name, value in self.memory.items()}
         text = np.frombuffer(json.dumps(label).encode(), dtype=np.uint8)

@@ -162,10 +162,13 @@ class Recommendation:
             "federation": federation,
             "algorithm": dict(self.chosen.arguments),
             "participation": {
-                "kind": "recorded_text", "clients": clients, "after": "repeat", "record": record.to_text(),
+                "kind": "recorded_text",
+                "clients": clients,
+                "after": "repeat",
+                "record": record.to_text(),
             },
             "run": {"rounds": self.chosen.rounds, "seeds": list(range(seeds))},
-        }  # fmt: skip
+        }
         lines = [f"title = {_toml(title)}", f"start = {twin.start(directions)!r}"]
         for name, table in tables.items():
             lines += ["", f"[{name}]", *(f"{key} = {_toml(value)}" for key, value in table.items())]
@@ -340,7 +343,7 @@ def candidates(mask: np.ndarray, fair: np.ndarray) -> list[tuple[str, Maker]]:
         if math.isinf(k)
         else (f"FedAU, cutoff {k:g}", ("fedau", {"cutoff": int(k)}))
         for k in cutoffs
-    ]  # fmt: skip
+    ]
     if rate.all():
         weights = [_short(1 / float(p)) for p in rate]
         found.append(("weights 1/p", ("constant_weights", {"aggregation_weight": weights})))
@@ -453,9 +456,19 @@ class Scored:
         score = float(_upper(last, self.quantile))
         sent = float(self.log.sizes.sum())
         return Choice(
-            name, algorithm, {"kind": type(algorithm).__name__}, rounds, sent, score, float(np.median(last)),
-            float(last.mean()), math.nan, SIMULATED, {}, (score, score),
-        )  # fmt: skip
+            name,
+            algorithm,
+            {"kind": type(algorithm).__name__},
+            rounds,
+            sent,
+            score,
+            float(np.median(last)),
+            float(last.mean()),
+            math.nan,
+            SIMULATED,
+            {},
+            (score, score),
+        )
 
     def _rounds(self, rule: Algorithm) -> tuple[int, np.ndarray]:
         """How many rounds the budget lasts, in the mean over logs, and what is sent up to each round."""

@@ -159,8 +159,14 @@ def _fronts(chosen: Recommendation) -> Figure:
         middle = (shown[0].uploads + shown[-1].uploads) / 2 if shown else 0
         for point, name in named.items():
             right = point[0] > middle
-            axes.annotate(name, point, fontsize=7, xytext=(-5 if right else 5, 4), textcoords="offset points",
-                          ha="right" if right else "left")  # fmt: skip
+            axes.annotate(
+                name,
+                point,
+                fontsize=7,
+                xytext=(-5 if right else 5, 4),
+                textcoords="offset points",
+                ha="right" if right else "left",
+            )
         own = chosen.chosen
         axes.plot([own.uploads], [getattr(own, value)], "*", color=PRINTED, ms=11, label="recommended")
         if chosen.target is not None and value == "score":

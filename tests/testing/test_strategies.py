@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -115,4 +116,4 @@ def test_step_sizes_are_small_and_other_quantities_of_order_one():
 
     look()
     for name, values in seen.items():
-        assert min(values) >= 0 and (max(values) <= 1 / 3) == name.endswith("lr"), name
+        assert min(values) >= 0 and (max(values) <= Fraction(1, 3)) == name.endswith("lr"), name
