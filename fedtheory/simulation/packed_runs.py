@@ -7,7 +7,7 @@ rounds otherwise, if anything, is recorded with the run as its chunk.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -120,7 +120,7 @@ def _check_observers(plan: Plan) -> None:
 def _store(plan: Plan, directory: str | Path | None, replicas: int) -> Any:
     """Open the checkpoints of one run."""
     if directory is None:
-        return ExitStack().push(Checkpoints(None, plan.checkpoint_every, [plan.made_by]))
+        return nullcontext(Checkpoints(None, plan.checkpoint_every, [plan.made_by]))
     label = plan.label(torch.arange(replicas))
     return Checkpoints.open(directory, label, plan.checkpoint_every, plan.made_by, plan.mixed)
 
