@@ -1,4 +1,4 @@
-"""Networks that differ in who holds which points alone, as one federation whose replicas are theirs, one after another."""
+"""Networks that differ in who holds which points alone, as one federation, whose replicas are theirs in turn."""
 
 from __future__ import annotations
 

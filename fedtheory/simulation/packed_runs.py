@@ -201,7 +201,9 @@ _DICTS = ("memory", "sums", "least", "most", "current", "kept")
 
 def _part(state: State, span: slice) -> State:
     """The state of some replicas."""
-    tensors = {each.name: value[span] for each in fields(state) if isinstance(value := getattr(state, each.name), Tensor)}
+    tensors = {
+        each.name: value[span] for each in fields(state) if isinstance(value := getattr(state, each.name), Tensor)
+    }
     dicts = {name: {key: value[span] for key, value in getattr(state, name).items()} for name in _DICTS}
     return replace(state, **tensors, **dicts, changed=[], _gradient=None, _first=None)
 

@@ -89,7 +89,7 @@ def test_a_budget_leaves_checkpoints_that_are_gone_on_with(tmp_path: Path, monke
 
 
 def test_what_cannot_advance_together_is_said(tmp_path: Path) -> None:
-    path = written(tmp_path, FILE.replace('[run]\n', '[run]\nobservers = ["loss"]\n'))
+    path = written(tmp_path, FILE.replace("[run]\n", '[run]\nobservers = ["loss"]\n'))
     report = run_files([path], RunOptions(tmp_path / "store", together=True))
     assert report.failed and any("--together: observer" in line for line in report.lines)
     with pytest.raises(ValueError, match="--together: allowed without --workers"):

@@ -127,7 +127,7 @@ def test_a_batch_that_was_stopped_goes_on(tmp_path: Path) -> None:
         assert one.rows.keys() == other.rows.keys()
         for row, values in one.rows.items():
             assert np.array_equal(other.rows[row], values) and np.array_equal(kept.rows[row], values)
-        with pytest.raises(ValueError, match="another run: .*seed"):
+        with pytest.raises(ValueError, match=r"another run: .*seed"):
             setting.simulate(seed=seed + 1, directory=folder, replicas=1, **given)
 
 
