@@ -9,6 +9,7 @@ torch.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
@@ -39,6 +40,35 @@ class Axis(IntEnum):
     AUGMENTATION = 8
     INITIAL = 9
     STEP = 10
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """Seeds of several runs whose replicas are one batch: replica n is replica n mod R of run number n // R.
+
+    Attributes:
+        seeds: of the runs, in order.
+        replicas: R >= 1, of each run.
+    """
+
+    seeds: tuple[int, ...]
+    replicas: int = 1
+
+    def __post_init__(self) -> None:
+        for seed in self.seeds:
+            checked_seed(seed, -(2**63))
+
+    def of(self, replica: Any) -> tuple[Any, Any]:
+        """Return the seed and the own number of each of these replicas, tensors or arrays.
+
+        >>> Seeds((5, 9), 2).of(np.arange(4))
+        (array([5, 5, 9, 9]), array([0, 1, 0, 1]))
+        """
+        if is_tensor(replica):
+            known: Any = torch.tensor(self.seeds, device=replica.device)
+        else:
+            known = np.array(self.seeds, dtype=np.int64)
+        return known[replica // self.replicas], replica % self.replicas
 
 
 def _shift_right(x: Tensor, bits: int) -> Tensor:
@@ -113,9 +143,11 @@ def _absorbed_in_memory(state: Tensor | int, mixed: np.ndarray | np.uint64) -> T
     return torch.from_numpy(found.view(np.int64))
 
 
-def words(seed: int, axis: Axis, *coordinates: Any) -> Any:
+def words(seed: int | Seeds, axis: Axis, *coordinates: Any) -> Any:
     """Draw 64 random bits (int64) for each entry of the broadcast ``coordinates``: tensors, or arrays of numpy, which
     give an array.
+
+    With seeds of several runs the first coordinate is the replica, and each has the bits of its own run.
 
     Raises:
         ValueError: the seed is no integer of 64 bits.
@@ -124,9 +156,15 @@ def words(seed: int, axis: Axis, *coordinates: Any) -> Any:
     >>> bool((a[2:] == words(0, Axis.COHORT, torch.tensor([2]), 7)).all())
     True
     """
+    first: Any = seed
+    if isinstance(seed, Seeds):
+        first, own = seed.of(coordinates[0])
+        coordinates = own, *coordinates[1:]
+    else:
+        checked_seed(seed, -(2**63))
     device = next((c.device for c in coordinates if is_tensor(c)), None)
     state: Any = 0
-    for coordinate in (checked_seed(seed, -(2**63)), int(axis), *coordinates):
+    for coordinate in (first, int(axis), *coordinates):
         state = _absorbed(state, coordinate.to(device) if is_tensor(coordinate) else coordinate)
     return torch.tensor(state, device=device) if isinstance(state, int) else state
 

@@ -178,6 +178,9 @@ def run(
     mixed: Annotated[
         bool, typer.Option("--mixed", help="Go on with, and publish together, what other machines or versions began.")
     ] = False,
+    together: Annotated[
+        bool, typer.Option("--together", help="Advance runs of a network that differ in their seed alone in one batch.")
+    ] = False,
     missing: Annotated[bool, typer.Option("--missing", help="Leave out runs that tables/ours has already.")] = False,
     figures: Annotated[Path, typer.Option(help="Where figures are drawn, their numbers beside them.")] = Path(
         "figures"
@@ -198,7 +201,7 @@ def run(
     if bool(files) == (all or all_figures):
         raise ValueError("files: allowed are experiment files and figure files, or --all, or --all-figures")
     options = RunOptions(
-        store, budget, workers, scheduler, track, publish, only, missing, device, threads, memory_limit, mixed
+        store, budget, workers, scheduler, track, publish, only, missing, device, threads, memory_limit, together, mixed
     )
     changes = [change(each) for each in set or []]
     if len(dict(changes)) < len(changes):

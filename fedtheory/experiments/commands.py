@@ -41,6 +41,7 @@ class RunOptions:
         device: where runs are computed; by default as the file says.
         threads: of each run, likewise.
         memory_limit: bytes that each run may hold besides its data.
+        together: whether runs of a setting that differ in their seed alone advance in one batch, in this process.
         mixed: whether runs are gone on with, and published together, that something else has made: other versions,
             threads, processors, devices, paths or splits.
         progress: is told how far each file's runs are: see ``sweeps.perform_all``.
@@ -59,6 +60,7 @@ class RunOptions:
     device: str | None = None
     threads: int | None = None
     memory_limit: int | None = None
+    together: bool = False
     mixed: bool = False
     progress: Tell = nobody
     tell: Callable[[str], None] = logging.getLogger(__name__).warning
@@ -68,8 +70,11 @@ class RunOptions:
         """Return the executor of the units; ``None`` for this process.
 
         Raises:
-            ValueError: both workers and a scheduler, a number below 0, or a scheduler that does not answer.
+            ValueError: both workers and a scheduler, or one of them for runs in one batch; a number below 0, or a
+                scheduler that does not answer.
         """
+        if self.together and (self.workers or self.scheduler):
+            raise ValueError("--together: allowed without --workers and --scheduler")
         if self.workers < 0 or (self.workers and self.scheduler):
             raise ValueError(f"workers = {self.workers}: allowed is an integer >= 0, and 0 with a scheduler")
         if self.scheduler:
@@ -187,13 +192,27 @@ def _run_file(
         if options.missing:
             report.lines.append(f"{path}: --missing leaves out nothing of a search, which is run whole")
         _, searched, outcome = search(
-            experiment, options.store, executors, deadline, progress=options.progress, tracker=watch
+            experiment,
+            options.store,
+            executors,
+            deadline,
+            progress=options.progress,
+            tracker=watch,
+            together=options.together,
         )
     else:
         units = units_of(experiment, _chosen(experiment, options.only), options.store)
         if options.missing:
             units = _missing(path, experiment, units, report)
-        outcome = perform_all(units, executors, deadline, fitting=fitting, progress=options.progress, tracker=watch)
+        outcome = perform_all(
+            units,
+            executors,
+            deadline,
+            fitting=fitting,
+            progress=options.progress,
+            tracker=watch,
+            together=options.together,
+        )
     if fitting and outcome.waiting:
         return False
     _tell(path, outcome, report)

@@ -16,6 +16,7 @@ from ..extras import needed
 from ..process_workers import check_main_guard, end_with_parent
 from ..rationals import checked_count
 from . import schema
+from .packed_units import advance
 from .work_units import OutOfTime, Unit, checkpointed, estimate, perform, units_of
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def perform_all(
     fitting: bool = False,
     progress: Tell = nobody,
     tracker: Tracker | None = None,
+    together: bool = False,
 ) -> Outcome:
     """Run units, in this process or over an executor; a unit that fails stops no other.
 
@@ -77,12 +79,14 @@ def perform_all(
             this process with the share of the one that runs.
         fitting: whether units that will not be done before the deadline, by the time that they took so far, wait.
         tracker: told of each while it runs; over an executor from where it runs.
+        together: whether, in this process, the units of a setting advance in one batch; one that cannot has failed.
     """
     outcome, losses = Outcome(), 0
     left = [unit for unit in units if not fitting or (estimate(unit) or 0.0) <= deadline - time.time()]
     outcome.waiting = [unit for unit in units if unit not in left]
     if make_executor is None:
-        outcome.add(_here(left, deadline, done, progress, tracker))
+        alone = _together(left, deadline, outcome, progress) if together else left
+        outcome.add(_here(alone, deadline, done, progress, tracker))
         return outcome
     while left:
         lost = _over(left, make_executor, deadline, done, outcome, progress, tracker)
@@ -92,6 +96,26 @@ def perform_all(
             break
         left = lost
     return outcome
+
+
+def _together(units: Sequence[Unit], deadline: float, outcome: Outcome, progress: Tell) -> list[Unit]:
+    """Advance the units of each setting in one batch; those that are left to be read, or to wait."""
+    left, settings = list[Unit](), list(dict.fromkeys(unit.point for unit in units))
+    for number, point in enumerate(settings):
+        batch = [unit for unit in units if unit.point == point]
+
+        def tell(rounds: int, of: int, before: int = number, name: str = batch[0].experiment) -> None:
+            progress(name, before + rounds / of, len(settings))
+
+        try:
+            advance(batch, deadline, tell)
+        except OutOfTime:
+            pass  # they are told apart when each is asked for
+        except (ValueError, FileNotFoundError) as error:
+            outcome.failed |= {unit: str(error) for unit in batch}
+            continue
+        left += batch
+    return left
 
 
 def _here(
@@ -186,6 +210,7 @@ def search(
     deadline: float = math.inf,
     progress: Tell = nobody,
     tracker: Tracker | None = None,
+    together: bool = False,
 ) -> tuple[dict[str, Any], list[dict[str, Any]], Outcome]:
     """A file's search: stage after stage, the value whose statistic is best is kept.
 
@@ -209,7 +234,7 @@ def search(
             for value in stage.values
         ]
         units = units_of(experiment, points, store)
-        got = perform_all(units, make_executor, deadline, progress=progress, tracker=tracker)
+        got = perform_all(units, make_executor, deadline, progress=progress, tracker=tracker, together=together)
         outcome.add(got)
         if got.failed or got.waiting:
             break

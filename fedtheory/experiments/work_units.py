@@ -219,7 +219,7 @@ ASKED = "asked.json"
 """File of a unit's folder that says what its checkpoints are of."""
 
 
-def _check_begun(unit: Unit) -> None:
+def check_begun(unit: Unit) -> None:
     """See that checkpoints which are there are of this unit, or of a run that it goes on with.
 
     Raises:
@@ -233,7 +233,7 @@ def _check_begun(unit: Unit) -> None:
             raise _another(unit, "the checkpoints", there, asked)
 
 
-def _note_asked(unit: Unit) -> None:
+def note_asked(unit: Unit) -> None:
     """Write down what the checkpoints will be of."""
     asked = unit.asked
     asked.pop("statistics", None)
@@ -309,7 +309,7 @@ def _run(
     if time.time() > deadline:
         raise OutOfTime("not begun")
     beside = FilesBeside(Path(unit.experiment).parent, unit.code)
-    _check_begun(unit)
+    check_begun(unit)
     try:
         return _simulated(unit, folder, deadline, progress, beside, tracker)
     except OutOfTime:
@@ -332,33 +332,22 @@ def _simulated(
     from ..simulation.stored import read_stored
 
     made, plan = setting(unit.content, beside), unit.content["run"]
-    _note_asked(unit)
+    note_asked(unit)
     clock = Clock(folder / "time.json", deadline)
-    threads = plan.get("threads") or 1
 
     def tell(done: int, total: int) -> None:
         clock(done, total)
         progress(done, total)
 
     run = made.simulate(
-        replicas=plan.get("replicas", 1),
-        rounds=plan["rounds"],
         seed=unit.seed,
-        record_every=plan.get("record_every"),
-        observers=observers(unit.content),
         directory=folder,
         progress=tell,
-        device=plan.get("device", "cpu"),
-        checkpoint_every=plan.get("checkpoint_every") or max(1, plan["rounds"] // CHECKPOINTS),
-        dtype=plan.get("dtype"),
-        keep_models=plan.get("keep_models"),
-        threads=threads,
-        memory_limit=plan.get("memory_limit"),
         memory_on_disk=plan.get("memory_on_disk") or None,
-        mixed=bool(plan.get("mixed")),
         track=None if tracker is None else unit.tracked(tracker),
+        **run_arguments(unit.content),
     )
-    with fixed(threads):
+    with fixed(plan.get("threads") or 1):
         fingerprint = made.fingerprint()
     stored = read_stored(folder)
     result = {
@@ -380,6 +369,24 @@ def _simulated(
     return json.loads(json_text(result))  # type: ignore[no-any-return]
 
 
+def run_arguments(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of ``simulate`` that a setting's content says."""
+    plan = content["run"]
+    return {
+        "replicas": plan.get("replicas", 1),
+        "rounds": plan["rounds"],
+        "record_every": plan.get("record_every"),
+        "observers": observers(content),
+        "device": plan.get("device", "cpu"),
+        "checkpoint_every": plan.get("checkpoint_every") or max(1, plan["rounds"] // CHECKPOINTS),
+        "dtype": plan.get("dtype"),
+        "keep_models": plan.get("keep_models"),
+        "threads": plan.get("threads") or 1,
+        "memory_limit": plan.get("memory_limit"),
+        "mixed": bool(plan.get("mixed")),
+    }
+
+
 def curves(content: Mapping[str, Any], rows: Mapping[str, np.ndarray]) -> dict[str, list[list[float]]]:
     """The rows behind the statistics, (replicas, recorded rounds) each."""
     return {name: rows[name].tolist() for name in dict.fromkeys(each["of"] for each in wanted(content, rows))}
@@ -391,10 +398,11 @@ class Clock:
     Args:
         path: where the time is kept.
         deadline: in seconds since the epoch.
+        share: of the time that passes, the unit's; less than 1 where several advance together.
     """
 
-    def __init__(self, path: Path, deadline: float = math.inf) -> None:
-        self.path, self.deadline = path, deadline
+    def __init__(self, path: Path, deadline: float = math.inf, share: float = 1.0) -> None:
+        self.path, self.deadline, self.share = path, deadline, share
         known = _unchanged(path, "time is counted anew") if path.exists() else {}
         self.before = known.get("seconds", 0.0)
         self.commits: list[str] = list(dict.fromkeys([*known.get("commits", []), commit()]))
@@ -411,7 +419,7 @@ class Clock:
     def note(self) -> float:
         """Write the seconds so far, and return them."""
         self.noted = time.monotonic()
-        seconds = self.before + self.noted - self.begun
+        seconds = self.before + self.share * (self.noted - self.begun)
         write_beside(self.path, json_text(sealed({"seconds": seconds, "commits": self.commits})).encode())
         return float(seconds)
 

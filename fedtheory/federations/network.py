@@ -364,6 +364,19 @@ class Network(Evaluated):
 
     @cached_property
     def _identity(self) -> bytes:
+        content = self._model_and_use()
+        content.update(self._rows.numpy().tobytes() + self._batches.sizes.numpy().tobytes())
+        self._add_data(content)
+        return content.digest()
+
+    @cached_property
+    def alike(self) -> bytes:
+        """A hash of all but who holds which points."""
+        content = self._model_and_use()
+        self._add_data(content)
+        return content.digest()
+
+    def _model_and_use(self) -> hashlib._Hash:
         options = (
             self.batch_size,
             str(self._batches),
@@ -377,10 +390,11 @@ class Network(Evaluated):
         )
         content = hashlib.sha256(repr((str(self.model.module), tuple(self.model.shapes.items()), options)).encode())
         content.update(self.model.initial(0).numpy().tobytes())
-        content.update(self._rows.numpy().tobytes() + self._batches.sizes.numpy().tobytes())
+        return content
+
+    def _add_data(self, content: hashlib._Hash) -> None:
         for array in (self.dataset.features, targets(self.dataset)):
             content.update(np.ascontiguousarray(array).tobytes())
-        return content.digest()
 
 
 def _widened(value: Tensor, like: Tensor) -> Tensor:

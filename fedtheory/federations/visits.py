@@ -111,6 +111,14 @@ class Minibatches:
         name = f"visits, {self.batch_size} {self}, {first} and {steps}, {dropout}, {augmented}"
         return pairs.ahead(name, drawn, AHEAD // each)
 
+    def holder(self, pairs: Pairs) -> Tensor:
+        """Return the number of each pair's holder among ``sizes``, (P,)."""
+        return pairs.client
+
+    def known_holder(self, pairs: Pairs) -> np.ndarray:
+        """Return the same in main memory."""
+        return pairs.known_client
+
     def _drawn(self, pairs: Pairs, first: int, steps: int, dropout: bool, augmented: bool) -> Visits:
         step = torch.arange(first, first + steps, device=pairs.client.device)
         if self.sampling == "independent":
@@ -118,7 +126,7 @@ class Minibatches:
         else:
             own, counting = self._in_order(pairs, first, steps)
         starts = self.sizes.cumsum(0) - self.sizes
-        index = starts[pairs.client][:, None, None] + own
+        index = starts[self.holder(pairs)][:, None, None] + own
         coordinates = *_before_step(pairs), step
         return Visits(
             index,
@@ -133,14 +141,14 @@ class Minibatches:
         seed, *others = _before_step(pairs)
         bits = words(seed, Axis.BATCH, *others, step)
         slots = torch.arange(self.batch_size, device=bits.device)
-        sizes = self.sizes[pairs.client][:, None, None]
+        sizes = self.sizes[self.holder(pairs)][:, None, None]
         return torch.minimum((uniforms(refined(bits[..., None], slots)) * sizes).long(), sizes - 1)
 
     def _in_order(self, pairs: Pairs, first: int, steps: int) -> tuple[Tensor, np.ndarray | None]:
         """Likewise of orders, and where visits end which points count. How many orders are drawn is known in main
         memory, so that no device is waited for."""
-        B, sizes = self.batch_size, self.sizes[pairs.client]
-        known = self.known_sizes[pairs.known_client]
+        B, sizes = self.batch_size, self.sizes[self.holder(pairs)]
+        known = self.known_sizes[self.known_holder(pairs)]
         position = torch.arange(first * B, (first + steps) * B, device=sizes.device).view(1, steps, B)
         lap, place = position // sizes[:, None, None], position % sizes[:, None, None]
         counting: np.ndarray | None = None

@@ -35,6 +35,7 @@ from .state import Plan, State
 
 if TYPE_CHECKING:
     from ..setting import Setting
+    from .packed_runs import PackedCheckpoints
     from .trackers import Tracker
     from .tracking import Tell, Tracking
 
@@ -363,6 +364,17 @@ def _shifted(progress: Callable[[int, int], None] | None, done: int, total: int)
 def _run_chunk(
     plan: Plan, ids: Tensor, store: Checkpoints, progress: Callable[[int], None], tell: Tell | None = None
 ) -> Run:
+    return store.load(plan, run_to_the_end(plan, ids, store, progress, tell))
+
+
+def run_to_the_end(
+    plan: Plan,
+    ids: Tensor,
+    store: Checkpoints | PackedCheckpoints,
+    progress: Callable[[int], None],
+    tell: Tell | None = None,
+) -> State:
+    """Advance replicas from where their checkpoints end to the last round, and return the state there."""
     state = State.initial(plan, ids)
     round = store.restore(plan, state)
     if tell is not None:
@@ -393,4 +405,4 @@ def _run_chunk(
         progress(round * len(ids))
         store.maybe_save(round, state)
     store.finish(plan.rounds, state)
-    return store.load(plan, state)
+    return state
