@@ -1,7 +1,7 @@
 """Claims with one thing changed, from claims that are proved: most of them say more, and have to lose their proof.
 
-A change is of a term, a power, a letter or a number of the right side; of a hypothesis, an assumption, the functional,
-a reading, or the algorithm.
+A change is of a term, a power, a letter or a number of the right side; of a hypothesis, a choice, an assumption, the
+functional, a reading, or the algorithm.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fedtheory.proof import checker
 from fedtheory.proof.kernel.saved_claims import digest
 from fedtheory.proof.step_certificates import saved_data
 
-ALGORITHMS = ("fast", "safari", "fedau", "local_sgd")
+ALGORITHMS = ("fast", "safari", "fedau", "local_sgd", "fedavg", "fedavg_decaying")
 
 
 @dataclass(frozen=True)
@@ -99,6 +99,18 @@ def hypotheses(this: Claim) -> Iterator[tuple[str, Claim]]:
             yield f"{one.name} wider", replace(this, hypotheses=(*others, wider))
 
 
+def choices(this: Claim) -> Iterator[tuple[str, Claim]]:
+    """Each choice a hundredth smaller, and larger, and left out; and each entry of a least one."""
+    for name, choice in this.choices.items():
+        others = {n: c for n, c in this.choices.items() if n != name}
+        yield f"{name} less", replace(this, choices=others)
+        for share in (sympy.Rational(99, 100), sympy.Rational(101, 100)):
+            yield f"{name} * {share}", replace(this, choices={**others, name: choice * share})
+        for entry in choice.args if isinstance(choice, sympy.Min) else ():
+            kept = sympy.Min(*(e for e in choice.args if e != entry))
+            yield f"{name}: {entry} less", replace(this, choices={**others, name: kept})
+
+
 def assumptions(this: Claim) -> Iterator[tuple[str, Claim]]:
     """Each assumption left out."""
     for one in this.assumptions:
@@ -115,9 +127,10 @@ def functional(this: Claim) -> Iterator[tuple[str, Claim]]:
 
 def readings(this: Claim) -> Iterator[tuple[str, Claim]]:
     """Each ambiguity with the options alone that the proof does not cover."""
-    covered = chain(this.ref).theorem.read
+    theorem = chain(this.ref).theorem
     for one in this.ambiguities:
-        others = tuple(o for o in OPTIONS[one.name] if o != covered[one.name])
+        covered = one.options if one.name in theorem.whichever else (theorem.read[one.name],)
+        others = tuple(o for o in OPTIONS.get(one.name, ()) if o not in covered)
         if others:
             changed = tuple(replace(a, options=others) if a is one else a for a in this.ambiguities)
             yield one.name, replace(this, ambiguities=changed)
@@ -132,8 +145,8 @@ def algorithm(this: Claim) -> Iterator[tuple[str, Claim]]:
 
 
 KINDS: dict[str, Callable[[Claim], Iterator[tuple[str, Claim]]]] = {
-    made.__name__: made for made in (terms, powers, letters, numbers, hypotheses, assumptions, functional, readings,
-                                     algorithm)
+    made.__name__: made for made in (terms, powers, letters, numbers, hypotheses, choices, assumptions, functional,
+                                     readings, algorithm)
 }  # fmt: skip
 
 
