@@ -307,7 +307,9 @@ class _OfAllRounds(OfRounds):
         if key not in _OF_CLAIMS:
             try:
                 letters = tuple((name, str(quantity)) for name, quantity in self.letters.items())
-                check = ClaimTheorem(claim, self.make, letters, rounds(claim, algorithm), algorithm)
+                named = {a.name for a in claim.ambiguities}
+                more = tuple((name, option) for name, option in self.more.items() if name in named)
+                check = ClaimTheorem(claim, self.make, letters, rounds(claim, algorithm), algorithm, more)
                 _OF_CLAIMS[key] = self, check if check.certified().outcome == "proved" else None
             except ValueError:  # nothing says what the rounds are, or a part of the claim has no letter
                 _OF_CLAIMS[key] = self, None

@@ -121,5 +121,5 @@ def _of_periods(
         defined,
         parameters=parameters,
         assumptions={a for a in theorem.assumptions if a[0] != "random_kinds"} | {(PERIODIC, ring[period])},
-        without=letter,
+        conditions=(c for c in theorem.where.conditions if c.name != letter),
     )

@@ -18,8 +18,10 @@ from .theorems import Assumption, Theorem
 FINAL_DISTANCE, MEAN_GRADIENT = "final_squared_distance", "average_squared_gradient"
 ROUNDS, DISTANCE, GAP = "rounds", "initial_distance", "initial_gap"
 """Parameters of a run: how many rounds, |x_0 - x*|, and F(x_0) - inf F."""
-COUNTS = (ROUNDS, "period")
-"""Parameters of a run that are whole numbers from 1 on."""
+KINDS: Mapping[str, Literal["count", "real", "positive"]] = {
+    ROUNDS: "count", "period": "count", "objective_decrease": "real", "update_weight": "positive",
+}  # fmt: skip
+"""Kind of the condition on a parameter of a run; the others are >= 0."""
 
 Sort = Literal["power", "steps", "exponential", "tail", "log", "decay", "root", "gain"]
 SORTS = ("power", "steps", "exponential", "tail", "log", "decay", "root", "gain")
@@ -221,26 +223,28 @@ def _of_rounds(
     kind: str | None = None,
     parameters: Mapping[str, Scalar] | None = None,
     assumptions: Iterable[Assumption] | None = None,
-    without: str = "",
+    conditions: Iterable[Condition] | None = None,
+    given: Sequence[Scalar] = (),
     **arguments: Any,
 ) -> RunBound:
-    """Make the bound on a run whose every round is as a theorem says; ``letters`` stand for the run's parameters, of
-    which rounds and period are counts and the others >= 0. None occurs in the theorem. Where a rule says more of a run,
-    its parameters and assumptions are given, and the letter ``without`` which nothing is said any more."""
+    """Make the bound on a run whose every round is as a theorem says, or on one such round; ``letters`` stand for the
+    parameters that these have besides, each with a condition by ``KINDS``. None occurs in the theorem. Where a rule says
+    more of a run, its parameters, assumptions and conditions are given."""
     old = {c.name for c in theorem.where.conditions} | {*theorem.where.ring.names}
     new = [*letters.values(), *(d.name for d in definitions)]
     if old & {*new} or len({*new}) < len(new):
         raise Refused(f"{', '.join(new)}: allowed are different letters that the theorem does not have")
-    more = (Condition(letters[name], "count" if name in COUNTS else "nonnegative") for name in letters)
+    more = (Condition(letter, KINDS.get(name, "nonnegative")) for name, letter in letters.items())
     own = dict(theorem.parameters) if parameters is None else parameters
     said = theorem.assumptions if assumptions is None else assumptions
-    where = lifted(theorem.where, ring, *more)
+    kept = theorem.where if conditions is None else Where(theorem.where.ring, tuple(conditions))
     return _bound(
         rule,
         theorem,
         functional=functional,
         kind=(theorem.kind if theorem.context == "kind" else "") if kind is None else kind,
-        where=Where(ring, tuple(c for c in where.conditions if c.name != without)),
+        where=lifted(kept, ring, *more),
+        given=given,
         definitions=definitions,
         assumptions=((name, None if c is None else c.within(ring)) for name, c in said),
         parameters={n: value.within(ring) for n, value in own.items()} | {n: ring[at] for n, at in letters.items()},

@@ -12,7 +12,7 @@ import sympy
 from ...assumptions import ASSUMPTIONS
 from ...claims.statement import Claim
 from ..algorithm_match import Rounds
-from ..answer_goals import OF_HYPOTHESES, WHICHEVER, readings_of
+from ..answer_goals import SHOWN_IN_TEXT, WHICHEVER, readings_of
 from ..claim_goals import Inexpressible, theorem_of
 from ..claim_theorems import ClaimTheorem
 from ..composition import Computed, once
@@ -32,7 +32,7 @@ class MadeBound:
         make: makes the bound.
         letters: the quantity of each letter, or "a - b" of one that is by how much a exceeds b.
         functional: name of the claim's functional.
-        more: options of ambiguities that concern the claim's hypotheses alone.
+        more: options of ambiguities that the claim's own text shows.
         of_rounds: whether it is about rounds that the engine runs, which have to be the claim's algorithm's.
     """
 
@@ -58,8 +58,8 @@ class MadeBound:
     @cached_property
     def content(self) -> Mapping[str, Any]:
         """Fields of the derivation, read off the bound; what it asks is compared by the goal of the claim alone."""
-        if self.more.keys() - OF_HYPOTHESES:
-            raise ValueError(f"more {sorted(self.more)}: allowed are {', '.join(sorted(OF_HYPOTHESES))}")
+        if self.more.keys() - SHOWN_IN_TEXT:
+            raise ValueError(f"more {sorted(self.more)}: allowed are {', '.join(sorted(SHOWN_IN_TEXT))}")
         whichever = WHICHEVER.get(self.bound.functional, {})
         return {
             "right_side": None,
@@ -113,19 +113,20 @@ class MadeBound:
     def of_claim(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> ClaimTheorem | None:
         """Return the check that a claim is this bound, or ``None`` if it is not."""
         try:
-            own = rounds(claim, algorithm) if self.of_rounds else None
-            fixed = {n: o for n, o in self.more.items() if n in {a.name for a in claim.ambiguities}}
-            check = ClaimTheorem(claim, self.make, tuple(self.letters.items()), own, algorithm, tuple(fixed.items()))
+            check = self._check(claim, algorithm, rounds)
             return check if check.certified().outcome == "proved" else None
         except ValueError:
             return None
 
+    def _check(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> ClaimTheorem:
+        own = rounds(claim, algorithm) if self.of_rounds else None
+        fixed = {n: o for n, o in self.more.items() if n in {a.name for a in claim.ambiguities}}
+        return ClaimTheorem(claim, self.make, tuple(self.letters.items()), own, algorithm, tuple(fixed.items()))
+
     def apart_from(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> Iterator[str]:
         """List in words why the bound is not the claim."""
         try:
-            own = rounds(claim, algorithm) if self.of_rounds else None
-            check = ClaimTheorem(claim, self.make, tuple(self.letters.items()), own, algorithm)
-            yield check.missing()
+            yield self._check(claim, algorithm, rounds).missing()
         except ValueError as error:
             yield str(error)
 
