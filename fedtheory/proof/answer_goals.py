@@ -61,9 +61,8 @@ PARAMETERS: Mapping[str, str] = {
 }  # fmt: skip
 """Expression in quantities that each other parameter is."""
 
-SHOWN_IN_TEXT = frozenset({readings.CONSTANTS, readings.FRACTIONS, readings.ROOT, readings.Q_CONDITION})
-"""The ambiguities of how a hypothesis, or a left side that is an expression, is read, which a claim's text shows: a proof
-may name the option that it covers."""
+OF_HYPOTHESES = frozenset({readings.CONSTANTS, readings.FRACTIONS, readings.ROOT})
+"""The ambiguities that concern a claim's hypotheses alone, so that a proof may name the option that it covers."""
 
 
 def whichever(claim: Claim) -> set[str]:

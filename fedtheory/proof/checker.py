@@ -2786,9 +2786,8 @@ PARAMETERS = {
         "perturbation",
     )
 } | {"probability": "snapshot_probability", "period": "snapshot_period"}  # fmt: skip
-SHOWN_IN_TEXT = ("fractions", "root", "q-condition")
-"""Ambiguities that are how a claim's hypotheses, or a left side that is an expression, are read, which stand in its text
-as they are read."""
+OF_HYPOTHESES = ("fractions", "root")
+"""Ambiguities that are how a claim's hypotheses are read, which stand in its text as they are read."""
 PRODUCTS = {"weighted_lr": ("local_lr", "global_lr")}
 """Parameters that are products of quantities."""
 ALGORITHMS = {
@@ -4906,7 +4905,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
                     need(constant is None, f"{name}: with a constant")
         if last["functional"] == "average_squared_gradient":
             asked["average"] = "r = 0..R-1"
-        read = {name: option for name, option in read.items() if name not in SHOWN_IN_TEXT}
+        read = {name: option for name, option in read.items() if name not in OF_HYPOTHESES}
         if last["functional"] == "ratio_failure":  # what the hypotheses are, as they stand
             asked |= {name: option for name, option in read.items() if name == "constants of the O(.)"}
         need(read == asked, f"it is read with {read}, and what is proved with {asked}")

@@ -104,7 +104,7 @@ class Goal:
 
     Attributes:
         rounds: the rounds of the claim's algorithm, where an engine runs them.
-        more: options of ambiguities that the claim's own text shows: see ``answer_goals.SHOWN_IN_TEXT``.
+        more: options of ambiguities that concern the claim's hypotheses alone.
     """
 
     claim: Claim
@@ -114,8 +114,8 @@ class Goal:
     more: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        if others := dict(self.more).keys() - answer_goals.SHOWN_IN_TEXT:
-            raise Inexpressible(f"{', '.join(sorted(others))}: allowed are {', '.join(sorted(answer_goals.SHOWN_IN_TEXT))}")
+        if others := dict(self.more).keys() - answer_goals.OF_HYPOTHESES:
+            raise Inexpressible(f"{', '.join(sorted(others))}: no ambiguity that concerns a claim's hypotheses alone")
         if len({*self.letters.values()}) < len(self.letters) or {*self.letters} - {*self.ring.names}:
             raise Inexpressible(f"letters {dict(self.letters)}: allowed is one quantity a letter of the ring")
         if self.letters.get(STEPS, "local_steps") != "local_steps" or STEP in self.letters:
@@ -347,7 +347,7 @@ class Goal:
             Inexpressible: a part of the claim that cannot be said in the bound's letters.
         """
         untouched(bound)
-        functional = self.claim.functional.under(dict(self.more))
+        functional = self.claim.functional
         known = functional.compute is None and functional in functionals.named(functional.name)
         if functional.scope == "values" and bound.functional == VALUE:
             if dict(bound.parameters)[VALUE] != self.scalar(bare(functional.expression)):

@@ -12,7 +12,7 @@ import sympy
 from ...assumptions import ASSUMPTIONS
 from ...claims.statement import Claim
 from ..algorithm_match import Rounds
-from ..answer_goals import SHOWN_IN_TEXT, WHICHEVER, readings_of
+from ..answer_goals import OF_HYPOTHESES, WHICHEVER, readings_of
 from ..claim_goals import Inexpressible, theorem_of
 from ..claim_theorems import ClaimTheorem
 from ..composition import Computed, once
@@ -32,7 +32,7 @@ class MadeBound:
         make: makes the bound.
         letters: the quantity of each letter, or "a - b" of one that is by how much a exceeds b.
         functional: name of the claim's functional.
-        more: options of ambiguities that the claim's own text shows.
+        more: options of ambiguities that concern the claim's hypotheses alone.
         of_rounds: whether it is about rounds that the engine runs, which have to be the claim's algorithm's.
     """
 
@@ -58,8 +58,8 @@ class MadeBound:
     @cached_property
     def content(self) -> Mapping[str, Any]:
         """Fields of the derivation, read off the bound; what it asks is compared by the goal of the claim alone."""
-        if self.more.keys() - SHOWN_IN_TEXT:
-            raise ValueError(f"more {sorted(self.more)}: allowed are {', '.join(sorted(SHOWN_IN_TEXT))}")
+        if self.more.keys() - OF_HYPOTHESES:
+            raise ValueError(f"more {sorted(self.more)}: allowed are {', '.join(sorted(OF_HYPOTHESES))}")
         whichever = WHICHEVER.get(self.bound.functional, {})
         return {
             "right_side": None,
