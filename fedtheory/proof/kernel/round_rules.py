@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from .forms import END, ONE, START, Atom, Entry, Form, Product, Term, Value, Vector, dot, square
 from .regions import Where
 from .scalars import Ring, Scalar
@@ -138,40 +140,56 @@ def project(atom: Atom, other: Vector, kind: str, where: Where) -> Theorem:
 
 
 def mix(snapshot: Theorem, arbitrary: Theorem, probability: Scalar, where: Where) -> Theorem:
-    """Add q times the uniform theorem and 1 - q times the arbitrary one. Given its start, a round is uniform with
-    probability q, and arbitrary otherwise. Terms that are not known at the start stay as they are in either kind, so
-    they have to be the same in both."""
-    q = probability
-    for theorem, kind in ((snapshot, UNIFORM), (arbitrary, ARBITRARY)):
+    """Add q times the uniform theorem and 1 - q times the arbitrary one: given its start, a round is uniform with
+    probability q, and arbitrary otherwise."""
+    one, other = dict(snapshot.parameters), dict(arbitrary.parameters)
+    if "size" not in one or "size" not in other:
+        raise Refused("mix: allowed are theorems of rounds, with the sizes of their cohorts")
+    sizes = {"cohort": one.pop("size"), "arbitrary_cohort": other.pop("size"), "probability": probability}
+    parts = (snapshot, UNIFORM, probability), (arbitrary, ARBITRARY, 1 - probability)
+    return mixed("mix", parts, where, probability, "random_kinds", of_both(one, other) | sizes)
+
+
+def of_both(one: Mapping[str, Scalar], other: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """Return the parameters of two kinds of round, which have to be those of one algorithm."""
+    if any(one[name] != other[name] for name in one.keys() & other.keys()):
+        raise Refused("mix: two algorithms")
+    return {**one, **other}
+
+
+def mixed(
+    rule: str,
+    parts: Sequence[tuple[Theorem, str, Scalar]],
+    where: Where,
+    probability: Scalar,
+    law: str,
+    parameters: Mapping[str, Scalar],
+) -> Theorem:
+    """Add theorems on rounds of two kinds, times the probabilities of these. Terms that are not known at the start stay
+    as they are in either kind, so they have to be the same in both."""
+    for theorem, kind, _ in parts:
         _check_context(theorem, "kind", kind)
         if not where.within(theorem.where):
             raise Refused("mix: the region has to lie in both theorems'")
-    if not where.certifies(q) or not where.certifies(1 - q):
-        raise Refused(f"probability {q}: not certified to be in [0, 1]")
-    late = [{e: c for e, c in t.form.entries.items() if not known_at_start(e)} for t in (snapshot, arbitrary)]
-    if late[0] != late[1] or any("S" in entry_binders(e) for e in late[0]):
-        raise Refused(f"mix: what is not known at the start differs, {late[0]} and {late[1]}")
-    one, other = dict(snapshot.parameters), dict(arbitrary.parameters)
-    common = (one.keys() & other.keys()) - {"size"}
-    if "size" not in one or "size" not in other:
-        raise Refused("mix: allowed are theorems of rounds, with the sizes of their cohorts")
-    if any(one[name] != other[name] for name in common):
-        raise Refused("mix: two algorithms")
-    parameters = {k: v for k, v in (one | other).items() if k != "size"}
-    parameters |= {"cohort": one["size"], "arbitrary_cohort": other["size"], "probability": q}
-    kept = Form.of(where.ring, late[0])
-    form = (snapshot.form - kept) * q + (arbitrary.form - kept) * (1 - q) + kept
-    assumptions = {*snapshot.assumptions, *arbitrary.assumptions, ("random_kinds", q)}
+    if not where.certifies(probability) or not where.certifies(1 - probability):
+        raise Refused(f"probability {probability}: not certified to be in [0, 1]")
+    theorems = [theorem for theorem, _, _ in parts]
+    late, other = ({e: c for e, c in t.form.entries.items() if not known_at_start(e)} for t in theorems)
+    if late != other or any("S" in entry_binders(e) for e in late):
+        raise Refused(f"mix: what is not known at the start differs, {late} and {other}")
+    form, kept = Form.of(where.ring, {}), Form.of(where.ring, late)
+    for theorem, _, share in parts:
+        form = form + (theorem.form - kept) * share
     return _theorem(
-        "mix",
-        [snapshot, arbitrary],
+        rule,
+        theorems,
         context="start",
         where=where,
-        form=form,
+        form=form + kept,
         parameters=parameters,
-        assumptions=assumptions,
-        equality=snapshot.equality and arbitrary.equality,
-        probability=q,
+        assumptions={*theorems[0].assumptions, *theorems[1].assumptions, (law, probability)},
+        equality=all(theorem.equality for theorem in theorems),
+        probability=probability,
     )
 
 

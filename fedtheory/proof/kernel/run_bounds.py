@@ -282,18 +282,29 @@ def telescope(theorem: Theorem, ring: Ring, rounds: str, gap: str) -> RunBound:
 
 
 def _follows(
-    rule: str, premise: RunBound, bound: Scalar, definitions: Sequence[Definition], **arguments: Any
+    rule: str,
+    premise: RunBound,
+    bound: Scalar,
+    *,
+    functional: str = "",
+    where: Where | None = None,
+    given: Sequence[Scalar] | None = None,
+    definitions: Sequence[Definition] | None = None,
+    assumptions: Iterable[Assumption] | None = None,
+    parameters: Mapping[str, Scalar] | None = None,
+    **arguments: Any,
 ) -> RunBound:
+    """Make a bound that says all that its premise says, but for its right side and what is given here."""
     return _bound(
         rule,
         premise,
-        functional=premise.functional,
+        functional=functional or premise.functional,
         kind=premise.kind,
-        where=premise.where,
-        given=premise.given,
-        definitions=definitions,
-        assumptions=premise.assumptions,
-        parameters=dict(premise.parameters),
+        where=premise.where if where is None else where,
+        given=premise.given if given is None else given,
+        definitions=premise.definitions if definitions is None else definitions,
+        assumptions=premise.assumptions if assumptions is None else assumptions,
+        parameters=dict(premise.parameters) if parameters is None else parameters,
         bound=bound,
         **arguments,
     )
@@ -315,7 +326,7 @@ def weaken(premise: RunBound, bound: Scalar, multipliers: Sequence[Scalar | int]
     if not known.certifies(rest):
         raise Refused(f"{rest}: not certified to be >= 0 on the region, so that {bound} may be too small")
     kept = [d for d in premise.definitions if d.name in bound.names]
-    return _follows("weaken", premise, bound, kept, multipliers=factors)
+    return _follows("weaken", premise, bound, definitions=kept, multipliers=factors)
 
 
 def enlarge(premise: RunBound, letter: str, larger: Definition) -> RunBound:
@@ -354,9 +365,8 @@ def enlarge(premise: RunBound, letter: str, larger: Definition) -> RunBound:
             raise Refused(f"{coefficient} {letter}^{power}: its factor is not certified to be >= 0 on the region")
         right = right + coefficient * premise.where.ring[larger.name] ** power
     kept = [d for d in premise.definitions if d.name != letter]
-    return _follows(
-        "enlarge", premise, right, [*kept, larger], letter=letter, name=larger.name, sort=larger.sort, of=larger.of
-    )
+    said = {"letter": letter, "name": larger.name, "sort": larger.sort, "of": larger.of}
+    return _follows("enlarge", premise, right, definitions=[*kept, larger], **said)
 
 
 def define(premise: RunBound, letter: str, of: Scalar) -> RunBound:
@@ -366,7 +376,7 @@ def define(premise: RunBound, letter: str, of: Scalar) -> RunBound:
     if of.names or letter in taken:
         raise Refused(f"{letter}: allowed is a letter that is not used yet, for the logarithm of a number")
     kept = [*premise.definitions, Definition(letter, "log", of)]
-    return _follows("define", premise, premise.bound, kept, letter=letter, of=of)
+    return _follows("define", premise, premise.bound, definitions=kept, letter=letter, of=of)
 
 
 def restrict(
@@ -401,17 +411,15 @@ def restrict(
     for expression in (g.replace(put) for g in premise.given):
         if expression not in given and not any(map(where.certifies, (expression, *(expression - h for h in given)))):
             raise Refused(f"{expression} >= 0: neither given nor certified on the region")
-    return _bound(
+    return _follows(
         "restrict",
         premise,
-        functional=premise.functional,
-        kind=premise.kind,
+        premise.bound.replace(put),
         where=where,
         given=given,
         definitions=[Definition(d.name, d.sort, d.of.replace(put)) for d in premise.definitions],
         assumptions=[(name, None if c is None else c.replace(put)) for name, c in premise.assumptions],
         parameters={name: value.replace(put) for name, value in premise.parameters},
-        bound=premise.bound.replace(put),
         values=put,
         **({"factors": factors} if factors else {}),
         **({"rests": rests} if rests else {}),

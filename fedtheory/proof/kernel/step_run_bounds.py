@@ -14,7 +14,7 @@ from .axioms import OPTIMUM, START_POINT
 from .client_means import one_step, round_end
 from .forms import STEP, STEPS, Form, Product, Term, Value, Vector, square
 from .regions import Condition
-from .run_bounds import DISTANCE, FINAL_DISTANCE, ROUNDS, Definition, RunBound, _bound, lifted, untouched
+from .run_bounds import DISTANCE, FINAL_DISTANCE, ROUNDS, Definition, RunBound, _bound, _follows, lifted, untouched
 from .scalars import Ring, Scalar
 from .theorems import Refused, Theorem, intact
 
@@ -111,18 +111,9 @@ def bound_gap(premise: RunBound, theorem: Theorem) -> RunBound:
     if factor.names & {STEP, *index.names} or not where.certifies(factor):
         raise Refused(f"factor {factor}: not certified to be >= 0, or not the same in all rounds")
     assumed = ((name, None if c is None else c.within(ring)) for name, c in theorem.assumptions)
-    return _bound(
-        "bound gap",
-        premise,
-        functional=FINAL_GAP,
-        kind=premise.kind,
-        where=where,
-        given=premise.given,
-        definitions=premise.definitions,
-        assumptions={*premise.assumptions, *assumed},
-        parameters=dict(premise.parameters),
-        bound=factor * premise.bound,
-        others=(theorem,),
+    both = {*premise.assumptions, *assumed}
+    return _follows(
+        "bound gap", premise, factor * premise.bound, functional=FINAL_GAP, assumptions=both, others=(theorem,)
     )
 
 
