@@ -192,7 +192,7 @@ def kinds_of(theorem: Theorem) -> tuple[str, ...]:
 
 
 def is_of_an_end(theorem: Theorem) -> bool:
-    """Whether a theorem speaks of a cohort, or of where a round ends; else it is of all clients' paths, or of the start."""
+    """Whether a theorem speaks of a cohort, or of where a round ends; else it is of clients' paths, or of the start."""
     entries = [e for e in theorem.form.entries if not isinstance(e, str)]
     atoms = {term.atom for term in theorem.form.terms} | {e.point for e in entries if isinstance(e, Value)}
     return any("S" in entry_binders(e) for e in entries) or any(atom.stage in (COHORT, END) for atom in atoms)

@@ -4915,8 +4915,9 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         claim on one round that does not speak of the error that weights have for the plain one."""
         words = [text for part in ("terms", "hypotheses", "choices") for text in self.claim[part].values()]
         spoken = {node.id for text in words for node in ast.walk(self.tree(text)) if isinstance(node, ast.Name)}
-        of_round = last["functional"] in ROUND_FUNCTIONALS and "weight_error" not in spoken
-        return (of_round and self.claim["algorithm"] == "fedau") or last["functional"] == "average_squared_weighted_gradient"
+        of_updates = last["functional"] in ROUND_FUNCTIONALS and self.claim["algorithm"] == "fedau"
+        implied = last["functional"] == "average_squared_weighted_gradient"
+        return implied or (of_updates and "weight_error" not in spoken)
 
     def check_rounds(self, last: dict, slacks: list) -> None:
         """Raise unless the parameters are the quantities of their names, of the claim's algorithm, and its kinds of

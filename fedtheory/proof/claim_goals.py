@@ -7,7 +7,7 @@ assumption is made by the claim, with the same constant, or is a reading of it; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import isqrt
@@ -600,11 +600,6 @@ def theorems_of(bound: RunBound) -> tuple[Theorem, ...]:
         of = theorems_of(part) if isinstance(part, RunBound) else (part,)
         found |= {id(theorem): theorem for theorem in of if isinstance(theorem, Theorem)}
     return tuple(found.values())
-
-
-def goal(claim: Claim, letters: Letters, ring: Ring, rounds: Callable[[Claim, str], Rounds], algorithm: str) -> Goal:
-    """Return the goal of a claim about an algorithm's runs; ``rounds`` says what its rounds are."""
-    return Goal(claim, letters, ring, rounds(claim, algorithm))
 
 
 def claim_data(claim: Claim, read: Mapping[str, str], algorithm: str) -> dict[str, Any]:

@@ -16,10 +16,10 @@ from fedtheory.neural import SGD
 from fedtheory.papers import claim
 from fedtheory.papers.fedau.proofs import thm1_thm2 as of_fedau
 from fedtheory.papers.paper import Paper
-from fedtheory.papers.safari.proofs.kinds_of_round import LETTERS as of_safari
-from fedtheory.papers.safari.proofs.repaired_editions import server_descent
 from fedtheory.papers.proofs import library, library_with, proof_of, prove
 from fedtheory.papers.registry import algorithm_of, algorithms, subject_of
+from fedtheory.papers.safari.proofs.kinds_of_round import LETTERS as of_safari
+from fedtheory.papers.safari.proofs.repaired_editions import server_descent
 from fedtheory.participation import Bernoulli, Fixed, Multinomial, Uniform
 from fedtheory.proof.algorithm_match import Rounds, read_rounds, strange
 from fedtheory.proof.claim_goals import theorems_of
@@ -28,8 +28,8 @@ from fedtheory.proof.composition import Descent
 from fedtheory.proof.derivations import Derivation
 from fedtheory.proof.goal_tactics import larger
 from fedtheory.proof.kernel.axioms import START_POINT, Axioms
-from fedtheory.proof.sample_claims import OfSamples
 from fedtheory.proof.translate.claim_bounds import MadeBound
+from fedtheory.proof.translate.sample_bounds import OfSamples
 from fedtheory.quantities import symbols
 
 COMPOSED = [d for d in library().derivations if d.origin is not None]
@@ -171,7 +171,8 @@ END_TO_END = (
     *(("composed, khaled2020.thm1@main", name, "gap") for name in ("momentum", "weighing_alike", "nobodys", "fedau")),
     ("composed, khaled2020.thm1@main", "fedavg", "proved"), ("composed, fast.eq17@main", "proximal", "gap"),
     ("composed, fast.eq17@main", "safari", "proved"), ("composed, li2020.thm1@main", "fast", "gap"),
-    ("composed, fast.lemma1@main", "momentum", "proved"), ("composed, li2020.thm2@main", "drawn_by_other_weights", "gap"),
+    ("composed, fast.lemma1@main", "momentum", "proved"),
+    ("composed, li2020.thm2@main", "drawn_by_other_weights", "gap"),
 )  # fmt: skip
 
 

@@ -14,11 +14,11 @@ from .answering_clients import MEAN_ANSWER, SPREAD
 from .axioms import START_POINT, gradient_at
 from .forms import Atom, Term, Vector, dot, square
 from .regions import Where
-from .round_bounds import GRADIENT, split
+from .round_bounds import GRADIENT
 from .round_rules import average
 from .run_bounds import GAP, ROUNDS, RunBound, _bound, _of_rounds
 from .scalars import Ring, Scalar
-from .theorems import Refused, Theorem, intact
+from .theorems import Refused, Theorem, intact, split
 
 MEAN_SQUARED_GRADIENT, INNER_PRODUCT, SQUARED_AGGREGATE = (
     "mean_squared_gradient",

@@ -9,12 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from .axioms import ITERATE, NEXT, OPTIMUM, POINTS, START_POINT, gradient_at
-from .forms import ONE, STEP, Atom, Form, Term, Value, Vector, dot, square
+from .forms import STEP, Atom, Form, Term, Value, Vector, dot, square
 from .run_bounds import DISTANCE, FINAL_DISTANCE, ROUNDS, RunBound, _of_rounds
 from .scalars import Ring, Scalar
-from .theorems import Assumption, Refused, Theorem, at_step, intact
-from .weighted_run_bounds import LARGEST_SCALE, LEAST_WEIGHT, OBJECTIVE_ERROR, OF_PLAIN_MEAN, PLAIN_MEAN, WEIGHT_ERROR
-from .weighted_run_bounds import check_weighted, own_letters
+from .theorems import Assumption, Refused, Theorem, at_step, intact, split
+from .weighted_run_bounds import (
+    LARGEST_SCALE,
+    LEAST_WEIGHT,
+    OBJECTIVE_ERROR,
+    OF_PLAIN_MEAN,
+    PLAIN_MEAN,
+    WEIGHT_ERROR,
+    check_weighted,
+    own_letters,
+)
 
 OF_THE_ROUND: Assumption = ("weights_of_the_round", None)
 """Reading of a bound: what is given are the weights of the round alone."""
@@ -54,6 +62,7 @@ def _progress(ring: Ring) -> Form:
 
 def _linearized(to: int, of: int) -> Made:
     """F_i at one of the points, less that at another one and what the slope at the first of all says of the way."""
+
     def form(ring: Ring) -> Form:
         values = Form.of(ring, {Value("", POINTS[to]): ring.number(1), Value("", POINTS[of]): -ring.number(1)})
         return values - dot(_one(ring, gradient_at(POINTS[0])), _one(ring, POINTS[to]) - _one(ring, POINTS[of]))
@@ -89,24 +98,6 @@ OF_POINTS: Mapping[str, tuple[Made, Mapping[str, Made]]] = {
 
 AFTER_THE_LAST = frozenset({"local_drift"})
 """Functionals of a path that count its end, after the last step, too."""
-
-
-def split(form: Form, parts: Mapping[str, Form]) -> dict[str, Scalar]:
-    """Return the factor of each of some forms in a sum of multiples of them and of 1, whose factor is named "".
-
-    Raises:
-        Refused: the form is no such sum.
-    """
-    found, rest = {}, form
-    for name, part in parts.items():
-        others = {entry for other, each in parts.items() if other != name for entry in each.entries}
-        entry = next(entry for entry in part.entries if entry not in others)
-        found[name] = rest.entries.get(entry, form.ring.number(0)) / part.entries[entry]
-        rest = rest - part * found[name]
-    found[""] = rest.entries.get(ONE, form.ring.number(0))
-    if rest != Form.constant(found[""]):
-        raise Refused(f"{rest - Form.constant(found[''])}: allowed are {', '.join(parts)} and 1")
-    return found
 
 
 def bound_at_points(theorem: Theorem, ring: Ring, functional: str, letters: tuple[str, ...]) -> RunBound:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from .forms import END, ONE, START, Atom, Entry, Form, Product, Term, Value, Vector, dot, square
+from .forms import END, START, Atom, Entry, Form, Product, Term, Value, Vector, dot, square
 from .regions import Where
 from .scalars import Ring, Scalar
 from .sealed import intact
@@ -17,6 +17,7 @@ from .theorems import (
     _theorem,
     entry_binders,
     known_at_start,
+    split,
 )
 
 UNIFORM, ARBITRARY = "uniform", "arbitrary"
@@ -210,12 +211,9 @@ def contraction(theorem: Theorem) -> tuple[Scalar, Scalar]:
     start, optimum, end = (
         Vector(ring, {Term("", a): ring.number(1)}) for a in (Atom("x"), Atom("x*"), Atom("x+", stage=END))
     )
-    rest = theorem.form + square(end - optimum)
-    factor = rest.entries.get(Product("", Term("", Atom("x")), Term("", Atom("x"))), ring.number(0))
-    rest = rest - square(start - optimum) * factor
-    addition = rest.entries.get(ONE, ring.number(0))
-    if rest != Form.constant(addition):
-        raise Refused(f"{theorem}: allowed is P |x - x*|^2 + B - E|x+ - x*|^2 >= 0")
+    says = "is P |x - x*|^2 + B - E|x+ - x*|^2 >= 0"
+    parts = split(theorem.form + square(end - optimum), {"P": square(start - optimum)}, says)
+    factor, addition = parts["P"], parts[""]
     if not (where.certifies(factor) and where.certifies(1 - factor) and where.certifies(addition)):
         raise Refused(f"factor {factor}, addition {addition}: not certified to be in [0, 1], and >= 0")
     if not where.never_zero(1 - factor):
@@ -234,14 +232,10 @@ def average(theorem: Theorem) -> tuple[Scalar, Scalar]:
     _of_every_round(theorem)
     where, ring = theorem.where, theorem.where.ring
     one, values = ring.number(1), (Value("M", Atom("x")), Value("M", Atom("x+", stage=END)))
-    rest = theorem.form - Form.of(ring, {values[0]: one, values[1]: -one})
-    gradient = Vector(ring, {Term("M", Atom("g_start", True)): one})
-    (entry,) = square(gradient).entries
-    fall = -rest.entries.get(entry, ring.number(0))
-    rest = rest + square(gradient) * fall
-    addition = rest.entries.get(ONE, ring.number(0))
-    if rest != Form.constant(addition):
-        raise Refused(f"{theorem}: allowed is F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0")
+    gradient = square(Vector(ring, {Term("M", Atom("g_start", True)): one}))
+    says = "is F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0"
+    parts = split(theorem.form - Form.of(ring, {values[0]: one, values[1]: -one}), {"c": -gradient}, says)
+    fall, addition = parts["c"], parts[""]
     if not (where.certifies(fall) and where.certifies(addition) and where.never_zero(fall)):
         raise Refused(f"fall {fall}, addition {addition}: not certified to be > 0, and >= 0")
     return fall, addition

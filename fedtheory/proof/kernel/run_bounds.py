@@ -227,9 +227,9 @@ def _of_rounds(
     given: Sequence[Scalar] = (),
     **arguments: Any,
 ) -> RunBound:
-    """Make the bound on a run whose every round is as a theorem says, or on one such round; ``letters`` stand for the
-    parameters that these have besides, each with a condition by ``KINDS``. None occurs in the theorem. Where a rule says
-    more of a run, its parameters, assumptions and conditions are given."""
+    """Make the bound on a run whose every round is as a theorem says, or on one such round. The ``letters`` stand for
+    parameters that these have besides, each with a condition by ``KINDS``, and do not occur in the theorem. Where a
+    rule says more of a run, its parameters, assumptions and conditions are given."""
     old = {c.name for c in theorem.where.conditions} | {*theorem.where.ring.names}
     new = [*letters.values(), *(d.name for d in definitions)]
     if old & {*new} or len({*new}) < len(new):

@@ -17,8 +17,8 @@ from fedtheory.proof.derivations import Derivation
 from fedtheory.proof.kernel.round_bounds import OF_POINTS
 from fedtheory.proof.kernel.run_bounds import RunBound
 from fedtheory.proof.kernel.theorems import Theorem
-from fedtheory.proof.sample_claims import OfSamples
 from fedtheory.proof.translate.claim_bounds import MadeBound
+from fedtheory.proof.translate.sample_bounds import OfSamples
 
 from . import test_answers, test_intervals, test_means, test_on_models, test_points, test_safari, test_weighted
 from .mean_models import MeanModel

@@ -59,9 +59,9 @@ def test_only_what_names_a_violated_assumption_fails(name: str, constant: tuple[
 
 def test_another_functional_is_no_reading_of_it() -> None:
     ring = lemmas_1_2.POINT_LETTERS
-    with pytest.raises(ValueError, match="allowed are displacement and 1"):
+    with pytest.raises(ValueError, match="left over: allowed are displacement and 1"):
         bound_at_points(lemmas_1_2.perturbed(), ring, "linearization_error", ("d",))
-    with pytest.raises(ValueError, match="allowed are displacement, perturbation and 1"):
+    with pytest.raises(ValueError, match="left over: allowed are displacement, perturbation and 1"):
         bound_at_points(lemmas_1_2.upper_model(), ring, "perturbed_linearization_error", ("d", "p"))
 
 

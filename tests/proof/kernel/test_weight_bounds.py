@@ -354,8 +354,13 @@ PLANTED: dict[str, tuple[Any, str, Any]] = {
     "delta for any mean": (round_bounds, "OF_PLAIN_MEAN", set()),
     "a bound on the gradient for the mean that weights imply": (weighted_run_bounds, "OF_PLAIN_MEAN", set()),
     "a cap on every round's scale, for the mean": (weighted_run_bounds, "_conditions", _no_conditions),
-    "a least weight that is the run's": (weighted_run_bounds, "_of_updates", lambda theorem: {
-        name: value for name, value in theorem.parameters if name not in ("error", "scale", "least_weight")}),
+    "a least weight that is the run's": (
+        weighted_run_bounds,
+        "_of_updates",
+        lambda theorem: {
+            name: value for name, value in theorem.parameters if name not in ("error", "scale", "least_weight")
+        },
+    ),
     "a smaller logarithm": (Where, "certifies", lambda *_: True),
     "the logarithm of less than 1": (Where, "certifies", lambda *_: True),
     "1 for less than a logarithm": (Where, "certifies", lambda *_: True),
