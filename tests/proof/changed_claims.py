@@ -92,11 +92,16 @@ def hypotheses(this: Claim) -> Iterator[tuple[str, Claim]]:
     for one in this.hypotheses:
         others = tuple(h for h in this.hypotheses if h is not one)
         yield f"{one.name} less", replace(this, hypotheses=others)
-        relation = one.relation
-        small, large = (relation.lhs, relation.rhs) if relation.rel_op == "<=" else (relation.rhs, relation.lhs)
-        if large != 0:
-            wider = replace(one, relation=sympy.Le(small, large * sympy.Rational(101, 100)))
+        if (relation := _wider(one.relation)) is not None:
+            read = {option: _wider(other) or other for option, other in one.alternatives.items()}
+            wider = replace(one, relation=relation, alternatives=read)
             yield f"{one.name} wider", replace(this, hypotheses=(*others, wider))
+
+
+def _wider(relation: Any) -> Any:
+    """An inequality with the larger side a hundredth larger; ``None`` where that is 0."""
+    small, large = (relation.lhs, relation.rhs) if relation.rel_op == "<=" else (relation.rhs, relation.lhs)
+    return None if large == 0 else sympy.Le(small, large * sympy.Rational(101, 100))
 
 
 def choices(this: Claim) -> Iterator[tuple[str, Claim]]:
@@ -163,9 +168,9 @@ def changes(ref: str) -> Iterator[Change]:
 
 ROOM = {
     "safari.thm4@corrected: hypotheses step_cap wider": "101/(400 sqrt 30) < 1/21, which its theorem on a round asks",
+    "safari.rem5.b@main: choices local_lr * 101/100": "the cap is one of a smaller server_lr",
 }
 """Changes that ask as much as a proof needs, with why."""
-
 
 
 def may_be_proved(change: Change) -> bool:

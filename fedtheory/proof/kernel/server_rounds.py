@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .axioms import NEXT, START_POINT
-from .forms import END, Atom, Form, Term, Value, Vector, dot, square
+from .axioms import NEXT, START_POINT, descent_of_a_round
+from .forms import END, Atom, Form, Term, Vector, dot, square
 from .regions import Where
 from .round_rules import ARBITRARY, mixed, of_both
 from .scalars import Scalar
@@ -83,9 +83,7 @@ class ServerAxioms:
 
     def descent(self, L: Scalar) -> Theorem:
         """State the axiom F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for every client i."""
-        one = self.where.ring.number(1)
-        values = Form.of(self.where.ring, {Value("", START_POINT): one, Value("", NEXT): -one})
-        form = values + dot(self._one(_GRADIENT), self.moved) + square(self.moved) * L / 2
+        form = descent_of_a_round(self.where.ring, L)
         return self._fact("server descent", form, ("smooth", L), L=L)
 
 
