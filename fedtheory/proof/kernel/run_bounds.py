@@ -365,7 +365,7 @@ def enlarge(premise: RunBound, letter: str, larger: Definition) -> RunBound:
             raise Refused(f"{coefficient} {letter}^{power}: its factor is not certified to be >= 0 on the region")
         right = right + coefficient * premise.where.ring[larger.name] ** power
     kept = [d for d in premise.definitions if d.name != letter]
-    said = {"letter": letter, "name": larger.name, "sort": larger.sort, "of": larger.of}
+    said: dict[str, Any] = {"letter": letter, "name": larger.name, "sort": larger.sort, "of": larger.of}
     return _follows("enlarge", premise, right, definitions=[*kept, larger], **said)
 
 
@@ -411,6 +411,8 @@ def restrict(
     for expression in (g.replace(put) for g in premise.given):
         if expression not in given and not any(map(where.certifies, (expression, *(expression - h for h in given)))):
             raise Refused(f"{expression} >= 0: neither given nor certified on the region")
+    more: dict[str, Any] = {"factors": factors} if factors else {}
+    more |= {"rests": rests} if rests else {}
     return _follows(
         "restrict",
         premise,
@@ -421,8 +423,7 @@ def restrict(
         assumptions=[(name, None if c is None else c.replace(put)) for name, c in premise.assumptions],
         parameters={name: value.replace(put) for name, value in premise.parameters},
         values=put,
-        **({"factors": factors} if factors else {}),
-        **({"rests": rests} if rests else {}),
+        **more,
     )
 
 
