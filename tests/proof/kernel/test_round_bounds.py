@@ -142,9 +142,12 @@ def accepted(data: Any) -> bool:
 
 
 def wrongly_accepted(ref: str, tried: list[tuple]) -> list[tuple]:
-    """The places of these in which another word is accepted, though no multiplier, and no bound of a region."""
+    """The places of these in which another word is accepted, though no multiplier, no bound of a region, and no name of
+    a letter that stands for nothing."""
     data = json.loads(text_of(ref))
-    made = ((at, changed(data, at)) for at in tried if at[0] != "regions" and not MULTIPLIERS & {*map(str, at)})
+    free = {("names", i) for i, name in enumerate(data["names"]) if name not in data["letters"]}
+    kept = [at for at in tried if at[0] != "regions" and at not in free and not MULTIPLIERS & {*map(str, at)}]
+    made = ((at, changed(data, at)) for at in kept)
     return [at for at, other in made if other is not None and accepted(other)]
 
 
