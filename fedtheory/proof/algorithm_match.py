@@ -9,9 +9,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ..claims import readings
+from .kernel.forms import COHORT, END, Value
 from .kernel.round_rules import ARBITRARY, UNIFORM
 from .kernel.server_rounds import SERVER
-from .kernel.theorems import Theorem
+from .kernel.theorems import Theorem, entry_binders
 
 if TYPE_CHECKING:
     from ..algorithms import Algorithm
@@ -188,6 +189,13 @@ def kinds_of(theorem: Theorem) -> tuple[str, ...]:
         if law in names:
             return kinds
     return (WEIGHTED,) if "weighted_lr" in dict(theorem.parameters) else ()
+
+
+def is_of_an_end(theorem: Theorem) -> bool:
+    """Whether a theorem speaks of a cohort, or of where a round ends; else it is of clients' paths, or of the start."""
+    entries = [e for e in theorem.form.entries if not isinstance(e, str)]
+    atoms = {term.atom for term in theorem.form.terms} | {e.point for e in entries if isinstance(e, Value)}
+    return any("S" in entry_binders(e) for e in entries) or any(atom.stage in (COHORT, END) for atom in atoms)
 
 
 def strange(theorem: Theorem, rounds: Rounds) -> Iterator[str]:

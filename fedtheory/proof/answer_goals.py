@@ -61,7 +61,7 @@ PARAMETERS: Mapping[str, str] = {
 }  # fmt: skip
 """Expression in quantities that each other parameter is."""
 
-OF_HYPOTHESES = frozenset({readings.CONSTANTS, readings.FRACTIONS})
+OF_HYPOTHESES = frozenset({readings.CONSTANTS, readings.FRACTIONS, readings.ROOT})
 """The ambiguities that concern a claim's hypotheses alone, so that a proof may name the option that it covers."""
 
 

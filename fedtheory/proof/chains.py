@@ -132,7 +132,7 @@ def prove(claim: Claim, library: Library) -> Chain:
     'proved'
     >>> half = {"curvature": claim("fast.lemma1").right_side / 2}
     >>> prove(claim("fast.lemma1").edited("main", "mutated", terms=half), library()).first_open.step.name
-    'claim.term.displacement^2'
+    'claim.composed'
     """
     found = proof_of(claim, library)
     fitting = library.fitting(claim)

@@ -2731,7 +2731,8 @@ QUANTITIES = {
     **dict.fromkeys(("clients", "cohort", "arbitrary_cohort", "local_steps", "rounds", "snapshot_period"), "count"),
     **dict.fromkeys(("snapshot_probability", "client_round_probability"), "probability"),
     **dict.fromkeys(("step_index", "gradient_bound", "heterogeneity_gap", "weighted_noise"), "nonnegative"),
-    "step_shift": "positive",
+    "step_shift": "positive", "displacement": "nonnegative", "perturbation": "nonnegative",
+    "objective_decrease": "real",
     # of answers
     **dict.fromkeys(("global_lr", "participation_estimate", "failure_probability", "hidden_constant"), "positive"),
     **dict.fromkeys(
@@ -2781,10 +2782,11 @@ PARAMETERS = {
         "initial_distance", "initial_gap", "clients", "weight_error", "peak_weight_error", "objective_error",
         "expected_weight_scale", "weight_scale", "update_weight", "least_objective_weight", "gradient_norm", "absence",
         "cutoff_bias", "participation_probability", "cutoff", "guaranteed_intervals", "history",
-        "least_participation_probability", "weight_spread", "step_index",
+        "least_participation_probability", "weight_spread", "step_index", "objective_decrease", "displacement",
+        "perturbation",
     )
 } | {"probability": "snapshot_probability", "period": "snapshot_period"}  # fmt: skip
-OF_HYPOTHESES = ("fractions",)
+OF_HYPOTHESES = ("fractions", "root")
 """Ambiguities that are how a claim's hypotheses are read, which stand in its text as they are read."""
 PRODUCTS = {"weighted_lr": ("local_lr", "global_lr")}
 """Parameters that are products of quantities."""
@@ -2813,7 +2815,7 @@ OF_KINDS = {"fedau": {"local_lr", "weighted_lr", "clients", "weight_error", "pea
             "safari": {"local_lr", "server_lr", "arbitrary_cohort", "client_round_probability", "size"},
             "fedavg_decaying": {"local_lr", "step_index", "clients", "share"},
             "fedavg": {"local_lr", "clients"}, "local_sgd": {"local_lr", "clients"}}  # fmt: skip
-OF_RUN = {"rounds", "initial_distance", "initial_gap"}
+OF_RUN = {"rounds", "initial_distance", "initial_gap", "gradient_norm", "objective_decrease"}
 """The parameters of an algorithm's rounds, and those of a run."""
 BOUND_FIELDS = "rule arguments functional kind where given definitions assumptions parameters bound"
 CLAIM_FIELDS = "id edition source algorithm functional terms choices hypotheses assumptions readings"
@@ -2839,19 +2841,55 @@ def squared(*terms: tuple) -> dict:
     return {("product", "", u, u): ONE, ("product", "", *sorted((u, v))): number(-2), ("product", "", v, v): ONE}
 
 
+AT_START, AT_OPTIMUM = ("", START_POINT), ("", OPTIMUM)
+ROUND_QUANTITIES = {
+    "initial_distance": squared(AT_START, AT_OPTIMUM), "gradient_norm": {SQUARED_SLOPE: ONE},
+    "objective_decrease": {("value", "M", START_POINT): ONE, ("value", "M", NEXT): MINUS},
+}  # fmt: skip
+"""Forms of quantities of a round's start: of their squares, but for the decrease."""
 ROUND_FUNCTIONALS = {
-    "weighted_divergence": (squared(("", ("g_start", True, ())), SLOPE), None),
-    "local_drift": (
-        squared(("", ITERATE), ("", START_POINT)),
-        squared(("", ("x", True, (0, 1, 0))), ("", START_POINT)),
+    "final_squared_distance": (squared(("", NEXT), AT_OPTIMUM), ("initial_distance", "gradient_norm")),
+    "squared_gradient": ({SQUARED_SLOPE: ONE}, ("objective_decrease", "gradient_norm")),
+    "local_gradient_error": (squared(("", ALONG), SLOPE), ("gradient_norm",)),
+    "negated_full_progress": (
+        {("product", "", *sorted((("KM", ALONG), AT_START))): MINUS,
+         ("product", "", *sorted((("KM", ALONG), AT_OPTIMUM))): ONE}, ("initial_distance",),
     ),
-    "weighted_increase": ({("value", "M", NEXT): ONE, ("value", "M", START_POINT): MINUS}, None),
+    "weighted_divergence": (squared(("", ("g_start", True, ())), SLOPE), ("gradient_norm",)),
+    "local_drift": (squared(("", ITERATE), AT_START), ("gradient_norm",)),
+    "weighted_increase": (
+        {("value", "M", NEXT): ONE, ("value", "M", START_POINT): MINUS}, ("gradient_norm",),
+    ),
+}  # fmt: skip
+"""Functionals of one round as forms, and the quantities that a bound on each may have."""
+AFTER_THE_LAST = {"local_drift": squared(("", LAST), AT_START)}
+"""Those that count a path's end, at it."""
+POINT = tuple(("", (f"point_{j}", False, ())) for j in range(3))
+SLOPE_AT_POINT = ("", ("g_point_0", True, ()))
+
+
+def linearized(to: int, of: int) -> dict:
+    """Return F_i at one point, less that at another one and what the slope at the first point of all says of the
+    way."""
+    made = {("value", "", POINT[to][1]): ONE, ("value", "", POINT[of][1]): MINUS}
+    return made | {
+        ("product", "", *sorted((SLOPE_AT_POINT, POINT[to]))): MINUS,
+        ("product", "", *sorted((SLOPE_AT_POINT, POINT[of]))): ONE,
+    }
+
+
+POINT_FUNCTIONALS = {
+    "linearization_error": (linearized(1, 0), {"displacement": squared(POINT[1], POINT[0])}),
+    "perturbed_linearization_error": (
+        linearized(2, 1),
+        {"displacement": squared(POINT[2], POINT[1]), "perturbation": squared(POINT[2], POINT[0])},
+    ),
 }
-"""Functionals of one round as forms, and the same after the last step, where they are of a path."""
+"""Functionals of a function at points, and forms of the squared distances that a bound on each may have."""
 
 
-OF_WEIGHTS = ("telescope weights", "telescope constant weights", "bound round")
-"""Rules from theorems on rounds of weighted updates."""
+OF_WEIGHTS = ("telescope weights", "telescope constant weights", "bound round", "bound at points")
+"""Rules from theorems on rounds of weighted updates, and on one round of any."""
 
 
 class RulesOfWeights:
@@ -2874,16 +2912,15 @@ class RulesOfWeights:
         conditions."""
         theorem = self.theorem_at(arguments["theorem"])
         conditions = self.conditions(theorem["where"]) if kept is None else kept
-        given = dict(theorem["parameters"])
-        for name in ("error", "scale", "least_weight"):
-            given.pop(name, None)
-        need(theorem["context"] == "start" and not theorem["kind"], "allowed is what is given a round's start")
+        given = {n: c for n, c in theorem["parameters"].items() if n not in ("error", "scale", "least_weight")}
+        of_start = theorem["context"] == "start" and not theorem["kind"]
+        need(of_start or theorem["context"] == "kind", "allowed is what is given a round's start")
         need("weighted_lr" not in given or set(given) <= WEIGHTED_PARAMETERS, "another algorithm's rounds")
         new = [name for name, _ in names]
         taken = {c[0] for c in conditions} | {n for t in self.proof.theorems for n in self.letters_in(t)}
         need(len(set(new)) == len(new) and not taken & set(new), "letters that a theorem has, or twice the same")
         return {
-            "kind": "",
+            "kind": theorem["kind"],
             "given": [],
             "definitions": {},
             "assumptions": [*theorem["assumptions"], *assumed],
@@ -2914,6 +2951,7 @@ class RulesOfWeights:
         listed("others", arguments["others"], 0)
         fall, added = self.falls(theorem)
         given = theorem["parameters"]
+        need("least_weight" not in given, "a least weight of another mean than the plain one")
         error, scale = (self.letter_of(given.get(name, ZERO)) for name in ("error", "scale"))
         need(bool(error and scale) and error != scale, "an error or a scale that is no letter")
         of = word("scale", arguments["scale"], ("weight_scale", "expected_weight_scale"))
@@ -2974,26 +3012,29 @@ class RulesOfWeights:
         return made | {"functional": "average_squared_weighted_gradient", "bound": bound}
 
     def bound_round(self, _: object, arguments: Arguments, stated: dict) -> dict:
-        """Conclude that a functional of one round is at most C + G |grad F(x)|^2, from C + G |grad F(x)|^2 - form >= 0
-        for every client and step, and of a path after the last step too; given is that there is one round."""
+        """Conclude that a functional of one round is at most C + a sum of factors times quantities of its start, from
+        form >= 0 where functional + form is that sum, for every client and step, and where it counts the end of a path
+        after the last step too; given is that there is one round."""
         theorem = self.theorem_at(arguments["theorem"])
         functional = word("functional", stated["functional"], tuple(ROUND_FUNCTIONALS))
         others = [self.theorem_at(n) for n in listed("others", arguments["others"], most=1)]
-        form, last = ROUND_FUNCTIONALS[functional]
+        form, quantities = ROUND_FUNCTIONALS[functional]
+        last, plain = AFTER_THE_LAST.get(functional), truth("plain", arguments["plain"])
         need((last is not None) == bool(others), "allowed is one theorem on the last step, of a path, and else none")
-        plain = truth("plain", arguments["plain"])
-        constant, factor = self.of_slope(theorem, form)
+        parts = {name: ROUND_QUANTITIES[name] for name in quantities}
+        factors = self.split(theorem, form, parts)
         for other in others:
             same = other["parameters"] == theorem["parameters"] and other["context"] == "start" and not other["kind"]
             need(same and self.conditions(other["where"]) == self.conditions(theorem["where"]), "another last step")
-            need(self.of_slope(other, last or {}) == (constant, factor), "another bound on the last step")
+            need(self.split(other, last or {}, parts) == factors, "another bound on the last step")
         assumed = [a for other in others for a in other["assumptions"]]
         named = OF_PLAIN_MEAN & {n for n, _ in [*theorem["assumptions"], *assumed]}
         need(plain or not named, "what is known of the plain mean only")
-        need(not any(self.proof.depends(c, "k") for c in (constant, factor)) or "k" not in self.proof.number, "a step")
-        name, rounds = (word("a letter", n) for n in listed("letters", arguments["letters"], 2))
-        given = theorem["parameters"]
-        parameters = {"gradient_norm": self.proof.name(name), "rounds": self.proof.name(rounds)}
+        steps = "k" in self.proof.number and any(self.proof.depends(c, "k") for c in factors.values())
+        need(not steps, "a bound that depends on the step")
+        letters = [word("a letter", n) for n in listed("letters", arguments["letters"], len(quantities) + 1)]
+        given, rounds = theorem["parameters"], letters[-1]
+        parameters = {name: self.proof.name(n) for name, n in zip((*quantities, "rounds"), letters, strict=True)}
         if plain:
             assumed.append(("equal_weights", None))
         if any(given[n].top for n in ("error", "scale") if n in given):
@@ -3007,19 +3048,53 @@ class RulesOfWeights:
             parameters["weight_scale"] = given["scale"]
         if "least_weight" in given:
             parameters["least_objective_weight"] = given["least_weight"]
-        made = self.of_weights(arguments, ((name, "nonnegative"), (rounds, "count")), parameters, assumed)
-        bound = self.summed([*self.scalars(self.summed([constant])), factor * self.proof.name(name) ** 2])
+        sorts = [QUANTITIES[name] for name in (*quantities, "rounds")]
+        made = self.of_weights(arguments, tuple(zip(letters, sorts, strict=True)), parameters, assumed)
+        bound = [factors.pop("")]
+        for name, factor in factors.items():
+            bound.append(factor * parameters[name] ** (1 if name == "objective_decrease" else 2))
+        of_paths = not any(map(of_cohort, theorem["form"]))
         one = ONE - self.proof.name(rounds)
-        return made | {"functional": functional, "bound": bound, "given": [one]}
+        return made | {"functional": functional, "bound": self.summed(bound), "given": [one], "of_paths": of_paths}
 
-    def of_slope(self, theorem: dict, form: dict) -> tuple[Scalar, Scalar]:
-        """Return (C, G) of C + G |grad F(x)|^2 - form >= 0."""
-        rest = dict(theorem["form"])
+    def bound_at_points(self, theorem: dict, arguments: Arguments, stated: dict) -> dict:
+        """Conclude that a functional of any function at points is at most a sum of factors times squared distances,
+        from form >= 0 on every client's function, where functional + form is that sum."""
+        functional = word("functional", stated["functional"], tuple(POINT_FUNCTIONALS))
+        need(theorem["context"] == "start" and not theorem["kind"], "allowed is what holds at any points")
+        need(not theorem["parameters"], "what is of an algorithm")
+        form, distances = POINT_FUNCTIONALS[functional]
+        factors = self.split(theorem, form, distances)
+        letters = [word("a letter", n) for n in listed("letters", arguments["letters"], len(distances))]
+        conditions = self.conditions(theorem["where"])
+        taken = {c[0] for c in conditions} | {n for t in self.proof.theorems for n in self.letters_in(t)}
+        need(len(set(letters)) == len(letters) and not taken & set(letters), "letters that a theorem has, or twice")
+        own = {name: self.proof.name(n) for name, n in zip(distances, letters, strict=True)}
+        return {
+            "functional": functional,
+            "kind": "",
+            "given": [],
+            "definitions": {},
+            "assumptions": theorem["assumptions"],
+            "parameters": own,
+            "bound": self.summed([factors[""], *(factors[name] * x**2 for name, x in own.items())]),
+            "conditions": [*((n, "nonnegative", None) for n in letters), *conditions],
+        }
+
+    def split(self, theorem: dict, form: dict, parts: dict) -> dict:
+        """Return the factors of some forms, and that of 1 by the name "", in a theorem's form plus another one."""
+        rest, found = dict(theorem["form"]), {}
         for entry, c in form.items():
             rest[entry] = rest.get(entry, ZERO) + c
-        constant, factor = rest.pop(("one",), ZERO), rest.pop(SQUARED_SLOPE, ZERO)
-        need(not any(c.top for c in rest.values()), "no C + G |grad F(x)|^2 less the functional's form")
-        return constant, factor
+        for name, part in parts.items():
+            others = {entry for other, each in parts.items() if other != name for entry in each}
+            (own, *_) = [entry for entry in part if entry not in others]
+            found[name] = rest.get(own, ZERO) / part[own]
+            for entry, c in part.items():
+                rest[entry] = rest.get(entry, ZERO) - c * found[name]
+        found[""] = rest.pop(("one",), ZERO)
+        need(not any(c.top for c in rest.values()), f"no sum of {', '.join(parts)} and 1, less the functional's form")
+        return found
 
 
 # bounds on answers, on draws with known weights, and on numbers: the rules by which they begin, and their claims
@@ -4134,6 +4209,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         both = stated["assumptions"], found["assumptions"]
         same = all(any(a == b for b in other) for one, other in (both, both[::-1]) for a in one)
         need(same, f"{rule}: the file's assumptions are not what the rule concludes")
+        stated["of_paths"] = found.get("of_paths", False)
         need(self.conditions(where) == found["conditions"], f"{rule}: the file's region is not what the rule concludes")
         self.closed(stated, where)
         return stated
@@ -4781,7 +4857,10 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         answers = last["functional"] in OF_ANSWERS
         known = {} if answers and last["functional"] != "value" else ALGORITHMS
         known = known | {"flics": ("", "", {})} if answers else known
-        law, _, _ = known[word("algorithm", self.claim["algorithm"], tuple(known))]  # type: ignore[index]
+        if last["functional"] in POINT_FUNCTIONALS:  # no algorithm has a part in it
+            law = word("algorithm", self.claim["algorithm"])
+        else:
+            law, _, _ = known[word("algorithm", self.claim["algorithm"], tuple(known))]  # type: ignore[index]
         names = {n for n, _ in last["assumptions"]}
         asked = self.check_answers(last) if answers else {}
         for name, constant in last["assumptions"]:
@@ -4836,8 +4915,9 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         claim on one round that does not speak of the error that weights have for the plain one."""
         words = [text for part in ("terms", "hypotheses", "choices") for text in self.claim[part].values()]
         spoken = {node.id for text in words for node in ast.walk(self.tree(text)) if isinstance(node, ast.Name)}
-        of_round = last["functional"] in ROUND_FUNCTIONALS and "weight_error" not in spoken
-        return of_round or last["functional"] == "average_squared_weighted_gradient"
+        of_updates = last["functional"] in ROUND_FUNCTIONALS and self.claim["algorithm"] == "fedau"
+        implied = last["functional"] == "average_squared_weighted_gradient"
+        return implied or (of_updates and "weight_error" not in spoken)
 
     def check_rounds(self, last: dict, slacks: list) -> None:
         """Raise unless the parameters are the quantities of their names, of the claim's algorithm, and its kinds of
@@ -4848,9 +4928,14 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             return
         if last["functional"] in OF_INTERVALS:
             return self.check_intervals(last)
+        if last["functional"] in POINT_FUNCTIONALS:
+            same = all(value == self.letter(name) for name, value in last["parameters"].items())
+            return need(same, "distances of other points")
         law, chance, kinds = ALGORITHMS[algorithm]
         chosen = {name.split(" above ")[0] for name in last["parameters"] if " above " in name}
-        if law:
+        if last["of_paths"] and not last["kind"]:  # of all clients' paths, in rounds of any kind
+            pass
+        elif law:
             need(bool(last["kind"]) or any(n in ALTERNATING for n, _ in last["assumptions"]), "rounds of no law")
         elif algorithm in OF_STEPS:
             ends = {n for n, _ in last["assumptions"]} & {"full_participation", "independent_draws"}

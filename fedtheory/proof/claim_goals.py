@@ -7,7 +7,7 @@ assumption is made by the claim, with the same constant, or is a reading of it; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import isqrt
@@ -22,13 +22,14 @@ from ..claims import readings
 from ..claims.statement import Claim, leaves_objective_open
 from ..quantities import QUANTITIES
 from . import answer_goals, weight_goals
-from .algorithm_match import LAWS, Rounds, strange
+from .algorithm_match import LAWS, WEIGHTED, Rounds, is_of_an_end, strange
 from .domain import bare
 from .kernel.fixed_kinds import PERIOD, PERIODIC, SHARES
 from .kernel.forms import STEP, STEPS
 from .kernel.interval_bounds import CHOSEN_CUTOFF, CUTOFF, ENDED, HISTORY
 from .kernel.number_bounds import VALUE
 from .kernel.regions import Condition, Where
+from .kernel.round_bounds import OF_POINTS
 from .kernel.run_bounds import MEAN_GRADIENT, ROUNDS, Definition, RunBound, untouched
 from .kernel.scalars import Ring, Scalar
 from .kernel.step_choices import ABOVE, BELOW, LEAST, of_choice
@@ -63,7 +64,7 @@ PARAMETERS = {
     "step_index": "step_index",
 } | {name: name for name in (
     "clients", "weight_error", "peak_weight_error", "objective_error", "expected_weight_scale", "weight_scale",
-    "update_weight", "least_objective_weight", "gradient_norm",
+    "update_weight", "least_objective_weight", "gradient_norm", "objective_decrease", "displacement", "perturbation",
 )} | weight_goals.PARAMETERS  # fmt: skip
 """Quantity that each parameter of an algorithm or of a run is; the free ``share`` of a draw is none."""
 
@@ -113,6 +114,8 @@ class Goal:
     more: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
+        if others := dict(self.more).keys() - answer_goals.OF_HYPOTHESES:
+            raise Inexpressible(f"{', '.join(sorted(others))}: no ambiguity that concerns a claim's hypotheses alone")
         if len({*self.letters.values()}) < len(self.letters) or {*self.letters} - {*self.ring.names}:
             raise Inexpressible(f"letters {dict(self.letters)}: allowed is one quantity a letter of the ring")
         if self.letters.get(STEPS, "local_steps") != "local_steps" or STEP in self.letters:
@@ -311,7 +314,7 @@ class Goal:
         """Return the option of every ambiguity under which a bound holds."""
         if bound.functional in answer_goals.OF_ANSWERS:
             return answer_goals.readings_of(bound, self.scalar) | dict(self.more)
-        names, found = {name for name, _ in bound.assumptions}, {}
+        names, found = {name for name, _ in bound.assumptions}, dict(self.more)
         for name, (ambiguity, option) in READINGS.items():
             if name in names and (name != "cohort_is_a_set" or "uniform_cohorts" in names):
                 found[ambiguity] = option
@@ -357,7 +360,7 @@ class Goal:
         yield from self._region(bound)
         yield from self._assumptions(bound)
         yield from self._parameters(bound)
-        if bound.functional not in (*answer_goals.OF_ANSWERS, *weight_goals.OF_INTERVALS):
+        if bound.functional not in (*answer_goals.OF_ANSWERS, *weight_goals.OF_INTERVALS, *OF_POINTS):
             yield from self._of_rounds(bound)
         read, options = self.read(bound), {a.name: a.options for a in self.claim.ambiguities}
         for name in sorted({*read, *options} - self.whichever(bound)):
@@ -497,7 +500,9 @@ class Goal:
     @property
     def _is_plain_mean(self) -> bool:
         """Whether F is the plain mean of the clients' functions."""
-        return self.rounds is not None and self.rounds.plain_mean and not leaves_objective_open(self.claim)
+        if self.rounds is None or not self.rounds.plain_mean:
+            return False
+        return WEIGHTED not in self.rounds.kinds or not leaves_objective_open(self.claim)
 
     def _parameters(self, bound: RunBound) -> Iterator[str]:
         if bound.functional in answer_goals.OF_ANSWERS:
@@ -551,7 +556,8 @@ class Goal:
         if self.rounds is None or len(self.rounds.kinds) == 1:
             return
         if not bound.kind:
-            if not {name for name, _ in bound.assumptions} & ALTERNATING.keys():
+            alternating = {name for name, _ in bound.assumptions} & ALTERNATING.keys()
+            if not alternating and any(map(is_of_an_end, theorems_of(bound))):
                 yield "it says nothing of how its kinds of round alternate"
             return
         at = ALL_OF_KIND.get((bound.kind, self.rounds.chance))
@@ -594,11 +600,6 @@ def theorems_of(bound: RunBound) -> tuple[Theorem, ...]:
         of = theorems_of(part) if isinstance(part, RunBound) else (part,)
         found |= {id(theorem): theorem for theorem in of if isinstance(theorem, Theorem)}
     return tuple(found.values())
-
-
-def goal(claim: Claim, letters: Letters, ring: Ring, rounds: Callable[[Claim, str], Rounds], algorithm: str) -> Goal:
-    """Return the goal of a claim about an algorithm's runs; ``rounds`` says what its rounds are."""
-    return Goal(claim, letters, ring, rounds(claim, algorithm))
 
 
 def claim_data(claim: Claim, read: Mapping[str, str], algorithm: str) -> dict[str, Any]:

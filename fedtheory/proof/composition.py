@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from dataclasses import fields as dataclass_fields
 from functools import cache, cached_property, lru_cache
 from types import MappingProxyType
@@ -30,9 +30,6 @@ from .kernel.sealed import intact
 from .kernel.theorems import Theorem
 from .steps import Evidence, Finding, Step
 from .translate.vocabulary import OF_KIND, Letters, ReadOff, other_kinds
-
-_OF_HYPOTHESES = frozenset({readings.ROOT})
-"""The ambiguities that concern a claim's hypotheses alone, so that a derivation may name the option that it covers."""
 
 
 @cache
@@ -106,7 +103,6 @@ class OfRounds(ABC):
     Attributes:
         make: makes the theorem.
         letters: the quantity of each letter of the theorem's scalars.
-        more: the options of hypotheses that it is compared under, beside ``own_readings``.
     """
 
     own_readings: ClassVar[Mapping[str, str | tuple[str, ...]]] = {}
@@ -115,7 +111,6 @@ class OfRounds(ABC):
 
     make: Callable[[], Theorem]
     letters: Letters
-    more: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for part in dataclass_fields(self):
@@ -230,15 +225,13 @@ class OfRounds(ABC):
         return known[1]
 
     def _computed(self) -> dict[str, Any]:
-        if self.more.keys() - _OF_HYPOTHESES:
-            raise ValueError(f"more {sorted(self.more)}: allowed are {', '.join(sorted(_OF_HYPOTHESES))}")
         kinds = [each.kinds() for each in self.all_of]
         read = {name: option for _, options in kinds for name, option in options.items()}
         return {
             "right_side": self.right_side(),
             "needs": self.needs(),
             "assumptions": tuple(dict.fromkeys(q for quantities, _ in kinds for q in quantities)),
-            "readings": {**read, **self.more, **self.own_readings},
+            "readings": {**read, **self.own_readings},
             "choices": self.choices(),
         }
 

@@ -220,7 +220,7 @@ class LocalSGD:
 
     def one_descent(self, near: Scalar, split: Scalar, share: Scalar, where: Where) -> Theorem:
         """Bound from below the decrease of F, given the cohort, with free Young parameters > 0: ``near`` between grad
-        F(x) and e, the others as in ``translate.round_bounds``."""
+        F(x) and e, the others as in ``kernel.round_bounds``."""
         ax, K, eta = self.axioms, self.K, self.axioms.step
         g, G, e, w = self.gradient_at_start.under("M"), self.cohort_gradient, self.drift, self.cohort_noise
         moved = ax.vector(NEXT) - self.start

@@ -18,20 +18,22 @@ from fedtheory.papers.fedau.proofs import thm1_thm2 as of_fedau
 from fedtheory.papers.paper import Paper
 from fedtheory.papers.proofs import library, library_with, proof_of, prove
 from fedtheory.papers.registry import algorithm_of, algorithms, subject_of
+from fedtheory.papers.safari.proofs.kinds_of_round import LETTERS as of_safari
+from fedtheory.papers.safari.proofs.repaired_editions import server_descent
 from fedtheory.participation import Bernoulli, Fixed, Multinomial, Uniform
 from fedtheory.proof.algorithm_match import Rounds, read_rounds, strange
 from fedtheory.proof.claim_goals import theorems_of
 from fedtheory.proof.claim_theorems import ClaimTheorem
+from fedtheory.proof.composition import Descent
 from fedtheory.proof.derivations import Derivation
 from fedtheory.proof.goal_tactics import larger
 from fedtheory.proof.kernel.axioms import START_POINT, Axioms
-from fedtheory.proof.sample_claims import OfSamples
 from fedtheory.proof.translate.claim_bounds import MadeBound
-from fedtheory.proof.translate.points import OfPoints
+from fedtheory.proof.translate.sample_bounds import OfSamples
 from fedtheory.quantities import symbols
 
 COMPOSED = [d for d in library().derivations if d.origin is not None]
-OF_ROUNDS = [d for d in COMPOSED if not isinstance(d.origin, OfPoints | OfSamples | MadeBound)]
+OF_ROUNDS = [d for d in COMPOSED if not isinstance(d.origin, OfSamples | MadeBound)]
 STEP: dict[str, Any] = {"local_lr": "1/10", "local_steps": 2}
 EVERYONE = Fixed(range(2))
 
@@ -74,11 +76,7 @@ KNOWN = {
     "drawn_uniformly": (engine.fedavg(**STEP), Uniform(1)),
     "drawn_twice": (engine.fedavg(**STEP), Uniform(1, replacement=True)),
 }  # fmt: skip
-LOCAL = set(KNOWN)
-"""Clients take steps of SGD in rounds of all of these."""
-
 EXPECTED: dict[str, set[str]] = {
-    **dict.fromkeys(("composed, eq17.main", "composed, eq28.main"), LOCAL),  # of paths alone
     **{f"composed, fedau.cor4@{edition}": {"fedau"} for edition in ("main", "corrected")},  # of its weights
     "composed, fedau.cor4.nearly_optimal@main": {"fedau"},
 }  # fmt: skip
@@ -143,7 +141,7 @@ def test_a_derivation_is_about_no_other_algorithm() -> None:
         paper = anew(derivation, name)
         apart = list(derivation.origin.apart_from(paper.claims[0], name, library_with(paper).rounds))
         own = EXPECTED.get(derivation.name) or SAME.get(derivation.algorithm, set())
-        allowed = isinstance(derivation.origin, OfPoints | OfSamples) or name in own
+        allowed = isinstance(derivation.origin, OfSamples) or name in own
         about[allowed] += 1
         if (not apart) != allowed:
             wrong.append((derivation.name, name, apart))
@@ -171,9 +169,10 @@ def test_a_bound_on_steps_is_about_algorithms_with_its_rounds(ref: str) -> None:
 
 END_TO_END = (
     *(("composed, khaled2020.thm1@main", name, "gap") for name in ("momentum", "weighing_alike", "nobodys", "fedau")),
-    ("composed, khaled2020.thm1@main", "fedavg", "proved"), ("composed, eq17.main", "proximal", "gap"),
-    ("composed, eq17.main", "safari", "proved"), ("composed, li2020.thm1@main", "fast", "gap"),
-    ("composed, lemma1.main", "momentum", "proved"), ("composed, li2020.thm2@main", "drawn_by_other_weights", "gap"),
+    ("composed, khaled2020.thm1@main", "fedavg", "proved"), ("composed, fast.eq17@main", "proximal", "gap"),
+    ("composed, fast.eq17@main", "safari", "proved"), ("composed, li2020.thm1@main", "fast", "gap"),
+    ("composed, fast.lemma1@main", "momentum", "proved"),
+    ("composed, li2020.thm2@main", "drawn_by_other_weights", "gap"),
 )  # fmt: skip
 
 
@@ -216,10 +215,10 @@ def test_a_cohort_may_be_no_set() -> None:
 
 def test_a_kind_by_another_quantity() -> None:
     """All rounds are the server's where the clients' have probability 0, by the algorithm's own letter for it."""
-    (remark,) = [d for d in COMPOSED if d.name == "composed, rem5.b.main"]
+    remark = Descent(server_descent, of_safari)
     other = Rounds(("arbitrary", "server"), "snapshot_probability")
-    assert "these are of a kind by snapshot_probability" in " ".join(remark.origin.strange_to(other))
-    assert list(strange(remark.origin.theorem, Rounds(("server",)))) == []
+    assert "these are of a kind by snapshot_probability" in " ".join(remark.strange_to(other))
+    assert list(strange(remark.theorem, Rounds(("server",)))) == []
 
 
 def test_an_objective_that_is_left_open_is_any_mean() -> None:

@@ -13,9 +13,10 @@ from fedtheory.papers.saved_certificates import published_outcome
 
 from .changed_claims import ALGORITHMS, KINDS, Change, changes, may_be_proved
 
+PAPERS = ("fast", "safari", "khaled2020", "li2020")
 PROVED = tuple(
     c.ref for c in all_claims()
-    if c.paper in ("fast", "safari") and c.functional.scope == "run" and published_outcome(c.ref) == "proved"
+    if c.paper in PAPERS and c.functional.scope == "run" and published_outcome(c.ref) == "proved"
 )  # fmt: skip
 
 

@@ -28,12 +28,12 @@ from fedtheory.proof.kernel.fixed_kinds import telescope_periods
 from fedtheory.proof.kernel.forms import Form, square
 from fedtheory.proof.kernel.interval_bounds import bound_every_error, bound_moment
 from fedtheory.proof.kernel.regions import Condition, Where
-from fedtheory.proof.kernel.scalars import Scalar
+from fedtheory.proof.kernel.round_bounds import bound_round
+from fedtheory.proof.kernel.scalars import Ring, Scalar
 from fedtheory.proof.kernel.tactics import Square, show
 from fedtheory.proof.kernel.theorems import Multiples, Refused, Theorem, combine, instantiate
 from fedtheory.proof.kernel.weighted_run_bounds import EXPECTED_SCALE, telescope_weights
 from fedtheory.proof.steps import Finding, Step
-from fedtheory.proof.translate.round_bounds import OneRound
 from fedtheory.quantities import symbols
 
 Make = Callable[[], Theorem]
@@ -156,13 +156,11 @@ def _by_step() -> Theorem:
     return show(goal, premises, where=answered.FREE, context="start", squares=squares)
 
 
-@pytest.mark.parametrize("step", [sympy.Integer(0), "clients", "local_steps"])
-def test_a_step_is_no_quantity(step: str | sympy.Expr) -> None:
+def test_a_bound_by_the_step_is_none_of_all_steps() -> None:
     """With 0 for it the bound would be one for the first step alone."""
-    letters = {"eta": "local_lr", "L": "smoothness", "K": "local_steps", "G": "local_gradient_bound",
-               "S": "dissimilarity", "k": step}  # fmt: skip
-    with pytest.raises(ValueError, match=r"\['k'\]: letters of the theorem that stand for no quantity"):
-        _ = OneRound(_by_step, letters, bounded="local_gradient_error").content
+    ring = Ring(" ".join([*answered.RING.names, "slope", "R"]))
+    with pytest.raises(Refused, match="free of the step"):
+        bound_round(_by_step(), ring, "local_gradient_error", ("slope", "R"), plain=True)
 
 
 # Of rounds that are snapshots, or are none ---------------------------------------------------------------------------

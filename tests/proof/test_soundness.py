@@ -20,10 +20,10 @@ from fedtheory.proof.gram import Gram, GramCertificate, GramCounterexample, dot,
 from fedtheory.proof.implies import ASSUMES
 from fedtheory.proof.polynomial_data import Ratio
 from fedtheory.proof.positivity import Counterexample, certify
-from fedtheory.proof.sample_claims import OfSamples
 from fedtheory.proof.steps import Step
 from fedtheory.proof.symbol_regions import capped, equal, interval, nonnegative, positive, region
 from fedtheory.proof.translate.claim_bounds import MadeBound
+from fedtheory.proof.translate.sample_bounds import OfSamples
 from fedtheory.quantities import symbols
 from tests.loops import looped
 

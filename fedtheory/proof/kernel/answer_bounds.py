@@ -12,12 +12,13 @@ from typing import Any
 
 from .answering_clients import MEAN_ANSWER, SPREAD
 from .axioms import START_POINT, gradient_at
-from .forms import ONE, Atom, Form, Product, Term, Vector, dot, square
-from .regions import Condition, Where
+from .forms import Atom, Term, Vector, dot, square
+from .regions import Where
+from .round_bounds import GRADIENT
 from .round_rules import average
-from .run_bounds import GAP, ROUNDS, RunBound, _bound, lifted
+from .run_bounds import GAP, ROUNDS, RunBound, _bound, _of_rounds
 from .scalars import Ring, Scalar
-from .theorems import Refused, Theorem, intact
+from .theorems import Refused, Theorem, intact, split
 
 MEAN_SQUARED_GRADIENT, INNER_PRODUCT, SQUARED_AGGREGATE = (
     "mean_squared_gradient",
@@ -32,38 +33,8 @@ OVER_ROUNDS: Mapping[str, str] = {
 """Parameter of a run by the parameter of its rounds: the root of the mean of E delta^2, and the means of E V and E
 W."""
 
-GRADIENT, MEAN_UPDATE, STATE_UPDATE = "gradient_norm", "squared_mean_update", "squared_state_update"
-"""Parameters of one round: |grad F(x)|, eta_L^2 |B|^2, and the same given who is there, in the mean over that."""
-
-
-def _of_round(
-    rule: str,
-    theorem: Theorem,
-    ring: Ring,
-    functional: str,
-    letters: Mapping[str, str],
-    bound: Scalar,
-    parameters: Mapping[str, Scalar],
-    kinds: Mapping[str, str],
-) -> RunBound:
-    """Make the bound from a theorem given a round's start, with new letters for further parameters."""
-    old = {c.name for c in theorem.where.conditions} | {*theorem.where.ring.names}
-    if old & {*letters.values()} or len({*letters.values()}) < len(letters):
-        raise Refused(f"{', '.join(letters.values())}: allowed are different letters that the theorem does not have")
-    more = (Condition(letter, "count" if kinds.get(name) else "nonnegative") for name, letter in letters.items())
-    return _bound(
-        rule,
-        theorem,
-        functional=functional,
-        kind="",
-        where=lifted(theorem.where, ring, *more),
-        definitions=(),
-        assumptions=((name, None if c is None else c.within(ring)) for name, c in theorem.assumptions),
-        parameters={name: value.within(ring) for name, value in parameters.items()}
-        | {name: ring[letter] for name, letter in letters.items()},
-        bound=bound.within(ring) if bound.ring is not ring else bound,
-        letters=[*letters.values()],
-    )
+MEAN_UPDATE, STATE_UPDATE = "squared_mean_update", "squared_state_update"
+"""Parameters of one round: eta_L^2 |B|^2, and the same given who is there, in the mean over that."""
 
 
 def _given_the_start(theorem: Theorem) -> dict[str, Scalar]:
@@ -124,33 +95,19 @@ def telescope_answers(theorem: Theorem, ring: Ring, rounds: str, gap: str) -> Ru
     _linear(theorem, addition, letters)
     c, right = fall.within(ring), addition.within(ring)
     parameters = {OVER_ROUNDS.get(name, name): value for name, value in of.items()}
-    return _of_round(
+    return _of_rounds(
         "telescope answers",
         theorem,
         ring,
         MEAN_SQUARED_GRADIENT,
         {ROUNDS: rounds, GAP: gap},
         ring[gap] / (c * ring[rounds]) + right / c,
-        parameters,
-        {ROUNDS: "count"},
+        parameters=parameters,
     )
 
 
 def _one(ring: Ring, atom: Atom, bound: str = "") -> Vector:
     return Vector(ring, {Term(bound, atom): ring.number(1)})
-
-
-def _parts(form: Form, vectors: Mapping[str, Vector]) -> dict[str, Scalar]:
-    """Return the factors of |v|^2 in a form, by the vectors' names, and that of 1, if it has no other entry."""
-    rest, found = form, {}
-    for name, vector in vectors.items():
-        (term,) = vector.terms
-        found[name] = rest.entries.get(Product("", term, term), form.ring.number(0))
-        rest = rest - square(vector) * found[name]
-    found[""] = rest.entries.get(ONE, form.ring.number(0))
-    if rest != Form.constant(found[""]):
-        raise Refused(f"{rest - Form.constant(found[''])}: no quantity of one round is that")
-    return found
 
 
 def bound_inner_product(theorem: Theorem, ring: Ring, gradient: str, update: str) -> RunBound:
@@ -163,11 +120,12 @@ def bound_inner_product(theorem: Theorem, ring: Ring, gradient: str, update: str
         raise Refused(f"{theorem}: allowed is a theorem on the first moment alone")
     own, eta = theorem.where.ring, of["local_lr"]
     g, mean = _one(own, gradient_at(START_POINT), "M"), _one(own, MEAN_ANSWER)
-    parts = _parts(theorem.form + dot(g, g * own["K"] - mean) * eta, {GRADIENT: g, MEAN_UPDATE: mean})
+    form = theorem.form + dot(g, g * own["K"] - mean) * eta
+    parts = split(form, {GRADIENT: square(g), MEAN_UPDATE: square(mean)})
     made = {name: part.within(ring) for name, part in parts.items()}
     right = made[GRADIENT] * ring[gradient] ** 2 + made[MEAN_UPDATE] / eta.within(ring) ** 2 * ring[update] + made[""]
     letters = {GRADIENT: gradient, MEAN_UPDATE: update}
-    return _of_round("bound inner product", theorem, ring, INNER_PRODUCT, letters, right, of, {})
+    return _of_rounds("bound inner product", theorem, ring, INNER_PRODUCT, letters, right)
 
 
 def bound_square(theorem: Theorem, ring: Ring, update: str) -> RunBound:
@@ -182,14 +140,15 @@ def bound_square(theorem: Theorem, ring: Ring, update: str) -> RunBound:
         raise Refused(f"{theorem}: allowed is a theorem given who is there")
     own, eta, letters = theorem.where.ring, of["local_lr"], _letters(theorem, of)
     mean = _one(own, MEAN_ANSWER)
-    parts = _parts(theorem.form + square(mean + _one(own, SPREAD)), {STATE_UPDATE: mean})
+    parts = split(theorem.form + square(mean + _one(own, SPREAD)), {STATE_UPDATE: square(mean)})
     every = set[str]().union(*letters.values())
     if parts[STATE_UPDATE].names & every or parts[""].names & letters.get("mismatch", set()):
         raise Refused(f"{theorem}: allowed is V alone, in what is added")
     _linear(theorem, parts[""], letters)
     right = parts[STATE_UPDATE].within(ring) * ring[update] + parts[""].within(ring) * eta.within(ring) ** 2
     parameters = {OVER_ROUNDS["proxy"] if n == "proxy" else n: value for n, value in of.items() if n != "mismatch"}
-    return _of_round("bound square", theorem, ring, SQUARED_AGGREGATE, {STATE_UPDATE: update}, right, parameters, {})
+    new = {STATE_UPDATE: update}
+    return _of_rounds("bound square", theorem, ring, SQUARED_AGGREGATE, new, right, parameters=parameters)
 
 
 # draws with known weights -------------------------------------------------------------------------------------------

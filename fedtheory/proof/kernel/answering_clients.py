@@ -23,11 +23,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .axioms import ITERATE, NEXT, NOISE, START_POINT, gradient_at
-from .forms import END, START, STEP, Atom, Form, Term, Value, Vector, dot, square
+from .axioms import (
+    ITERATE,
+    NEXT,
+    NOISE,
+    START_POINT,
+    bound_of_each,
+    descent_of_a_round,
+    gradient_at,
+    of_a_round,
+)  # fmt: skip
+from .forms import END, START, STEP, Atom, Form, Term, Vector, dot, square
 from .regions import Where
 from .scalars import Scalar
-from .theorems import Refused, Theorem, _theorem, of_one_algorithm
+from .theorems import Refused, Theorem, _theorem
 
 MEAN_ANSWER, MISMATCH, SPREAD = (Atom(f"{name}_answers", stage=END) for name in "BAZ")
 """B, which is known at the round's start, A and Z."""
@@ -68,23 +77,7 @@ class Answers:
         **arguments: Any,
     ) -> Theorem:
         own = {"local_lr": self.step, "selected_lr": self.selected_step, "mismatch": self.mismatch, **(more or {})}
-        if premise is not None and any(own.get(name, value) != value for name, value in premise.parameters):
-            raise Refused(f"{premise}: of another algorithm")
-        own = {**(dict(premise.parameters) if premise is not None else {}), **own}
-        if not of_one_algorithm(own):
-            raise Refused(f"{premise}: of another algorithm")
-        inherited = premise.assumptions if premise is not None else ()
-        return _theorem(
-            rule,
-            [] if premise is None else [premise],
-            context="start",
-            where=self.where,
-            form=form,
-            assumptions=[*inherited, *assumptions],
-            parameters=own,
-            equality=equality,
-            **arguments,
-        )
+        return of_a_round(rule, self.where, form, assumptions, own, premise, equality, **arguments)
 
     def _known(self, other: Vector) -> None:
         if any((t.atom.stage != START and t.atom != MEAN_ANSWER) or "S" in t.bound for t in other.terms):
@@ -100,10 +93,7 @@ class Answers:
 
     def descent(self, L: Scalar) -> Theorem:
         """State the axiom F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for every group i."""
-        one = self.where.ring.number(1)
-        values = Form.of(self.where.ring, {Value("", START_POINT): one, Value("", NEXT): -one})
-        moved = self._one(NEXT) - self._one(START_POINT)
-        form = values + dot(self._one(gradient_at(START_POINT)), moved) + square(moved) * L / 2
+        form = descent_of_a_round(self.where.ring, L)
         return self._fact("answered descent", form, ("smooth", L), L=L)
 
     # moments of what is sent
@@ -130,12 +120,12 @@ class Answers:
     def mismatched(self, theorem: Theorem) -> Theorem:
         """State the axiom |A|^2 <= C, from |s_i|^2 <= C for every group: |sum p_i a_i s_i|^2 <= sum p_i a_i^2 |s_i|^2,
         |a_i| <= 1."""
-        form = self._bound(theorem, self._gradient.under("K")) - square(self._one(MISMATCH))
+        form = bound_of_each(theorem, self._gradient.under("K"), self.where) - square(self._one(MISMATCH))
         return self._fact("mismatch of answers", form, premise=theorem)
 
     def spread(self, theorem: Theorem, proxy: Scalar) -> Theorem:
         """State the axiom E|Z|^2 <= V C, from |S_i|^2 <= C for every group, given who is there: second moments."""
-        form = self._bound(theorem, self._stochastic.under("K")) * proxy - square(self._one(SPREAD))
+        form = bound_of_each(theorem, self._stochastic.under("K"), self.where) * proxy - square(self._one(SPREAD))
         return self._fact(
             "spread of answers",
             form,
@@ -149,7 +139,7 @@ class Answers:
     def second_moment(self, theorem: Theorem, second: Scalar) -> Theorem:
         """State the axiom E|B + Z|^2 <= W C, from |S_i|^2 <= C for every group, where it is not given who is there."""
         sent = self._one(MEAN_ANSWER) + self._one(SPREAD)
-        form = self._bound(theorem, self._stochastic.under("K")) * second - square(sent)
+        form = bound_of_each(theorem, self._stochastic.under("K"), self.where) * second - square(sent)
         return self._fact(
             "second moment of answers",
             form,
@@ -159,15 +149,6 @@ class Answers:
             more={"second_moment": second},
             second=second,
         )
-
-    def _bound(self, theorem: Theorem, vector: Vector) -> Form:
-        """Return C of a theorem C - |vector|^2 >= 0 for every client, C the same for all of them."""
-        bound = theorem.form + square(vector)
-        if theorem.context != "start" or theorem.kind or bound.open:
-            raise Refused(f"{theorem}: allowed is C - |{vector}|^2 >= 0 for every client, C the same for all")
-        if not self.where.within(theorem.where):
-            raise Refused(f"{theorem}: shown on a region that does not contain this one")
-        return bound
 
     # along the paths
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from .forms import END, PATH, STEP, Atom, Form, Term, Value, Vector, dot, known_before, square
 from .regions import Where
-from .scalars import Scalar
-from .theorems import Context, Refused, Theorem, _theorem, entry_binders, started
+from .scalars import Ring, Scalar
+from .theorems import Assumption, Context, Refused, Theorem, _theorem, entry_binders, of_one_algorithm, started
 
 _FIRST = (1, 0, 0)
 START_POINT, OPTIMUM, NEXT = Atom("x"), Atom("x*"), Atom("x+", stage=END)
@@ -36,6 +37,55 @@ def gradient_at(point: Atom) -> Atom:
     if point.step and point == MEAN_ITERATE._replace(step=point.step):
         return started(Atom("g_mean", True, point.step, PATH, 0))
     raise Refused(f"{point.name}: allowed is the start, the optimum, a point, a client's iterate, or the mean of all")
+
+
+def descent_of_a_round(ring: Ring, L: Scalar) -> Form:
+    """Return F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 - F_i(x+)."""
+    one = ring.number(1)
+    start, end, slope = (Vector(ring, {Term("", a): one}) for a in (START_POINT, NEXT, gradient_at(START_POINT)))
+    values = Form.of(ring, {Value("", START_POINT): one, Value("", NEXT): -one})
+    return values + dot(slope, end - start) + square(end - start) * L / 2
+
+
+def bound_of_each(theorem: Theorem, vector: Vector, where: Where) -> Form:
+    """Return C of a theorem C - |vector|^2 >= 0 given a round's start, for every client, C the same for all."""
+    bound = theorem.form + square(vector)
+    if theorem.context != "start" or theorem.kind or bound.open:
+        raise Refused(f"{theorem}: allowed is C - |{vector}|^2 >= 0 for every client, C the same for all")
+    if not where.within(theorem.where):
+        raise Refused(f"{theorem}: shown on a region that does not contain this one")
+    return bound
+
+
+def of_a_round(
+    rule: str,
+    where: Where,
+    form: Form,
+    assumptions: Iterable[Assumption],
+    own: Mapping[str, Scalar],
+    premise: Theorem | None,
+    equality: bool,
+    **arguments: Any,
+) -> Theorem:
+    """State an axiom on a round with these parameters of its own, given its start; of a premise, if there is one, with
+    what that assumes, and the same parameters."""
+    inherited = {} if premise is None else dict(premise.parameters)
+    if any(own.get(name, value) != value for name, value in inherited.items()):
+        raise Refused(f"{premise}: of another algorithm")
+    every = {**inherited, **own}
+    if not of_one_algorithm(every):
+        raise Refused(f"{premise}: of another algorithm")
+    return _theorem(
+        rule,
+        [] if premise is None else [premise],
+        context="start",
+        where=where,
+        form=form,
+        assumptions=[*(() if premise is None else premise.assumptions), *assumptions],
+        parameters=every,
+        equality=equality,
+        **arguments,
+    )
 
 
 @dataclass(frozen=True)

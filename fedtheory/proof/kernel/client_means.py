@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from .axioms import ITERATE, MEAN_ITERATE, NEXT, NOISE, OPTIMUM, at, gradient_at
-from .forms import ONE, PATH, STEP, Atom, Entry, Form, Product, Term, Value, Vector, dot, square
+from .forms import PATH, STEP, Atom, Form, Term, Value, Vector, dot, square
 from .regions import Where
 from .scalars import Scalar
-from .theorems import Refused, Theorem, _theorem, at_step
+from .theorems import Refused, Theorem, _theorem, at_step, split
 
 LOWEST = Atom("x_own", True)
 """Minimizer of F_i; a strongly convex function has one."""
@@ -175,7 +175,7 @@ def one_step(theorem: Theorem) -> tuple[Scalar, Scalar]:
     ring = theorem.where.ring
     one, optimum = ring.number(1), Vector(ring, {Term("", OPTIMUM): ring.number(1)})
     now, then = (Vector(ring, {Term("M", at(ITERATE, shift)): one}) - optimum for shift in (0, 1))
-    return _read(theorem, square(then), square(now), Product("", *[Term("M", ITERATE)] * 2))
+    return _read(theorem, square(then), square(now))
 
 
 def round_end(theorem: Theorem) -> Scalar:
@@ -183,28 +183,20 @@ def round_end(theorem: Theorem) -> Scalar:
     ring = theorem.where.ring
     optimum, last = (Vector(ring, {t: ring.number(1)}) for t in (Term("", OPTIMUM), Term("M", LAST)))
     end = Vector(ring, {Term("", NEXT): ring.number(1)})
-    factor, addition = _read(
-        theorem, square(end - optimum), square(last - optimum), Product("", *[Term("M", LAST)] * 2)
-    )
+    factor, addition = _read(theorem, square(end - optimum), square(last - optimum))
     if factor != 1:
         raise Refused(f"{theorem}: allowed is A_K + C - E|x+ - x*|^2 >= 0")
     return addition
 
 
-def _read(theorem: Theorem, bounded: Form, by: Form, entry: Entry) -> tuple[Scalar, Scalar]:
+def _read(theorem: Theorem, bounded: Form, by: Form) -> tuple[Scalar, Scalar]:
     """(P, B) of a theorem P by + B - bounded >= 0 of the whole run, B >= 0."""
-    where, ring = theorem.where, theorem.where.ring
     if theorem.context != "run":
         raise Refused(f"{theorem}: allowed is a theorem of the whole run")
-    rest = theorem.form + bounded
-    factor = rest.entries.get(entry, ring.number(0))
-    rest = rest - by * factor
-    addition = rest.entries.get(ONE, ring.number(0))
-    if rest != Form.constant(addition):
-        raise Refused(f"{theorem}: of another form, {rest} is left over")
-    if not where.certifies(addition):
-        raise Refused(f"addition {addition}: not certified to be >= 0")
-    return factor, addition
+    parts = split(theorem.form + bounded, {"P": by})
+    if not theorem.where.certifies(parts[""]):
+        raise Refused(f"addition {parts['']}: not certified to be >= 0")
+    return parts["P"], parts[""]
 
 
 def own_share(theorem: Theorem, own: Vector, centre: Vector, least: Scalar, where: Where) -> Theorem:

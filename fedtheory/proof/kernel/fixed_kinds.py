@@ -8,7 +8,7 @@ from .round_rules import ARBITRARY, average, contraction
 from .run_bounds import DISTANCE, FINAL_DISTANCE, GAP, MEAN_GRADIENT, ROUNDS, Definition, RunBound, _of_rounds
 from .scalars import Ring, Scalar
 from .sealed import Refused
-from .server_rounds import SERVER, _parameters
+from .server_rounds import SERVER, of_either
 from .theorems import Theorem
 
 PERIOD, PERIODIC, SHARES = "period", "periodic_kinds", "shares_of_client_rounds"
@@ -41,7 +41,7 @@ def telescope_kinds(
         {ROUNDS: rounds, GAP: gap},
         ring[gap] / (fall * ring[rounds]) + both / fall,
         kind="",
-        parameters=_parameters(dict(server.parameters), dict(clients.parameters), probability),
+        parameters=of_either(dict(server.parameters), dict(clients.parameters), probability),
         assumptions={*clients.assumptions, *server.assumptions, (SHARES, probability)},
         probability=q,
         others=(server,),
@@ -121,5 +121,5 @@ def _of_periods(
         defined,
         parameters=parameters,
         assumptions={a for a in theorem.assumptions if a[0] != "random_kinds"} | {(PERIODIC, ring[period])},
-        without=letter,
+        conditions=(c for c in theorem.where.conditions if c.name != letter),
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from .forms import ONE, Atom, Form, Product, Term, Vector, dot, square
 from .participation_intervals import INTERVAL, UNIT, UNIT_ENDED, WEIGHT, WEIGHT_ENDED
 from .regions import Condition, Where
-from .run_bounds import ROUNDS, Definition, RunBound, _bound, untouched
+from .run_bounds import ROUNDS, Definition, RunBound, _bound, _follows, untouched
 from .scalars import Ring, Scalar
 from .sealed import intact
 from .theorems import Assumption, Refused, Theorem
@@ -283,16 +283,13 @@ def over_clients(premise: RunBound, absence: str, bias: str) -> RunBound:
     parameters = {name: value for name, value in of.items() if name != CHANCE}
     if {absence, bias} & {p, a, *(c.name for c in kept)} or absence == bias:
         raise Refused(f"{absence}, {bias}: allowed are letters that are not used yet")
-    return _bound(
+    return _follows(
         "over clients",
         premise,
-        functional=premise.functional,
-        kind="",
+        right,
         where=Where(ring, (*new, *kept)),
         definitions=(),
-        assumptions=premise.assumptions,
         parameters=parameters | {ABSENCE: ring[absence], BIAS: ring[bias]},
-        bound=right,
         letters=[absence, bias],
     )
 
@@ -425,16 +422,13 @@ def choose_cutoff(premise: RunBound, letters: Sequence[str], first: Theorem | No
         raise Refused(f"{premise.bound}: allowed is C (f + s log T)/T + y q^(2C), with numbers f, s and y")
     if not all(premise.where.certifies(c) for c in (f, s, y, 2 * s + 2 * f + y - 6)):
         raise Refused(f"{f}, {s}, {y}: allowed are numbers >= 0 with 2 s + 2 f + y >= 6")
-    return _bound(
+    return _follows(
         "choose cutoff",
         premise,
-        functional=premise.functional,
-        kind="",
+        (2 * s + (2 * f + y) / ring[two]) * ring[decay] * l**2 / T,
         where=_two_rounds(ring, str(T), least),
         definitions=_chosen(ring, T, logs[0].name, letters),
-        assumptions=premise.assumptions,
         parameters={ROUNDS: T, LEAST: ring[least], CHOSEN_CUTOFF: ring.number(1)},
-        bound=(2 * s + (2 * f + y) / ring[two]) * ring[decay] * l**2 / T,
         letters=list(letters),
         others=() if first is None else (first,),
     )
@@ -452,17 +446,13 @@ def choose_cutoff_of_bias(premise: RunBound, letters: Sequence[str]) -> RunBound
         raise Refused(f"{premise}: allowed is a bound y q^(2C) on the long-run bias, y a number >= 0")
     if {*letters} & own or premise.given or premise.definitions:
         raise Refused(f"{', '.join(letters)}: allowed are new letters")
-    where = _two_rounds(ring, rounds, least)
-    return _bound(
+    return _follows(
         "choose cutoff of bias",
         premise,
-        functional=premise.functional,
-        kind="",
-        where=where,
+        y / ring[rounds],
+        where=_two_rounds(ring, rounds, least),
         definitions=_chosen(ring, ring[rounds], logarithm, others),
-        assumptions=premise.assumptions,
         parameters={ROUNDS: ring[rounds], LEAST: ring[least], CHOSEN_CUTOFF: ring.number(1)},
-        bound=y / ring[rounds],
         letters=list(letters),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .regions import Where
-from .run_bounds import Definition, RunBound, _bound, untouched
+from .run_bounds import Definition, RunBound, _bound, _follows, untouched
 from .scalars import Scalar
 from .theorems import Refused
 
@@ -104,17 +104,12 @@ def by_logarithm(
         if exponent and not known.certifies(coefficient):
             raise Refused(f"{coefficient} {letter}^{exponent}: its factor is not certified to be >= 0 on the region")
         right = right + coefficient * level ** (power * exponent)
-    return _bound(
+    return _follows(
         "by logarithm",
         premise,
-        functional=premise.functional,
-        kind=premise.kind,
-        where=where,
-        given=premise.given,
+        right,
         definitions=[d for d in premise.definitions if d.name != letter],
-        assumptions=premise.assumptions,
         parameters={**dict(premise.parameters), "level": level, "logarithm": where.ring[logarithm]},
-        bound=right,
         letter=letter,
         level=level,
         logarithm=logarithm,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .forms import END, ONE, START, Atom, Entry, Form, Product, Term, Value, Vector, dot, square
+from collections.abc import Mapping, Sequence
+
+from .forms import END, START, Atom, Entry, Form, Product, Term, Value, Vector, dot, square
 from .regions import Where
 from .scalars import Ring, Scalar
 from .sealed import intact
@@ -15,6 +17,7 @@ from .theorems import (
     _theorem,
     entry_binders,
     known_at_start,
+    split,
 )
 
 UNIFORM, ARBITRARY = "uniform", "arbitrary"
@@ -138,40 +141,56 @@ def project(atom: Atom, other: Vector, kind: str, where: Where) -> Theorem:
 
 
 def mix(snapshot: Theorem, arbitrary: Theorem, probability: Scalar, where: Where) -> Theorem:
-    """Add q times the uniform theorem and 1 - q times the arbitrary one. Given its start, a round is uniform with
-    probability q, and arbitrary otherwise. Terms that are not known at the start stay as they are in either kind, so
-    they have to be the same in both."""
-    q = probability
-    for theorem, kind in ((snapshot, UNIFORM), (arbitrary, ARBITRARY)):
+    """Add q times the uniform theorem and 1 - q times the arbitrary one: given its start, a round is uniform with
+    probability q, and arbitrary otherwise."""
+    one, other = dict(snapshot.parameters), dict(arbitrary.parameters)
+    if "size" not in one or "size" not in other:
+        raise Refused("mix: allowed are theorems of rounds, with the sizes of their cohorts")
+    sizes = {"cohort": one.pop("size"), "arbitrary_cohort": other.pop("size"), "probability": probability}
+    parts = (snapshot, UNIFORM, probability), (arbitrary, ARBITRARY, 1 - probability)
+    return mixed("mix", parts, where, probability, "random_kinds", of_both(one, other) | sizes)
+
+
+def of_both(one: Mapping[str, Scalar], other: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """Return the parameters of two kinds of round, which have to be those of one algorithm."""
+    if any(one[name] != other[name] for name in one.keys() & other.keys()):
+        raise Refused("mix: two algorithms")
+    return {**one, **other}
+
+
+def mixed(
+    rule: str,
+    parts: Sequence[tuple[Theorem, str, Scalar]],
+    where: Where,
+    probability: Scalar,
+    law: str,
+    parameters: Mapping[str, Scalar],
+) -> Theorem:
+    """Add theorems on rounds of two kinds, times the probabilities of these. Terms that are not known at the start stay
+    as they are in either kind, so they have to be the same in both."""
+    for theorem, kind, _ in parts:
         _check_context(theorem, "kind", kind)
         if not where.within(theorem.where):
             raise Refused("mix: the region has to lie in both theorems'")
-    if not where.certifies(q) or not where.certifies(1 - q):
-        raise Refused(f"probability {q}: not certified to be in [0, 1]")
-    late = [{e: c for e, c in t.form.entries.items() if not known_at_start(e)} for t in (snapshot, arbitrary)]
-    if late[0] != late[1] or any("S" in entry_binders(e) for e in late[0]):
-        raise Refused(f"mix: what is not known at the start differs, {late[0]} and {late[1]}")
-    one, other = dict(snapshot.parameters), dict(arbitrary.parameters)
-    common = (one.keys() & other.keys()) - {"size"}
-    if "size" not in one or "size" not in other:
-        raise Refused("mix: allowed are theorems of rounds, with the sizes of their cohorts")
-    if any(one[name] != other[name] for name in common):
-        raise Refused("mix: two algorithms")
-    parameters = {k: v for k, v in (one | other).items() if k != "size"}
-    parameters |= {"cohort": one["size"], "arbitrary_cohort": other["size"], "probability": q}
-    kept = Form.of(where.ring, late[0])
-    form = (snapshot.form - kept) * q + (arbitrary.form - kept) * (1 - q) + kept
-    assumptions = {*snapshot.assumptions, *arbitrary.assumptions, ("random_kinds", q)}
+    if not where.certifies(probability) or not where.certifies(1 - probability):
+        raise Refused(f"probability {probability}: not certified to be in [0, 1]")
+    theorems = [theorem for theorem, _, _ in parts]
+    late, other = ({e: c for e, c in t.form.entries.items() if not known_at_start(e)} for t in theorems)
+    if late != other or any("S" in entry_binders(e) for e in late):
+        raise Refused(f"mix: what is not known at the start differs, {late} and {other}")
+    form, kept = Form.of(where.ring, {}), Form.of(where.ring, late)
+    for theorem, _, share in parts:
+        form = form + (theorem.form - kept) * share
     return _theorem(
-        "mix",
-        [snapshot, arbitrary],
+        rule,
+        theorems,
         context="start",
         where=where,
-        form=form,
+        form=form + kept,
         parameters=parameters,
-        assumptions=assumptions,
-        equality=snapshot.equality and arbitrary.equality,
-        probability=q,
+        assumptions={*theorems[0].assumptions, *theorems[1].assumptions, (law, probability)},
+        equality=all(theorem.equality for theorem in theorems),
+        probability=probability,
     )
 
 
@@ -192,12 +211,9 @@ def contraction(theorem: Theorem) -> tuple[Scalar, Scalar]:
     start, optimum, end = (
         Vector(ring, {Term("", a): ring.number(1)}) for a in (Atom("x"), Atom("x*"), Atom("x+", stage=END))
     )
-    rest = theorem.form + square(end - optimum)
-    factor = rest.entries.get(Product("", Term("", Atom("x")), Term("", Atom("x"))), ring.number(0))
-    rest = rest - square(start - optimum) * factor
-    addition = rest.entries.get(ONE, ring.number(0))
-    if rest != Form.constant(addition):
-        raise Refused(f"{theorem}: allowed is P |x - x*|^2 + B - E|x+ - x*|^2 >= 0")
+    says = "is P |x - x*|^2 + B - E|x+ - x*|^2 >= 0"
+    parts = split(theorem.form + square(end - optimum), {"P": square(start - optimum)}, says)
+    factor, addition = parts["P"], parts[""]
     if not (where.certifies(factor) and where.certifies(1 - factor) and where.certifies(addition)):
         raise Refused(f"factor {factor}, addition {addition}: not certified to be in [0, 1], and >= 0")
     if not where.never_zero(1 - factor):
@@ -216,14 +232,10 @@ def average(theorem: Theorem) -> tuple[Scalar, Scalar]:
     _of_every_round(theorem)
     where, ring = theorem.where, theorem.where.ring
     one, values = ring.number(1), (Value("M", Atom("x")), Value("M", Atom("x+", stage=END)))
-    rest = theorem.form - Form.of(ring, {values[0]: one, values[1]: -one})
-    gradient = Vector(ring, {Term("M", Atom("g_start", True)): one})
-    (entry,) = square(gradient).entries
-    fall = -rest.entries.get(entry, ring.number(0))
-    rest = rest + square(gradient) * fall
-    addition = rest.entries.get(ONE, ring.number(0))
-    if rest != Form.constant(addition):
-        raise Refused(f"{theorem}: allowed is F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0")
+    gradient = square(Vector(ring, {Term("M", Atom("g_start", True)): one}))
+    says = "is F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0"
+    parts = split(theorem.form - Form.of(ring, {values[0]: one, values[1]: -one}), {"c": -gradient}, says)
+    fall, addition = parts["c"], parts[""]
     if not (where.certifies(fall) and where.certifies(addition) and where.never_zero(fall)):
         raise Refused(f"fall {fall}, addition {addition}: not certified to be > 0, and >= 0")
     return fall, addition

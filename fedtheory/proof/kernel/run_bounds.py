@@ -18,8 +18,10 @@ from .theorems import Assumption, Theorem
 FINAL_DISTANCE, MEAN_GRADIENT = "final_squared_distance", "average_squared_gradient"
 ROUNDS, DISTANCE, GAP = "rounds", "initial_distance", "initial_gap"
 """Parameters of a run: how many rounds, |x_0 - x*|, and F(x_0) - inf F."""
-COUNTS = (ROUNDS, "period")
-"""Parameters of a run that are whole numbers from 1 on."""
+KINDS: Mapping[str, Literal["count", "real", "positive"]] = {
+    ROUNDS: "count", "period": "count", "objective_decrease": "real", "update_weight": "positive",
+}  # fmt: skip
+"""Kind of the condition on a parameter of a run; the others are >= 0."""
 
 Sort = Literal["power", "steps", "exponential", "tail", "log", "decay", "root", "gain"]
 SORTS = ("power", "steps", "exponential", "tail", "log", "decay", "root", "gain")
@@ -221,26 +223,28 @@ def _of_rounds(
     kind: str | None = None,
     parameters: Mapping[str, Scalar] | None = None,
     assumptions: Iterable[Assumption] | None = None,
-    without: str = "",
+    conditions: Iterable[Condition] | None = None,
+    given: Sequence[Scalar] = (),
     **arguments: Any,
 ) -> RunBound:
-    """Make the bound on a run whose every round is as a theorem says; ``letters`` stand for the run's parameters, of
-    which rounds and period are counts and the others >= 0. None occurs in the theorem. Where a rule says more of a run,
-    its parameters and assumptions are given, and the letter ``without`` which nothing is said any more."""
+    """Make the bound on a run whose every round is as a theorem says, or on one such round. The ``letters`` stand for
+    parameters that these have besides, each with a condition by ``KINDS``, and do not occur in the theorem. Where a
+    rule says more of a run, its parameters, assumptions and conditions are given."""
     old = {c.name for c in theorem.where.conditions} | {*theorem.where.ring.names}
     new = [*letters.values(), *(d.name for d in definitions)]
     if old & {*new} or len({*new}) < len(new):
         raise Refused(f"{', '.join(new)}: allowed are different letters that the theorem does not have")
-    more = (Condition(letters[name], "count" if name in COUNTS else "nonnegative") for name in letters)
+    more = (Condition(letter, KINDS.get(name, "nonnegative")) for name, letter in letters.items())
     own = dict(theorem.parameters) if parameters is None else parameters
     said = theorem.assumptions if assumptions is None else assumptions
-    where = lifted(theorem.where, ring, *more)
+    kept = theorem.where if conditions is None else Where(theorem.where.ring, tuple(conditions))
     return _bound(
         rule,
         theorem,
         functional=functional,
         kind=(theorem.kind if theorem.context == "kind" else "") if kind is None else kind,
-        where=Where(ring, tuple(c for c in where.conditions if c.name != without)),
+        where=lifted(kept, ring, *more),
+        given=given,
         definitions=definitions,
         assumptions=((name, None if c is None else c.within(ring)) for name, c in said),
         parameters={n: value.within(ring) for n, value in own.items()} | {n: ring[at] for n, at in letters.items()},
@@ -278,18 +282,29 @@ def telescope(theorem: Theorem, ring: Ring, rounds: str, gap: str) -> RunBound:
 
 
 def _follows(
-    rule: str, premise: RunBound, bound: Scalar, definitions: Sequence[Definition], **arguments: Any
+    rule: str,
+    premise: RunBound,
+    bound: Scalar,
+    *,
+    functional: str = "",
+    where: Where | None = None,
+    given: Sequence[Scalar] | None = None,
+    definitions: Sequence[Definition] | None = None,
+    assumptions: Iterable[Assumption] | None = None,
+    parameters: Mapping[str, Scalar] | None = None,
+    **arguments: Any,
 ) -> RunBound:
+    """Make a bound that says all that its premise says, but for its right side and what is given here."""
     return _bound(
         rule,
         premise,
-        functional=premise.functional,
+        functional=functional or premise.functional,
         kind=premise.kind,
-        where=premise.where,
-        given=premise.given,
-        definitions=definitions,
-        assumptions=premise.assumptions,
-        parameters=dict(premise.parameters),
+        where=premise.where if where is None else where,
+        given=premise.given if given is None else given,
+        definitions=premise.definitions if definitions is None else definitions,
+        assumptions=premise.assumptions if assumptions is None else assumptions,
+        parameters=dict(premise.parameters) if parameters is None else parameters,
         bound=bound,
         **arguments,
     )
@@ -311,7 +326,7 @@ def weaken(premise: RunBound, bound: Scalar, multipliers: Sequence[Scalar | int]
     if not known.certifies(rest):
         raise Refused(f"{rest}: not certified to be >= 0 on the region, so that {bound} may be too small")
     kept = [d for d in premise.definitions if d.name in bound.names]
-    return _follows("weaken", premise, bound, kept, multipliers=factors)
+    return _follows("weaken", premise, bound, definitions=kept, multipliers=factors)
 
 
 def enlarge(premise: RunBound, letter: str, larger: Definition) -> RunBound:
@@ -350,9 +365,8 @@ def enlarge(premise: RunBound, letter: str, larger: Definition) -> RunBound:
             raise Refused(f"{coefficient} {letter}^{power}: its factor is not certified to be >= 0 on the region")
         right = right + coefficient * premise.where.ring[larger.name] ** power
     kept = [d for d in premise.definitions if d.name != letter]
-    return _follows(
-        "enlarge", premise, right, [*kept, larger], letter=letter, name=larger.name, sort=larger.sort, of=larger.of
-    )
+    said: dict[str, Any] = {"letter": letter, "name": larger.name, "sort": larger.sort, "of": larger.of}
+    return _follows("enlarge", premise, right, definitions=[*kept, larger], **said)
 
 
 def define(premise: RunBound, letter: str, of: Scalar) -> RunBound:
@@ -362,7 +376,7 @@ def define(premise: RunBound, letter: str, of: Scalar) -> RunBound:
     if of.names or letter in taken:
         raise Refused(f"{letter}: allowed is a letter that is not used yet, for the logarithm of a number")
     kept = [*premise.definitions, Definition(letter, "log", of)]
-    return _follows("define", premise, premise.bound, kept, letter=letter, of=of)
+    return _follows("define", premise, premise.bound, definitions=kept, letter=letter, of=of)
 
 
 def restrict(
@@ -397,20 +411,19 @@ def restrict(
     for expression in (g.replace(put) for g in premise.given):
         if expression not in given and not any(map(where.certifies, (expression, *(expression - h for h in given)))):
             raise Refused(f"{expression} >= 0: neither given nor certified on the region")
-    return _bound(
+    more: dict[str, Any] = {"factors": factors} if factors else {}
+    more |= {"rests": rests} if rests else {}
+    return _follows(
         "restrict",
         premise,
-        functional=premise.functional,
-        kind=premise.kind,
+        premise.bound.replace(put),
         where=where,
         given=given,
         definitions=[Definition(d.name, d.sort, d.of.replace(put)) for d in premise.definitions],
         assumptions=[(name, None if c is None else c.replace(put)) for name, c in premise.assumptions],
         parameters={name: value.replace(put) for name, value in premise.parameters},
-        bound=premise.bound.replace(put),
         values=put,
-        **({"factors": factors} if factors else {}),
-        **({"rests": rests} if rests else {}),
+        **more,
     )
 
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .axioms import NEXT, START_POINT
-from .forms import END, Atom, Form, Term, Value, Vector, dot, square
+from .axioms import NEXT, START_POINT, descent_of_a_round
+from .forms import END, Atom, Form, Term, Vector, dot, square
 from .regions import Where
-from .round_rules import ARBITRARY
+from .round_rules import ARBITRARY, mixed, of_both
 from .scalars import Scalar
-from .theorems import Refused, Theorem, _check_context, _theorem, entry_binders, known_at_start
+from .theorems import Refused, Theorem, _theorem
 
 SERVER = "server"
 """Kind of a round in which the server alone moves."""
@@ -83,9 +83,7 @@ class ServerAxioms:
 
     def descent(self, L: Scalar) -> Theorem:
         """State the axiom F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for every client i."""
-        one = self.where.ring.number(1)
-        values = Form.of(self.where.ring, {Value("", START_POINT): one, Value("", NEXT): -one})
-        form = values + dot(self._one(_GRADIENT), self.moved) + square(self.moved) * L / 2
+        form = descent_of_a_round(self.where.ring, L)
         return self._fact("server descent", form, ("smooth", L), L=L)
 
 
@@ -95,38 +93,18 @@ def _closed(vector: Vector) -> None:
 
 
 def mix_server(server: Theorem, clients: Theorem, probability: Scalar, where: Where) -> Theorem:
-    """Add 1 - q times the server's theorem and q times the clients'. Given its start, a round is one of arbitrary
-    clients with probability q, and the server's otherwise. Terms that are not known at the start have to be the same in
-    both."""
+    """Add 1 - q times the server's theorem and q times the clients': given its start, a round is one of arbitrary
+    clients with probability q, and the server's otherwise."""
     q = probability
-    for theorem, kind in ((server, SERVER), (clients, ARBITRARY)):
-        _check_context(theorem, "kind", kind)
-        if not where.within(theorem.where):
-            raise Refused("mix: the region has to lie in both theorems'")
-    if not where.certifies(q) or not where.certifies(1 - q):
-        raise Refused(f"probability {q}: not certified to be in [0, 1]")
-    late = [{e: c for e, c in t.form.entries.items() if not known_at_start(e)} for t in (server, clients)]
-    if late[0] != late[1] or any("S" in entry_binders(e) for e in late[0]):
-        raise Refused(f"mix: what is not known at the start differs, {late[0]} and {late[1]}")
-    kept = Form.of(where.ring, late[0])
-    return _theorem(
-        "mix server",
-        [server, clients],
-        context="start",
-        where=where,
-        form=(server.form - kept) * (1 - q) + (clients.form - kept) * q + kept,
-        parameters=_parameters(dict(server.parameters), dict(clients.parameters), q),
-        assumptions={*server.assumptions, *clients.assumptions, ("random_client_rounds", q)},
-        equality=server.equality and clients.equality,
-        probability=q,
-    )
+    parameters = of_either(dict(server.parameters), dict(clients.parameters), q)
+    parts = (server, SERVER, 1 - q), (clients, ARBITRARY, q)
+    return mixed("mix server", parts, where, q, "random_client_rounds", parameters)
 
 
-def _parameters(server: Mapping[str, Scalar], clients: Mapping[str, Scalar], q: Scalar) -> dict[str, Scalar]:
+def of_either(server: Mapping[str, Scalar], clients: Mapping[str, Scalar], q: Scalar) -> dict[str, Scalar]:
+    """Return the parameters of rounds that are the server's, or with probability q the clients'."""
     if "server_lr" not in server or "size" not in clients:
         raise Refused("mix: allowed are theorems of rounds, with the server's step and the size of the cohort")
-    if any(server[name] != clients[name] for name in server.keys() & clients.keys()):
-        raise Refused("mix: two algorithms")
-    parameters = {**server, **clients, "client_round_probability": q}
+    parameters = of_both(server, clients) | {"client_round_probability": q}
     parameters["arbitrary_cohort"] = parameters.pop("size")
     return parameters

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from .interval_bounds import AVERAGE_ERROR
 from .regions import Where
-from .run_bounds import MEAN_GRADIENT, ROUNDS, Definition, RunBound, _bound, untouched
+from .run_bounds import MEAN_GRADIENT, ROUNDS, Definition, RunBound, _follows, untouched
 from .scalars import Scalar
 from .sealed import Refused
 from .weighted_run_bounds import WEIGHT_ERROR
@@ -50,17 +50,14 @@ def put_error(premise: RunBound, error: RunBound) -> RunBound:
     if {*factors} - {0, 1} or not premise.known.certifies(slope):
         raise Refused(f"{premise.bound}: allowed is what is linear in {letter}, and grows with it")
     conditions = (*(c for c in more.values() if c.name != rounds), *(c for c in own.values() if c.name != letter))
-    return _bound(
+    return _follows(
         "put error",
         premise,
-        functional=premise.functional,
-        kind=premise.kind,
+        factors.get(0, 0 * slope) + slope * error.bound,
         where=Where(premise.where.ring, conditions),
         definitions=[*premise.definitions, *error.definitions],
         assumptions=premise.assumptions | error.assumptions,
         parameters={name: value for name, value in of.items() if name != WEIGHT_ERROR} | law,
-        bound=factors.get(0, 0 * slope) + slope * error.bound,
-        given=premise.given,
         others=(error,),
     )
 
@@ -127,16 +124,13 @@ def choose_step(
     parameters = {name: value for name, value in of.items() if name != parameter}
     for i, (above, below) in enumerate(entries):
         parameters |= dict(zip(of_choice(parameter, i), (above, below), strict=True))
-    return _bound(
+    return _follows(
         "choose step",
         premise,
-        functional=premise.functional,
-        kind=premise.kind,
+        right,
         where=where,
         definitions=[*premise.definitions, *made],
-        assumptions=premise.assumptions,
         parameters=parameters,
-        bound=right,
         given=kept,
         parameter=parameter,
         entries=[list(entry) for entry in entries],
@@ -176,17 +170,12 @@ def choose_by_logarithm(
     kept = [d for d in premise.definitions if d is not falling[0]]
     made = [Definition(logarithm, "gain", of), Definition(decay, "exponential", slope * cap)]
     entries = ring[logarithm] / slope, cap
-    return _bound(
+    return _follows(
         "choose by logarithm",
         premise,
-        functional=premise.functional,
-        kind=premise.kind,
-        where=where,
+        ring[decay] * data + data / of + others * ring[logarithm] / slope + linear.get(0, 0 * of),
         definitions=[*kept, *made],
-        assumptions=premise.assumptions,
         parameters=dict(premise.parameters) | {f"{parameter} {LEAST} {i}": entry for i, entry in enumerate(entries)},
-        bound=ring[decay] * data + data / of + others * ring[logarithm] / slope + linear.get(0, 0 * of),
-        given=premise.given,
         parameter=parameter,
         of=of,
         cap=cap,

@@ -12,11 +12,11 @@ from typing import Any
 
 from .axioms import OPTIMUM, START_POINT
 from .client_means import one_step, round_end
-from .forms import STEP, STEPS, Form, Product, Term, Value, Vector, square
+from .forms import STEP, STEPS, Form, Term, Value, Vector, square
 from .regions import Condition
-from .run_bounds import DISTANCE, FINAL_DISTANCE, ROUNDS, Definition, RunBound, _bound, lifted, untouched
+from .run_bounds import DISTANCE, FINAL_DISTANCE, ROUNDS, Definition, RunBound, _bound, _follows, lifted, untouched
 from .scalars import Ring, Scalar
-from .theorems import Refused, Theorem, intact
+from .theorems import Refused, Theorem, intact, split
 
 FINAL_GAP = "final_gap"
 STEP_INDEX = "step_index"
@@ -111,18 +111,9 @@ def bound_gap(premise: RunBound, theorem: Theorem) -> RunBound:
     if factor.names & {STEP, *index.names} or not where.certifies(factor):
         raise Refused(f"factor {factor}: not certified to be >= 0, or not the same in all rounds")
     assumed = ((name, None if c is None else c.within(ring)) for name, c in theorem.assumptions)
-    return _bound(
-        "bound gap",
-        premise,
-        functional=FINAL_GAP,
-        kind=premise.kind,
-        where=where,
-        given=premise.given,
-        definitions=premise.definitions,
-        assumptions={*premise.assumptions, *assumed},
-        parameters=dict(premise.parameters),
-        bound=factor * premise.bound,
-        others=(theorem,),
+    both = {*premise.assumptions, *assumed}
+    return _follows(
+        "bound gap", premise, factor * premise.bound, functional=FINAL_GAP, assumptions=both, others=(theorem,)
     )
 
 
@@ -143,11 +134,11 @@ def _of_gap(theorem: Theorem) -> Scalar:
     one = ring.number(1)
     values = Form.of(ring, {Value("M", START_POINT): -one, Value("M", OPTIMUM): one})
     distance = Vector(ring, {Term("", START_POINT): one, Term("", OPTIMUM): -one})
-    rest = theorem.form - values
-    factor = rest.entries.get(Product("", *[Term("", START_POINT)] * 2), ring.number(0))
-    if theorem.context != "start" or rest != square(distance) * factor:
-        raise Refused(f"{theorem}: allowed is a |x - x*|^2 - F(x) + F(x*) >= 0")
-    return factor
+    says = "is a |x - x*|^2 - F(x) + F(x*) >= 0"
+    parts = split(theorem.form - values, {"a": square(distance)}, says)
+    if theorem.context != "start" or not parts[""].is_zero:
+        raise Refused(f"{theorem}: allowed {says}")
+    return parts["a"]
 
 
 def _of_steps(

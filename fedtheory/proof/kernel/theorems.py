@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from typing import Any, Literal
 
-from .forms import PATH, START, STEP, STEPS, Atom, Entry, Form, Product, Term, Value, Vector, square
+from .forms import ONE, PATH, START, STEP, STEPS, Atom, Entry, Form, Product, Term, Value, Vector, square
 from .regions import Where
 from .scalars import Scalar
 from .sealed import MAKER, Refused, Sealed, intact
@@ -155,6 +155,25 @@ def about_start(form: Form) -> bool:
 def of_algorithm(form: Form) -> bool:
     """Whether the form speaks of vectors that an algorithm makes: all but points and gradients at the round's start."""
     return not about_start(form) or any(term.atom.name.startswith(MEAN) for term in form.terms)
+
+
+def split(form: Form, parts: Mapping[str, Form], wanted: str = "") -> dict[str, Scalar]:
+    """Return the factor of each of some forms in a sum of multiples of them and of 1, whose factor is named "".
+
+    Raises:
+        Refused: the form is no such sum; ``wanted`` says what is.
+    """
+    found, rest = {}, form
+    for name, part in parts.items():
+        others = {entry for other, each in parts.items() if other != name for entry in each.entries}
+        entry = next(entry for entry in part.entries if entry not in others)
+        found[name] = rest.entries.get(entry, form.ring.number(0)) / part.entries[entry]
+        rest = rest - part * found[name]
+    found[""] = rest.entries.get(ONE, form.ring.number(0))
+    if rest != Form.constant(found[""]):
+        allowed = wanted or f"are {', '.join(parts)} and 1"
+        raise Refused(f"{rest - Form.constant(found[''])} is left over: allowed {allowed}")
+    return found
 
 
 def _check_context(theorem: Theorem, context: Context, kind: str) -> None:

@@ -17,11 +17,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .axioms import ITERATE, NEXT, START_POINT, gradient_at
-from .forms import END, PATH, START, STEP, Atom, Form, Term, Value, Vector, dot, square
+from .axioms import (
+    ITERATE,
+    NEXT,
+    START_POINT,
+    bound_of_each,
+    descent_of_a_round,
+    gradient_at,
+    of_a_round,
+)  # fmt: skip
+from .forms import END, PATH, START, STEP, Atom, Form, Term, Vector, dot, square
 from .regions import Where
 from .scalars import Scalar
-from .theorems import Refused, Theorem, _theorem, of_one_algorithm
+from .theorems import Refused, Theorem
 
 BIAS, PARTICIPATION, ROUND_NOISE = (Atom(name, stage=END) for name in ("A_weights", "V_weights", "U_weights"))
 """A, V and U."""
@@ -56,23 +64,7 @@ class WeightedRounds:
         **arguments: Any,
     ) -> Theorem:
         own = {"local_lr": self.step, "weighted_lr": self.weighted_step, "clients": self.clients, **(more or {})}
-        if premise is not None and any(own.get(name, value) != value for name, value in premise.parameters):
-            raise Refused(f"{premise}: of another algorithm")
-        inherited = premise.assumptions if premise is not None else ()
-        own = {**(dict(premise.parameters) if premise is not None else {}), **own}
-        if not of_one_algorithm(own):
-            raise Refused(f"{premise}: of another algorithm")
-        return _theorem(
-            rule,
-            [] if premise is None else [premise],
-            context="start",
-            where=self.where,
-            form=form,
-            assumptions=[*inherited, *assumptions],
-            parameters=own,
-            equality=equality,
-            **arguments,
-        )
+        return of_a_round(rule, self.where, form, assumptions, own, premise, equality, **arguments)
 
     def round(self, other: Vector) -> Theorem:
         """State the axiom <x+ - x + c (sum_k mean grad F_i(x_{i,k}) + A + V + U), w> = 0 for any w."""
@@ -83,10 +75,7 @@ class WeightedRounds:
 
     def descent(self, L: Scalar) -> Theorem:
         """State the axiom F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for every client i."""
-        one = self.where.ring.number(1)
-        values = Form.of(self.where.ring, {Value("", START_POINT): one, Value("", NEXT): -one})
-        moved = self._one(NEXT) - self._one(START_POINT)
-        form = values + dot(self._one(gradient_at(START_POINT)), moved) + square(moved) * L / 2
+        form = descent_of_a_round(self.where.ring, L)
         return self._fact("weighted descent", form, ("smooth", L), L=L)
 
     def participation(self, other: Vector) -> Theorem:
@@ -152,13 +141,7 @@ class WeightedRounds:
 
     def _bound(self, theorem: Theorem) -> Form:
         """C of a theorem C - |s_i|^2 >= 0, the same for all clients."""
-        own = square(self._one(gradient_at(ITERATE)).under("K"))
-        bound = theorem.form + own
-        if theorem.context != "start" or theorem.kind or bound.open:
-            raise Refused(f"{theorem}: allowed is C - |sum_k grad F_i(x_{{i,k}})|^2 >= 0 for every client, C the same")
-        if not self.where.within(theorem.where):
-            raise Refused(f"{theorem}: shown on a region that does not contain this one")
-        return bound
+        return bound_of_each(theorem, self._one(gradient_at(ITERATE)).under("K"), self.where)
 
     def around_plain_mean(self, squared: Scalar) -> Theorem:
         """State the axiom |grad F_i(x) - (1/n) sum_j grad F_j(x)|^2 <= delta^2, whatever mean F is."""

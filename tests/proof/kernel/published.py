@@ -14,11 +14,11 @@ from fedtheory.papers.khaled2020.proofs import thm1
 from fedtheory.papers.li2020.proofs import thm1_to_thm3
 from fedtheory.papers.proofs import library
 from fedtheory.proof.derivations import Derivation
+from fedtheory.proof.kernel.round_bounds import OF_POINTS
 from fedtheory.proof.kernel.run_bounds import RunBound
 from fedtheory.proof.kernel.theorems import Theorem
-from fedtheory.proof.sample_claims import OfSamples
 from fedtheory.proof.translate.claim_bounds import MadeBound
-from fedtheory.proof.translate.points import OfPoints
+from fedtheory.proof.translate.sample_bounds import OfSamples
 
 from . import test_answers, test_intervals, test_means, test_on_models, test_points, test_safari, test_weighted
 from .mean_models import MeanModel
@@ -92,9 +92,7 @@ def _of_points(of: list[Theorem], model: Any) -> list[tuple[Theorem, Any]]:
     return [(t, test_points.least(t, model)) for t in kept]
 
 
-_BY_ORIGIN: Mapping[type, tuple[Least, Iterable]] = {
-    OfPoints: (_of_points, (test_points.MODEL,)),
-}  # fmt: skip
+_AT_POINTS = _of_points, (test_points.MODEL,)
 _OF_INTERVALS = test_intervals.least, test_intervals.MODELS
 _OF_PAPER: Mapping[str, tuple[Least, Iterable]] = {
     "fast": (test_on_models.least, test_on_models.MODELS.values()),
@@ -171,8 +169,8 @@ def _all() -> dict[str, Proof]:
     found: dict[str, Proof] = {}
     known: set = set()
     for derivation in of_rounds():
-        own = (models for of, models in _BY_ORIGIN.items() if isinstance(derivation.origin, of))
-        models = next(own, _OF_PAPER[derivation.proves[0].split(".")[0]])
+        of_paper = _OF_PAPER[derivation.proves[0].split(".")[0]]
+        models = _AT_POINTS if derivation.functional in OF_POINTS else of_paper
         for name, make in _named(derivation, known):
             of_intervals = isinstance(derivation.origin, MadeBound) and "absence" in dict(make().parameters)
             found[name] = Proof(make, *(_OF_INTERVALS if of_intervals else models))

@@ -192,7 +192,7 @@ UNSOUND: dict[str, tuple[str, Callable[[], RunBound]]] = {
     "a letter of the theorem for the rounds": ("different letters", lambda: telescope_answers(
         thm1.given_availability(), WIDE, "K", "gap")),
     "a theorem that is no descent": ("allowed is F(x)", of_run(thm1.second_moment)),
-    "a second moment for a first": ("no quantity of one round", lambda: bound_inner_product(
+    "a second moment for a first": ("allowed are gradient_norm, squared_mean_update and 1", lambda: bound_inner_product(
         thm1.error(), WIDE, "gradient", "update")),
     "second moments beside the first": ("first moment alone", lambda: bound_inner_product(
         thm1.second_moment(), WIDE, "gradient", "update")),

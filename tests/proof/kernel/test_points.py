@@ -11,10 +11,10 @@ import pytest
 from fedtheory.papers.fast.proofs import lemmas_1_2
 from fedtheory.proof import checker
 from fedtheory.proof.kernel.forms import Atom
+from fedtheory.proof.kernel.round_bounds import bound_at_points
 from fedtheory.proof.kernel.saved_theorems import saved
 from fedtheory.proof.kernel.sealed import ancestry
 from fedtheory.proof.kernel.theorems import Theorem
-from fedtheory.proof.translate.points import OfPoints
 
 from .mean_models import MeanModel, Way
 from .models import Client, Exact
@@ -58,11 +58,11 @@ def test_only_what_names_a_violated_assumption_fails(name: str, constant: tuple[
 
 
 def test_another_functional_is_no_reading_of_it() -> None:
-    letters = {"L": "smoothness", "mu": "strong_convexity"}
-    with pytest.raises(ValueError, match="no quantity of these points is that"):
-        assert OfPoints(lemmas_1_2.perturbed, letters, bounded="linearization_error").content
-    with pytest.raises(ValueError, match="no quantity of these points is that"):
-        assert OfPoints(lemmas_1_2.upper_model, letters, bounded="perturbed_linearization_error").content
+    ring = lemmas_1_2.POINT_LETTERS
+    with pytest.raises(ValueError, match="left over: allowed are displacement and 1"):
+        bound_at_points(lemmas_1_2.perturbed(), ring, "linearization_error", ("d",))
+    with pytest.raises(ValueError, match="left over: allowed are displacement, perturbation and 1"):
+        bound_at_points(lemmas_1_2.upper_model(), ring, "perturbed_linearization_error", ("d", "p"))
 
 
 def test_a_changed_constant_is_rejected() -> None:

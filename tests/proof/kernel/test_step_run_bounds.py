@@ -411,7 +411,7 @@ def test_no_other_paper_is_needed() -> None:
 def test_a_form_of_the_kernel_is_what_is_followed() -> None:
     """The theorem on a step is on the mean of all clients' iterates, not on one client's."""
     one = combine([], where=khaled.WHERE, context="run")
-    with pytest.raises(Refused, match="of another form"):
+    with pytest.raises(Refused, match="is left over"):
         iterate_steps(one, khaled.round_end(), khaled.RUNS, "R", "d", "power")
     assert Form.of(khaled.RING, {}) == one.form and ITERATE.client
 

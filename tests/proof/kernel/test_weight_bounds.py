@@ -27,7 +27,7 @@ from fedtheory.papers.fedau.proofs.thm3 import FROM_1, HISTORY, WIDE, C, a, q, t
 from fedtheory.papers.proofs import chain, library
 from fedtheory.proof import checker
 from fedtheory.proof.claim_theorems import ClaimTheorem
-from fedtheory.proof.kernel import interval_bounds, weighted_run_bounds
+from fedtheory.proof.kernel import interval_bounds, round_bounds, weighted_run_bounds
 from fedtheory.proof.kernel.interval_bounds import (
     average_errors,
     bound_bias,
@@ -39,6 +39,7 @@ from fedtheory.proof.kernel.interval_bounds import (
     over_clients,
 )
 from fedtheory.proof.kernel.regions import Condition, Where
+from fedtheory.proof.kernel.round_bounds import bound_round
 from fedtheory.proof.kernel.round_rules import average
 from fedtheory.proof.kernel.run_bounds import Definition, RunBound, define, enlarge, restrict, weaken
 from fedtheory.proof.kernel.saved_claims import digest, saved_claim
@@ -46,7 +47,6 @@ from fedtheory.proof.kernel.theorems import Theorem, combine, instantiate
 from fedtheory.proof.kernel.weighted_run_bounds import (
     EXPECTED_SCALE,
     LARGEST_SCALE,
-    bound_round,
     telescope_constant_weights,
     telescope_weights,
 )
@@ -228,6 +228,13 @@ def capped_by_the_error() -> Theorem:
     return combine([(rounds.bounded_corrected(), 1)], where=where, context="start")
 
 
+def of_clients_by_weight() -> Theorem:
+    """About a mean in which no client weighs less than w, which the plain one is for w <= 1/n alone."""
+    where = Where(rounds.RING, (*WHERE.conditions, Condition("w", "interval", rounds.RING.number(1))))
+    return combine([(rounds.bounded_corrected(), 1), (rounds.around_by_weight(), 0)], where=where, context="start",
+                   constant=(1 - rounds.w) ** 2 * rounds.d**2)  # fmt: skip
+
+
 def squares_of_the_cutoff() -> RunBound:
     late = weights._late(2 * C**2 * q / HISTORY + a**2)
     early = weights._early(FROM_1, 2 * C**2 * q / t + a**2)
@@ -238,7 +245,7 @@ _BIAS = partial(bound_bias, weights.mean(), WIDE, ("absence", "bias"))
 _MANY = ("T", "log", "absence", "bias")
 UNSOUND: dict[str, tuple[str, Callable[[], RunBound]]] = {
     "delta for any mean": ("known of the plain mean", lambda: bound_round(
-        rounds.descent(True), RUNS, "weighted_increase", "slope", "R", False)),
+        rounds.descent(True), RUNS, "weighted_increase", ("slope", "R"), False)),
     "a bound on the gradient for the mean that weights imply": ("known of the plain mean", lambda: (
         telescope_constant_weights(without_error(), RUNS, "R", "gap", "mean_weight"))),
     "an error for the mean that weights imply": ("allowed is a theorem with E = 0", lambda: (
@@ -249,14 +256,16 @@ UNSOUND: dict[str, tuple[str, Callable[[], RunBound]]] = {
         telescope_weights(capped_by_the_error(), RUNS, "R", "gap", EXPECTED_SCALE))),
     "a product of what is averaged": ("linear in E and Q", lambda: (
         telescope_weights(with_product(), RUNS, "R", "gap", EXPECTED_SCALE))),
+    "a least weight that is the run's": ("with no least weight", lambda: (
+        telescope_weights(of_clients_by_weight(), RUNS, "R", "gap", EXPECTED_SCALE))),
     "another scale": ("allowed are letters for E and Q", lambda: (
         telescope_weights(rounds.bounded(), RUNS, "R", "gap", "scale"))),
     "a fall that depends on a round's weights": ("not certified to be > 0", lambda: (
         telescope_weights(rounds.descent(True), RUNS, "R", "gap", EXPECTED_SCALE))),
     "a path without its last step": ("a theorem on the last step", lambda: (
-        bound_round(rounds.local_drift(), RUNS, "local_drift", "slope", "R", False))),
+        bound_round(rounds.local_drift(), RUNS, "local_drift", ("slope", "R"), False))),
     "another bound on the last step": ("another bound on the last step", lambda: bound_round(
-        rounds.local_drift(), RUNS, "local_drift", "slope", "R", False, rounds.last_slow_drift())),
+        rounds.local_drift(), RUNS, "local_drift", ("slope", "R"), False, rounds.last_slow_drift())),
     "a letter that is there": ("different letters", lambda: telescope_weights(
         rounds.bounded(), RUNS, "K", "gap", LARGEST_SCALE)),
     "an early theorem for a late one": (r"no theorem|allowed is a theorem", lambda: bound_late_error(
@@ -342,9 +351,16 @@ def _no_conditions(theorem: Theorem, *_: Any) -> tuple[str, tuple[Condition, ...
 
 
 PLANTED: dict[str, tuple[Any, str, Any]] = {
-    "delta for any mean": (weighted_run_bounds, "OF_PLAIN_MEAN", set()),
+    "delta for any mean": (round_bounds, "OF_PLAIN_MEAN", set()),
     "a bound on the gradient for the mean that weights imply": (weighted_run_bounds, "OF_PLAIN_MEAN", set()),
     "a cap on every round's scale, for the mean": (weighted_run_bounds, "_conditions", _no_conditions),
+    "a least weight that is the run's": (
+        weighted_run_bounds,
+        "_of_updates",
+        lambda theorem: {
+            name: value for name, value in theorem.parameters if name not in ("error", "scale", "least_weight")
+        },
+    ),
     "a smaller logarithm": (Where, "certifies", lambda *_: True),
     "the logarithm of less than 1": (Where, "certifies", lambda *_: True),
     "1 for less than a logarithm": (Where, "certifies", lambda *_: True),

@@ -16,15 +16,17 @@ from __future__ import annotations
 
 from functools import cache
 
-from ....proof.composition import OfRounds
 from ....proof.curved_sgd import CurvedSGD
 from ....proof.kernel.axioms import ITERATE, OPTIMUM, START_POINT, Axioms
 from ....proof.kernel.forms import ONE
+from ....proof.kernel.regions import Where
+from ....proof.kernel.round_bounds import bound_round
+from ....proof.kernel.run_bounds import RunBound, restrict
+from ....proof.kernel.scalars import Ring
 from ....proof.kernel.tactics import coefficient
 from ....proof.kernel.theorems import Multiples, Theorem, combine, over_clients, over_steps
 from ....proof.local_sgd import LocalSGD
-from ....proof.translate.round_bounds import OneRound
-from .kinds_of_round import LETTERS, K, Kinds, L, eta, mu, sigma, sigma_G, size, z
+from .kinds_of_round import LETTERS, RING, K, Kinds, L, eta, mu, sigma, sigma_G, size, z
 
 
 def _paths(convex: bool) -> LocalSGD:
@@ -90,7 +92,28 @@ def full_progress() -> Theorem:
     )
 
 
-THEOREMS: dict[str, OfRounds] = {
-    "eq17.main": OneRound(gradient_error, LETTERS, bounded="local_gradient_error"),
-    "eq28.main": OneRound(full_progress, LETTERS, bounded="negated_full_progress"),
+ROUND = Ring(" ".join([*RING.names, "R", "start", "slope"]))
+"""The letters above; rounds, |x - x*| and |grad F(x)|."""
+
+
+def _of_round(theorem: Theorem, functional: str, letter: str) -> RunBound:
+    """The functional of one round, whoever takes part."""
+    start = bound_round(theorem, ROUND, functional, (letter, "R"), plain=True)
+    kept = tuple(c for c in start.where.conditions if c.name not in ("share", "size"))
+    none, one = ROUND.number(0), ROUND.number(1)
+    return restrict(start, Where(ROUND, kept), {"share": none, "size": one}, start.given)
+
+
+def _gradient_error() -> RunBound:
+    return _of_round(gradient_error(), "local_gradient_error", "slope")
+
+
+def _full_progress() -> RunBound:
+    return _of_round(full_progress(), "negated_full_progress", "start")
+
+
+_OF_ROUND = LETTERS | {"R": "rounds", "start": "initial_distance", "slope": "gradient_norm"}
+BOUNDS = {
+    "eq17@main": (_gradient_error, _OF_ROUND, "local_gradient_error"),
+    "eq28@main": (_full_progress, _OF_ROUND, "negated_full_progress"),
 }

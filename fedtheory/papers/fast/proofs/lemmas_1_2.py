@@ -6,8 +6,10 @@ from functools import cache
 
 from ....proof.kernel.axioms import POINTS, Axioms
 from ....proof.kernel.regions import Condition, Where
+from ....proof.kernel.round_bounds import bound_at_points
+from ....proof.kernel.run_bounds import RunBound
+from ....proof.kernel.scalars import Ring
 from ....proof.kernel.theorems import Theorem, combine
-from ....proof.translate.points import OfPoints
 from .kinds_of_round import LETTERS, RING, L, eta, mu, size
 
 _POSITIVE = tuple(Condition(name, "positive") for name in ("eta", "size"))
@@ -33,8 +35,20 @@ def perturbed() -> Theorem:
     )
 
 
-THEOREMS = {
-    "lemma1.main": OfPoints(upper_model, {"L": LETTERS["L"]}, bounded="linearization_error"),
-    "lemma2.main": OfPoints(perturbed, {name: LETTERS[name] for name in ("L", "mu")},
-                            bounded="perturbed_linearization_error"),
-}  # fmt: skip
+POINT_LETTERS = Ring(" ".join([*RING.names, "d", "p"]))
+"""The letters above, and distances of points."""
+
+
+def _upper_model() -> RunBound:
+    return bound_at_points(upper_model(), POINT_LETTERS, "linearization_error", ("d",))
+
+
+def _perturbed() -> RunBound:
+    return bound_at_points(perturbed(), POINT_LETTERS, "perturbed_linearization_error", ("d", "p"))
+
+
+_AT_POINTS = LETTERS | {"d": "displacement", "p": "perturbation"}
+BOUNDS = {
+    "lemma1@main": (_upper_model, _AT_POINTS, "linearization_error"),
+    "lemma2@main": (_perturbed, _AT_POINTS, "perturbed_linearization_error"),
+}

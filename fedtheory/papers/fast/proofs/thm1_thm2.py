@@ -172,8 +172,6 @@ _THEOREMS: dict[str, OfRounds] = {
     "thm2.averaged": Contraction(strongly_convex_averaged, LETTERS),
     "thm2.wide": Contraction(thm2_curved.strongly_convex, LETTERS),
     "thm2.corrected": Contraction(thm2_curved.strongly_convex_corrected, LETTERS),
-    **eq17_eq28.THEOREMS,
-    **lemmas_1_2.THEOREMS,
 }
 PERIODS = Ring(" ".join([*RING.names, "R", "I", "start", "power", "decay"]))
 """The letters above; rounds, the period, |x_0 - x*| or F(x_0) - inf F, P^R and what the claim has in its place."""
@@ -227,8 +225,6 @@ _PERIODIC = {
 _SAYS = {
     "rem3": "a round contracts",
     "thm1": "F falls in a round", "thm2": "a round contracts",
-    "eq17": "gradients stay near the global one", "eq28": "the sum of gradients points to the optimum",
-    "lemm": "a function at any points",
 }  # fmt: skip
 
 STEPS = tuple(
@@ -247,6 +243,7 @@ DERIVATIONS = (
         )
         for name, theorem in _THEOREMS.items()
     ),
-    *made_bounds("fast", _PERIODIC | _CHOSEN, of_rounds=True),
+    *made_bounds("fast", _PERIODIC | _CHOSEN | eq17_eq28.BOUNDS, of_rounds=True),
+    *made_bounds("fast", lemmas_1_2.BOUNDS),
     _REMARK_3.derivation("composed, rem3.main", "rem3.main.composed", ("fast.rem3@main",)),
 )

@@ -36,8 +36,9 @@ from ....proof.kernel.theorems import (
 )
 from ....proof.kernel.weighted_rounds import BIAS, CENTRE, PARTICIPATION, ROUND_NOISE, WeightedRounds
 from ....proof.kernel.run_bounds import RunBound, restrict
+from ....proof.kernel.round_bounds import bound_round
 from ....proof.kernel.weighted_run_bounds import (
-    EXPECTED_SCALE, LARGEST_SCALE, bound_round, telescope_constant_weights, telescope_weights,
+    EXPECTED_SCALE, LARGEST_SCALE, telescope_constant_weights, telescope_weights,
 )  # fmt: skip
 from ....proof.local_sgd import LocalSGD
 from ....proof.translate.claim_bounds import made_bounds
@@ -389,7 +390,7 @@ def _of_round(
     last: Callable[[], Theorem] | None = None,
 ) -> Callable[[], RunBound]:
     def bound() -> RunBound:
-        start = bound_round(make(), RUNS, functional, "slope", "R", plain, None if last is None else last())
+        start = bound_round(make(), RUNS, functional, ("slope", "R"), plain, None if last is None else last())
         values, conditions = dict(_STEPS), [local, _POSITIVE["g"]]
         if functional == "weighted_increase" and not plain:
             values["E"] = _n * RUNS["OE"]

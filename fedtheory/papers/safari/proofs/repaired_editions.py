@@ -14,7 +14,7 @@ from __future__ import annotations
 from functools import cache
 
 from ....claims import readings
-from ....proof.composition import Descent, Geometric, OfRounds
+from ....proof.composition import Geometric, OfRounds
 from ....proof.curved_sgd import CurvedSGD
 from ....proof.kernel.axioms import START_POINT
 from ....proof.kernel.forms import ONE
@@ -26,9 +26,9 @@ from ....proof.kernel.tactics import coefficient
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, over_clients
 from ....proof.local_sgd import cocoercive
 from ....proof.kernel.fixed_kinds import telescope_kinds
-from ....proof.kernel.run_bounds import RunBound, restrict
+from ....proof.kernel.round_bounds import bound_round
+from ....proof.kernel.run_bounds import RunBound, restrict, telescope
 from ....proof.translate.claim_bounds import made_bounds
-from ....proof.translate.round_bounds import OneRound
 from . import thm5
 from .kinds_of_round import LETTERS, RING, K, Kinds, L, eta, eta_s, m, mu, q, sigma, sigma_G, sigma_s
 
@@ -188,14 +188,29 @@ _SET = frozenset({"cohort_is_a_set"})
 _ROOT = {readings.ROOT: readings.ROOT_OF_30}
 
 THEOREMS: dict[str, OfRounds] = {
-    "eq28.main": OneRound(server_fall, LETTERS, bounded="squared_gradient"),
-    "eq58.main": OneRound(server_distance, LETTERS, bounded="final_squared_distance"),
-    "rem5.b.main": Descent(server_descent, LETTERS, more=_ROOT),
     "thm5.corrected": Geometric(contraction_corrected, LETTERS),
 }
 
-RUNS = Ring(" ".join([*RING.names, "R", "gap"]))
-"""The letters above; rounds, and F(x_0) - inf F."""
+RUNS = Ring(" ".join([*RING.names, "R", "gap", "distance", "slope", "decrease"]))
+"""The letters above; rounds, F(x_0) - inf F, and of a round |x - x*|, |grad F(x)| and F(x) - E F(x+)."""
+
+
+def _server_fall() -> RunBound:
+    return bound_round(server_fall(), RUNS, "squared_gradient", ("decrease", "slope", "R"))
+
+
+def _server_distance() -> RunBound:
+    return bound_round(server_distance(), RUNS, "final_squared_distance", ("distance", "slope", "R"))
+
+
+def _servers_alone() -> RunBound:
+    """Remark 5: no round is the clients'. What caps eta_c = 2 eta_s/K caps eta_s by 117/(5120 L)."""
+    start = telescope(server_descent(), RUNS, "R", "gap")
+    step, cap = Condition("eta_s", "positive"), (117 / (2560 * L * K) - 2 * eta_s / K).within(RUNS)
+    kept = (step if c.name == "eta_s" else c for c in start.where.conditions)
+    small = Condition("eta_s", "capped", RUNS.number(117) / (5120 * RUNS["L"]))
+    short = Where(RUNS, tuple(small if c.name == "eta_s" else c for c in start.where.conditions))
+    return restrict(restrict(start, short), Where(RUNS, (*kept, Condition("K", "count"))), {}, [cap])
 
 
 def _clients_share() -> RunBound:
@@ -206,9 +221,19 @@ def _clients_share() -> RunBound:
     return restrict(start, Where(RUNS, tuple(kept)), {"size": RUNS.number(1)}, [cap])
 
 
+_OF_RUNS = LETTERS | {
+    "R": "rounds", "gap": "initial_gap", "distance": "initial_distance", "slope": "gradient_norm",
+    "decrease": "objective_decrease",
+}  # fmt: skip
 DERIVATIONS = made_bounds(
     "safari",
-    {"thm4@corrected": (_clients_share, LETTERS | {"R": "rounds", "gap": "initial_gap"}, "average_squared_gradient")},
+    {
+        "eq28@main": (_server_fall, _OF_RUNS, "squared_gradient"),
+        "eq58@main": (_server_distance, _OF_RUNS, "final_squared_distance"),
+        "rem5.b@main": (_servers_alone, _OF_RUNS, "average_squared_gradient"),
+        "thm4@corrected": (_clients_share, _OF_RUNS, "average_squared_gradient"),
+    },
+    {"rem5.b@main": _ROOT},
     of_rounds=True,
 )
-"""The claim's theorem, from one on the clients' rounds and one on the server's."""
+"""Claims' theorems: on a server's round, on its rounds alone, and on the clients' rounds and the server's."""

@@ -26,7 +26,7 @@ from ....proof.kernel.sampling_laws import (
     split, sum_of_exponents, triangle, uniform, growth_at_most, least, power_at_least, relative_pair,
 )  # fmt: skip
 from ....proof.kernel.scalars import Ring, Scalar
-from ....proof.sample_claims import OfSamples
+from ....proof.translate.sample_bounds import OfSamples
 
 Multiples = list[tuple[SampleTheorem, Scalar | int]]
 """Theorems, each with its multiplier."""

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from ...assumptions import constant_of
-from .answering_clients import MEAN_ANSWER, Answers
-from .axioms import ITERATE, MEAN_ITERATE, NEXT, NOISE, OPTIMUM, START_POINT, Axioms
-from .client_means import LAST, LOWEST, MeanAxioms
-from .forms import STEPS, Atom, Vector
-from .participation_intervals import Intervals
-from .regions import Condition, Where
-from .round_rules import expect_uniform
-from .scalars import Ring, Scalar
-from .server_rounds import ServerAxioms
-from .theorems import Theorem, combine, over_steps
-from .weighted_rounds import BIAS, WeightedRounds
+from ..assumptions import constant_of
+from .kernel.answering_clients import MEAN_ANSWER, Answers
+from .kernel.axioms import ITERATE, MEAN_ITERATE, NEXT, NOISE, OPTIMUM, START_POINT, Axioms
+from .kernel.client_means import LAST, LOWEST, MeanAxioms
+from .kernel.forms import STEPS, Atom, Vector
+from .kernel.participation_intervals import Intervals
+from .kernel.regions import Condition, Where
+from .kernel.round_rules import expect_uniform
+from .kernel.scalars import Ring, Scalar
+from .kernel.server_rounds import ServerAxioms
+from .kernel.theorems import Theorem, combine, over_steps
+from .kernel.weighted_rounds import BIAS, WeightedRounds
 
 CONSTANTS = (
     "smoothness strong_convexity dissimilarity gradient_noise server_noise weighted_noise heterogeneity_gap "
