@@ -23,7 +23,10 @@ def test_the_table_is_the_projects() -> None:
         assert DISTRIBUTIONS.get(module, module) in brings[extra]
         assert DISTRIBUTIONS.get(module, module) not in {each.split(">=")[0] for each in told["dependencies"]}
     (every,) = brings["all"]
-    assert set(every.removeprefix("fedtheory[").removesuffix("]").split(",")) == set(EXTRAS.values()) - {"flower"}
+    assert set(every.removeprefix("fedtheory[").removesuffix("]").split(",")) == set(EXTRAS.values()) - {
+        "flower",
+        "nvflare",
+    }
     page = PROJECT.parent / "docs" / "commands.md"
     assert all(f"| `{name}` |" in page.read_text(encoding="utf-8") for name in {*EXTRAS.values(), "all"})
 
@@ -90,6 +93,7 @@ PYTHON = {
     "ft.plot": "report",
     "ft.testing.participation_arrays": "testing",
     "__import__('fedtheory.deploy').deploy.flower": "flower",
+    "__import__('fedtheory.deploy').deploy.nvflare": "nvflare",
     "__import__('fedtheory.selection.oracle').selection.oracle.solve_offvar([[4]], [4], [1])": "oracle",
 }
 

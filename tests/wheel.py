@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-EXTRAS = ("core", "simulate", "search", "oracle", "data", "report", "testing", "cluster", "flower", "tracking",
+EXTRAS = ("core", "simulate", "search", "oracle", "data", "report", "testing", "cluster", "flower", "nvflare", "tracking",
           "pandas", "all")  # fmt: skip
 LARGEST_CORE = 400
 """MB that an environment of the core may take."""
@@ -52,6 +52,7 @@ OWN = {
     "testing": ("python", "-c", "import fedtheory as ft; ft.testing.participation_arrays"),
     "cluster": ("python", "-c", "from distributed import Client"),
     "flower": ("python", "-c", "from fedtheory.deploy.flower import DeployedStrategy"),
+    "nvflare": ("python", "-c", "from fedtheory.deploy.nvflare import DeployedController"),
     "tracking": ("python", "-c", "from fedtheory.simulation.trackers import tracker; tracker"),
     "pandas": ("python", "-c", "import pandas, fedtheory.simulation.run_files"),
     "all": ("fedtheory", "experiments"),
