@@ -67,9 +67,8 @@ def main() -> None:
             if python is None:
                 print(f"{extra}: skipped: {requirements(extra)} cannot be installed from here")
                 continue
-            print(
-                f"{extra}: {pip(python, 'list', '--path', *map(str, python.parents[1].glob('lib/*/site-packages'))).stdout}"
-            )
+            packages = next(python.parents[1].glob("lib/python*/site-packages"))
+            print(pip(python, "list", "--format=freeze", "--path", str(packages)).stdout, flush=True)
             marked = ["-m", "slow or exhaustive or not slow"] if given.whole else []
             command = [str(python), "-m", "pytest", "tests/deploy", "-k", extra, "-rs", "--durations=5", *marked]
             done = subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False)

@@ -23,10 +23,8 @@ def test_the_table_is_the_projects() -> None:
         assert DISTRIBUTIONS.get(module, module) in brings[extra]
         assert DISTRIBUTIONS.get(module, module) not in {each.split(">=")[0] for each in told["dependencies"]}
     (every,) = brings["all"]
-    assert set(every.removeprefix("fedtheory[").removesuffix("]").split(",")) == set(EXTRAS.values()) - {
-        "flower",
-        "nvflare",
-    }
+    alone = {"flower", "nvflare"}
+    assert set(every.removeprefix("fedtheory[").removesuffix("]").split(",")) == set(EXTRAS.values()) - alone
     page = PROJECT.parent / "docs" / "commands.md"
     assert all(f"| `{name}` |" in page.read_text(encoding="utf-8") for name in {*EXTRAS.values(), "all"})
 

@@ -16,8 +16,8 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-EXTRAS = ("core", "simulate", "search", "oracle", "data", "report", "testing", "cluster", "flower", "nvflare", "tracking",
-          "pandas", "all")  # fmt: skip
+EXTRAS = ("core", "simulate", "search", "oracle", "data", "report", "testing", "cluster", "flower", "nvflare",
+          "tracking", "pandas", "all")  # fmt: skip
 LARGEST_CORE = 400
 """MB that an environment of the core may take."""
 

@@ -90,16 +90,10 @@ class DeployedController(Controller):
             if not isinstance(value, int) or value < 0:
                 raise ValueError(f"{name} = {value!r}: allowed is a whole number >= 0")
         given = {name: np.asarray(each) for name, each in model.items()}
+        more: Any = {"directory": directory, "seed": seed, "server_gradient": server_gradient}
 
         def opened() -> Server:
-            return Server(
-                algorithm,
-                list(given.values()),
-                clients,
-                directory=directory,
-                seed=seed,
-                server_gradient=server_gradient,
-            )
+            return Server(algorithm, list(given.values()), clients, **more)
 
         # One attribute: a job's configuration takes a subclass's parameters from the attributes of the same names.
         self._rounds = _Rounds(given, opened, num_rounds, timeout, least_seconds, task_name)

@@ -1,8 +1,9 @@
-"""NVFlare's client, by its Client API: it trains in the rounds in which the trace has it, and sends no model in others."""
+"""NVFlare's client, by its Client API: it trains when the trace has it, and else sends no model."""
 
 import sys
 
 import nvflare.client as flare
+
 from digits import task
 
 
