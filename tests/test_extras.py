@@ -90,6 +90,7 @@ PYTHON = {
     "ft.data.load('digits')": "data",
     "ft.plot": "report",
     "ft.testing.participation_arrays": "testing",
+    "ft.testing.compare_weight_estimators([], ft.participation.Bernoulli([0.5]))": "simulate",
     "__import__('fedtheory.deploy').deploy.flower": "flower",
     "__import__('fedtheory.deploy').deploy.nvflare": "nvflare",
     "__import__('fedtheory.selection.oracle').selection.oracle.solve_offvar([[4]], [4], [1])": "oracle",
