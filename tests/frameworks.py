@@ -70,9 +70,10 @@ def main() -> None:
             packages = next(python.parents[1].glob("lib/python*/site-packages"))
             print(pip(python, "list", "--format=freeze", "--path", str(packages)).stdout, flush=True)
             marked = ["-m", "slow or exhaustive or not slow"] if given.whole else []
-            command = [str(python), "-m", "pytest", "tests/deploy", "-k", extra, "-rs", "--durations=5", *marked]
-            done = subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False)
-            status = done.returncode or status
+            for tests in (["tests/deploy", "-k", extra, *marked], ["tests/test_docstrings.py", "-k", "deploy"]):
+                command = [str(python), "-m", "pytest", "-rs", "--durations=5", *tests]
+                done = subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False)
+                status = done.returncode or status
     sys.exit(status)
 
 
