@@ -1,9 +1,9 @@
 """Runs the tests of real clients behind Flower and NVFlare, each in an environment of its own beside this one.
 
-``python tests/frameworks.py flower nvflare`` makes an environment for each that has the packages of this one, and,
-before these, the framework with its own versions of what it pins. Tests and examples then run with its Python, on the
-loopback. Where packages cannot be had, that is said in a line and no test is run. ``--whole`` runs the examples of many
-minutes too. Environments lie in a temporary folder, and go.
+``python tests/frameworks.py`` makes an environment for each that has the packages of this one, and, before these, the
+framework with its own versions of what it pins. Tests and examples then run with its Python, on the loopback. Where
+packages cannot be had, that is said in a line and no test is run. ``--frameworks flower`` tries one, and ``--whole``
+runs the examples of many minutes too. Environments lie in a temporary folder, and go.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def environment(extra: str, folder: Path) -> Path | None:
 def main() -> None:
     """Run the tests of each framework, and end with the last status that is not 0."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("frameworks", nargs="*", default=FRAMEWORKS, metavar="FRAMEWORK", help=" or ".join(FRAMEWORKS))
+    parser.add_argument("--frameworks", nargs="+", default=FRAMEWORKS, choices=FRAMEWORKS)
     parser.add_argument("--whole", action="store_true", help="also the examples of many minutes")
     given = parser.parse_args()
     status = 0
