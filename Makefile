@@ -21,7 +21,7 @@ TESTS = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(VENV)/bin/python -m pytest 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install verify report figures test test-all wheel versions data docs lint
+.PHONY: help install verify report figures test test-all wheel frameworks versions data docs lint
 
 help: ## print this text
 	@echo 'Targets:'
@@ -49,6 +49,9 @@ test-all: $(STAMP) ## run all other tests, and try the wheel: with `make test`, 
 
 wheel: $(STAMP) ## build the wheel and try it with each extra in an environment of its own (gigabytes)
 	$(VENV)/bin/python tests/wheel.py
+
+frameworks: $(STAMP) ## run the tests behind Flower and NVFlare, each in an environment of its own
+	OMP_NUM_THREADS=1 $(VENV)/bin/python tests/frameworks.py
 
 versions: ## run ten commands with the lowest versions allowed, and with the newest (gigabytes, in build/)
 	'$(PYTHON)' tests/versions.py lowest build/lowest

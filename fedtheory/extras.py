@@ -22,6 +22,7 @@ EXTRAS = {
     "hypothesis": "testing",
     "distributed": "cluster",
     "flwr": "flower",
+    "nvflare": "nvflare",
     "tensorboard": "tracking",
     "mlflow": "tracking",
     "wandb": "tracking",

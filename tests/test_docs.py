@@ -35,6 +35,15 @@ def test_every_host_calls_the_one_command(host: str) -> None:
     assert [each for each in calls if "@" not in each] == [".ci/run"]
 
 
+@pytest.mark.parametrize("host", [".github/workflows/nightly.yml", ".gitlab-ci.yml"])
+def test_frameworks_are_tried_every_night(host: str) -> None:
+    text = (ROOT / host).read_text(encoding="utf-8")
+    assert "schedule" in text and re.search(r"^\s*-(?: run:)? make frameworks$", text, re.MULTILINE)
+    assert re.search(
+        r"^frameworks: .*\n\t.*tests/frameworks\.py$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE
+    )
+
+
 def test_the_site_is_built_on_every_change() -> None:
     assert re.search(r"^make docs$", (ROOT / ".ci" / "run").read_text(encoding="utf-8"), re.MULTILINE)
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]

@@ -85,6 +85,9 @@ MEAN = 25
 
 PACKAGES = sorted({path.relative_to(ROOT).parts[0].removesuffix(".py") for path in ROOT.rglob("*.py")} - {"__init__"})
 
+FRAMEWORKS = {"flower": "flwr", "nvflare": "nvflare"}
+"""Modules of ``deploy`` that are read where their frameworks are installed."""
+
 Documented = tuple[str, str | None]
 
 
@@ -92,7 +95,8 @@ def modules(package: str) -> Iterator[str]:
     """The modules of a package, by name; what starts a program when it is imported is left out."""
     for path in sorted([*ROOT.glob(f"{package}.py"), *(ROOT / package).rglob("*.py")]):
         parts = path.relative_to(ROOT.parent).with_suffix("").parts
-        if parts[-1] != "__main__" and not (parts[1:] == ("deploy", "flower") and absent("flwr")):
+        framework = FRAMEWORKS.get(parts[-1]) if parts[1] == "deploy" else None
+        if parts[-1] != "__main__" and not (framework and absent(framework)):
             yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 

@@ -23,7 +23,8 @@ def test_the_table_is_the_projects() -> None:
         assert DISTRIBUTIONS.get(module, module) in brings[extra]
         assert DISTRIBUTIONS.get(module, module) not in {each.split(">=")[0] for each in told["dependencies"]}
     (every,) = brings["all"]
-    assert set(every.removeprefix("fedtheory[").removesuffix("]").split(",")) == set(EXTRAS.values()) - {"flower"}
+    alone = {"flower", "nvflare"}
+    assert set(every.removeprefix("fedtheory[").removesuffix("]").split(",")) == set(EXTRAS.values()) - alone
     page = PROJECT.parent / "docs" / "commands.md"
     assert all(f"| `{name}` |" in page.read_text(encoding="utf-8") for name in {*EXTRAS.values(), "all"})
 
@@ -89,7 +90,9 @@ PYTHON = {
     "ft.data.load('digits')": "data",
     "ft.plot": "report",
     "ft.testing.participation_arrays": "testing",
+    "ft.testing.compare_weight_estimators([], ft.participation.Bernoulli([0.5]))": "simulate",
     "__import__('fedtheory.deploy').deploy.flower": "flower",
+    "__import__('fedtheory.deploy').deploy.nvflare": "nvflare",
     "__import__('fedtheory.selection.oracle').selection.oracle.solve_offvar([[4]], [4], [1])": "oracle",
 }
 

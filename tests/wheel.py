@@ -16,8 +16,10 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-EXTRAS = ("core", "simulate", "search", "oracle", "data", "report", "testing", "cluster", "flower", "tracking",
-          "pandas", "all")  # fmt: skip
+EXTRAS = ("core", "simulate", "search", "oracle", "data", "report", "testing", "cluster", "flower", "nvflare",
+          "tracking", "pandas", "all")  # fmt: skip
+UNPINNED = ("flower", "tracking", "all")
+"""Extras that constraints.txt is not for: it has no trackers, and newer versions than Flower asks for."""
 LARGEST_CORE = 400
 """MB that an environment of the core may take."""
 
@@ -52,6 +54,7 @@ OWN = {
     "testing": ("python", "-c", "import fedtheory as ft; ft.testing.participation_arrays"),
     "cluster": ("python", "-c", "from distributed import Client"),
     "flower": ("python", "-c", "from fedtheory.deploy.flower import DeployedStrategy"),
+    "nvflare": ("python", "-c", "from fedtheory.deploy.nvflare import DeployedController"),
     "tracking": ("python", "-c", "from fedtheory.simulation.trackers import tracker; tracker"),
     "pandas": ("python", "-c", "import pandas, fedtheory.simulation.run_files"),
     "all": ("fedtheory", "experiments"),
@@ -82,7 +85,7 @@ def tried(wheel: Path, python: str, extra: str, folder: Path) -> list[str]:
     subprocess.run([python, "-m", "venv", str(where)], check=True)
     bin, begun = where / "bin", time.monotonic()
     asked = str(wheel) if extra == "core" else f"{wheel}[{extra}]"
-    pinned = [] if extra in ("tracking", "all") else ["-c", str(ROOT / "constraints.txt")]  # which have no trackers
+    pinned = [] if extra in UNPINNED else ["-c", str(ROOT / "constraints.txt")]
     installing = [str(bin / "pip"), "install", "-q", *pinned, asked]
     subprocess.run(installing, check=True, stderr=subprocess.DEVNULL)
     size = sum(path.lstat().st_size for path in where.rglob("*") if path.is_file()) / 1e6

@@ -1,4 +1,5 @@
 from . import flower as flower
+from . import nvflare as nvflare
 from .round_log import COLUMNS as COLUMNS
 from .server import Answer as Answer
 from .server import Asked as Asked

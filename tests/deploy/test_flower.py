@@ -19,6 +19,7 @@ from flwr.supercore.task_identity import TaskIdentity
 from fedtheory.algorithms import fast, fedau, fedavg
 from fedtheory.deploy import Answer, Server
 from fedtheory.deploy.flower import DeployedStrategy
+from fedtheory.files import Damaged
 from fedtheory.participation import read_log
 
 CLIENTS = 4
@@ -212,6 +213,12 @@ def test_a_client_on_another_node_is_the_same_and_two_of_one_name_are_not(tmp_pa
     assert (tmp_path / "log.csv").read_text().splitlines()[1:] == [
         "0,0,received,1,", "0,1,received,2,", "1,0,received,1,", "1,1,received,2,",
     ]  # fmt: skip
+
+
+def test_two_servers_on_one_state_are_refused(tmp_path: Path) -> None:
+    first = strategy(tmp_path)
+    with first.opened(model()), pytest.raises(Damaged, match="lock: is in use by another process or thread"):
+        strategy(tmp_path).start(Clients({1: "0"}), model(), num_rounds=1)
 
 
 def test_a_server_that_is_started_again_goes_on(tmp_path: Path) -> None:

@@ -1,1 +1,1 @@
-"""FedAU on scikit-learn's digits with 20 clients that come and go, behind Flower."""
+"""Digits with clients that come and go by a recorded trace: behind Flower, and behind NVFlare."""

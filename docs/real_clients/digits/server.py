@@ -1,4 +1,4 @@
-"""The server app: FedAU, and the model's accuracy after each round in ``accuracy.csv`` beside the state."""
+"""Flower's server app: FedAU, and the model's accuracy after each round in ``accuracy.csv`` beside the state."""
 
 import os
 from pathlib import Path
@@ -27,7 +27,12 @@ def main(grid: Grid, context: Context) -> None:
 
     nodes, seconds = int(context.run_config["nodes"]), float(context.run_config["timeout"])
     strategy = DeployedStrategy(
-        task.ALGORITHM, task.NAMES, folder, name_key="client", name_seconds=seconds, first_nodes=nodes
+        task.ALGORITHMS["fedau"],
+        task.names(nodes),
+        folder,
+        name_key="client",
+        name_seconds=seconds,
+        first_nodes=nodes,
     )
     strategy.start(
         grid,

@@ -5,15 +5,26 @@ from pathlib import Path
 import numpy as np
 
 from fedtheory import data
-from fedtheory.algorithms import fedau
+from fedtheory.algorithms import fedau, mifa
 from fedtheory.participation import read_log
 
 CLIENTS, ROUNDS = 20, 30
-NAMES = [f"client {i}" for i in range(CLIENTS)]
-ALGORITHM = fedau(local_lr="1/2", local_steps=5, cutoff=10)
-SCHEME = data.Dirichlet(clients=CLIENTS, alpha=0.5)
+ALGORITHMS = {
+    "fedau": fedau(local_lr="1/2", local_steps=5, cutoff=10),
+    "mifa": mifa(local_lr="1/2", local_steps=5),
+}
 TRACE = Path(__file__).parents[1] / "trace.csv"
 """Who was there when; Flower packs no such file with an app, so that nodes are told where it is."""
+
+
+def names(clients: int = CLIENTS) -> list[str]:
+    """The names of the clients."""
+    return [f"client-{i}" for i in range(clients)]
+
+
+def scheme(clients: int = CLIENTS) -> data.Dirichlet:
+    """How the digits are spread over the clients."""
+    return data.Dirichlet(clients=clients, alpha=0.5)
 
 
 def start() -> dict[str, np.ndarray]:
@@ -21,10 +32,10 @@ def start() -> dict[str, np.ndarray]:
     return {"weight": np.zeros((10, 64)), "bias": np.zeros(10)}
 
 
-def points(client: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+def points(client: int | None = None, clients: int = CLIENTS) -> tuple[np.ndarray, np.ndarray]:
     """The digits of a client, or all of them: pixels and labels."""
     digits = data.load("digits")
-    chosen = slice(None) if client is None else SCHEME.split(digits).train[client]
+    chosen = slice(None) if client is None else scheme(clients).split(digits).train[client]
     return np.asarray(digits.features, dtype=float).reshape(len(digits.labels), 64)[chosen], digits.labels[chosen]
 
 
@@ -45,6 +56,6 @@ def accuracy(model: dict[str, np.ndarray]) -> float:
     return float(((x @ model["weight"].T + model["bias"]).argmax(axis=1) == y).mean())
 
 
-def there(trace: str | Path = TRACE) -> np.ndarray:
+def there(clients: int = CLIENTS, trace: str | Path = TRACE) -> np.ndarray:
     """Who is there in each round, (rounds, clients) bool."""
-    return read_log(trace, names=NAMES, until=ROUNDS).mask()
+    return read_log(trace, names=names(), until=ROUNDS).mask()[:, :clients]
