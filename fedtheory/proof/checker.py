@@ -435,9 +435,8 @@ class Proof:
         self.charts: dict = {}
         self.inside: dict = {}
         self.shown_signs: dict = {}
-        self.remembered = 0
         self.signs: list[tuple] = []
-        self.kept = 0
+        self.kept, self.remembered = 0, 0
         try:
             self.regions = [self.region(r) for r in listed("regions", given["regions"], most=LARGEST["regions"])]
         except UNREADABLE as error:
