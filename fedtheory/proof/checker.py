@@ -214,7 +214,7 @@ def degree(a: dict) -> int:
 
 def pieces(a: dict) -> int:
     """Return the size of all coefficients together, in pieces of 30 bits."""
-    return len(a) + sum(c.bit_length() for c in a.values()) // 30
+    return len(a) + sum(map(int.bit_length, a.values())) // 30
 
 
 def size(a: dict) -> int:
@@ -224,7 +224,7 @@ def size(a: dict) -> int:
 
 def longest(a: dict) -> int:
     """Return the size of the longest coefficient, in pieces of 30 bits."""
-    return max((c.bit_length() for c in a.values()), default=0) // 30 + 1
+    return max(map(int.bit_length, a.values()), default=0) // 30 + 1
 
 
 def times(a: dict, b: dict) -> dict:

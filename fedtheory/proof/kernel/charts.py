@@ -36,7 +36,7 @@ class Chart:
     parameters: tuple[str, ...]
     positive: frozenset[str]
     _known: dict[tuple[str, str], Scalar] = field(default_factory=dict, repr=False)
-    _certified: dict[tuple[str, str], bool] = field(default_factory=dict, repr=False)
+    _decided: dict[tuple, bool] = field(default_factory=dict, repr=False)
 
     def pulled(self, expression: Scalar) -> Scalar:
         """Return the expression in the parameters alone, in lowest terms.
@@ -44,8 +44,7 @@ class Chart:
         Raises:
             ValueError: a letter of which the region says nothing.
         """
-        key = _key(expression)
-        if key not in self._known:
+        if (key := _key(expression)) not in self._known:
             self._known[key] = Scalar(self.ring, *self._quotient(expression))
         return self._known[key]
 
@@ -97,17 +96,15 @@ class Chart:
         their sum. Where it is negative at one of a few points nothing is tried."""
         if self._somewhere(expression, lambda value: value < 0):
             return False
-        key = _key(expression)
-        if key not in self._certified:
-            self._certified[key] = self._certifies(*self._quotient(expression))
-        return self._certified[key]
+        if (key := _key(expression)) not in self._decided:
+            self._decided[key] = self._certifies(*self._quotient(expression))
+        return self._decided[key]
 
     def _certifies(self, top: fmpq_mpoly, bottom: fmpq_mpoly) -> bool:
         if _no_sign(top) and _no_sign(bottom):
             return True
         top, bottom = (lowest := Scalar(self.ring, top, bottom)).numerator, lowest.denominator
-        if not _no_sign(bottom):
-            top, bottom = -top, -bottom
+        top, bottom = (top, bottom) if _no_sign(bottom) else (-top, -bottom)
         return _no_sign(bottom) and any(map(_no_sign, self._multiples(top)))
 
     def _multiples(self, top: fmpq_mpoly) -> Iterator[fmpq_mpoly]:
@@ -122,8 +119,10 @@ class Chart:
         no parameters that may vanish together are in all its terms."""
         if self._somewhere(expression, lambda value: value == 0):
             return False
-        top = self.pulled(expression).numerator
-        return _no_sign(top) and self._no_zero(top)
+        if (key := (*_key(expression), "zero")) not in self._decided:
+            top = self.pulled(expression).numerator
+            self._decided[key] = _no_sign(top) and self._no_zero(top)
+        return self._decided[key]
 
     def _somewhere(self, expression: Scalar, says: Callable[[fmpq], bool]) -> bool:
         """Whether this is so of the value at one of a few points."""
