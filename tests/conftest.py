@@ -1,7 +1,8 @@
 """What all tests share: properties are about values, not about times, so that a loaded machine fails none of them; the
 collector of cycles looks seldom at the many expressions and tests that stay, which takes a fourteenth of the time
-otherwise; a worker gets whole files, or folders, so that what their tests share is made once; and processes that tests
-start can be interrupted, also where the tests themselves run in the background of a shell, which has them ignore it."""
+otherwise; a worker gets whole files, or folders, so that what their tests share is made once (``scheduling.py``);
+and processes that tests start can be interrupted, also where the tests themselves run in the background of a shell,
+which has them ignore it."""
 
 import gc
 import os
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from tests import slowest
+from tests import scheduling, slowest
 
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
@@ -44,30 +45,20 @@ SLOW = frozenset(slowest.LIST.read_text(encoding="utf-8").splitlines())
 """Tests that `make test-all` runs, and `make test` does not, beside those that are marked where they stand."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
+    """Mark what is slow; of what is left then, a worker takes first what takes longest."""
     for item in items:
         name = slowest.name_of(item.nodeid)
         if name in SLOW or name.partition("[")[0] in SLOW:
             item.add_marker(pytest.mark.slow)
-
-
-TOGETHER = ("tests/proof/", "tests/report/site/", "tests/report/")
-"""Folders of which one worker runs all tests: each worker would decide the steps of every proof again, write the
-report, draw the figures."""
-
-
-def unit_of(test: str) -> str:
-    """What a worker gets at once: a file, or one of the folders ``TOGETHER``."""
-    return next((folder for folder in TOGETHER if test.startswith(folder)), test.split("::", 1)[0])
+    yield
+    if hasattr(config, "workerinput"):
+        long = scheduling.LONG.read_text(encoding="utf-8").splitlines()
+        items[:] = [items[i] for i in scheduling.longest_first([item.nodeid for item in items], long)]
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """With ``--dist loadfile``, some folders are as one file."""
-    if config.getvalue("dist") != "loadfile":
-        return None
-    from xdist.scheduler import LoadScopeScheduling
-
-    scheduler = LoadScopeScheduling(config, log)
-    scheduler._split_scope = unit_of  # type: ignore[method-assign]
-    return scheduler
+    """With ``--dist loadfile``, some folders are as one file, and what takes longest begins first."""
+    return scheduling.scheduler(config, log) if config.getvalue("dist") == "loadfile" else None

@@ -9,6 +9,9 @@ loaded one; one that loops over cases, and says over how many, if each takes so 
 not run stays listed: nobody knows that it is quick. ``conftest.py`` marks what is listed. A name without parameters
 stands for all of them.
 
+``long.txt`` lists the files and folders of tests that take more than ``LONG_SHARE`` of the time, which workers begin
+with (``scheduling.py``).
+
 Tests of ``quick.txt`` stay quick, whatever they take: those that alone run some block of the package's code (by the
 map, which adds them), and those that somebody wrote down, as they caught a planted change or look at all code.
 """
@@ -26,11 +29,16 @@ from xml.etree import ElementTree
 
 from _pytest.junitxml import mangle_test_address
 
+from tests import scheduling
+
 LIST = Path(__file__).parent / "slow.txt"
 KEPT = Path(__file__).parent / "quick.txt"
 
 SHARE = 7e-5
 """Of the time of all tests: 0.14 s of 2000 s."""
+
+LONG_SHARE = 4e-3
+"""Of the time of all tests: 8 s of 2000 s."""
 
 CASES = "cases"
 """Name of the property of a test that is the number of its cases."""
@@ -68,6 +76,22 @@ def listed(
     return sorted(slow | {name for name in unknown if _without_parameters(name) not in slow})
 
 
+def long_units(seconds: Iterable[tuple[str, float]], before: Iterable[str] = ()) -> list[str]:
+    """The units of ``scheduling.unit_of`` that take long, the longest first, after those listed ``before`` of which no
+    test was run.
+
+    >>> times = [("tests.a.test_x::one", 2.0), ("tests.a.test_x::two[b.c]", 2.0), ("tests.proof.test_y::one", 5.0)]
+    >>> long_units([*times, ("fedtheory.a::fedtheory.a", 0.01)], ["tests/z.py", "tests/a/test_x.py"])
+    ['tests/z.py', 'tests/proof/', 'tests/a/test_x.py']
+    """
+    taken = defaultdict[str, float](float)
+    for name, each in seconds:
+        taken[scheduling.unit_of(name.partition("::")[0].replace(".", "/") + ".py")] += each
+    least = LONG_SHARE * sum(taken.values())
+    long = sorted((unit for unit, each in taken.items() if each > least), key=lambda unit: (-taken[unit], unit))
+    return [*(unit for unit in before if unit not in taken), *long]
+
+
 def alone(content: Mapping[str, Any], slow: Set[str]) -> set[str]:
     """Of the slow tests, the quickest of those that run a block of code that no other test of a map runs.
 
@@ -90,18 +114,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--map", type=Path, help="what tests.mutations.covered wrote")
     options = parser.parse_args(arguments)
     taken: dict[str, float] = {}
+    whole_times: dict[str, float] = {}
     for path in options.reports:
         for case in ElementTree.parse(path).iter("testcase"):
             said = case.find(f"properties/property[@name='{CASES}']")
             cases = 1 if said is None else max(1, int(said.get("value", 1)))
-            taken[f"{case.get('classname')}::{case.get('name')}"] = float(case.get("time", 0)) / cases
-    before, kept = (path.read_text(encoding="utf-8").splitlines() for path in (LIST, KEPT))
+            name = f"{case.get('classname')}::{case.get('name')}"
+            whole_times[name] = float(case.get("time", 0))
+            taken[name] = whole_times[name] / cases
+    before, kept, long = (path.read_text(encoding="utf-8").splitlines() for path in (LIST, KEPT, scheduling.LONG))
     if options.map:
         whole = sum(taken.values())
         slow = {name for name, each in taken.items() if each > SHARE * whole and name not in kept}
         kept = sorted({*kept} | alone(json.loads(options.map.read_text()), slow))
         _write(KEPT, kept)
     _write(LIST, listed(taken.items(), before, SHARE, frozenset(kept)))
+    _write(scheduling.LONG, long_units(whole_times.items(), long))
     return 0
 
 

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests import slowest
+from tests import scheduling, slowest
 from tests.loops import looped, spread
 
 ROOT = Path(__file__).parents[1]
@@ -80,6 +80,8 @@ def test_a_loop_says_over_how_many_cases_it_goes_and_is_slow_if_each_of_them_is(
     ran("-m", "not slow", f"--junitxml={tmp_path / 'run.xml'}")
     monkeypatch.setattr(slowest, "LIST", tmp_path / "list.txt")
     slowest.LIST.write_text("")
+    monkeypatch.setattr(scheduling, "LONG", tmp_path / "long.txt")
+    scheduling.LONG.write_text("")
     root = ElementTree.parse(tmp_path / "run.xml").getroot()
     found = {c.get("name"): c for c in root.iter("testcase")}
     cases = {name: [p.get("value") for p in c.iter("property")] for name, c in found.items()}

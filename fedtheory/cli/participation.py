@@ -82,7 +82,7 @@ def select(
         if plan:
             progress.doing(f"writing {plan}")
             write_plan(plan, run.rates, trace.groups)
-    estimate = run.estimate()[-1]
+    estimate = run.final_estimate()
     objective = float(proxy(estimate, p))
     content = {
         "participation": dict(zip(trace.groups, estimate.tolist(), strict=True)),

@@ -215,8 +215,6 @@ def prove(
 
 
 def _prove(ref: str, save: Path | None, recheck: bool, worst_case: Path | None, json: bool) -> None:
-    from ..evidence.counts import DECIDED
-    from ..evidence.scorecard import write_json
     from ..files import check_target
     from ..papers import claim
     from ..papers.proofs import prove as decide
@@ -242,13 +240,15 @@ def _prove(ref: str, save: Path | None, recheck: bool, worst_case: Path | None, 
             progress.doing(f"{statement.ref}: {'certificates' if recheck else 'proof'}")
             chain = reverify(statement.ref) if recheck else decide(statement)
     if save:
+        from ..evidence.scorecard import write_json
+
         write_json(save, saved_data(chain))
     if json:
         print_json(describe(chain))
     else:
         for line in lines(chain):
             print_wrapped(line, " " * (len(line) - len(line.lstrip()) + 4))
-    if chain.outcome not in DECIDED and absent("z3"):
+    if chain.outcome != "proved" and absent("z3"):
         print(f"fedtheory: no step was put to z3, which is not installed: {HINT.format('search')}", file=sys.stderr)
     if chain.outcome != "proved":
         raise typer.Exit(1)

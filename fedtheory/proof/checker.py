@@ -214,7 +214,7 @@ def degree(a: dict) -> int:
 
 def pieces(a: dict) -> int:
     """Return the size of all coefficients together, in pieces of 30 bits."""
-    return len(a) + sum(c.bit_length() for c in a.values()) // 30
+    return len(a) + sum(map(int.bit_length, a.values())) // 30
 
 
 def size(a: dict) -> int:
@@ -224,7 +224,7 @@ def size(a: dict) -> int:
 
 def longest(a: dict) -> int:
     """Return the size of the longest coefficient, in pieces of 30 bits."""
-    return max((c.bit_length() for c in a.values()), default=0) // 30 + 1
+    return max(map(int.bit_length, a.values()), default=0) // 30 + 1
 
 
 def times(a: dict, b: dict) -> dict:
@@ -272,14 +272,15 @@ def substituted(a: dict, index: int, top: dict, bottom: dict) -> tuple[dict, int
     """Substitute top/bottom for a letter; return bottom^d times the result, and d, the polynomial's degree in that
     letter."""
     spend(len(a))
+    field = MASK << FIELD * (index + 1)
+    if not any(key & field for key in a):
+        return a, 0
     unit, left = place(index), LEFT["size"]
     by_power: dict[int, dict] = {}
     for key, c in a.items():
         p = power_of(key, index)
         by_power.setdefault(p, {})[key - p * unit] = c
-    highest = max(by_power, default=0)
-    if not highest:
-        return a, 0
+    highest = max(by_power)
     over, under = powers(top, highest), powers(bottom, highest)
     made = sum_of_products([(part, times(over[p], under[highest - p])) for p, part in by_power.items()])
     hold(made, left=left)
@@ -433,8 +434,9 @@ class Proof:
         self.theorems: list[dict] = []
         self.charts: dict = {}
         self.inside: dict = {}
+        self.shown_signs: dict = {}
         self.signs: list[tuple] = []
-        self.kept = 0
+        self.kept, self.remembered = 0, 0
         try:
             self.regions = [self.region(r) for r in listed("regions", given["regions"], most=LARGEST["regions"])]
         except UNREADABLE as error:
@@ -659,11 +661,10 @@ class Proof:
     def _nonnegative(self, scalar: Scalar, region: int) -> bool:
         if not scalar.top:
             return True
-        top, bottom = scalar.top, scalar.bottom
-        if not self.positive(bottom, region):
-            top, bottom = minus(top), minus(bottom)
-        if not self.positive(bottom, region):
+        sign = self.sign(scalar.bottom, region)
+        if not sign:
             return False
+        top = scalar.top if sign > 0 else minus(scalar.top)
         made, step = self.pulled(top, region), self.step_of(region)
         return self._has_signs(made) or (step is not None and all(map(self._has_signs, first_and_later(made, step))))
 
@@ -681,13 +682,21 @@ class Proof:
         found = [top for index, top, _ in self.chart(region)[0] if self.names[index] == "k"]
         return next(iter(letters_of(found[0]))) if found else None
 
-    def positive(self, polynomial: dict, region: int) -> bool:
-        """Whether a polynomial is shown to be > 0 on a region."""
-        return is_positive(self.pulled(polynomial, region), *self.chart(region)[1:])
+    def sign(self, polynomial: dict, region: int) -> int:
+        """Return 1 or -1 if a polynomial is shown to be > 0 or < 0 on a whole region, else 0."""
+        asked = region, frozenset(polynomial.items())
+        if asked not in self.shown_signs:
+            made, chart = self.pulled(polynomial, region), self.chart(region)[1:]
+            sign = 1 if is_positive(made, *chart) else -1 if is_positive(minus(made), *chart) else 0
+            self.remembered += size(polynomial)
+            if self.remembered > LARGEST["signs"]:
+                return sign
+            self.shown_signs[asked] = sign
+        return self.shown_signs[asked]
 
     def never_zero(self, polynomial: dict, region: int) -> bool:
         """Whether a polynomial is shown to be > 0 or < 0 on a whole region."""
-        return self.positive(polynomial, region) or self.positive(minus(polynomial), region)
+        return self.sign(polynomial, region) != 0
 
     def within(self, inner: int, outer: int) -> bool:
         """Whether the first region is shown to lie within the second one."""
@@ -5080,6 +5089,7 @@ class SampleProof(Proof):
         fit(not {"k", "K"} & set(self.names), "names: k and K count steps, of which samples have none")
         self.width, self.number = len(self.names), {name: i for i, name in enumerate(self.names)}
         self.charts, self.regions, self.kept, self.claim = {}, [], 0, None
+        self.shown_signs, self.remembered = {}, 0
         self.meanings: dict[str, tuple] = {}
         self.theorems, self.at = [], "what letters mean"
         with _named(self.at):

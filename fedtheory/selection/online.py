@@ -68,6 +68,22 @@ class OnlineRun:
             return sums / t
         return np.concatenate([np.full_like(sums[:1], self.start), (sums - self.counted[0])[1:] / (t - 1)[1:]])
 
+    def final_estimate(self) -> np.ndarray:
+        """Return s^(T), (groups,): the last line of ``estimate``, without the others.
+
+        >>> run = online([[4, 4], [4, 0], [4, 4]], [4, 2, 4], [0.5, 0.5], update="printed")
+        >>> run.final_estimate(), run.estimate()[-1]
+        (array([1.5, 1.5]), array([1.5, 1.5]))
+        """
+        sums, t = np.zeros(self.counted.shape[1]), len(self.counted)
+        for first in range(0, t, _CHUNK):  # as in ``_running_sums``
+            sums = np.cumsum(self.counted[first : first + _CHUNK], axis=0)[-1] + sums
+        if self.update == "start_counts":
+            return (self.start + sums) / (t + 1)
+        if self.update == "mean":
+            return sums / t
+        return (sums - self.counted[0]) / (t - 1) if t > 1 else np.full_like(sums, self.start)
+
     def objective(self) -> np.ndarray:
         """(rounds,), sum_j p_j^2 / s^_j(t), the value of (5) in each round; infinite while a group has nothing."""
         return np.asarray(proxy(self.estimate(), self.group_weight))

@@ -120,9 +120,8 @@ def _texts(rates: np.ndarray) -> Iterator[bytes]:
     from pydantic_core import to_json
 
     for first in range(0, len(rates), _CHUNK):
-        rows = rates[first : first + _CHUNK].tolist()
-        for number, row in enumerate(rows, first + 1):
-            row.insert(0, number)
+        columns = rates[first : first + _CHUNK].T.tolist()
+        rows = [*zip(range(first + 1, first + 1 + len(columns[0])), *columns, strict=True)]
         yield b"\n".join(to_json(rows)[2:-2].split(b"],[")) + b"\n"
 
 

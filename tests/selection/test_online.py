@@ -21,7 +21,7 @@ from fedtheory.selection import (
     online,
     var,
 )
-from fedtheory.selection.online import COUNTS, UPDATES, water_fill, within
+from fedtheory.selection.online import COUNTS, UPDATES, OnlineRun, water_fill, within
 
 policy = import_module("fedtheory.selection.online")  # the package has a function of that name
 
@@ -301,3 +301,13 @@ def test_a_seed_is_a_whole_number(seed):
     ):
         with pytest.raises(ValueError, match=r"seed = .*: allowed is an integer from 0 to 2"):
             call()
+
+
+@pytest.mark.parametrize("update", UPDATES)
+@pytest.mark.parametrize("rounds", [1, 2, 4096, 9000])
+def test_the_final_estimate_is_the_last_line_to_the_bit(update: str, rounds: int) -> None:
+    """Sums are made chunk by chunk, of one group too."""
+    for groups in (1, 3):
+        counted = np.random.default_rng(rounds).random((rounds, groups))
+        run = OnlineRun(counted, counted, np.full(groups, 1 / groups), update, 0.3)
+        assert run.final_estimate().tolist() == run.estimate()[-1].tolist()

@@ -36,6 +36,7 @@ class Chart:
     parameters: tuple[str, ...]
     positive: frozenset[str]
     _known: dict[tuple[str, str], Scalar] = field(default_factory=dict, repr=False)
+    _decided: dict[tuple, bool] = field(default_factory=dict, repr=False)
 
     def pulled(self, expression: Scalar) -> Scalar:
         """Return the expression in the parameters alone, in lowest terms.
@@ -43,8 +44,7 @@ class Chart:
         Raises:
             ValueError: a letter of which the region says nothing.
         """
-        key = str(expression.numerator), str(expression.denominator)
-        if key not in self._known:
+        if (key := _key(expression)) not in self._known:
             self._known[key] = Scalar(self.ring, *self._quotient(expression))
         return self._known[key]
 
@@ -79,6 +79,8 @@ class Chart:
     def _substituted(self, polynomial: fmpq_mpoly, at: int, letter: Scalar) -> Quotient:
         """Substitute a quotient for the letter that is the name number ``at``, and return a polynomial over a power."""
         degree, one = int(polynomial.degrees()[at]), self.ring.context.constant(1)
+        if not degree:
+            return polynomial, one
         parts: dict[int, dict] = {}
         for powers, c in polynomial.to_dict().items():
             parts.setdefault(int(powers[at]), {})[(*powers[:at], 0, *powers[at + 1 :])] = c
@@ -94,13 +96,15 @@ class Chart:
         their sum. Where it is negative at one of a few points nothing is tried."""
         if self._somewhere(expression, lambda value: value < 0):
             return False
-        top, bottom = self._quotient(expression)
+        if (key := _key(expression)) not in self._decided:
+            self._decided[key] = self._certifies(*self._quotient(expression))
+        return self._decided[key]
+
+    def _certifies(self, top: fmpq_mpoly, bottom: fmpq_mpoly) -> bool:
         if _no_sign(top) and _no_sign(bottom):
             return True
-        pulled = self.pulled(expression)
-        top, bottom = pulled.numerator, pulled.denominator
-        if not _no_sign(bottom):
-            top, bottom = -top, -bottom
+        top, bottom = (lowest := Scalar(self.ring, top, bottom)).numerator, lowest.denominator
+        top, bottom = (top, bottom) if _no_sign(bottom) else (-top, -bottom)
         return _no_sign(bottom) and any(map(_no_sign, self._multiples(top)))
 
     def _multiples(self, top: fmpq_mpoly) -> Iterator[fmpq_mpoly]:
@@ -115,8 +119,10 @@ class Chart:
         no parameters that may vanish together are in all its terms."""
         if self._somewhere(expression, lambda value: value == 0):
             return False
-        top = self.pulled(expression).numerator
-        return _no_sign(top) and self._no_zero(top)
+        if (key := (*_key(expression), "zero")) not in self._decided:
+            top = self.pulled(expression).numerator
+            self._decided[key] = _no_sign(top) and self._no_zero(top)
+        return self._decided[key]
 
     def _somewhere(self, expression: Scalar, says: Callable[[fmpq], bool]) -> bool:
         """Whether this is so of the value at one of a few points."""
@@ -169,6 +175,10 @@ class Chart:
         """Return the divisor of a letter, in the parameters."""
         later = Chart(self.of, self.ring, self.letters[number + 1 :], self.parameters, self.positive)
         return later.pulled(self.letters[number][1].bottom).numerator
+
+
+def _key(expression: Scalar) -> tuple[str, str]:
+    return str(expression.numerator), str(expression.denominator)
 
 
 def _apart(top: fmpq_mpoly, bottom: fmpq_mpoly) -> Quotient:

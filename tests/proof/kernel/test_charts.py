@@ -10,6 +10,7 @@ from fractions import Fraction as F
 import pytest
 
 from fedtheory.proof import positivity, symbol_regions
+from fedtheory.proof.kernel.charts import Chart
 from fedtheory.proof.kernel.regions import Condition, Where
 from fedtheory.proof.kernel.scalars import Ring, Scalar
 
@@ -95,3 +96,14 @@ def test_a_letter_of_which_nothing_is_said_is_refused() -> None:
 def test_a_region_that_is_none_is_refused(conditions: tuple[Condition, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Where(RING, conditions).certifies(mu)
+
+
+def test_what_is_kept_of_an_expression_is_of_all_of_it() -> None:
+    """Not of another one with its numerator, nor of another question: (x^2 - x + 1)(1 + x) has no negative sign."""
+    ring, x = Ring("x u"), Ring("x")["x"]
+    chart = Chart(("x",), ring, (("x", ring["u"]),), ("u",), frozenset())
+    hidden = x**2 - x + 1
+    for _ in range(2):
+        assert chart.certifies(x / (1 + x)) and not chart.certifies(x / hidden) and chart.certifies(x)
+        assert chart.certifies(hidden) and not chart.never_zero(hidden)
+        assert chart.certifies(1 + x) and chart.never_zero(1 + x)

@@ -298,3 +298,21 @@ def test_what_is_no_proof_is_told_apart(content: str, tmp_path: Path, capsys: py
     file.write_text(content)
     assert checker.main([str(file)]) in (1, 2)
     assert str(file) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("most", [10**7, 0])
+def test_a_sign_is_that_of_the_polynomial_on_the_region(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked for a second time too, whether it is kept or there is no room for it: x = u > 0, and x = u >= 0."""
+    monkeypatch.setitem(checker.LARGEST, "signs", most)
+    proof = checker.Proof.__new__(checker.Proof)
+    proof.width, proof.shown_signs, proof.remembered = 1, {}, 0
+    written = [(0, {checker.place(1): 1}, checker.POLYNOMIAL_ONE)]
+    proof.charts = {0: (written, {1}, []), 1: (written, set(), [])}
+    checker.LEFT["work"] = 10**6
+    checker.let_go()
+    x = {checker.place(0): 1}
+    for _ in range(2):
+        assert [proof.sign(x, 0), proof.sign(checker.minus(x), 0), proof.sign(x, 1)] == [1, -1, 0]
+        assert [proof.sign(checker.plus(x, {0: c}), 1) for c in (1, -1)] == [1, 0]
+        assert proof.never_zero(checker.minus(x), 0) and not proof.never_zero(checker.minus(x), 1)
+    assert bool(proof.shown_signs) is bool(most)

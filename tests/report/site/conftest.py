@@ -6,16 +6,37 @@ from pathlib import Path
 
 import pytest
 
-from fedtheory.report.site import write
+from fedtheory.claims.statement import Claim
+from fedtheory.report.site import pages, write
+from fedtheory.report.site.claim_page import ClaimPage, claim_page
 from tests.report.site import chromium
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory) -> Path:
+def report(tmp_path_factory) -> tuple[Path, dict[str, ClaimPage]]:
+    """A folder with the whole report, without pictures, and what the claims' pages there show, by ref."""
+    folder, shown = tmp_path_factory.mktemp("report"), {}
+
+    def kept(claim: Claim, *pictures: tuple[str, ...]) -> ClaimPage:
+        shown[claim.ref] = claim_page(claim, *pictures)
+        return shown[claim.ref]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pages, "claim_page", kept)
+        write(folder)
+    return folder, shown
+
+
+@pytest.fixture(scope="session")
+def site(report) -> Path:
     """A folder with the whole report, without pictures."""
-    folder = tmp_path_factory.mktemp("report")
-    write(folder)
-    return folder
+    return report[0]
+
+
+@pytest.fixture(scope="session")
+def shown(report) -> dict[str, ClaimPage]:
+    """What the claims' pages of the report show, by ref."""
+    return report[1]
 
 
 @pytest.fixture(scope="session")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import fnmatch
 import json
+import os
 import re
 import tomllib
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from urllib.parse import unquote
 from xml.etree import ElementTree
@@ -24,12 +26,13 @@ from fedtheory.cli.verdicts import _instance_file
 from fedtheory.experiments.setting_parts import FAMILIES
 from fedtheory.papers import all_claims, claim
 from fedtheory.papers.saved_certificates import folders, published
-from fedtheory.report.site import pages, published_evidence
+from fedtheory.report.site import further_pages, pages, published_evidence
 from fedtheory.report.site.calculator import calculator
 from fedtheory.report.site.claim_page import claim_page, figures_of, statement_of
 from fedtheory.report.site.instance_pages import film, point_of
 from fedtheory.report.site.javascript import javascript, literal
 from fedtheory.report.site.mathml import mathml
+from fedtheory.report.site.replaced_folder import LIST
 from fedtheory.tightness import scorecard_column
 from tests.report.site.reading import Page, read
 
@@ -39,6 +42,10 @@ ROOT = Path(package.__file__).parents[3]
 @pytest.fixture(scope="module")
 def read_pages(site):
     """Every page, read, by its place in the folder."""
+    return read_all(site)
+
+
+def read_all(site):
     return {path.relative_to(site).as_posix(): read(path) for path in sorted(site.rglob("*.html"))}
 
 
@@ -52,24 +59,58 @@ def test_every_claim_table_experiment_algorithm_and_process_has_a_page(read_page
         assert sum(name.startswith(f"{folder}/") for name in read_pages) > 10
 
 
+@pytest.mark.slow
 def test_no_two_files_differ_by_case_alone(site):
     """Where a file system does not tell them apart, the one would be the other."""
     names = [path.relative_to(site).as_posix().lower() for path in site.rglob("*")]
     assert len(names) == len(set(names))
 
 
+@pytest.mark.slow
 def test_every_link_leads_to_a_file_of_the_folder(site, read_pages):
-    for name, page in read_pages.items():
-        for link in page.links:
-            if not link.startswith(("#", "data:,")):
-                target = (site / name).parent / unquote(link.partition("#")[0])
-                assert target.is_file(), f"{name}: {link}"
+    assert dead_links(site, read_pages) == []
+
+
+def dead_links(site, read_pages):
+    """Pages with their links that lead to no file."""
+    links = [(name, link) for name, page in read_pages.items() for link in page.links]
+    return [(name, link) for name, link in links if not link.startswith(("#", "data:,"))
+            and not ((site / name).parent / unquote(link.partition("#")[0])).is_file()]  # fmt: skip
+
+
+FEW = ("fast.lemma2@main", "fast.thm2@appendix", "flics.thm1@main", "safari.ex1@main")
+"""One that is proved, one of several editions, and instances with a film and without."""
+
+
+def test_a_report_of_few_claims(tmp_path, monkeypatch):
+    """Its pages, links, cells and formulas; those of all claims are slow tests."""
+    monkeypatch.setattr(pages, "all_claims", lambda: [claim(ref) for ref in FEW])
+    for kind in ("table_pages", "experiment_pages", "algorithm_pages", "process_pages"):
+        every = getattr(further_pages, kind)
+        monkeypatch.setattr(further_pages, kind, lambda every=every: islice(every(), 2))
+    told, site = [], tmp_path / "report"
+    written = pages.write(site, progress=lambda *each: told.append(each))
+    assert {path for path in site.rglob("*") if path.is_file()} - {site / LIST} == {*written}
+    few = read_all(site)
+    addresses = {pages.address(ref) for ref in FEW}
+    assert {name for name in few if name.startswith("claims/")} == addresses
+    dead = {os.path.normpath(Path(name).parent / unquote(link)) for name, link in dead_links(site, few)}
+    folders = ("tables", "experiments", "algorithms", "processes")
+    assert all(sum(name.startswith(f"{folder}/") for name in few) == 2 for folder in folders)
+    others = {pages.address(each.ref) for each in all_claims()} - addresses
+    assert {each for each in dead if not each.startswith(folders)} <= others and len(dead & others) > 3
+    assert [each for each in told if each[0] == "claims"] == [("claims", i, 4) for i in range(1, 5)]
+    assert empty_cells(few) == {} and check_formulas(site) > 50
+    front = (site / "index.html").read_text(encoding="utf-8")
+    assert [ref for ref in FEW if f'href="{pages.address(ref)}"' not in front] == []
+    assert few[pages.address("safari.ex1@main")].text.count("Nothing to play: ") == 1
 
 
 def test_a_process_that_a_pattern_names_is_used_there(read_pages):
     assert "../experiments/fedau.fashion_mnist.html" in read_pages["processes/Markov.html"].links
 
 
+@pytest.mark.slow
 def test_nothing_is_loaded_from_elsewhere(site):
     for path in site.rglob("*"):
         if path.suffix in (".html", ".css", ".js"):
@@ -83,12 +124,19 @@ SAYS_NOTHING = ("", "None", "nan", "null", "undefined")
 """A cell of a printed table may be a dash: that is what is printed there."""
 
 
+@pytest.mark.slow
 def test_no_cell_says_nothing(read_pages):
-    assert {name: empty for name, page in read_pages.items()
+    assert empty_cells(read_pages) == {}
+
+
+def empty_cells(read_pages):
+    """By page the cells that say nothing."""
+    return {name: empty for name, page in read_pages.items()
             if (empty := [cell for cell in page.cells if cell[1] in SAYS_NOTHING
-                          or (cell[1] == "-" and not name.startswith("tables/"))])} == {}  # fmt: skip
+                          or (cell[1] == "-" and not name.startswith("tables/"))])}  # fmt: skip
 
 
+@pytest.mark.slow
 def test_tightness_is_what_is_published(read_pages):
     counted = 0
     for ref, found in scorecard_column.published().items():
@@ -103,12 +151,12 @@ def test_tightness_is_what_is_published(read_pages):
     assert counted > 15
 
 
-def test_every_instance_is_followed_or_the_page_says_why_not(read_pages):
+def test_every_instance_is_followed_or_the_page_says_why_not(read_pages, shown):
     said = {}
     for statement in all_claims():
-        for shown in claim_page(statement).instances if statement.functional.scope in FOLLOWED else ():
-            said[statement.ref] = shown.no_film or "followed"
-            assert shown.film or f"Nothing to play: {shown.no_film}." in read_pages[pages.address(statement.ref)].text
+        for each in shown[statement.ref].instances if statement.functional.scope in FOLLOWED else ():
+            said[statement.ref] = each.no_film or "followed"
+            assert each.film or f"Nothing to play: {each.no_film}." in read_pages[pages.address(statement.ref)].text
     followed = {ref for ref, words in said.items() if words == "followed"}
     assert {"flics.thm1@main", "flics.thm2@main", "safari.lemma2@main", "fedau.eqB_6_8.a@main"} <= followed
     assert said["flics.lemma4@main"] == "it is about one round: there is nothing to follow"
@@ -130,6 +178,7 @@ def test_bars_are_counts_and_rates():
     assert expected.sum(1) == pytest.approx(drawn["rounds"])
 
 
+@pytest.mark.slow
 def test_the_pages_have_the_colours_of_figures(site):
     from fedtheory.report import colours
 
@@ -142,7 +191,13 @@ def test_the_pages_have_the_colours_of_figures(site):
     assert {f"stroke: var(--{name})" in own for name in colours.ON_WHITE} == {True}
 
 
+@pytest.mark.slow
 def test_every_formula_is_well_formed(site):
+    assert check_formulas(site) > 3000
+
+
+def check_formulas(site):
+    """The number of formulas, each of which is well formed."""
     seen = 0
     for path in site.glob("claims/*.html"):
         for formula in re.findall(r"<math>.*?</math>", path.read_text(encoding="utf-8"), re.DOTALL):
@@ -151,9 +206,10 @@ def test_every_formula_is_well_formed(site):
                 expected = {"mfrac": 2, "msub": 2, "msup": 2, "msubsup": 3, "munder": 2, "mover": 2, "munderover": 3}
                 assert len(element) == expected.get(element.tag, len(element)), f"{path.name}: {formula}"
             seen += 1
-    assert seen > 3000
+    return seen
 
 
+@pytest.mark.slow
 def test_the_front_page_says_what_the_scorecard_says(site, read_pages):
     rows = published_evidence.rows()
     content = (site / "index.html").read_text(encoding="utf-8")
@@ -181,6 +237,7 @@ def test_what_is_not_known_is_called_so(monkeypatch):
     assert {front[name] for name in ("verdict", "ratio", "why", "tightness")} == {"not checked"}
 
 
+@pytest.mark.slow
 def test_terms_stand_in_the_printed_order_and_all_editions_are_there(site):
     page = claim_page(claim("safari.thm4@main"))
     assert [part.name for part in page.statement.terms] == [term.name for term in claim("safari.thm4").terms]
@@ -205,16 +262,14 @@ def test_what_differs_between_editions_is_marked_and_nothing_else():
     assert difference.before == str(main.term("arbitrary_rounds").expression)
 
 
-def test_a_film_ends_where_the_published_instance_does():
+def test_a_film_ends_where_the_published_instance_does(shown):
     seen = 0
     for statement in all_claims():
-        for found in published_evidence.instances(statement.ref):
-            try:
-                shown = film(statement, point_of(statement, found["data"]))
-            except ValueError:
-                shown = None
-            if shown is not None and shown.unit == "round" and statement.functional.name != "policy_limit":
-                last = [shown.data[side][-1] for side in ("left", "right")]
+        published = published_evidence.instances(statement.ref)
+        for found, each in zip(published, shown[statement.ref].instances, strict=True):
+            film = each.film
+            if film is not None and film.unit == "round" and statement.functional.name != "policy_limit":
+                last = [film.data[side][-1] for side in ("left", "right")]
                 recorded = [float(found["data"][side]) for side in ("left", "right")]
                 assert last == pytest.approx(recorded, rel=1e-8)  # the run in floating point, recorded to 12 digits
                 seen += 1
