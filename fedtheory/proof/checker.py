@@ -4770,7 +4770,9 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         a, r = self.surd(tree)
         if r == ONE or letters_of(r.top) | letters_of(r.bottom) or r.top[0] % r.bottom[0]:
             return self.of_tree(tree)
+        of = [self.letters.get(self.proof.names[i], "") for i in letters_of(a.top) | letters_of(a.bottom)]
         product = len(a.top) == len(a.bottom) == 1 and min(*a.top.values(), *a.bottom.values()) > 0
+        product &= not any(QUANTITIES.get(quantity) == "real" for quantity in of)
         need(product and r.top[0] * r.bottom[0] > 0, "a cap with the root of a number, that is no product >= 0")
         return a * number(Fraction(math.isqrt(4096 * (r.top[0] // r.bottom[0])) + 1, 64))
 
