@@ -36,7 +36,8 @@ from ..moments.cohorts import CrowdLaw
 from ..moments.custom_kinks import values_at
 from ..moments.evaluators import FLOAT
 from ..moments.lifting import NotClosed
-from ..moments.round_maps import drawn, rounds_of_kind
+from ..moments.remembering_crowds import CrowdLayout
+from ..moments.round_maps import drawn, layout_of, rounds_of_kind
 from ..participation import Bernoulli, Cyclic, Fixed, Markov, Participation, Phases, Uniform
 from ..quantities import QUANTITIES, STEP, symbol
 from ..schedule import StepRule
@@ -83,8 +84,8 @@ CYCLE, SWITCH = "one set after another", "one set first and another for ever"
 MARKOV, AVAILABLE = "Markov chains", "clients available for a part of every cycle"
 
 CROWD, REMEMBERED, HALVES = 30, 10, 2**31
-"""Number of clients of a few settings, for what shows with many alone; the most where something is remembered of each;
-and a seed that no draw has."""
+"""Number of clients of a few settings, for what shows with many alone; the most where something is remembered of each of
+clients that the step tells apart; and a seed that no draw has."""
 
 WANDERERS = 2
 """The most clients with a memory, whose joint states multiply; the others are always there."""
@@ -268,17 +269,23 @@ class OwnRuns(Space):
 
     @property
     def most_clients(self) -> int:
-        """The most clients of a crowd: many, if the step treats all alike and remembers nothing of each."""
+        """The most clients of a crowd: many, if the step treats all alike."""
         if "clients" in self.statement.bound and self.statement.bound["clients"].is_Integer:
             return int(self.statement.bound["clients"])
-        if any(what == CLIENTS for _, what in self.algorithm.round.memory):
-            return REMEMBERED
-        return MOST_COPIES if self._counted_by_kind else CROWD
+        if self._counted_by_kind:
+            return MOST_COPIES
+        return REMEMBERED if self._remembers_clients else CROWD
+
+    @property
+    def _remembers_clients(self) -> bool:
+        return any(what == CLIENTS for _, what in self.algorithm.round.memory)
 
     @cached_property
     def _counted_by_kind(self) -> bool:
         """Whether exact moments count the clients of a crowd by kind."""
         setting = self.setting(replace(self._plain(2 * CROWD, EVERYONE), kinds=2, seed=HALVES))
+        if self._remembers_clients:
+            return isinstance(layout_of(setting), CrowdLayout)
         return isinstance(drawn(setting, self.algorithm.kinds[0].at(0), exact=True)[0], CrowdLaw)
 
     @cached_property

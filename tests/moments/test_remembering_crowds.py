@@ -1,0 +1,80 @@
+"""Crowds of whose clients a step remembers something: by means and deviations, against each client followed alone."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+import fedtheory as ft
+from fedtheory.algorithms import own
+from fedtheory.algorithms.corrected_steps import feddyn, saga, scaffnew, scaffold
+from fedtheory.federations import Quadratic
+from fedtheory.moments import remembering_crowds
+from fedtheory.moments.custom_rounds import OwnLayout
+from fedtheory.moments.remembering_crowds import CrowdLayout
+from fedtheory.moments.round_maps import layout_of
+from fedtheory.participation import Bernoulli, Fixed, Markov, Participation, Phases, Uniform
+
+
+def two_memories(x, memory, round, *, local_lr):  # type: ignore[no-untyped-def]
+    """Remember a gradient of each client, how often it came, weighted, the model before, and a mean."""
+    y, seen = memory["y"], memory["seen"]
+    fresh = round.gradient(x[:, None] + y / 3 - memory["before"][:, None] / 5)
+    seen = seen + round.present * (round.gradient(x) + seen / 2 - y) + round.noise(0.25, clients=True)
+    moved = x - local_lr * (round.share * (fresh - y)).sum(1) - local_lr * (y - 2 * seen).mean(1)
+    return moved, {"y": y + round.present * (fresh - y) / 2, "seen": seen, "before": x, "mean": seen.mean(1) / 2}
+
+
+MEMORIES = {"y": "clients", "before": "model", "seen": "clients", "mean": "vector"}
+STEPS = {
+    "two memories": own(two_memories, memory=MEMORIES, local_lr="1/5"),
+    "scaffold 1": scaffold(local_lr="1/5", local_steps=2, option=1),
+    "scaffold 2": scaffold(local_lr="1/5", local_steps=2),
+    "saga": saga(local_lr="1/3"),
+    "feddyn": feddyn(local_lr="1/5", local_steps=1, penalty="1/2"),
+    "scaffnew": scaffnew(local_lr="1/3", communication_probability="1/4"),
+}
+
+
+def of_kinds(*numbers: int) -> Quadratic:
+    """Clients of so many of each kind, with noise."""
+    hessians = [[1 + k] for k, number in enumerate(numbers) for _ in range(number)]
+    centres = [[3 * (-1) ** k] for k, number in enumerate(numbers) for _ in range(number)]
+    return Quadratic(hessians, centres, "1/2")
+
+
+def squares(setting: ft.Setting) -> list[Fraction]:
+    """E|x_R - x*|^2 after up to three rounds, exactly."""
+    return list(setting.exact([1, 2, 3], exact=True).squared_distance)
+
+
+CASES = [
+    ("two memories", (4,), Uniform(2)),
+    ("two memories", (2, 3), Uniform(3)),
+    ("two memories", (3,), Fixed([0, 1, 2])),
+    ("two memories", (3, 1), Phases([[0, 1], [1, 3]], [1, 1], cyclic=True)),
+    ("scaffold 1", (5,), Uniform(1)),
+    ("scaffold 2", (3, 2), Uniform(4)),
+    ("scaffold 2", (2, 2), Bernoulli(["1/2", "1/2", "1/3", "1/3"])),
+    ("scaffold 2", (4,), Markov(["1/2", 1, 1, 1], ["1/4", 1, 1, 1])),
+    ("saga", (2, 3), Uniform(1)),
+    ("feddyn", (4, 1), Uniform(2)),
+    ("scaffnew", (4,), Fixed(range(4))),
+]
+
+
+@pytest.mark.parametrize(("step", "numbers", "process"), CASES, ids=str)
+def test_means_and_deviations_are_enough(
+    step: str, numbers: tuple[int, ...], process: Participation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def setting() -> ft.Setting:
+        return ft.Setting(of_kinds(*numbers), STEPS[step], process, start=2)
+
+    alone = setting()
+    assert isinstance(layout_of(alone), OwnLayout)
+    expected = squares(alone)
+    monkeypatch.setattr(remembering_crowds, "LEAST_CROWD", 0)
+    together = setting()
+    assert isinstance(layout_of(together), CrowdLayout)
+    assert squares(together) == expected
