@@ -26,8 +26,8 @@ import numpy as np
 
 from ..algorithms.aggregation import LatestUpdates, SampleShares
 from ..algorithms.algorithm import ClientRound, Kind, OwnRound, ServerRound
-from ..algorithms.custom_algorithm import CLIENTS
 from ..algorithms.cohort_rules import NaiveSelection, UniformSelection
+from ..algorithms.custom_algorithm import CLIENTS
 from ..algorithms.server_step import Amplified, Momentum
 from ..federations.federation import COMMON, ONE_SIDED, Federation
 from ..federations.quadratic import Quadratic

@@ -17,7 +17,7 @@ from ..algorithms.server_step import Amplified
 from ..participation import Fixed, Participation, Phases
 from .centred import Forms
 from .known_past import KnownPast, depends_on_past
-from .lifting import Amplifying, Layout
+from .lifting import Amplifying
 from .linear_rounds import check_entries, check_size, mean_map, symmetric_moment_map
 from .participation_laws import Chain, chain_of, phases_of
 from .round_maps import AnyLayout, drawn, layout_of, quadratic, rounds_of_kind, rounds_with

@@ -84,8 +84,8 @@ CYCLE, SWITCH = "one set after another", "one set first and another for ever"
 MARKOV, AVAILABLE = "Markov chains", "clients available for a part of every cycle"
 
 CROWD, REMEMBERED, HALVES = 30, 10, 2**31
-"""Number of clients of a few settings, for what shows with many alone; the most where something is remembered of each of
-clients that the step tells apart; and a seed that no draw has."""
+"""Number of clients of a few settings, for what shows with many alone; the most where something is remembered of each
+and the step tells them apart; and a seed that no draw has."""
 
 WANDERERS = 2
 """The most clients with a memory, whose joint states multiply; the others are always there."""
