@@ -1,12 +1,12 @@
 """A left side of one's own: how far from x* FedAvg settles with full participation and exact gradients.
 
-With noise 0 the models tend to the point w at which the clients' ways cancel. With S_i = (1/K) sum_{k<K} (I - gamma H_i)^k
-the way of client i is -gamma K S_i grad F_i(w), so
+With noise 0 the models tend to the point w at which the clients' ways cancel. The way of client i is there
+-gamma K S_i grad F_i(w), with S_i = (1/K) sum_{k<K} (I - gamma H_i)^k, so
 
     mean S_i grad F_i(w) = 0,    hence    H (w - x*) = mean (I - S_i) grad F_i(w).
 
-If gamma <= 1/L, then 0 <= I - S_i <= gamma (K - 1) H_i/2, and |grad F_i(w)| <= zeta + L |w - x*|, where zeta is the largest
-|grad F_i(x*)|. So, if gamma (K - 1) L^2 <= mu,
+If gamma <= 1/L, then 0 <= I - S_i <= gamma (K - 1) H_i/2. With zeta the largest |grad F_i(x*)|, each |grad F_i(w)| is
+at most zeta + L |w - x*|. So, if gamma (K - 1) L^2 <= mu,
 
     |w - x*| <= gamma (K - 1) L (zeta + L |w - x*|)/(2 mu),    and    |w - x*|^2 <= (gamma (K - 1) L zeta/mu)^2.
 
@@ -15,7 +15,7 @@ The second claim has it that this error is of the second order in the step size.
 
 from dataclasses import replace
 
-from sympy import Le
+from sympy import Ge, Le
 
 from fedtheory.claims.statement import Assumption, Claim, Hypothesis, Term
 from fedtheory.functionals import Functional
@@ -23,7 +23,7 @@ from fedtheory.papers.paper import Paper
 from fedtheory.quantities import SQUARED_LENGTH, symbols
 
 L, mu, sigma, zeta = symbols("smoothness", "strong_convexity", "gradient_noise", "dissimilarity_at_optimum")
-M, K, gamma = symbols("clients", "local_steps", "local_lr")
+M, K, gamma, server = symbols("clients", "local_steps", "local_lr", "global_lr")
 
 
 def squared_distance_of_the_limit(asked):
@@ -42,6 +42,8 @@ THEOREM = Claim(
     hypotheses=(
         Hypothesis("step_cap", Le(gamma, 1 / L), "Theorem 1"),
         Hypothesis("drift_cap", Le(gamma * (K - 1), mu / L**2), "Theorem 1"),
+        Hypothesis("server_at_most", Le(server, 1), "section 1"),
+        Hypothesis("server_at_least", Ge(server, 1), "section 1"),
         Hypothesis("no_noise", Le(sigma, 0), "section 1"),
     ),
     assumptions=(
@@ -50,7 +52,7 @@ THEOREM = Claim(
         Assumption("noise", "gradient_noise", "section 1"),
     ),
     algorithm="fedavg",
-    bound={"arbitrary_cohort": M, "global_lr": 1},
+    bound={"arbitrary_cohort": M},
 )
 SECOND_ORDER = replace(
     THEOREM, id="limit.thm2", source="limit, Theorem 2",

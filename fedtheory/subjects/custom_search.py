@@ -43,7 +43,7 @@ from ..quantities import QUANTITIES, STEP, symbol
 from ..schedule import StepRule
 from ..setting import Setting
 from ..simulation.engine import simulate
-from .custom_points import MOST_COPIES, OwnPoint, check_left, exactly_known, from_setting, parse
+from .custom_points import LARGEST_STATE, MOST_COPIES, OwnPoint, check_left, exactly_known, from_setting, parse
 from .kinked_search import KinkedCandidate
 from .kinked_search import draw as kinked_draw
 from .kinked_search import perturb as kinked_perturb
@@ -577,6 +577,9 @@ class OwnRuns(Space):
 
     def _assessed(self, candidate: Candidate) -> tuple[Found, Found | None] | None:
         setting = self.setting(candidate)
+        if self._remembers_clients and candidate.kink is None and not self.why_simulated:
+            if layout_of(setting).size > LARGEST_STATE:  # of more, no instance would be confirmed
+                return None
         bound = self.statement.at(setting, rounds=self.horizons)
         admissible = np.ones(self.horizons.shape, dtype=bool)
         for name, slack in bound.slack.items():
