@@ -577,9 +577,8 @@ class OwnRuns(Space):
 
     def _assessed(self, candidate: Candidate) -> tuple[Found, Found | None] | None:
         setting = self.setting(candidate)
-        if self._remembers_clients and candidate.kink is None and not self.why_simulated:
-            if layout_of(setting).size > LARGEST_STATE:  # of more, no instance would be confirmed
-                return None
+        if self._remembers_clients and candidate.kink is None and not self._held(setting):
+            return None
         bound = self.statement.at(setting, rounds=self.horizons)
         admissible = np.ones(self.horizons.shape, dtype=bool)
         for name, slack in bound.slack.items():
@@ -599,6 +598,10 @@ class OwnRuns(Space):
         finds = list(finds_at(candidate, lambda rounds: setting, bound, self.horizons, admissible, left, seen))
         late = max((found for found in finds if found.fading < LATE), key=lambda found: found.ratio, default=None)
         return (max(finds, key=lambda found: found.ratio), late) if finds else None
+
+    def _held(self, setting: Setting) -> bool:
+        """Whether an instance can hold the runs: the state of those that are simulated is not followed."""
+        return bool(self.why_simulated) or layout_of(setting).size <= LARGEST_STATE
 
     def _holds_exactly(self, setting: Setting, name: str) -> bool:
         """Whether a hypothesis holds in Fractions that seems to fail in floats, such as where a step size is fixed."""
