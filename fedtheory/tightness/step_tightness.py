@@ -68,9 +68,14 @@ def bounds_and_worst(
     quiet = {"gradient_noise": 0} if "gradient_noise" in own_quantities(statement) else {}
 
     def compared(bound: Bound, values: dict[str, Fraction]) -> tuple[dict[str, Any], Any]:
-        return values, _after(statement, algorithm, values)
+        try:
+            return values, _after(statement, algorithm, values)
+        except NotApplicable as error:  # other quantities would not help
+            return values, error
 
     values, found = matched(statement, {**given, **quiet}, compared, defaults)
+    if isinstance(found, NotApplicable):
+        raise found
     said, _ = differences(statement)
     zeta = _dissimilarity(statement)
     more = ["the functions are convex, the noise is 0"]
