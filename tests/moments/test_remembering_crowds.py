@@ -78,3 +78,49 @@ def test_means_and_deviations_are_enough(
     together = setting()
     assert isinstance(layout_of(together), CrowdLayout)
     assert squares(together) == expected
+
+
+def test_what_a_crowds_round_may_not_forget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The relapses: a group's mean is taken for its kind's; a client's own noise is left out of how clients differ."""
+    monkeypatch.setattr(remembering_crowds, "LEAST_CROWD", 0)
+
+    def found() -> list[Fraction]:
+        return squares(ft.Setting(of_kinds(3, 2), STEPS["scaffold 2"], Uniform(4), start=2))
+
+    right, within = found(), remembering_crowds._Collected._within
+    with monkeypatch.context() as forgetful:
+        forgetful.setattr(remembering_crowds.CrowdAnswers, "_deviate", lambda *args: None)
+        assert found() != right
+
+    def quiet(self, p, answers, *rest):  # type: ignore[no-untyped-def]
+        answers.own_noises = [[] for _ in answers.own_noises]
+        within(self, p, answers, *rest)
+
+    monkeypatch.setattr(remembering_crowds._Collected, "_within", quiet)
+    assert found() != right
+
+
+def test_ten_thousand_clients_cost_as_much_as_ten() -> None:
+    """SAGA from x* with exact gradients, one client of N a round: after one round E|x - x*|^2 = (eta s)^2, with s^2 the
+    mean of |grad F_i(x*)|^2, as nothing is remembered yet."""
+    for clients in (10, 10**4):
+        fed = Quadratic([[1]] * clients, [[3]] * (clients // 2) + [[-3]] * (clients // 2))
+        setting = ft.Setting(fed, saga(local_lr="1/8"), Uniform(1), start=0)
+        layout = layout_of(setting)
+        assert isinstance(layout, CrowdLayout) and layout.size == 1 + 2 + 2 + 1
+        assert setting.exact([1], exact=True).squared_distance == [Fraction(9, 64)]
+
+
+def test_clients_that_are_told_apart_are_followed_one_by_one() -> None:
+    def first(x, memory, round, *, local_lr):  # type: ignore[no-untyped-def]
+        kept = memory["y"] + round.present * (round.gradient(x) - memory["y"])
+        return x - local_lr * kept[:, 0], {"y": kept}
+
+    def pairs(x, memory, round, *, local_lr):  # type: ignore[no-untyped-def]
+        kept = memory["y"] + round.present * (round.gradient(x) - memory["y"])
+        apart = kept[:, :, None] - kept[:, None]
+        return x - local_lr * apart.sum(1).sum(1), {"y": kept}
+
+    for step in (first, pairs):
+        algorithm = own(step, memory={"y": "clients"}, local_lr="1/10")
+        assert isinstance(layout_of(ft.Setting(of_kinds(10), algorithm, Uniform(1))), OwnLayout)
