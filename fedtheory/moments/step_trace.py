@@ -318,6 +318,8 @@ def traces(kind: OwnRound, counts: tuple[int, ...], dimension: int, crowd: tuple
         if len(found) == MOST_WAYS:
             raise too_many(kind)
         trace, way = traced(kind, counts, dimension, way, crowd)
+        if way.number > MOST_WAYS:  # a step cannot choose by what was drawn what it draws next
+            raise too_many(kind)
         again, _ = traced(kind, counts, dimension, way.again(), crowd)
         if _differ(trace, again):
             raise StepError(

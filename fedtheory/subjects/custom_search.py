@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from sympy import Ge, Le
 
-from ..algorithms.custom_algorithm import CLIENTS, Own
+from ..algorithms.custom_algorithm import CLIENTS, Outcomes, Own
 from ..assumptions import (
     INDEPENDENT_DRAWS,
     INDEPENDENT_PARTICIPATION,
@@ -32,14 +32,15 @@ from ..federations.federation import COMMON
 from ..federations.piecewise import NoMinimum
 from ..functionals import AVERAGES
 from ..moments.affine_numbers import NotLinear
-from ..moments.cohorts import CrowdLaw
+from ..moments.cohorts import CrowdLaw, law_of
 from ..moments.custom_kinks import values_at
 from ..moments.evaluators import FLOAT
 from ..moments.lifting import NotClosed
 from ..moments.remembering_crowds import CrowdLayout
 from ..moments.round_maps import drawn, layout_of, rounds_of_kind
+from ..moments.step_trace import traced
 from ..participation import Bernoulli, Cyclic, Fixed, Markov, Participation, Phases, Uniform
-from ..quantities import QUANTITIES, STEP, symbol
+from ..quantities import QUANTITIES, STEP, Quantity, symbol
 from ..schedule import StepRule
 from ..setting import Setting
 from ..simulation.engine import simulate
@@ -89,6 +90,9 @@ and the step tells them apart; and a seed that no draw has."""
 
 WANDERERS = 2
 """The most clients with a memory, whose joint states multiply; the others are always there."""
+
+MOST_WAYS = 256
+"""The most cohorts and ways of draws of a round of more than ``MOST_CLIENTS`` clients, of which each is followed."""
 
 DIGITS = 3
 """Significant digits of the numbers that are drawn: exact arithmetic on them is quick."""
@@ -380,7 +384,7 @@ class OwnRuns(Space):
             quantity = QUANTITIES[name]
             if isinstance(value, StepRule) or name in self.statement.bound:
                 continue
-            for far in (Fraction(MOST_LOCAL_STEPS),) if quantity.integer else (value / 100, 100 * value):
+            for far in _far(quantity, value):
                 if quantity.lower <= far <= quantity.upper:
                     yield replace(candidate, numbers=tuple({**given, name: far}.items()))
 
@@ -577,7 +581,8 @@ class OwnRuns(Space):
 
     def _assessed(self, candidate: Candidate) -> tuple[Found, Found | None] | None:
         setting = self.setting(candidate)
-        if self._remembers_clients and candidate.kink is None and not self._held(setting):
+        followed = candidate.kink is None and not self.why_simulated
+        if followed and candidate.clients > MOST_CLIENTS and not self._followed_quickly(setting):
             return None
         bound = self.statement.at(setting, rounds=self.horizons)
         admissible = np.ones(self.horizons.shape, dtype=bool)
@@ -599,9 +604,18 @@ class OwnRuns(Space):
         late = max((found for found in finds if found.fading < LATE), key=lambda found: found.ratio, default=None)
         return (max(finds, key=lambda found: found.ratio), late) if finds else None
 
-    def _held(self, setting: Setting) -> bool:
-        """Whether an instance can hold the runs: the state of those that are simulated is not followed."""
-        return bool(self.why_simulated) or layout_of(setting).size <= LARGEST_STATE
+    def _followed_quickly(self, setting: Setting) -> bool:
+        """Whether a round of many clients comes in few ways, and its state is one that an instance can hold."""
+        layout, fed = layout_of(setting), setting.federation
+        if layout.size > LARGEST_STATE:
+            return False
+        kind = self.algorithm.kinds[0].at(0)
+        law = drawn(setting, kind, exact=True)[0]
+        if isinstance(law, CrowdLaw) or isinstance(layout, CrowdLayout):
+            return True
+        cohorts = law_of(law, fed.clients) if isinstance(law, Participation) else law
+        _, way = traced(kind, cohorts[0][0], fed.dimension, Outcomes())
+        return way.number * len(cohorts) <= MOST_WAYS
 
     def _holds_exactly(self, setting: Setting, name: str) -> bool:
         """Whether a hypothesis holds in Fractions that seems to fail in floats, such as where a step size is fixed."""
@@ -695,6 +709,16 @@ class OwnRuns(Space):
                 found = self.assess(replace(candidate, common=True))
                 if found is not None and found[0].ratio > 1:
                     yield from self.rounded(found[0], DIGITS)
+
+
+def _far(quantity: Quantity, value: Any) -> tuple[Any, ...]:
+    """Values of a quantity far from this one; near its bounds, if it has an upper one."""
+    if quantity.integer:
+        return (Fraction(MOST_LOCAL_STEPS),)
+    if quantity.upper == np.inf:
+        return value / 100, 100 * value
+    least, most = (Fraction(bound) for bound in (max(quantity.lower, -1e3), quantity.upper))
+    return tuple(least + share * (most - least) for share in (Fraction(1, 100), Fraction(99, 100)))
 
 
 def _told(error: str) -> str:

@@ -80,6 +80,16 @@ def test_means_and_deviations_are_enough(
     assert squares(together) == expected
 
 
+def test_noise_that_clients_have_in_common_sets_none_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    def found() -> list[Fraction]:
+        fed = Quadratic([[1]] * 4, [[3], [3], [-3], [-3]], "1/2", "common two-point")
+        return squares(ft.Setting(fed, STEPS["scaffold 2"], Uniform(3), start=2))
+
+    alone = found()
+    monkeypatch.setattr(remembering_crowds, "LEAST_CROWD", 0)
+    assert found() == alone
+
+
 def test_what_a_crowds_round_may_not_forget(monkeypatch: pytest.MonkeyPatch) -> None:
     """The relapses: a group's mean is taken for its kind's; a client's own noise is left out of how clients differ."""
     monkeypatch.setattr(remembering_crowds, "LEAST_CROWD", 0)
