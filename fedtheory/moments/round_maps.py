@@ -339,12 +339,13 @@ def rounds_of_kind(
     return rounds_with(setting.participation, fed, kind, draws, exact, layout, forms)
 
 
-def drawn(setting: Setting, kind: Kind, exact: bool, as_known: bool = False) -> list[Draws] | list[Law]:
+def drawn(setting: Setting, kind: Kind, exact: bool, as_known: bool = False) -> list[Any]:
     """Return the law of the participants in a round of this kind: one for each state of participants with a memory, or
     one.
 
-    In rounds of the server's own the participants do not matter. For a step of one's own the cohorts are told apart. If
-    Fractions are asked for and the process knows floats only, they are refused, or floats are given if ``as_known``.
+    In rounds of the server's own the participants do not matter. For a step of one's own the cohorts are told apart; of
+    one that remembers something of each client it is a process, whose cohorts the layout tells apart. If Fractions are
+    asked for and the process knows floats only, they are refused, or floats are given if ``as_known``.
     """
     if as_known:
         try:
