@@ -9,8 +9,8 @@ y their mean and d_i = y_i - y, then
 with V = E[d_i d_i^T], and 0 for j of another kind. So the second moments of the model, the means and 1, and one V of
 each kind, are all second moments.
 
-A round with n of the N, any n of them being as likely, sees those who take part and the others as two groups, whose
-means are y + e and y - n/(N - n) e, where E[e] = 0 given all that is remembered, and
+In a round n of the N take part, any n of them being as likely. They and the others are two groups. The means of these
+are y + e and y - n/(N - n) e, where E[e] = 0 given all that is remembered, and
 
     E[e e^T] = c V,  c = (N - n)/(n (N - 1)),    within a group of m:  mean of E[d d^T] = V N (m - 1)/(m (N - 1)).
 
@@ -74,7 +74,7 @@ class CrowdLayout:
 
     @cached_property
     def numbers(self) -> list[int]:
-        """How many clients of each kind there are."""
+        """The number of clients of each kind."""
         return np.bincount(self.kinds).tolist()
 
     @property
@@ -324,7 +324,7 @@ def crowd_round(
 
 
 def _counts(process: Participation, layout: CrowdLayout) -> Law:
-    """How many clients of each kind take part, with the probabilities."""
+    """The numbers of clients of each kind who take part, with the probabilities."""
     law = law_of_crowd(process, layout.kinds)
     if law is None:
         law = law_of(process, len(layout.kinds))
