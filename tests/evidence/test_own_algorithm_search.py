@@ -15,11 +15,12 @@ from itertools import islice, product
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import pytest
 from numpy.random import default_rng as random
 from sympy import Integer
 
-from fedtheory.algorithms import fast
+from fedtheory.algorithms import fast, fedavg
 from fedtheory.evidence.confirm import confirmed
 from fedtheory.evidence.judge import judge
 from fedtheory.evidence.referee import RefereeError, examine, load, referee, status
@@ -27,7 +28,15 @@ from fedtheory.evidence.refute import followed_up
 from fedtheory.evidence.replay import ReplayError, replay
 from fedtheory.evidence.search import search
 from fedtheory.federations import Quadratic
-from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, FINAL_GAP, FINAL_SQUARED_DISTANCE
+from fedtheory.functionals import (
+    AVERAGE_SQUARED_GRADIENT,
+    BEST_GAP,
+    FINAL_GAP,
+    FINAL_SQUARED_DISTANCE,
+    GAP_OF_AVERAGE,
+    GAP_OF_WEIGHTED_AVERAGE,
+    Functional,
+)
 from fedtheory.moments.evaluators import Question, left
 from fedtheory.papers import added
 from fedtheory.papers.registry import from_setting, subject_of
@@ -37,6 +46,7 @@ from fedtheory.setting import Setting
 from fedtheory.subjects.custom_search import AVAILABLE, CROWD, EVERYONE, INDEPENDENT, MARKOV, NOISY, UNIFORM, Candidate
 from fedtheory.subjects.custom_search import FIXED as SOME
 from fedtheory.subjects.protocol import Instance
+from fedtheory.subjects.varying_steps import surely
 
 F = Fraction
 WORKED = Path(__file__).parents[2] / "docs" / "referee" / "own_algorithm.py"
@@ -417,3 +427,12 @@ def test_curvatures_of_candidates_go_from_the_largest_to_the_smallest(dimension:
                       start=1.0, who=EVERYONE, cohort=0, share=1.0, numbers=())  # fmt: skip
     hessians = cast(Quadratic, drawn.federation()).exact_hessians
     assert [own.diagonal().tolist() for own in hessians] == [curvatures] * 2
+
+
+@pytest.mark.parametrize("functional", [FINAL_GAP, BEST_GAP, GAP_OF_AVERAGE, GAP_OF_WEIGHTED_AVERAGE])
+def test_what_floats_round_is_no_lead(functional: Functional) -> None:
+    """From x* with exact gradients everything stays 0, as does the right side, but for rounding."""
+    fed, rounds = Quadratic([[1], [1]], [[1], [-1]]), np.array([1, 10, 100])
+    setting = Setting(fed, fedavg(local_lr="1/10"), Fixed([0, 1]), start=0)
+    seen, right = np.array([1e-20, 1e-17, 0.1]), np.array([0.0, 1e-18, 0.0])
+    assert surely(setting, rounds, functional, "r = 0..R-1", seen, right).tolist() == [0.0, 0.0, 0.1]
