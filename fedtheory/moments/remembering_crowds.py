@@ -325,9 +325,8 @@ def crowd_round(
 
 def _counts(process: Participation, layout: CrowdLayout) -> Law:
     """The numbers of clients of each kind who take part, with the probabilities."""
-    law = law_of_crowd(process, layout.kinds)
-    if law is None:
-        law = law_of(process, len(layout.kinds))
+    crowd = law_of_crowd(process, layout.kinds)
+    law: Law = law_of(process, len(layout.kinds)) if crowd is None else crowd
     kinds, total = np.array(layout.kinds), dict[tuple[int, ...], Fraction]()
     for counts, p in law:
         present = tuple(np.bincount(kinds, np.array(counts), len(layout.numbers)).astype(int).tolist())

@@ -112,7 +112,7 @@ def _after(statement: Claim, algorithm: Own, values: Mapping[str, Any]) -> list[
     uniform = UNIFORM_COHORTS in statement.assumed or "cohort" in statement.quantities
     size = int(values["cohort" if "cohort" in statement.quantities else "arbitrary_cohort"])
     clients = int(values["clients"])
-    who = {"cohort" if uniform else "arbitrary_cohort": size} if size < clients else {}
+    who: dict[str, Any] = {"cohort" if uniform else "arbitrary_cohort": size} if size < clients else {}
     readings = {a.name: a.options[0] for a in statement.ambiguities}
     found: list[tuple[int, float, float | None]] = []
     why = "no number of rounds meets the hypotheses"
