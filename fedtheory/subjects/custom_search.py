@@ -359,7 +359,7 @@ class OwnRuns(Space):
         if UNIFORM in self.who:
             for share, size in product((1e-2, 1e-5), (1, -1)):
                 yield replace(self._many(crowd, UNIFORM, share), cohort=self._cohort(size))
-            for share, size in product((1.0, 1e-2), (1, -1)):  # from x*, where only what clients differ by moves x
+            for share, size in product((1.0, 1e-2, 1e-5), (1, -1)):  # from x*: only what clients differ by moves x
                 yield replace(self._many(crowd, UNIFORM, share), cohort=self._cohort(size), start=0.0)
         for who, noise in product(self.who, noises[::2]):
             yield from self._far_numbers(replace(self._many(crowd, who, 1e-2), noise=noise))
