@@ -36,9 +36,7 @@ def tightness(
     ] = None,
     save: Annotated[
         Path | None,
-        typer.Option(
-            help="Draw bound, worst case and exact error here (.png); with --all or of a file a page (.md)."
-        ),
+        typer.Option(help="Draw bound, worst case and exact error here (.png); with --all or of a file a page (.md)."),
     ] = None,
     accept: Annotated[
         bool, typer.Option("--accept", help="With --all: publish what was found, the scorecard's column with it.")
