@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ..code_digest import code_digest
@@ -234,6 +235,11 @@ class Outcomes:
         while left:
             found.append(left.pop(self._one_of([Fraction(1, len(left))] * len(left))))
         return found
+
+    @property
+    def number(self) -> int:
+        """The number of ways, if what was drawn so far does not change what else is."""
+        return prod(self._ways)
 
     def again(self) -> Outcomes:
         """Return the same way, from its beginning."""

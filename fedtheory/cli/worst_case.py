@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,12 +11,21 @@ from ..printing import Progress, assignment, print_json, print_table, print_tree
 from .app import Json, app
 from .statements import each_once
 
+if TYPE_CHECKING:
+    from ..tightness.measure import Tightness
+
 PICTURES, PAGES = (".png", ".svg", ".pdf"), (".md",)
 
 
 @app.command()
 def tightness(
-    ref: Annotated[str | None, typer.Argument(help="A claim: fast.thm2, or fast.thm2@sharp; none with --all.")] = None,
+    ref: Annotated[
+        str | None,
+        typer.Argument(
+            help="A claim: fast.thm2, or fast.thm2@sharp; or a file that states claims of your own, which is executed; "
+            "none with --all."
+        ),
+    ] = None,
     values: Annotated[
         list[str] | None, typer.Argument(help="name=number, such as local_steps=4; the others are chosen.")
     ] = None,
@@ -26,7 +35,8 @@ def tightness(
         typer.Option(help="A curve: local_lr (a picture's default), local_steps, a cohort, a probability or a period."),
     ] = None,
     save: Annotated[
-        Path | None, typer.Option(help="Draw bound, worst case and exact error here (.png); with --all a page (.md).")
+        Path | None,
+        typer.Option(help="Draw bound, worst case and exact error here (.png); with --all or of a file a page (.md)."),
     ] = None,
     accept: Annotated[
         bool, typer.Option("--accept", help="With --all: publish what was found, the scorecard's column with it.")
@@ -36,15 +46,23 @@ def tightness(
     """Compare a claim's bound with the worst case over all (strongly) convex functions that it is about; of a claim on
     squared gradients, the terms of every constant with the least that would do after a few rounds.
 
+    Of a file, each claim is compared; about a step of one's own, with the worst case of two clients after one round and
+    two, without noise.
+
     Example: fedtheory tightness fast.thm2@sharp --over cohort
     """
     if every == (ref is not None):
         raise ValueError("tightness: allowed is a claim, or --all without one")
     if accept and not every:
         raise ValueError("--accept: allowed is with --all")
-    _check_save(save, every)
+    own = ref is not None and (Path(ref).suffix == ".py" or Path(ref).is_dir())
+    if own and over:
+        raise ValueError(f"--over {over}: allowed is with a claim")
+    _check_save(save, every or own)
     if ref is None:
         _every(save, accept, json)
+    elif own:
+        _in_file(Path(ref), each_once(assignment(text) for text in values or ()), save, json)
     else:
         _one(ref, each_once(assignment(text) for text in values or ()), over, save, json)
 
@@ -61,22 +79,50 @@ def _check_save(save: Path | None, every: bool) -> None:
 
 def _every(save: Path | None, accept: bool, json: bool) -> None:
     from ..evidence.assess import PUBLISHED
-    from ..files import write_beside
-    from ..tightness.measure import NOT_APPLICABLE
     from ..tightness.scorecard_column import accept as publish
-    from ..tightness.tightness_table import page, rows, rows_of_constants, table
+    from ..tightness.tightness_table import table
 
     with Progress() as progress:
         entries = table(progress=lambda done, total: progress("worst cases", done, total))
-    if save:
-        write_beside(save, page(entries).encode())
     if accept:
         publish(entries, PUBLISHED / "scorecard.json")
+    _show(entries, save, json)
+
+
+def _in_file(file: Path, given: dict[str, Any], save: Path | None, json: bool) -> None:
+    """Compare the claims that a file or a folder states."""
+    from ..evidence.referee import load
+    from ..papers import added
+    from ..tightness.tightness_table import remarks, table
+
+    with Progress() as progress:
+        progress.doing(f"reading {file}")
+        paper = load(file)
+        with added(paper):
+            entries = table(paper.claims, lambda done, total: progress("worst cases", done, total), **given)
+            _show(entries, save, json)
+    if not json:
+        for each in entries:
+            for remark in remarks(each):
+                print(f"- {each.claim}: {remark}")
+
+
+def _show(entries: list[Tightness], save: Path | None, json: bool) -> None:
+    from ..files import write_beside
+    from ..tightness.measure import NOT_APPLICABLE
+    from ..tightness.tightness_table import page, rows, rows_of_constants
+
+    if save:
+        write_beside(save, page(entries).encode())
     if json:
         print_json([each.to_json() for each in entries])  # type: ignore[arg-type]
         return
-    print_table(rows([each for each in entries if each.status != NOT_APPLICABLE and not each.constants]))
-    print_table(rows_of_constants(entries))
+    for lines in (
+        rows([each for each in entries if each.status != NOT_APPLICABLE and not each.constants]),
+        rows_of_constants(entries),
+    ):
+        if lines:
+            print_table(lines)
     for each in entries:
         if each.status == NOT_APPLICABLE:
             print(f"{each.claim}: not applicable: {each.why}")

@@ -20,6 +20,7 @@ from ..tightness.function_class import of_gradients, of_one_round
 from ..tightness.matched_problem import comparison, own_quantities
 from ..tightness.measure import NOT_APPLICABLE, Tightness, constant_alone
 from ..tightness.quadratics import line_setting
+from ..tightness.step_tightness import step_of
 from .confirm import confirmed
 from .judge import Judgement, judge
 from .search import search_in
@@ -51,7 +52,7 @@ Kinks at one place need more of them than a worst case does.
 
 def leads(statement: Claim) -> list[Tightness]:
     """List the settings at which a worst case exceeds the claim's bound, the most exceeded first."""
-    if of_gradients(statement) or of_one_round(statement):
+    if of_gradients(statement) or of_one_round(statement) or step_of(statement):
         return []  # one round, or a few at the caps: far from where errors settle
     found: list[Tightness] = []
     settled = {} if statement.choices else {"rounds": SETTLED}

@@ -9,7 +9,7 @@ succeeds, its result IS the affine form. Any other operation is refused by its n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -68,6 +68,9 @@ class Space:
     """D, where a column stands for a vector and coordinate d of a form for combinations of its coordinate d; else 0."""
     mixed: bool = False
     """Whether an operation put one coordinate in the place of another, where columns stand for vectors."""
+    deviations: list[int] = field(default_factory=list)
+    """Of a crowd: the columns of how a client's vector differs from the mean of those that its entry stands for. In the
+    row of an entry they are those of each of its clients; their sum over the entry is 0."""
 
     @classmethod
     def of(cls, vectors: int, dimension: int, coordinates: int, rounding: bool, crowd: tuple[int, ...]) -> Space:
@@ -101,6 +104,8 @@ class Affine:
 
     def __init__(self, space: Space, forms: np.ndarray, sizes: np.ndarray | None = None) -> None:
         self.space, self.forms = space, forms
+        if space.crowd and forms.shape[:-1].count(len(space.crowd)) > 1:
+            raise self._refused("an operation of each client of a crowd with each")
         self.sizes = np.abs(forms).astype(float) if sizes is None and space.rounding else sizes
 
     def _arranged(self, arrange: Callable[[np.ndarray], np.ndarray]) -> Affine:
@@ -198,10 +203,14 @@ class Affine:
         dims = tuple(d % self.ndim for d in dims)
 
         def added(forms: np.ndarray) -> np.ndarray:
+            if axis not in dims:
+                return forms.sum(axis=dims, keepdims=keepdim)
             shape = [1] * forms.ndim
             shape[axis] = len(weights)
             each = forms * np.array(weights, dtype=object if forms.dtype == object else float).reshape(shape)
-            return (each if axis in dims else forms).sum(axis=dims, keepdims=keepdim)
+            found = each.sum(axis=dims, keepdims=keepdim)
+            found[..., [column for column in self.space.deviations if column < found.shape[-1]]] *= 0
+            return found
 
         return self._arranged(added)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -129,7 +130,7 @@ def followed(setting: Setting, rounds: int, exact: bool = True) -> list[dict[Sta
                     if len(now) > MOST_STATES:
                         raise NotClosed(f"more than {MOST_STATES} states after {r + 1} rounds with kinks")
                     way = way.next()
-        if not exact and not all(np.isfinite(v) for state in now for part in state for v in part):
+        if not exact and not all(isfinite(v) for state in now for part in state for v in part):
             break
         laws.append(now)
     return laws

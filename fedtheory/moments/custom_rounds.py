@@ -104,6 +104,8 @@ class Answers:
         self.copies = copies or (1,) * fed.clients
         self.identity = np.eye(fed.dimension, dtype=int).astype(object) * Fraction(1)
         self.noises: list[tuple[np.ndarray, slice]] = []
+        self.before = layout.size
+        """Number of columns before those of the noises."""
 
     def put_into(self, trace: Trace, rounding: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Return the state after a traced round but for its last 1, (size - 1, columns); and if ``rounding`` the sizes
@@ -147,7 +149,7 @@ class Answers:
         return [*found, one]
 
     def _nothing(self, rows: int) -> np.ndarray:
-        return np.full((rows, self.layout.size + self.fed.dimension * len(self.noises)), Fraction(0), dtype=object)
+        return np.full((rows, self.before + self.fed.dimension * len(self.noises)), Fraction(0), dtype=object)
 
     def _columns(self, question: Question, map: AnswerMap) -> list[slice | None]:
         """The columns of the noise in each answer; of clients that one entry stands for, it is the mean of theirs."""
@@ -159,7 +161,7 @@ class Answers:
             alone = map.common or question.of in (SERVER, NOISE)
             noise = map.noise[i] if alone else map.noise[i] * Fraction(1, self.copies[i])
             if noise.any():
-                end = self.layout.size + self.fed.dimension * (len(self.noises) + 1)
+                end = self.before + self.fed.dimension * (len(self.noises) + 1)
                 self.noises.append((noise, slice(end - self.fed.dimension, end)))
             found.append(self.noises[-1][1] if noise.any() else None)
         return found

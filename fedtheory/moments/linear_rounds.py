@@ -117,7 +117,12 @@ def combined(weights: np.ndarray, arrays: np.ndarray) -> np.ndarray:
     [[8, 10], [10, 12]]
     """
     one, other = weights.reshape(-1, len(arrays)), arrays.reshape(len(arrays), -1)
-    flat = matrix_product(one, other) if one.dtype == object else np.dot(one, other)
+    if one.dtype != object:
+        flat = np.dot(one, other)
+    elif not holds_balls(one) and 2 * np.count_nonzero(one) < one.size:  # products of Fractions take long, by 0 too
+        flat = np.stack([row[row != 0] @ other[row != 0] if row.any() else 0 * other[0] for row in one])
+    else:
+        flat = matrix_product(one, other)
     return flat.reshape(*weights.shape[:-1], *arrays.shape[1:])
 
 

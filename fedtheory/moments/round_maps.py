@@ -27,10 +27,11 @@ import numpy as np
 from ..algorithms.aggregation import LatestUpdates, SampleShares
 from ..algorithms.algorithm import ClientRound, Kind, OwnRound, ServerRound
 from ..algorithms.cohort_rules import NaiveSelection, UniformSelection
+from ..algorithms.custom_algorithm import CLIENTS
 from ..algorithms.server_step import Amplified, Momentum
 from ..federations.federation import COMMON, ONE_SIDED, Federation
 from ..federations.quadratic import Quadratic
-from ..participation import Fixed, LargestNoise, Participation
+from ..participation import Bernoulli, Fixed, LargestNoise, Participation
 from ..schedule import one_number
 from .centred import Forms, identity_like, product, squares, whole
 from .chosen_noise import as_one_client, chosen_noise
@@ -49,10 +50,13 @@ from .participation_laws import (
     draws_of_set,
     phases_of,
 )
+from .remembering_crowds import CrowdLayout, crowd_layout, crowd_round
 from .sample_shares import sample_share_draws, sample_shares_of_set
 
 if TYPE_CHECKING:
     from ..setting import Setting
+
+AnyLayout = Layout | OwnLayout | CrowdLayout
 
 
 @dataclass(frozen=True)
@@ -264,11 +268,13 @@ def local_gradients(fed: Quadratic, kind: ClientRound, exact: bool = False) -> t
     return np.array(forms, dtype=number), np.array(added, dtype=number)
 
 
-def layout_of(setting: Setting) -> Layout | OwnLayout:
+def layout_of(setting: Setting) -> AnyLayout:
     """Return the layout of the algorithm's state."""
     for own in setting.algorithm.kinds:
         if isinstance(own, OwnRound):
-            return OwnLayout(setting.federation.dimension, setting.federation.clients, own.memory)
+            fed = setting.federation
+            crowd = crowd_layout(own, fed, setting.participation) if isinstance(fed, Quadratic) else None
+            return crowd or OwnLayout(fed.dimension, fed.clients, own.memory)
     kinds = [kind for kind in setting.algorithm.kinds if isinstance(kind, ClientRound)]
     server = any(isinstance(kind.server, (Momentum, Amplified, Amplifying)) for kind in kinds)
     remembering = [kind for kind in kinds if isinstance(kind.aggregation, LatestUpdates)]
@@ -314,7 +320,7 @@ def rounds_of_kind(
     setting: Setting,
     kind: Kind,
     exact: bool = False,
-    layout: Layout | OwnLayout | None = None,
+    layout: AnyLayout | None = None,
     forms: Forms | None = None,
 ) -> list[LinearRound]:
     """Return a round of this kind as linear maps of the state: one for each state of participants with a memory, or
@@ -333,12 +339,13 @@ def rounds_of_kind(
     return rounds_with(setting.participation, fed, kind, draws, exact, layout, forms)
 
 
-def drawn(setting: Setting, kind: Kind, exact: bool, as_known: bool = False) -> list[Draws] | list[Law]:
+def drawn(setting: Setting, kind: Kind, exact: bool, as_known: bool = False) -> list[Any]:
     """Return the law of the participants in a round of this kind: one for each state of participants with a memory, or
     one.
 
-    In rounds of the server's own the participants do not matter. For a step of one's own the cohorts are told apart. If
-    Fractions are asked for and the process knows floats only, they are refused, or floats are given if ``as_known``.
+    In rounds of the server's own the participants do not matter. For a step of one's own the cohorts are told apart; of
+    one that remembers something of each client it is a process, whose cohorts the layout tells apart. If Fractions are
+    asked for and the process knows floats only, they are refused, or floats are given if ``as_known``.
     """
     if as_known:
         try:
@@ -347,6 +354,11 @@ def drawn(setting: Setting, kind: Kind, exact: bool, as_known: bool = False) -> 
             exact = False
     if isinstance(kind, OwnRound):
         process, clients = setting.participation, setting.federation.clients
+        if any(what == CLIENTS for _, what in kind.memory):  # its law is told as far as the layout asks
+            if process.independent_rounds:
+                return [process]
+            sets = chain_of(process, clients).sets
+            return [Fixed(members) if members else Bernoulli([0] * clients) for members in sets]
         if process.independent_rounds:
             crowd = crowd_law(kind, quadratic(setting), process, layout_of(setting), _trainings)
             return [law_of(process, clients) if crowd is None else crowd]
@@ -386,7 +398,7 @@ def rounds_with(
     """Return the rounds of this kind for each of these draws."""
     if isinstance(kind, OwnRound):
         has_common_noise(fed)  # refuses what is not followed
-        found = [linear_round(kind, fed, law, layout, _trainings, exact) for law in draws]
+        found = [_own_round(kind, fed, law, layout, exact) for law in draws]
         return [each.in_balls() for each in found] if forms is not None and forms.in_balls else found
     if isinstance(kind, ServerRound):
         return [server_round(layout, server_map(fed, kind, exact, forms))] * len(draws)
@@ -401,6 +413,15 @@ def rounds_with(
     return [client_round(bound, layout, local, each) for each in draws]
 
 
+def _own_round(kind: OwnRound, fed: Quadratic, who: Law | Participation, layout: Any, exact: bool) -> LinearRound:
+    """The round of a step under a law of cohorts, or under a process, whose cohorts are told apart as the layout is."""
+    if isinstance(layout, CrowdLayout):
+        assert isinstance(who, Participation)
+        return crowd_round(kind, fed, who, layout, _trainings, exact)
+    law = law_of(who, fed.clients) if isinstance(who, Participation) else who
+    return linear_round(kind, fed, law, layout, _trainings, exact)
+
+
 def kind_of_round(setting: Setting, kind: Kind, exact: bool = False) -> LinearRound:
     """Return a round of this kind as one linear map of the state, independent of what happened before.
 
@@ -412,9 +433,7 @@ def kind_of_round(setting: Setting, kind: Kind, exact: bool = False) -> LinearRo
     return rounds_of_kind(setting, kind, exact)[0]
 
 
-def observable_weights(
-    fed: Quadratic, exact: bool = False, layout: Layout | OwnLayout | None = None
-) -> dict[str, np.ndarray]:
+def observable_weights(fed: Quadratic, exact: bool = False, layout: AnyLayout | None = None) -> dict[str, np.ndarray]:
     """Return row vectors w with w . vec(Z) = E|x - x*|^2 and = E|grad F(x)|^2, each (size^2,).
 
     They are for participants without a memory, and by default for an algorithm that remembers nothing, of size D +

@@ -36,12 +36,11 @@ import numpy as np
 from ..algorithms.algorithm import Kind
 from ..federations.elimination import solve_exactly
 from ..participation import Participation
-from .custom_rounds import OwnLayout
 from .expected_errors import exact_errors
 from .known_past import settled_rounds
 from .linear_rounds import LinearRound, check_size
 from .participation_laws import Chain, chain_of, phases_of
-from .round_maps import Layout, layout_of, observable_weights, quadratic, rounds_of_kind
+from .round_maps import AnyLayout, layout_of, observable_weights, quadratic, rounds_of_kind
 
 if TYPE_CHECKING:
     from ..setting import Setting
@@ -176,7 +175,7 @@ Mixture = tuple[tuple[Any, list[LinearRound]], ...]
 class _Cycle:
     """Rounds one after another, for ever."""
 
-    layout: Layout | OwnLayout
+    layout: AnyLayout
     chain: Chain
     rounds: tuple[Mixture, ...]
 

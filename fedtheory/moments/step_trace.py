@@ -39,6 +39,9 @@ from ..rationals import checked_count
 from .affine_numbers import Affine, NotLinear, Space, exact_value
 from .lifting import NotClosed
 
+DEVIATION = -1
+"""Number of the vector of a memory that tells how a client's differs from its entry's mean."""
+
 GRADIENT, TRAINING, PROXIMAL, NOISES = "gradient", "training", "proximal point", "noise of each"
 SERVER, NOISE = "server gradient", "noise"
 """Kinds of question: to each participant, or once for all."""
@@ -83,7 +86,9 @@ class Trace:
     """Round of a step with one way of its draws, as combinations of vectors.
 
     The vectors are x, what is remembered by name (of each client where it is of ``CLIENTS``), the number 1, and the
-    answers in the order in which they come.
+    answers in the order in which they come. Of a crowd that is remembered client by client,
+    an entry's vector is the mean of its clients', and one more of each memory, after it, and of each question to the
+    clients, is how a client's differs from that (``DEVIATION``).
 
     Attributes:
         counts: how often each client takes part; of a crowd, each entry of it.
@@ -102,6 +107,11 @@ class Trace:
     returned: dict[str, Combinations]
     probability: Fraction
     by_coordinates: bool
+
+    @property
+    def deviates(self) -> bool:
+        """Whether there are vectors of how clients differ from those that their entry stands for."""
+        return any(number == DEVIATION for _, number in self.known)
 
     @property
     def width(self) -> int:
@@ -186,6 +196,7 @@ class TracedRound(FormRound):
     def __init__(self, space: Space, counts: tuple[int, ...], outcomes: Outcomes, dimension: int) -> None:
         super().__init__(space, counts, outcomes)
         self.dimension, self.questions = dimension, []  # type: ignore[var-annotated]
+        self.deviating = bool(space.deviations)
         self.here = tuple(i for i, n in enumerate(counts) if n > 0)
 
     def train(self, start: Affine, local_lr: Any, local_steps: int = 1, proximal: Any = 0) -> Affine:
@@ -232,15 +243,29 @@ class TracedRound(FormRound):
         width = 1 if self.space.coordinates else self.dimension
         begin = self.space.columns
         self.space.noise(width * len(question.asked))
-        return _vectors(self.space, begin, self.dimension, question.asked, rows)
+        own = None
+        if self.deviating and question.of not in (SERVER, NOISE):
+            own = _deviation(self.space, self.space.noise(width).start, width)
+        return _vectors(self.space, begin, self.dimension, question.asked, rows, own)
 
 
-def _vectors(space: Space, begin: int, dimension: int, places: Sequence[int], rows: int) -> Affine:
-    """Vectors whose columns begin at ``begin``, in these places of (1, rows, D)."""
+def _deviation(space: Space, begin: int, width: int) -> int:
+    """Note the columns from ``begin`` on as those of a deviation, and return where they begin."""
+    space.deviations.extend(range(begin, begin + width))
+    return begin
+
+
+def _vectors(
+    space: Space, begin: int, dimension: int, places: Sequence[int], rows: int, own: int | None = None
+) -> Affine:
+    """Vectors whose columns begin at ``begin``, in these places of (1, rows, D); each with the deviation whose columns
+    begin at ``own``."""
     forms = np.full((1, rows, dimension, space.columns), Fraction(0), dtype=object)
     for k, i in enumerate(places):
         for d in range(dimension):
             forms[0, i, d, begin + (k if space.coordinates else k * dimension + d)] = Fraction(1)
+            if own is not None:
+                forms[0, i, d, own + (0 if space.coordinates else d)] = Fraction(1)
     return Affine(space, forms)
 
 
@@ -293,6 +318,8 @@ def traces(kind: OwnRound, counts: tuple[int, ...], dimension: int, crowd: tuple
         if len(found) == MOST_WAYS:
             raise too_many(kind)
         trace, way = traced(kind, counts, dimension, way, crowd)
+        if way.number > MOST_WAYS:  # a step cannot choose by what was drawn what it draws next
+            raise too_many(kind)
         again, _ = traced(kind, counts, dimension, way.again(), crowd)
         if _differ(trace, again):
             raise StepError(
@@ -328,6 +355,7 @@ def traced(
     known = [("x", 0)]
     for name, what in kind.memory:
         known += [(name, i) for i in range(len(counts) if what == CLIENTS else 1)]
+        known += [(name, DEVIATION)] if crowd and what == CLIENTS else []
     for coordinates in (dimension, 0):
         space = Space.of(len(known), dimension, coordinates, rounding, crowd)
         try:
@@ -353,7 +381,9 @@ def _called(
     rows = {"x": 1} | {name: len(counts) if what == CLIENTS else 1 for name, what in many.items()}
     given = {}
     for name, number in rows.items():
-        each = _vectors(space, known.index((name, 0)) * width, dimension, range(number), number)
+        deviates = space.crowd and many.get(name) == CLIENTS
+        own = _deviation(space, known.index((name, DEVIATION)) * width, width) if deviates else None
+        each = _vectors(space, known.index((name, 0)) * width, dimension, range(number), number, own)
         given[name] = each if many.get(name) == CLIENTS else each._arranged(lambda forms: forms[:, 0])
     round = TracedRound(space, counts, way, dimension)
     try:

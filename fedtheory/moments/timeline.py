@@ -16,12 +16,11 @@ from ..algorithms.every_round import EveryRound
 from ..algorithms.server_step import Amplified
 from ..participation import Fixed, Participation, Phases
 from .centred import Forms
-from .custom_rounds import OwnLayout
 from .known_past import KnownPast, depends_on_past
-from .lifting import Amplifying, Layout
+from .lifting import Amplifying
 from .linear_rounds import check_entries, check_size, mean_map, symmetric_moment_map
 from .participation_laws import Chain, chain_of, phases_of
-from .round_maps import drawn, layout_of, quadratic, rounds_of_kind, rounds_with
+from .round_maps import AnyLayout, drawn, layout_of, quadratic, rounds_of_kind, rounds_with
 
 if TYPE_CHECKING:
     from ..setting import Setting
@@ -90,7 +89,7 @@ def _whoever_shows_up(kind: Kind) -> bool:
     return isinstance(kind, ServerRound)
 
 
-def layout_for(setting: Setting, forms: Forms | None) -> Layout | OwnLayout:
+def layout_for(setting: Setting, forms: Forms | None) -> AnyLayout:
     """Return the layout of the state, or of one coordinate if they evolve alone."""
     layout = layout_of(setting)
     return replace(layout, dimension=1) if forms is not None and forms.blocks else layout

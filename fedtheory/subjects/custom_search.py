@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from sympy import Ge, Le
 
-from ..algorithms.custom_algorithm import CLIENTS, Own
+from ..algorithms.custom_algorithm import CLIENTS, Outcomes, Own
 from ..assumptions import (
     INDEPENDENT_DRAWS,
     INDEPENDENT_PARTICIPATION,
@@ -32,17 +32,19 @@ from ..federations.federation import COMMON
 from ..federations.piecewise import NoMinimum
 from ..functionals import AVERAGES
 from ..moments.affine_numbers import NotLinear
-from ..moments.cohorts import CrowdLaw
+from ..moments.cohorts import CrowdLaw, law_of
 from ..moments.custom_kinks import values_at
 from ..moments.evaluators import FLOAT
 from ..moments.lifting import NotClosed
-from ..moments.round_maps import drawn, rounds_of_kind
+from ..moments.remembering_crowds import CrowdLayout
+from ..moments.round_maps import drawn, layout_of, rounds_of_kind
+from ..moments.step_trace import traced
 from ..participation import Bernoulli, Cyclic, Fixed, Markov, Participation, Phases, Uniform
-from ..quantities import QUANTITIES, STEP, symbol
+from ..quantities import QUANTITIES, STEP, Quantity, symbol
 from ..schedule import StepRule
 from ..setting import Setting
 from ..simulation.engine import simulate
-from .custom_points import MOST_COPIES, OwnPoint, check_left, exactly_known, from_setting, parse
+from .custom_points import LARGEST_STATE, MOST_COPIES, OwnPoint, check_left, exactly_known, from_setting, parse
 from .kinked_search import KinkedCandidate
 from .kinked_search import draw as kinked_draw
 from .kinked_search import perturb as kinked_perturb
@@ -83,11 +85,14 @@ CYCLE, SWITCH = "one set after another", "one set first and another for ever"
 MARKOV, AVAILABLE = "Markov chains", "clients available for a part of every cycle"
 
 CROWD, REMEMBERED, HALVES = 30, 10, 2**31
-"""Number of clients of a few settings, for what shows with many alone; the most where something is remembered of each;
-and a seed that no draw has."""
+"""Number of clients of a few settings, for what shows with many alone; the most where something is remembered of each
+and the step tells them apart; and a seed that no draw has."""
 
 WANDERERS = 2
 """The most clients with a memory, whose joint states multiply; the others are always there."""
+
+MOST_WAYS = 256
+"""The most cohorts and ways of draws of a round of more than ``MOST_CLIENTS`` clients, of which each is followed."""
 
 DIGITS = 3
 """Significant digits of the numbers that are drawn: exact arithmetic on them is quick."""
@@ -268,17 +273,23 @@ class OwnRuns(Space):
 
     @property
     def most_clients(self) -> int:
-        """The most clients of a crowd: many, if the step treats all alike and remembers nothing of each."""
+        """The most clients of a crowd: many, if the step treats all alike."""
         if "clients" in self.statement.bound and self.statement.bound["clients"].is_Integer:
             return int(self.statement.bound["clients"])
-        if any(what == CLIENTS for _, what in self.algorithm.round.memory):
-            return REMEMBERED
-        return MOST_COPIES if self._counted_by_kind else CROWD
+        if self._counted_by_kind:
+            return MOST_COPIES
+        return REMEMBERED if self._remembers_clients else CROWD
+
+    @property
+    def _remembers_clients(self) -> bool:
+        return any(what == CLIENTS for _, what in self.algorithm.round.memory)
 
     @cached_property
     def _counted_by_kind(self) -> bool:
         """Whether exact moments count the clients of a crowd by kind."""
         setting = self.setting(replace(self._plain(2 * CROWD, EVERYONE), kinds=2, seed=HALVES))
+        if self._remembers_clients:
+            return isinstance(layout_of(setting), CrowdLayout)
         return isinstance(drawn(setting, self.algorithm.kinds[0].at(0), exact=True)[0], CrowdLaw)
 
     @cached_property
@@ -348,6 +359,8 @@ class OwnRuns(Space):
         if UNIFORM in self.who:
             for share, size in product((1e-2, 1e-5), (1, -1)):
                 yield replace(self._many(crowd, UNIFORM, share), cohort=self._cohort(size))
+            for share, size in product((1.0, 1e-2, 1e-5), (1, -1)):  # from x*: only what clients differ by moves x
+                yield replace(self._many(crowd, UNIFORM, share), cohort=self._cohort(size), start=0.0)
         for who, noise in product(self.who, noises[::2]):
             yield from self._far_numbers(replace(self._many(crowd, who, 1e-2), noise=noise))
         for clients, who, share, noise in product((2, 1, 5), self.who, (1.0, 1e-2, 1e-4), noises):
@@ -371,7 +384,7 @@ class OwnRuns(Space):
             quantity = QUANTITIES[name]
             if isinstance(value, StepRule) or name in self.statement.bound:
                 continue
-            for far in (Fraction(MOST_LOCAL_STEPS),) if quantity.integer else (value / 100, 100 * value):
+            for far in _far(quantity, value):
                 if quantity.lower <= far <= quantity.upper:
                     yield replace(candidate, numbers=tuple({**given, name: far}.items()))
 
@@ -568,6 +581,9 @@ class OwnRuns(Space):
 
     def _assessed(self, candidate: Candidate) -> tuple[Found, Found | None] | None:
         setting = self.setting(candidate)
+        followed = candidate.kink is None and not self.why_simulated
+        if followed and candidate.clients > MOST_CLIENTS and not self._followed_quickly(setting):
+            return None
         bound = self.statement.at(setting, rounds=self.horizons)
         admissible = np.ones(self.horizons.shape, dtype=bool)
         for name, slack in bound.slack.items():
@@ -587,6 +603,19 @@ class OwnRuns(Space):
         finds = list(finds_at(candidate, lambda rounds: setting, bound, self.horizons, admissible, left, seen))
         late = max((found for found in finds if found.fading < LATE), key=lambda found: found.ratio, default=None)
         return (max(finds, key=lambda found: found.ratio), late) if finds else None
+
+    def _followed_quickly(self, setting: Setting) -> bool:
+        """Whether a round of many clients comes in few ways, and its state is one that an instance can hold."""
+        layout, fed = layout_of(setting), setting.federation
+        if layout.size > LARGEST_STATE:
+            return False
+        kind = self.algorithm.kinds[0].at(0)
+        law = drawn(setting, kind, exact=True)[0]
+        if isinstance(law, CrowdLaw) or isinstance(layout, CrowdLayout):
+            return True
+        cohorts = law_of(law, fed.clients) if isinstance(law, Participation) else law
+        _, way = traced(kind, cohorts[0][0], fed.dimension, Outcomes())
+        return way.number * len(cohorts) <= MOST_WAYS
 
     def _holds_exactly(self, setting: Setting, name: str) -> bool:
         """Whether a hypothesis holds in Fractions that seems to fail in floats, such as where a step size is fixed."""
@@ -680,6 +709,16 @@ class OwnRuns(Space):
                 found = self.assess(replace(candidate, common=True))
                 if found is not None and found[0].ratio > 1:
                     yield from self.rounded(found[0], DIGITS)
+
+
+def _far(quantity: Quantity, value: Any) -> tuple[Any, ...]:
+    """Values of a quantity far from this one; near its bounds, if it has an upper one."""
+    if quantity.integer:
+        return (Fraction(MOST_LOCAL_STEPS),)
+    if quantity.upper == np.inf:
+        return value / 100, 100 * value
+    least, most = (Fraction(bound) for bound in (max(quantity.lower, -1e3), quantity.upper))
+    return tuple(least + share * (most - least) for share in (Fraction(1, 100), Fraction(99, 100)))
 
 
 def _told(error: str) -> str:

@@ -11,7 +11,7 @@ from ..claims.evaluation import compiled
 from ..claims.schedules import by_rule, rule_of
 from ..claims.statement import Claim
 from ..federations import Quadratic
-from ..functionals import Functional
+from ..functionals import Functional, linear_weight
 from ..moments.averages import enclosed_value, run_in_floats
 from ..moments.enclosed import Imprecise
 from ..moments.evaluators import BALL, Question, left
@@ -108,10 +108,15 @@ def scale(fed: Any, units: Any, points: np.ndarray) -> float:
     return float(fed.constants()["smoothness"].value) ** units.objective * extent
 
 
+def _of_moments(setting: Setting, functional: Functional) -> bool:
+    """Whether a left side follows from moments of runs."""
+    return functional.scope == "run" and functional.compute is None and isinstance(setting.federation, Quadratic)
+
+
 def _enclosed(setting: Setting, functional: Functional) -> bool:
-    """Whether a left side has an enclosure that the search may ask for."""
-    of_runs = functional.scope == "run" and functional.compute is None
-    return of_runs and not functional.of_all_rounds and isinstance(setting.federation, Quadratic)
+    """Whether a left side has an enclosure that the search may ask for: all but those that look at each round."""
+    by_round = functional.best or functional.weights not in (None, linear_weight)
+    return _of_moments(setting, functional) and not by_round
 
 
 def surely(
@@ -122,9 +127,7 @@ def surely(
     Where it exceeds the right side but may be nothing but rounding, that is the lower end of its enclosure. It is 0
     where there is none, and where the right side is nothing in floats.
     """
-    if not _enclosed(setting, functional):
-        return seen
-    if not (seen > right).any():
+    if not _of_moments(setting, functional) or not (seen > right).any():
         return seen
     with np.errstate(invalid="ignore"):
         doubtful = (seen > right) & (seen < LOST * (rounds + 1.0) * scale_of(setting, functional.units))
@@ -132,7 +135,7 @@ def surely(
     if doubtful.any():
         found[doubtful] = 0.0
         doubtful &= right > NOTHING
-    if doubtful.any():
+    if doubtful.any() and _enclosed(setting, functional):
         found[doubtful] = lower_ends(setting, rounds[doubtful], functional, average, (right[doubtful] / 1000).tolist())
     return found
 

@@ -12,7 +12,7 @@ from ..algorithms import Algorithm, EveryRound, Fast, Safari, fast, fedavg, safa
 from ..assumptions import INDEPENDENT_DRAWS
 from ..claims.statement import Claim
 from ..papers import papers
-from ..papers.registry import algorithm_of
+from ..papers.registry import algorithm_of, algorithms
 from ..participation import Fixed, Multinomial, Uniform
 from ..quantities import CLIENT_ROUND_QUANTITIES, ROUND_QUANTITIES, RUN_QUANTITIES, SERVER_RUN_QUANTITIES
 
@@ -26,8 +26,19 @@ class NotApplicable(ValueError):
 
 @cache
 def _example(statement: Claim) -> Any:
+    """A setting of the claim's algorithm: its paper's, or that of the paper whose algorithm it is; ``None`` if there is
+    none."""
     known = papers().get(statement.paper)
-    return known.example(statement).setting if known and known.example else None
+    if known and known.example:
+        return known.example(statement).setting
+    name = algorithm_of(statement) or ""
+    of_others = (p.example(p.claims[0]) for p in algorithms().get(name, ()) if p.example and name not in BY_NAME)
+    found = next(of_others, None)
+    return found and found.setting
+
+
+BY_NAME: dict[str, type[Algorithm]] = {"fast": Fast, "safari": Safari}
+"""Algorithms whose rounds need no example."""
 
 
 def algorithm_at(statement: Claim, values: Mapping[str, Any]) -> tuple[Algorithm, str]:
@@ -37,7 +48,7 @@ def algorithm_at(statement: Claim, values: Mapping[str, Any]) -> tuple[Algorithm
     """
     setting = _example(statement)
     name = algorithm_of(statement)
-    kind = type(setting.algorithm) if setting is not None else {"fast": Fast, "safari": Safari}.get(name or "")
+    kind = type(setting.algorithm) if setting is not None else BY_NAME.get(name or "")
     steps: dict[str, Any] = {"local_lr": values.get("local_lr"), "local_steps": int(values["local_steps"])}
     if kind is Safari and "local_lr" not in values:
         steps["local_lr"] = values["server_lr"]  # of rounds of the server alone

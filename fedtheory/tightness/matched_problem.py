@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import isqrt
-from typing import Any
+from typing import Any, TypeVar
 
 from ..algorithms import Algorithm, Safari
 from ..assumptions import INDEPENDENT_DRAWS
@@ -57,6 +57,9 @@ FEDERATION = {"heterogeneity_gap", "weighted_noise", "gradient_bound", "local_lr
 
 INSTEAD = {"heterogeneity_gap": "dissimilarity", "weighted_noise": "gradient_noise"}
 """Quantity that may be given in the place of a claim's own one, which follows from it."""
+
+
+Matched = TypeVar("Matched")
 
 
 @dataclass(frozen=True)
@@ -131,18 +134,33 @@ def _check_known(statement: Claim) -> None:
 def comparison(statement: Claim, given: Mapping[str, Any]) -> Comparison:
     """Choose the quantities that are not given, and match the claim with its worst case.
 
-    They are taken from ``DEFAULTS`` and ``OTHERS`` until all hypotheses hold that can be decided, step sizes at their
+    Raises:
+        NotApplicable: there is no worst case to compare it with.
+        ValueError: a quantity is unknown or not allowed.
+    """
+    check_applies(statement)
+    return matched(statement, given, _compared)
+
+
+def matched(
+    statement: Claim,
+    given: Mapping[str, Any],
+    compared: Callable[[Bound, dict[str, Fraction]], Matched],
+    defaults: Mapping[str, Fraction] = DEFAULTS,
+) -> Matched:
+    """Choose the quantities that are not given, and compare the claim there.
+
+    They are taken from ``defaults`` and ``OTHERS`` until all hypotheses hold that can be decided, step sizes at their
     caps.
 
     Raises:
         NotApplicable: there is no worst case to compare it with.
         ValueError: a quantity is unknown or not allowed.
     """
-    check_applies(statement)
     known = _checked(statement, given)
     statement = linked_from(statement, known)
     refused: Exception = ValueError("no choice of the quantities that are left out meets the hypotheses")
-    for values in _choices(statement, known):
+    for values in _choices(statement, known, defaults):
         try:
             full = _completed(statement, values)
         except ValueError as error:
@@ -154,7 +172,7 @@ def comparison(statement: Claim, given: Mapping[str, Any]) -> Comparison:
             refused = ValueError(f"the hypotheses {', '.join(failing)} fail")
             continue
         try:
-            return _compared(bound, full)
+            return compared(bound, full)
         except NotApplicable as error:
             refused = error
     if isinstance(refused, NotApplicable):
@@ -204,11 +222,13 @@ def _short(value: Fraction) -> Fraction:
     return Fraction(repr(float(value))) if Fraction(float(value)) == value else value
 
 
-def _choices(statement: Claim, known: Mapping[str, Fraction]) -> Iterator[dict[str, Fraction]]:
+def _choices(
+    statement: Claim, known: Mapping[str, Fraction], defaults: Mapping[str, Fraction]
+) -> Iterator[dict[str, Fraction]]:
     """Defaults, then others, of what the claim knows and is not given."""
     periodic = "snapshot_period" in statement.quantities
     left_out = "snapshot_probability" if periodic else "snapshot_period"
-    base = {name: value for name, value in {**DEFAULTS, **known}.items() if name != left_out}
+    base = {name: value for name, value in {**defaults, **known}.items() if name != left_out}
     free = [name for name in OTHERS if name != "cohort" and name in statement.quantities and name not in known]
     if of_one_round(statement) or (periodic and of_gradients(statement)):  # of all clients a snapshot is not random
         free = [name for name in ("cohort", *free) if name in statement.quantities and name not in known]
@@ -218,7 +238,7 @@ def _choices(statement: Claim, known: Mapping[str, Fraction]) -> Iterator[dict[s
     if whole and "rounds" not in known:
         base["rounds"] = Fraction(FEW if of_gradients(statement) else 1)  # all rounds are one program
         free = [name for name in free if name != "rounds"]
-    ways = [(DEFAULTS[name], *(Fraction(v) for v in OTHERS[name])) for name in free]
+    ways = [(defaults[name], *(Fraction(v) for v in OTHERS[name])) for name in free]
     for way in product(*ways):
         values = base | dict(zip(free, way, strict=True))
         if values["dissimilarity"] == 0 and "gradient_noise" not in known:

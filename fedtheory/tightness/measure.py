@@ -10,14 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from ..algorithms.custom_algorithm import Own
 from ..claims.statement import Claim
 from ..papers import claim as find_claim
 from ..quantities import symbol
 from ..worstcase.worst import INACCURATE, SOLVED, UNBOUNDED, Recursion, solved
-from .function_class import NotApplicable, of_gradients, of_one_round
+from .function_class import NotApplicable, differences, of_gradients, of_one_round
 from .iterated_rounds import LeastAdded, iterated, least_added, own_contraction, problem
 from .matched_problem import NOISE, Comparison, comparison, contracting
 from .quadratics import attained_by_quadratics
+from .step_tightness import bounds_and_worst, step_of
 from .term_constants import ConstantTightness, gradient_problem, of_constants
 
 ROUNDING = 1e-6
@@ -154,12 +156,33 @@ def tightness(statement: Claim | str, /, **given: Any) -> Tightness:
     'not applicable'
     """
     statement = find_claim(statement) if isinstance(statement, str) else statement
+    if step := step_of(statement):
+        return _of_step(statement, step, given)
     try:
         compared = comparison(statement, given)
         by_constants = of_gradients(statement) or of_one_round(statement)
         return _by_constants(compared, given) if by_constants else _tightness(compared)
     except NotApplicable as why:
         return Tightness(statement.ref, NOT_APPLICABLE, str(why))
+
+
+def _of_step(statement: Claim, algorithm: Own, given: dict[str, Any]) -> Tightness:
+    """Compare the bound of a claim about an algorithm of one's own with the worst case after a few rounds."""
+    try:
+        values, found, differ = bounds_and_worst(statement, algorithm, given)
+    except NotApplicable as why:
+        return Tightness(statement.ref, NOT_APPLICABLE, str(why))
+    squared = float(values["initial_distance"]) ** 2
+    distances = statement.functional.name == "final_squared_distance"
+
+    def gained(bound: float, worst: float | None) -> float | None:
+        falls = distances and worst is not None and worst < squared
+        return (squared - bound) / (squared - worst) if falls and worst is not None else None
+
+    after = tuple(AfterRounds(rounds, bound, worst, None, gained(bound, worst)) for rounds, bound, worst in found)
+    status = INACCURATE if any(worst is None for _, _, worst in found) else SOLVED
+    _, larger = differences(statement)
+    return Tightness(statement.ref, status, values=values, after=after, whole=True, differences=differ, larger=larger)
 
 
 def constant_alone(statement: Claim, /, **given: Any) -> Tightness:
@@ -176,7 +199,7 @@ def constant_alone(statement: Claim, /, **given: Any) -> Tightness:
     >>> found.looseness == tightness("fast.thm2@sharper", local_steps=3).looseness, found.after
     (True, ())
     """
-    if of_gradients(statement) or of_one_round(statement) or _depends_on_distance(statement):
+    if of_gradients(statement) or of_one_round(statement) or _depends_on_distance(statement) or step_of(statement):
         return tightness(statement, **given)
     try:
         compared = comparison(statement, given)

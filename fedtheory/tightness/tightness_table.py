@@ -60,14 +60,16 @@ def convergence_claims() -> list[Claim]:
 
 
 def table(
-    statements: Sequence[Claim] | None = None, progress: Callable[[int, int], None] = lambda done, total: None
+    statements: Sequence[Claim] | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+    **given: Any,
 ) -> list[Tightness]:
-    """Compute the tightness of each claim, at the default choice of quantities; ``progress`` is called with (claims
-    done, claims in all)."""
+    """Compute the tightness of each claim, at the default choice of quantities that are not given; ``progress`` is
+    called with (claims done, claims in all)."""
     asked, entries = convergence_claims() if statements is None else statements, list[Tightness]()
     for done, each in enumerate(asked):
         progress(done, len(asked))
-        entries.append(tightness(each))
+        entries.append(tightness(each, **given))
     return entries
 
 

@@ -15,11 +15,12 @@ from itertools import islice, product
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import pytest
 from numpy.random import default_rng as random
 from sympy import Integer
 
-from fedtheory.algorithms import fast
+from fedtheory.algorithms import fast, fedavg
 from fedtheory.evidence.confirm import confirmed
 from fedtheory.evidence.judge import judge
 from fedtheory.evidence.referee import RefereeError, examine, load, referee, status
@@ -27,7 +28,15 @@ from fedtheory.evidence.refute import followed_up
 from fedtheory.evidence.replay import ReplayError, replay
 from fedtheory.evidence.search import search
 from fedtheory.federations import Quadratic
-from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, FINAL_GAP, FINAL_SQUARED_DISTANCE
+from fedtheory.functionals import (
+    AVERAGE_SQUARED_GRADIENT,
+    BEST_GAP,
+    FINAL_GAP,
+    FINAL_SQUARED_DISTANCE,
+    GAP_OF_AVERAGE,
+    GAP_OF_WEIGHTED_AVERAGE,
+    Functional,
+)
 from fedtheory.moments.evaluators import Question, left
 from fedtheory.papers import added
 from fedtheory.papers.registry import from_setting, subject_of
@@ -37,6 +46,7 @@ from fedtheory.setting import Setting
 from fedtheory.subjects.custom_search import AVAILABLE, CROWD, EVERYONE, INDEPENDENT, MARKOV, NOISY, UNIFORM, Candidate
 from fedtheory.subjects.custom_search import FIXED as SOME
 from fedtheory.subjects.protocol import Instance
+from fedtheory.subjects.varying_steps import surely
 
 F = Fraction
 WORKED = Path(__file__).parents[2] / "docs" / "referee" / "own_algorithm.py"
@@ -357,30 +367,49 @@ step = K * eta * g
 CLAIM = Claim(
     id="sampled.thm1", title="cohorts", source="here", functional=FINAL_SQUARED_DISTANCE,
     terms=(Term("start", (1 - mu * step / 2) ** R * D**2), Term("sampling", {sampling}), Term("noise", {noise}),
-           Term("drift", 36 * step**2 / mu * L * G**2)),
-    hypotheses=(Hypothesis("cap", Le(eta, 1 / (16 * L * K * g)), "here"), Hypothesis("global", Ge(g, 1), "here")),
+           Term("drift", {drift})),
+    hypotheses=(Hypothesis("cap", Le(eta, 1 / ({cap} * L * K * g)), "here"), Hypothesis("global", Ge(g, 1), "here")),
     assumptions=(Assumption("smooth", "smoothness", "A"),
                  Assumption("convex", "strong_convexity", "A", from_below=True),
                  Assumption("noise", "gradient_noise", "A"),
                  Assumption("free", kind="independent_noise", source="A"),
                  Assumption("cohort", kind="uniform_cohorts", source="A")),
-    algorithm="fedavg",
+    algorithm="{algorithm}",
 )
 """
+DRIFT = "36 * step**2 / mu * L * G**2"
 SLIPS = {
     "squared share of who is absent": (
+        "fedavg",
         "8 * step / mu * G**2 / S * (1 - S / N) ** 2",
         "4 * step * sigma**2 / (mu * K * S)",
+        DRIFT,
+        "16",
     ),
-    "squared cohort": ("8 * step / mu * G**2 / S", "2 * step * sigma**2 / (mu * K * S**2) * (1 + S / g**2)"),
+    "squared cohort": (
+        "fedavg",
+        "8 * step / mu * G**2 / S",
+        "2 * step * sigma**2 / (mu * K * S**2) * (1 + S / g**2)",
+        DRIFT,
+        "16",
+    ),
+    # Karimireddy et al. 2020, Theorem VII, has 9 N / S where 9 + 1 are here: a control is as old as N / S rounds
+    "age of controls": (
+        "scaffold",
+        "(1 - mu * step / 2) ** R * 9 * step**2 * G**2",
+        "24 * step * sigma**2 / (mu * K * S) * (1 + S / g**2)",
+        "(1 - mu * step / 2) ** R * step**2 * G**2",
+        "81 * N",  # which is at most the smaller one of the theorem's two caps
+    ),
 }
 
 
 @pytest.mark.parametrize("slip", SLIPS)
 def test_what_shows_with_many_clients_is_among_the_first_candidates(slip: str, tmp_path: Path) -> None:
-    """Only all but one of 30 clients, or large cohorts with large global steps, show these slips."""
-    sampling, noise = SLIPS[slip]
-    (tmp_path / "sampled.py").write_text(SAMPLED.format(sampling=sampling, noise=noise))
+    """Only one or all but one of 30 clients, or large cohorts with large global steps, show these slips."""
+    algorithm, sampling, noise, drift, cap = SLIPS[slip]
+    text = SAMPLED.format(algorithm=algorithm, sampling=sampling, noise=noise, drift=drift, cap=cap)
+    (tmp_path / "sampled.py").write_text(text)
     paper = load(tmp_path / "sampled.py")
     with added(paper):
         (claim,) = paper.claims
@@ -398,3 +427,12 @@ def test_curvatures_of_candidates_go_from_the_largest_to_the_smallest(dimension:
                       start=1.0, who=EVERYONE, cohort=0, share=1.0, numbers=())  # fmt: skip
     hessians = cast(Quadratic, drawn.federation()).exact_hessians
     assert [own.diagonal().tolist() for own in hessians] == [curvatures] * 2
+
+
+@pytest.mark.parametrize("functional", [FINAL_GAP, BEST_GAP, GAP_OF_AVERAGE, GAP_OF_WEIGHTED_AVERAGE])
+def test_what_floats_round_is_no_lead(functional: Functional) -> None:
+    """From x* with exact gradients everything stays 0, as does the right side, but for rounding."""
+    fed, rounds = Quadratic([[1], [1]], [[1], [-1]]), np.array([1, 10, 100])
+    setting = Setting(fed, fedavg(local_lr="1/10"), Fixed([0, 1]), start=0)
+    seen, right = np.array([1e-20, 1e-17, 0.1]), np.array([0.0, 1e-18, 0.0])
+    assert surely(setting, rounds, functional, "r = 0..R-1", seen, right).tolist() == [0.0, 0.0, 0.1]

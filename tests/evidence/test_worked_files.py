@@ -22,6 +22,7 @@ FILES = {
     "my_theorem": ({"example.thm1@main": "refuted"}, 1),
     "local_sgd": ({"local.cor1@main": "proved"}, 0),
     "own_algorithm": ({"averaged.thm1@main": "survived", "averaged.thm2@main": "refuted"}, 1),
+    "own_functional": ({"limit.thm1@main": "survived", "limit.thm2@main": "refuted"}, 1),
     "own_proof": ({"mine.thm1@main": "open", "mine.thm2@main": "refuted"}, 1),
     "kernel_proof": ({"longer.thm1@main": "proved"}, 0),
 }
@@ -56,6 +57,18 @@ def test_a_worked_file_is_found_to_be_what_the_document_shows(name: str) -> None
         )
         assert all(part in shown for part in (head, searched, left_out, proof))
         assert (report.instance is not None) == (report.state == "refuted")
+
+
+def test_a_worst_case_of_an_algorithm_of_ones_own_is_what_the_document_shows(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Quadratics are the worst: z goes to 9/10 and 81/100 of the way, and x to the halves."""
+    chapter = TEXT.partition("## Functionals and questions of one's own")[2]
+    code, shown = (chapter.partition(f"```{kind}\n")[2].partition("```")[0] for kind in ("python", "text"))
+    monkeypatch.chdir(DOCS.parent)
+    exec(code, {})
+    halves = (((1 + 0.9) / 2 + 0.81) / 2) ** 2
+    assert capsys.readouterr().out == shown == f"averaged solved {halves:.4f}\nfast_alone solved {0.9**4:.4f}\n"
 
 
 @pytest.mark.parametrize(

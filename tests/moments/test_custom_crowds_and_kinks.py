@@ -104,6 +104,17 @@ def test_random_runs_with_kinks_are_those_that_are_enumerated() -> None:
     assert values_at(mine, FINAL_SQUARED_DISTANCE, [2]) == enumerated_errors(theirs, 2, False).squared_distance
 
 
+def test_a_run_in_floats_that_comes_to_0_goes_on() -> None:
+    """Exact forms have the Fraction 0 there, which is no float."""
+
+    def descent(x, memory, round, *, local_lr):  # type: ignore[no-untyped-def]
+        return x - local_lr * (round.share * round.gradient(x)).sum(1), {}
+
+    fed = ft.federations.Piecewise([[ft.federations.PiecewiseLinear([1, 2], [0])]])
+    setting = ft.Setting(fed, own(descent, name="descent", local_lr="1/2"), Fixed([0]), start=1)
+    assert values_at(setting, FINAL_SQUARED_DISTANCE, [0, 1, 2], exact=False) == [1, 0, 0]
+
+
 def test_a_crowd_is_known_up_to_the_most_cohorts_and_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
     for most, known in ((2, False), (3, True)):  # of two alike clients 0, 1 or 2 take part
         monkeypatch.setattr(cohorts, "MOST_COHORTS", most)
