@@ -12,9 +12,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from docutils.nodes import SkipNode, math_block
 from sphinx.errors import ExtensionError
 
 import fedtheory
+from fedtheory.report.site.mathml import mathml
 
 HERE = Path(__file__).parent
 
@@ -24,7 +26,10 @@ exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = f"fedtheory {version}"
 html_copy_source = False
+html_static_path = ["_static"]
 myst_heading_anchors = 4
+myst_enable_extensions = ["dollarmath"]
+html_math_renderer = "mathml"  # which browsers draw by themselves: pages load nothing from elsewhere
 suppress_warnings = ["ref.python"]  # of a name that two packages have, a type tells no which
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
@@ -106,8 +111,18 @@ def all_are_there(app: Any, error: Exception | None) -> None:
         raise ExtensionError(f"not in the reference: {', '.join(missing)}")
 
 
+def draw_formula(writer: Any, node: Any) -> None:
+    """Write a formula as MathML; one on a line of its own in a block that can be scrolled."""
+    display = isinstance(node, math_block)
+    drawn = str(mathml(node.astext()))
+    writer.body.append(f'<div class="formula">{drawn}</div>' if display else drawn)
+    raise SkipNode
+
+
 def setup(app: Any) -> None:
     """Connect what is generated."""
+    app.add_html_math_renderer("mathml", (draw_formula, None), (draw_formula, None))
+    app.add_css_file("formulas.css")
     app.connect("autodoc-process-docstring", bars_are_bars, priority=400)
     app.connect("builder-inited", write_reference)
     app.connect("build-finished", all_are_there)

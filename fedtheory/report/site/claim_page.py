@@ -114,6 +114,11 @@ class ClaimPage:
         return read_literally(self.claim, self.row)
 
     @property
+    def has_findings(self) -> bool:
+        """Whether its paper has a page of findings: papers with errata, or with printed statements that fall."""
+        return bool(papers()[self.claim.paper].errata) if self.claim.paper in papers() else False
+
+    @property
     def about(self) -> str:
         """The subject of the left side, in words."""
         scope = self.claim.functional.scope

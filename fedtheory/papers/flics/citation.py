@@ -1,0 +1,5 @@
+"""Where FLICS-OPT appeared: its text names neither a journal nor a year."""
+
+from ..citation import Citation
+
+CITATION = Citation(("Mónica Ribero", "Haris Vikalo", "Gustavo de Veciana"), note="the authors' manuscript")
