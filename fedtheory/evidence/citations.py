@@ -17,7 +17,7 @@ from .scorecard import published_rows
 TITLE = "fedtheory: theorems about federated learning, made executable"
 AUTHORS = "The fedtheory authors"
 RELEASED = "2026-11-27"
-"""Day of this version. ``TITLE``, ``AUTHORS`` and it stand in CITATION.cff too, for its readers; a test compares them."""
+"""Day of this version. CITATION.cff has it too, with ``TITLE`` and ``AUTHORS``; a test compares them."""
 
 FORMATS = ("text", "bibtex")
 

@@ -107,7 +107,8 @@ class Paper:
 
     The last nine attributes are read on first use where they are not given, from sub-modules of ``home``:
     ``statements`` (``CLAIMS``), ``proofs`` (``STEPS``, ``DERIVATIONS``), ``counterexamples`` (``COUNTEREXAMPLES``,
-    ``FAMILIES``), ``subjects`` (``SUBJECTS``, ``example``), ``citation`` (``CITATION``) and ``errata`` (``ERRATA``). One that is not there is empty.
+    ``FAMILIES``), ``subjects`` (``SUBJECTS``, ``example``), ``citation`` (``CITATION``) and ``errata`` (``ERRATA``).
+    One that is not there is empty.
 
     Attributes:
         name: the name with which the ids of its claims begin.

@@ -13,8 +13,8 @@ from ..papers import claim, instance_path, papers
 from ..papers.erratum import Erratum
 
 HEAD = (
-    "Each entry has the printed formula, what is wrong, a small instance with both sides in exact arithmetic, and what is "
-    "true instead. Letters are the paper's."
+    "Each entry has the printed formula, what is wrong, a small instance with both sides in exact arithmetic, and what "
+    "is true instead. Letters are the paper's."
 )
 
 
