@@ -67,8 +67,8 @@ RUNS = re.compile(
     r"allow_pickle=True|\.load\(point|sympify\((?![a-z_]+(, strict=True)?\))"
 )
 PLACES = {
-    "data/fetch.py": "apt-get", "experiments/files_beside.py": "fedtheory run FILE", "papers/loading.py": "referee FILE",
-    "neural/training_workers.py": "Worker processes", "provenance.py": "Git",
+    "data/fetch.py": "apt-get", "experiments/files_beside.py": "fedtheory run FILE",
+    "papers/loading.py": "referee FILE", "neural/training_workers.py": "Worker processes", "provenance.py": "Git",
 }  # fmt: skip
 """Modules that execute what they are given, or start a program, with the words of SECURITY.md on it."""
 

@@ -49,7 +49,7 @@ def blocks(page: Path) -> Iterator[Block]:
 
 def lacking(text: str) -> str:
     """Why a block cannot be run here: a data set that it names is not there; or ""."""
-    named = re.search(r"# needs the data set (\w+)", text)
+    named = re.search(r"# needs the data set ([\w-]+)", text)
     if named and not available(named[1]):
         return f"the data set {named[1]} is not on this machine"
     return "there is no GPU" if "# needs a GPU" in text and not _gpu() else ""

@@ -30,6 +30,8 @@ def _entry(number: int, erratum: Erratum) -> Iterator[str]:
     yield f"### Erratum {number}: {_place(first)}"
     yield f"**Printed.** {first.title}:"
     yield statement(first)
+    if first.constants:
+        yield f"Constants that the text hides: {first.constants}."
     yield f"**What is wrong.** {erratum.wrong}"
     yield f"**A small instance.** {erratum.instance} {_sides(first.ref)} `fedtheory replay {first.ref}` shows it."
     if len(erratum.claims) > 1:

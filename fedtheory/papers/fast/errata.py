@@ -25,9 +25,10 @@ ERRATA = (
         editions=("fast.thm1@sharp", "fast.cor1@corrected", "fast.cor2@corrected"),
         objection="The maxima are a slip: minima are meant, as in a related paper.",
         answer=(
-            "With minima the theorem is true. But then every run with one local step that meets the condition keeps "
-            r"a mean of $\|\nabla F\|^2$ of at least $0.17 (1 - q) \sigma_G^2$, while the bound fades. So it speaks "
-            "of no long run with small steps and a fixed $q < 1$, and the rates of the corollaries do not follow."
+            "With minima, and the condition before it is divided, every step of a proof is decided. But then every "
+            r"run with one local step that meets the condition keeps a mean of $\|\nabla F\|^2$ of at least $0.17 (1 "
+            r"- q) \sigma_G^2$, while the bound fades. So it speaks of no long run with small steps and a fixed $q < "
+            "1$, and the rates of the corollaries do not follow."
         ),
     ),
     Erratum(
@@ -42,8 +43,8 @@ ERRATA = (
             "local step, with the step size of the corollary."
         ),
         true=(
-            r"The rate is $1/R$ with $\mu^2$ in the place of $\mu$, and with the floor of Theorem 2 for a fixed $q < "
-            "1$."
+            r"The rate is $1/R$ with $\mu^2$ in the place of $\mu$, and with $\sigma_G^2$ in the term of the "
+            "arbitrary rounds. As Theorem 2, it asks for a $q$ near 1 where the step is small."
         ),
         editions=("fast.cor3@corrected",),
         objection=r"The symbol hides constants, and $\mu$ is one.",
@@ -57,8 +58,8 @@ ERRATA = (
         claims=("fast.rem1.b@main",),
         wrong=(
             r"Table 1 prints the rate $1/\sqrt{mRK}$ for federated averaging with uniform cohorts in every round. A "
-            "cohort that is drawn has a minimiser of its own. What that costs falls with the participants, not with "
-            "the local steps, so the rate has no $K$ in this term."
+            r"cohort that is drawn has a minimiser of its own. What that costs is of the order $\sqrt{K/(mR)}$, which "
+            "is $K$ times the printed rate: it falls with the participants, and not with the local steps."
         ),
         instance=(
             r"Two clients have $F_i(x) = (x - c_i)^2/2$ with $c = 1, -1$, so that $L = 1$ and $\sigma_G = 1$. One of "

@@ -11,8 +11,8 @@ ERRATA = (
             "on the intervals. Before the first cutoff, for $t < K$, both are wrong."
         ),
         instance=(
-            "One client takes part in every round with probability $p = 1/10$, independently. The cutoff is $K = 3$, "
-            "and the round looked at comes after 2 rounds."
+            "One client takes part in every round with probability $p = 1/10$, independently. The cutoff is $K = 3$. "
+            "There are $2$ rounds, and the second one is looked at."
         ),
         true=(
             "From $t = K$ on the lines hold: given the number of intervals and their lengths but for the order, "

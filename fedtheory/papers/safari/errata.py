@@ -23,9 +23,10 @@ ERRATA = (
         editions=("safari.thm4@sharp",),
         objection="The maxima are a misprint: the submission has minima.",
         answer=(
-            "With minima, and two more conditions read as the proof needs them, no counterexample is known. But then "
-            r"the condition forces the mean of $\|\nabla F\|^2$ to stay above a multiple of $q \sigma_G^2$, so that "
-            "from some $R$ on the corollary is about no run."
+            "With minima, with the root and the condition read as the proof needs them, and with two conventions on "
+            r"the noise, the steps of the proof are decided. But then the condition forces the mean of $\|\nabla "
+            r"F\|^2$ to stay above a multiple of $q \sigma_G^2$, up to terms in the step. So from some $R$ on the "
+            "corollary is about no run."
         ),
     ),
     Erratum(
