@@ -6,6 +6,7 @@ import ast
 import inspect
 import re
 import sys
+import tomllib
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -90,9 +91,31 @@ def write_reference(app: Any) -> None:
         if old.name not in pages:
             old.unlink()
     for name, text in pages.items():
-        path = folder / name
-        if not path.is_file() or path.read_text(encoding="utf-8") != text:  # an unchanged page is not built again
-            path.write_text(text, encoding="utf-8")
+        put_page(folder / name, text)
+
+
+def write_gallery(app: Any) -> None:
+    """Write the page of all figures, each with the file that draws it."""
+    first = "Every figure is drawn by one file, from nothing else: `fedtheory run FILE`. Its numbers lie beside it."
+    lines = ["# Figures", "", first, ""]
+    for file in sorted(HERE.parent.glob("experiments/*/figures/*.toml")):
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+        name = f"{file.parts[-3]}.{file.stem}"
+        lines += [
+            f"## {content['title']}",
+            "",
+            f"![{content['title']}](../figures/{name}.png)",
+            "",
+            f"{content['caption']} Drawn by `experiments/{file.parts[-3]}/figures/{file.name}`.",
+            "",
+        ]
+    put_page(HERE / "gallery.md", "\n".join(lines))
+
+
+def put_page(path: Path, text: str) -> None:
+    """Write a page, if it is not there as it is: an unchanged page is not built again."""
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
 
 
 def bars_are_bars(app: Any, what: str, name: str, thing: object, options: Any, lines: list[str]) -> None:
@@ -125,4 +148,5 @@ def setup(app: Any) -> None:
     app.add_css_file("formulas.css")
     app.connect("autodoc-process-docstring", bars_are_bars, priority=400)
     app.connect("builder-inited", write_reference)
+    app.connect("builder-inited", write_gallery)
     app.connect("build-finished", all_are_there)

@@ -59,7 +59,7 @@ def environment() -> jinja2.Environment:
 def render(template: str, **content: Any) -> str:
     """Fill a template, with a content security policy that allows what the template put there, and nothing from
     elsewhere."""
-    page = environment().get_template(template).render(**content)
+    page = environment().get_template(template).render(**{"docs": ""} | content)
     return page.replace("@POLICY@", policy(page), 1)
 
 
@@ -223,7 +223,7 @@ def render_alone(template: str, **content: Any) -> str:
     """One page with all that it needs inside it."""
     styles = Markup("\n".join(sheets().values()))
     scripts = Markup("\n".join((HERE / "assets" / name).read_text(encoding="utf-8") for name in SCRIPTS))
-    return render(template, up="", docs="", styles=styles, scripts=scripts, **content)
+    return render(template, up="", styles=styles, scripts=scripts, **content)
 
 
 def _page(path: Path, template: str, **content: Any) -> Path:
