@@ -11,7 +11,7 @@ from .. import __version__
 from ..claims.comparison import is_printed
 from ..claims.statement import Claim
 from ..papers import papers
-from ..papers.citation import Citation
+from ..papers.in_print import Citation
 from .scorecard import published_rows
 
 TITLE = "fedtheory: theorems about federated learning, made executable"

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from ..setting import Setting
     from ..subjects.protocol import Point, Subject
     from ..subjects.families import Family
-    from .citation import Citation
-    from .erratum import Erratum
+    from .in_print import Citation, Erratum
 
 
 class PaperError(ValueError):

@@ -10,7 +10,7 @@ from ..evidence.counts import DECIDED
 from ..evidence.scorecard import published_rows
 from ..files import read_json
 from ..papers import claim, instance_path, papers
-from ..papers.erratum import Erratum
+from ..papers.in_print import Erratum
 
 HEAD = (
     "Each entry has the printed formula, what is wrong, a small instance with both sides in exact arithmetic, and what "

@@ -16,7 +16,7 @@ from fedtheory.claims.comparison import is_printed
 from fedtheory.evidence.scorecard import published_rows
 from fedtheory.files import read_json
 from fedtheory.papers import all_claims, claim, instance_path, papers
-from fedtheory.papers.erratum import Erratum
+from fedtheory.papers.in_print import Erratum
 from fedtheory.quantities import QUANTITIES
 from fedtheory.report import errata_pages
 from fedtheory.report.errata_pages import errata

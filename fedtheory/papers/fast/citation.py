@@ -1,5 +1,5 @@
-"""Where FAST appeared: its text names neither authors nor a year."""
+"""Citation of FAST, whose text names neither authors nor a year."""
 
-from ..citation import Citation
+from ..in_print import Citation
 
 CITATION = Citation(note="anonymous submission, under double-blind review")

@@ -1,6 +1,6 @@
-"""What is wrong in what FAST prints."""
+"""Errata of FAST."""
 
-from ..erratum import Erratum
+from ..in_print import Erratum
 
 ERRATA = (
     Erratum(

@@ -1,6 +1,6 @@
-"""Where FedAU appeared."""
+"""Citation of FedAU."""
 
-from ..citation import Citation
+from ..in_print import Citation
 
 CITATION = Citation(
     ("Shiqiang Wang", "Mingyue Ji"), 2024, "International Conference on Learning Representations", "2306.03401"

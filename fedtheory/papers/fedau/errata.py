@@ -1,6 +1,6 @@
-"""What is wrong in what FedAU prints."""
+"""Errata of FedAU."""
 
-from ..erratum import Erratum
+from ..in_print import Erratum
 
 ERRATA = (
     Erratum(

@@ -1,5 +1,5 @@
-"""Where FLICS-OPT appeared: its text names neither a journal nor a year."""
+"""Citation of FLICS-OPT, whose text names neither a journal nor a year."""
 
-from ..citation import Citation
+from ..in_print import Citation
 
 CITATION = Citation(("Mónica Ribero", "Haris Vikalo", "Gustavo de Veciana"), note="the authors' manuscript")

@@ -1,6 +1,6 @@
-"""What is wrong in what FLICS-OPT prints."""
+"""Errata of FLICS-OPT."""
 
-from ..erratum import Erratum
+from ..in_print import Erratum
 
 ERRATA = (
     Erratum(

@@ -1,6 +1,6 @@
-"""Where the theory of local SGD on identical data appeared."""
+"""Citation of the theory of local SGD on identical data."""
 
-from fedtheory.papers.citation import Citation
+from fedtheory.papers.in_print import Citation
 
 CITATION = Citation(
     ("Ahmed Khaled", "Konstantin Mishchenko", "Peter Richtárik"),

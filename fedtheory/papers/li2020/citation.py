@@ -1,6 +1,6 @@
-"""Where the theory of FedAvg on data of any kind appeared."""
+"""Citation of the theory of FedAvg on data of any kind."""
 
-from fedtheory.papers.citation import Citation
+from fedtheory.papers.in_print import Citation
 
 CITATION = Citation(
     ("Xiang Li", "Kaixuan Huang", "Wenhao Yang", "Shusen Wang", "Zhihua Zhang"),

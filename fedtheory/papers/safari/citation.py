@@ -1,6 +1,6 @@
-"""Where SAFARI appeared; the edition ``submission`` of its statements is of the earlier text."""
+"""Citation of SAFARI; the edition ``submission`` of its statements is of the earlier text."""
 
-from ..citation import Citation
+from ..in_print import Citation
 
 CITATION = Citation(
     ("Haibo Yang", "Peiwen Qiu", "Prashant Khanduri", "Minghong Fang", "Jia Liu"),

@@ -1,6 +1,6 @@
-"""What is wrong in what SAFARI prints."""
+"""Errata of SAFARI."""
 
-from ..erratum import Erratum
+from ..in_print import Erratum
 
 ERRATA = (
     Erratum(
