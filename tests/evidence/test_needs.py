@@ -404,7 +404,7 @@ def test_the_rule() -> None:
                 "consistency": [], "units": {"findings": []}}  # fmt: skip
     word, why = overall(evidence)
     assert (
-        word == "needs" and "4 times without uncorrelated noise" in why and "With independent noise it is shown" in why
+        word == "needs" and "4 times without uncorrelated noise" in why and "With independent noise a proof is complete" in why
     )
     assert overall(evidence | {"needs": []})[0] == "unproved"
     assert overall(evidence | {"needs": [], "proof": proof | {"assuming": []}})[0] == "proved"
@@ -418,6 +418,6 @@ def test_the_rule() -> None:
     assert both[0] == "needs" and " 3 times" in both[1] and " 4 times" not in both[1] and "read with root" in both[1]
     assert overall(evidence | {"needs": [some], "proof": proof | {"assuming": []}})[0] == PROVED_AND_REFUTED
     declared = evidence | {"proof": proof | {"joints": "declared"}}
-    assert "Steps decided with independent_noise" in overall(declared)[1]
+    assert "a proof is complete. Each of the 3 steps" in overall(declared)[1]
     for taken in ([], [COHORT_BEFORE_NOISE]):
         assert overall(evidence | {"proof": proof | {"assuming": taken}})[0] == PROVED_AND_REFUTED
