@@ -150,7 +150,7 @@ def needed(word: str, evidence: dict[str, Any]) -> tuple[str, ...]:
 
 def _needs(instances: list[dict[str, Any]], proof: dict[str, Any] | None, found: dict[str, Any] | None) -> str:
     falls = " and ".join(f"{float(i['ratio']):.3g} times without {_words([i['assumption']])}" for i in instances)
-    with_it = f"With {_words(proof["assuming"])} a proof is complete. {_shown(proof)} " if proof else ""
+    with_it = f"With {_words(proof['assuming'])} a proof is complete. {_shown(proof)} " if proof else ""
     return (
         f"It falls without what is not printed: a small setting exceeds the bound {falls}. {with_it}{_survived(found)}"
     ).rstrip()

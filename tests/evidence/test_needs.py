@@ -404,7 +404,9 @@ def test_the_rule() -> None:
                 "consistency": [], "units": {"findings": []}}  # fmt: skip
     word, why = overall(evidence)
     assert (
-        word == "needs" and "4 times without uncorrelated noise" in why and "With independent noise a proof is complete" in why
+        word == "needs"
+        and "4 times without uncorrelated noise" in why
+        and "With independent noise a proof is complete" in why
     )
     assert overall(evidence | {"needs": []})[0] == "unproved"
     assert overall(evidence | {"needs": [], "proof": proof | {"assuming": []}})[0] == "proved"

@@ -104,7 +104,8 @@ WORDS = [
      f"{FALLS} and 3 times without z."),
     (row(needs=[NEED], proof=COMPLETE | {"assuming": ["independent_noise", "y"]}), "needs",
      f"{FALLS}. "
-     "With independent noise and y a proof is complete. The kernel composes the whole proof, from axioms to the right side."),
+     "With independent noise and y a proof is complete. The kernel composes the whole proof, from axioms to the right "
+     "side."),
 ]  # fmt: skip
 
 
