@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import sympy
+
 from ..claims.statement import BOUND, Claim
 from ..claims.typeset import claim_latex, expression_latex
 from ..evidence.counts import DECIDED
@@ -11,6 +13,7 @@ from ..evidence.scorecard import published_rows
 from ..files import read_json
 from ..papers import claim, instance_path, papers
 from ..papers.in_print import Erratum
+from ..quantities import symbol
 
 HEAD = (
     "Each entry has the printed formula, what is wrong, a small instance with both sides in exact arithmetic, and what "
@@ -48,34 +51,30 @@ def _entry(number: int, erratum: Erratum) -> Iterator[str]:
 
 
 def statement(printed: Claim) -> str:
-    """A claim as a formula, with its hypotheses; those that are meant to be free of doubt are one line each."""
+    """Write a claim as a formula, its printed hypotheses, and the step sizes that it chooses."""
     lines = [f"$$\n{claim_latex(printed)}\n$$"]
     under = [h for h in printed.hypotheses if not h.implicit and h.source != BOUND]
     if under:
         lines += ["under", "\n".join(f"- ${expression_latex(h.relation, printed.letters)}$" for h in under)]
-    chosen = [f"${expression_latex(symbol, printed.letters)}$" for symbol in _chosen(printed)]
-    if chosen:
-        lines.append(f"with {' and '.join(chosen)}.")
+    if chosen := [expression_latex(equation, printed.letters) for equation in _chosen(printed)]:
+        lines += ["with", *(f"$$\n{latex}\n$$" for latex in chosen)]
     return "\n\n".join(lines)
 
 
-def _chosen(printed: Claim) -> Iterator:
-    from sympy import Eq
-
-    from ..quantities import symbol
-
+def _chosen(printed: Claim) -> Iterator[sympy.Basic]:
+    """Equations of the step sizes that a statement chooses."""
     for name, choice in printed.choices.items():
-        yield Eq(symbol(name), choice, evaluate=False)
+        yield sympy.Eq(symbol(name), choice, evaluate=False)
 
 
 def _place(printed: Claim) -> str:
-    """Where a statement is printed, without the paper's name: 'section 4.2, Theorem 1, (2)'."""
-    place = printed.source.partition(", ")[2]
-    return place or printed.source
+    """Name the place where a statement is printed, without the paper: 'Section 4.2, Theorem 1, (2)'."""
+    place = printed.source.partition(", ")[2] or printed.source
+    return place[0].upper() + place[1:]
 
 
 def _sides(ref: str) -> str:
-    """Both sides of a published instance, and how often the left one is the right one."""
+    """Tell both sides of a published instance, and how often the left one is the right one."""
     path = instance_path(ref)
     assert path is not None
     judged = read_json(path)
@@ -87,7 +86,7 @@ def _sides(ref: str) -> str:
 
 
 def _shown(ref: str) -> str:
-    """The verdict on an edition, in words."""
+    """Tell the verdict on an edition in words."""
     word = published_rows()[ref]["verdict"]
     if word not in DECIDED:
         raise ValueError(f"{ref}: {word}: what is true instead is proved, or its steps are decided")
