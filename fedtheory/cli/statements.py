@@ -144,5 +144,8 @@ def cite(
     entry = citations.cited(claim(ref))
     if json:
         print_json(entry)
+    elif format == "bibtex":
+        print(citations.bibtex(entry))
     else:
-        print(citations.bibtex(entry) if format == "bibtex" else citations.text(entry))
+        for line in citations.text(entry).splitlines():
+            print_wrapped(line, "  ")
