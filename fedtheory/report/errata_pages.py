@@ -78,11 +78,11 @@ def _sides(ref: str) -> str:
     path = instance_path(ref)
     assert path is not None
     judged = read_json(path)
-    left, right, ratio = (f"{float(judged[name]):.4g}" for name in ("left", "right", "ratio"))
-    times = "" if ratio == "inf" else f": the left one is {ratio} times as large"
+    left, right = (float(judged[name]) for name in ("left", "right"))
+    times = f": the left one is {left / right:.4g} times as large" if right > 0 else ""
     readings = len(judged["readings"])
     under = f" So it is under each of the {readings} ways to read the text." if readings > 1 else ""
-    return f"The left side is {left} and the right side {right}{times}.{under}"
+    return f"The left side is {left:.4g} and the right side {right:.4g}{times}.{under}"
 
 
 def _shown(ref: str) -> str:

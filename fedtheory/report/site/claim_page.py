@@ -115,8 +115,9 @@ class ClaimPage:
 
     @property
     def has_findings(self) -> bool:
-        """Whether its paper has a page of findings: papers with errata, or with printed statements that fall."""
-        return bool(papers()[self.claim.paper].errata) if self.claim.paper in papers() else False
+        """Whether its paper has a page of findings, as papers with errata have."""
+        known = papers().get(self.claim.paper)
+        return known is not None and bool(known.errata)
 
     @property
     def about(self) -> str:
