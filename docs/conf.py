@@ -6,15 +6,18 @@ import ast
 import inspect
 import re
 import sys
+import tomllib
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from docutils.nodes import SkipNode, math_block
 from sphinx.errors import ExtensionError
 
 import fedtheory
+from fedtheory.report.site.mathml import mathml
 
 HERE = Path(__file__).parent
 
@@ -24,7 +27,10 @@ exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = f"fedtheory {version}"
 html_copy_source = False
+html_static_path = ["_static"]
 myst_heading_anchors = 4
+myst_enable_extensions = ["dollarmath"]
+html_math_renderer = "mathml"  # which browsers draw by themselves: pages load nothing from elsewhere
 suppress_warnings = ["ref.python"]  # of a name that two packages have, a type tells no which
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
@@ -85,9 +91,31 @@ def write_reference(app: Any) -> None:
         if old.name not in pages:
             old.unlink()
     for name, text in pages.items():
-        path = folder / name
-        if not path.is_file() or path.read_text(encoding="utf-8") != text:  # an unchanged page is not built again
-            path.write_text(text, encoding="utf-8")
+        put_page(folder / name, text)
+
+
+def write_gallery(app: Any) -> None:
+    """Write the page of all figures, each with the file that draws it."""
+    first = "Every figure is drawn by one file, from nothing else: `fedtheory run FILE`. Its numbers lie beside it."
+    lines = ["# Figures", "", first, ""]
+    for file in sorted(HERE.parent.glob("experiments/*/figures/*.toml")):
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+        name = f"{file.parts[-3]}.{file.stem}"
+        lines += [
+            f"## {content['title']}",
+            "",
+            f"![{content['title']}](../figures/{name}.png)",
+            "",
+            f"{content['caption']} Drawn by `experiments/{file.parts[-3]}/figures/{file.name}`.",
+            "",
+        ]
+    put_page(HERE / "gallery.md", "\n".join(lines))
+
+
+def put_page(path: Path, text: str) -> None:
+    """Write a page, if it is not there as it is: an unchanged page is not built again."""
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
 
 
 def bars_are_bars(app: Any, what: str, name: str, thing: object, options: Any, lines: list[str]) -> None:
@@ -106,8 +134,19 @@ def all_are_there(app: Any, error: Exception | None) -> None:
         raise ExtensionError(f"not in the reference: {', '.join(missing)}")
 
 
+def draw_formula(writer: Any, node: Any) -> None:
+    """Write a formula as MathML; one on a line of its own in a block that can be scrolled."""
+    display = isinstance(node, math_block)
+    drawn = str(mathml(node.astext()))
+    writer.body.append(f'<div class="formula">{drawn}</div>' if display else drawn)
+    raise SkipNode
+
+
 def setup(app: Any) -> None:
     """Connect what is generated."""
+    app.add_html_math_renderer("mathml", (draw_formula, None), (draw_formula, None))
+    app.add_css_file("formulas.css")
     app.connect("autodoc-process-docstring", bars_are_bars, priority=400)
     app.connect("builder-inited", write_reference)
+    app.connect("builder-inited", write_gallery)
     app.connect("build-finished", all_are_there)

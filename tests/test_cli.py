@@ -10,6 +10,7 @@ from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
 
+import fedtheory
 from fedtheory.cli.statuses import run as status_of
 from fedtheory.papers import all_claims, instance_path, papers
 from fedtheory.printing import assignment, print_judgement
@@ -253,3 +254,19 @@ def test_json_has_no_number_that_is_not_finite(tmp_path, capsys):
 def test_json_of_a_bound_that_is_infinite_is_valid():
     done = run("evaluate", "fast.thm2", *assignments(initial_distance="1e200"), "--json")
     assert strict(done.stdout)["terms"]["initial"] == "Infinity"
+
+
+def test_a_statement_is_cited_with_its_number_its_verdict_and_this_version():
+    told = json.loads(run("cite", "safari.thm5", "--json").stdout)
+    assert (told["paper"]["year"], told["statement"], told["verdict"]) == (
+        2024,
+        "SAFARI, section 4, Theorem 5",
+        "refuted",
+    )
+    assert told["work"]["version"] == fedtheory.__version__
+    text = " ".join(sentences(run("cite", "fast.thm1@sharp").stdout))
+    assert "Anonymous. FAST:" in text and "(an edition of fedtheory, not printed)" in text
+    entry = run("cite", "flics.thm1", "--format", "bibtex").stdout
+    assert entry.startswith("@misc{flics,\n  author = {M{\\'o}nica Ribero and") and entry.count("{") == entry.count("}")
+    assert f"Version {fedtheory.__version__}. Verdict: refuted (flics.thm1@main)" in entry
+    assert "allowed is text or bibtex" in run("cite", "fast.thm1", "--format", "ris").stderr

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import fedtheory
+from fedtheory.evidence import citations
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -53,3 +54,47 @@ def test_the_site_is_built_on_every_change() -> None:
 
 def test_what_is_cited_is_this_version() -> None:
     assert f"\nversion: {fedtheory.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_the_citation_file_says_what_the_command_says() -> None:
+    told = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f'\ntitle: "{citations.TITLE}"\n' in told and f'\n  - name: "{citations.AUTHORS}"\n' in told
+    assert f"\ndate-released: {citations.RELEASED}\n" in told
+    assert f"\n## {fedtheory.__version__}, {citations.RELEASED}\n" in (ROOT / "CHANGELOG.md").read_text(
+        encoding="utf-8"
+    )
+
+
+def test_the_version_stands_in_one_place() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert project["project"]["dynamic"] == ["version"] and "version" not in project["project"]
+    assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "fedtheory.__version__"}
+
+
+RUNS = re.compile(
+    r"\b(eval|exec|compile|__import__)\(|exec_module|pickle\.|\.recv\(|subprocess\.run|os\.system|torch\.load|"
+    r"allow_pickle=True|\.load\(point|sympify\((?![a-z_]+(, strict=True)?\))"
+)
+PLACES = {
+    "data/fetch.py": "apt-get", "experiments/files_beside.py": "fedtheory run FILE",
+    "papers/loading.py": "referee FILE", "neural/training_workers.py": "Worker processes", "provenance.py": "Git",
+}  # fmt: skip
+"""Modules that execute what they are given, or start a program, with the words of SECURITY.md on it."""
+
+
+def places() -> set[str]:
+    package, found = ROOT / "fedtheory", set()
+    for path in package.rglob("*.py"):
+        code = [line.partition("#")[0] for line in path.read_text(encoding="utf-8").splitlines()]
+        if any(
+            RUNS.search(re.sub(r"re\.compile\(|_eval\(|\.eval\(|\w_compile\(|``[^`]*``", "", line)) for line in code
+        ):
+            found.add(path.relative_to(package).as_posix())
+    return found
+
+
+def test_what_is_executed_is_what_the_page_on_security_says() -> None:
+    told = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    assert places() == set(PLACES) and all(word in told for word in PLACES.values())
+    for planted in ("eval(text)", "pickle.loads(content)", "sympy.sympify(text, locals={})", "exec(code)"):
+        assert RUNS.search(planted), planted

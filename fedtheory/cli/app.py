@@ -8,7 +8,17 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 GROUPS = {
-    "Theorems": ("claims", "show", "evaluate", "explain", "quantities", "functionals", "assumptions", "algorithms"),
+    "Theorems": (
+        "claims",
+        "show",
+        "evaluate",
+        "cite",
+        "explain",
+        "quantities",
+        "functionals",
+        "assumptions",
+        "algorithms",
+    ),
     "Evidence": ("prove", "replay", "refute", "tightness", "errata", "referee", "verify"),
     "Weights and selection": ("offvar", "select", "learnability"),
     "Participation logs": ("diagnose", "recommend"),

@@ -15,6 +15,9 @@ from .app import Json, app
 def report(
     into: Annotated[Path, typer.Option(help="The folder of the pages; index.html is the first.")] = Path("report/site"),
     figures: Annotated[Path, typer.Option(help="Pictures that pages show, if they are there.")] = Path("figures"),
+    docs: Annotated[
+        str, typer.Option(help="Where the pages of docs are, as seen from the folder: pages link to them.")
+    ] = "",
     json: Json = False,
 ) -> None:
     """Write what is known as a folder of pages that a browser opens without a network: the published scorecard, a page
@@ -26,7 +29,7 @@ def report(
         progress.doing("reading the claims")
         from ..report.site import write
 
-        written = write(into, figures, progress)
+        written = write(into, figures, progress, docs)
     first = into / "index.html"
     if json:
         print_json({"first": str(first), "pages": [str(path) for path in written if path.suffix == ".html"]})

@@ -124,3 +124,28 @@ def _option(text: str) -> tuple[str, str]:
     if not equals:
         raise ValueError(f"--reading {text!r}: allowed is ambiguity=option")
     return name, option
+
+
+@app.command()
+def cite(
+    ref: Ref,
+    format: Annotated[str, typer.Option(help="text, or bibtex.")] = "text",
+    json: Json = False,
+) -> None:
+    """Cite a statement: its paper with the statement's number, and this work with its version and its verdict.
+
+    Example: fedtheory cite fast.thm2 --format bibtex
+    """
+    from ..evidence import citations
+    from ..papers import claim
+
+    if format not in citations.FORMATS:
+        raise typer.BadParameter(f"--format {format}: allowed is {' or '.join(citations.FORMATS)}")
+    entry = citations.cited(claim(ref))
+    if json:
+        print_json(entry)
+    elif format == "bibtex":
+        print(citations.bibtex(entry))
+    else:
+        for line in citations.text(entry).splitlines():
+            print_wrapped(line, "  ")

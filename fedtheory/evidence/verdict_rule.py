@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..assumptions import with_implied
@@ -134,8 +134,8 @@ def with_readings(row: dict[str, Any]) -> str:
 def _refuted(instance: dict[str, Any]) -> str:
     ratio = float(instance["ratio"])  # a file has an infinite one as a word
     times = "" if ratio == float("inf") else f" {ratio:.3g} times"
-    under = f", under all {instance['readings']} readings" if instance["readings"] > 1 else ""
-    return f"An exact instance exceeds the bound{times} with every printed hypothesis met{under}."
+    under = f", under all {instance['readings']} readings of the text" if instance["readings"] > 1 else ""
+    return f"A small setting meets every printed hypothesis and exceeds the bound{times}{under}."
 
 
 def needed(word: str, evidence: dict[str, Any]) -> tuple[str, ...]:
@@ -149,15 +149,18 @@ def needed(word: str, evidence: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _needs(instances: list[dict[str, Any]], proof: dict[str, Any] | None, found: dict[str, Any] | None) -> str:
-    falls = " and ".join(f"{float(i['ratio']):.3g} times without {i['assumption']}" for i in instances)
-    with_it = f"{_word(proof).capitalize()} with {' and '.join(proof['assuming'])}. " if proof else ""
-    return f"Not stated, and needed: an exact instance exceeds the bound {falls}. {with_it}{_survived(found)}".rstrip()
+    falls = " and ".join(f"{float(i['ratio']):.3g} times without {_words([i['assumption']])}" for i in instances)
+    with_it = f"With {_words(proof['assuming'])} a proof is complete. {_shown(proof)} " if proof else ""
+    return (
+        f"It falls without what is not printed: a small setting exceeds the bound {falls}. {with_it}{_survived(found)}"
+    ).rstrip()
 
 
 def _unstated(assuming: list[str], partly: bool) -> str:
-    names, always = " and ".join(assuming), " under every reading" if partly else ""
+    names, always = _words(assuming), " under every reading" if partly else ""
     return (
-        f"Its proof takes {names}, not stated: it is complete with that, and no instance shows that it falls without"
+        f"Its proof takes {names}, which is not printed. With that it is complete, and no setting shows that it falls "
+        "without"
         f"{always}."
     )
 
@@ -166,8 +169,8 @@ def _refuted_only(readings: list[dict[str, str]], without: str = "") -> str:
     if not readings:
         return ""
     under = " or ".join(", ".join(f"{name}: {option}" for name, option in reading.items()) for reading in readings)
-    kind = f" without {without}" if without else ""
-    return f" An exact instance{kind} refutes it read with {under}."
+    kind = f" without {_words([without])}" if without else ""
+    return f" In a small setting{kind} it falls, read with {under}."
 
 
 def _covered(covered: dict[str, list[str]], reading: dict[str, str]) -> bool:
@@ -187,26 +190,44 @@ def _lead(evidence: dict[str, Any]) -> str:
 
 
 def _proved(proof: dict[str, Any], found: dict[str, Any] | None) -> str:
-    broken = proof["repaired"]
-    gaps = f"; {broken} printed one{'s do' if broken > 1 else ' does'} not hold and " if broken else ""
-    gaps += f"{'are' if broken > 1 else 'is'} replaced" if broken else ""
     readings = "; ".join(f"{name}: {' or '.join(options)}" for name, options in proof["readings"].items())
     under = f" Read with {readings}." if readings else ""
-    how = ", and composed by the kernel" if proof["joints"] == KERNEL else ""
-    return f"The {proof['steps']} steps of a proof are decided{how}{gaps}.{under} {_survived(found)}".rstrip()
+    return f"{_shown(proof)}{under} {_survived(found)}".rstrip()
+
+
+def _shown(proof: Mapping[str, Any]) -> str:
+    """Say what shows a claim whose proof is complete."""
+    by = {
+        KERNEL: "The kernel composes the whole proof, from axioms to the right side",
+        DECLARED: f"Each of the {proof['steps']} steps of its proof has a certificate, and how they follow on each "
+        "other is declared by hand",
+    }.get(proof["joints"], "It is one inequality between numbers, which a certificate shows")
+    broken = proof["repaired"]
+    gaps = f" {broken} printed step{'s do' if broken > 1 else ' does'} not hold and " if broken else ""
+    gaps += f"{'are' if broken > 1 else 'is'} replaced." if broken else ""
+    return f"{by}.{gaps}"
+
+
+def _words(kinds: Iterable[str]) -> str:
+    """Names of assumptions as words.
+
+    >>> _words(["independent_noise", "cohort_before_noise"])
+    'independent noise and cohort before noise'
+    """
+    return " and ".join(kind.replace("_", " ") for kind in kinds)
 
 
 def _survived(found: dict[str, Any] | None) -> str:
     if not found:
         return ""
     if not found["admissible"]:
-        return f"None of the {found['candidates']} settings looked at meets every hypothesis."
+        return f"None of the {found['candidates']} settings that were tried meets every hypothesis."
     late = (
         f", and {float(found['largest_late_ratio']):.3g} once the first term has faded"
         if found["largest_late_ratio"]
         else ""
     )
     return (
-        f"No admissible setting among {found['candidates']} exceeds the bound; the largest left / right is "
-        f"{float(found['largest_ratio']):.3g}{late}."
+        f"Of {found['candidates']} settings that were tried, none that meets the hypotheses exceeds the bound: left "
+        f"over right is at most {float(found['largest_ratio']):.3g}{late}."
     )

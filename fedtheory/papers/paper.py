@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..setting import Setting
     from ..subjects.protocol import Point, Subject
     from ..subjects.families import Family
+    from .in_print import Citation, Erratum
 
 
 class PaperError(ValueError):
@@ -103,9 +104,10 @@ def _part(module: str, attribute: str, empty: object, finish: Callable[[Paper, A
 class Paper:
     """A paper: its statements and proofs, its letters, and its algorithm's examples.
 
-    The last seven attributes are read on first use where they are not given, from sub-modules of ``home``:
+    The last nine attributes are read on first use where they are not given, from sub-modules of ``home``:
     ``statements`` (``CLAIMS``), ``proofs`` (``STEPS``, ``DERIVATIONS``), ``counterexamples`` (``COUNTEREXAMPLES``,
-    ``FAMILIES``) and ``subjects`` (``SUBJECTS``, ``example``). One that is not there is empty.
+    ``FAMILIES``), ``subjects`` (``SUBJECTS``, ``example``), ``citation`` (``CITATION``) and ``errata`` (``ERRATA``).
+    One that is not there is empty.
 
     Attributes:
         name: the name with which the ids of its claims begin.
@@ -127,6 +129,8 @@ class Paper:
         families: by a claim's ref, counterexamples along which no constant of its O(.) will do.
         subjects: by algorithm, the subject that draws and reads examples of its runs.
         example: a function of a claim, which returns a setting at which it can be evaluated.
+        citation: where the paper appeared; or ``None``.
+        errata: what is wrong in what it prints, for a reader.
     """
 
     name: str
@@ -147,6 +151,8 @@ class Paper:
     families: Mapping[str, Family] = _part("counterexamples", "FAMILIES", {}, _as_given)
     subjects: Mapping[str, Subject] = _part("subjects", "SUBJECTS", {}, _as_given)
     example: Callable[[Claim], Example] | None = _part("subjects", "example", None, _as_given)  # noqa: RUF009 - a descriptor
+    citation: Citation | None = _part("citation", "CITATION", None, _as_given)  # noqa: RUF009 - a descriptor
+    errata: tuple[Erratum, ...] = _part("errata", "ERRATA", (), _as_given)
 
     def __post_init__(self) -> None:
         for part in vars(Paper).values():

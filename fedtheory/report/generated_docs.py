@@ -18,6 +18,7 @@ from ..markdown import cell
 from ..papers import all_claims, papers
 from ..proof.text import in_letters
 from ..proof.verdict_word import KERNEL
+from .errata_pages import errata
 
 BEGIN, END = "<!-- generated: begin -->", "<!-- generated: end -->"
 
@@ -53,8 +54,8 @@ def put(path: Path, generated: str) -> None:
 
 
 def generated(paper: str, rows: Sequence[Row]) -> str:
-    """Write the verdicts, from the published scorecard, and the findings, as Markdown."""
-    return f"{verdicts(paper)}\n\n{findings(paper, rows)}"
+    """Write the errata, the verdicts from the published scorecard, and the findings, as Markdown."""
+    return "\n\n".join(filter(None, (errata(paper), verdicts(paper), findings(paper, rows))))
 
 
 def verdicts(paper: str) -> str:

@@ -401,19 +401,23 @@ def test_the_rule() -> None:
     evidence = {"proof": proof, "needs": [found], "exact": {"instance": None, "search": None}, "measured": [],
                 "consistency": [], "units": {"findings": []}}  # fmt: skip
     word, why = overall(evidence)
-    assert word == "needs" and "4 times without uncorrelated_noise" in why and "Proved with independent_noise" in why
+    assert (
+        word == "needs"
+        and "4 times without uncorrelated noise" in why
+        and "With independent noise a proof is complete" in why
+    )
     assert overall(evidence | {"needs": []})[0] == "unproved"
     assert overall(evidence | {"needs": [], "proof": proof | {"assuming": []}})[0] == "proved"
     some = found | {"only_under": [{"root": "of all"}, {"root": "of 30", "average": "r = 1..R"}]}
     word, why = overall(evidence | {"needs": [some]})
-    assert word == "unproved" and "no instance shows that it falls without under every reading." in why
+    assert word == "unproved" and "no setting shows that it falls without under every reading." in why
     assert (
-        "An exact instance without uncorrelated_noise refutes it read with root: of all or root: of 30, average" in why
+        "In a small setting without uncorrelated noise it falls, read with root: of all or root: of 30, average" in why
     )
     both = overall(evidence | {"needs": [some, found | {"ratio": 3.0}]})
     assert both[0] == "needs" and " 3 times" in both[1] and " 4 times" not in both[1] and "read with root" in both[1]
     assert overall(evidence | {"needs": [some], "proof": proof | {"assuming": []}})[0] == PROVED_AND_REFUTED
     declared = evidence | {"proof": proof | {"joints": "declared"}}
-    assert "Steps decided with independent_noise" in overall(declared)[1]
+    assert "a proof is complete. Each of the 3 steps" in overall(declared)[1]
     for taken in ([], [COHORT_BEFORE_NOISE]):
         assert overall(evidence | {"proof": proof | {"assuming": taken}})[0] == PROVED_AND_REFUTED

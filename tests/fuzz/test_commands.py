@@ -90,7 +90,7 @@ def wrong_calls(rng: random.Random, folder: str) -> dict[str, Iterator[list[str]
     unknown = text().lstrip("-") + "?"
     listing = [f"--json={unknown}"]
     calls = {
-        "explain": [unknown],
+        "explain": [unknown], "cite": rng.choice([[unknown], ["fast.thm2", "--format", unknown]]),
         "evaluate": ["fast.thm2", *values()], "show": [unknown], "prove": [unknown], "refute": [unknown],
         "replay": [rng.choice([absent, file, folder, unknown])], "errata": option, "tables": option, "curves": option,
         "referee": [rng.choice([absent, file, folder, f"{folder}/theorem.py"])], "verify": ["--report", file],

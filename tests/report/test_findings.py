@@ -14,6 +14,7 @@ from fedtheory.evidence import findings as module
 from fedtheory.evidence.findings import UNDECIDED, Row, errata, instance_rows
 from fedtheory.papers import all_claims, claim, papers
 from fedtheory.quantities import QUANTITIES
+from fedtheory.report.errata_pages import errata as errata_of
 from fedtheory.report.generated_docs import BEGIN, END, findings, generated, put, verdicts
 
 DOCS = Path(__file__).parents[2] / "docs" / "findings"
@@ -36,7 +37,7 @@ def page(paper: str) -> str:
 @pytest.mark.parametrize("paper", PAGES)
 def test_a_page_has_the_published_verdicts(paper: str) -> None:
     """`fedtheory errata --paper NAME --into docs/findings/NAME.md` puts them there."""
-    assert page(paper).startswith(verdicts(paper))
+    assert page(paper).startswith(f"{errata_of(paper)}\n\n{verdicts(paper)}".strip())
 
 
 @here

@@ -114,6 +114,12 @@ class ClaimPage:
         return read_literally(self.claim, self.row)
 
     @property
+    def has_findings(self) -> bool:
+        """Whether its paper has a page of findings, as papers with errata have."""
+        known = papers().get(self.claim.paper)
+        return known is not None and bool(known.errata)
+
+    @property
     def about(self) -> str:
         """The subject of the left side, in words."""
         scope = self.claim.functional.scope

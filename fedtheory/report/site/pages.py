@@ -59,7 +59,7 @@ def environment() -> jinja2.Environment:
 def render(template: str, **content: Any) -> str:
     """Fill a template, with a content security policy that allows what the template put there, and nothing from
     elsewhere."""
-    page = environment().get_template(template).render(**content)
+    page = environment().get_template(template).render(**{"docs": ""} | content)
     return page.replace("@POLICY@", policy(page), 1)
 
 
@@ -150,21 +150,22 @@ def _inner(value: Any) -> str:
     return f"({plain_text(value)})" if isinstance(value, (Mapping, list, tuple)) and value else plain_text(value)
 
 
-def write(into: Path, figures: Path | None = None, progress: Tell = None) -> list[Path]:
+def write(into: Path, figures: Path | None = None, progress: Tell = None, docs: str = "") -> list[Path]:
     """Write the report into a folder: every page, with what it needs beside it. Pages of an earlier report that are no
     more are removed; what no report wrote is left alone.
 
     Args:
         figures: a folder of pictures, which are copied where a page shows them.
         progress: called with (what is done, how much of it is done, how much it is in all).
+        docs: where the pages of docs/ lie, as seen from the folder, such as ".."; pages then link to them.
     """
     check_target(into / "index.html", ".html")
     with fresh(into) as new:
-        written = [path.relative_to(new) for path in _written(new, figures, progress)]
+        written = [path.relative_to(new) for path in _written(new, figures, progress, docs)]
     return [into / name for name in written]
 
 
-def _written(into: Path, figures: Path | None, progress: Tell) -> Iterator[Path]:
+def _written(into: Path, figures: Path | None, progress: Tell, docs: str) -> Iterator[Path]:
     from .further_pages import more_pages
 
     tell = progress or (lambda label, done, total: None)
@@ -178,15 +179,15 @@ def _written(into: Path, figures: Path | None, progress: Tell) -> Iterator[Path]
         for path in pictures:
             yield _put(into / "figures" / path.name, path.read_bytes())
         page = claim_page(claim, tuple(path.name for path in pictures))
-        yield _page(into / address(claim.ref), "claim.html", page=page, up="../")
+        yield _page(into / address(claim.ref), "claim.html", page=page, up="../", docs=docs)
         tell("claims", done, len(claims))
     for done, (name, template, content) in enumerate(more_pages(), start=1):
         picture = getattr(content.get("page"), "picture", None)
         if picture:
             yield _put(into / "figures" / content["page"].copied, picture.read_bytes())
-        yield _page(into / name, template, up="../" * name.count("/"), **content)
+        yield _page(into / name, template, up="../" * name.count("/"), docs=docs, **content)
         tell("other pages", done, done)
-    yield _page(into / "index.html", "index.html", up="", **front_page())
+    yield _page(into / "index.html", "index.html", up="", docs=docs, **front_page())
 
 
 def front_page() -> dict[str, Any]:

@@ -92,3 +92,12 @@ def test_a_page_of_a_table_shows_names_as_they_are() -> None:
 
     text = _page(Table(), [])  # type: ignore[arg-type]
     assert "<script>" not in text and "](" not in text and "p\\|q" in text
+
+
+def test_pages_link_to_the_docs_where_they_are() -> None:
+    """And nowhere, where the report stands alone."""
+    told = {
+        docs: render("parts.html", parts=[], list="x", title="t", lead="l", up="../", docs=docs) for docs in ("", "..")
+    }
+    assert 'href="../../index.html"' in told[".."] and 'href="../../tutorials/check-a-theorem.html"' in told[".."]
+    assert "Documentation" not in told[""] and "tutorials" not in told[""]
