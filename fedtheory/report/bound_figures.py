@@ -73,6 +73,7 @@ def plot(
     worst: ArrayLike | None = None,
     below: str | None = None,
     average: str = AVERAGES[0],
+    measured: str | None = None,
     **of_runs: Any,
 ) -> Figure:
     """Draw a claim's right side, and, where given, the exact left side and the replicas' mean and confidence band.
@@ -99,6 +100,7 @@ def plot(
         worst: the largest left side that there is, one number for each number of the bound.
         below: what is written below, in place of the values of all quantities.
         average: over which iterates the measured left side averages, where it does.
+        measured: what the measured line is called; by default of how many replicas it is.
         more: further runs, where there is no bound.
         of_runs: ``row``, ``labels`` and ``scale``, where there is no bound.
 
@@ -139,7 +141,7 @@ def plot(
     if across is None:
         _bars(axes, rights, exact, run, confidence, worst)
     else:
-        _lines(axes, rights, across, exact, run, confidence, terms, worst, average)
+        _lines(axes, rights, across, exact, run, confidence, terms, worst, average, measured)
     note = _notes(rights)
     _title(axes, statement, across is not None, note)
     axes.annotate(note, (0, 1), (0, 6), "axes fraction", "offset points", fontsize=7.5, color=KEY)
@@ -244,6 +246,7 @@ def _lines(
     terms: bool,
     worst: Any,
     average: str,
+    measured: str | None,
 ) -> None:
     first = rights[0].bound
     functional, at = first.statement.functional, np.asarray(first.quantities[across])
@@ -265,7 +268,7 @@ def _lines(
     if run is not None:
         if across != "rounds":
             raise ValueError(f"run: the bound varies with {across}: allowed is a bound over rounds, or at one round")
-        _measured_line(axes, functional, run, confidence, average)
+        _measured_line(axes, functional, run, confidence, average, measured or f"measured ({_replicas(run)})")
     drawn = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in axes.lines])
     if (drawn < 0).any() or not (drawn[np.isfinite(drawn)] > 0).any():
         axes.set_yscale("linear")
@@ -354,11 +357,13 @@ def _of_errors(functional: Functional, exact: ExactErrors) -> np.ndarray:
     return exact.functional(functional)
 
 
-def _measured_line(axes: Axes, functional: Functional, run: Run, confidence: float, average: str) -> None:
+def _measured_line(
+    axes: Axes, functional: Functional, run: Run, confidence: float, average: str, label: str
+) -> None:
     axis = run.rounds_of(functional)
     shown = axis > 0
     mean, low, high = (values[shown] for values in run.interval(functional, average, confidence))
-    axes.plot(axis[shown], mean, **MEASURED_STYLE, label=f"measured ({_replicas(run)})")
+    axes.plot(axis[shown], mean, **MEASURED_STYLE, label=label)
     floor = np.maximum(low, mean * 1e-3)
     drawn = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in axes.lines])
     drawn = drawn[np.isfinite(drawn) & (drawn > 0)]

@@ -154,11 +154,12 @@ class MeasuredBounds(OfResults):
         low, high = mean_path(made, int(places[-1])).interval(functional, places, average)
         exact = {"proven floor of the error": low, "proven ceiling of the error": high}
         below = f"Constants: {values_said(first, without={'rounds'})}."
-        return plot(printed, exact, run, repaired=repaired, average=average, below=below)
+        measured = f"measured ({next(iter(rows[self.of]['statistics'].values()))['runs']} runs)"
+        return plot(printed, exact, run, repaired=repaired, average=average, measured=measured, below=below)
 
 
 def _kept_run(row: Mapping[str, Any]) -> Run:
-    """The recorded curves of a setting as a run, one replica a seed."""
+    """The recorded curves of a setting as a run, one replica a seed: means over the runs of a seed."""
     curves = {name: np.array(each, dtype=float) for name, each in row["curves"].items() if name != "rounds"}
     seeds = len(row["seeds"])
     return Run(np.array(row["curves"]["rounds"]), curves, {}, np.full(seeds, -1))
