@@ -76,6 +76,10 @@ def curves(
 def experiments(
     into: Annotated[Path | None, typer.Option(help="Write the list here, as Markdown.")] = None,
     pages: Annotated[bool, typer.Option("--pages", help="Write the pages of tables beside the results.")] = False,
+    prices: Annotated[
+        list[Path] | None,
+        typer.Option("--price", help="Time some rounds of this experiment file, and keep it; repeatable."),
+    ] = None,
 ) -> None:
     """List what there is: printed tables, experiment files, what was run and what it cost.
 
@@ -87,8 +91,15 @@ def experiments(
     if pages:
         for path in _write_pages():
             print(path)
-        if not into:
-            return
+    if prices:
+        from ..experiments.prices import measured, write_prices
+
+        for path in map(_at_hand, prices):
+            found = measured(path)
+            write_prices({path: found})
+            print(f"{path}: {found['seconds a round']} CPU seconds a round of {found['setting']!r}")
+    if (pages or prices) and not into:
+        return
     if into:
         check_target(into, ".md")
     text = overview()

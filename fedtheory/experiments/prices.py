@@ -6,11 +6,12 @@ What a run costs is known of a file that has runs. Of another one a few rounds o
 
 from __future__ import annotations
 
+import math
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,11 @@ import numpy as np
 
 from ..files import json_text, read_json, write_beside
 from ..provenance import processor
-from .printed_tables import folder
+from .printed_tables import Cell, Table, folder
 from .published import read_current
 from .results import experiment_files
-from .schema import Experiment, read_experiment
+from .schema import Experiment, Likeness, read_experiment
+from .theirs_and_ours import setting_with
 from .work_units import perform, units_of
 
 FILE = "prices.json"
@@ -66,6 +68,69 @@ def price(path: Path, experiment: Experiment, prices: Mapping[str, float]) -> fl
     content = read_current(path, experiment)
     each = seconds_of_run(experiment, content, prices.get(key_of(path)))
     return None if each is None else each * missing_runs(experiment, content)
+
+
+@dataclass(frozen=True)
+class Rest:
+    """What has to be run so that every printed number of a sentence has ours beside it.
+
+    Attributes:
+        seconds: of the missing runs of settings that files have; infinite where a file's runs have no price.
+        without: how many of the printed numbers no file stands beside.
+    """
+
+    seconds: float
+    without: int
+
+
+class Shop:
+    """Missing runs beside the printed numbers of a paper's tables, and what they cost."""
+
+    def __init__(self, paper: str, printed: Sequence[Table], root: Path | None = None) -> None:
+        root = root or folder()
+        prices = kept_prices(root)
+        self.offers: dict[Cell, list[dict[tuple[str, str], float]]] = {}
+        for path in experiment_files(root):
+            if path.parent.name == paper:
+                self._offer(path, prices.get(key_of(path)), printed)
+
+    def _offer(self, path: Path, timed: float | None, printed: Sequence[Table]) -> None:
+        experiment = read_experiment(path)
+        content = read_current(path, experiment)
+        each = seconds_of_run(experiment, content, timed)
+        made = {row["name"]: len(row["seeds"]) for row in (content or {"settings": []})["settings"]}
+        points = {"settings": [{"name": point.name, "labels": dict(point.labels)} for point in experiment.points()]}
+        for likeness in experiment.checked.likeness:
+            for table in printed:
+                if (likeness.table, likeness.edition) != (table.number, table.edition):
+                    continue
+                for cell in table.cells:
+                    names = _settings_beside(cell, likeness, points, experiment.name)
+                    missing = {(key_of(path), name): len(experiment.plan.seeds) - made.get(name, 0) for name in names}
+                    if names:
+                        cost = {run: math.inf if each is None else each * count for run, count in missing.items() if count}
+                        self.offers.setdefault(cell, []).append(cost)
+
+    def rest(self, wanted: Iterable[Cell]) -> Rest:
+        """What is missing beside these printed numbers, each by the file where it costs least."""
+        runs: dict[tuple[str, str], float] = {}
+        without = 0
+        for cell in wanted:
+            if cell in self.offers:
+                runs |= min(self.offers[cell], key=lambda cost: math.fsum(cost.values()))
+            else:
+                without += 1
+        return Rest(math.fsum(runs.values()), without)
+
+
+def _settings_beside(cell: Cell, likeness: Likeness, points: Mapping[str, Any], name: str) -> list[str]:
+    """The settings of a file that stand beside a printed number: one, or two where it is a difference."""
+    if cell.text == "" or not cell.matches(likeness.cells):
+        return []
+    labels = {label: cell.labels[label] for label in likeness.by if label in cell.labels}
+    wanted = [likeness.ours] + ([] if likeness.minus is None else [likeness.minus])
+    found = [setting_with(points, {**labels, **each}, name) for each in wanted]
+    return [] if None in found else [str(row["name"]) for row in found if row is not None]
 
 
 def measured(path: Path, rounds: tuple[int, int] = TIMED) -> dict[str, Any]:
