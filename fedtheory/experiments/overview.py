@@ -9,7 +9,7 @@ from pathlib import Path
 from ..markdown import cell
 from .paired_tests import LEAST_SEEDS, LEVEL, POWER
 from .practical_claims import practical_claims
-from .prices import Rest, kept_prices, price
+from .prices import Rest, price, seconds_a_round
 from .printed_tables import folder, tables
 from .published import read_kept
 from .results import current, experiment_files
@@ -82,13 +82,13 @@ def rest(missing: Rest) -> str:
     return "; ".join(told) or "-"
 
 
-def priced(seconds: float | None) -> str:
+def priced(seconds: float) -> str:
     """Write a price in words.
 
-    >>> priced(60.0), priced(None), priced(360_000.0)
+    >>> priced(60.0), priced(math.inf), priced(360_000.0)
     ('60 s', 'not known', '100 h, for a GPU')
     """
-    if seconds is None or math.isinf(seconds):
+    if math.isinf(seconds):
         return "not known"
     hours = seconds / 3600
     return f"{hours:.0f} h, for a GPU" if hours > GPU_HOURS else duration(seconds)
@@ -105,9 +105,9 @@ def _paper(paper: str, root: Path) -> Iterator[str]:
             "| commit | data |"
         )
         yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
-        read, prices = [(path, read_experiment(path)) for path in files], kept_prices(root)
+        read, pace = [(path, read_experiment(path)) for path in files], seconds_a_round(root)
         for path, experiment in read:
-            yield _row(path, experiment, price(path, experiment, prices))
+            yield _row(path, experiment, price(path, experiment, pace))
         yield ""
         yield from _choices(read)
     beside = root.parent / "figures" / f"{paper}.practice.png"
@@ -131,7 +131,7 @@ def _tables(paper: str, root: Path) -> Iterator[str]:
         yield ""
 
 
-def _row(path: Path, experiment: Experiment, rest: float | None) -> str:
+def _row(path: Path, experiment: Experiment, rest: float) -> str:
     plan = experiment.plan
     stages = experiment.checked.search.stages if experiment.checked.search else ()
     settings = (

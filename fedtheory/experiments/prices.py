@@ -6,28 +6,30 @@ What a run costs is known of a file that has runs. Of another one a few rounds o
 
 from __future__ import annotations
 
+import json
 import math
-import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..federations import Network
 from ..files import json_text, read_json, write_beside
 from ..provenance import processor
+from .construction import observers as watchers
+from .construction import setting
 from .printed_tables import Cell, Table, folder
 from .published import read_current
 from .results import experiment_files
 from .schema import Experiment, Likeness, read_experiment
 from .theirs_and_ours import setting_with
-from .work_units import perform, units_of
 
 FILE = "prices.json"
-TIMED = (2, 4)
+TIMED = (1, 3)
 """Rounds of the two runs whose difference is what rounds cost, without what a run costs once."""
 
 
@@ -48,11 +50,28 @@ def kept_prices(root: Path | None = None) -> dict[str, float]:
     return {name: float(each["seconds a round"]) for name, each in read_json(path)["files"].items()}
 
 
-def seconds_of_run(experiment: Experiment, content: Mapping[str, Any] | None, timed: float | None) -> float | None:
-    """What one run costs: as those of the file have cost, or as was timed; ``None`` if neither is known."""
-    if content is not None:
-        return float(content["seconds"]) / sum(len(row["seeds"]) for row in content["settings"])
-    return None if timed is None else timed * experiment.plan.rounds * experiment.plan.replicas
+def seconds_a_round(root: Path | None = None) -> dict[str, float]:
+    """Seconds that a round of a run takes, by the name of the file: as its runs took, or as was timed; else as the runs of
+    a file took whose rounds are the same work. Files of which none is known are left out."""
+    root = root or folder()
+    own, works = kept_prices(root), dict[str, str]()
+    for path in experiment_files(root):
+        experiment = read_experiment(path)
+        works[key_of(path)] = work_of_round(experiment)
+        if (content := read_current(path, experiment)) is not None and "search" not in content:
+            runs = sum(len(row["seeds"]) for row in content["settings"])
+            own[key_of(path)] = float(content["seconds"]) / runs / experiment.plan.rounds
+    by_work = {works[name]: each for name, each in own.items() if name in works}
+    return {name: own.get(name, by_work.get(work, math.nan)) for name, work in works.items() if name in own or work in by_work}
+
+
+def work_of_round(experiment: Experiment) -> str:
+    """What decides how long a round takes: the network, the clients' data and batches, how many train, and their steps."""
+    content = experiment.points()[0].content
+    federation, algorithm = dict(content["federation"]), content["algorithm"]
+    clients = dict(federation.pop("partition", {})).get("clients")
+    asked = [federation, clients, algorithm.get("cohort"), algorithm.get("local_steps"), content.get("local_solver")]
+    return json.dumps([*asked, content["participation"].get("cohort"), experiment.plan.replicas], sort_keys=True)
 
 
 def missing_runs(experiment: Experiment, content: Mapping[str, Any] | None) -> int:
@@ -63,11 +82,14 @@ def missing_runs(experiment: Experiment, content: Mapping[str, Any] | None) -> i
     return len(experiment.points()) * len(experiment.plan.seeds) - made
 
 
-def price(path: Path, experiment: Experiment, prices: Mapping[str, float]) -> float | None:
-    """The seconds that the missing runs of a file cost; ``None`` if that is not known."""
-    content = read_current(path, experiment)
-    each = seconds_of_run(experiment, content, prices.get(key_of(path)))
-    return None if each is None else each * missing_runs(experiment, content)
+def price(path: Path, experiment: Experiment, pace: Mapping[str, float]) -> float:
+    """The seconds that the missing runs of a file take, infinite if that is not known.
+
+    Args:
+        pace: the ``seconds_a_round``.
+    """
+    missing = missing_runs(experiment, read_current(path, experiment))
+    return missing * experiment.plan.rounds * pace.get(key_of(path), math.inf) if missing else 0.0
 
 
 @dataclass(frozen=True)
@@ -88,16 +110,15 @@ class Shop:
 
     def __init__(self, paper: str, printed: Sequence[Table], root: Path | None = None) -> None:
         root = root or folder()
-        prices = kept_prices(root)
+        pace = seconds_a_round(root)
         self.offers: dict[Cell, list[dict[tuple[str, str], float]]] = {}
         for path in experiment_files(root):
             if path.parent.name == paper:
-                self._offer(path, prices.get(key_of(path)), printed)
+                self._offer(path, pace.get(key_of(path), math.inf), printed)
 
-    def _offer(self, path: Path, timed: float | None, printed: Sequence[Table]) -> None:
+    def _offer(self, path: Path, pace: float, printed: Sequence[Table]) -> None:
         experiment = read_experiment(path)
-        content = read_current(path, experiment)
-        each = seconds_of_run(experiment, content, timed)
+        content, each = read_current(path, experiment), pace * experiment.plan.rounds
         made = {row["name"]: len(row["seeds"]) for row in (content or {"settings": []})["settings"]}
         points = {"settings": [{"name": point.name, "labels": dict(point.labels)} for point in experiment.points()]}
         for likeness in experiment.checked.likeness:
@@ -108,7 +129,7 @@ class Shop:
                     names = _settings_beside(cell, likeness, points, experiment.name)
                     missing = {(key_of(path), name): len(experiment.plan.seeds) - made.get(name, 0) for name in names}
                     if names:
-                        cost = {run: math.inf if each is None else each * count for run, count in missing.items() if count}
+                        cost = {run: each * count for run, count in missing.items() if count}
                         self.offers.setdefault(cell, []).append(cost)
 
     def rest(self, wanted: Iterable[Cell]) -> Rest:
@@ -133,29 +154,42 @@ def _settings_beside(cell: Cell, likeness: Likeness, points: Mapping[str, Any], 
     return [] if None in found else [str(row["name"]) for row in found if row is not None]
 
 
-def measured(path: Path, rounds: tuple[int, int] = TIMED) -> dict[str, Any]:
-    """Time the first setting of a file: CPU seconds a round, and what was timed.
+def measured(path: Path) -> dict[str, Any]:
+    """Time the first setting of a file: CPU seconds a round, training and the file's evaluations, and what was timed.
 
     Raises:
-        ValueError: the file cannot be run, or its data are not there and have no shape that is known here.
+        ValueError: the file cannot be run.
+        FileNotFoundError: its data are not there and have no shape that is known here.
     """
-    experiment = read_experiment(path)
-    first = experiment.points()[0]
-    spent, stood_in = [], ""
-    for count in rounds:
-        plan = {**first.content["run"], "rounds": count}
-        short = replace(first, content={**first.content, "run": plan, "statistics": []})
-        with tempfile.TemporaryDirectory() as store:
-            (unit, *_) = units_of(experiment, [short], Path(store))
-            try:
-                spent.append(_cpu_seconds(lambda unit=unit: perform(unit)))
-            except FileNotFoundError:
-                with _noise() as names:
-                    spent.append(_cpu_seconds(lambda unit=unit: perform(unit)))
-                stood_in = ", ".join(sorted(names))
-    each = max(spent[1] - spent[0], 0.0) / (rounds[1] - rounds[0])
-    found = {"seconds a round": round(each, 3), "setting": first.name, "processor": processor()}
-    return found | ({"noise in the shape of": stood_in} if stood_in else {})
+    first = read_experiment(path).points()[0]
+    with _noise() as stood_in:
+        made = setting(first.content)
+    plan = first.content["run"]
+
+    def spent(rounds: int, observers: list[Any]) -> float:
+        begun = time.process_time()
+        made.simulate(
+            replicas=plan.get("replicas", 1),
+            rounds=rounds,
+            seed=0,
+            record_every=rounds,
+            observers=observers,
+            dtype=plan.get("dtype"),
+            threads=plan.get("threads") or 1,
+            device="cpu",
+        )
+        return time.process_time() - begun
+
+    plain: list[Any] = ["traffic"] if isinstance(made.federation, Network) else ["squared_distance"]
+    few, more = TIMED
+    spent(1, plain)  # what is compiled and kept once
+    alone = spent(few, plain)
+    each = max(spent(more, plain) - alone, 0.0) / (more - few)
+    for watched in watchers(first.content) or []:
+        if watched not in plain and watched.names[0] not in plain:  # seen before the first round and after the last one
+            each += max(spent(few, [*plain, watched]) - alone, 0.0) / 2 / watched.every
+    found = {"seconds a round": round(each, 4), "setting": first.name, "processor": processor()}
+    return found | ({"noise in the shape of": ", ".join(sorted(stood_in))} if stood_in else {})
 
 
 def write_prices(measure: Mapping[Path, Mapping[str, Any]], root: Path | None = None) -> None:
@@ -164,12 +198,6 @@ def write_prices(measure: Mapping[Path, Mapping[str, Any]], root: Path | None = 
     files = dict(read_json(path)["files"]) if path.exists() else {}
     files |= {key_of(each): dict(found) for each, found in measure.items()}
     write_beside(path, (json_text({"files": dict(sorted(files.items()))}, indent=1) + "\n").encode())
-
-
-def _cpu_seconds(work: Callable[[], Any]) -> float:
-    begun = time.process_time()
-    work()
-    return time.process_time() - begun
 
 
 @contextmanager
@@ -182,18 +210,18 @@ def _noise() -> Iterator[set[str]]:
 
     def images(points: int, test: Any = None) -> Any:
         pixels = rng.integers(0, 256, (points, 3, 32, 32), dtype=np.uint8)
-        return data.Dataset("cifar10", pixels, np.arange(points) % 10, 10, test=test, copy="noise")
+        return data.Dataset("cifar-10", pixels, np.arange(points) % 10, 10, test=test, copy="noise")
 
-    def windows() -> Any:
-        roles, each = 227, 160
+    def windows(each: int, test: Any = None) -> Any:
+        roles = 227
         text = rng.integers(0, 80, (roles * each, 80), dtype=np.uint8)
         vocabulary = "".join(chr(32 + k) for k in range(80))
         clients, names = np.repeat(np.arange(roles), each), tuple(f"role {k}" for k in range(roles))
         labels = rng.integers(0, 80, len(text))
-        return data.Dataset("shakespeare", text, labels, 80, copy="noise", clients=clients, client_names=names,
-                            vocabulary=vocabulary)  # fmt: skip
+        return data.Dataset("shakespeare", text, labels, 80, test=test, copy="noise", clients=clients,
+                            client_names=names, vocabulary=vocabulary)  # fmt: skip
 
-    made = {"cifar10": lambda: images(50_000, images(10_000)), "shakespeare": windows}
+    made = {"cifar-10": lambda: images(50_000, images(10_000)), "shakespeare": lambda: windows(160, windows(40))}
 
     def stand_in(name: str, **options: Any) -> Any:
         try:
