@@ -34,10 +34,11 @@ rounds. A sentence is *borne out* if all its comparisons hold, and *not borne ou
 of them, more than half have to hold. The probability of any wrong word in a row is at most {LEVEL:.0%} (Holm), and
 nothing is said from fewer than {LEAST_SEEDS} seeds. "Farthest" is the comparison that is farthest from holding: our
 difference, in points, with an interval and the difference that these seeds would see with probability {POWER:.0%}.
-"Cost" is what the runs took, "price of the rest" what the runs would take that are missing, on one core:
-seconds a round, as runs of the file took or as `fedtheory experiments --price FILE` has timed them (`prices.json`), times
-rounds and runs. More than {GPU_HOURS} core-hours are for a GPU. Some printed numbers have no file, as their data are not to
-be had here. A file may stand for a table with data of its own: Fashion-MNIST for MNIST and SVHN; each file says so below.
+"Cost" is what the runs took, "price of the rest" what the runs would take that are missing, on one core: seconds a
+round, as runs of such rounds took or as `fedtheory experiments --price FILE` has timed them (`prices.json`), times
+rounds and runs. More than {GPU_HOURS} core-hours are for a GPU. Some printed numbers have no file, mostly as their
+data are not to be had here. A file may stand for a table with data of its own: Fashion-MNIST for MNIST and SVHN; each
+file says so below.
 """
 
 CHOICES = """### What the papers leave open

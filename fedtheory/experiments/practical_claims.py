@@ -13,7 +13,7 @@ from pathlib import Path
 
 from .comparisons import AnyComparison, Trial
 from .paired_tests import decided
-from .prices import Rest, Shop
+from .prices import NOTHING, Rest, Shop
 from .printed_tables import Cell, Table, folder, tables
 from .published import read_current
 from .results import experiment_files
@@ -45,7 +45,7 @@ class PracticalClaim:
     words: tuple[str, ...]
     mostly: bool
     seconds: float
-    rest: Rest = Rest(0.0, 0)
+    rest: Rest = NOTHING
 
     @property
     def verdict(self) -> str:

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from ..federations import Network
 from ..files import json_text, read_json, write_beside
 from ..provenance import processor
 from .construction import observers as watchers
@@ -62,7 +61,11 @@ def seconds_a_round(root: Path | None = None) -> dict[str, float]:
             runs = sum(len(row["seeds"]) for row in content["settings"])
             own[key_of(path)] = float(content["seconds"]) / runs / experiment.plan.rounds
     by_work = {works[name]: each for name, each in own.items() if name in works}
-    return {name: own.get(name, by_work.get(work, math.nan)) for name, work in works.items() if name in own or work in by_work}
+    return {
+        name: own.get(name, by_work.get(work, math.nan))
+        for name, work in works.items()
+        if name in own or work in by_work
+    }
 
 
 def work_of_round(experiment: Experiment) -> str:
@@ -77,7 +80,9 @@ def work_of_round(experiment: Experiment) -> str:
 def missing_runs(experiment: Experiment, content: Mapping[str, Any] | None) -> int:
     """The number of runs that a file asks for and that are not kept; a search counts its stages one after another."""
     if search := experiment.checked.search:
-        return 0 if content is not None else len(experiment.plan.seeds) * sum(len(each.values) for each in search.stages)
+        return (
+            0 if content is not None else len(experiment.plan.seeds) * sum(len(each.values) for each in search.stages)
+        )
     made = 0 if content is None else sum(len(row["seeds"]) for row in content["settings"])
     return len(experiment.points()) * len(experiment.plan.seeds) - made
 
@@ -103,6 +108,10 @@ class Rest:
 
     seconds: float
     without: int
+
+
+NOTHING = Rest(0.0, 0)
+"""Where all runs are there."""
 
 
 class Shop:
@@ -161,6 +170,8 @@ def measured(path: Path) -> dict[str, Any]:
         ValueError: the file cannot be run.
         FileNotFoundError: its data are not there and have no shape that is known here.
     """
+    from ..federations import Network
+
     first = read_experiment(path).points()[0]
     with _noise() as stood_in:
         made = setting(first.content)

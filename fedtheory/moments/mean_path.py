@@ -200,7 +200,9 @@ def _moments(setting: Setting, kind: Any) -> tuple[np.ndarray, np.ndarray]:
         return np.ones(1), np.ones((1, 1))
     clients = setting.federation.clients
     if not isinstance(kind, ClientRound) or not (kind.trains_alike and kind.by_sgd and kind.proximal == 0):
-        raise ValueError("algorithm: allowed are rounds of plain SGD, equally many steps of each client, or the server's")
+        raise ValueError(
+            "algorithm: allowed are rounds of plain SGD, equally many steps of each client, or the server's"
+        )
     if kind.selection is not None or not isinstance(kind.server, Plain) or kind.by_rule:
         raise ValueError("algorithm: allowed are step sizes that are numbers, without a selection or a server's memory")
     process = setting.participation if kind.uniform is None else kind.uniform

@@ -357,9 +357,7 @@ def _of_errors(functional: Functional, exact: ExactErrors) -> np.ndarray:
     return exact.functional(functional)
 
 
-def _measured_line(
-    axes: Axes, functional: Functional, run: Run, confidence: float, average: str, label: str
-) -> None:
+def _measured_line(axes: Axes, functional: Functional, run: Run, confidence: float, average: str, label: str) -> None:
     axis = run.rounds_of(functional)
     shown = axis > 0
     mean, low, high = (values[shown] for values in run.interval(functional, average, confidence))

@@ -85,13 +85,17 @@ def test_an_interval_without_what_is_drawn_is_noticed(way: str, noise: float, mo
         monkeypatch.setattr(Step, "of", without(noise=0.0, shift=0.0))
     else:
         moments = module._moments
-        monkeypatch.setattr(module, "_moments", lambda *of: (moments(*of)[0], np.outer(moments(*of)[0], moments(*of)[0])))
+        monkeypatch.setattr(
+            module, "_moments", lambda *of: (moments(*of)[0], np.outer(moments(*of)[0], moments(*of)[0]))
+        )
         made = replace(made, algorithm=made.algorithm.with_share(1)) if way == "FAST" else made
     assert not holds(made)
 
 
 def test_without_anything_drawn_it_is_the_error() -> None:
-    made = Setting(setting("FAST", 0.0).federation, algorithms.fedavg(local_steps=2, **LOCAL), participation.Fixed([0, 1]))
+    made = Setting(
+        setting("FAST", 0.0).federation, algorithms.fedavg(local_steps=2, **LOCAL), participation.Fixed([0, 1])
+    )
     low, high = mean_path(made, 60).interval(FINAL_SQUARED_DISTANCE, ROUNDS)
     np.testing.assert_allclose(low, high, rtol=1e-12)
     np.testing.assert_allclose(low, made.exact(ROUNDS).squared_distance, rtol=1e-10)
@@ -102,7 +106,9 @@ def test_runs_of_logistic_regression_lie_in_the_interval() -> None:
     rng = np.random.default_rng(0)
     rows = [rng.normal(size=(6, 3)) / 2 + k / 4 for k in range(4)]
     fed = federations.Logistic(rows, [np.arange(6) % (2 + k % 2) for k in range(4)], 0.5, gradient_noise=0.1)
-    made = Setting(fed, algorithms.fast(cohort=2, snapshot_probability="1/3", local_lr="1/40"), participation.IndexBeta(1))
+    made = Setting(
+        fed, algorithms.fast(cohort=2, snapshot_probability="1/3", local_lr="1/40"), participation.IndexBeta(1)
+    )
     run = made.simulate(replicas=200, rounds=60, seed=0, record_every=1, observers=["squared_distance"])
     low, high = mean_path(made, 60).interval(FINAL_SQUARED_DISTANCE, ROUNDS)
     mean = run.rows["squared_distance"].mean(0)[ROUNDS]
@@ -112,7 +118,11 @@ def test_runs_of_logistic_regression_lie_in_the_interval() -> None:
 REFUSED = {
     "a memory": (algorithms.fedvarp(**LOCAL), participation.Uniform(2), "remembers nothing"),
     "estimated weights": (algorithms.fedau(**LOCAL), participation.Bernoulli(["1/2"] * 4), "moments do not close"),
-    "periodic snapshots": (algorithms.fast(cohort=2, snapshot_period=2, **LOCAL), participation.Uniform(2), "probability"),
+    "periodic snapshots": (
+        algorithms.fast(cohort=2, snapshot_period=2, **LOCAL),
+        participation.Uniform(2),
+        "probability",
+    ),
     "a chain": (algorithms.fedavg(**LOCAL), participation.Markov(["1/2"] * 4, ["1/8"] * 4), "independent"),
     "steps by rule": (algorithms.fedavg(local_lr="1/(8 + round_index)"), participation.Uniform(2), "numbers"),
     "momentum": (algorithms.fedavgm(momentum="1/2", **LOCAL), participation.Uniform(2), "memory"),
@@ -133,7 +143,9 @@ def test_noise_that_clients_share_is_refused() -> None:
     made = Setting(fed, algorithms.fedavg(**LOCAL), participation.Uniform(1))
     with pytest.raises(ValueError, match="noise = 'common two-point': allowed is two-point or gaussian"):
         mean_path(made, 3)
-    made = Setting(setting("FAST", 0.5).federation, algorithms.fedavg(**LOCAL), participation.noise_chosen.LargestNoise(1))
+    made = Setting(
+        setting("FAST", 0.5).federation, algorithms.fedavg(**LOCAL), participation.noise_chosen.LargestNoise(1)
+    )
     with pytest.raises(ValueError, match="LargestNoise"):
         mean_path(made, 3)
 

@@ -148,7 +148,9 @@ class MeasuredBounds(OfResults):
         made = setting(next(point.content for point in experiment.points() if point.name == self.of))
         run, average = _kept_run(rows[self.of]), _shared_average([claim(ref) for ref in self.claims()])
         places = run.rounds[run.rounds > 0]
-        printed, repaired = ([_bound(claim(ref), made, places) for ref in refs] for refs in (self.printed, self.repaired))
+        printed, repaired = (
+            [_bound(claim(ref), made, places) for ref in refs] for refs in (self.printed, self.repaired)
+        )
         first = (printed or repaired)[0]
         functional = first.statement.functional
         low, high = mean_path(made, int(places[-1])).interval(functional, places, average)
