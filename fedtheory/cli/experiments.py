@@ -110,7 +110,7 @@ def experiments(
 
 
 def _write_pages() -> Iterator[Path]:
-    """Write the page of every table that results stand beside, and the curves of every file with results."""
+    """Write the page of every table that results stand beside, and the curves of every file whose results do."""
     from ..experiments.published import read_current
     from ..experiments.results import experiment_files, published
     from ..experiments.schema import read_experiment
@@ -125,7 +125,7 @@ def _write_pages() -> Iterator[Path]:
         yield path
     for path in experiment_files():
         experiment = read_experiment(path)
-        if (content := read_current(path, experiment)) is not None:
+        if experiment.checked.likeness and (content := read_current(path, experiment)) is not None:
             target = published(path).parent / figure_name(path)
             curves = plot_curves(content, experiment.grid_labels, by=experiment.first_label)
             save(curves, target)

@@ -1,7 +1,7 @@
 """Prices of runs that were not made: seconds a round, times the rounds, times the runs that are missing.
 
-What a run costs is known of a file that has runs. Of another one a few rounds of its first setting are timed, and kept in
-``experiments/prices.json``; where its data are not there, on noise in their shape, which costs as much.
+What a run costs is known of a file that has runs. Of another one a few rounds of its first setting are timed, and
+kept in ``experiments/prices.json``; where its data are not there, on noise in their shape, which costs as much.
 """
 
 from __future__ import annotations
@@ -50,8 +50,11 @@ def kept_prices(root: Path | None = None) -> dict[str, float]:
 
 
 def seconds_a_round(root: Path | None = None) -> dict[str, float]:
-    """Seconds that a round of a run takes, by the name of the file: as its runs took, or as was timed; else as the runs of
-    a file took whose rounds are the same work. Files of which none is known are left out."""
+    """Seconds that a round of a run takes, by the name of the file.
+
+    It is what its runs took, or what was timed; else what runs of a file took whose rounds are the same work. Files of
+    which nothing is known are left out.
+    """
     root = root or folder()
     own, works = kept_prices(root), dict[str, str]()
     for path in experiment_files(root):
@@ -61,15 +64,11 @@ def seconds_a_round(root: Path | None = None) -> dict[str, float]:
             runs = sum(len(row["seeds"]) for row in content["settings"])
             own[key_of(path)] = float(content["seconds"]) / runs / experiment.plan.rounds
     by_work = {works[name]: each for name, each in own.items() if name in works}
-    return {
-        name: own.get(name, by_work.get(work, math.nan))
-        for name, work in works.items()
-        if name in own or work in by_work
-    }
+    return {name: own.get(name) or by_work[work] for name, work in works.items() if name in own or work in by_work}
 
 
 def work_of_round(experiment: Experiment) -> str:
-    """What decides how long a round takes: the network, the clients' data and batches, how many train, and their steps."""
+    """What decides how long a round takes: the network, clients' data and batches, how many train, and their steps."""
     content = experiment.points()[0].content
     federation, algorithm = dict(content["federation"]), content["algorithm"]
     clients = dict(federation.pop("partition", {})).get("clients")
@@ -213,7 +212,7 @@ def write_prices(measure: Mapping[Path, Mapping[str, Any]], root: Path | None = 
 
 @contextmanager
 def _noise() -> Iterator[set[str]]:
-    """Load noise in the shape of CIFAR-10 and of Shakespeare's plays instead of these; yields the names of those asked for."""
+    """Load noise in the shape of data that are not there, CIFAR-10 and plays; yields the names of those asked for."""
     from .. import data
 
     load, asked = data.load, set[str]()

@@ -9,18 +9,18 @@ If every F_i is mu-strongly convex and L-smooth, then E|x_r - z_r|^2 <= s_r^2 wi
 
     s_{r+1}^2 = (rho s_r + sum_i p_i b_i)^2 + (tau s_r + sigma(z_r) + beta)^2 + nu^2.
 
-The first square is that of E[x' | x] - z', the others bound the variance of x' given x; Minkowski's inequality takes both
-to the mean over x. With g_i = max(|1 - eta_i mu|, |1 - eta_i L|), the factor of one of K_i gradient steps of size eta_i,
+The first square is that of E[x' | x] - z', the others bound the variance of x' given x; Minkowski's inequality takes
+both to the mean over x. A gradient step of size eta_i has the factor g_i = max(|1 - eta_i mu|, |1 - eta_i L|):
 
     rho         = |1 - sum_i p_i| + sum_i p_i g_i^{K_i}                   as I + D_i is K_i such steps,
     tau^2       = sum_ij |C_ij| k_i k_j,  k_i = eta_i L sum_{k<K_i} g_i^k   the Lipschitz constant of D_i,
     sigma(z)^2  = sum_ij C_ij <D_i(z), D_j(z)>,
-    nu^2        = sum_i E[c_i^2] e_i^2,  e_i^2 = eta_i^2 v_i^2 sum_{k<K_i} g_i^{2k}   what noise of variance v_i^2 adds up to,
-    b_i         = eta_i L sum_{k<K_i} e_i(k)                              how far noise moves the mean of local steps,
+    nu^2        = sum_i E[c_i^2] e_i^2,  e_i^2 = eta_i^2 v_i^2 sum_{k<K_i} g_i^{2k}   of noise of variance v_i^2,
+    b_i         = eta_i L sum_{k<K_i} e_i(k)   how far noise moves the mean of local steps, e_i(k) the same after k,
     beta^2      = sum_ij |C_ij| b_i b_j.
 
-So (E|x_r - x*|^2)^(1/2) is in |z_r - x*| +- s_r, and (E|grad F(x_r)|^2)^(1/2) in |grad F(z_r)| +- L s_r. Nothing of this
-is an estimate; it is computed in floating point, whose rounding is not enclosed.
+So (E|x_r - x*|^2)^(1/2) is in |z_r - x*| +- s_r, and (E|grad F(x_r)|^2)^(1/2) in |grad F(z_r)| +- L s_r. Nothing of
+this is an estimate; it is computed in floating point, whose rounding is not enclosed.
 """
 
 from __future__ import annotations

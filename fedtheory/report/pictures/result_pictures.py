@@ -114,7 +114,7 @@ class PrintedTable(OfResults):
 
 
 class MeasuredBounds(OfResults):
-    """Bounds of a theorem's editions on a setting that was run, the proven interval of its error, and what was measured.
+    """Bounds of a theorem's editions on a setting that was run, a proven interval of its error, and what was measured.
 
     The bounds are evaluated with the constants that the federation proves, and the interval is that of ``mean_path``:
     neither is of the runs. Hypotheses about quantities of the run are undecided here.
