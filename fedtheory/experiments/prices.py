@@ -72,8 +72,9 @@ def work_of_round(experiment: Experiment) -> str:
     content = experiment.points()[0].content
     federation, algorithm = dict(content["federation"]), content["algorithm"]
     clients = dict(federation.pop("partition", {})).get("clients")
-    asked = [federation, clients, algorithm.get("cohort"), algorithm.get("local_steps"), content.get("local_solver")]
-    return json.dumps([*asked, content["participation"].get("cohort"), experiment.plan.replicas], sort_keys=True)
+    who, steps = content["participation"], [algorithm.get(name) for name in ("cohort", "local_steps", "server_steps")]
+    asked = [federation, clients, *steps, who.get("cohort"), who.get("process"), content.get("local_solver")]
+    return json.dumps([*asked, experiment.plan.replicas], sort_keys=True)
 
 
 def missing_runs(experiment: Experiment, content: Mapping[str, Any] | None) -> int:
