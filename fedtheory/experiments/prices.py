@@ -30,6 +30,8 @@ from .theirs_and_ours import setting_with
 FILE = "prices.json"
 TIMED = (1, 3)
 """Rounds of the two runs whose difference is what rounds cost, without what a run costs once."""
+LONG = 20.0
+"""Seconds of a round that is timed alone, with what a run costs once and without evaluations."""
 
 
 def key_of(path: Path) -> str:
@@ -68,7 +70,7 @@ def seconds_a_round(root: Path | None = None) -> dict[str, float]:
 
 
 def work_of_round(experiment: Experiment) -> str:
-    """What decides how long a round takes: the network, clients' data and batches, how many train, and their steps."""
+    """Describe what decides a round's time: network, clients' data and batches, how many train, and their steps."""
     content = experiment.points()[0].content
     federation, algorithm = dict(content["federation"]), content["algorithm"]
     clients = dict(federation.pop("partition", {})).get("clients")
@@ -99,7 +101,7 @@ def price(path: Path, experiment: Experiment, pace: Mapping[str, float]) -> floa
 
 @dataclass(frozen=True)
 class Rest:
-    """What has to be run so that every printed number of a sentence has ours beside it.
+    """Missing runs, which every printed number of a sentence needs to have ours beside it.
 
     Attributes:
         seconds: of the missing runs of settings that files have; infinite where a file's runs have no price.
@@ -111,7 +113,7 @@ class Rest:
 
 
 NOTHING = Rest(0.0, 0)
-"""Where all runs are there."""
+"""The rest where all runs are there."""
 
 
 class Shop:
@@ -142,7 +144,7 @@ class Shop:
                         self.offers.setdefault(cell, []).append(cost)
 
     def rest(self, wanted: Iterable[Cell]) -> Rest:
-        """What is missing beside these printed numbers, each by the file where it costs least."""
+        """Sum up what is missing beside these printed numbers, each by the file where it costs least."""
         runs: dict[tuple[str, str], float] = {}
         without = 0
         for cell in wanted:
@@ -193,12 +195,13 @@ def measured(path: Path) -> dict[str, Any]:
 
     plain: list[Any] = ["traffic"] if isinstance(made.federation, Network) else ["squared_distance"]
     few, more = TIMED
-    spent(1, plain)  # what is compiled and kept once
-    alone = spent(few, plain)
-    each = max(spent(more, plain) - alone, 0.0) / (more - few)
-    for watched in watchers(first.content) or []:
-        if watched not in plain and watched.names[0] not in plain:  # seen before the first round and after the last one
-            each += max(spent(few, [*plain, watched]) - alone, 0.0) / 2 / watched.every
+    each = spent(few, plain) / few  # with what is compiled and kept once, which does not matter in a long round
+    if each < LONG:
+        alone = spent(few, plain)
+        each = max(spent(more, plain) - alone, 0.0) / (more - few)
+        for watched in watchers(first.content) or []:
+            if watched not in plain and watched.names[0] not in plain:  # seen before the first round and after the last
+                each += max(spent(few, [*plain, watched]) - alone, 0.0) / 2 / watched.every
     found = {"seconds a round": round(each, 4), "setting": first.name, "processor": processor()}
     return found | ({"noise in the shape of": ", ".join(sorted(stood_in))} if stood_in else {})
 
