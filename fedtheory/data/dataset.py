@@ -254,6 +254,9 @@ class Dataset:
 
         Raises:
             ValueError: fewer than one, or more than there are.
+
+        >>> Dataset("toy", np.eye(3), np.array([0, 1, 1]), classes=2).first(2).labels.tolist()
+        [0, 1]
         """
         if not (isinstance(points, int) and 1 <= points <= len(self)):
             raise ValueError(f"points = {points}: allowed is an integer from 1 to {len(self)}")

@@ -24,6 +24,8 @@ that are kept here of the same file; `--missing` leaves out those that are. Tabl
 `fedtheory tables --paper NAME`; what they do not bear out of their papers is part of `fedtheory errata --paper NAME`.
 """
 
+SHOWN = 2
+"""The number of copies of data that a row names."""
 GPU_HOURS = 24
 """Core-hours from which on runs are worth a GPU."""
 
@@ -164,7 +166,8 @@ def _run(path: Path, experiment: Experiment) -> tuple[str, str, str, str]:
     if got is None:
         return "no (what is kept is of another version of the file)", "-", "-", "-"
     units = sum(len(row["seeds"]) for row in got["settings"])
-    data = "; ".join(got["data"]) or "made up"
+    shown, more = got["data"][:SHOWN], len(got["data"]) - SHOWN
+    data = "; ".join([*shown, *([f"and {more} more, by seed"] if more > 0 else [])]) or "made up"
     return f"{units} runs", duration(got["seconds"]), ", ".join(got["commits"]), data
 
 
