@@ -260,8 +260,9 @@ class Dataset:
         """
         if not (isinstance(points, int) and 1 <= points <= len(self)):
             raise ValueError(f"points = {points}: allowed is an integer from 1 to {len(self)}")
-        of_each = {name: getattr(self, name) for name in ("features", "labels", "clients", "coarse_labels")}
-        return replace(self, **{name: each if each is None else each[:points] for name, each in of_each.items()})
+        of_each = ("features", "labels", "clients", "coarse_labels")
+        kept: dict[str, Any] = {name: each[:points] for name in of_each if (each := getattr(self, name)) is not None}
+        return replace(self, **kept)
 
     def normalised(self, bias: bool = False) -> Dataset:
         """The data as vectors, all features multiplied by ONE constant, so that mean_s |a_s|^2 = 1 over the N rows.
