@@ -149,10 +149,14 @@ class Shop:
         without = 0
         for cell in wanted:
             if cell in self.offers:
-                runs |= min(self.offers[cell], key=lambda cost: math.fsum(cost.values()))
+                runs |= min(self.offers[cell], key=_total)
             else:
                 without += 1
         return Rest(math.fsum(runs.values()), without)
+
+
+def _total(cost: Mapping[tuple[str, str], float]) -> float:
+    return math.fsum(cost.values())
 
 
 def _settings_beside(cell: Cell, likeness: Likeness, points: Mapping[str, Any], name: str) -> list[str]:

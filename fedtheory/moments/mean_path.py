@@ -169,7 +169,8 @@ def mean_path(setting: Setting, rounds: int) -> MeanPath:
         sigma = math.sqrt(max(drawn, 0.0))
         spread = math.sqrt((rho * spread + pull) ** 2 + (tau * spread + sigma + beta) ** 2 + nu)
         z = z + torch.from_numpy(first) @ moved
-    return MeanPath(*np.array(found).T, smoothness, fed.optimum_error)
+    distance, gradients, spreads = np.array(found).T
+    return MeanPath(distance, gradients, spreads, smoothness, fed.optimum_error)
 
 
 Source = tuple[ClientRound | ServerRound, int]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -42,7 +42,7 @@ class OfResults(Kind):
         experiment: its file's paper and name, as ``flics/tableI.synthetic``.
     """
 
-    seen = ("likeness", "only", "of")
+    seen: ClassVar[tuple[str, ...]] = ("likeness", "only", "of")
     experiment: str
 
     def sentences(self, name: str) -> list[str]:
