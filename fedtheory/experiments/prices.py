@@ -149,7 +149,8 @@ class Shop:
         without = 0
         for cell in wanted:
             if cell in self.offers:
-                runs |= min(self.offers[cell], key=_total)
+                cheapest: dict[tuple[str, str], float] = min(self.offers[cell], key=_total)
+                runs.update(cheapest)
             else:
                 without += 1
         return Rest(math.fsum(runs.values()), without)
