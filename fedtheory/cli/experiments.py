@@ -76,6 +76,10 @@ def curves(
 def experiments(
     into: Annotated[Path | None, typer.Option(help="Write the list here, as Markdown.")] = None,
     pages: Annotated[bool, typer.Option("--pages", help="Write the pages of tables beside the results.")] = False,
+    prices: Annotated[
+        list[Path] | None,
+        typer.Option("--price", help="Time some rounds of this experiment file, and keep it; repeatable."),
+    ] = None,
 ) -> None:
     """List what there is: printed tables, experiment files, what was run and what it cost.
 
@@ -87,8 +91,15 @@ def experiments(
     if pages:
         for path in _write_pages():
             print(path)
-        if not into:
-            return
+    if prices:
+        from ..experiments.prices import measured, write_prices
+
+        for path in map(_at_hand, prices):
+            found = measured(path)
+            write_prices({path: found})
+            print(f"{path}: {found['seconds a round']} CPU seconds a round of {found['setting']!r}")
+    if (pages or prices) and not into:
+        return
     if into:
         check_target(into, ".md")
     text = overview()
@@ -99,7 +110,7 @@ def experiments(
 
 
 def _write_pages() -> Iterator[Path]:
-    """Write the page of every table that results stand beside, and the curves of every file with results."""
+    """Write the page of every table that results stand beside, and the curves of every file whose results do."""
     from ..experiments.published import read_current
     from ..experiments.results import experiment_files, published
     from ..experiments.schema import read_experiment
@@ -114,7 +125,7 @@ def _write_pages() -> Iterator[Path]:
         yield path
     for path in experiment_files():
         experiment = read_experiment(path)
-        if (content := read_current(path, experiment)) is not None:
+        if experiment.checked.likeness and (content := read_current(path, experiment)) is not None:
             target = published(path).parent / figure_name(path)
             curves = plot_curves(content, experiment.grid_labels, by=experiment.first_label)
             save(curves, target)

@@ -230,6 +230,40 @@ class Dataset:
         test = None if self.test is None else self.test.vectors()
         return replace(self, features=_rows(self.features), test=test, normalisation=None)
 
+    def pooled(self, side: int) -> Dataset:
+        """Images averaged over squares of ``side`` x ``side`` pixels, grey values in [0, 1], float64.
+
+        Raises:
+            ValueError: for text or vectors, or if height or width is no multiple of ``side``.
+
+        >>> images = Dataset("one", np.array([[[[0, 51], [102, 51]]]], np.uint8), np.array([0]), classes=2)
+        >>> images.pooled(2).features.tolist()
+        [[[[0.2]]]]
+        """
+        if self.kind != "images":
+            raise ValueError(f"{self.name!r} holds {self.kind}: allowed are images")
+        count, channels, height, width = self.features.shape
+        if not (isinstance(side, int) and side >= 1 and height % side == width % side == 0):
+            raise ValueError(f"side = {side}: allowed is a common divisor of height {height} and width {width}")
+        squares = _rows(self.features).reshape(count, channels, height // side, side, width // side, side)
+        test = self.test and self.test.pooled(side)
+        return replace(self, features=squares.mean((3, 5)), test=test, normalisation=None)
+
+    def first(self, points: int) -> Dataset:
+        """The first so many points; the test set stays whole.
+
+        Raises:
+            ValueError: fewer than one, or more than there are.
+
+        >>> Dataset("toy", np.eye(3), np.array([0, 1, 1]), classes=2).first(2).labels.tolist()
+        [0, 1]
+        """
+        if not (isinstance(points, int) and 1 <= points <= len(self)):
+            raise ValueError(f"points = {points}: allowed is an integer from 1 to {len(self)}")
+        of_each = ("features", "labels", "clients", "coarse_labels")
+        kept: dict[str, Any] = {name: each[:points] for name in of_each if (each := getattr(self, name)) is not None}
+        return replace(self, **kept)
+
     def normalised(self, bias: bool = False) -> Dataset:
         """The data as vectors, all features multiplied by ONE constant, so that mean_s |a_s|^2 = 1 over the N rows.
 

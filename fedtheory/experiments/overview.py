@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ..markdown import cell
 from .paired_tests import LEAST_SEEDS, LEVEL, POWER
 from .practical_claims import practical_claims
+from .prices import Rest, price, seconds_a_round
 from .printed_tables import folder, tables
 from .published import read_kept
 from .results import current, experiment_files
@@ -22,6 +24,11 @@ that are kept here of the same file; `--missing` leaves out those that are. Tabl
 `fedtheory tables --paper NAME`; what they do not bear out of their papers is part of `fedtheory errata --paper NAME`.
 """
 
+SHOWN = 2
+"""The number of copies of data that a row names."""
+GPU_HOURS = 24
+"""Core-hours from which on runs are worth a GPU."""
+
 CLAIMS = f"""## What the papers claim of practice
 
 Each sentence of a paper about its tables, judged by our runs, paired by seed, by the mean over the last third of the
@@ -29,7 +36,11 @@ rounds. A sentence is *borne out* if all its comparisons hold, and *not borne ou
 of them, more than half have to hold. The probability of any wrong word in a row is at most {LEVEL:.0%} (Holm), and
 nothing is said from fewer than {LEAST_SEEDS} seeds. "Farthest" is the comparison that is farthest from holding: our
 difference, in points, with an interval and the difference that these seeds would see with probability {POWER:.0%}.
-A file may stand for a table with data of its own: Fashion-MNIST for MNIST and SVHN; each file says so below.
+"Cost" is what the runs took, "price of the rest" what the runs would take that are missing, on one core: seconds a
+round, as runs of such rounds took or as `fedtheory experiments --price FILE` has timed them (`prices.json`), times
+rounds and runs. More than {GPU_HOURS} core-hours are for a GPU. Some printed numbers have no file, mostly as their
+data are not to be had here. A file may stand for a table with data of its own: Fashion-MNIST for MNIST and SVHN; each
+file says so below.
 """
 
 CHOICES = """### What the papers leave open
@@ -48,8 +59,8 @@ def overview(root: Path | None = None) -> str:
 def _claims(papers: Sequence[str], root: Path) -> Iterator[str]:
     """One row for each practical claim of a paper."""
     yield CLAIMS
-    yield "| paper | claim | verdict | comparisons | farthest | difference | resolution | cost |"
-    yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
+    yield "| paper | claim | verdict | comparisons | farthest | difference | resolution | cost | price of the rest |"
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
     for paper in papers:
         for claim in practical_claims(paper, root):
             what, difference, resolution = "-", "-", "-"
@@ -58,9 +69,32 @@ def _claims(papers: Sequence[str], root: Path) -> Iterator[str]:
                 difference, resolution = f"{mean:+.2f} ± {half:.2f}", f"{seen:.2f}"
             says = claim.statement.says + (f" (read as: {claim.reading})" if claim.reading else "")
             cost = duration(claim.seconds) if claim.seconds else "-"
-            cells = (paper, says, claim.verdict, claim.count, what, difference, resolution, cost)
+            cells = (paper, says, claim.verdict, claim.count, what, difference, resolution, cost, rest(claim.rest))
             yield f"| {' | '.join(map(cell, cells))} |"
     yield ""
+
+
+def rest(missing: Rest) -> str:
+    """Write what the missing runs would cost, and how many numbers no file stands beside.
+
+    >>> rest(Rest(7200.0, 3)), rest(Rest(1e6, 0)), rest(Rest(0.0, 0))
+    ('2.0 h; 3 numbers have no file', '278 h, for a GPU', '-')
+    """
+    told = [priced(missing.seconds)] if missing.seconds else []
+    told += [f"{missing.without} numbers have no file"] if missing.without else []
+    return "; ".join(told) or "-"
+
+
+def priced(seconds: float) -> str:
+    """Write a price in words.
+
+    >>> priced(60.0), priced(math.inf), priced(360_000.0)
+    ('60 s', 'not known', '100 h, for a GPU')
+    """
+    if math.isinf(seconds):
+        return "not known"
+    hours = seconds / 3600
+    return f"{hours:.0f} h, for a GPU" if hours > GPU_HOURS else duration(seconds)
 
 
 def _paper(paper: str, root: Path) -> Iterator[str]:
@@ -69,11 +103,14 @@ def _paper(paper: str, root: Path) -> Iterator[str]:
     yield from _tables(paper, root)
     files = [path for path in experiment_files(root) if path.parent.name == paper]
     if files:
-        yield "| experiment | what | settings x seeds | rounds | likeness of | run | time taken | commit | data |"
-        yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
-        read = [(path, read_experiment(path)) for path in files]
+        yield (
+            "| experiment | what | settings x seeds | rounds | likeness of | run | time taken | price of the rest "
+            "| commit | data |"
+        )
+        yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+        read, pace = [(path, read_experiment(path)) for path in files], seconds_a_round(root)
         for path, experiment in read:
-            yield _row(path, experiment)
+            yield _row(path, experiment, price(path, experiment, pace))
         yield ""
         yield from _choices(read)
     beside = root.parent / "figures" / f"{paper}.practice.png"
@@ -97,7 +134,7 @@ def _tables(paper: str, root: Path) -> Iterator[str]:
         yield ""
 
 
-def _row(path: Path, experiment: Experiment) -> str:
+def _row(path: Path, experiment: Experiment, rest: float) -> str:
     plan = experiment.plan
     stages = experiment.checked.search.stages if experiment.checked.search else ()
     settings = (
@@ -113,6 +150,7 @@ def _row(path: Path, experiment: Experiment) -> str:
         likeness,
         run,
         seconds,
+        "-" if rest == 0 else priced(rest),
         commit,
         data,
     ]
@@ -128,7 +166,8 @@ def _run(path: Path, experiment: Experiment) -> tuple[str, str, str, str]:
     if got is None:
         return "no (what is kept is of another version of the file)", "-", "-", "-"
     units = sum(len(row["seeds"]) for row in got["settings"])
-    data = "; ".join(got["data"]) or "made up"
+    shown, more = got["data"][:SHOWN], len(got["data"]) - SHOWN
+    data = "; ".join([*shown, *([f"and {more} more, by seed"] if more > 0 else [])]) or "made up"
     return f"{units} runs", duration(got["seconds"]), ", ".join(got["commits"]), data
 
 

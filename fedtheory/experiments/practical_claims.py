@@ -7,12 +7,13 @@ here the same comparison is made of our numbers in the cells' places, the means 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .comparisons import AnyComparison, Trial
 from .paired_tests import decided
+from .prices import NOTHING, Rest, Shop
 from .printed_tables import Cell, Table, folder, tables
 from .published import read_current
 from .results import experiment_files
@@ -34,6 +35,7 @@ class PracticalClaim:
             probability at most .05 (Holm).
         mostly: whether more than half of the comparisons are enough.
         seconds: that the runs took, each setting counted once.
+        rest: what the runs would cost that are missing.
     """
 
     paper: str
@@ -43,6 +45,7 @@ class PracticalClaim:
     words: tuple[str, ...]
     mostly: bool
     seconds: float
+    rest: Rest = NOTHING
 
     @property
     def verdict(self) -> str:
@@ -105,13 +108,27 @@ def practical_claims(paper: str, root: Path | None = None) -> Iterator[Practical
     """
     root = root or folder()
     printed = tables(paper, root)
-    by_file = _ours(paper, printed, root)
+    by_file, shop = _ours(paper, printed, root), Shop(paper, printed, root)
     for statement in read_checks(paper, root).statements:
         for reading in statement.readings:
             made = [_made(paper, statement, reading, printed, ours) for ours in by_file]
             if made[0].trials:
-                yield max(made, key=lambda claim: claim.runs)  # the first of several
+                best = max(made, key=lambda claim: claim.runs)  # the first of several
+                yield replace(best, rest=shop.rest(_cells(reading, printed)))
                 break
+
+
+def _cells(reading: AnyComparison, printed: Sequence[Table]) -> Iterable[Cell]:
+    """The printed numbers that a reading compares."""
+    asked: dict[Cell, None] = {}
+
+    def look(cell: Cell) -> Mapping[int, float]:
+        asked[cell] = None
+        return {0: 0.0}
+
+    for _ in reading.trials(printed, look):
+        pass
+    return asked
 
 
 def _made(

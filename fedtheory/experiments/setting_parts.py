@@ -165,11 +165,17 @@ def logistic(
     *,
     seed: int = 0,
     bias: bool = False,
+    points: int | None = None,
+    pooling: int = 1,
     gradient_noise: float = 0.0,
     noise: str = "two-point",
     server_noise: float = 0.0,
 ) -> Any:
     """Logistic regression on a named data set, normalised, its rows split by Dirichlet(alpha): ``Logistic.split``.
+
+    Args:
+        points: only the first so many points of the data set; ``None``: all.
+        pooling: images are averaged over squares of so many pixels a side.
 
     Raises:
         ValueError: an argument outside its range, or a data set that is unknown.
@@ -179,7 +185,8 @@ def logistic(
     from ..federations import Logistic
 
     loaded = data.load(dataset)
-    rows = loaded.vectors() if loaded.kind == "images" else loaded
+    loaded = loaded if points is None else loaded.first(points)
+    rows = (loaded if pooling == 1 else loaded.pooled(pooling)).vectors()
     return Logistic.split(rows.normalised(bias), clients, alpha, l2, seed, gradient_noise, noise, server_noise)
 
 

@@ -136,14 +136,14 @@ def beside(experiment: Experiment, content: Mapping[str, Any], likeness: Likenes
         if cell.text == "" or not cell.matches(likeness.cells):
             continue
         labels = {label: cell.labels[label] for label in likeness.by if label in cell.labels}
-        row = _setting(content, {**labels, **likeness.ours}, experiment.name)
+        row = setting_with(content, {**labels, **likeness.ours}, experiment.name)
         if row is None:
             found.append(Beside(cell, labels))
             continue
         values, late = _statistics(experiment, row, likeness.statistic)
         seconds, commits = float(row["seconds"]), set(row["commits"])
         if likeness.minus is not None:
-            less = _setting(content, {**labels, **likeness.minus}, experiment.name)
+            less = setting_with(content, {**labels, **likeness.minus}, experiment.name)
             others = ({}, {}) if less is None else _statistics(experiment, less, likeness.statistic)
             values, late = (
                 {seed: value - other[seed] for seed, value in mine.items() if seed in other}
@@ -155,7 +155,7 @@ def beside(experiment: Experiment, content: Mapping[str, Any], likeness: Likenes
     return found
 
 
-def _setting(content: Mapping[str, Any], wanted: Mapping[str, str], name: str) -> Mapping[str, Any] | None:
+def setting_with(content: Mapping[str, Any], wanted: Mapping[str, str], name: str) -> Mapping[str, Any] | None:
     """The setting with these labels; one that lacks a label has every value of it."""
     rows = [
         row

@@ -428,7 +428,7 @@ def data_copy(federation: Any) -> str:
     """Name the data of a federation and which copy they are; empty for data that are made up."""
     dataset = getattr(federation, "dataset", None)
     if dataset is None:
-        return ""
+        return str(getattr(federation, "data", ""))
     return f"{dataset.name}: {getattr(dataset, 'copy', '') or content_hash(dataset)}"
 
 

@@ -61,6 +61,9 @@ class Logistic(ConvexFederation):
         classes: C, at least 2; by default one more than the largest label.
         gradient_noise, noise, server_noise: the additive noise of stochastic gradients, see ``ConvexFederation``.
 
+    Attributes:
+        data: the data set and which copy of it, in words; empty where rows are given.
+
     Raises:
         ValueError: for an argument outside its range, naming it and what is allowed.
 
@@ -106,6 +109,7 @@ class Logistic(ConvexFederation):
         self._groups = torch.from_numpy(np.repeat(groups, sizes))
         self._known = _Known()  # shared by all copies that ``to`` makes
         self._original: Logistic | None = None  # that ``to`` has copied
+        self.data = ""
 
     @classmethod
     def split(
@@ -131,7 +135,7 @@ class Logistic(ConvexFederation):
         """
         parts = dirichlet(dataset.labels, clients, alpha, seed)
         features, labels = [dataset.features[part] for part in parts], [dataset.labels[part] for part in parts]
-        return cls(
+        made = cls(
             features,
             labels,
             l2,
@@ -140,6 +144,8 @@ class Logistic(ConvexFederation):
             noise=noise,
             server_noise=server_noise,
         )
+        made.data = f"{dataset.name}: {dataset.copy}" if dataset.copy else ""
+        return made
 
     # Local objectives: each client's rows are read once, for all pairs of that client together.
 

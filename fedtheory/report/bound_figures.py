@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from ..arguments import check_kind
 from ..claims.evaluation import Bound
 from ..claims.statement import Claim
-from ..functionals import Functional
+from ..functionals import AVERAGES, Functional
 from ..moments.expected_errors import ExactErrors
 from ..quantities import nearest
 from ..schedule import StepRule
@@ -72,6 +72,8 @@ def plot(
     repaired: Sequence[Bound] = (),
     worst: ArrayLike | None = None,
     below: str | None = None,
+    average: str = AVERAGES[0],
+    measured: str | None = None,
     **of_runs: Any,
 ) -> Figure:
     """Draw a claim's right side, and, where given, the exact left side and the replicas' mean and confidence band.
@@ -97,6 +99,8 @@ def plot(
         repaired: what holds in place of what is printed, at the same places.
         worst: the largest left side that there is, one number for each number of the bound.
         below: what is written below, in place of the values of all quantities.
+        average: over which iterates the measured left side averages, where it does.
+        measured: what the measured line is called; by default of how many replicas it is.
         more: further runs, where there is no bound.
         of_runs: ``row``, ``labels`` and ``scale``, where there is no bound.
 
@@ -137,7 +141,7 @@ def plot(
     if across is None:
         _bars(axes, rights, exact, run, confidence, worst)
     else:
-        _lines(axes, rights, across, exact, run, confidence, terms, worst)
+        _lines(axes, rights, across, exact, run, confidence, terms, worst, average, measured)
     note = _notes(rights)
     _title(axes, statement, across is not None, note)
     axes.annotate(note, (0, 1), (0, 6), "axes fraction", "offset points", fontsize=7.5, color=KEY)
@@ -241,6 +245,8 @@ def _lines(
     confidence: float,
     terms: bool,
     worst: Any,
+    average: str,
+    measured: str | None,
 ) -> None:
     first = rights[0].bound
     functional, at = first.statement.functional, np.asarray(first.quantities[across])
@@ -262,7 +268,7 @@ def _lines(
     if run is not None:
         if across != "rounds":
             raise ValueError(f"run: the bound varies with {across}: allowed is a bound over rounds, or at one round")
-        _measured_line(axes, functional, run, confidence)
+        _measured_line(axes, functional, run, confidence, average, measured or f"measured ({_replicas(run)})")
     drawn = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in axes.lines])
     if (drawn < 0).any() or not (drawn[np.isfinite(drawn)] > 0).any():
         axes.set_yscale("linear")
@@ -351,11 +357,11 @@ def _of_errors(functional: Functional, exact: ExactErrors) -> np.ndarray:
     return exact.functional(functional)
 
 
-def _measured_line(axes: Axes, functional: Functional, run: Run, confidence: float) -> None:
+def _measured_line(axes: Axes, functional: Functional, run: Run, confidence: float, average: str, label: str) -> None:
     axis = run.rounds_of(functional)
     shown = axis > 0
-    mean, low, high = (values[shown] for values in run.interval(functional, confidence=confidence))
-    axes.plot(axis[shown], mean, **MEASURED_STYLE, label=f"measured ({_replicas(run)})")
+    mean, low, high = (values[shown] for values in run.interval(functional, average, confidence))
+    axes.plot(axis[shown], mean, **MEASURED_STYLE, label=label)
     floor = np.maximum(low, mean * 1e-3)
     drawn = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in axes.lines])
     drawn = drawn[np.isfinite(drawn) & (drawn > 0)]

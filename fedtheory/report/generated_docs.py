@@ -13,7 +13,7 @@ from ..evidence.counts import read_literally
 from ..evidence.findings import CLAIMED, UNDECIDED, Row
 from ..evidence.scorecard import published_rows
 from ..evidence.verdict_rule import with_readings
-from ..files import read_file, write_beside
+from ..files import plain_toml, read_file, write_beside
 from ..markdown import cell
 from ..papers import all_claims, papers
 from ..proof.text import in_letters
@@ -53,9 +53,31 @@ def put(path: Path, generated: str) -> None:
     write_beside(path, f"{before}{BEGIN}\n{generated}\n{END}{after}".encode())
 
 
+ON_DATA = """## Bounds on real data
+
+Regularised logistic regression on Fashion-MNIST, whose smoothness, strong convexity and dissimilarity are proved and
+whose noise is known, so that a bound has a value. The error is proved to lie between a floor and a ceiling: how far
+runs can be from the path of the mean map (`fedtheory.moments.mean_path`). That needs rounds that are drawn
+independently, steps of one size and weights that remember nothing; a statement needs a left side that is a squared
+distance or a squared gradient, and no constants of an O(.). Its condition on quantities of the run, if it has one, is
+undecided here."""
+
+
 def generated(paper: str, rows: Sequence[Row]) -> str:
-    """Write the errata, the verdicts from the published scorecard, and the findings, as Markdown."""
-    return "\n\n".join(filter(None, (errata(paper), verdicts(paper), findings(paper, rows))))
+    """Write errata, verdicts from the published scorecard, bounds on real data, and findings, as Markdown."""
+    return "\n\n".join(filter(None, [errata(paper), verdicts(paper), bounds_on_data(paper), findings(paper, rows)]))
+
+
+def bounds_on_data(paper: str) -> str:
+    """Show the paper's figures of bounds beside what was measured on data, one a theorem; empty if it has none."""
+    from .figure_files import figure_files
+
+    shown = []
+    for path in figure_files():
+        content = plain_toml(read_file(path), str(path))
+        if path.parents[1].name == paper and content["figure"]["kind"] == "measured_bounds":
+            shown.append(f"![{content['title']}](../../figures/{paper}.{path.stem}.png)")
+    return "\n\n".join([ON_DATA, *shown]) if shown else ""
 
 
 def verdicts(paper: str) -> str:

@@ -12,6 +12,7 @@ import pytest
 from fedtheory.experiments.comparisons import Gaps, Higher, Limit, Ordered, Relative, Same, Trial, Within
 from fedtheory.experiments.overview import overview
 from fedtheory.experiments.practical_claims import PracticalClaim, practical_claims
+from fedtheory.experiments.prices import NOTHING, Rest, measured, price, seconds_a_round, write_prices
 from fedtheory.experiments.printed_tables import Cell, Table, folder
 from fedtheory.experiments.reading import parse_toml
 from fedtheory.experiments.results import digest, published, settings_now
@@ -176,6 +177,33 @@ def test_sentences_are_judged_by_what_is_published(tmp_path: Path, table: Table)
     text, mean, half, resolution = found_claim.least
     assert "method a against method b" in text and 0 < half < resolution < mean
     assert "| p | a is above b | borne out | 2 hold |" in overview(tmp_path)
+    assert found_claim.rest == NOTHING == Rest(0.0, 0)
+    check_prices(tmp_path, path)
+
+
+def check_prices(root: Path, path: Path) -> None:
+    """Two seeds more of four settings cost what 30 runs took in 5 seconds; a file of such rounds has that price too."""
+    path.write_text(path.read_text().replace("4, 5]", "4, 5, 6, 7]"))
+    (longer,) = practical_claims("p", root)
+    assert longer.rest == Rest(pytest.approx(4 * 2 * 5 / 30), 0)
+    other = path.with_name("other.toml")
+    other.write_text(path.read_text().partition("[[likeness]]")[0].replace("local_lr = 0.1", "local_lr = 0.2"))
+    steps = path.with_name("steps.toml")
+    steps.write_text(other.read_text().replace("local_lr = 0.2", "local_lr = 0.2\nlocal_steps = 2"))
+    pace = seconds_a_round(root)
+    assert pace == {"p/twin": pytest.approx(5 / 30 / 3), "p/other": pytest.approx(5 / 30 / 3)}
+    assert price(other, read_experiment(other), pace) == pytest.approx(8 * 5 / 30)
+    assert math.isinf(price(steps, read_experiment(steps), pace)) and "| not known |" in overview(root)
+    write_prices({steps: {"seconds a round": 100_000.0}}, root)
+    assert seconds_a_round(root)["p/steps"] == 100_000.0 and "| 667 h, for a GPU |" in overview(root)
+
+
+def test_rounds_of_a_file_are_timed(tmp_path: Path) -> None:
+    path = tmp_path / "p" / "twin.toml"
+    path.parent.mkdir()
+    path.write_text(FILE.partition("[[likeness]]")[0])
+    found = measured(path)
+    assert 0 <= found["seconds a round"] < 1 and found["setting"] == "only" and "noise in the shape of" not in found
 
 
 def test_every_paper_with_tables_has_practical_claims() -> None:

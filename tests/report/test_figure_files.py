@@ -6,9 +6,11 @@ import csv
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import fedtheory as ft
 from fedtheory.cli import app
 from fedtheory.experiments.printed_tables import folder
 from fedtheory.experiments.results import experiment_files, published
@@ -16,6 +18,7 @@ from fedtheory.papers import all_claims
 from fedtheory.report.drawing import draw, figures, read_figure
 from fedtheory.report.figure_files import figure_files, is_figure
 from fedtheory.report.pictures import KINDS
+from fedtheory.report.pictures.result_pictures import MeasuredBounds, _bound, _shared_average
 
 FILES = figure_files()
 QUICK = folder() / "fedau" / "figures" / "inconsistency.toml"
@@ -141,3 +144,19 @@ def test_svg_is_the_same_every_time(tmp_path: Path) -> None:
     assert contents[0] == contents[1] and b"<dc:date>" not in contents[0]
     with pytest.raises(ValueError, match="format = 'pdf': allowed is png or svg"):
         draw(QUICK, tmp_path, "pdf")
+
+
+def test_bounds_beside_kept_runs_decide_nothing_about_runs() -> None:
+    """A condition on quantities of the run is undecided; the average is one that all editions may be read to have."""
+    fed = ft.federations.Quadratic.common_hessian(offsets=[1, -1])
+    how = ft.algorithms.fast(cohort=1, snapshot_probability="1/2", local_lr="1/50")
+    made = ft.Setting(fed, how, ft.participation.Uniform(1), start=3)
+    bound = _bound(ft.claim("fast.thm1"), made, np.array([1, 10]))
+    assert bound.slack["q_condition"] is None and bound.slack["step_cap"] is not None and bound.value.shape == (2,)
+    assert _shared_average([ft.claim("fast.thm1")]) == "r = 1..R"
+    assert _shared_average([ft.claim("fast.thm1"), ft.claim("fast.thm1@sharper")]) == "r = 0..R-1"
+    entries = {"experiment": "fast/convex.fashion_mnist", "of": "none", "repaired": ["fast.thm2@wide"]}
+    with pytest.raises(ValueError, match="of = 'none' was not run"):
+        MeasuredBounds.model_validate(entries).drawn()
+    with pytest.raises(ValueError, match="about 2 functionals"):
+        MeasuredBounds.model_validate(entries | {"printed": ["fast.thm1"]})

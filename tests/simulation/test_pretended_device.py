@@ -174,6 +174,26 @@ def test_a_round_asks_no_more_of_a_device(name: str) -> None:
     assert waits <= MOST_WAITS
 
 
+RUNS = 24
+
+
+def test_runs_that_advance_together_share_their_operations() -> None:
+    """Of a network in the path "grouped" they ask for a tenth of what they ask for alone, and have the numbers of runs
+    alone (float32)."""
+    setting, found, first = trained("grouped", "independent", "fedavg"), {}, {}
+    for replicas in (1, RUNS):
+        counted = []
+        with pretended_device() as counts:
+            for rounds in (1, 2, 3):  # the first also makes what is kept
+                counts.clear()
+                options = {"record_every": 100, "observers": ["traffic"], "memory_limit": 2**31, "dtype": "float32"}
+                run = setting.simulate(replicas=replicas, rounds=rounds, seed=3, device="cuda", **options)
+                counted.append(counts.totals()[0])
+        found[replicas], first[replicas] = counted[2] - counted[1], run.parameters()[0]
+    assert found[RUNS] <= RUNS * found[1] / 10, found
+    np.testing.assert_allclose(first[RUNS], first[1], rtol=0, atol=1e-5)
+
+
 def small_cnn(path: str) -> Setting:
     """Five local steps of twelve clients with the small CNN."""
     parts = data.Dirichlet(clients=CLIENTS, alpha=1.0)

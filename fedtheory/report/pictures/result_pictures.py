@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Mapping
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any, ClassVar, Literal
 
+import numpy as np
 from matplotlib.figure import Figure
 from pydantic import Field, ValidationError, model_validator
 
+from ...claims.evaluation import Bound
+from ...claims.statement import Claim
+from ...experiments.construction import setting
+from ...experiments.grid import ONLY
 from ...experiments.printed_tables import folder, tables
 from ...experiments.published import read_current
 from ...experiments.reading import Listed, Strict
@@ -16,11 +22,17 @@ from ...experiments.results import experiment_files, published
 from ...experiments.schema import Experiment, read_experiment
 from ...experiments.theirs_and_ours import beside
 from ...files import read_json
-from ...quantities import nearest
+from ...functionals import AVERAGES
+from ...moments.mean_path import mean_path
+from ...papers import claim
+from ...quantities import QUANTITIES, nearest
+from ...setting import Setting
+from ...simulation import Run
+from ..bound_figures import plot, values_said
 from ..cost import plot_cost
 from ..table import plot_table
 from ..training import plot_curves
-from .picture import Kind
+from .picture import Kind, Ref
 
 
 class OfResults(Kind):
@@ -30,7 +42,7 @@ class OfResults(Kind):
         experiment: its file's paper and name, as ``flics/tableI.synthetic``.
     """
 
-    seen = ("likeness", "only", "of")
+    seen: ClassVar[tuple[str, ...]] = ("likeness", "only", "of")
     experiment: str
 
     def sentences(self, name: str) -> list[str]:
@@ -101,6 +113,79 @@ class PrintedTable(OfResults):
         return plot_table(beside(experiment, content, one, table), f"Table {table.number}: {experiment.checked.title}")
 
 
+class MeasuredBounds(OfResults):
+    """Bounds of a theorem's editions on a setting that was run, a proven interval of its error, and what was measured.
+
+    The bounds are evaluated with the constants that the federation proves, and the interval is that of ``mean_path``:
+    neither is of the runs. Hypotheses about quantities of the run are undecided here.
+
+    Attributes:
+        of: the setting's name.
+        printed, repaired: the editions, about one functional.
+    """
+
+    seen = (*OfResults.seen, "printed", "repaired")
+    kind: Literal["measured_bounds"] = "measured_bounds"
+    of: str = ONLY
+    printed: Listed[Ref] = ()
+    repaired: Listed[Ref] = ()
+
+    @model_validator(mode="after")
+    def _check(self) -> MeasuredBounds:
+        names = {claim(ref).functional.name for ref in self.claims()}
+        if len(names) != 1:
+            raise ValueError(f"printed and repaired are about {len(names)} functionals: allowed is one")
+        return self
+
+    def claims(self) -> tuple[str, ...]:
+        return (*self.printed, *self.repaired)
+
+    def drawn(self) -> Figure:
+        experiment, content = self.found()
+        rows = {row["name"]: row for row in content["settings"]}
+        if self.of not in rows:
+            raise ValueError(f"of = {self.of!r} was not run; {nearest(self.of, rows)}")
+        made = setting(next(point.content for point in experiment.points() if point.name == self.of))
+        run, average = _kept_run(rows[self.of]), _shared_average([claim(ref) for ref in self.claims()])
+        places = run.rounds[run.rounds > 0]
+        printed, repaired = (
+            [_bound(claim(ref), made, places) for ref in refs] for refs in (self.printed, self.repaired)
+        )
+        first = (printed or repaired)[0]
+        functional = first.statement.functional
+        low, high = mean_path(made, int(places[-1])).interval(functional, places, average)
+        exact = {"proven floor of the error": low, "proven ceiling of the error": high}
+        below = f"Constants: {values_said(first, without={'rounds'})}."
+        measured = f"measured ({next(iter(rows[self.of]['statistics'].values()))['runs']} runs)"
+        return plot(printed, exact, run, repaired=repaired, average=average, measured=measured, below=below)
+
+
+def _kept_run(row: Mapping[str, Any]) -> Run:
+    """The recorded curves of a setting as a run, one replica a seed: means over the runs of a seed."""
+    curves = {name: np.array(each, dtype=float) for name, each in row["curves"].items() if name != "rounds"}
+    seeds = len(row["seeds"])
+    return Run(np.array(row["curves"]["rounds"]), curves, {}, np.full(seeds, -1))
+
+
+def _shared_average(statements: list[Claim]) -> str:
+    """The first range of iterates over which all of these statements may be read to average."""
+    allowed = [{reading["average"] for reading in each.readings() if "average" in reading} for each in statements]
+    return next((each for each in AVERAGES if all(each in some for some in allowed if some)), AVERAGES[0])
+
+
+def _bound(statement: Claim, made: Setting, places: np.ndarray) -> Bound:
+    """The right side at these rounds; hypotheses that ask for quantities of the run are undecided."""
+    of_runs = {name for name in statement.quantities if QUANTITIES[name].scope in ("run", "server run")}
+    bound = statement.at(made, rounds=places, **dict.fromkeys(of_runs, 0.0))
+    undecided = {
+        each.name for each in statement.hypotheses if of_runs & {symbol.name for symbol in each.relation.free_symbols}
+    }
+    slack = {name: None if name in undecided else value for name, value in bound.slack.items()}
+    shown = {name: value for name, value in bound.quantities.items() if name not in of_runs}
+    value = np.broadcast_to(np.asarray(bound.value, dtype=float), places.shape)
+    return replace(bound, value=value, slack=slack, quantities=shown | {"rounds": places})
+
+
 class Timed(Strict):
     """A panel of kept times: what the size is, and pairs of a size and a time by the way's name."""
 
@@ -158,4 +243,4 @@ class Cost(Kind):
         return plot_cost({panel.across: panel.curves for panel in found.panels}, found.up)
 
 
-KINDS = (Curves, PrintedTable, Cost)
+KINDS = (Curves, PrintedTable, MeasuredBounds, Cost)
