@@ -135,12 +135,13 @@ def made_bounds(
     bounds: Mapping[str, tuple[Callable[[], RunBound], Mapping[str, str], str]],
     more: Mapping[str, Mapping[str, str]] | None = None,
     of_rounds: bool = False,
+    also: Mapping[str, tuple[str, ...]] | None = None,
 ) -> tuple[Derivation, ...]:
     """Return the derivations of a paper's claims, each from (makes the bound, letters, functional's name), with the
-    options of its hypotheses that it is compared under."""
+    options of its hypotheses that it is compared under, and the refs of other claims to which it is the nearest."""
     return tuple(
         MadeBound(make, letters, functional, (more or {}).get(ref, {}), of_rounds).derivation(
-            f"composed, {paper}.{ref}", "", (f"{paper}.{ref}",)
+            f"composed, {paper}.{ref}", "", (f"{paper}.{ref}", *(also or {}).get(ref, ()))
         )
         for ref, (make, letters, functional) in bounds.items()
     )

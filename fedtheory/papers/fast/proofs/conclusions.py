@@ -162,25 +162,29 @@ NONCONVEX = (
                readings={**_DISTINCT, readings.SNAPSHOTS: readings.PERIOD, readings.AVERAGE: readings.FROM_ROUND_0,
                          readings.LOCAL_GRADIENTS: readings.FROM_STEP_0,
                          readings.KINDS_OF_ROUNDS: readings.EXACT_SHARES},
+               lacks="the least of a quantity over the rounds of a kind, in a bound on the run",
                proves=("fast.thm1@minima",)),
 )  # fmt: skip
+
+_SQUARES = "numbers that are >= 0 as a square is, not by the signs of their coefficients"
 
 VALUES = (
     Derivation("a floor, from the condition on every round", functional="floor_of_snapshots",
                steps=("thm1.minima.floor",), left_side=LEAST, right_side=MEAN,
                needs=(("q_condition", CONDITION.subs(_least_G2, (gradient + sigma_G) ** 2)), ("one_step", 1 - K),
                       ("cap_8", 1 - 8 * z)),
-               proves=("fast.thm1@floor",)),
+               lacks=_SQUARES, proves=("fast.thm1@floor",)),
     Derivation("what the appendix's condition leaves", functional="arbitrary_probability", steps=("a3.25_forces_q",),
                left_side=p, right_side=mu**2 / (256 * L**2),
-               needs=(("q_condition", q - 1 + (mu * K * eta - 16 * z**2) / 4),), proves=("fast.thm2@room",)),
+               needs=(("q_condition", q - 1 + (mu * K * eta - 16 * z**2) / 4),), lacks=_SQUARES,
+               proves=("fast.thm2@room",)),
     Derivation("the condition at sigma_G = 0", functional="least_snapshot_probability_identical",
                steps=("rem2.rewritten",), readings={readings.Q_CONDITION: readings.PRODUCT},
                proves=("fast.rem2.a@main",)),
     Derivation("the quotient of leading coefficients", functional="distance_of_the_limit_from_one",
                steps=("rem2.rewritten", "rem2.limit"),
                readings={readings.Q_CONDITION: (readings.QUOTIENT, readings.PRODUCT), readings.SUMS: readings.HELD},
-               proves=("fast.rem2.b@main",)),
+               lacks="limits", proves=("fast.rem2.b@main",)),
 )  # fmt: skip
 
 DERIVATIONS = (*ROUNDS, *STRONGLY_CONVEX, *NONCONVEX, *thm1_thm2.DERIVATIONS, *VALUES)
