@@ -12,7 +12,7 @@ from tests.loops import looped
 
 COUNTS = {
     "(5) to (13)": 37, "(14) to (23)": 37, "(29)": 22, "(26) to (30)": 44, "(31) to (35)": 24, "(31) to (38)": 41,
-    "(26) to (39)": 66, "(26) to (40), epsilon = sigma_G^2/(K eta)": 72, "(26) to (40), epsilon = 1/(K eta)": 73,
+    "(26) to (39)": 66, "(26) to (40)": 72,
     "(5) to (24)": 70, "Theorem 1, with minima": 29, "a floor, from the condition on every round": 1,
     "what the appendix's condition leaves": 1, "the condition at sigma_G = 0": 1,
     "the quotient of leading coefficients": 2, "rates for few samples, as printed": 1, "(29) to (50)": 34,

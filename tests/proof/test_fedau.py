@@ -221,7 +221,6 @@ def test_the_readings_under_which_it_is_proved(name: str, readings: list[dict[st
 
 # Changed claims ------------------------------------------------------------------------------------------------
 
-_ROOM = {"1% looser local_cap": "the sharper drift leaves room up to z = 1/15"}
 _NEGATIVE = "a negative term dropped makes the right side larger"
 _ZERO = "0 times anything is 0"
 IMPLIED = {
@@ -231,8 +230,6 @@ IMPLIED = {
         f"{share} of {term}": "7/4 <= 5/2, 21/2 <= 30/2" for share in ("half", "99%")
         for term in ("noise", "dissimilarity", "gradient")}},
     "lemmaB_3_2@sharp": {},
-    **dict.fromkeys(("lemmaB_3_3@main", "lemmaB_5_1@main", "thm1@main", "thm2@main", "thm2@corrected",
-                     "thm2.nearly_optimal@main"), _ROOM),
     "lemmaB_6_1.mean@main": {"without cutoff": _NEGATIVE},
     "lemmaB_6_1.mean_below@main": {"without geometric": _NEGATIVE},
     "lemmaB_6_1.variance@main": {"without cutoff": _NEGATIVE, "without squared_mean": _NEGATIVE},

@@ -170,7 +170,8 @@ _A3 = (
     coefficient_step("a3.39_contraction_appendix_condition_main_epsilon", "(39)",
          "p 2K eta eps + 8 z^2 <= mu K eta/2 with the appendix's q-condition and eps = sigma_G^2/(K eta)",
          "gap", "sigma_G^2 > 1, where the q-condition holds with equality", CONTRACTION["main"],
-         (all_hypotheses_hold("appendix"),), repaired_by=("a3.39_contraction_appendix",)),
+         (all_hypotheses_hold("appendix"),), repaired_by=("a3.39_contraction_appendix",),
+         of=("fast.thm2@appendix",)),
     # p K eta sigma_G^2 / (2 eps)
     coefficient_step("a3.39_floor_main", "(39)", "p K eta sigma_G^2/(2 eps) = p/2 K^2 eta^2, eps of the main text",
          "proved", "plugging in", (1 - q) * K * eta * sigma_G**2 / (2 * EPSILON["main"]) - (1 - q) / 2 * K**2 * eta**2,
@@ -184,7 +185,7 @@ _A3 = (
          "p K eta sigma_G^2/(2 eps) <= p/2 K^2 eta^2 sigma_G^2, the floor of (25), with eps = sigma_G^2/(K eta)",
          "gap", "it asks for sigma_G^2 >= 1",
          (1 - q) / 2 * K**2 * eta**2 * sigma_G**2 - (1 - q) * K * eta * sigma_G**2 / (2 * EPSILON["main"]), _q_range,
-         repaired_by=("a3.39_floor_appendix",)),
+         repaired_by=("a3.39_floor_appendix",), of=("fast.thm2@appendix",)),
     coefficient_step("a3.39_noise_with_2", "(39), last line", "q 2K eta^2/m + p 2K eta^2/n = 2 (qn + pm)/(mn) K eta^2",
          "proved", "common denominator", _mixed_noise - 2 * _noise_rate * K * eta**2, identity=True),
     coefficient_step("a3.39_noise_with_4", "(39), middle line", "q 2K eta^2/m + p 2K eta^2/n <= 4K (qn + pm)/(mn) "

@@ -210,8 +210,33 @@ def _chosen_by_logarithm() -> RunBound:
     return choose_by_logarithm(plain, "local_lr", D**2 * mu * K * R / floor, 1 / (20 * m * L * K), "I", "power")
 
 
+def _rare_arbitrary_rounds() -> RunBound:
+    """Theorem 2 of the appendix, where 4 p <= mu K eta - 16 z^2, and z <= 1/(20 m) and 1/(20 n) in two hypotheses.
+
+    By the second p^2 = p ((mu K eta - 16 z^2)/4 - g), g >= 0; as mu K eta <= 1/20, p^2/(mu (mu - 5 mu^2 K eta)) is at
+    most p K eta/(2 mu). Of the noise 8/3 z = 8/3 (q z + p z) is at most 8/60 h, and z h at most h/20.
+    """
+    made = thm2_curved.strongly_convex_corrected()
+    start = iterate(made, PERIODS, "R", "start", "power")
+    of = {name: PERIODS[name] for name in PERIODS.names}
+    eta, m, n, L, mu, K, q, R, D = (of[name] for name in ("eta", "m", "n", "L", "mu", "K", "q", "R", "start"))
+    sigma, sigma_G, p, z = of["sigma"], of["sigma_G"], 1 - q, L * K * eta
+    short = weaken(start, of["power"] * D**2 + start.bound.coefficients("power")[0])
+    falls = enlarge(short, "power", Definition("decay", "exponential", mu * K * R * eta))
+    small, rare = 1 / (20 * n * L * K) - eta, (mu * K * eta - 16 * z**2) / 4 - p
+    cap = Condition("eta", "capped", 1 / (20 * m * L * K))
+    kept = [cap if c.name == "eta" else c for c in falls.where.conditions if c.name != "size"]
+    printed = restrict(falls, Where(PERIODS, tuple(kept)), {"size": PERIODS.number(1)}, [small, rare])
+    floors = (p * K * eta / 2 + 8 * K * eta) * sigma_G**2 + 2 * (q / m + p / n) * eta * sigma**2
+    factors = [p * L * K * eta * sigma**2 / mu * 8 / 3, p * sigma_G**2 / (mu**2 * (1 - 5 * mu * K * eta))]
+    return weaken(printed, of["decay"] * D**2 + floors / mu, factors)
+
+
 _OF_COR3 = LETTERS | {"R": "rounds", "start": "initial_distance"}
-_CHOSEN = {"cor3@corrected": (_chosen_by_logarithm, _OF_COR3, "final_squared_distance")}
+_CHOSEN = {
+    "cor3@corrected": (_chosen_by_logarithm, _OF_COR3, "final_squared_distance"),
+    "thm2@appendix": (_rare_arbitrary_rounds, _OF_COR3, "final_squared_distance"),
+}
 _REMARK_3 = Contraction(
     thm2_curved.mostly_snapshots,
     {name: quantity for name, quantity in LETTERS.items() if name not in ("q", "n")}
