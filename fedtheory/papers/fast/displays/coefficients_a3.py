@@ -150,14 +150,6 @@ _A3 = (
          "proved", "20 m >= 8", sympy.Rational(1, 8) - z, (cohort_cap(m),)),
     *_absorptions("(30)", m),
     *_absorptions("(38)", n),
-    # 60/16 + 60/256 = 3.98 <= 4 and 10/11 + 10/121 = 0.992 <= 1: smaller constants do, the first without the cohort
-    coefficient_step("a3.30_distance_with_1/16", "(30), (38)", "60 z^3 + 4 z^2 + 60 z^4 <= 8 z^2 under z <= 1/16",
-         "proved", "3.98 <= 4", distance_absorption(), (setting(cap=1 / (16 * L * K)),), printed=False),
-    coefficient_step("a3.30_dissimilarity_with_1/16", "(30), (38)", "4 + 60 z + 60 z^2 <= 8, times K^2 eta^2, under "
-        "z <= 1/16",
-         "proved", "3.98 <= 4", dissimilarity_absorption(), (setting(cap=1 / (16 * L * K)),), printed=False),
-    coefficient_step("a3.30_noise_with_1/11", "(30)", "1/m + 10 z + 10 z^2 <= 2/m, times K eta^2, under z <= 1/(11 m)",
-         "proved", "10/11 + 10/121 <= 1", noise_absorption(m), (cohort_cap(m, sympy.Rational(1, 11)),), printed=False),
     # p 4K eta eps = 4 p sigma_G^2 (main) or 4 p (appendix): the q-condition, halved, word for word
     coefficient_step("a3.39_contraction_main", "(39)", "p 2K eta eps + 8 z^2 <= mu K eta/2, eps and q-condition of "
         "the main text",

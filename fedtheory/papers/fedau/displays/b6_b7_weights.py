@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sympy
 
-from ....proof.steps import Step
 from ....proof.symbol_regions import at_least, capped, count, equal, interval, positive, region
 from ....proof.write import nonnegative_step
 

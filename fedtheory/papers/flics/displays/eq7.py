@@ -11,9 +11,7 @@ from ....proof.steps import Nonnegative, Step
 from ....proof.symbol_regions import at_least, capped, count, interval, nonnegative, positive, region
 from ....proof.write import nonnegative_step
 
-n, s, hat, r, t = sympy.symbols(
-    "group_clients group_participation participation_estimate response_probability rounds"
-)
+n, s, hat, r, t = sympy.symbols("group_clients group_participation participation_estimate response_probability rounds")
 epsilon, failure = sympy.symbols("relative_error failure_probability")
 more_C, more_t, logarithm = sympy.symbols("C excess l")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sympy
 
-from ....proof.symbol_regions import Part, Region, at_least, capped, count, interval, nonnegative, positive, region
+from ....proof.symbol_regions import Part, Region, at_least, count, interval, nonnegative, positive, region
 
 K, L, M, T = sympy.symbols("local_steps smoothness groups rounds")
 eta, eta_L, c = sympy.symbols("global_lr local_lr descent_constant")
