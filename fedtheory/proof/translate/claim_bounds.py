@@ -113,9 +113,7 @@ class MadeBound:
     def of_claim(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> ClaimTheorem | None:
         """Return the check that a claim is this bound, or ``None`` if it is not."""
         try:
-            own = rounds(claim, algorithm) if self.of_rounds else None
-            fixed = {n: o for n, o in self.more.items() if n in {a.name for a in claim.ambiguities}}
-            check = ClaimTheorem(claim, self.make, tuple(self.letters.items()), own, algorithm, tuple(fixed.items()))
+            check = self._check(claim, algorithm, rounds)
             return check if check.certified().outcome == "proved" else None
         except ValueError:
             return None
@@ -123,11 +121,14 @@ class MadeBound:
     def apart_from(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> Iterator[str]:
         """List in words why the bound is not the claim."""
         try:
-            own = rounds(claim, algorithm) if self.of_rounds else None
-            check = ClaimTheorem(claim, self.make, tuple(self.letters.items()), own, algorithm)
-            yield check.missing()
+            yield self._check(claim, algorithm, rounds).missing()
         except ValueError as error:
             yield str(error)
+
+    def _check(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> ClaimTheorem:
+        own = rounds(claim, algorithm) if self.of_rounds else None
+        fixed = {n: o for n, o in self.more.items() if n in {a.name for a in claim.ambiguities}}
+        return ClaimTheorem(claim, self.make, tuple(self.letters.items()), own, algorithm, tuple(fixed.items()))
 
 
 def made_bounds(

@@ -114,7 +114,6 @@ STRONGLY_CONVEX = (
 # Many rounds, non-convex ----------------------------------------------------------------------------------------------
 
 _telescoped = zeta / (K * R * eta)
-_left = 1 - 21 * z
 
 NONCONVEX = (
     Derivation("(5) to (24)", functional="average_squared_gradient",
