@@ -121,7 +121,8 @@ class MadeBound:
     def apart_from(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> Iterator[str]:
         """List in words why the bound is not the claim."""
         try:
-            yield self._check(claim, algorithm, rounds).missing()
+            if missing := self._check(claim, algorithm, rounds).missing():
+                yield missing
         except ValueError as error:
             yield str(error)
 

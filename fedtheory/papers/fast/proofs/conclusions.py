@@ -92,7 +92,7 @@ ROUNDS = (
 
 _young = sigma_G**2 / (K * eta)
 _covered = mu * K * eta / 2 - 2 * p * K * eta * _young - 8 * z**2
-"""What mu K eta/2 has to cover in (39), with the Young parameter of the main text."""
+"""Part of mu K eta/2 that is left in (39), with the Young parameter of the main text."""
 _added = (p * K * eta / (2 * _young) + 8 * K**2 * eta**2) * sigma_G**2 + 2 * h * K * eta**2 * sigma**2
 _STEPS_39 = (
     *_STEPS_30, *_STEPS_38, "a3.39_kinds", "a3.39_noise_with_4", "a3.39_noise_from_4_to_2", "a3.39_contraction_main",

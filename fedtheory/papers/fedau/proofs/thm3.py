@@ -339,4 +339,4 @@ STEPS = tuple(
     Step(f"fedau.{name}", equation, says, "composed", (Composed(make),), printed=False)
     for name, equation, says, make in _REPAIRS
 )
-"""What holds in the place of printed displays."""
+"""Theorems that hold in the place of printed displays."""
