@@ -211,10 +211,12 @@ def _chosen_by_logarithm() -> RunBound:
 
 
 def _rare_arbitrary_rounds() -> RunBound:
-    """Theorem 2 of the appendix, where 4 p <= mu K eta - 16 z^2, and z <= 1/(20 m) and 1/(20 n) in two hypotheses.
+    """Theorem 2 of the appendix, from ``corrected`` without its cap by mu: 4 p <= mu K eta - 16 z^2, z <= 1/(20 m) and
+    1/(20 n).
 
-    By the second p^2 = p ((mu K eta - 16 z^2)/4 - g), g >= 0; as mu K eta <= 1/20, p^2/(mu (mu - 5 mu^2 K eta)) is at
-    most p K eta/(2 mu). Of the noise 8/3 z = 8/3 (q z + p z) is at most 8/60 h, and z h at most h/20.
+    With g = (mu K eta - 16 z^2)/4 - p >= 0, p^2 = p (mu K eta - 16 z^2)/4 - p g; and mu K eta <= z <= 1/20. So the floor
+    p^2/(mu (mu - 5 mu^2 K eta)) is at most p K eta/(3 mu), below p K eta/(2 mu). Of the noise, 8/3 z = 8/3 (q z + p z)
+    is at most 8/60 h, and z h at most h/20; of the heterogeneity 1 + 10 z at most 8.
     """
     made = thm2_curved.strongly_convex_corrected()
     start = iterate(made, PERIODS, "R", "start", "power")
