@@ -193,15 +193,19 @@ _OF_RUNS = {name: quantity for name, quantity in LETTERS.items() if name != "q"}
 }
 
 
+def _by_exponential(made: Theorem) -> RunBound:
+    """E|x_R - x*|^2 <= exp(-mu K R eta) |x_0 - x*|^2 + B/(1 - P), from a contraction by P <= 1 - mu K eta."""
+    start, of = iterate(made, PERIODS, "R", "start", "power"), {name: PERIODS[name] for name in PERIODS.names}
+    short = weaken(start, of["power"] * of["start"] ** 2 + start.bound.coefficients("power")[0])
+    rate = of["mu"] * of["K"] * of["R"] * of["eta"]
+    return enlarge(short, "power", Definition("decay", "exponential", rate))
+
+
 def _chosen_by_logarithm() -> RunBound:
     """Corollary 3: exp(-mu K R eta) |x_0 - x*|^2 + A eta at the step min(l/(mu K R), 1/(20 m L K)), l = log(max(|x_0 -
     x*|^2 mu K R/A, 1))."""
-    made = thm2_curved.mostly_snapshots()
-    start = iterate(made, PERIODS, "R", "start", "power")
-    of = {name: PERIODS[name] for name in PERIODS.names}
-    eta, m, L, mu, K, q, R, D = (of[name] for name in ("eta", "m", "L", "mu", "K", "q", "R", "start"))
-    short = weaken(start, of["power"] * D**2 + start.bound.coefficients("power")[0])
-    falls = enlarge(short, "power", Definition("decay", "exponential", mu * K * R * eta))
+    falls = _by_exponential(thm2_curved.mostly_snapshots())
+    eta, m, L, mu, K, q, R, D = (PERIODS[name] for name in ("eta", "m", "L", "mu", "K", "q", "R", "start"))
     rare = (mu * K * eta - 5 * mu**2 * K**2 * eta**2) / 2 - (1 - q)
     kept = [Condition("q", "interval", PERIODS.number(1)) if c.name == "a" else c for c in falls.where.conditions]
     where = Where(PERIODS, tuple(c for c in kept if c.name != "size"))
@@ -214,24 +218,21 @@ def _rare_arbitrary_rounds() -> RunBound:
     """Theorem 2 of the appendix, from ``corrected`` without its cap by mu: 4 p <= mu K eta - 16 z^2, z <= 1/(20 m) and
     1/(20 n).
 
-    With g = (mu K eta - 16 z^2)/4 - p >= 0, p^2 = p (mu K eta - 16 z^2)/4 - p g; and mu K eta <= z <= 1/20. So the floor
-    p^2/(mu (mu - 5 mu^2 K eta)) is at most p K eta/(3 mu), below p K eta/(2 mu). Of the noise, 8/3 z = 8/3 (q z + p z)
-    is at most 8/60 h, and z h at most h/20; of the heterogeneity 1 + 10 z at most 8.
+    With g = (mu K eta - 16 z^2)/4 - p >= 0, p^2 = p (mu K eta - 16 z^2)/4 - p g; and mu K eta <= z <= 1/20. So the
+    floor p^2/(mu (mu - 5 mu^2 K eta)) is at most p K eta/(3 mu), below p K eta/(2 mu). Of the noise, 8/3 z = 8/3 (q z +
+    p z) is at most 8/60 h, and z h at most h/20; of the heterogeneity 1 + 10 z at most 8.
     """
-    made = thm2_curved.strongly_convex_corrected()
-    start = iterate(made, PERIODS, "R", "start", "power")
-    of = {name: PERIODS[name] for name in PERIODS.names}
-    eta, m, n, L, mu, K, q, R, D = (of[name] for name in ("eta", "m", "n", "L", "mu", "K", "q", "R", "start"))
-    sigma, sigma_G, p, z = of["sigma"], of["sigma_G"], 1 - q, L * K * eta
-    short = weaken(start, of["power"] * D**2 + start.bound.coefficients("power")[0])
-    falls = enlarge(short, "power", Definition("decay", "exponential", mu * K * R * eta))
+    falls = _by_exponential(thm2_curved.strongly_convex_corrected())
+    names = ("eta", "m", "n", "L", "mu", "K", "q", "sigma", "sigma_G", "start", "decay")
+    eta, m, n, L, mu, K, q, sigma, sigma_G, D, decay = (PERIODS[name] for name in names)
+    p, z = 1 - q, L * K * eta
     small, rare = 1 / (20 * n * L * K) - eta, (mu * K * eta - 16 * z**2) / 4 - p
     cap = Condition("eta", "capped", 1 / (20 * m * L * K))
     kept = [cap if c.name == "eta" else c for c in falls.where.conditions if c.name != "size"]
     printed = restrict(falls, Where(PERIODS, tuple(kept)), {"size": PERIODS.number(1)}, [small, rare])
     floors = (p * K * eta / 2 + 8 * K * eta) * sigma_G**2 + 2 * (q / m + p / n) * eta * sigma**2
     factors = [p * L * K * eta * sigma**2 / mu * 8 / 3, p * sigma_G**2 / (mu**2 * (1 - 5 * mu * K * eta))]
-    return weaken(printed, of["decay"] * D**2 + floors / mu, factors)
+    return weaken(printed, decay * D**2 + floors / mu, factors)
 
 
 _OF_COR3 = LETTERS | {"R": "rounds", "start": "initial_distance"}
