@@ -11,7 +11,7 @@ import sympy
 from ....proof.symbol_regions import at_least, capped, count, equal, interval, positive, region
 from ....proof.write import nonnegative_step
 
-p, K, T = sympy.symbols("participation_probability cutoff rounds")
+p, K = sympy.symbols("participation_probability cutoff")
 a, log_T, log_2, number, constant, R = sympy.symbols("a log_T log_2 number constant R")
 q, half = 1 - p, sympy.Rational(1, 2)
 
