@@ -12,12 +12,11 @@ from copy import copy
 from functools import lru_cache
 from pathlib import Path
 
-from ..claims.statement import algorithm_of
 from ..files import read_json, read_text, write_beside
 from ..proof.library import Library
 from ..proof.step_certificates import Shelf, chain_data, decision_data, own_steps, steps_data, verified_all
 from ..proof.chains import Chain
-from ..proof.verdict_word import DECLARED, joints, missing_rule
+from ..proof.verdict_word import DECLARED, joints
 from ..proof.polynomial_data import fields, parse_text
 from ..proof.chains import tied
 from .registry import claim as claim_of
@@ -116,7 +115,6 @@ def steps_decided() -> list[dict[str, str]]:
     Each comes with what the kernel lacks to compose its proof.
     """
     rows = []
-    made = [d for d in library().derivations if d.origin is not None]
     for ref in published():
         claim = claim_of(ref)
         data = parse_text(read_text(folders()[claim.paper] / f"{ref}.json"))
@@ -124,8 +122,7 @@ def steps_decided() -> list[dict[str, str]]:
         if derivation is None or data["outcome"] != "proved":
             continue
         if joints(derivation, [library().step(name) for name in library().needed(derivation.steps)]) == DECLARED:
-            algorithm = algorithm_of(claim, papers()[claim.paper].algorithm)
-            rows.append({"claim": ref, "missing": missing_rule(claim, algorithm, made)})
+            rows.append({"claim": ref, "missing": derivation.lacks})
     return rows
 
 

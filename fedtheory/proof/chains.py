@@ -178,15 +178,16 @@ def _tying(claim: Claim, derivation: Derivation, library: Library) -> Iterator[S
         return
     own = [library.step(name) for name in library.needed(derivation.steps)]
     whole = not derivation.steps  # the kernel makes the claim's theorem, or it is no proof of the claim
-    wrong = _apart(claim, derivation, own, library) if whole or any(s.kind == "composed" for s in own) else ()
-    if found := next(iter(wrong), ""):
+    of_theorem = _assumed(derivation) if whole else ()
+    lacks = [name for name in of_theorem if name in ASSUMPTIONS and name not in claim.assumed]
+    yield from (_open(f"assumes.{name}", claim, f"the claim does not assume {_meaning(name)}") for name in lacks)
+    told = claim.assuming(*(name for name in lacks if not ASSUMPTIONS[name].quantity))
+    wrong = _apart(told, derivation, own, library)
+    if found := next(iter(wrong if whole or any(s.kind == "composed" for s in own) else ()), ""):
         yield _open("composed", claim, found)
-    if whole:
-        lacks = (name for name in _assumed(derivation) if name in ASSUMPTIONS and name not in claim.assumed)
-        yield from (_open(f"assumes.{name}", claim, f"the claim does not assume {name}") for name in lacks)
-        if not found:
-            yield _open("goal", claim, "it is not the theorem that the kernel makes")
-    else:
+    elif whole and not lacks:
+        yield _open("goal", claim, "it is not the theorem that the kernel makes")
+    if not whole:
         yield from tying(claim, derivation, library.assumed(derivation.steps))
     if _only_declared(derivation, library):
         yield _open(
@@ -226,6 +227,10 @@ def _assumed(derivation: Derivation) -> tuple[str, ...]:
     """Names of the assumptions of the theorem that a derivation is, without their constants."""
     origin = derivation.origin
     return () if origin is None else tuple(text.partition("(")[0] for text in origin.assumed())
+
+
+def _meaning(assumption: str) -> str:
+    return f"{assumption}: {ASSUMPTIONS[assumption].meaning}"
 
 
 def _only_declared(derivation: Derivation, library: Library) -> bool:

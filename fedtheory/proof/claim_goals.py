@@ -398,7 +398,9 @@ class Goal:
                 if known or self._is_of_draw(condition, bound):
                     continue
                 if not (self._in_vocabulary(condition) or self._in_hypotheses(condition, slacks)):
-                    yield f"{condition}: neither of the vocabulary nor a hypothesis of the claim"
+                    late = self.letters[condition.name] == weight_goals.WITHIN
+                    what = "history >= cutoff" if late else f"{condition}"
+                    yield f"{what}: neither of the vocabulary nor a hypothesis of the claim"
             elif not self._is_share(condition, bound):
                 yield f"{condition}: of a letter that stands for no quantity"
         for expression in bound.given:

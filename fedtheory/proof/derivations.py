@@ -69,6 +69,7 @@ class Derivation:
         algorithm: the algorithm whose runs and rounds it is about; its paper's, unless it names another.
         left_side: the functional, if it is an expression of quantities and ``right_side`` is given.
         choices: the quantities that it chooses, with their expressions; the claim has to choose the same.
+        lacks: the rule without which the kernel does not make the conclusion of the steps, where they decide a claim.
         origin: the theorem of the kernel from which all of this is computed, if there is one: see ``verdict_word``.
     """
 
@@ -84,6 +85,7 @@ class Derivation:
     algorithm: str = ""
     left_side: sympy.Expr | None = None
     choices: Mapping[str, sympy.Expr] = field(default_factory=dict, hash=False)
+    lacks: str = ""
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:

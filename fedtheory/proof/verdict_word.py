@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..claims.statement import Claim
 from .derivations import Derivation
 from .steps import Step
 
@@ -23,16 +22,6 @@ PROVED, STEPS_DECIDED = "proved", "steps decided"
 
 _ABOUT_NUMBERS = {"identity", "polynomial", "definition"}
 """Kinds of steps beside which nothing is left to join."""
-
-_BY_SCOPE = {
-    "learning": "samples: events of a draw, their probabilities, and unions of them",
-    "weights": "clients that come and go: the law of the rounds between two participations",
-    "selection": "selections along a trace: prices of a convex program in every round, and limits",
-    "function": "a claim about a function at points, read off a theorem",
-    "round": "a claim about one round, read off a theorem given its start",
-    "values": "a number that is defined by a law, a sum or a limit",
-}
-"""Rule that the kernel lacks, by the scope of a claim's functional; for runs see ``missing_rule``."""
 
 
 def joints(derivation: Derivation | None, own: Sequence[Step]) -> str:
@@ -63,25 +52,6 @@ def is_known(reader: type) -> bool:
     module = sys.modules.get(reader.__module__)
     ours = reader.__module__.rpartition(".")[0] in (__package__, f"{__package__}.translate")
     return ours and getattr(module, reader.__name__, None) is reader
-
-
-def missing_rule(claim: Claim, algorithm: str | None, composed: Iterable[Derivation]) -> str:
-    """Name the rule that the kernel lacks for a claim, given the derivations that it composes.
-
-    >>> from fedtheory.papers import claim
-    >>> missing_rule(claim("fast.eq28"), "fast", ())
-    'a claim about one round, read off a theorem given its start'
-    >>> missing_rule(claim("fast.thm1"), "fast", ())
-    "rounds of fast: the algorithm's definition as axioms"
-    """
-    scope, of = claim.functional.scope, [d for d in composed if d.algorithm == algorithm]
-    if scope != "run":
-        return _BY_SCOPE.get(scope, f"a claim about {scope}, read off a theorem")
-    if not of:
-        return f"rounds of {algorithm}: the algorithm's definition as axioms"
-    if not any(d.functional == claim.functional.name for d in of):
-        return f"from one round to {claim.functional.meaning}"
-    return "none: a theorem with these constants is not composed yet"
 
 
 def table(rows: Iterable[Mapping[str, str]]) -> list[str]:

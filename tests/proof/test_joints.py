@@ -54,6 +54,13 @@ def test_the_page_lists_what_is_decided_step_by_step() -> None:
     assert "\n".join(table(steps_decided())) in KERNEL_MD.read_text(encoding="utf-8")
 
 
+def test_a_rule_lacks_where_steps_are_decided_and_nowhere_else() -> None:
+    """Each such claim says which; no derivation says so of a claim that the kernel proves, or that is not decided."""
+    rows = {row["claim"]: row["missing"] for row in steps_decided()}
+    said = {ref: d.lacks for d in library().derivations if d.lacks for ref in d.proves}
+    assert rows == said and all(rows.values()) and all(d.origin is None for d in library().derivations if d.lacks)
+
+
 def test_what_a_proof_uses_is_named() -> None:
     of = uses(reverify("fast.thm1@sharper"))
     assert {"descent", "smooth", "unbiased", "uncorrelated", "variance", "dissimilar"} <= {*of["axioms"]}

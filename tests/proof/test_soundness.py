@@ -247,10 +247,10 @@ def test_a_derivation_shows_its_own_statement_and_nothing_smaller(derivation: De
 
 @looped("derivation", BOUNDS, ids=lambda d: d.name, quick=12)
 def test_a_bound_is_its_own_claim_and_none_that_is_smaller(derivation: Derivation) -> None:
-    """The claim that a bound of the kernel is, is its theorem; with a term that is a thousandth smaller (larger, where
-    it is negative), or left out, it is not."""
-    (ref,) = derivation.proves
-    this, origin = claim(ref), derivation.origin
+    """The claim that a bound of the kernel is, with what it lacks, is its theorem; with a term that is a thousandth
+    smaller (larger, where it is negative), or left out, it is not."""
+    this, origin = claim(derivation.proves[0]), derivation.origin
+    this = this.assuming(*({name.partition("(")[0] for name in origin.assumed()} & {*_KINDS} - this.assumed))
 
     def is_shown(one: Claim) -> bool:
         return origin.of_claim(one, derivation.algorithm, library().rounds) is not None

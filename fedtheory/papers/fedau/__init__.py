@@ -40,9 +40,8 @@ PAPER = Paper(
     title="A Lightweight Method for Tackling Unknown Participation Statistics in Federated Averaging",
     letters=LETTERS,
     algorithm="fedau",
-    shorthands={"z": "z = L I gamma", "q": "q = 1 - p"},
+    shorthands={"q": "q = 1 - p"},
     order=3,
-    rests_on=("fast",),
     home=__name__,
     evaluators=("exact.weight_evaluators", "exact.weighted_run_evaluators"),
     scopes={

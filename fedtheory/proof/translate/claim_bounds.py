@@ -118,17 +118,18 @@ class MadeBound:
         except ValueError:
             return None
 
+    def apart_from(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> Iterator[str]:
+        """List in words why the bound is not the claim."""
+        try:
+            if missing := self._check(claim, algorithm, rounds).missing():
+                yield missing
+        except ValueError as error:
+            yield str(error)
+
     def _check(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> ClaimTheorem:
         own = rounds(claim, algorithm) if self.of_rounds else None
         fixed = {n: o for n, o in self.more.items() if n in {a.name for a in claim.ambiguities}}
         return ClaimTheorem(claim, self.make, tuple(self.letters.items()), own, algorithm, tuple(fixed.items()))
-
-    def apart_from(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> Iterator[str]:
-        """List in words why the bound is not the claim."""
-        try:
-            yield self._check(claim, algorithm, rounds).missing()
-        except ValueError as error:
-            yield str(error)
 
 
 def made_bounds(
@@ -136,12 +137,13 @@ def made_bounds(
     bounds: Mapping[str, tuple[Callable[[], RunBound], Mapping[str, str], str]],
     more: Mapping[str, Mapping[str, str]] | None = None,
     of_rounds: bool = False,
+    also: Mapping[str, tuple[str, ...]] | None = None,
 ) -> tuple[Derivation, ...]:
     """Return the derivations of a paper's claims, each from (makes the bound, letters, functional's name), with the
-    options of its hypotheses that it is compared under."""
+    options of its hypotheses that it is compared under, and the refs of other claims to which it is the nearest."""
     return tuple(
         MadeBound(make, letters, functional, (more or {}).get(ref, {}), of_rounds).derivation(
-            f"composed, {paper}.{ref}", "", (f"{paper}.{ref}",)
+            f"composed, {paper}.{ref}", "", (f"{paper}.{ref}", *(also or {}).get(ref, ()))
         )
         for ref, (make, letters, functional) in bounds.items()
     )

@@ -9,7 +9,7 @@ import sympy
 from ....proof.symbol_regions import Region, at_least, capped, count, equal, interval, nonnegative, positive, region
 from ....proof.steps import Cap, Step
 from ....proof.write import coefficient_step
-from .symbols import G1, G2, G3, K, L, eta, h, half, m, mu, n, q, setting, sigma_G, z
+from .symbols import G1, G2, G3, K, L, eta, half, m, mu, n, q, setting, sigma_G, z
 
 squared_z = sympy.Symbol("squared_step")  # z^2, where a printed cap on z is irrational
 _noise_rate = (q * n + (1 - q) * m) / (m * n)  # = h, as printed
@@ -186,9 +186,6 @@ _A2 = (
         "and n >= 3",
          "proved", "h <= 1/3: z <= 1/15, 30/225 < 1/4", left_side(30, z**2), (setting(cap=_CAP_NOISE, least=3),),
          printed=False),
-    # 1/2 - 30/64 = 1/32: under the theorem's cap only the factor 32 (not 4) can be taken
-    coefficient_step("a2.22_with_1/32", "(21) to (22)", "1/2 - 30 z^2 >= 1/32 under z <= 1/8", "proved",
-                     "30/64 = 15/32", half - 30 * z**2 - sympy.Rational(1, 32), (setting(cap=_CAP_8),), printed=False),
     # q [G1 + N - 2 z G3] >= N with N = (2z - 1) G2 + 2 K^2 sigma_G^2, from 2/K^2 times it
     coefficient_step("a2.24_q_condition_as_a_product", "(24)", "the sum to be dropped is 2/K^2 (N - q (G1 + N - 2 z "
         "G3))",
@@ -224,18 +221,6 @@ _A2 = (
     coefficient_step("a2.24_noise_term_dropped", "(24), last line", "4 h L eta + (10q + 20p) L^2 K eta^2 <= 4 h L eta",
          "gap", "the dropped term is positive; with 8 in place of 4 the inequality holds", -_higher_order,
          (setting(cap=_CAP_NOISE, least=2),)),
-    # z <= h/5: (10q + 20p) z <= (2q + 4p) h = (4 - 2q) h, so 4 + 4 - 2q <= 8
-    coefficient_step("a2.24_noise_with_8", "(24), last line", "4 h L eta + (10q + 20p) L^2 K eta^2 <= 8 h L eta",
-         "proved", "(10q + 20p) z <= 20 h/5 = 4h", 4 * h * L * eta - _higher_order, (setting(cap=_CAP_NOISE),),
-         printed=False),
-    coefficient_step("a2.24_noise_with_8-2q", "(24), last line", "4 h L eta + (10q + 20p) L^2 K eta^2 <= (8 - 2q) h "
-        "L eta",
-         "proved", "(10q + 20p) z <= (4 - 2q) h, equality at z = h/5",
-         (4 - 2 * q) * h * L * eta - _higher_order, (setting(cap=_CAP_NOISE),), printed=False),
-    # for m, n >= 2 the cap h/5 <= 1/10 is the smaller one and is attained: at q = 0 nothing below 8 will do
-    coefficient_step("a2.24_noise_with_7.92", "(24), last line", "4 h L eta + (10q + 20p) L^2 K eta^2 <= 7.92 h L eta",
-         "gap", "at q = 0, z = h/5 the left side is 8 h L eta",
-         sympy.Rational(392, 100) * h * L * eta - _higher_order, (setting(cap=_CAP_NOISE, least=2),), printed=False),
 )  # fmt: skip
 
 A2 = {step.name: step for step in (*_coefficient_identities(), *_A2)}

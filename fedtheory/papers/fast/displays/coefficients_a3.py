@@ -150,14 +150,6 @@ _A3 = (
          "proved", "20 m >= 8", sympy.Rational(1, 8) - z, (cohort_cap(m),)),
     *_absorptions("(30)", m),
     *_absorptions("(38)", n),
-    # 60/16 + 60/256 = 3.98 <= 4 and 10/11 + 10/121 = 0.992 <= 1: smaller constants do, the first without the cohort
-    coefficient_step("a3.30_distance_with_1/16", "(30), (38)", "60 z^3 + 4 z^2 + 60 z^4 <= 8 z^2 under z <= 1/16",
-         "proved", "3.98 <= 4", distance_absorption(), (setting(cap=1 / (16 * L * K)),), printed=False),
-    coefficient_step("a3.30_dissimilarity_with_1/16", "(30), (38)", "4 + 60 z + 60 z^2 <= 8, times K^2 eta^2, under "
-        "z <= 1/16",
-         "proved", "3.98 <= 4", dissimilarity_absorption(), (setting(cap=1 / (16 * L * K)),), printed=False),
-    coefficient_step("a3.30_noise_with_1/11", "(30)", "1/m + 10 z + 10 z^2 <= 2/m, times K eta^2, under z <= 1/(11 m)",
-         "proved", "10/11 + 10/121 <= 1", noise_absorption(m), (cohort_cap(m, sympy.Rational(1, 11)),), printed=False),
     # p 4K eta eps = 4 p sigma_G^2 (main) or 4 p (appendix): the q-condition, halved, word for word
     coefficient_step("a3.39_contraction_main", "(39)", "p 2K eta eps + 8 z^2 <= mu K eta/2, eps and q-condition of "
         "the main text",
@@ -170,7 +162,8 @@ _A3 = (
     coefficient_step("a3.39_contraction_appendix_condition_main_epsilon", "(39)",
          "p 2K eta eps + 8 z^2 <= mu K eta/2 with the appendix's q-condition and eps = sigma_G^2/(K eta)",
          "gap", "sigma_G^2 > 1, where the q-condition holds with equality", CONTRACTION["main"],
-         (all_hypotheses_hold("appendix"),), repaired_by=("a3.39_contraction_appendix",)),
+         (all_hypotheses_hold("appendix"),), repaired_by=("a3.39_contraction_appendix",),
+         of=("fast.thm2@appendix",)),
     # p K eta sigma_G^2 / (2 eps)
     coefficient_step("a3.39_floor_main", "(39)", "p K eta sigma_G^2/(2 eps) = p/2 K^2 eta^2, eps of the main text",
          "proved", "plugging in", (1 - q) * K * eta * sigma_G**2 / (2 * EPSILON["main"]) - (1 - q) / 2 * K**2 * eta**2,
@@ -184,7 +177,7 @@ _A3 = (
          "p K eta sigma_G^2/(2 eps) <= p/2 K^2 eta^2 sigma_G^2, the floor of (25), with eps = sigma_G^2/(K eta)",
          "gap", "it asks for sigma_G^2 >= 1",
          (1 - q) / 2 * K**2 * eta**2 * sigma_G**2 - (1 - q) * K * eta * sigma_G**2 / (2 * EPSILON["main"]), _q_range,
-         repaired_by=("a3.39_floor_appendix",)),
+         repaired_by=("a3.39_floor_appendix",), of=("fast.thm2@appendix",)),
     coefficient_step("a3.39_noise_with_2", "(39), last line", "q 2K eta^2/m + p 2K eta^2/n = 2 (qn + pm)/(mn) K eta^2",
          "proved", "common denominator", _mixed_noise - 2 * _noise_rate * K * eta**2, identity=True),
     coefficient_step("a3.39_noise_with_4", "(39), middle line", "q 2K eta^2/m + p 2K eta^2/n <= 4K (qn + pm)/(mn) "

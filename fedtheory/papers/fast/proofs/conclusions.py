@@ -89,62 +89,31 @@ ROUNDS = (
 
 # Many rounds, strongly convex -----------------------------------------------------------------------------------------
 
-_ROUND_STEPS = (*_STEPS_30, *_STEPS_38, "a3.39_kinds")
-_RECURSION = ("a3.40_factor_nonnegative", "a3.40_geometric_sum", "a3.40_exponential")
+
+_young = sigma_G**2 / (K * eta)
+_covered = mu * K * eta / 2 - 2 * p * K * eta * _young - 8 * z**2
+"""Part of mu K eta/2 that is left in (39), with the Young parameter of the main text."""
+_added = (p * K * eta / (2 * _young) + 8 * K**2 * eta**2) * sigma_G**2 + 2 * h * K * eta**2 * sigma**2
+_STEPS_39 = (
+    *_STEPS_30, *_STEPS_38, "a3.39_kinds", "a3.39_noise_with_4", "a3.39_noise_from_4_to_2", "a3.39_contraction_main",
+    "a3.39_floor_main", "a3.38_without_young",
+)  # fmt: skip
 _PRINTED_40 = ("a3.40_factor_nonnegative", "a3.40_floors*", "a3.40_geometric_sum", "a3.40_exponential")
-_PRINTED_NOISE = ("a3.39_noise_with_4", "a3.39_noise_from_4_to_2")
-
-
-def _round(young: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
-    """(39) with a Young parameter: what mu K eta/2 has to cover, and the terms that do not shrink."""
-    added = (p * K * eta / (2 * young) + 8 * K**2 * eta**2) * sigma_G**2 + 2 * h * K * eta**2 * sigma**2
-    return mu * K * eta / 2 - 2 * p * K * eta * young - 8 * z**2, added
-
-
-def _one_mixed_round(name: str, young: sympy.Expr, steps: tuple[str, ...], proves: tuple[str, ...]) -> Derivation:
-    covered, added = _round(young)
-    return Derivation(
-        name,
-        functional="final_squared_distance",
-        steps=(*_ROUND_STEPS, *_PRINTED_NOISE, *steps),
-        right_side=(1 - mu * K * eta) * d**2 + added,
-        needs=(_one_round, _twentieth_m, _twentieth_n, ("contraction", covered)),
-        assumptions=_CONVEX,
-        readings=_DISTINCT,
-        proves=proves,
-    )
-
-
-def _many_rounds(name: str, young: sympy.Expr, steps: tuple[str, ...], proves: tuple[str, ...]) -> Derivation:
-    covered, added = _round(young)
-    return Derivation(
-        name,
-        functional="final_squared_distance",
-        steps=(*_ROUND_STEPS, *steps),
-        right_side=sympy.exp(-mu * K * R * eta) * d**2 + added / (mu * K * eta),
-        needs=(_twentieth_m, _twentieth_n, ("contraction", covered), _factor),
-        assumptions=_CONVEX,
-        readings=_MIXED,
-        proves=proves,
-    )
-
-
-_MAIN_39 = ("a3.39_contraction_main", "a3.39_floor_main", "a3.38_without_young")
 
 STRONGLY_CONVEX = (
-    _one_mixed_round("(26) to (39)", sigma_G**2 / (K * eta), _MAIN_39, ("fast.eq39@main",)),
-    _many_rounds("(26) to (40), epsilon = sigma_G^2/(K eta)", sigma_G**2 / (K * eta),
-                 (*_PRINTED_NOISE, *_MAIN_39, *_PRINTED_40), ("fast.thm2@main", "fast.cor3@main")),
-    _many_rounds("(26) to (40), epsilon = 1/(K eta)", 1 / (K * eta),
-                 (*_PRINTED_NOISE, "a3.39_contraction_appendix_condition_main_epsilon",
-                  "a3.39_floor_appendix_statement_main_epsilon", *_PRINTED_40),
-                 ("fast.thm2@appendix", "fast.cor3@corrected")),
+    Derivation("(26) to (39)", functional="final_squared_distance", steps=_STEPS_39,
+               right_side=(1 - mu * K * eta) * d**2 + _added,
+               needs=(_one_round, _twentieth_m, _twentieth_n, ("contraction", _covered)), assumptions=_CONVEX,
+               readings=_DISTINCT, proves=("fast.eq39@main",)),
+    Derivation("(26) to (40)", functional="final_squared_distance", steps=(*_STEPS_39, *_PRINTED_40),
+               right_side=sympy.exp(-mu * K * R * eta) * d**2 + _added / (mu * K * eta),
+               needs=(_twentieth_m, _twentieth_n, ("contraction", _covered), _factor), assumptions=_CONVEX,
+               readings=_MIXED, proves=("fast.thm2@main", "fast.cor3@main")),
 )  # fmt: skip
 
 # Many rounds, non-convex ----------------------------------------------------------------------------------------------
 
 _telescoped = zeta / (K * R * eta)
-_left = 1 - 21 * z
 
 NONCONVEX = (
     Derivation("(5) to (24)", functional="average_squared_gradient",
@@ -162,25 +131,29 @@ NONCONVEX = (
                readings={**_DISTINCT, readings.SNAPSHOTS: readings.PERIOD, readings.AVERAGE: readings.FROM_ROUND_0,
                          readings.LOCAL_GRADIENTS: readings.FROM_STEP_0,
                          readings.KINDS_OF_ROUNDS: readings.EXACT_SHARES},
+               lacks="the least of a quantity over the rounds of a kind, in a bound on the run",
                proves=("fast.thm1@minima",)),
 )  # fmt: skip
+
+_SQUARES = "numbers that are >= 0 as a square is, not by the signs of their coefficients"
 
 VALUES = (
     Derivation("a floor, from the condition on every round", functional="floor_of_snapshots",
                steps=("thm1.minima.floor",), left_side=LEAST, right_side=MEAN,
                needs=(("q_condition", CONDITION.subs(_least_G2, (gradient + sigma_G) ** 2)), ("one_step", 1 - K),
                       ("cap_8", 1 - 8 * z)),
-               proves=("fast.thm1@floor",)),
+               lacks=_SQUARES, proves=("fast.thm1@floor",)),
     Derivation("what the appendix's condition leaves", functional="arbitrary_probability", steps=("a3.25_forces_q",),
                left_side=p, right_side=mu**2 / (256 * L**2),
-               needs=(("q_condition", q - 1 + (mu * K * eta - 16 * z**2) / 4),), proves=("fast.thm2@room",)),
+               needs=(("q_condition", q - 1 + (mu * K * eta - 16 * z**2) / 4),), lacks=_SQUARES,
+               proves=("fast.thm2@room",)),
     Derivation("the condition at sigma_G = 0", functional="least_snapshot_probability_identical",
                steps=("rem2.rewritten",), readings={readings.Q_CONDITION: readings.PRODUCT},
                proves=("fast.rem2.a@main",)),
     Derivation("the quotient of leading coefficients", functional="distance_of_the_limit_from_one",
                steps=("rem2.rewritten", "rem2.limit"),
                readings={readings.Q_CONDITION: (readings.QUOTIENT, readings.PRODUCT), readings.SUMS: readings.HELD},
-               proves=("fast.rem2.b@main",)),
+               lacks="limits", proves=("fast.rem2.b@main",)),
 )  # fmt: skip
 
 DERIVATIONS = (*ROUNDS, *STRONGLY_CONVEX, *NONCONVEX, *thm1_thm2.DERIVATIONS, *VALUES)

@@ -191,15 +191,19 @@ _OF_RUNS = {name: quantity for name, quantity in LETTERS.items() if name != "q"}
 }
 
 
+def _by_exponential(made: Theorem) -> RunBound:
+    """E|x_R - x*|^2 <= exp(-mu K R eta) |x_0 - x*|^2 + B/(1 - P), from a contraction by P <= 1 - mu K eta."""
+    start, of = iterate(made, PERIODS, "R", "start", "power"), {name: PERIODS[name] for name in PERIODS.names}
+    short = weaken(start, of["power"] * of["start"] ** 2 + start.bound.coefficients("power")[0])
+    rate = of["mu"] * of["K"] * of["R"] * of["eta"]
+    return enlarge(short, "power", Definition("decay", "exponential", rate))
+
+
 def _chosen_by_logarithm() -> RunBound:
     """Corollary 3: exp(-mu K R eta) |x_0 - x*|^2 + A eta at the step min(l/(mu K R), 1/(20 m L K)), l = log(max(|x_0 -
     x*|^2 mu K R/A, 1))."""
-    made = thm2_curved.mostly_snapshots()
-    start = iterate(made, PERIODS, "R", "start", "power")
-    of = {name: PERIODS[name] for name in PERIODS.names}
-    eta, m, L, mu, K, q, R, D = (of[name] for name in ("eta", "m", "L", "mu", "K", "q", "R", "start"))
-    short = weaken(start, of["power"] * D**2 + start.bound.coefficients("power")[0])
-    falls = enlarge(short, "power", Definition("decay", "exponential", mu * K * R * eta))
+    falls = _by_exponential(thm2_curved.mostly_snapshots())
+    eta, m, L, mu, K, q, R, D = (PERIODS[name] for name in ("eta", "m", "L", "mu", "K", "q", "R", "start"))
     rare = (mu * K * eta - 5 * mu**2 * K**2 * eta**2) / 2 - (1 - q)
     kept = [Condition("q", "interval", PERIODS.number(1)) if c.name == "a" else c for c in falls.where.conditions]
     where = Where(PERIODS, tuple(c for c in kept if c.name != "size"))
@@ -208,8 +212,32 @@ def _chosen_by_logarithm() -> RunBound:
     return choose_by_logarithm(plain, "local_lr", D**2 * mu * K * R / floor, 1 / (20 * m * L * K), "I", "power")
 
 
+def _rare_arbitrary_rounds() -> RunBound:
+    """Theorem 2 of the appendix, from ``corrected`` without its cap by mu: 4 p <= mu K eta - 16 z^2, z <= 1/(20 m) and
+    1/(20 n).
+
+    With g = (mu K eta - 16 z^2)/4 - p >= 0, p^2 = p (mu K eta - 16 z^2)/4 - p g; and mu K eta <= z <= 1/20. So the
+    floor p^2/(mu (mu - 5 mu^2 K eta)) is at most p K eta/(3 mu), below p K eta/(2 mu). Of the noise, 8/3 z = 8/3 (q z +
+    p z) is at most 8/60 h, and z h at most h/20; of the heterogeneity 1 + 10 z at most 8.
+    """
+    falls = _by_exponential(thm2_curved.strongly_convex_corrected())
+    names = ("eta", "m", "n", "L", "mu", "K", "q", "sigma", "sigma_G", "start", "decay")
+    eta, m, n, L, mu, K, q, sigma, sigma_G, D, decay = (PERIODS[name] for name in names)
+    p, z = 1 - q, L * K * eta
+    small, rare = 1 / (20 * n * L * K) - eta, (mu * K * eta - 16 * z**2) / 4 - p
+    cap = Condition("eta", "capped", 1 / (20 * m * L * K))
+    kept = [cap if c.name == "eta" else c for c in falls.where.conditions if c.name != "size"]
+    printed = restrict(falls, Where(PERIODS, tuple(kept)), {"size": PERIODS.number(1)}, [small, rare])
+    floors = (p * K * eta / 2 + 8 * K * eta) * sigma_G**2 + 2 * (q / m + p / n) * eta * sigma**2
+    factors = [p * L * K * eta * sigma**2 / mu * 8 / 3, p * sigma_G**2 / (mu**2 * (1 - 5 * mu * K * eta))]
+    return weaken(printed, decay * D**2 + floors / mu, factors)
+
+
 _OF_COR3 = LETTERS | {"R": "rounds", "start": "initial_distance"}
-_CHOSEN = {"cor3@corrected": (_chosen_by_logarithm, _OF_COR3, "final_squared_distance")}
+_CHOSEN = {
+    "cor3@corrected": (_chosen_by_logarithm, _OF_COR3, "final_squared_distance"),
+    "thm2@appendix": (_rare_arbitrary_rounds, _OF_COR3, "final_squared_distance"),
+}
 _REMARK_3 = Contraction(
     thm2_curved.mostly_snapshots,
     {name: quantity for name, quantity in LETTERS.items() if name not in ("q", "n")}

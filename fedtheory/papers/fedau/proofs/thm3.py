@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 
-
+from ....proof.composition import Composed
 from ....proof.kernel.forms import Form, Vector, square
 from ....proof.kernel.interval_bounds import (
     average_errors, bound_bias, bound_every_error, bound_late_error, bound_moment, choose_cutoff,
@@ -29,6 +29,7 @@ from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.scalars import Ring, Scalar
 from ....proof.kernel.tactics import Square, show
 from ....proof.kernel.theorems import Theorem, combine
+from ....proof.steps import Step
 from ....proof.translate.claim_bounds import made_bounds
 
 RING = Ring("p C a t b m r k K")
@@ -83,6 +84,12 @@ def length() -> Theorem:
 def squared_length() -> Theorem:
     """E S^2."""
     return combine([(Intervals(ANY, q, C, a).moment(2, SQUARE), 1 / p**2)], where=POSITIVE, context="run")
+
+
+@cache
+def falling_moment() -> Theorem:
+    """E S(S - 1) = 2 q/p^2 - 2 (C - 1) q^C/p - 2 q^C/p^2."""
+    return combine([(squared_length(), 1), (length(), -1)], where=POSITIVE, context="run")
 
 
 @cache
@@ -299,6 +306,8 @@ def _moment(functional: str) -> RunBound:
     return bound_moment(functional, length(), squared_length(), WIDE)
 
 
+_FROM_C_ON = {f"eqB_6_8.{line}@corrected": (f"fedau.eqB_6_8.{line}@main",) for line in ("a", "b", "b_next")}
+"""Claims on every round that hold from t = C on."""
 _ROUND, _AVERAGE = "round_weight_error", "average_weight_error"
 _BOUNDS: dict[str, tuple[Callable[[], RunBound], Mapping[str, str], str]] = {
     **{f"lemmaB_6_1.{part}@main": (partial(_moment, name), LETTERS, name)
@@ -317,5 +326,17 @@ _BOUNDS: dict[str, tuple[Callable[[], RunBound], Mapping[str, str], str]] = {
     "eqB_7_2@main": (_bias, LETTERS, "long_run_bias"),
 }  # fmt: skip
 
-DERIVATIONS = made_bounds("fedau", _BOUNDS)
+DERIVATIONS = made_bounds("fedau", _BOUNDS, also=_FROM_C_ON)
 """The claims' theorems, from those on intervals."""
+
+_REPAIRS = (
+    ("falling_moment", "(B.6.4)", "E S(S - 1) = -2(K-1) q^K/p - 2 q^K/p^2 + 2q/p^2, what (B.6.5) uses", falling_moment),
+    ("late_a", "(B.6.8), (a)", "for t >= K: E(p omega - 1)^2 = p^2 E(omega - E S)^2 + q^(2K)", split),
+    ("late_b", "(B.6.8), (b)", "for t >= K: E(p omega - 1)^2 <= p^2 Var S/floor(t/K) + q^(2K)", by_intervals),
+    ("late_b_next", "(B.6.8), after (b)", "for t >= K: E(p omega - 1)^2 <= p^2 2K Var S/t + q^(2K)", by_rounds),
+)
+STEPS = tuple(
+    Step(f"fedau.{name}", equation, says, "composed", (Composed(make),), printed=False)
+    for name, equation, says, make in _REPAIRS
+)
+"""Theorems that hold in the place of printed displays."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sympy
 
-from ....proof.symbol_regions import Part, Region, at_least, capped, count, interval, nonnegative, positive, region
+from ....proof.symbol_regions import Part, Region, at_least, count, interval, nonnegative, positive, region
 
 K, L, M, T = sympy.symbols("local_steps smoothness groups rounds")
 eta, eta_L, c = sympy.symbols("global_lr local_lr descent_constant")
@@ -18,7 +18,7 @@ P, epsilon, r_min, worst, s_min = sympy.symbols(
     "weight_concentration estimate_error least_participation largest_estimate_error least_group_participation"
 )
 gap, gradient, pseudogradient = sympy.symbols("initial_gap gradient_norm weighted_pseudogradient")
-spread, proxy, delta = sympy.symbols("selection_variance selection_proxy weight_mismatch")
+spread, delta = sympy.symbols("selection_variance weight_mismatch")
 
 inflation = 1 + epsilon / r_min
 """Return epsilon^."""
@@ -26,11 +26,8 @@ inflation = 1 + epsilon / r_min
 e, p, s, hat, rho = sympy.symbols("inflation weight share estimate ratio")
 """epsilon^ >= 1, and one group's p_j, s_j, s^_j and s_j/s^_j."""
 
-one, two, half = sympy.Integer(1), sympy.Integer(2), sympy.Rational(1, 2)
+one, half = sympy.Integer(1), sympy.Rational(1, 2)
 z = L * K * eta_L
-squares = (K - 1) * (2 * K - 1) / 6
-"""The mean over k < K of k^2."""
-drift = L**2 * eta_L**2 * G**2 * squares
 
 
 def setting(*extra: Part) -> Region:
@@ -53,5 +50,3 @@ def setting(*extra: Part) -> Region:
 
 
 FREE = setting()
-SMALL_STEPS = setting(capped("global_lr", 1 / (K * L * eta_L)))
-"""eta eta_L <= 1/(K L)."""

@@ -19,8 +19,6 @@ h, r, a, k, t, T_0, T, C, mu, mu_k, gamma, q, nu = sympy.symbols(
 x, y, d, theta, X, total, used, high, low, D, there = sympy.symbols(
     "x y d theta slope total used high low spread there"
 )
-_price = p**2 / hat**2
-_positive = region(positive("weight"), positive("share"), positive("estimate"))
 
 FIRST_HALF = (
     same("flics.2.11", "(11)", "Lemma 3: s^(T) converges, and it is the mean of the rates",

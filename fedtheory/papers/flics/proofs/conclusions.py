@@ -7,25 +7,18 @@ import sympy
 
 from ....claims import readings
 from ....proof.derivations import Derivation
-from ..displays.eq7 import failure, n, r, t
-from ..displays.eq7 import epsilon as relative_error
 from ..displays.symbols import (
     G, K, L, M, P, T, c, epsilon, eta, eta_L, gap, gradient, inflation, pseudogradient, r_min,
     s_min, sigma, sigma_G, spread, worst, z,
 )  # fmt: skip
 
-C = sympy.Symbol("hidden_constant")
-length, mean_update, state_update = sympy.symbols("mean_update_length squared_mean_update squared_state_update")
-mean_vector, vectors, covariance = sympy.symbols("squared_mean_vector mean_squared_vector vector_covariance")
-price_drift, rate_spread, mean_delta = sympy.symbols("price_drift rate_spread mean_mismatch")
-answer_proxy, answer_delta = sympy.symbols("answer_proxy answer_mismatch")
+mean_vector, covariance, price_drift = sympy.symbols("squared_mean_vector vector_covariance price_drift")
 
 _noise = ("gradient_noise",)
 _bounded = ("gradient_noise", "local_gradient_bound")
 _smooth = ("smoothness", *_bounded)
 _UNDIVIDED = {readings.LINE_14: readings.NOT_DIVIDED}
 _PLANNED = _UNDIVIDED | {readings.COUNTS: readings.PLANNED, readings.START: (readings.FORGOTTEN, readings.COUNTED)}
-_RECEIVED = _PLANNED | {readings.COUNTS: readings.RECEIVED}
 _EITHER_MATRIX = {readings.SIGMA: (readings.COVARIANCE, readings.CORRELATION)}
 _COVARIANCE = {readings.SIGMA: readings.COVARIANCE}
 _LEAST = _PLANNED | _COVARIANCE | {readings.MINIMUM: readings.FROM_T_0}
@@ -85,20 +78,16 @@ PRINTED = (
 
 # What holds --------------------------------------------------------------------------------------------------------
 
+_ALONG_A_TRACE = "selections along a trace: prices of a convex program in every round, and limits"
+
 REPAIRED = (
     Derivation("(11) to (22)", functional="policy_limit",
                steps=("flics.2.12_lower", "flics.2.14_no_solution", "flics.2.end"), right_side=sympy.Integer(0),
                needs=(("least_participation", s_min - r_min),),
                readings=_EITHER_MATRIX | {readings.SIGMA_T: readings.OF_THE_POLICY},
-               proves=("flics.thm2@main",)),
-    Derivation("Hoeffding's step, with a constant of the group", functional="ratio_failure",
-               steps=("flics.hoeffding.enough",), right_side=failure,
-               needs=(("many_rounds", t - C * sympy.log(1 / failure) / relative_error**2),
-                      ("constant", C - 4 / (n * r**2)), ("small_delta", sympy.Rational(1, 2) - failure),
-                      ("small_epsilon", 1 - relative_error)),
-               readings={readings.CONSTANTS: readings.OF_THE_PROBLEM}, proves=("flics.eq7.e@main",)),
+               lacks=_ALONG_A_TRACE, proves=("flics.thm2@main",)),
     Derivation("weak duality along a trace", functional="policy_gap", steps=("flics.2.spread",),
-               right_side=price_drift, proves=("flics.thm2@corrected",)),
+               right_side=price_drift, lacks=_ALONG_A_TRACE, proves=("flics.thm2@corrected",)),
 )  # fmt: skip
 
 DERIVATIONS = (*PRINTED, *REPAIRED)

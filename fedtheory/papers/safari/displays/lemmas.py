@@ -12,7 +12,7 @@ import sympy
 
 from ....assumptions import UNBIASED_SERVER_NOISE
 from ....proof.gram import dot, norm2, vectors
-from ....proof.symbol_regions import at_least, capped, count, equal, interval, nonnegative, positive, region
+from ....proof.symbol_regions import capped, count, equal, interval, nonnegative, positive, region
 from ....proof.steps import Identity, Nonnegative, Step
 from ....proof.write import given
 from .symbols import FREE, K, L, bias, eta, gram, mu, noise, one, setting, sigma_s, vectors_check
@@ -49,7 +49,6 @@ SERVER = (
 
 # The mean drift -------------------------------------------------------------------------------------------------------
 
-_wide = region(at_least("local_steps", k + 1), nonnegative("k"))
 _mean_3 = K * eta**2 * noise + sympy.Rational(4, 3) * K**2 * eta**2 * (bias + norm2(g))
 _small = setting(capped("local_lr", 2 / L))
 _counting = region(count("k"), positive("local_lr"), nonnegative("gradient_noise"))

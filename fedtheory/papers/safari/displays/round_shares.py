@@ -52,5 +52,6 @@ DERIVATIONS = (
                proves=("safari.appA_1.ratio@main",)),
     Derivation("a floor, from the condition with minima", functional="floor_of_client_rounds",
                steps=("thm4.floor",), right_side=_mean, left_side=_least,
-               needs=(("q_condition", _slack), ("server_cap", 1 - 2 * w)), proves=("safari.thm4@floor",)),
+               needs=(("q_condition", _slack), ("server_cap", 1 - 2 * w)), proves=("safari.thm4@floor",),
+               lacks="numbers that are >= 0 as a square is, not by the signs of their coefficients"),
 )  # fmt: skip

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sympy
 
 from ....proof.gram import dot, norm2, vectors
-from ....proof.symbol_regions import at_least, capped, count, interval, nonnegative, positive, region
+from ....proof.symbol_regions import capped, count, interval, nonnegative, positive, region
 from ....proof.steps import Step
 from ...fast.displays.coefficients_a2 import left_side
 from ....proof.write import given, nonnegative_step, same
@@ -60,7 +60,6 @@ _sizes = (nonnegative("peak_server_gradient"), nonnegative("peak_arbitrary_pseud
 _rest = (capped("server_lr", 1 / (5 * L)), positive("smoothness"), count("local_steps"),
          interval("client_round_probability"))  # fmt: skip
 _below = region(interval("mean_g", high=G1), interval("square_v", high=G2), *_sizes, *_rest)
-_above = region(at_least("mean_g", G1), at_least("square_v", G2), *_sizes, *_rest)
 covered, total = sympy.symbols("covered total")
 
 SERVER = (
@@ -214,18 +213,4 @@ REPAIRED = (
          printed=False, rests_on=("thm4.corrected",)),
 )  # fmt: skip
 
-# Theorem 4 with any two steps: U = V/K - g, B the clients' share of the mean step a
-_clients = q * K * eta
-_a = (1 - q) * eta_s + _clients
-_progress = _a - (1 - q) * L * eta_s**2 - 19 * q * L * K**2 * eta**2
-_both = (
-    fall - (1 - q) * (eta_s * dot(g, g + S) - L / 2 * eta_s**2 * norm2(g + S))
-    - q * (eta * dot(g, K * (g + U)) - L / 2 * eta**2 * norm2(K * (g + U) + N))
-)  # fmt: skip
-_error = (1 + z) * bias + (1 + 1 / z) * L**2 * D
-_moved = q * L * eta**2
-
-SHARP = (
-)  # fmt: skip
-
-ALL = (*SERVER, *CLIENTS, *ROUNDS, *MAXIMA, *REPAIRED, *SHARP)
+ALL = (*SERVER, *CLIENTS, *ROUNDS, *MAXIMA, *REPAIRED)

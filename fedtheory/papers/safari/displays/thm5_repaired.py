@@ -28,16 +28,13 @@ from .symbols import (
     rate,
     server,
     setting,
-    tied_rate,
     under,
     z,
 )
 from .thm5 import QUARTER
 
 e, g, u, v, w, b, A, B, N, S, W, Y = vectors("e g u v w b A B N S W Y")
-D, G, X, f_r, f_s, f_k, after, client_after, server_after = sympy.symbols(
-    "drift excess square f_r f_s f_k after client_after server_after"
-)
+D, G, X, f_r, f_s, f_k, after = sympy.symbols("drift excess square f_r f_s f_k after")
 _eighth = under(sympy.Rational(1, 8))
 _moved = norm2(e - eta * (K * W + N))
 _mean_2 = sympy.Rational(5, 6) * K * eta**2 * noise + 5 * K**2 * eta**2 * (bias + norm2(g))
@@ -122,32 +119,13 @@ CLIENT_ROUND = (
          given=((QUARTER - after, one),), printed=False, rests_on=("s5.client_round",)),
 )  # fmt: skip
 
-# Every q, with a floor ----------------------------------------------------------------------------------------------
-
-_floor = (
-    2 * eta * K / mu * bias + eta**2 * K**2 * (4 + 60 * z * (1 + z)) * bias
-    + eta**2 * K * (1 / m + 10 * z * (1 + z)) * noise
-)  # fmt: skip
-_tie = {eta: 4 * L * eta_s / ((L + mu) * K)}
-_right_58 = (1 - tied_rate) * norm2(e) + eta_s * (eta_s - 2 / (L + mu)) * norm2(g) + eta_s**2 * server
-_both = after - (1 - q) * server_after - q * client_after
-
-
-# Any two steps: W = g + A + Y, |A| <= sigma_G, |Y|^2 <= L^2 D -------------------------------------------------------
+# Any two steps -------------------------------------------------------------------------------------------------------
 
 _c = q * K * eta
 _a = (1 - q) * eta_s + _c
-PROGRESS = mu * _a - (1 - q) * L * mu * eta_s**2 - 10 * q * L**2 * K**2 * eta**2
-FLOOR = (
-    _c**2 / (_a * mu) * bias + 9 * q * K**2 * eta**2 * bias + (1 - q) * eta_s**2 * server
-    + (1 + 1 / m) * q * K * eta**2 * noise
-)  # fmt: skip
 _slow = setting(capped("local_lr", mu / (20 * L**2 * K)), capped("server_lr", 1 / (2 * L)))
-_free = setting()
-_gradient = g + A + Y
 _server_moved = norm2(e - eta_s * (g + S))
 _cross_drift = z * L * norm2(e) + norm2(Y) / (z * L) + 2 * dot(e, Y)
-_square = 3 * (norm2(g) + norm2(A) + norm2(Y)) - norm2(_gradient)
 
 SHARP = (
     gram("thm5.sharp.cross_drift", "repaired", "2 |<e, Y>| <= z L |e|^2 + |Y|^2/(z L)", _cross_drift, printed=False),

@@ -138,7 +138,8 @@ CONVEX = (
                    "s5.84_exponential"),
                right_side=sympy.exp(-UNBIASED_PROGRESS * R) * d**2 + UNBIASED_REST / UNBIASED_PROGRESS,
                needs=(("server_cap", 1 - 2 * w), ("drift_cap", mu - 20 * L**2 * K * eta), ("everyone", m - clients)),
-               assumptions=_CONVEX, readings=_RANDOM, proves=("safari.thm5@unbiased",)),
+               assumptions=_CONVEX, readings=_RANDOM, lacks="cohorts of all clients, among rounds of several kinds",
+               proves=("safari.thm5@unbiased",)),
 )  # fmt: skip
 
 

@@ -184,7 +184,6 @@ def contraction_corrected() -> Theorem:
     return mix_server(_server_contracts(), _clients_contract(), q, _TIED_5)
 
 
-_SET = frozenset({"cohort_is_a_set"})
 _ROOT = {readings.ROOT: readings.ROOT_OF_30}
 
 THEOREMS: dict[str, OfRounds] = {
