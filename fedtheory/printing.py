@@ -187,6 +187,7 @@ def print_scorecard(card: dict[str, Any]) -> None:
     """Print the scorecard as a table, one row a claim."""
     from rich.table import Table
 
+    from .evidence.scorecard import least_exceeding
     from .evidence.verdict_rule import with_readings
     from .tightness.scorecard_column import text
 
@@ -198,7 +199,8 @@ def print_scorecard(card: dict[str, Any]) -> None:
         ratio = float(instance["ratio"] if instance else found["largest_ratio"])  # a file has an infinite one as a word
         exact = f"{ratio:.3g} (instance)" if instance else f"{ratio:.4g} (search)"
         measured = "\n".join(
-            f"{m['data']} {float(m['ratio']):.2g} {m['outcome']}{_elsewhere(m)}" for m in evidence["measured"]
+            f"{m['data']} {float(m['ratio']):.2g} {m['outcome']}{_elsewhere(m)}, sees {least_exceeding(m):.3g}"
+            for m in evidence["measured"]
         )
         ref, tight = f"{row['id']}@{row['edition']}", text(row["tightness"])
         table.add_row(ref, with_readings(row), units, exact, measured, tight, row["why"])

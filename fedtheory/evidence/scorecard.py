@@ -90,3 +90,19 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
     """Write indented JSON, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_beside(path, (json_text(content, indent=1) + "\n").encode())
+
+
+def least_exceeding(measured: Mapping[str, Any]) -> float:
+    """Return the left/right that a measurement would find to exceed 1 in four cases of five: what it could see.
+
+    The spread between replicas is taken to be what it was.
+
+    >>> row = {"left_interval": [0.4, 0.6], "right": 2.0, "replicas": 8, "confidence": 0.99}
+    >>> round(least_exceeding(row), 3)
+    1.067
+    """
+    from ..diagnosis.power import least_excess
+
+    low, high = measured["left_interval"]
+    excess = least_excess((high - low) / 2, measured["replicas"], confidence=measured["confidence"])
+    return 1 + excess / float(measured["right"])

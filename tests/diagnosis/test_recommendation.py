@@ -39,8 +39,11 @@ ALGORITHMS: dict[str, Callable[..., al.Algorithm]] = {
     "fedvarp": al.fedvarp,
     "fedvarp, going on": lambda **n: al.fedvarp(steps_when_empty=True, **n),
     "fast": lambda **n: al.fast(snapshot_period=2, cohort=2, **n),
+    "groups, drawn": lambda **n: al.naive(groups=[0, 1, 0], budget=2, group_weight=["1/2", "1/2"], **n),
+    "groups, planned": lambda **n: al.flics_avg(groups=[0, 1, 0], budget="3/2", **n),
+    "groups, a start": lambda **n: al.flics_avg(groups=[0, 1, 1], budget=1, update="start_counts", start=1, **n),
 }
-QUICK = ("mean", "budget", "fedau, cutoff", "mifa", "fedvarp", "fast")
+QUICK = ("mean", "budget", "fedau, cutoff", "mifa", "fedvarp", "fast", "groups, planned")
 
 
 def small(seed: int = 0, rounds: int = 6) -> np.ndarray:
@@ -195,8 +198,11 @@ def test_budgets_and_targets_are_kept(found: Diagnosis) -> None:
     assert easy.chosen.uploads == min(row.uploads for row in easy.choices if row.score <= 0.5)
     hard = recommend(found, CONSTANTS, resamples=5, target=1e-9, local_steps=[5])
     assert hard.met is False and hard.chosen is hard.choices[0] and "No candidate meets the target 1e-09" in str(hard)
-    assert uploads(al.fedavg(local_lr=1, budget=2), np.array([0, 1, 5])).tolist() == [0, 1, 2]
-    assert uploads(al.fast(snapshot_period=2, cohort=4, local_lr=1), np.array([0, 1, 5])).tolist() == [4, 1, 4]
+    sizes = Trace(np.arange(5) < np.array([0, 1, 5])[:, None])
+    assert uploads(al.fedavg(local_lr=1, budget=2), sizes).tolist() == [0, 1, 2]
+    assert uploads(al.fast(snapshot_period=2, cohort=4, local_lr=1), sizes).tolist() == [4, 1, 4]
+    among = {"groups": [0, 0, 1, 1, 1], "budget": 5, "local_lr": 1}
+    assert uploads(al.naive(**among), sizes).tolist() == [0, 1, 5] == uploads(al.flics_avg(**among), sizes).tolist()
 
 
 def test_others_are_simulated(found: Diagnosis) -> None:
