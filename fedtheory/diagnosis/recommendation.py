@@ -386,10 +386,10 @@ def candidates(mask: np.ndarray, fair: np.ndarray) -> list[tuple[str, Maker]]:
             (f"FAST, a snapshot in {period} rounds", ("fast", {"snapshot_period": period, "cohort": mean}))
             for period in (2, 5, 10, 20)
         ]
-    groups = groups_by_rate(mask)
-    number = max(groups, default=0) + 1
-    budget = number * (mean // (2 * number))
-    if number > 1 and budget > 0:
+    groups = groups_by_rate(mask, mean - 1)
+    number = max(groups) + 1
+    budget = number * max(1, mean // (2 * number))
+    if number > 1:
         given: dict[str, Any] = {"groups": groups, "budget": budget}
         if len({*fair.tolist()}) > 1:
             given["group_weight"] = np.bincount(groups, fair).tolist()
@@ -399,14 +399,15 @@ def candidates(mask: np.ndarray, fair: np.ndarray) -> list[tuple[str, Maker]]:
     return found
 
 
-def groups_by_rate(mask: np.ndarray) -> list[int]:
-    """Return groups of clients of like rates, all of one size: 4 of them, or else 3, 5 or 2; one if none divides them.
+def groups_by_rate(mask: np.ndarray, most: int) -> list[int]:
+    """Return groups of clients of like rates, all of one size: 4 of them, or else 3, 5 or 2, but at ``most`` so many;
+    one if none divides them.
 
-    >>> groups_by_rate(np.array([[1, 0, 1, 1], [0, 0, 1, 1]], dtype=bool))
-    [1, 0, 2, 3]
+    >>> groups_by_rate(np.array([[1, 0, 1, 1], [0, 0, 1, 1]], dtype=bool), most=3)
+    [0, 0, 1, 1]
     """
     clients = mask.shape[1]
-    number = next((k for k in (4, 3, 5, 2) if clients % k == 0), 1)
+    number = next((k for k in (4, 3, 5, 2) if clients % k == 0 and k <= most), 1)
     order = canonical_order(mask)
     order = order[np.argsort(mask.sum(axis=0)[order], kind="stable")]
     found = np.empty(clients, dtype=int)

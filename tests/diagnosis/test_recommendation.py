@@ -16,7 +16,15 @@ import fedtheory as ft
 from fedtheory import algorithms as al
 from fedtheory.cli.statuses import run
 from fedtheory.diagnosis import Diagnosis, Recommendation, diagnose, recommend, trace_errors
-from fedtheory.diagnosis.recommendation import LOCAL_STEPS, MAKERS, Scored, candidates, numbers_of
+from fedtheory.diagnosis.recommendation import (
+    LOCAL_STEPS,
+    MAKERS,
+    Scored,
+    candidates,
+    groups_by_rate,
+    how_known,
+    numbers_of,
+)
 from fedtheory.diagnosis.trace_errors import Trace, Twin, errors_on_trace, fair_weights, twin_of, uploads
 from fedtheory.participation import Recorded, history, read_log
 from fedtheory.participation.examples import examples
@@ -96,6 +104,30 @@ def test_cohorts_without_their_variance_are_caught(monkeypatch: pytest.MonkeyPat
     assert off(ALGORITHMS["budget"](local_lr="1/4"), small()) > 1e-3
 
 
+def test_answers_without_their_variance_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = trace_errors._answers
+    monkeypatch.setattr(trace_errors, "_answers", lambda *given: (real(*given)[0], 0 * real(*given)[1]))
+    assert off(ALGORITHMS["groups, planned"](local_lr="1/4"), small()) > 1e-3
+
+
+def test_rates_that_are_planned_together_are_those_of_each_log() -> None:
+    algorithm = al.flics_avg(groups=[0, 1, 0], budget=1, local_lr="1/4")
+    selection = algorithm.round.selection
+    for together, mask in zip(trace_errors.plans([Trace(small(k)) for k in (0, 1)], selection), map(small, (0, 1)),
+                              strict=True):  # fmt: skip
+        for one, other in zip(together, Trace(mask).planned(selection), strict=True):
+            assert (one == other).all()
+
+
+def test_groups_are_of_like_rates_and_follow_the_clients() -> None:
+    mask = np.random.default_rng(0).random((50, 12)) < np.linspace(0.1, 0.9, 12)
+    order = np.random.default_rng(1).permutation(12)
+    groups = np.array(groups_by_rate(mask, 4))
+    assert np.bincount(groups).tolist() == [3] * 4 and groups_by_rate(mask[:, order], 4) == groups[order].tolist()
+    assert (np.diff(mask.mean(axis=0)[np.argsort(groups, kind="stable")].reshape(4, 3).mean(axis=1)) > 0).all()
+    assert groups_by_rate(mask, 1) == [0] * 12 and max(groups_by_rate(mask[:, :7], 9)) == 0
+
+
 def test_worst_client_is_that_of_the_federation() -> None:
     """Without noise and with a known trace the last model is a point: F_i there, and at the optimum, are sums."""
     twin, mask = Twin(2.0, 0.5, 0.0, 1.25, 2.0, np.array([0.5, 0.25, 0.25])), small(3)
@@ -161,7 +193,7 @@ def test_the_lowest_score_is_recommended(chosen: Recommendation) -> None:
         )  # fmt: skip
         assert row.pareto == (not beaten)
     kinds = {row.arguments["kind"] for row in chosen.choices}
-    assert kinds == {"fedavg", "fedau", "constant_weights", "mifa", "fedvarp", "fast"}
+    assert kinds == {*MAKERS}
 
 
 def test_sensitivities_are_powers(found: Diagnosis, chosen: Recommendation) -> None:
@@ -303,6 +335,66 @@ def test_constants_of_a_federation_are_its_own_or_estimates(found: Diagnosis) ->
             assert low - 1e-6 <= own[name].value <= high + 1e-6, name
     assert recommend(found, own, resamples=3, local_steps=[2]).chosen.score > 0
     assert recommend(found, near, resamples=3, local_steps=[2]).chosen.interval[1] > 0
+
+
+def test_constants_of_a_module_are_those_of_its_least_squares(found: Diagnosis) -> None:
+    """Of a linear model with squared error all are known from the data: Hessians are means of a a^T."""
+    import tomllib
+
+    import torch
+
+    from fedtheory.diagnosis import constants_toml, estimate_constants
+
+    rng = np.random.default_rng(3)
+    data = []
+    for _ in range(4):
+        a = rng.normal(size=(30, 2))
+        data.append((a, a @ rng.normal([1.0, -2.0], 0.3) + 0.5 * rng.normal(size=30)))
+    module = torch.nn.Linear(2, 1)
+    with torch.no_grad():
+        module.weight.fill_(1.0), module.bias.fill_(-1.0)
+    got = estimate_constants(module, data, batch_size=10, l2=0.125, resamples=3)
+    rows = [np.column_stack([a, np.ones(30)]) for a, _ in data]
+    hessians = [r.T @ r / 30 + 0.125 * np.eye(3) for r in rows]
+    slopes = [r.T @ y / 30 for r, (_, y) in zip(rows, data, strict=True)]
+    start, best = np.array([1.0, 1.0, -1.0]), np.linalg.solve(np.mean(hessians, axis=0), np.mean(slopes, axis=0))
+    spread = [(r * (r @ x - y)[:, None]).var(axis=0).sum() for x in (start, (start + best) / 2, best)
+              for r, (_, y) in zip(rows, data, strict=True)]  # fmt: skip
+    ends = [np.linalg.eigvalsh(h)[[0, -1]] for h in hessians]
+    away = [np.linalg.norm(h @ best - s) for h, s in zip(hessians, slopes, strict=True)]
+    true = dict(zip(trace_errors.NAMES, (max(e[1] for e in ends), min(e[0] for e in ends), math.sqrt(max(spread) / 10),
+                                         max(away), np.linalg.norm(start - best)), strict=True))  # fmt: skip
+    for name, value in true.items():
+        tolerance = 0.2 if name == "gradient_noise" else 1e-6  # of 64 draws; and of differences of gradients
+        assert got[name].value == pytest.approx(value, rel=tolerance), name
+        low, high = got[name].interval or (0.0, 0.0)
+        assert low < got[name].value < high and got[name].kind == "estimate"
+    content = tomllib.loads(constants_toml(got))
+    values, intervals = numbers_of(content)
+    assert values == {name: got[name].value for name in true} and intervals == {n: got[n].interval for n in true}
+    assert how_known(content) == dict.fromkeys(true, "estimated")
+    said = recommend(found, content, resamples=2, local_steps=[2])
+    assert "Estimated, not certified: smoothness" in str(said) and said.known == how_known(content)
+
+
+def test_a_ridge_certifies_the_convexity_of_a_linear_model() -> None:
+    import torch
+
+    from fedtheory.diagnosis import estimate_constants
+
+    rng = np.random.default_rng(0)
+    data = [(a := rng.normal(size=(12, 2)), (a[:, 0] > 0).astype(int)) for _ in range(3)]
+    got = estimate_constants(torch.nn.Linear(2, 2), data, l2=0.25, resamples=0)
+    assert got["strong_convexity"].kind == "bound" and got["strong_convexity"].value == 0.25
+    with pytest.raises(ValueError, match="the curvature is not positive"):
+        estimate_constants(torch.nn.Linear(2, 2), data, resamples=0)  # scores that all rise change nothing
+    for given, said in (
+        ((torch.nn.Linear(2, 2),), "data: allowed are"),
+        ((ft.federations.Quadratic.common_hessian([1.0, -1.0]), data), "data: allowed are"),
+        ((torch.nn.Linear(2, 2), []), "there are no clients"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            estimate_constants(*given)
 
 
 # The last third ------------------------------------------------------------------------------------------------------
