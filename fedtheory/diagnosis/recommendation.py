@@ -54,6 +54,9 @@ QUANTILE = 0.9
 CHANGE = 1.1
 """Factor by which a constant is changed for the sensitivity to it."""
 
+NEAR = 1.05
+"""Ratio of an error and the least that hindsight would have had, up to which a choice is near the best."""
+
 LOOSE = 2.0
 """Ratio of score and median above which it is said that the score hangs on rare clients."""
 
@@ -136,6 +139,8 @@ class Recommendation:
         fitted: the family whose process gave some of them; "" if none fits.
         mask: the log.
         known: of each constant, whether it is certified, estimated or given.
+        near: on what share of a few of the logs the choice's error is at most 1.05 times the least of all candidates,
+            step sizes and local steps that were tried: of what hindsight would have chosen for that log.
     """
 
     choices: tuple[Choice, ...]
@@ -148,6 +153,7 @@ class Recommendation:
     fitted: str
     mask: np.ndarray
     known: Mapping[str, str]
+    near: float | None
 
     def python(self) -> str:
         """Return the line of Python that makes the recommended algorithm."""
@@ -194,6 +200,7 @@ class Recommendation:
             "constants": {name: getattr(self.twin, name) for name in NAMES},
             "constants_known": dict(self.known),
             "logs": self.logs,
+            "near": self.near,
             "fitted": self.fitted,
             "python": self.python(),
             "choices": [each.to_json() for each in self.choices],
@@ -225,6 +232,11 @@ class Recommendation:
             lines.append(
                 f"The score is {own.score / own.median:.2g} times the median: on one log in ten somebody hardly "
                 f"comes (the rarest client has the rate {rare:.2g}), and a longer log may move it."
+            )
+        if self.near is not None and self.near < 1:
+            lines.append(
+                f"It is within {NEAR - 1:.0%} of what hindsight would choose on {self.near:.0%} of these logs; on the "
+                "others, who comes when decides what is best, and no choice beforehand knows that."
             )
         if own.arguments["kind"] == "fast":
             lines.append("FAST needs a server that reaches a uniform cohort of all clients in snapshot rounds.")
@@ -290,8 +302,9 @@ def recommend(
     meeting = [row for row in rows if target is not None and row.score <= target]
     chosen = min(meeting, key=lambda row: (row.uploads, row.score)) if meeting else rows[0]
     met = None if target is None else bool(meeting)
+    near = scored.near(chosen.name)
     fitted = family.name if fits and family is not None else ""
-    return Recommendation(tuple(rows), chosen, met, target, budget, twin, len(traces), fitted, mask, known)
+    return Recommendation(tuple(rows), chosen, met, target, budget, twin, len(traces), fitted, mask, known, near)
 
 
 def how_known(constants: Numbers) -> dict[str, str]:
@@ -451,12 +464,15 @@ class Scored:
         traces = self._cut(rounds)
         _plan(rule, traces)
         lr, k = self.coarse()
-        lr, k = self.finer(lr, k, self._scores(rule, _some(traces), lr, k))
-        near = np.argsort(self._scores(rule, _some(traces), lr, k), kind="stable")[:NEAREST]
+        coarse = self._losses(self.twin, rule, _some(traces), lr, k)
+        lr, k = self.finer(lr, k, _upper(coarse, self.quantile))
+        fine = self._losses(self.twin, rule, _some(traces), lr, k)
+        near = np.argsort(_upper(fine, self.quantile), kind="stable")[:NEAREST]
         found = [errors_on_trace(self.twin, rule, trace, lr[near], k[near]) for trace in traces]
         losses, worst = np.array([each.loss for each in found]), np.array([each.worst_client for each in found])
         at = int(np.argmin(_upper(losses, self.quantile)))
         own = losses[:, at]
+        self._few[name] = _some(own), np.minimum(coarse.min(axis=1), fine.min(axis=1))
         step, local = _short(float(lr[near[at]])), int(k[near[at]])
         arguments: dict[str, Any] = {"kind": kind, "local_lr": step, "local_steps": local, **given}
         algorithm = MAKERS[kind](local_lr=step, local_steps=local, **given)
@@ -476,6 +492,20 @@ class Scored:
             sensitivity=sensitivity,
             interval=(interval[0] * score / few, interval[1] * score / few) if few > 0 else (score, score),
         )
+
+    @property
+    def _few(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """Of each candidate so far, its error on a few logs, and the least that each log has with any of its steps."""
+        found: dict[str, tuple[np.ndarray, np.ndarray]] = self.__dict__.setdefault("_errors_on_few", {})
+        return found
+
+    def near(self, name: str) -> float | None:
+        """Return on what share of a few logs a candidate is near the best that hindsight would choose; None of one that
+        was simulated."""
+        if name not in self._few:
+            return None
+        best = np.min([least for _, least in self._few.values()], axis=0)
+        return float((self._few[name][0] <= NEAR * best).mean())
 
     def _cut(self, rounds: int) -> Sequence[Trace]:
         """The logs' first rounds; the same ones where the number is, so that they keep what they know."""

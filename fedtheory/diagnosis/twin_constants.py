@@ -166,9 +166,7 @@ class Problem:
     convex: bool = False
 
     @classmethod
-    def of_module(
-        cls, module: Any, data: Parts, loss: str | Loss | None, batch_size: int | None, l2: float
-    ) -> Problem:
+    def of_module(cls, module: Any, data: Parts, loss: str | Loss | None, batch_size: int | None, l2: float) -> Problem:
         """Return the problem of a torch module, whose parameters are the start."""
         from ..neural.flat import FlatModel
 
@@ -193,9 +191,7 @@ class Problem:
         net = Network(self.model, Dataset("given", features, targets, self.classes), split, self.batch_size)
         return Ridged(net.to("cpu", "float64"), self.l2)
 
-    def constants(
-        self, parts: Parts, start: Tensor, resamples: int, confidence: float, seed: int
-    ) -> Constants:
+    def constants(self, parts: Parts, start: Tensor, resamples: int, confidence: float, seed: int) -> Constants:
         """Return the constants on these data, with intervals of data that are drawn from them."""
         found, best = self._once(parts, start, start, confidence)
         if self.convex and self.l2 > 0 and found["strong_convexity"].value <= 1.001 * self.l2:

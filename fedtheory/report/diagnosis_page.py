@@ -146,7 +146,9 @@ def _weights(found: Diagnosis) -> Figure:
     for k, each in enumerate(found.objectives):
         axes.plot(np.arange(n), each.weight[order] * n, lw=1.2, color=f"C{k}", label=each.rule)
     axes.plot(np.arange(n), found.fair[order] * n, color=EXACT, ls=DASHED, label="fair")
-    finish(axes, "Implied objectives", "client, by rate", "weight x clients")
+    finish(
+        axes, "Implied objectives", "client, by rate", "weight x clients", loc="center left", bbox_to_anchor=(1, 0.5)
+    )
     return figure
 
 
@@ -177,13 +179,13 @@ def _fronts(chosen: Recommendation) -> Figure:
         axes.plot([r.uploads for r in best], [getattr(r, value) for r in best], "o-", color=EXACT, label="front")
         named = {(row.uploads, getattr(row, value)): row.name for row in reversed(best)}
         middle = (shown[0].uploads + shown[-1].uploads) / 2 if shown else 0
-        for point, name in named.items():
+        for k, (point, name) in enumerate(named.items()):
             right = point[0] > middle
             axes.annotate(
                 name,
                 point,
                 fontsize=7,
-                xytext=(-5 if right else 5, 4),
+                xytext=(-5 if right else 5, -9 if k % 2 else 4),  # neighbours do not cover each other
                 textcoords="offset points",
                 ha="right" if right else "left",
             )

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -438,7 +439,7 @@ def held_out(number: int) -> dict[str, object]:
     }
     own = float(errors_on_trace(chosen.twin, chosen.chosen.algorithm, trace).loss[0])
     return {
-        "log": name, "chosen": chosen.chosen.name, "best": best.chosen.name, "by_score": score / best.chosen.score,
+        "log": name, "near": chosen.near, "chosen": chosen.chosen.name, "best": best.chosen.name, "by_score": score / best.chosen.score,
         "as_it_went": own / min(seen.values()), "best_as_it_went": min(seen, key=lambda each: seen[each]),
         "steps": (str(lr[0]), best.chosen.arguments["local_lr"]), "families": (chosen.fitted, best.fitted),
     }  # fmt: skip
@@ -446,6 +447,28 @@ def held_out(number: int) -> dict[str, object]:
 
 @pytest.mark.exhaustive
 def test_choices_are_within_5_percent_of_the_best_on_rounds_that_were_held_out() -> None:
-    found = [held_out(number) for number in range(50)]
-    near = [each for each in found if each["by_score"] <= 1.05]  # type: ignore[operator]
+    """By the score of the last third, in 45 of 50; by the error as it went, as often as the notes say beforehand.
+
+    Who comes when decides the latter: a choice that knows the true process is near the best about as often.
+    """
+    found: list[dict[str, Any]] = [held_out(number) for number in range(50)]
+    near = [each for each in found if each["by_score"] <= 1.05]
     assert len(near) >= 45, [each for each in found if each not in near]
+    said = np.array([each["near"] for each in found])
+    seen = sum(each["as_it_went"] <= 1.05 for each in found)
+    spread = math.sqrt((said * (1 - said)).sum() + 50 * 0.25 / 24)  # what is said is itself of 24 logs
+    assert abs(seen - said.sum()) <= 3 * spread, (seen, said)
+
+
+def test_a_choice_says_how_often_hindsight_would_do_better(found: Diagnosis, chosen: Recommendation) -> None:
+    """Anew, of the same few logs: the least error of all candidates, with every step that is tried coarsely."""
+    scored = _scored(found, chosen)
+    few = scored.traces[:: len(scored.traces) // 24][:24]
+    lr, k = scored.coarse()
+    least = np.min([
+        scored._losses(chosen.twin, row.algorithm, few, lr, k).min(axis=1) for row in chosen.choices
+    ], axis=0)  # fmt: skip
+    own = scored._losses(chosen.twin, chosen.chosen.algorithm, few, None, None)[:, 0]
+    assert chosen.near is not None and chosen.near <= (own <= 1.05 * np.minimum(least, own)).mean()
+    assert (chosen.near < 1) == ("of what hindsight would choose" in str(chosen))
+    assert chosen.to_json()["near"] == chosen.near
