@@ -105,8 +105,8 @@ def least_excess(half_width: float, number: int, *, confidence: float = 0.99, ch
     """
     if not (0 <= half_width < math.inf and number >= 2 and 0 < confidence < 1 and 0 < chance < 1):
         raise ValueError(
-            f"half_width = {half_width}, number = {number}, confidence = {confidence}, chance = {chance}: allowed are a "
-            "finite number >= 0, an integer >= 2, and two numbers in (0, 1)"
+            f"half_width = {half_width}, number = {number}, confidence = {confidence}, chance = {chance}: allowed are "
+            "a finite number >= 0, an integer >= 2, and two numbers in (0, 1)"
         )
     edge = float(student.isf((1 - confidence) / 2, number - 1))
     low, high = 0.0, 1.0

@@ -63,7 +63,7 @@ LOOSE = 2.0
 EXACT, SIMULATED = "exact", "simulated"
 
 ABOUT = ("kind", "how")
-"""What a table of a constant may say beside numbers: how it is known."""
+"""Entries of a constant's table beside its numbers: how it is known."""
 
 Numbers = Mapping[str, Any]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import inf, log, sqrt
+from math import inf, log
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,26 +81,29 @@ def estimate_constants(
     {'smoothness': 1.5, 'strong_convexity': 1.0, 'gradient_noise': 0.5, 'dissimilarity_at_optimum': 0.71,
      'initial_distance': 1.41}
     """
+    from ..federations import Network
+
     is_module = isinstance(federation, torch.nn.Module)
     if is_module == (data is None):
         raise ValueError("data: allowed are (features, targets) of each client with a torch module, and none without")
+    if l2 and (points is not None or not isinstance(federation, torch.nn.Module | Network)):
+        raise ValueError(f"l2 = {l2}: allowed with a module or a network, without points")
     if isinstance(federation, ConvexFederation) and points is None:
         return _proved(federation, 0.0 if start is None else start, region)
     if points is not None:
         given = torch.as_tensor(points)
         return _at(federation, given, confidence)
-    from ..federations import Network
-
     if data is not None:
         problem = Problem.of_module(federation, data, loss, batch_size, l2)
         parts = [(np.asarray(features), np.asarray(targets)) for features, targets in data]
-    elif isinstance(federation, Network):
-        problem = Problem(federation.model, federation.dataset.classes, federation.batch_size, l2)
-        rows, targets = federation.dataset.normalised().features, np.asarray(federation.dataset.labels)
-        parts = [(rows[each], targets[each]) for each in federation.partition.train]
+    elif isinstance(federation, Network) and federation.unbiased:
+        seen = federation.dataset
+        problem = Problem(federation.model, seen, federation.batch_size, l2)
+        parts = [(seen.features[each], seen.labels[each]) for each in federation.partition.train]
     else:
         raise ValueError(
-            "points: allowed without any are convex federations and networks; else the start first, the best model last"
+            "points: allowed without any are convex federations, and networks without dropout and augmentation whose "
+            "minibatches are drawn independently; else the start first, the best model last"
         )
     begin = problem.model.initial(seed) if start is None else torch.as_tensor(start)
     begin = begin.double().expand(problem.model.dimension)
@@ -154,13 +157,13 @@ class Problem:
     """A model's problem, whatever the data.
 
     Attributes:
-        model: with its loss. classes: how many, or 0 of regression.
+        model: with its loss. like: a data set of the same kind.
         batch_size: of stochastic gradients, or None. l2: weight of the ridge.
         convex: whether the losses are known to be convex in the parameters.
     """
 
     model: FlatModel
-    classes: int
+    like: Dataset
     batch_size: int | None
     l2: float
     convex: bool = False
@@ -179,7 +182,8 @@ class Problem:
         usual = "cross_entropy" if whole else "squared_error"
         classes = max(2, 1 + max(int(each.max()) for each in targets)) if whole else 0
         convex = isinstance(module, torch.nn.Linear) and (loss or usual) in LINEAR_LOSSES
-        return cls(FlatModel(module, loss or usual, initial="module"), classes, batch_size, float(l2), convex)
+        like = Dataset("given", *(np.asarray(each) for each in data[0]), classes)
+        return cls(FlatModel(module, loss or usual, initial="module"), like, batch_size, float(l2), convex)
 
     def federation(self, parts: Parts) -> ExactFederation:
         """Return the federation of these clients' data."""
@@ -188,7 +192,9 @@ class Problem:
         features, targets = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
         edges = np.cumsum([0, *(len(part[1]) for part in parts)])
         split = Partition(tuple(np.arange(first, last) for first, last in pairwise(edges)))
-        net = Network(self.model, Dataset("given", features, targets, self.classes), split, self.batch_size)
+        others = {"test": None, "clients": None, "client_names": (), "groups": None, "coarse_labels": None}
+        rows = replace(self.like, features=features, labels=targets, **others)
+        net = Network(self.model, rows, split, self.batch_size)
         return Ridged(net.to("cpu", "float64"), self.l2)
 
     def constants(self, parts: Parts, start: Tensor, resamples: int, confidence: float, seed: int) -> Constants:

@@ -92,10 +92,10 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
     write_beside(path, (json_text(content, indent=1) + "\n").encode())
 
 
-def least_exceeding(measured: Mapping[str, Any]) -> float:
+def least_exceeding(measured: Mapping[str, Any]) -> float | None:
     """Return the left/right that a measurement would find to exceed 1 in four cases of five: what it could see.
 
-    The spread between replicas is taken to be what it was.
+    The spread between replicas is taken to be what it was. A row that does not have it says None.
 
     >>> row = {"left_interval": [0.4, 0.6], "right": 2.0, "replicas": 8, "confidence": 0.99}
     >>> round(least_exceeding(row), 3)
@@ -103,6 +103,8 @@ def least_exceeding(measured: Mapping[str, Any]) -> float:
     """
     from ..diagnosis.power import least_excess
 
+    if "left_interval" not in measured:
+        return None
     low, high = measured["left_interval"]
     excess = least_excess((high - low) / 2, measured["replicas"], confidence=measured["confidence"])
     return 1 + excess / float(measured["right"])

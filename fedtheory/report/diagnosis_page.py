@@ -30,7 +30,7 @@ STYLE = (
     "img{display:block;width:100%;min-width:40em}table{border-collapse:collapse;font-size:.85em;margin:1em 0}"
     "th,td{padding:.15em .8em .15em 0;text-align:left;white-space:nowrap}</style>"
 )
-"""Of a narrow window figures and the table scroll by themselves, so that they stay readable."""
+"""Style of the page: in a narrow window figures and the table scroll by themselves, so that they stay readable."""
 
 WEEKDAYS = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su")
 

@@ -387,15 +387,25 @@ def test_a_ridge_certifies_the_convexity_of_a_linear_model() -> None:
     data = [(a := rng.normal(size=(12, 2)), (a[:, 0] > 0).astype(int)) for _ in range(3)]
     got = estimate_constants(torch.nn.Linear(2, 2), data, l2=0.25, resamples=0)
     assert got["strong_convexity"].kind == "bound" and got["strong_convexity"].value == 0.25
+    module = torch.nn.Linear(2, 2)
+    split = ft.data.Partition(tuple(np.arange(12 * k, 12 * k + 12) for k in range(3)))
+    features, labels = (np.concatenate([part[k] for part in data]) for k in (0, 1))
+    net = ft.federations.Network(module, ft.data.Dataset("given", features, labels, 2), split, batch_size=4)
+    start = torch.cat([each.detach().flatten() for each in module.parameters()])
+    same = estimate_constants(net, start=start, l2=0.25, resamples=0)
+    own = estimate_constants(module, data, l2=0.25, batch_size=4, resamples=0)
+    for name in trace_errors.NAMES:  # the network's convexity is not looked for in its model
+        assert same[name].value == pytest.approx(own[name].value, rel=1e-6), name
     with pytest.raises(ValueError, match="the curvature is not positive"):
         estimate_constants(torch.nn.Linear(2, 2), data, resamples=0)  # scores that all rise change nothing
-    for given, said in (
+    for wrong, said in (
         ((torch.nn.Linear(2, 2),), "data: allowed are"),
         ((ft.federations.Quadratic.common_hessian([1.0, -1.0]), data), "data: allowed are"),
         ((torch.nn.Linear(2, 2), []), "there are no clients"),
+        ((ft.federations.Network(torch.nn.Sequential(torch.nn.Dropout(0.5), module), net.dataset, split),), "dropout"),
     ):
         with pytest.raises(ValueError, match=said):
-            estimate_constants(*given)
+            estimate_constants(*wrong)
 
 
 # The last third ------------------------------------------------------------------------------------------------------
@@ -439,7 +449,8 @@ def held_out(number: int) -> dict[str, object]:
     }
     own = float(errors_on_trace(chosen.twin, chosen.chosen.algorithm, trace).loss[0])
     return {
-        "log": name, "near": chosen.near, "chosen": chosen.chosen.name, "best": best.chosen.name, "by_score": score / best.chosen.score,
+        "log": name, "near": chosen.near, "chosen": chosen.chosen.name, "best": best.chosen.name,
+        "by_score": score / best.chosen.score,
         "as_it_went": own / min(seen.values()), "best_as_it_went": min(seen, key=lambda each: seen[each]),
         "steps": (str(lr[0]), best.chosen.arguments["local_lr"]), "families": (chosen.fitted, best.fitted),
     }  # fmt: skip

@@ -58,6 +58,10 @@ def test_every_measured_row_meets_every_hypothesis():
         digits = [m for m in row["evidence"]["measured"] if m["data"] == "digits"]
         assert digits and digits[0]["clients"] == 50
         for found in row["evidence"]["measured"]:
+            seen = scorecard.least_exceeding(found)
+            low, high = found["left_interval"]
+            # Wider than half the interval: the mean itself varies, by as much as one that is known to +-half varies.
+            assert seen is not None and (high - low) / 2 / found["right"] < seen - 1 < (high - low) / found["right"]
             assert found["hypotheses_hold"] and min(found["slack"].values()) >= 0
 
 
