@@ -141,6 +141,7 @@ class Recommendation:
         known: of each constant, whether it is certified, estimated or given.
         near: on what share of a few of the logs the choice's error is at most 1.05 times the least of all candidates,
             step sizes and local steps that were tried: of what hindsight would have chosen for that log.
+        quantile: of the scores.
     """
 
     choices: tuple[Choice, ...]
@@ -154,6 +155,7 @@ class Recommendation:
     mask: np.ndarray
     known: Mapping[str, str]
     near: float | None
+    quantile: float
 
     def python(self) -> str:
         """Return the line of Python that makes the recommended algorithm."""
@@ -201,6 +203,7 @@ class Recommendation:
             "constants_known": dict(self.known),
             "logs": self.logs,
             "near": self.near,
+            "quantile": self.quantile,
             "fitted": self.fitted,
             "python": self.python(),
             "choices": [each.to_json() for each in self.choices],
@@ -211,7 +214,7 @@ class Recommendation:
         lines = [
             f"Take {own.name}: {self.python()}",
             f"Its error after {own.rounds} rounds and {own.uploads:.4g} uploads is at most {own.score:.3g} on "
-            f"{QUANTILE:.0%} of {logs} (median {own.median:.3g}; on this log {own.on_log:.3g}).",
+            f"{self.quantile:.0%} of {logs} (median {own.median:.3g}; on this log {own.on_log:.3g}).",
         ]
         if self.met is False:
             lines.append(
@@ -230,8 +233,8 @@ class Recommendation:
         if own.score > LOOSE * own.median:
             rare = float(self.mask.mean(axis=0).min())
             lines.append(
-                f"The score is {own.score / own.median:.2g} times the median: on one log in ten somebody hardly "
-                f"comes (the rarest client has the rate {rare:.2g}), and a longer log may move it."
+                f"The score is {own.score / own.median:.2g} times the median: on {1 - self.quantile:.0%} of the logs "
+                f"somebody hardly comes (the rarest client has the rate {rare:.2g}), and a longer log may move it."
             )
         if self.near is not None and self.near < 1:
             lines.append(
@@ -304,7 +307,9 @@ def recommend(
     met = None if target is None else bool(meeting)
     near = scored.near(chosen.name)
     fitted = family.name if fits and family is not None else ""
-    return Recommendation(tuple(rows), chosen, met, target, budget, twin, len(traces), fitted, mask, known, near)
+    return Recommendation(
+        tuple(rows), chosen, met, target, budget, twin, len(traces), fitted, mask, known, near, quantile
+    )
 
 
 def how_known(constants: Numbers) -> dict[str, str]:

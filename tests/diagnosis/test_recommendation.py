@@ -273,10 +273,12 @@ def test_the_command_writes_all_three_files(tmp_path: Path, capsys: pytest.Captu
     text = [f"{k} = {noise if isinstance(v, dict) else v}" for k, v in CONSTANTS.items()]
     constants.write_text("\n".join(text) + "\n")
     options = ["recommend", str(log), "--constants", str(constants), "--resamples", "5", "--local-steps", "2"]
+    options += ["--quantile", "0.75"]
     files = ["--into", str(tmp_path / "a.toml"), "--page", str(tmp_path / "a.html"), "--json", str(tmp_path / "a.json")]
     assert run([*options, *files]) == 0
     said = capsys.readouterr().out
     content = json.loads((tmp_path / "a.json").read_text())
+    assert "on 75% of" in " ".join(said.split()) and content["quantile"] == 0.75
     assert content["chosen"] in said and content["python"] in " ".join(said.split())
     page = (tmp_path / "a.html").read_text()
     assert page.count("<figure>") == 5 and 'id="recommendation"' in page and "http" not in page
