@@ -126,6 +126,8 @@ def test_groups_are_of_like_rates_and_follow_the_clients() -> None:
     groups = np.array(groups_by_rate(mask, 4))
     assert np.bincount(groups).tolist() == [3] * 4 and groups_by_rate(mask[:, order], 4) == groups[order].tolist()
     assert (np.diff(mask.mean(axis=0)[np.argsort(groups, kind="stable")].reshape(4, 3).mean(axis=1)) > 0).all()
+    same = np.eye(4, dtype=bool)  # of one rate: what they did decides
+    assert groups_by_rate(same[:, [2, 0, 3, 1]], 2) == [groups_by_rate(same, 2)[k] for k in (2, 0, 3, 1)]
     assert groups_by_rate(mask, 1) == [0] * 12 and max(groups_by_rate(mask[:, :7], 9)) == 0
 
 
@@ -485,3 +487,6 @@ def test_a_choice_says_how_often_hindsight_would_do_better(found: Diagnosis, cho
     assert chosen.near is not None and chosen.near <= (own <= 1.05 * np.minimum(least, own)).mean()
     assert (chosen.near < 1) == ("of what hindsight would choose" in str(chosen))
     assert chosen.to_json()["near"] == chosen.near
+    scored._few["one"] = np.array([1.0, 1.0, 1.0]), np.array([1.0, 0.5, 1.0])
+    scored._few["other"] = np.array([3.0, 3.0, 3.0]), np.array([0.96, 2.0, 0.9])
+    assert (scored.near("one"), scored.near("other"), scored.near("none")) == (1 / 3, 0.0, None)
