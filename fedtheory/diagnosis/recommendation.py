@@ -325,7 +325,7 @@ def how_known(constants: Numbers) -> dict[str, str]:
             kind = each.get("kind") if isinstance(each, Mapping) else getattr(each, "kind", None)
             if kind not in (None, *words):
                 raise ValueError(f"constants: {name}: kind = {kind!r}: allowed is one of {', '.join(words)}")
-            found[name] = words.get(kind, "given")
+            found[name] = "given" if kind is None else words[kind]
     return found
 
 
@@ -407,7 +407,7 @@ def candidates(mask: np.ndarray, fair: np.ndarray) -> list[tuple[str, Maker]]:
     groups = groups_by_rate(mask, mean - 1)
     number = max(groups) + 1
     budget = number * max(1, mean // (2 * number))
-    if number > 1:
+    if number > 1 and fair.all():
         given: dict[str, Any] = {"groups": groups, "budget": budget}
         if len({*fair.tolist()}) > 1:
             given["group_weight"] = np.bincount(groups, fair).tolist()

@@ -127,10 +127,11 @@ def plans(traces: Sequence[Trace], selection: VarSelection) -> list[tuple[np.nda
     if not all(selection in each for each in kept):
         there = np.stack([_by_group(each.mask, selection) for each in traces])
         rates, estimates = np.empty(there.shape), np.empty(there.shape)
-        memory: Any = selection.initial(np.zeros((len(traces), 1)))
+        rule: Any = selection  # of arrays as well as tensors
+        memory = rule.initial(np.zeros((len(traces), 1)))
         for r in range(there.shape[1]):
-            rates[:, r] = selection.rates(there[:, r], r, memory)
-            memory = selection.after(rates[:, r], there[:, r], r, memory)
+            rates[:, r] = rule.rates(there[:, r], r, memory)
+            memory = rule.after(rates[:, r], there[:, r], r, memory)
             estimates[:, r] = memory["estimate"]
         for each, own, estimate in zip(kept, rates, estimates, strict=True):
             each[selection] = own, estimate
@@ -323,7 +324,8 @@ def _selects(selection: Selection | None, rule: Any) -> bool:
         return not isinstance(rule, GroupWeights)
     if isinstance(selection, VarSelection):
         planned = selection.counts == "planned" and selection.answers == "independent"
-        return planned and isinstance(rule, GroupWeights) and rule.estimate is None and not rule.divided
+        own = isinstance(rule, GroupWeights) and rule.estimate is None and not rule.divided
+        return planned and own and (rule.groups, rule.group_weight) == (selection.groups, selection.group_weight)
     if not isinstance(rule, AverageParticipating) or len(selection.budget) != 1:
         return False
     (budget,) = selection.budget

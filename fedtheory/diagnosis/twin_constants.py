@@ -182,7 +182,7 @@ class Problem:
         usual = "cross_entropy" if whole else "squared_error"
         classes = max(2, 1 + max(int(each.max()) for each in targets)) if whole else 0
         convex = isinstance(module, torch.nn.Linear) and (loss or usual) in LINEAR_LOSSES
-        like = Dataset("given", *(np.asarray(each) for each in data[0]), classes)
+        like = Dataset("given", np.asarray(data[0][0]), targets[0], classes)
         return cls(FlatModel(module, loss or usual, initial="module"), like, batch_size, float(l2), convex)
 
     def federation(self, parts: Parts) -> ExactFederation:
@@ -192,8 +192,10 @@ class Problem:
         features, targets = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
         edges = np.cumsum([0, *(len(part[1]) for part in parts)])
         split = Partition(tuple(np.arange(first, last) for first, last in pairwise(edges)))
-        others = {"test": None, "clients": None, "client_names": (), "groups": None, "coarse_labels": None}
-        rows = replace(self.like, features=features, labels=targets, **others)
+        rows = replace(
+            self.like, features=features, labels=targets, test=None, clients=None, client_names=(), groups=None,
+            coarse_labels=None,
+        )  # fmt: skip
         net = Network(self.model, rows, split, self.batch_size)
         return Ridged(net.to("cpu", "float64"), self.l2)
 

@@ -120,6 +120,14 @@ def test_rates_that_are_planned_together_are_those_of_each_log() -> None:
             assert (one == other).all()
 
 
+def test_clients_who_do_not_count_are_in_no_group_with_a_weight() -> None:
+    mask = np.random.default_rng(0).random((40, 4)) < 0.8
+    kinds = [
+        {kind for _, (kind, _) in candidates(mask, np.array(fair))} for fair in ([0.0, 0.5, 0.25, 0.25], [0.25] * 4)
+    ]
+    assert not {"naive", "flics_avg"} & kinds[0] and {"naive", "flics_avg"} <= kinds[1]
+
+
 def test_groups_are_of_like_rates_and_follow_the_clients() -> None:
     mask = np.random.default_rng(0).random((50, 12)) < np.linspace(0.1, 0.9, 12)
     order = np.random.default_rng(1).permutation(12)
@@ -164,6 +172,11 @@ def test_what_closed_forms_do_not_know_is_refused() -> None:
         al.fedavg(local_lr="1/10", budget="3/2"),
         al.fast(snapshot_probability="1/2", cohort=1, local_lr="1/10"),
         al.fedavg(local_lr="1/(2 + round_index)"),
+        al.flics_avg(local_lr="1/10", groups=[0, 1, 0], budget=1, counts="received"),
+        al.flics_avg(local_lr="1/10", groups=[0, 1, 0], budget=1, divided=True),
+        al.flics_avg(local_lr="1/10", groups=[0, 1, 0], budget=1, answers="drawn"),
+        al.naive(local_lr="1/10", groups=[0, 1, 0], budget=1),
+        al.weighted_groups(local_lr="1/10", groups=[0, 1, 0], estimate=[1, 1]),
     ):
         with pytest.raises(ValueError, match="allowed is plain local SGD"):
             errors_on_trace(twin, algorithm, Trace(small()))
