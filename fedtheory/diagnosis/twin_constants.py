@@ -98,7 +98,8 @@ def estimate_constants(
         parts = [(np.asarray(features), np.asarray(targets)) for features, targets in data]
     elif isinstance(federation, Network) and federation.unbiased:
         seen = federation.dataset
-        problem = Problem(federation.model, seen, federation.batch_size, l2)
+        objective = "clients" if federation.objective_weight is None else "samples"
+        problem = Problem(federation.model, seen, federation.batch_size, l2, objective)
         parts = [(seen.features[each], seen.labels[each]) for each in federation.partition.train]
     else:
         raise ValueError(
@@ -134,7 +135,8 @@ def _proved(federation: ConvexFederation, start: Any, region: Region | None) -> 
     error = federation.optimum_error
     how = "distance of the start from the optimum that was computed"
     far = Constant(distance + error, BOUND, how, (max(0.0, distance - error), distance + error))
-    return Constants({name: own.get(name, far) for name in (*NAMES, "dissimilarity") if name in own or name in NAMES})
+    entries = {**own, "initial_distance": far}
+    return Constants({name: entries[name] for name in (*NAMES, "dissimilarity") if name in NAMES or name in entries})
 
 
 def _at(federation: ExactFederation, points: Tensor, confidence: float) -> Constants:
@@ -159,6 +161,7 @@ class Problem:
     Attributes:
         model: with its loss. like: a data set of the same kind.
         batch_size: of stochastic gradients, or None. l2: weight of the ridge.
+        objective: "clients" or "samples", as of `Network`.
         convex: whether the losses are known to be convex in the parameters.
     """
 
@@ -166,6 +169,7 @@ class Problem:
     like: Dataset
     batch_size: int | None
     l2: float
+    objective: str = "clients"
     convex: bool = False
 
     @classmethod
@@ -183,7 +187,7 @@ class Problem:
         classes = max(2, 1 + max(int(each.max()) for each in targets)) if whole else 0
         convex = isinstance(module, torch.nn.Linear) and (loss or usual) in LINEAR_LOSSES
         like = Dataset("given", np.asarray(data[0][0]), targets[0], classes)
-        return cls(FlatModel(module, loss or usual, initial="module"), like, batch_size, float(l2), convex)
+        return cls(FlatModel(module, loss or usual, initial="module"), like, batch_size, float(l2), convex=convex)
 
     def federation(self, parts: Parts) -> ExactFederation:
         """Return the federation of these clients' data."""
@@ -196,7 +200,7 @@ class Problem:
             self.like, features=features, labels=targets, test=None, clients=None, client_names=(), groups=None,
             coarse_labels=None,
         )  # fmt: skip
-        net = Network(self.model, rows, split, self.batch_size)
+        net = Network(self.model, rows, split, self.batch_size, objective=self.objective)
         return Ridged(net.to("cpu", "float64"), self.l2)
 
     def constants(self, parts: Parts, start: Tensor, resamples: int, confidence: float, seed: int) -> Constants:

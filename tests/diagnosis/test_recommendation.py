@@ -413,6 +413,13 @@ def test_a_ridge_certifies_the_convexity_of_a_linear_model() -> None:
     own = estimate_constants(module, data, l2=0.25, batch_size=4, resamples=0)
     for name in trace_errors.NAMES:  # the network's convexity is not looked for in its model
         assert same[name].value == pytest.approx(own[name].value, rel=1e-6), name
+    uneven = ft.data.Partition((np.arange(6), np.arange(6, 36)))
+    weighed, alike = (
+        estimate_constants(ft.federations.Network(module, net.dataset, uneven, batch_size=4, objective=objective),
+                           start=start, l2=0.25, resamples=0)["initial_distance"].value
+        for objective in ("samples", "clients")
+    )  # fmt: skip
+    assert weighed == pytest.approx(own["initial_distance"].value, rel=1e-4) and abs(weighed - alike) > 1e-2
     with pytest.raises(ValueError, match="the curvature is not positive"):
         estimate_constants(torch.nn.Linear(2, 2), data, resamples=0)  # scores that all rise change nothing
     for wrong, said in (
