@@ -101,7 +101,7 @@ def least_excess(half_width: float, number: int, *, confidence: float = 0.99, ch
         ValueError: an argument outside its range.
 
     >>> round(least_excess(1.0, 8), 3)  # of 8 samples whose mean is known to +-1
-    1.349
+    1.29
     """
     if not (0 <= half_width < math.inf and number >= 2 and 0 < confidence < 1 and 0 < chance < 1):
         raise ValueError(
