@@ -198,7 +198,7 @@ def print_scorecard(card: dict[str, Any]) -> None:
         ratio = float(instance["ratio"] if instance else found["largest_ratio"])  # a file has an infinite one as a word
         exact = f"{ratio:.3g} (instance)" if instance else f"{ratio:.4g} (search)"
         measured = "\n".join(
-            f"{m['data']} {float(m['ratio']):.2g} {m['outcome']}{_elsewhere(m)}" for m in evidence["measured"]
+            f"{m['data']} {float(m['ratio']):.2g} {m['outcome']}{_elsewhere(m)}{_seen(m)}" for m in evidence["measured"]
         )
         ref, tight = f"{row['id']}@{row['edition']}", text(row["tightness"])
         table.add_row(ref, with_readings(row), units, exact, measured, tight, row["why"])
@@ -209,6 +209,14 @@ def _elsewhere(measured: Mapping[str, Any]) -> str:
     """Where a claim was measured, if that was not a CPU."""
     device = measured.get("device", "cpu")
     return "" if device == "cpu" else f" ({device})"
+
+
+def _seen(measured: Mapping[str, Any]) -> str:
+    """What a measurement could see."""
+    from .evidence.scorecard import least_exceeding
+
+    found = least_exceeding(measured)
+    return "" if found is None else f", sees {found:.3g}"
 
 
 def print_findings(rows: Sequence[Any]) -> None:

@@ -219,6 +219,9 @@ def recommend(
         list[int] | None, typer.Option(help="A number of local steps to try; default: 1, 2, 5, 10, 20. Repeatable.")
     ] = None,
     resamples: Annotated[int, typer.Option(help="Logs that might have been, of each kind.")] = 200,
+    quantile: Annotated[
+        float | None, typer.Option(help="Share of these logs on which the error is at most the score; default: 0.9.")
+    ] = None,
     into: Annotated[Path | None, typer.Option(help="Write a file for fedtheory run here: .toml.")] = None,
     page: Annotated[Path | None, typer.Option(help="Write a page with figures here: .html.")] = None,
     json: JsonFile = None,
@@ -241,7 +244,7 @@ def recommend(
     """
     from ..diagnosis import diagnose as find
     from ..diagnosis import recommend as choose
-    from ..diagnosis.recommendation import LOCAL_STEPS
+    from ..diagnosis.recommendation import LOCAL_STEPS, QUANTILE
     from ..files import check_target, json_text, plain_toml, read_file, write_beside
     from ..participation.log_times import zone
 
@@ -269,6 +272,7 @@ def recommend(
             rounds=rounds,
             local_steps=local_steps or LOCAL_STEPS,
             resamples=resamples,
+            quantile=QUANTILE if quantile is None else quantile,
         )
         content = chosen.to_json()
         if json_into:

@@ -17,6 +17,7 @@ from .diagnosis import diagnose as diagnose
 from .family_choice import FamilyChoice as FamilyChoice
 from .family_choice import choose_family as choose_family
 from .power import detectable_difference as detectable_difference
+from .power import least_excess as least_excess
 from .power import power as power
 from .power import replicas_to_detect as replicas_to_detect
 from .power import rounds_to_detect as rounds_to_detect
@@ -24,4 +25,5 @@ from .predictive_check import Check as Check
 from .recommendation import Choice as Choice
 from .recommendation import Recommendation as Recommendation
 from .recommendation import recommend as recommend
+from .twin_constants import constants_toml as constants_toml
 from .twin_constants import estimate_constants as estimate_constants

@@ -89,6 +89,35 @@ def detectable_difference(
     return high
 
 
+def least_excess(half_width: float, number: int, *, confidence: float = 0.99, chance: float = 0.8) -> float:
+    """Return by how much a mean has to lie above a number, for Student's interval of it to lie above with this chance.
+
+    Args:
+        half_width: of the interval, in the units of the mean; another time it is taken to be as wide.
+        number: of samples, at least 2.
+        confidence: of the interval.
+
+    Raises:
+        ValueError: an argument outside its range.
+
+    >>> round(least_excess(1.0, 8), 3)  # of 8 samples whose mean is known to +-1
+    1.29
+    """
+    if not (0 <= half_width < math.inf and number >= 2 and 0 < confidence < 1 and 0 < chance < 1):
+        raise ValueError(
+            f"half_width = {half_width}, number = {number}, confidence = {confidence}, chance = {chance}: allowed are "
+            "a finite number >= 0, an integer >= 2, and two numbers in (0, 1)"
+        )
+    edge = float(student.isf((1 - confidence) / 2, number - 1))
+    low, high = 0.0, 1.0
+    while nct.sf(edge, number - 1, high) < chance:
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if nct.sf(edge, number - 1, middle) >= chance else (middle, high)
+    return half_width / edge * high
+
+
 def rounds_to_detect(
     difference: float, rate: float, *, inflation: float = 1.0, level: float = 0.05, chance: float = 0.8
 ) -> int:

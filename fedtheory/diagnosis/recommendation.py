@@ -15,12 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..algorithms import constant_weights, fast, fedau, fedavg, fedvarp, mifa
+from ..algorithms import constant_weights, fast, fedau, fedavg, fedvarp, flics_avg, mifa, naive
+from ..algorithms.cohort_rules import VarSelection
 from ..arguments import check_count
+from ..federations.constants import BOUND, ESTIMATE
+from ..federations.constants import EXACT as EXACT_VALUE
 from ..participation import Recorded, Resampled, history
 from .averaging import usual_cutoffs
+from .family_choice import canonical_order
 from .time_dependence import runs_of
-from .trace_errors import NAMES, Trace, Twin, errors_on_trace, fair_weights, twin_of, uploads
+from .trace_errors import NAMES, Trace, Twin, errors_on_trace, fair_weights, plans, twin_of, uploads
 
 if TYPE_CHECKING:
     from ..algorithms.algorithm import Algorithm
@@ -50,10 +54,16 @@ QUANTILE = 0.9
 CHANGE = 1.1
 """Factor by which a constant is changed for the sensitivity to it."""
 
+NEAR = 1.05
+"""Ratio of an error and the least that hindsight would have had, up to which a choice is near the best."""
+
 LOOSE = 2.0
 """Ratio of score and median above which it is said that the score hangs on rare clients."""
 
 EXACT, SIMULATED = "exact", "simulated"
+
+ABOUT = ("kind", "how")
+"""Entries of a constant's table beside its numbers: how it is known."""
 
 Numbers = Mapping[str, Any]
 
@@ -128,6 +138,10 @@ class Recommendation:
         logs: how many logs were scored.
         fitted: the family whose process gave some of them; "" if none fits.
         mask: the log.
+        known: of each constant, whether it is certified, estimated or given.
+        near: on what share of a few of the logs the choice's error is at most 1.05 times the least of all candidates,
+            step sizes and local steps that were tried: of what hindsight would have chosen for that log.
+        quantile: of the scores.
     """
 
     choices: tuple[Choice, ...]
@@ -139,6 +153,9 @@ class Recommendation:
     logs: int
     fitted: str
     mask: np.ndarray
+    known: Mapping[str, str]
+    near: float | None
+    quantile: float
 
     def python(self) -> str:
         """Return the line of Python that makes the recommended algorithm."""
@@ -183,7 +200,10 @@ class Recommendation:
             "target": self.target,
             "budget": self.budget,
             "constants": {name: getattr(self.twin, name) for name in NAMES},
+            "constants_known": dict(self.known),
             "logs": self.logs,
+            "near": self.near,
+            "quantile": self.quantile,
             "fitted": self.fitted,
             "python": self.python(),
             "choices": [each.to_json() for each in self.choices],
@@ -194,7 +214,7 @@ class Recommendation:
         lines = [
             f"Take {own.name}: {self.python()}",
             f"Its error after {own.rounds} rounds and {own.uploads:.4g} uploads is at most {own.score:.3g} on "
-            f"{QUANTILE:.0%} of {logs} (median {own.median:.3g}; on this log {own.on_log:.3g}).",
+            f"{self.quantile:.0%} of {logs} (median {own.median:.3g}; on this log {own.on_log:.3g}).",
         ]
         if self.met is False:
             lines.append(
@@ -207,11 +227,19 @@ class Recommendation:
                 f"It depends most on {strongest}: 1% more changes the score by {own.sensitivity[strongest]:+.2g}%. "
                 f"At the ends of the constants' intervals the score is {own.interval[0]:.3g} to {own.interval[1]:.3g}."
             )
+        estimated = [name for name, how in self.known.items() if how == "estimated"]
+        if estimated:
+            lines.append(f"Estimated, not certified: {', '.join(estimated)}.")
         if own.score > LOOSE * own.median:
             rare = float(self.mask.mean(axis=0).min())
             lines.append(
-                f"The score is {own.score / own.median:.2g} times the median: on one log in ten somebody hardly "
-                f"comes (the rarest client has the rate {rare:.2g}), and a longer log may move it."
+                f"The score is {own.score / own.median:.2g} times the median: on {1 - self.quantile:.0%} of the logs "
+                f"somebody hardly comes (the rarest client has the rate {rare:.2g}), and a longer log may move it."
+            )
+        if self.near is not None and self.near < 1:
+            lines.append(
+                f"It is within {NEAR - 1:.0%} of what hindsight would choose on {self.near:.0%} of these logs; on the "
+                "others, who comes when decides what is best, and no choice beforehand knows that."
             )
         if own.arguments["kind"] == "fast":
             lines.append("FAST needs a server that reaches a uniform cohort of all clients in snapshot rounds.")
@@ -248,7 +276,7 @@ def recommend(
     Raises:
         ValueError: an argument outside its range, a missing constant, or a budget that does not last for one round.
     """
-    values, ends = numbers_of(constants)
+    (values, ends), known = numbers_of(constants), how_known(constants)
     mask, clients = found.mask, found.mask.shape[1]
     length = check_count("rounds", len(mask) if rounds is None else rounds)
     check_count("resamples", resamples)
@@ -277,8 +305,28 @@ def recommend(
     meeting = [row for row in rows if target is not None and row.score <= target]
     chosen = min(meeting, key=lambda row: (row.uploads, row.score)) if meeting else rows[0]
     met = None if target is None else bool(meeting)
+    near = scored.near(chosen.name)
     fitted = family.name if fits and family is not None else ""
-    return Recommendation(tuple(rows), chosen, met, target, budget, twin, len(traces), fitted, mask)
+    return Recommendation(
+        tuple(rows), chosen, met, target, budget, twin, len(traces), fitted, mask, known, near, quantile
+    )
+
+
+def how_known(constants: Numbers) -> dict[str, str]:
+    """Return of each constant whether it is certified, estimated, or just given.
+
+    >>> how_known({"smoothness": 2.0, "gradient_noise": {"value": 1.0, "kind": "estimate"}})
+    {'smoothness': 'given', 'gradient_noise': 'estimated'}
+    """
+    words = {EXACT_VALUE: "certified", BOUND: "certified", ESTIMATE: "estimated"}
+    found = {}
+    for name in NAMES:
+        if (each := constants.get(name)) is not None:
+            kind = each.get("kind") if isinstance(each, Mapping) else getattr(each, "kind", None)
+            if kind not in (None, *words):
+                raise ValueError(f"constants: {name}: kind = {kind!r}: allowed is one of {', '.join(words)}")
+            found[name] = "given" if kind is None else words[kind]
+    return found
 
 
 def numbers_of(constants: Numbers) -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
@@ -292,9 +340,11 @@ def numbers_of(constants: Numbers) -> tuple[dict[str, float], dict[str, tuple[fl
     """
     values, ends = {}, {}
     for name, given in constants.items():
+        if name == "dissimilarity":  # a bound everywhere, of which errors of the twin do not depend
+            continue
         if name not in NAMES:
             raise ValueError(f"constants: {name} is unknown; allowed are {', '.join(NAMES)}")
-        table = dict(given) if isinstance(given, Mapping) else {"value": given}
+        table = {k: v for k, v in given.items() if k not in ABOUT} if isinstance(given, Mapping) else {"value": given}
         interval = getattr(given, "interval", None)
         if hasattr(given, "interval"):
             table = {"value": given.value} | (
@@ -322,7 +372,8 @@ def candidates(mask: np.ndarray, fair: np.ndarray) -> list[tuple[str, Maker]]:
     - the mean of those who came, of all, of uniform cohorts of half and a quarter as many as come, or by samples;
     - FedAU with the usual cutoffs, and weights 1/p for the log's rates p, if everybody came;
     - memories of latest updates: MIFA, FedVarp;
-    - FAST with a snapshot in every 2, 5, 10 or 20 rounds, of as many clients as come in the mean.
+    - FAST with a snapshot in every 2, 5, 10 or 20 rounds, of as many clients as come in the mean;
+    - selection among groups of clients of like rates, of half as many as come: NAIVE and FLICS-Avg.
     """
     sizes, rate = mask.sum(axis=1), mask.mean(axis=0)
     mean = max(1, round(float(sizes[sizes > 0].mean())))
@@ -353,12 +404,38 @@ def candidates(mask: np.ndarray, fair: np.ndarray) -> list[tuple[str, Maker]]:
             (f"FAST, a snapshot in {period} rounds", ("fast", {"snapshot_period": period, "cohort": mean}))
             for period in (2, 5, 10, 20)
         ]
+    groups = groups_by_rate(mask, mean - 1)
+    number = max(groups) + 1
+    budget = number * max(1, mean // (2 * number))
+    if number > 1 and fair.all():
+        given: dict[str, Any] = {"groups": groups, "budget": budget}
+        if len({*fair.tolist()}) > 1:
+            given["group_weight"] = np.bincount(groups, fair).tolist()
+        else:  # whole numbers of each group
+            found.append((f"NAIVE, {number} groups, at most {budget}", ("naive", given)))
+        found.append((f"FLICS-Avg, {number} groups, at most {budget}", ("flics_avg", given)))
     return found
+
+
+def groups_by_rate(mask: np.ndarray, most: int) -> list[int]:
+    """Return groups of clients of like rates, all of one size: 4 of them, or else 3, 5 or 2, but at ``most`` so many;
+    one if none divides them.
+
+    >>> groups_by_rate(np.array([[1, 0, 1, 1], [0, 0, 1, 1]], dtype=bool), most=3)
+    [0, 0, 1, 1]
+    """
+    clients = mask.shape[1]
+    number = next((k for k in (4, 3, 5, 2) if clients % k == 0 and k <= most), 1)
+    order = canonical_order(mask)
+    order = order[np.argsort(mask.sum(axis=0)[order], kind="stable")]
+    found = np.empty(clients, dtype=int)
+    found[order] = np.arange(clients) * number // clients
+    return [int(each) for each in found]
 
 
 MAKERS: Mapping[str, Any] = {
     "fedavg": fedavg, "fedau": fedau, "constant_weights": constant_weights, "mifa": mifa, "fedvarp": fedvarp,
-    "fast": fast,
+    "fast": fast, "naive": naive, "flics_avg": flics_avg,
 }  # fmt: skip
 
 
@@ -390,13 +467,17 @@ class Scored:
             return None
         rounds = self._enough(rule, rounds)
         traces = self._cut(rounds)
+        _plan(rule, traces)
         lr, k = self.coarse()
-        lr, k = self.finer(lr, k, self._scores(rule, _some(traces), lr, k))
-        near = np.argsort(self._scores(rule, _some(traces), lr, k), kind="stable")[:NEAREST]
+        coarse = self._losses(self.twin, rule, _some(traces), lr, k)
+        lr, k = self.finer(lr, k, _upper(coarse, self.quantile))
+        fine = self._losses(self.twin, rule, _some(traces), lr, k)
+        near = np.argsort(_upper(fine, self.quantile), kind="stable")[:NEAREST]
         found = [errors_on_trace(self.twin, rule, trace, lr[near], k[near]) for trace in traces]
         losses, worst = np.array([each.loss for each in found]), np.array([each.worst_client for each in found])
         at = int(np.argmin(_upper(losses, self.quantile)))
         own = losses[:, at]
+        self._few[name] = _some(own), np.minimum(coarse.min(axis=1), fine.min(axis=1))
         step, local = _short(float(lr[near[at]])), int(k[near[at]])
         arguments: dict[str, Any] = {"kind": kind, "local_lr": step, "local_steps": local, **given}
         algorithm = MAKERS[kind](local_lr=step, local_steps=local, **given)
@@ -416,6 +497,20 @@ class Scored:
             sensitivity=sensitivity,
             interval=(interval[0] * score / few, interval[1] * score / few) if few > 0 else (score, score),
         )
+
+    @property
+    def _few(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """Of each candidate so far, its error on a few logs, and the least that each log has with any of its steps."""
+        found: dict[str, tuple[np.ndarray, np.ndarray]] = self.__dict__.setdefault("_errors_on_few", {})
+        return found
+
+    def near(self, name: str) -> float | None:
+        """Return on what share of a few logs a candidate is near the best that hindsight would choose; None of one that
+        was simulated."""
+        if name not in self._few:
+            return None
+        best = np.min([least for _, least in self._few.values()], axis=0)
+        return float((self._few[name][0] <= NEAR * best).mean())
 
     def _cut(self, rounds: int) -> Sequence[Trace]:
         """The logs' first rounds; the same ones where the number is, so that they keep what they know."""
@@ -472,7 +567,8 @@ class Scored:
 
     def _rounds(self, rule: Algorithm) -> tuple[int, np.ndarray]:
         """How many rounds the budget lasts, in the mean over logs, and what is sent up to each round."""
-        sent = np.mean([uploads(rule, trace.sizes) for trace in self.traces], axis=0).cumsum()
+        _plan(rule, self.traces)
+        sent = np.mean([uploads(rule, trace) for trace in self.traces], axis=0).cumsum()
         rounds = len(sent) if self.budget is None else int(np.searchsorted(sent, self.budget, side="right"))
         return rounds, sent
 
@@ -485,7 +581,9 @@ class Scored:
         few = [each.mask for each in _some(self.traces)]
 
         def met(number: int) -> bool:
-            found = self._scores(rule, [Trace(each[:number]) for each in few], lr, k)
+            traces = [Trace(each[:number]) for each in few]
+            _plan(rule, traces)
+            found = self._scores(rule, traces, lr, k)
             return bool(found.min() <= self.target)
 
         if not met(rounds):
@@ -527,6 +625,13 @@ class Scored:
 def _upper(values: np.ndarray, quantile: float) -> Any:
     """The least value that at least this share of the logs, the first axis, does not exceed."""
     return np.quantile(values, quantile, axis=0, method="inverted_cdf")
+
+
+def _plan(rule: Algorithm, traces: Sequence[Trace]) -> None:
+    """Plan the rates of a rule that selects among groups on all traces together, which is faster than one by one."""
+    selection = getattr(rule.kinds[-1], "selection", None)
+    if isinstance(selection, VarSelection):
+        plans(traces, selection)
 
 
 def _some(traces: Any) -> Any:

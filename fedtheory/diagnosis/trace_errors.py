@@ -25,7 +25,11 @@ the participants, u_i += b k_i, n += k_i^2. FedVarp's new update has k_i = m_i +
 m_i = g (1/N - 1/|S|) l_{r+1}.
 
 A uniform cohort of m of those in a set A has the mean weights 1/|A|, E[sum_i w_i^2] = 1/m and adds 1/m - 1/|A| to d,
-times (g b l_{r+1})^2: the variance of a mean of m orthonormal vectors. Snapshots are such rounds, A = everyone.
+times (g b l_{r+1})^2: the variance of a mean of m orthonormal vectors. Snapshots are such rounds, A = everyone. Where
+m_j of the a_j that are there in group j are drawn, m = sum_j m_j, it is sum_j m_j (1 - m_j/a_j) / m^2.
+
+Where clients answer independently, with a chance c_i and then the weight w_i, the sum of the weights is random too, and
+a sweep forwards (``answering_sweep``) has the moments: what is chosen on a trace by planned rates is known.
 """
 
 from __future__ import annotations
@@ -44,11 +48,12 @@ from ..algorithms.aggregation import (
     Constant,
     FedAUWeights,
     FedVarp,
+    GroupWeights,
     Known,
     SampleShares,
 )
 from ..algorithms.algorithm import ClientRound
-from ..algorithms.cohort_rules import UniformSelection
+from ..algorithms.cohort_rules import GroupSelection, NaiveSelection, UniformSelection, VarSelection
 from ..algorithms.fast import Fast
 from ..algorithms.server_step import Plain
 from ..schedule import StepRule
@@ -56,6 +61,7 @@ from ..weights import FedAU
 
 if TYPE_CHECKING:
     from ..algorithms.algorithm import Algorithm
+    from ..algorithms.cohort_rules import Selection
     from ..federations import Quadratic
 
 EIGENVALUES = 3
@@ -107,6 +113,35 @@ class Trace:
         if cutoff not in kept:
             kept[cutoff] = FedAU(cutoff).batch(self.mask)[self.entries]
         return kept[cutoff]
+
+    def planned(self, selection: VarSelection) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rates of the groups and the estimates of their participation, both (rounds, groups)."""
+        return plans([self], selection)[0]
+
+
+def plans(traces: Sequence[Trace], selection: VarSelection) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return what `Trace.planned` does of several traces of as many rounds: they are computed together, and once."""
+    kept: list[dict[VarSelection, tuple[np.ndarray, np.ndarray]]] = [
+        each.__dict__.setdefault("_planned", {}) for each in traces
+    ]
+    if not all(selection in each for each in kept):
+        there = np.stack([_by_group(each.mask, selection) for each in traces])
+        rates, estimates = np.empty(there.shape), np.empty(there.shape)
+        rule: Any = selection  # of arrays as well as tensors
+        memory = rule.initial(np.zeros((len(traces), 1)))
+        for r in range(there.shape[1]):
+            rates[:, r] = rule.rates(there[:, r], r, memory)
+            memory = rule.after(rates[:, r], there[:, r], r, memory)
+            estimates[:, r] = memory["estimate"]
+        for each, own, estimate in zip(kept, rates, estimates, strict=True):
+            each[selection] = own, estimate
+    return [each[selection] for each in kept]
+
+
+def _by_group(mask: np.ndarray, selection: GroupSelection) -> np.ndarray:
+    """How many clients of each group are there, (rounds, groups)."""
+    groups = np.array(selection.groups)
+    return np.asarray(mask.astype(np.int64) @ (groups[:, None] == np.arange(len(selection.group_weight))))
 
 
 @dataclass(frozen=True)
@@ -213,7 +248,8 @@ def errors_on_trace(
 
     Raises:
         ValueError: an algorithm of other rounds than plain local SGD with a mean, FedAU's or given weights, memories
-            of latest updates, uniform cohorts of those who are there, or periodic snapshots.
+            of latest updates, uniform cohorts of those who are there, whole numbers or planned rates of groups, or
+            periodic snapshots.
 
     >>> from fedtheory.algorithms import fedavg
     >>> twin = Twin(1.0, 1.0, 0.0, 1.0, 0.0, np.array([0.5, 0.5]))
@@ -228,7 +264,7 @@ def errors_on_trace(
     gain = 1 - left ** steps[None]
     spread = _noise(lr[None], left, steps[None])
     v, u, noise, drawn = (
-        each.reshape(*each.shape[:-1], *gain.shape) for each in _sweep(algorithm, kind, trace, gain.ravel())
+        each.reshape(*each.shape[:-1], *gain.shape) for each in _sweep(algorithm, kind, twin, trace, gain.ravel())
     )
     with np.errstate(invalid="ignore", over="ignore"):
         fair, t = twin.fair[:, None, None], twin.lengths[:, None]
@@ -258,7 +294,7 @@ def _noise(lr: np.ndarray, left: np.ndarray, steps: np.ndarray) -> np.ndarray:
 def _kind_of(algorithm: Algorithm) -> ClientRound:
     """The kind of round of whoever shows up; ``ValueError`` if the algorithm has others than this module knows."""
     first, kind = algorithm.kinds
-    known = (AverageParticipating, AverageAll, Constant, Known, SampleShares, FedAUWeights, MIFA, FedVarp)
+    known = (AverageParticipating, AverageAll, Constant, Known, SampleShares, FedAUWeights, MIFA, FedVarp, GroupWeights)
     good = (
         isinstance(kind, ClientRound)
         and (kind == first or (isinstance(algorithm, Fast) and algorithm.periodic and not algorithm.replacement))
@@ -270,26 +306,36 @@ def _kind_of(algorithm: Algorithm) -> ClientRound:
         and not isinstance(kind.server.global_lr, StepRule)
         and isinstance(kind.aggregation, known)
     )
-    if good and kind.selection is not None:  # type: ignore[union-attr]
-        own = kind.selection  # type: ignore[union-attr]
-        good = (
-            isinstance(own, UniformSelection)
-            and len(own.budget) == 1
-            and own.budget[0].denominator == 1
-            and isinstance(kind.aggregation, AverageParticipating)  # type: ignore[union-attr]
-        )
+    if good:
+        good = _selects(kind.selection, kind.aggregation)  # type: ignore[union-attr]
     if not good:
         raise ValueError(
             f"algorithm = {algorithm}: allowed is plain local SGD with a plain server and fixed steps; with a mean, "
-            "with weights that are given or FedAU's, with latest updates, with a whole budget of a mean, or snapshots "
-            "with a period"
+            "with weights that are given or FedAU's, with latest updates, with a whole budget of a mean, with planned "
+            "rates of groups, or snapshots with a period"
         )
     assert isinstance(kind, ClientRound)
     return kind
 
 
-def _sweep(algorithm: Algorithm, kind: ClientRound, trace: Trace, gain: np.ndarray) -> Sweep:
-    from ..loops.trace_sweeps import latest_sweep, weighted_sweep
+def _selects(selection: Selection | None, rule: Any) -> bool:
+    """Whether the cohorts of this rule are known here."""
+    if selection is None:
+        return not isinstance(rule, GroupWeights)
+    if isinstance(selection, VarSelection):
+        planned = selection.counts == "planned" and selection.answers == "independent"
+        own = isinstance(rule, GroupWeights) and rule.estimate is None and not rule.divided
+        return planned and own and (rule.groups, rule.group_weight) == (selection.groups, selection.group_weight)
+    if not isinstance(rule, AverageParticipating) or len(selection.budget) != 1:
+        return False
+    (budget,) = selection.budget
+    if isinstance(selection, NaiveSelection):
+        return selection.answers == "drawn" and all((p * budget).denominator == 1 for p in selection.group_weight)
+    return isinstance(selection, UniformSelection) and budget.denominator == 1
+
+
+def _sweep(algorithm: Algorithm, kind: ClientRound, twin: Twin, trace: Trace, gain: np.ndarray) -> Sweep:
+    from ..loops.trace_sweeps import answering_sweep, latest_sweep, weighted_sweep
 
     rule, clients = kind.aggregation, trace.mask.shape[1]
     global_lr = float(kind.server.global_lr)  # type: ignore[arg-type]
@@ -306,6 +352,13 @@ def _sweep(algorithm: Algorithm, kind: ClientRound, trace: Trace, gain: np.ndarr
             clients,
         )
         return found
+    if isinstance(kind.selection, VarSelection):
+        mean, variance = _answers(kind.selection, trace)
+        return answering_sweep(trace.first, client, mean, variance, twin.fair, gain, global_lr)  # type: ignore[no-any-return]
+    if isinstance(kind.selection, NaiveSelection):
+        weight, squares, spread = _drawn_by_group(kind.selection, trace)
+        nobody = np.zeros(len(trace.sizes))
+        return weighted_sweep(trace.first, client, weight, nobody, squares, spread, gain, global_lr, clients)  # type: ignore[no-any-return]
     weight = _weights(rule, trace)
     squares, spread, everyone = _sums(weight**2, trace), np.zeros(len(trace.sizes)), np.zeros(len(trace.sizes))
     first = trace.first
@@ -322,6 +375,36 @@ def _sweep(algorithm: Algorithm, kind: ClientRound, trace: Trace, gain: np.ndarr
         client, weight = client[kept], weight[kept]
         first = np.concatenate([[0], np.cumsum(np.where(snapshot, 0, trace.sizes))])
     return weighted_sweep(first, client, weight, everyone, squares, spread, gain, global_lr, clients)  # type: ignore[no-any-return]
+
+
+def _answers(selection: VarSelection, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
+    """The mean and the variance of each participation's weight, w_i with the chance c_i and else 0."""
+    rates, estimates = trace.planned(selection)
+    rounds, client = trace.entries
+    group = np.array(selection.groups)[client]
+    chance = rates[rounds, group] / _by_group(trace.mask, selection)[rounds, group]
+    estimate = estimates[rounds, group]
+    p = np.array([float(each) for each in selection.group_weight])[group]
+    weight = np.divide(p, estimate, out=np.zeros(len(p)), where=estimate > 0)
+    return weight * chance, weight**2 * chance * (1 - chance)
+
+
+def _taken(selection: NaiveSelection, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
+    """How many of each group are drawn, and how many are there, both (rounds, groups)."""
+    there = _by_group(trace.mask, selection)
+    wanted = np.array([float(p * selection.budget[0]) for p in selection.group_weight])
+    return np.minimum(wanted, there), there
+
+
+def _drawn_by_group(selection: NaiveSelection, trace: Trace) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The mean weight of each participation; each round's sum of squared weights, and the spread of the mean."""
+    taken, there = _taken(selection, trace)
+    rounds, client = trace.entries
+    group = np.array(selection.groups)[client]
+    number = np.maximum(taken.sum(axis=1), 1)
+    share = np.divide(taken, there, out=np.zeros(taken.shape), where=there > 0)
+    spread = (taken * (1 - share)).sum(axis=1) / number**2
+    return share[rounds, group] / number[rounds], (taken.sum(axis=1) > 0) / number, spread
 
 
 def _snapshots(algorithm: Fast, rounds: int) -> np.ndarray:
@@ -352,10 +435,15 @@ def _sums(values: np.ndarray, trace: Trace) -> np.ndarray:
     return np.bincount(trace.entries[0], values, minlength=len(trace.sizes))
 
 
-def uploads(algorithm: Algorithm, sizes: np.ndarray) -> np.ndarray:
-    """Return how many updates are sent in each round, of rounds in which so many are there."""
+def uploads(algorithm: Algorithm, trace: Trace) -> np.ndarray:
+    """Return how many updates are sent in each round of a trace, in the mean."""
     kind = _kind_of(algorithm)
+    sizes = trace.sizes
     found = sizes.astype(float)
+    if isinstance(kind.selection, VarSelection):
+        return np.asarray(trace.planned(kind.selection)[0].sum(axis=1))
+    if isinstance(kind.selection, NaiveSelection):
+        return np.asarray(_taken(kind.selection, trace)[0].sum(axis=1))
     if kind.selection is not None:
         found = np.minimum(found, float(kind.selection.budget[0]))
     if isinstance(algorithm, Fast):

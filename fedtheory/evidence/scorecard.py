@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -90,3 +91,23 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
     """Write indented JSON, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_beside(path, (json_text(content, indent=1) + "\n").encode())
+
+
+def least_exceeding(measured: Mapping[str, Any]) -> float | None:
+    """Return the left/right that a measurement would find to exceed 1 in four cases of five: what it could see.
+
+    The spread between replicas, relative to their mean, is taken to be what it was; where it is so large that no
+    left/right would be found, this is inf. A row that does not have it says None.
+
+    >>> row = {"left": 0.5, "left_interval": [0.4, 0.6], "right": 2.0, "replicas": 8, "confidence": 0.99}
+    >>> round(least_exceeding(row), 3)
+    1.348
+    """
+    from ..diagnosis.power import least_excess
+
+    if "left_interval" not in measured:
+        return None
+    low, high = measured["left_interval"]
+    excess = least_excess((high - low) / 2, measured["replicas"], confidence=measured["confidence"])
+    share = excess / float(measured["left"]) if measured["left"] > 0 else inf
+    return 1 / (1 - share) if share < 1 else inf

@@ -94,7 +94,7 @@ def estimated_constants(
     constants |= _gradient_noise(federation, points, draws, each, seed, chosen)
     if federation.server_noise > 0:
         constants["server_noise"] = _server_noise(federation, points, draws, failure / len(points), seed)
-    constants["dissimilarity"] = _dissimilarity(federation, points, chosen)
+    constants["dissimilarity"] = dissimilarity_at(federation, points, chosen)
     return Constants(constants | _initial(federation, points, constants.get("strong_convexity")))
 
 
@@ -186,11 +186,17 @@ def _noise(squares: Tensor, rounding: Tensor, failure: float, how: str) -> Const
     return Constant(sqrt(float(mean.max())), ESTIMATE, how, (sqrt(max(0.0, low)), sqrt(high)))
 
 
-def _dissimilarity(fed: ExactFederation, points: Tensor, clients: list[int]) -> Constant:
-    pairs = _pairs(fed, points, clients, 0, 0, 0)
+def dissimilarity_at(fed: ExactFederation, points: Tensor, clients: Sequence[int] | None = None) -> Constant:
+    """The largest distance of a client's gradient from the mean at some points (n, D), with the error of rounding.
+
+    Args:
+        clients: which to look at, instead of all.
+    """
+    chosen = [*range(fed.clients)] if clients is None else [*clients]
+    pairs = _pairs(fed, points, chosen, 0, 0, 0)
     value = rounding = 0.0
     for x in points:
-        gradients = fed.exact_gradient(x.expand(len(clients), -1), pairs)
+        gradients = fed.exact_gradient(x.expand(len(chosen), -1), pairs)
         value = max(value, float((gradients - fed.global_gradient(x[None])).norm(dim=1).max()))
         rounding = max(rounding, float(gradients.norm(dim=1).max()))
     rounding *= 64 * torch.finfo(points.dtype).eps

@@ -107,3 +107,71 @@ def latest_sweep(
         for s in range(sizes):
             ahead[r, s] -= gain[s] * total[s]
     return ahead[0], centre, noise, np.zeros(sizes)
+
+
+@compiled
+def answering_sweep(
+    first: np.ndarray,
+    client: np.ndarray,
+    mean: np.ndarray,
+    variance: np.ndarray,
+    fair: np.ndarray,
+    gain: np.ndarray,
+    global_lr: float,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Sweep forwards over x_{r+1} = x_r + g sum_i w_i delta_i where clients answer independently of each other, so that
+    the sum of the weights is random: w_i has this ``mean`` and ``variance``, of each entry.
+
+    With W = sum_i w_i, the mean of x_r has the factor 1 - g b E W, and its second moment
+    e = (1 - g b E W)^2 + g^2 b^2 Var W. So has the variance V_r of x_r about its mean q_r, to which a round adds
+    g^2 b^2 sum_i Var(w_i) |q_r - c_i|^2: nothing cancels.
+
+    Returns:
+        as ``weighted_sweep``, the first being the root of the mean square.
+    """
+    sizes, rounds, clients = len(gain), len(first) - 1, len(fair)
+    start, noise, drawn = np.ones(sizes), np.zeros(sizes), np.zeros(sizes)
+    centre = np.zeros((clients, sizes))
+    total, weighed, squared = np.zeros(sizes), np.zeros(sizes), np.zeros(sizes)
+    norm = 0.0
+    for i in range(clients):
+        norm += fair[i] * fair[i]
+    for r in range(rounds):
+        if first[r] == first[r + 1]:
+            continue
+        moved, spread, both = 0.0, 0.0, 0.0
+        for p in range(first[r], first[r + 1]):
+            moved += mean[p]
+            spread += variance[p]
+            both += variance[p] + mean[p] * mean[p]
+        for s in range(sizes):
+            total[s], weighed[s], squared[s] = 0.0, 0.0, 0.0
+        for i in range(clients):
+            for s in range(sizes):
+                total[s] += centre[i, s]
+                weighed[s] += fair[i] * centre[i, s]
+                squared[s] += centre[i, s] * centre[i, s]
+        for s in range(sizes):
+            step = global_lr * gain[s]
+            factor = (1 - step * moved) * (1 - step * moved) + step * step * spread
+            start[s] *= factor
+            noise[s] = factor * noise[s] + global_lr * global_lr * both
+            drawn[s] *= factor
+        for p in range(first[r], first[r + 1]):
+            i = client[p]
+            for s in range(sizes):
+                step = global_lr * gain[s]
+                # |q|^2 - 2 q . c_i + |c_i|^2 with q = sum_k centre_k c_k and c_k = e_k - sum_l f_l e_l.
+                inner = centre[i, s] - weighed[s] - total[s] * (fair[i] - norm)
+                square = squared[s] - 2 * total[s] * weighed[s] + total[s] * total[s] * norm
+                away = square - 2 * inner + 1 - 2 * fair[i] + norm
+                drawn[s] += step * step * variance[p] * max(away, 0.0)
+        for i in range(clients):
+            for s in range(sizes):
+                centre[i, s] *= 1 - global_lr * gain[s] * moved
+        for p in range(first[r], first[r + 1]):
+            for s in range(sizes):
+                centre[client[p], s] += global_lr * gain[s] * mean[p]
+    for s in range(sizes):
+        start[s] = np.sqrt(start[s])
+    return start, centre, noise, drawn

@@ -23,13 +23,22 @@ NIGHT = (22, 6)
 MOST_ROWS = 2000
 """Number of clients, and of rounds, that a raster shows; of more, every so-manieth."""
 
+STYLE = (
+    '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+    "<style>:root{color-scheme:light dark}body{font:16px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em;"
+    "overflow-wrap:anywhere}p{margin:.3em 0}figure{margin:1.5em 0}figcaption{opacity:.8}.wide{overflow-x:auto}"
+    "img{display:block;width:100%;min-width:40em}table{border-collapse:collapse;font-size:.85em;margin:1em 0}"
+    "th,td{padding:.15em .8em .15em 0;text-align:left;white-space:nowrap}</style>"
+)
+"""Style of the page: in a narrow window figures and the table scroll by themselves, so that they stay readable."""
+
 WEEKDAYS = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su")
 
 
 def diagnosis_page(found: Diagnosis, title: str, chosen: Recommendation | None = None) -> str:
     """Return the page of a diagnosis, and perhaps of what is recommended, as HTML."""
     pictures = "\n".join(
-        f'<figure><img alt="{escape(caption)}" src="data:image/png;base64,{_png(figure)}">'
+        f'<figure><div class="wide"><img alt="{escape(caption)}" src="data:image/png;base64,{_png(figure)}"></div>'
         f"<figcaption>{escape(caption)}</figcaption></figure>"
         for figure, caption in _figures(found, chosen)
     )
@@ -42,11 +51,22 @@ def diagnosis_page(found: Diagnosis, title: str, chosen: Recommendation | None =
     )
     return (
         f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{escape(title)}</title>\n'
-        "<style>body{font:16px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em}p{margin:.3em 0}"
-        "img{max-width:100%}figure{margin:1.5em 0}figcaption{color:#444}</style></head>\n"
-        f"<body>\n<h1>{escape(title)}</h1>\n{lines}\n{pictures}\n"
+        f"{STYLE}</head>\n<body>\n<h1>{escape(title)}</h1>\n{lines}\n{_table(chosen)}{pictures}\n"
         f"{numbers}\n</body>\n</html>\n"
     )
+
+
+def _table(chosen: Recommendation | None) -> str:
+    """The candidates, a row each; "" without a recommendation."""
+    if chosen is None:
+        return ""
+    rows = [each.table_row() for each in chosen.choices]
+    cells = [[*rows[0]], *([str(cell) for cell in row.values()] for row in rows)]
+    lines = [
+        "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) + "</tr>"
+        for row, tag in zip(cells, ["th", *["td"] * len(rows)], strict=True)
+    ]
+    return '<div class="wide"><table>\n' + "\n".join(lines) + "\n</table></div>\n"
 
 
 def _png(figure: Figure) -> str:
@@ -126,7 +146,9 @@ def _weights(found: Diagnosis) -> Figure:
     for k, each in enumerate(found.objectives):
         axes.plot(np.arange(n), each.weight[order] * n, lw=1.2, color=f"C{k}", label=each.rule)
     axes.plot(np.arange(n), found.fair[order] * n, color=EXACT, ls=DASHED, label="fair")
-    finish(axes, "Implied objectives", "client, by rate", "weight x clients")
+    finish(
+        axes, "Implied objectives", "client, by rate", "weight x clients", loc="center left", bbox_to_anchor=(1, 0.5)
+    )
     return figure
 
 
@@ -157,13 +179,13 @@ def _fronts(chosen: Recommendation) -> Figure:
         axes.plot([r.uploads for r in best], [getattr(r, value) for r in best], "o-", color=EXACT, label="front")
         named = {(row.uploads, getattr(row, value)): row.name for row in reversed(best)}
         middle = (shown[0].uploads + shown[-1].uploads) / 2 if shown else 0
-        for point, name in named.items():
+        for k, (point, name) in enumerate(named.items()):
             right = point[0] > middle
             axes.annotate(
                 name,
                 point,
                 fontsize=7,
-                xytext=(-5 if right else 5, 4),
+                xytext=(-5 if right else 5, -9 if k % 2 else 4),  # neighbours do not cover each other
                 textcoords="offset points",
                 ha="right" if right else "left",
             )

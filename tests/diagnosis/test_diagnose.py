@@ -22,6 +22,7 @@ from fedtheory.diagnosis import (
     detectable_difference,
     diagnose,
     implied_objectives,
+    least_excess,
     overdispersion,
     pairs_together,
     power,
@@ -255,6 +256,16 @@ def test_power_is_how_often_a_test_finds_the_difference() -> None:
     rounds = rounds_to_detect(0.1, 0.5)
     seen = rng.random((2000, rounds)).__lt__(0.6).mean(axis=1)
     assert np.mean(np.abs(seen - 0.5) > 1.96 * 0.5 / math.sqrt(rounds)) == pytest.approx(0.8, abs=0.03)
+
+
+def test_an_interval_lies_above_by_the_least_excess_in_four_cases_of_five() -> None:
+    from scipy.stats import t as student
+
+    samples = np.random.default_rng(1).normal(size=(4000, 8))
+    edge = student.isf(0.005, 7) / math.sqrt(8)
+    excess = least_excess(edge, 8)  # of samples of deviation 1
+    low = excess + samples.mean(axis=1) - edge * samples.std(axis=1, ddof=1)
+    assert (low > 0).mean() == pytest.approx(0.8, abs=4 * math.sqrt(0.16 / 4000))
 
 
 def test_a_log_that_is_too_short_says_how_much_is_missing(tmp_path: Path) -> None:

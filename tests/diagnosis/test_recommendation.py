@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,15 @@ import fedtheory as ft
 from fedtheory import algorithms as al
 from fedtheory.cli.statuses import run
 from fedtheory.diagnosis import Diagnosis, Recommendation, diagnose, recommend, trace_errors
-from fedtheory.diagnosis.recommendation import LOCAL_STEPS, MAKERS, Scored, candidates, numbers_of
+from fedtheory.diagnosis.recommendation import (
+    LOCAL_STEPS,
+    MAKERS,
+    Scored,
+    candidates,
+    groups_by_rate,
+    how_known,
+    numbers_of,
+)
 from fedtheory.diagnosis.trace_errors import Trace, Twin, errors_on_trace, fair_weights, twin_of, uploads
 from fedtheory.participation import Recorded, history, read_log
 from fedtheory.participation.examples import examples
@@ -39,8 +48,11 @@ ALGORITHMS: dict[str, Callable[..., al.Algorithm]] = {
     "fedvarp": al.fedvarp,
     "fedvarp, going on": lambda **n: al.fedvarp(steps_when_empty=True, **n),
     "fast": lambda **n: al.fast(snapshot_period=2, cohort=2, **n),
+    "groups, drawn": lambda **n: al.naive(groups=[0, 1, 0], budget=2, group_weight=["1/2", "1/2"], **n),
+    "groups, planned": lambda **n: al.flics_avg(groups=[0, 1, 0], budget="3/2", **n),
+    "groups, a start": lambda **n: al.flics_avg(groups=[0, 1, 1], budget=1, update="start_counts", start=1, **n),
 }
-QUICK = ("mean", "budget", "fedau, cutoff", "mifa", "fedvarp", "fast")
+QUICK = ("mean", "budget", "fedau, cutoff", "mifa", "fedvarp", "fast", "groups, planned")
 
 
 def small(seed: int = 0, rounds: int = 6) -> np.ndarray:
@@ -93,6 +105,40 @@ def test_cohorts_without_their_variance_are_caught(monkeypatch: pytest.MonkeyPat
     assert off(ALGORITHMS["budget"](local_lr="1/4"), small()) > 1e-3
 
 
+def test_answers_without_their_variance_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = trace_errors._answers
+    monkeypatch.setattr(trace_errors, "_answers", lambda *given: (real(*given)[0], 0 * real(*given)[1]))
+    assert off(ALGORITHMS["groups, planned"](local_lr="1/4"), small()) > 1e-3
+
+
+def test_rates_that_are_planned_together_are_those_of_each_log() -> None:
+    algorithm = al.flics_avg(groups=[0, 1, 0], budget=1, local_lr="1/4")
+    selection = algorithm.round.selection
+    for together, mask in zip(trace_errors.plans([Trace(small(k)) for k in (0, 1)], selection), map(small, (0, 1)),
+                              strict=True):  # fmt: skip
+        for one, other in zip(together, Trace(mask).planned(selection), strict=True):
+            assert (one == other).all()
+
+
+def test_clients_who_do_not_count_are_in_no_group_with_a_weight() -> None:
+    mask = np.random.default_rng(0).random((40, 4)) < 0.8
+    kinds = [
+        {kind for _, (kind, _) in candidates(mask, np.array(fair))} for fair in ([0.0, 0.5, 0.25, 0.25], [0.25] * 4)
+    ]
+    assert not {"naive", "flics_avg"} & kinds[0] and {"naive", "flics_avg"} <= kinds[1]
+
+
+def test_groups_are_of_like_rates_and_follow_the_clients() -> None:
+    mask = np.random.default_rng(0).random((50, 12)) < np.linspace(0.1, 0.9, 12)
+    order = np.random.default_rng(1).permutation(12)
+    groups = np.array(groups_by_rate(mask, 4))
+    assert np.bincount(groups).tolist() == [3] * 4 and groups_by_rate(mask[:, order], 4) == groups[order].tolist()
+    assert (np.diff(mask.mean(axis=0)[np.argsort(groups, kind="stable")].reshape(4, 3).mean(axis=1)) > 0).all()
+    same = np.eye(4, dtype=bool)  # of one rate: what they did decides
+    assert groups_by_rate(same[:, [2, 0, 3, 1]], 2) == [groups_by_rate(same, 2)[k] for k in (2, 0, 3, 1)]
+    assert groups_by_rate(mask, 1) == [0] * 12 and max(groups_by_rate(mask[:, :7], 9)) == 0
+
+
 def test_worst_client_is_that_of_the_federation() -> None:
     """Without noise and with a known trace the last model is a point: F_i there, and at the optimum, are sums."""
     twin, mask = Twin(2.0, 0.5, 0.0, 1.25, 2.0, np.array([0.5, 0.25, 0.25])), small(3)
@@ -126,6 +172,11 @@ def test_what_closed_forms_do_not_know_is_refused() -> None:
         al.fedavg(local_lr="1/10", budget="3/2"),
         al.fast(snapshot_probability="1/2", cohort=1, local_lr="1/10"),
         al.fedavg(local_lr="1/(2 + round_index)"),
+        al.flics_avg(local_lr="1/10", groups=[0, 1, 0], budget=1, counts="received"),
+        al.flics_avg(local_lr="1/10", groups=[0, 1, 0], budget=1, divided=True),
+        al.flics_avg(local_lr="1/10", groups=[0, 1, 0], budget=1, answers="drawn"),
+        al.naive(local_lr="1/10", groups=[0, 1, 0], budget=1),
+        al.weighted_groups(local_lr="1/10", groups=[0, 1, 0], estimate=[1, 1]),
     ):
         with pytest.raises(ValueError, match="allowed is plain local SGD"):
             errors_on_trace(twin, algorithm, Trace(small()))
@@ -158,7 +209,7 @@ def test_the_lowest_score_is_recommended(chosen: Recommendation) -> None:
         )  # fmt: skip
         assert row.pareto == (not beaten)
     kinds = {row.arguments["kind"] for row in chosen.choices}
-    assert kinds == {"fedavg", "fedau", "constant_weights", "mifa", "fedvarp", "fast"}
+    assert kinds == {*MAKERS}
 
 
 def test_sensitivities_are_powers(found: Diagnosis, chosen: Recommendation) -> None:
@@ -195,8 +246,11 @@ def test_budgets_and_targets_are_kept(found: Diagnosis) -> None:
     assert easy.chosen.uploads == min(row.uploads for row in easy.choices if row.score <= 0.5)
     hard = recommend(found, CONSTANTS, resamples=5, target=1e-9, local_steps=[5])
     assert hard.met is False and hard.chosen is hard.choices[0] and "No candidate meets the target 1e-09" in str(hard)
-    assert uploads(al.fedavg(local_lr=1, budget=2), np.array([0, 1, 5])).tolist() == [0, 1, 2]
-    assert uploads(al.fast(snapshot_period=2, cohort=4, local_lr=1), np.array([0, 1, 5])).tolist() == [4, 1, 4]
+    sizes = Trace(np.arange(5) < np.array([0, 1, 5])[:, None])
+    assert uploads(al.fedavg(local_lr=1, budget=2), sizes).tolist() == [0, 1, 2]
+    assert uploads(al.fast(snapshot_period=2, cohort=4, local_lr=1), sizes).tolist() == [4, 1, 4]
+    among = {"groups": [0, 0, 1, 1, 1], "budget": 5, "local_lr": 1}
+    assert uploads(al.naive(**among), sizes).tolist() == [0, 1, 5] == uploads(al.flics_avg(**among), sizes).tolist()
 
 
 def test_others_are_simulated(found: Diagnosis) -> None:
@@ -234,10 +288,12 @@ def test_the_command_writes_all_three_files(tmp_path: Path, capsys: pytest.Captu
     text = [f"{k} = {noise if isinstance(v, dict) else v}" for k, v in CONSTANTS.items()]
     constants.write_text("\n".join(text) + "\n")
     options = ["recommend", str(log), "--constants", str(constants), "--resamples", "5", "--local-steps", "2"]
+    options += ["--quantile", "0.75"]
     files = ["--into", str(tmp_path / "a.toml"), "--page", str(tmp_path / "a.html"), "--json", str(tmp_path / "a.json")]
     assert run([*options, *files]) == 0
     said = capsys.readouterr().out
     content = json.loads((tmp_path / "a.json").read_text())
+    assert "on 75% of" in " ".join(said.split()) and content["quantile"] == 0.75
     assert content["chosen"] in said and content["python"] in " ".join(said.split())
     page = (tmp_path / "a.html").read_text()
     assert page.count("<figure>") == 5 and 'id="recommendation"' in page and "http" not in page
@@ -299,6 +355,83 @@ def test_constants_of_a_federation_are_its_own_or_estimates(found: Diagnosis) ->
     assert recommend(found, near, resamples=3, local_steps=[2]).chosen.interval[1] > 0
 
 
+def test_constants_of_a_module_are_those_of_its_least_squares(found: Diagnosis) -> None:
+    """Of a linear model with squared error all are known from the data: Hessians are means of a a^T."""
+    import tomllib
+
+    import torch
+
+    from fedtheory.diagnosis import constants_toml, estimate_constants
+
+    rng = np.random.default_rng(3)
+    data = []
+    for _ in range(4):
+        a = rng.normal(size=(30, 2))
+        data.append((a, a @ rng.normal([1.0, -2.0], 0.3) + 0.5 * rng.normal(size=30)))
+    module = torch.nn.Linear(2, 1)
+    with torch.no_grad():
+        module.weight.fill_(1.0), module.bias.fill_(-1.0)
+    got = estimate_constants(module, data, batch_size=10, l2=0.125, resamples=3)
+    rows = [np.column_stack([a, np.ones(30)]) for a, _ in data]
+    hessians = [r.T @ r / 30 + 0.125 * np.eye(3) for r in rows]
+    slopes = [r.T @ y / 30 for r, (_, y) in zip(rows, data, strict=True)]
+    start, best = np.array([1.0, 1.0, -1.0]), np.linalg.solve(np.mean(hessians, axis=0), np.mean(slopes, axis=0))
+    spread = [(r * (r @ x - y)[:, None]).var(axis=0).sum() for x in (start, (start + best) / 2, best)
+              for r, (_, y) in zip(rows, data, strict=True)]  # fmt: skip
+    ends = [np.linalg.eigvalsh(h)[[0, -1]] for h in hessians]
+    away = [np.linalg.norm(h @ best - s) for h, s in zip(hessians, slopes, strict=True)]
+    true = dict(zip(trace_errors.NAMES, (max(e[1] for e in ends), min(e[0] for e in ends), math.sqrt(max(spread) / 10),
+                                         max(away), np.linalg.norm(start - best)), strict=True))  # fmt: skip
+    for name, value in true.items():
+        tolerance = 0.2 if name == "gradient_noise" else 1e-6  # of 64 draws; and of differences of gradients
+        assert got[name].value == pytest.approx(value, rel=tolerance), name
+        low, high = got[name].interval or (0.0, 0.0)
+        assert low < got[name].value < high and got[name].kind == "estimate"
+    content = tomllib.loads(constants_toml(got))
+    values, intervals = numbers_of(content)
+    assert values == {name: got[name].value for name in true} and intervals == {n: got[n].interval for n in true}
+    assert how_known(content) == dict.fromkeys(true, "estimated")
+    said = recommend(found, content, resamples=2, local_steps=[2])
+    assert "Estimated, not certified: smoothness" in str(said) and said.known == how_known(content)
+
+
+def test_a_ridge_certifies_the_convexity_of_a_linear_model() -> None:
+    import torch
+
+    from fedtheory.diagnosis import estimate_constants
+
+    rng = np.random.default_rng(0)
+    data = [(a := rng.normal(size=(12, 2)), (a[:, 0] > 0).astype(int)) for _ in range(3)]
+    got = estimate_constants(torch.nn.Linear(2, 2), data, l2=0.25, resamples=0)
+    assert got["strong_convexity"].kind == "bound" and got["strong_convexity"].value == 0.25
+    module = torch.nn.Linear(2, 2)
+    split = ft.data.Partition(tuple(np.arange(12 * k, 12 * k + 12) for k in range(3)))
+    features, labels = (np.concatenate([part[k] for part in data]) for k in (0, 1))
+    net = ft.federations.Network(module, ft.data.Dataset("given", features, labels, 2), split, batch_size=4)
+    start = torch.cat([each.detach().flatten() for each in module.parameters()])
+    same = estimate_constants(net, start=start, l2=0.25, resamples=0)
+    own = estimate_constants(module, data, l2=0.25, batch_size=4, resamples=0)
+    for name in trace_errors.NAMES:  # the network's convexity is not looked for in its model
+        assert same[name].value == pytest.approx(own[name].value, rel=1e-6), name
+    uneven = ft.data.Partition((np.arange(6), np.arange(6, 36)))
+    weighed, alike = (
+        estimate_constants(ft.federations.Network(module, net.dataset, uneven, batch_size=4, objective=objective),
+                           start=start, l2=0.25, resamples=0)["initial_distance"].value
+        for objective in ("samples", "clients")
+    )  # fmt: skip
+    assert weighed == pytest.approx(own["initial_distance"].value, rel=1e-4) and abs(weighed - alike) > 1e-2
+    with pytest.raises(ValueError, match="the curvature is not positive"):
+        estimate_constants(torch.nn.Linear(2, 2), data, resamples=0)  # scores that all rise change nothing
+    for wrong, said in (
+        ((torch.nn.Linear(2, 2),), "data: allowed are"),
+        ((ft.federations.Quadratic.common_hessian([1.0, -1.0]), data), "data: allowed are"),
+        ((torch.nn.Linear(2, 2), []), "there are no clients"),
+        ((ft.federations.Network(torch.nn.Sequential(torch.nn.Dropout(0.5), module), net.dataset, split),), "dropout"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            estimate_constants(*wrong)
+
+
 # The last third ------------------------------------------------------------------------------------------------------
 
 
@@ -340,7 +473,8 @@ def held_out(number: int) -> dict[str, object]:
     }
     own = float(errors_on_trace(chosen.twin, chosen.chosen.algorithm, trace).loss[0])
     return {
-        "log": name, "chosen": chosen.chosen.name, "best": best.chosen.name, "by_score": score / best.chosen.score,
+        "log": name, "near": chosen.near, "chosen": chosen.chosen.name, "best": best.chosen.name,
+        "by_score": score / best.chosen.score,
         "as_it_went": own / min(seen.values()), "best_as_it_went": min(seen, key=lambda each: seen[each]),
         "steps": (str(lr[0]), best.chosen.arguments["local_lr"]), "families": (chosen.fitted, best.fitted),
     }  # fmt: skip
@@ -348,6 +482,31 @@ def held_out(number: int) -> dict[str, object]:
 
 @pytest.mark.exhaustive
 def test_choices_are_within_5_percent_of_the_best_on_rounds_that_were_held_out() -> None:
-    found = [held_out(number) for number in range(50)]
-    near = [each for each in found if each["by_score"] <= 1.05]  # type: ignore[operator]
+    """By the score of the last third, in 45 of 50; by the error as it went, as often as the notes say beforehand.
+
+    Who comes when decides the latter: a choice that knows the true process is near the best about as often.
+    """
+    found: list[dict[str, Any]] = [held_out(number) for number in range(50)]
+    near = [each for each in found if each["by_score"] <= 1.05]
     assert len(near) >= 45, [each for each in found if each not in near]
+    said = np.array([each["near"] for each in found])
+    seen = sum(each["as_it_went"] <= 1.05 for each in found)
+    spread = math.sqrt((said * (1 - said)).sum() + 50 * 0.25 / 24)  # what is said is itself of 24 logs
+    assert abs(seen - said.sum()) <= 3 * spread, (seen, said)
+
+
+def test_a_choice_says_how_often_hindsight_would_do_better(found: Diagnosis, chosen: Recommendation) -> None:
+    """Anew, of the same few logs: the least error of all candidates, with every step that is tried coarsely."""
+    scored = _scored(found, chosen)
+    few = scored.traces[:: len(scored.traces) // 24][:24]
+    lr, k = scored.coarse()
+    least = np.min([
+        scored._losses(chosen.twin, row.algorithm, few, lr, k).min(axis=1) for row in chosen.choices
+    ], axis=0)  # fmt: skip
+    own = scored._losses(chosen.twin, chosen.chosen.algorithm, few, None, None)[:, 0]
+    assert chosen.near is not None and chosen.near <= (own <= 1.05 * np.minimum(least, own)).mean()
+    assert (chosen.near < 1) == ("of what hindsight would choose" in str(chosen))
+    assert chosen.to_json()["near"] == chosen.near
+    scored._few["one"] = np.array([1.0, 1.0, 1.0]), np.array([1.0, 0.5, 1.0])
+    scored._few["other"] = np.array([3.0, 3.0, 3.0]), np.array([0.96, 2.0, 0.9])
+    assert (scored.near("one"), scored.near("other"), scored.near("none")) == (1 / 3, 0.0, None)

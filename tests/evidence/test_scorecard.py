@@ -58,6 +58,10 @@ def test_every_measured_row_meets_every_hypothesis():
         digits = [m for m in row["evidence"]["measured"] if m["data"] == "digits"]
         assert digits and digits[0]["clients"] == 50
         for found in row["evidence"]["measured"]:
+            seen = scorecard.least_exceeding(found)
+            (low, high), left = found["left_interval"], found["left"]
+            # More than half the interval, since the mean itself varies, and less than all of it.
+            assert seen is not None and min(1, (high - low) / 2 / left) <= 1 - 1 / seen <= (high - low) / left
             assert found["hypotheses_hold"] and min(found["slack"].values()) >= 0
 
 

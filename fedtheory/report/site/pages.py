@@ -14,6 +14,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from ...evidence.counts import counted, read_literally
+from ...evidence.scorecard import least_exceeding
 from ...files import check_target
 from ...papers import all_claims, papers
 from ..colours import style_sheet
@@ -47,6 +48,7 @@ def environment() -> jinja2.Environment:
     made.filters |= {
         "js": lambda value: Markup(literal(value)),
         "number": number,
+        "least_exceeding": least_exceeding,
         "plain": plain_text,
         "docstring": docstring,
         "inline": inline,
