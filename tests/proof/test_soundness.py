@@ -23,7 +23,6 @@ from fedtheory.proof.positivity import Counterexample, certify
 from fedtheory.proof.steps import Step
 from fedtheory.proof.symbol_regions import capped, equal, interval, nonnegative, positive, region
 from fedtheory.proof.translate.claim_bounds import MadeBound
-from fedtheory.proof.translate.sample_bounds import OfSamples
 from fedtheory.quantities import symbols
 from tests.loops import looped
 
