@@ -148,7 +148,7 @@ class PackedCheckpoints:
             ValueError: the runs have come to different rounds.
         """
         own = self._states(state)
-        begun = [store.restore(*each) for store, *each in zip(self.parts, self.plans, own, strict=True)]
+        begun = [store.restore(each, mine) for store, each, mine in zip(self.parts, self.plans, own, strict=True)]
         if len({*begun}) > 1:
             raise ValueError(f"runs in one batch have come to rounds {sorted({*begun})}: allowed is one")
         _join(state, own)
@@ -192,8 +192,8 @@ class PackedCheckpoints:
 
     def load(self, state: State) -> list[Run]:
         """Return all segments of each run."""
-        states = self._states(state)
-        return [store.load(*each) for store, *each in zip(self.parts, self.plans, states, strict=True)]
+        own = self._states(state)
+        return [store.load(each, mine) for store, each, mine in zip(self.parts, self.plans, own, strict=True)]
 
 
 _DICTS = ("memory", "sums", "least", "most", "current", "kept")
@@ -201,10 +201,10 @@ _DICTS = ("memory", "sums", "least", "most", "current", "kept")
 
 def _part(state: State, span: slice) -> State:
     """The state of some replicas."""
-    tensors = {
+    tensors: dict[str, Any] = {
         each.name: value[span] for each in fields(state) if isinstance(value := getattr(state, each.name), Tensor)
     }
-    dicts = {name: {key: value[span] for key, value in getattr(state, name).items()} for name in _DICTS}
+    dicts: dict[str, Any] = {name: {key: value[span] for key, value in getattr(state, name).items()} for name in _DICTS}
     return replace(state, **tensors, **dicts, changed=[], _gradient=None, _first=None)
 
 
