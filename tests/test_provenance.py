@@ -70,7 +70,7 @@ def test_a_package_that_git_does_not_know_is_not_named(tmp_path: Path) -> None:
 def test_what_was_built_says_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(provenance, "__file__", str(tmp_path / "provenance.py"))
     monkeypatch.setattr(provenance, "commit_of_checkout", lambda package: None)
-    version = "version 0.1.0"
+    version = f"version {fedtheory.__version__}"
     for text, said in (("abc123\n", "abc123"), ("\n", version), ("\xe9", version), (None, version)):
         (tmp_path / provenance.COMMIT).unlink(missing_ok=True)
         if text is not None:

@@ -273,7 +273,7 @@ def test_published_instances_are_replayed_by_name(tmp_path, capsys, monkeypatch)
 
 
 def test_version_and_help(capsys):
-    assert run(["--version"]) == 0 and re.fullmatch(r"fedtheory \d+\.\d+\.\d+\n", capsys.readouterr().out)
+    assert run(["--version"]) == 0 and re.fullmatch(r"fedtheory \d+\.\d+\.\d+(rc\d+)?\n", capsys.readouterr().out)
     for arguments in (["-h"], ["--help"], ["data", "-h"], ["evaluate", "-h"]):
         assert run(arguments) == 0
         text = capsys.readouterr().out

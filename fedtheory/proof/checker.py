@@ -272,8 +272,7 @@ def substituted(a: dict, index: int, top: dict, bottom: dict) -> tuple[dict, int
     """Substitute top/bottom for a letter; return bottom^d times the result, and d, the polynomial's degree in that
     letter."""
     spend(len(a))
-    field = MASK << FIELD * (index + 1)
-    if not any(key & field for key in a):
+    if not any(power_of(key, index) for key in a):
         return a, 0
     unit, left = place(index), LEFT["size"]
     by_power: dict[int, dict] = {}

@@ -73,7 +73,7 @@ class OnlineRun:
 
         >>> run = online([[4, 4], [4, 0], [4, 4]], [4, 2, 4], [0.5, 0.5], update="printed")
         >>> run.final_estimate(), run.estimate()[-1]
-        (array([1.5, 1.5]), array([1.5, 1.5]))
+        (array([1., 2.]), array([1., 2.]))
         """
         sums, t = np.zeros(self.counted.shape[1]), len(self.counted)
         for first in range(0, t, _CHUNK):  # as in ``_running_sums``

@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 from typer.testing import CliRunner
 
+from fedtheory import __version__
 from fedtheory.cli import app
 from fedtheory.evidence import refute as refutes
 from fedtheory.evidence import replay as replaying
@@ -56,7 +57,7 @@ def test_every_published_instance_replays(path, judged_once):
     status = 0 if content["refutes"] else 1
     text, plain = run("replay", path), run("replay", path, "--json")
     assert (text.exit_code, plain.exit_code, text.stderr, plain.stderr) == (status, status, "", "")
-    assert json.loads(plain.stdout) == content and falling
+    assert json.loads(plain.stdout) == content | {"fedtheory": __version__} and falling
     lines = sentences(text.stdout)
     assert lines[0] == f"{content['claim']}: {content['functional']}"
     assert lines[1].startswith(f"left {falling[0]['left']} > right")

@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from fedtheory import __version__
 from fedtheory.claims.balls import working_precision
 from fedtheory.evidence.judge import parse
 from fedtheory.evidence.replay import ReplayError, replay
@@ -61,7 +62,7 @@ def test_published_instances_replay_and_fall_under_every_reading(ref: str) -> No
     for reading in judgement.readings:
         assert reading.refutes is (reading in decided(judgement))
     assert min(float(reading.ratio) for reading in decided(judgement)) >= LEAST_RATIO[kind]
-    assert json.loads(json.dumps(judged(ref).to_json())) == data
+    assert json.loads(json.dumps(judged(ref).to_json())) == data | {"fedtheory": __version__}
 
 
 def test_the_submitted_theorem_4_falls_in_the_literal_corner_only() -> None:
@@ -88,7 +89,7 @@ def test_remark_5_falls_with_the_literal_root_only(ref: str, factor: Fraction) -
         assert reading.refutes is (reading.reading["root"] == "root of 30 L K")
         left = 1e8 if reading.reading["average"] == "r = 0..R-1" else 1e8 * float(factor) ** 2
         assert (float(reading.left), float(reading.right)) == (pytest.approx(left, rel=1e-14), 4.4e7)
-    assert json.loads(json.dumps(judgement.to_json())) == read_json(instance_path(ref))
+    assert json.loads(json.dumps(judgement.to_json())) == read_json(instance_path(ref)) | {"fedtheory": __version__}
 
 
 def test_a_file_that_says_something_else_is_refused() -> None:

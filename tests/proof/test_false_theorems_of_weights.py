@@ -125,7 +125,7 @@ def test_a_false_theorem_is_not_proved(name: str) -> None:
 
 
 def proved() -> list[str]:
-    made = (ref for d in library().derivations if isinstance(d.origin, MadeBound) for ref in d.proves)
+    made = (ref for d in library().derivations if isinstance(d.origin, MadeBound) for ref in d.proves[:1])
     return sorted(ref for ref in made if ref.partition(".")[0] in ("fedau", "flics"))
 
 

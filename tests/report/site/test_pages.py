@@ -358,7 +358,7 @@ def test_templates_and_assets_are_part_of_the_package():
 def test_the_command_writes_where_it_is_told(tmp_path, monkeypatch):
     asked = []
 
-    def write(into, figures, progress):
+    def write(into, figures, progress, docs=None):
         asked.append((into, figures))
         return [into / "index.html", into / "assets/style.css"]
 
