@@ -197,9 +197,15 @@ class Problem:
         edges = np.cumsum([0, *(len(part[1]) for part in parts)])
         split = Partition(tuple(np.arange(first, last) for first, last in pairwise(edges)))
         rows = replace(
-            self.like, features=features, labels=targets, test=None, clients=None, client_names=(), groups=None,
+            self.like,
+            features=features,
+            labels=targets,
+            test=None,
+            clients=None,
+            client_names=(),
+            groups=None,
             coarse_labels=None,
-        )  # fmt: skip
+        )
         net = Network(self.model, rows, split, self.batch_size, objective=self.objective)
         return Ridged(net.to("cpu", "float64"), self.l2)
 

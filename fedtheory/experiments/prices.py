@@ -237,8 +237,17 @@ def _noise() -> Iterator[set[str]]:
         vocabulary = "".join(chr(32 + k) for k in range(80))
         clients, names = np.repeat(np.arange(roles), each), tuple(f"role {k}" for k in range(roles))
         labels = rng.integers(0, 80, len(text))
-        return data.Dataset("shakespeare", text, labels, 80, test=test, copy="noise", clients=clients,
-                            client_names=names, vocabulary=vocabulary)  # fmt: skip
+        return data.Dataset(
+            "shakespeare",
+            text,
+            labels,
+            80,
+            test=test,
+            copy="noise",
+            clients=clients,
+            client_names=names,
+            vocabulary=vocabulary,
+        )
 
     made = {"cifar-10": lambda: images(50_000, images(10_000)), "shakespeare": lambda: windows(160, windows(40))}
 

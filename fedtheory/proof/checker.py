@@ -2871,7 +2871,7 @@ ROUND_FUNCTIONALS = {
 }  # fmt: skip
 """Functionals of one round as forms, and the quantities that a bound on each may have."""
 AFTER_THE_LAST = {"local_drift": squared(("", LAST), AT_START)}
-"""Those that count a path's end, at it."""
+"""Functionals that count a path's end, as forms at it."""
 POINT = tuple(("", (f"point_{j}", False, ())) for j in range(3))
 SLOPE_AT_POINT = ("", ("g_point_0", True, ()))
 
@@ -3021,8 +3021,8 @@ class RulesOfWeights:
 
     def bound_round(self, _: object, arguments: Arguments, stated: dict) -> dict:
         """Conclude that a functional of one round is at most C + a sum of factors times quantities of its start, from
-        form >= 0 where functional + form is that sum, for every client and step, and where it counts the end of a path
-        after the last step too; given is that there is one round."""
+        form >= 0 where functional + form is that sum. The form is about every client and step; where the functional
+        counts the end of a path, another one is about that. Given is that there is one round."""
         theorem = self.theorem_at(arguments["theorem"])
         functional = word("functional", stated["functional"], tuple(ROUND_FUNCTIONALS))
         others = [self.theorem_at(n) for n in listed("others", arguments["others"], most=1)]

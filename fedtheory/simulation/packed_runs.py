@@ -79,8 +79,9 @@ def simulate_packed(
         plan = replace(plan, chunk=replicas * len(settings), pairs_at_once=pairs)
         own = [replace(plan, setting=each, seed=seed) for each, seed in zip(settings, seeds, strict=True)]
         store = PackedCheckpoints(own, replicas)
-        store.parts = [stack.enter_context(_store(each, folder, replicas)) for each, folder in
-                       zip(own, directories, strict=True)]  # fmt: skip
+        store.parts = [
+            stack.enter_context(_store(each, folder, replicas)) for each, folder in zip(own, directories, strict=True)
+        ]
         total = rounds * replicas * len(settings)
         stack.enter_context(plan.federation.working()), stack.enter_context(same_bits(plan.device))
         ids = torch.arange(replicas * len(settings), device=plan.device)

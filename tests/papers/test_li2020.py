@@ -122,9 +122,12 @@ UNPROVED = {
     "S^2 for S": (scaled(2, sampling=1 / S), _G),
     "(N - S)/(N - 1) squared": (scaled(3, sampling=(N - S) / (N - 1)), _G),
     "Theorem 1 for clients drawn": (replace(THM[1], ambiguities=THM[2].ambiguities), "cohort: it is read as everyone"),
-    "Theorem 3 for any draws": (without(3, "independent_draws"), "it assumes independent_draws"),
-    "noise of any correlation": (without(1, "uncorrelated_noise"), "it assumes uncorrelated_noise"),
-    "no bound on gradients": (without(1, "bounded_stochastic_gradients"), "it assumes bounded_stochastic_gradients"),
+    "Theorem 3 for any draws": (without(3, "independent_draws"), "the claim does not assume independent_draws"),
+    "noise of any correlation": (without(1, "uncorrelated_noise"), "the claim does not assume uncorrelated_noise"),
+    "no bound on gradients": (
+        without(1, "bounded_stochastic_gradients"),
+        "the claim does not assume bounded_stochastic_gradients",
+    ),
 }
 """No quadratic clients refute them, but the proof does not carry them: what is said to be missing."""
 

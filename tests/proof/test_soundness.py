@@ -244,6 +244,13 @@ def test_a_derivation_shows_its_own_statement_and_nothing_smaller(derivation: De
     assert any(lost)
 
 
+WITH_ROOM = {
+    ("fast.eq17@main", "gradient"), ("fast.eq17@main", "noise"),
+    ("fast.eq28@main", "noise"), ("fast.eq28@main", "heterogeneity"),
+}  # fmt: skip
+"""Terms whose printed factors are larger than those that the kernel shows."""
+
+
 @looped("derivation", BOUNDS, ids=lambda d: d.name, quick=12)
 def test_a_bound_is_its_own_claim_and_none_that_is_smaller(derivation: Derivation) -> None:
     """The claim that a bound of the kernel is, with what it lacks, is its theorem; with a term that is a thousandth
@@ -261,7 +268,8 @@ def test_a_bound_is_its_own_claim_and_none_that_is_smaller(derivation: Derivatio
     assert is_shown(this)
     for term in this.terms:
         if term.expression != 0:
-            assert not all(is_shown(times(term, Rational(n, 1000))) for n in (999, 1001)), term.name
+            near = all(is_shown(times(term, Rational(n, 1000))) for n in (999, 1001))
+            assert near is ((this.ref, term.name) in WITH_ROOM), term.name
             assert not all(is_shown(times(term, Rational(n))) for n in (0, 2)), term.name
 
 
