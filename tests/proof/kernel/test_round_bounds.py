@@ -3,12 +3,14 @@ by the checker too; and no number, name or line of a claim's file may be another
 
 from __future__ import annotations
 
+import ast
 import copy
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -209,3 +211,21 @@ def test_what_a_claim_says_is_what_is_proved(ref: str) -> None:
         except checker.Wrong:
             continue
         pytest.fail(f"{ref}: accepted with {what}")
+
+
+def cap(quantity: str) -> checker.Scalar:
+    """sqrt(2) times a quantity, as the checker reads it where it is a cap."""
+    claim = object.__new__(checker.ClaimOfRuns)
+    claim.proof = SimpleNamespace(names=["x"], name=lambda name: checker.Scalar({checker.place(0): 1}))  # type: ignore[assignment]
+    claim.letters, claim.chosen, claim.roots = {"x": quantity}, {}, []
+    return claim.above(ast.parse(f"sqrt(2)*{quantity}", mode="eval").body)
+
+
+def test_a_cap_with_a_root_is_raised_only_where_it_is_not_negative(monkeypatch: pytest.MonkeyPatch) -> None:
+    for counted in ("work", "size"):
+        monkeypatch.setitem(checker.LEFT, counted, checker.LARGEST[counted])
+    assert cap("gradient_norm") == checker.Scalar({checker.place(0): 91}, {0: 64})  # 91/64 > sqrt 2 >= 90/64
+    with pytest.raises(checker.Wrong, match="no product >= 0"):
+        cap("vector_covariance")
+    monkeypatch.setitem(checker.QUANTITIES, "vector_covariance", "nonnegative")
+    assert cap("vector_covariance") == cap("gradient_norm")  # what is planted would be accepted
