@@ -863,6 +863,14 @@ def of_algorithm(form: dict) -> bool:
     return not all(map(at_start, form)) or any(name.startswith("E ") for name in names)
 
 
+def together(*several: dict) -> dict:
+    """Return all parameters of several theorems, which are the same where two have one of the same name."""
+    found: dict = {}
+    for name, value in (item for parameters in several for item in parameters.items()):
+        need(found.setdefault(name, value) == value, f"two algorithms: {name}")
+    return found
+
+
 def one_algorithm(parameters: dict) -> None:
     """Raise if parameters belong to two algorithms. The algorithms are weighted updates, clients that answer,
     intervals between participations, a server's rounds, and cohorts."""
@@ -995,19 +1003,20 @@ class Rules:
         return list(theorem["form"].items())
 
     def moved(self, items: list, a: int, b: int, c: int) -> list:
-        """Substitute a k + b K + c for the step k in items."""
-        need(not any("k" in free(e) and "K" in e[1] for e, _ in items if e[0] != "one"), "a step below a sum")
+        """Substitute a k + b K + c for the step k in items. What is below a sum over steps has a k of its own, which
+        stays."""
         index = self.proof.name("k") * number(a) + self.proof.name("K") * number(b) + number(c)
         made = []
         for entry, scalar in items:
-            if entry[0] == "product":
+            summed = entry[0] != "one" and "K" in entry[1]
+            if entry[0] == "product" and not summed:
                 terms = [(t[0], shifted(t[1], a, b, c)) if t[1][2] and "K" not in t[0] else t for t in entry[2:]]
                 terms = [t if t[1][1] else (t[0].replace("M", "").replace("S", ""), t[1]) for t in terms]
                 means = [binder for binder in entry[1] if binder in "MS"]
                 entry = ("product", "".join(b for b in entry[1] if b not in "MS"), *sorted(terms))
                 for binder in means:
                     entry, _ = self._below(entry, scalar, binder)
-            elif entry[0] == "value" and entry[2][2]:
+            elif entry[0] == "value" and entry[2][2] and not summed:
                 entry = ("value", entry[1], shifted(entry[2], a, b, c))
             made.append((entry, self.proof.put(scalar, {"k": index})))
         return made
@@ -1026,15 +1035,13 @@ class Rules:
 
     def inherited(self) -> dict:
         """Return the parameters of all premises, which must be those of one algorithm."""
-        found: dict = {}
+        several = []
         for theorem in self.premises:
             given = dict(theorem["parameters"])
             if self.line["context"] == "start" and theorem["kind"] and "size" in given:
                 given["cohort" if theorem["kind"] == "uniform" else "arbitrary_cohort"] = given.pop("size")
-            for name, value in given.items():
-                need(found.setdefault(name, value) == value, f"two algorithms: {name}")
-        one_algorithm(found)
-        return found
+            several.append(given)
+        return together(*several)
 
     def concluded(
         self,
@@ -1051,6 +1058,8 @@ class Rules:
         """Return the theorem with this form; assumptions and parameters are those of the premises unless they are
         given."""
         inherited = [each for t in self.premises for each in t["assumptions"]] if assumptions is None else assumptions
+        of = self.inherited() if parameters is None else parameters
+        one_algorithm(of)
         return {
             "form": form,
             "context": context,
@@ -1058,7 +1067,7 @@ class Rules:
             "equality": equality,
             "path_to_the_end": to_the_end,
             "assumptions": distinct([*inherited, *more]),
-            "parameters": self.inherited() if parameters is None else parameters,
+            "parameters": of,
         }
 
     # rules
@@ -1196,13 +1205,8 @@ class Rules:
             kind="uniform",
             equality=theorem["equality"],
             more=(("uniform_cohorts", None),),
-            parameters=self.sized(theorem, size) | {"share": share},
+            parameters=together(theorem["parameters"], {"size": size, "share": share}),
         )
-
-    def sized(self, theorem: dict, size: Scalar) -> dict:
-        """Return a theorem's parameters with the cohort's size, which must not be another one."""
-        need(theorem["parameters"].get("size", size) == size, "cohorts of another size")
-        return theorem["parameters"] | {"size": size}
 
     def drawn(self, entry: tuple, share: Scalar, rest: Scalar) -> list:
         """Return an entry's expectation over a uniformly drawn cohort, as items."""
@@ -1234,7 +1238,7 @@ class Rules:
             context="kind",
             kind="arbitrary",
             equality=theorem["equality"],
-            parameters=self.sized(theorem, size),
+            parameters=together(theorem["parameters"], {"size": size}),
         )
 
     def project(self) -> dict:
@@ -1271,9 +1275,9 @@ class Rules:
         q, p = self.two_kinds("uniform", "arbitrary")
         one, other = snapshot["parameters"], arbitrary["parameters"]
         need("size" in one and "size" in other, "no sizes of cohorts")
-        need(all(one[n] == other[n] for n in (one.keys() & other.keys()) - {"size"}), "two algorithms")
-        parameters = {n: v for n, v in (one | other).items() if n != "size"}
-        parameters |= {"cohort": one["size"], "arbitrary_cohort": other["size"], "probability": q}
+        several = ({n: v for n, v in of.items() if n != "size"} for of in (one, other))
+        of_mixture = {"cohort": one["size"], "arbitrary_cohort": other["size"], "probability": q}
+        parameters = together(*several, of_mixture)
         form = self.total((self.items(snapshot), q), (self.items(arbitrary), p))
         return self.concluded(
             form,
@@ -1290,9 +1294,9 @@ class Rules:
         q, p = self.two_kinds("server", "arbitrary")
         one, other = server["parameters"], clients["parameters"]
         need("server_lr" in one and "size" in other, "no step of the server, or no size of the cohort")
-        need(all(one[n] == other[n] for n in one.keys() & other.keys()), "two algorithms")
-        parameters = {n: v for n, v in (one | other).items() if n != "size"}
-        parameters |= {"arbitrary_cohort": other["size"], "client_round_probability": q}
+        parameters = together(one, other)
+        of_mixture = {"arbitrary_cohort": parameters.pop("size"), "client_round_probability": q}
+        parameters = together(parameters, of_mixture)
         form = self.total((self.items(server), p), (self.items(clients), q))
         return self.concluded(
             form,
@@ -1624,7 +1628,6 @@ class Rules:
         scalars = self.said
         inherited = {n for theorem in self.premises for n in theorem["parameters"]}
         need(set(scalars) == {"local_lr", "weighted_lr", "clients", *also, *inherited}, "parameters of an axiom")
-        one_algorithm(scalars)
         need(not any(self.proof.depends(scalars[n], "k") for n in ("local_lr", "weighted_lr", "clients")), "of a step")
         given = dict(scalars)
         need(all(given[n] == self.argument(n) for n in also), "a parameter and its argument")
@@ -1755,8 +1758,7 @@ class Rules:
         need(not any(self.proof.depends(c, "k") for c in rest.values()), "a bound of a step")
         far = ONE - least
         need(self.proof.nonnegative(far, self.region), "a weight above 1")
-        given = self.inherited()
-        need(given.setdefault("least_weight", least) == least, "two weights")
+        given = together(self.inherited(), {"least_weight": least})
         four = far**2 * number(4)
         apart = [*own, *self.minus(self.vector_under(own, "M"))]
         form = self.total((list(near.items()), four), (self.square(apart), MINUS))
@@ -1771,7 +1773,6 @@ class Rules:
         inherited = {n for theorem in self.premises for n in theorem["parameters"]}
         own = ("local_lr", "selected_lr", "mismatch")
         need(set(scalars) == {*own, *(n for n, _ in also), *inherited}, "parameters of an axiom")
-        one_algorithm(scalars)
         need(not any(self.proof.depends(scalars[n], "k") for n in own), "of a step")
         given = dict(scalars)
         need(all(given[n] == self.argument(a) for n, a in also), "a parameter and its argument")
@@ -3817,8 +3818,6 @@ class RulesOfSteps:
         step = self.theorem_at(arguments["theorem"])
         (end,) = (self.theorem_at(n) for n in listed("others", arguments["others"], 1))
         need(self.conditions(step["where"]) == self.conditions(end["where"]), "a step and an end on different regions")
-        common = step["parameters"].keys() & end["parameters"].keys()
-        need(all(step["parameters"][n] == end["parameters"][n] for n in common), "two algorithms")
         now, then, last = MEAN_PATH
         factor, added = self.apart(step, now, then)
         one, more = self.apart(end, last, ("", NEXT))
@@ -3839,7 +3838,9 @@ class RulesOfSteps:
         taken = {c[0] for c in conditions} | {n for th in self.proof.theorems for n in self.letters_in(th)}
         need(len(set(names)) == len(names) and not taken & set(names), "letters that a theorem has, or twice the same")
         of = {
-            n: self.steady(c, changing) for n, c in (step["parameters"] | end["parameters"]).items() if n not in sizes
+            n: self.steady(c, changing)
+            for n, c in together(step["parameters"], end["parameters"]).items()
+            if n not in sizes
         }
         assumed = [
             (n, None if c is None else self.steady(c, changing)) for n, c in step["assumptions"] + end["assumptions"]
@@ -3990,7 +3991,7 @@ class RulesOfChoices:
             bound=self.summed(total),
             definitions=premise["definitions"] | error["definitions"],
             assumptions=[*premise["assumptions"], *error["assumptions"]],
-            parameters=given | error["parameters"],
+            parameters=together(given, error["parameters"]),
             conditions=[*(c for c in more.values() if c[0] != rounds), *kept],
         )
 
@@ -4392,15 +4393,14 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             "no share",
         )
         need("server_lr" in one and "size" in two, "of other rounds")
-        need(all(one[name] == two[name] for name in {*one} & {*two}), "two algorithms")
+        of = together(one, two)
+        of = together(of, {"arbitrary_cohort": of.pop("size"), "client_round_probability": q})
         names = [word("a letter", n) for n in listed("letters", arguments["letters"], 2)]
         first = self.proof.name(names[1]) / (fall * self.proof.name(names[0]))
         both = [first, *self.scalars(self.summed([added]), q / fall)]
         both += self.scalars(self.summed([by_server]), (ONE - q) / fall)
         made = self.of_rounds(clients, names, "average_squared_gradient", both, {})
-        of = {**one, **two, "arbitrary_cohort": two["size"], "client_round_probability": q}
         kept = {name: value for name, value in made["parameters"].items() if name not in two}
-        del of["size"]
         said = [*clients["assumptions"], *server["assumptions"], ("shares_of_client_rounds", q)]
         return made | {"kind": "", "parameters": of | kept, "assumptions": said}
 
@@ -4450,8 +4450,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
     def of_kinds(self, theorem: dict, added: Scalar, fall: Scalar) -> tuple[Scalar, Scalar]:
         """Return what is added in a snapshot, and in another round, which fall alike."""
         letter = self.snapshot_letter(theorem)
-        parts = self.by_power(fall, letter) if not self.proof.depends(Scalar(fall.bottom), letter) else {}
-        need(set(parts) <= {0}, "a fall that depends on the kind of round")
+        need(not self.proof.depends(fall, letter), "a fall that depends on the kind of round")
         return self.proof.put(added, {letter: ONE}), self.proof.put(added, {letter: ZERO})
 
     def of_periods(self, theorem: dict, names: list, functional: str, bound: list, definitions: dict) -> dict:
@@ -4508,8 +4507,8 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         total = []
         for scalar in self.scalars(premise["bound"]):
             for power, part in self.by_power(scalar, letter).items():
-                signs = self.all_nonnegative(self.summed([part]), premise["known"])
-                need(power == 0 or signs, "a factor that may be negative")
+                signs = power == 0 or self.all_nonnegative(self.summed([part]), premise["known"])
+                need(signs, "a factor that may be negative")
                 total.append(part * self.proof.name(name) ** power)
         kept = {n: d for n, d in premise["definitions"].items() if n != letter}
         return self.same(premise, bound=self.summed(total), definitions=kept | {name: new})

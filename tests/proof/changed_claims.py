@@ -94,7 +94,8 @@ def hypotheses(this: Claim) -> Iterator[tuple[str, Claim]]:
         others = tuple(h for h in this.hypotheses if h is not one)
         yield f"{one.name} less", replace(this, hypotheses=others)
         if (relation := _wider(one.relation)) is not None:
-            read = {option: _wider(other) or other for option, other in one.alternatives.items()}
+            wide = {option: _wider(other) for option, other in one.alternatives.items()}
+            read = {option: one.alternatives[option] if other is None else other for option, other in wide.items()}
             wider = replace(one, relation=relation, alternatives=read)
             yield f"{one.name} wider", replace(this, hypotheses=(*others, wider))
 
@@ -214,9 +215,11 @@ TINY = sympy.Rational(1, 10**20)
 
 
 def _is_nowhere_smaller(one: Claim, other: Claim) -> bool:
-    """Whether a right side is at least another one at 20 points, drawn with a seed, that meet the hypotheses."""
+    """Whether a right side is at least another one at 20 points, drawn with a seed, that meet the hypotheses; at those
+    alone at which it divides by nothing that is 0, as it says nothing at others."""
     difference = sum((t.expression for t in one.terms), sympy.S.Zero) - other.right_side
-    return all(difference.subs(point) >= -TINY for point in _points(other, one))
+    values = [value for point in _points(other, one) if (value := difference.subs(point)).is_finite]
+    return len(values) >= 5 and all(value >= -TINY for value in values)
 
 
 def _is_above_its_rounds(one: Claim, other: Claim) -> bool:
@@ -235,7 +238,8 @@ def _is_above_its_rounds(one: Claim, other: Claim) -> bool:
         for d in bound.definitions:
             at[sympy.Symbol(d.name)] = (d.of.expression().xreplace(at)) ** steps[d.sort]
         value = bound.bound.expression().xreplace(at).xreplace(bare)
-        if not right.subs({symbol: sympy.N(v, 60) for symbol, v in point.items()}) >= value - TINY:
+        at_point = right.subs({symbol: sympy.N(v, 60) for symbol, v in point.items()})
+        if at_point.is_finite and not at_point >= value - TINY:
             return False
     return True
 

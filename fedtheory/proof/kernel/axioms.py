@@ -9,7 +9,7 @@ from typing import Any, Literal
 from .forms import END, PATH, STEP, Atom, Form, Term, Value, Vector, dot, known_before, square
 from .regions import Where
 from .scalars import Ring, Scalar
-from .theorems import Assumption, Context, Refused, Theorem, _theorem, entry_binders, of_one_algorithm, started
+from .theorems import Assumption, Context, Refused, Theorem, _theorem, entry_binders, joined, started
 
 _FIRST = (1, 0, 0)
 START_POINT, OPTIMUM, NEXT = Atom("x"), Atom("x*"), Atom("x+", stage=END)
@@ -69,12 +69,6 @@ def of_a_round(
 ) -> Theorem:
     """State an axiom on a round with these parameters of its own, given its start; of a premise, if there is one, with
     what that assumes, and the same parameters."""
-    inherited = {} if premise is None else dict(premise.parameters)
-    if any(own.get(name, value) != value for name, value in inherited.items()):
-        raise Refused(f"{premise}: of another algorithm")
-    every = {**inherited, **own}
-    if not of_one_algorithm(every):
-        raise Refused(f"{premise}: of another algorithm")
     return _theorem(
         rule,
         [] if premise is None else [premise],
@@ -82,7 +76,7 @@ def of_a_round(
         where=where,
         form=form,
         assumptions=[*(() if premise is None else premise.assumptions), *assumptions],
-        parameters=every,
+        parameters=own if premise is None else joined(dict(premise.parameters), own),
         equality=equality,
         **arguments,
     )

@@ -13,7 +13,7 @@ from .axioms import ITERATE, MEAN_ITERATE, NEXT, NOISE, OPTIMUM, at, gradient_at
 from .forms import PATH, STEP, Atom, Form, Term, Value, Vector, dot, square
 from .regions import Where
 from .scalars import Scalar
-from .theorems import Refused, Theorem, _theorem, at_step, split
+from .theorems import Refused, Theorem, _theorem, at_step, joined, split
 
 LOWEST = Atom("x_own", True)
 """Minimizer of F_i; a strongly convex function has one."""
@@ -210,9 +210,6 @@ def own_share(theorem: Theorem, own: Vector, centre: Vector, least: Scalar, wher
         raise Refused(f"{theorem}: shown on a region that does not contain this one")
     if not where.certifies(1 - least) or "k" in least.names:
         raise Refused(f"w = {least}: not certified to be at most 1, or not the same at every step")
-    parameters = dict(theorem.parameters)
-    if parameters.get("least_weight", least) != least:
-        raise Refused(f"w = {least}: the theorem has {parameters['least_weight']}")
     form = bound * (4 * (1 - least) ** 2) - square(own - own.under("M"))
     return _theorem(
         "own share",
@@ -221,7 +218,7 @@ def own_share(theorem: Theorem, own: Vector, centre: Vector, least: Scalar, wher
         kind=theorem.kind,
         where=where,
         form=form,
-        parameters=parameters | {"least_weight": least},
+        parameters=joined(dict(theorem.parameters), {"least_weight": least}),
         own=own,
         centre=centre,
         least=least,

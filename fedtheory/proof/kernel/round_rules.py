@@ -16,6 +16,7 @@ from .theorems import (
     _check_context,
     _theorem,
     entry_binders,
+    joined,
     known_at_start,
     split,
 )
@@ -44,9 +45,6 @@ def expect_uniform(theorem: Theorem, size: Scalar, share: Scalar, where: Where) 
     total = Form.of(ring, {})
     for entry, c in theorem.form.entries.items():
         total = total + _drawn(entry, share, ring.number(1)) * c
-    parameters = dict(theorem.parameters)
-    if parameters.get("size", size) != size:
-        raise Refused(f"size {size}: the theorem is of cohorts of {parameters['size']}")
     assumptions = {*theorem.assumptions, ("uniform_cohorts", None)}
     return _theorem(
         "expect uniform",
@@ -56,7 +54,7 @@ def expect_uniform(theorem: Theorem, size: Scalar, share: Scalar, where: Where) 
         where=where,
         form=total,
         assumptions=assumptions,
-        parameters=parameters | {"size": size, "share": share},
+        parameters=joined(dict(theorem.parameters), {"size": size, "share": share}),
         equality=theorem.equality,
         size=size,
         share=share,
@@ -97,9 +95,6 @@ def expect_arbitrary(theorem: Theorem, size: Scalar) -> Theorem:
     _check_context(theorem, "cohort", ARBITRARY)
     if any("S" in e.bound for e in theorem.form.entries if not isinstance(e, str)) or "i" in theorem.form.open:
         raise Refused(f"{theorem}: a mean of products over an arbitrary cohort has no law")
-    parameters = dict(theorem.parameters)
-    if parameters.get("size", size) != size:
-        raise Refused(f"size {size}: the theorem is of cohorts of {parameters['size']}")
     return _theorem(
         "expect arbitrary",
         [theorem],
@@ -107,7 +102,7 @@ def expect_arbitrary(theorem: Theorem, size: Scalar) -> Theorem:
         kind=ARBITRARY,
         where=theorem.where,
         form=theorem.form,
-        parameters=parameters | {"size": size},
+        parameters=joined(dict(theorem.parameters), {"size": size}),
         equality=theorem.equality,
         size=size,
     )
@@ -148,14 +143,7 @@ def mix(snapshot: Theorem, arbitrary: Theorem, probability: Scalar, where: Where
         raise Refused("mix: allowed are theorems of rounds, with the sizes of their cohorts")
     sizes = {"cohort": one.pop("size"), "arbitrary_cohort": other.pop("size"), "probability": probability}
     parts = (snapshot, UNIFORM, probability), (arbitrary, ARBITRARY, 1 - probability)
-    return mixed("mix", parts, where, probability, "random_kinds", of_both(one, other) | sizes)
-
-
-def of_both(one: Mapping[str, Scalar], other: Mapping[str, Scalar]) -> dict[str, Scalar]:
-    """Return the parameters of two kinds of round, which have to be those of one algorithm."""
-    if any(one[name] != other[name] for name in one.keys() & other.keys()):
-        raise Refused("mix: two algorithms")
-    return {**one, **other}
+    return mixed("mix", parts, where, probability, "random_kinds", joined(joined(one, other), sizes))
 
 
 def mixed(

@@ -10,9 +10,9 @@ from typing import Any
 from .axioms import NEXT, START_POINT, descent_of_a_round
 from .forms import END, Atom, Form, Term, Vector, dot, square
 from .regions import Where
-from .round_rules import ARBITRARY, mixed, of_both
+from .round_rules import ARBITRARY, mixed
 from .scalars import Scalar
-from .theorems import Refused, Theorem, _theorem
+from .theorems import Refused, Theorem, _theorem, joined
 
 SERVER = "server"
 """Kind of a round in which the server alone moves."""
@@ -105,6 +105,5 @@ def of_either(server: Mapping[str, Scalar], clients: Mapping[str, Scalar], q: Sc
     """Return the parameters of rounds that are the server's, or with probability q the clients'."""
     if "server_lr" not in server or "size" not in clients:
         raise Refused("mix: allowed are theorems of rounds, with the server's step and the size of the cohort")
-    parameters = of_both(server, clients) | {"client_round_probability": q}
-    parameters["arbitrary_cohort"] = parameters.pop("size")
-    return parameters
+    parameters = joined(server, clients)
+    return joined(parameters, {"client_round_probability": q, "arbitrary_cohort": parameters.pop("size")})

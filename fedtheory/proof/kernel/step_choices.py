@@ -9,6 +9,7 @@ from .regions import Where
 from .run_bounds import MEAN_GRADIENT, ROUNDS, Definition, RunBound, _follows, untouched
 from .scalars import Scalar
 from .sealed import Refused
+from .theorems import joined
 from .weighted_run_bounds import WEIGHT_ERROR
 
 ABOVE, BELOW, LEAST = "above", "below", "least"
@@ -57,7 +58,7 @@ def put_error(premise: RunBound, error: RunBound) -> RunBound:
         where=Where(premise.where.ring, conditions),
         definitions=[*premise.definitions, *error.definitions],
         assumptions=premise.assumptions | error.assumptions,
-        parameters={name: value for name, value in of.items() if name != WEIGHT_ERROR} | law,
+        parameters=joined({name: value for name, value in of.items() if name != WEIGHT_ERROR}, law),
         others=(error,),
     )
 

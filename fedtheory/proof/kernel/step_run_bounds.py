@@ -16,7 +16,7 @@ from .forms import STEP, STEPS, Form, Term, Value, Vector, square
 from .regions import Condition
 from .run_bounds import DISTANCE, FINAL_DISTANCE, ROUNDS, Definition, RunBound, _bound, _follows, lifted, untouched
 from .scalars import Ring, Scalar
-from .theorems import Refused, Theorem, intact, split
+from .theorems import Refused, Theorem, intact, joined, split
 
 FINAL_GAP = "final_gap"
 STEP_INDEX = "step_index"
@@ -121,10 +121,6 @@ def _recursion(step: Theorem, end: Theorem) -> tuple[Scalar, Scalar, Scalar]:
     """Return (P, B, C) of theorems on a step and on a round's end, of one algorithm on one region."""
     if intact(end).where != intact(step).where:
         raise Refused("a step and a round's end on different regions: allowed is one")
-    ends = dict(end.parameters)
-    for name, value in step.parameters:
-        if ends.get(name, value) != value:
-            raise Refused(f"{name} = {value} in a step, {ends[name]} at a round's end: allowed is one algorithm")
     return *one_step(step), round_end(end)
 
 
@@ -162,7 +158,7 @@ def _of_steps(
         raise Refused(f"{', '.join(new)}: allowed are different letters that the theorems do not have")
     of = {
         name: value.within(ring)
-        for name, value in {**dict(step.parameters), **dict(end.parameters), **(sizes or {})}.items()
+        for name, value in {**joined(dict(step.parameters), dict(end.parameters)), **(sizes or {})}.items()
     }
     assumed = {(name, None if c is None else c.within(ring)) for name, c in {*step.assumptions, *end.assumptions}}
     changing = {STEP, *(of[STEP_INDEX].names if STEP_INDEX in of else ())}

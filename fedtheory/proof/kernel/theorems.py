@@ -91,9 +91,10 @@ def _theorem(
     inherited = frozenset(a for p in map(intact, premises) for a in p.assumptions)
     every = inherited if assumptions is None else frozenset(assumptions)
     of = dict(parameters or {})
-    for premise in premises:
-        if parameters is None:
-            of = _same_parameters(of, premise, context)
+    for premise in premises if parameters is None else ():
+        of = _same_parameters(of, premise, context)
+    if not of_one_algorithm(of):
+        raise Refused(f"vectors of two algorithms: of {', '.join(sorted(of))}")
     for entry, c in form.entries.items():
         if not where.defines(c):
             raise Refused(f"({c}) {entry}: divides by what may be 0 on the region")
@@ -117,12 +118,15 @@ def _same_parameters(found: dict[str, Scalar], premise: Theorem, context: Contex
     given = dict(premise.parameters)
     if context == "start" and premise.kind and "size" in given:
         given["cohort" if premise.kind == "uniform" else "arbitrary_cohort"] = given.pop("size")
+    return joined(found, given)
+
+
+def joined(found: Mapping[str, Scalar], given: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """Return all parameters of two lists; each that both have has to be the same in both."""
     for name in found.keys() & given.keys():
         if found[name] != given[name]:
             raise Refused(f"vectors of two algorithms: {name} = {found[name]} and {given[name]}")
-    if not of_one_algorithm({*found, *given}):
-        raise Refused(f"vectors of two algorithms: of {', '.join(sorted({*found, *given}))}")
-    return found | given
+    return {**found, **given}
 
 
 def of_one_algorithm(parameters: Iterable[str]) -> bool:
@@ -305,7 +309,8 @@ def induct(base: Theorem, step: Theorem, bound: Form, factor: Scalar) -> Theorem
 
 
 def at_step(form: Form, a: int, b: int, c: int) -> Form:
-    """Return the form with a k + b K + c for k; vectors at step 0 of a path are those of the round's start."""
+    """Return the form with a k + b K + c for k; vectors at step 0 of a path are those of the round's start. Below a sum
+    over the steps there is no k left to put in for."""
     ring = form.ring
     index = {STEP: ring[STEP] * a + ring[STEPS] * b + c}
 
@@ -317,9 +322,8 @@ def at_step(form: Form, a: int, b: int, c: int) -> Form:
         new = started(atom._replace(step=(p * a, q + p * b, r + p * c)))
         return Term(term.bound if new.client else _without_means(term.bound), new)
 
-    if any("K" in e.bound for e in form.entries if not isinstance(e, str)) and "k" in form.open:
-        raise Refused(f"{form}: a step is not put into a form with sums over products")
-    return _anew(form.mapped(moved, index))
+    sums = Form.of(ring, {e: c for e, c in form.entries.items() if not isinstance(e, str) and "K" in e.bound})
+    return sums.mapped(lambda term: term, index) + _anew((form - sums).mapped(moved, index))
 
 
 def _without_means(bound: str) -> str:
