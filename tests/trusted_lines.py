@@ -1,7 +1,8 @@
 """Lines that a verdict `proved` of the kernel's rests on, by file: `python -m tests.trusted_lines` lists them.
 
-The kernel's axioms and rules are trusted, and what says that a theorem is a claim; what looks for proofs is not. The
-independent checker is the second lock: it shares no line with these.
+The kernel's axioms and rules are trusted, and what says that a theorem is a claim. What looks for proofs is not, nor
+what writes them down: a wrong answer of theirs is refused. The independent checker is the second lock: it shares no
+line with these.
 """
 
 from __future__ import annotations
@@ -13,8 +14,12 @@ from pathlib import Path
 
 PROOF = Path(__file__).parent.parent / "fedtheory" / "proof"
 
-SEARCH = {"kernel/tactics.py"}
-"""Files of the kernel that look for what rules are asked for."""
+SEARCH = {"kernel/tactics.py", "kernel/sample_points.py"}
+"""Files of the kernel that look for what rules are asked for, or for a point at which a sign fails."""
+
+WRITING = {"kernel/saved_theorems.py", "kernel/saved_claims.py"}
+"""Files of the kernel that write down what is proved; a claim is `proved` only if the checker finds it in what they
+wrote."""
 
 GOALS = (
     "claim_goals.py", "answer_goals.py", "weight_goals.py", "claim_theorems.py", "sample_claims.py",
@@ -26,7 +31,7 @@ GOALS = (
 def trusted() -> tuple[Path, ...]:
     """The files of the kernel, and those that compare its theorems with claims."""
     kernel = (file for file in sorted((PROOF / "kernel").glob("*.py")) if file.stat().st_size)
-    own = tuple(file for file in kernel if f"kernel/{file.name}" not in SEARCH and file.name != "__init__.py")
+    own = tuple(file for file in kernel if f"kernel/{file.name}" not in SEARCH | WRITING and file.name != "__init__.py")
     return (*own, *(PROOF / name for name in GOALS))
 
 

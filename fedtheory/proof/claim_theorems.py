@@ -10,16 +10,14 @@ from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 from ..claims.statement import Claim
-from ..functionals import FINAL_SQUARED_DISTANCE
 from . import checker
 from .algorithm_match import Rounds, strange
 from .answer_goals import whichever
-from .claim_goals import Goal, Letters, claim_data, theorem_of
-from .goal_tactics import DECAY, POWER, larger, reach
-from .kernel.run_bounds import DISTANCE, GAP, ROUNDS, RunBound, restrict
+from .claim_goals import Goal, claim_data, theorem_of
+from .goal_tactics import letters_for, sought, why_not
+from .kernel.run_bounds import RunBound
 from .kernel.saved_claims import saved_claim
 from .kernel.saved_theorems import saved
-from .kernel.scalars import Ring
 from .kernel.theorems import Theorem
 from .steps import Evidence, Finding
 
@@ -121,57 +119,22 @@ class ClaimTheorem(KernelClaim):
     @cached_property
     def goal(self) -> Goal:
         """The claim in the letters of the theorem and of a run."""
-        theorem = self.make()
-        if isinstance(theorem, RunBound):
-            return Goal(self.claim, dict(self.letters), theorem.where.ring, self.rounds, self.more)
-        of_run = (ROUNDS, DISTANCE if self.claim.functional == FINAL_SQUARED_DISTANCE else GAP)
-        by = {symbol.name for choice in self.claim.choices.values() for symbol in choice.free_symbols}
-        more = (*of_run, *sorted(by - {*of_run, *dict(self.letters).values()}))
-        ring = _ring((*theorem.where.ring.names, *more, POWER, DECAY))
-        return Goal(self.claim, self.of_letters(more), ring, self.rounds)
-
-    def of_letters(self, of_run: tuple[str, ...]) -> Letters:
-        """Return the quantities of the theorem's letters and of a run's, which are named as they are."""
-        return dict(self.letters) | {name: name for name in of_run}
+        letters, ring = letters_for(self.make(), self.claim, dict(self.letters))
+        return Goal(self.claim, letters, ring, self.rounds, self.more)
 
     @cached_property
     def bound(self) -> RunBound | None:
         """The claim's theorem, or ``None`` where it is not found."""
-        made = self.make()
         try:
-            return self._as_claimed(made) if isinstance(made, RunBound) else reach(made, self.goal)
+            return sought(self.make(), self.goal)
         except ValueError:  # the claim, or a part of it, is not reached
             return None
 
     def missing(self) -> str:
         """Return in words why the theorem is not the claim, as far as was tried; "" where it is."""
-        made = self.make()
         if self.found():
             return "" if self.certified().outcome == "proved" else "its saved proof is not accepted"
-        try:
-            if not isinstance(made, RunBound):
-                reach(made, self.goal)
-            else:
-                self._as_claimed(made)
-        except ValueError as error:
-            return str(error).removeprefix(f"{self.claim.ref}: ")
-        return "it is not found again"
-
-    def _as_claimed(self, made: RunBound) -> RunBound | None:
-        """Return the bound, with the claim's hypotheses where they are stronger, and its right side where that is
-        larger, if it is the claim's theorem."""
-        known = (*self.goal.slacks(), *self.goal.bounded_below)
-        try:
-            bound = made
-            if any(g not in known for g in made.given):
-                given = [next((h for h in known if made.where.certifies(g - h)), g) for g in made.given]
-                bound = restrict(made, made.where, {}, given)
-            bound = larger(bound, self.goal)
-            if not list(self.goal.differences(bound)):
-                return bound
-        except ValueError:  # it may be larger where the claim's hypotheses hold
-            pass
-        return reach(made, self.goal)
+        return why_not(self.make(), self.goal)
 
     @property
     def read(self) -> dict[str, str]:
@@ -204,12 +167,6 @@ class ClaimTheorem(KernelClaim):
     def whichever(self) -> set[str]:
         """Ambiguities of the claim whose options make no difference."""
         return whichever(self.claim) if self.bound is None else self.goal.whichever(self.bound)
-
-
-@lru_cache(maxsize=100)
-def _ring(names: tuple[str, ...]) -> Ring:
-    """Return the ring of these letters, one for all claims: what is certified in it is kept."""
-    return Ring(" ".join(names))
 
 
 @lru_cache(maxsize=100)

@@ -10,7 +10,9 @@ from functools import lru_cache
 
 import sympy
 
-from .claim_goals import Goal, Inexpressible
+from ..claims.statement import Claim
+from ..functionals import FINAL_SQUARED_DISTANCE
+from .claim_goals import Goal, Inexpressible, Letters
 from .kernel.regions import Condition, Where
 from .kernel.run_bounds import (
     DISTANCE,
@@ -60,6 +62,54 @@ def reach(theorem: Theorem | RunBound, goal: Goal) -> RunBound:
         why += apart
     said = " | ".join(dict.fromkeys(why))
     raise Unreached(f"{goal.claim.ref}: {said or 'no region of the claim is one of the theorem'}")
+
+
+def letters_for(made: Theorem | RunBound, claim: Claim, letters: Letters) -> tuple[Letters, Ring]:
+    """Return the letters in which a claim is said, those of a theorem on a round with those of a run, and their
+    ring."""
+    if isinstance(made, RunBound):
+        return letters, made.where.ring
+    of_run = (ROUNDS, DISTANCE if claim.functional == FINAL_SQUARED_DISTANCE else GAP)
+    by = {symbol.name for choice in claim.choices.values() for symbol in choice.free_symbols}
+    more = (*of_run, *sorted(by - {*of_run, *letters.values()}))
+    return {**letters, **{name: name for name in more}}, _ring((*made.where.ring.names, *more, POWER, DECAY))
+
+
+@lru_cache(maxsize=100)
+def _ring(names: tuple[str, ...]) -> Ring:
+    """Return the ring of these letters, one for all claims: what is certified in it is kept."""
+    return Ring(" ".join(names))
+
+
+def sought(made: Theorem | RunBound, goal: Goal) -> RunBound:
+    """Return the claim's theorem, from one on every round. Of a bound on runs it is that bound, with the claim's
+    hypotheses where they are stronger and its right side where that is larger, or what it is where they hold.
+
+    Raises:
+        ValueError: it is not found; the message says why.
+    """
+    if isinstance(made, RunBound):
+        known = (*goal.slacks(), *goal.bounded_below)
+        try:
+            bound = made
+            if any(g not in known for g in made.given):
+                given = [next((h for h in known if made.where.certifies(g - h)), g) for g in made.given]
+                bound = restrict(made, made.where, {}, given)
+            bound = larger(bound, goal)
+            if not list(goal.differences(bound)):
+                return bound
+        except ValueError:  # it may be larger where the claim's hypotheses hold
+            pass
+    return reach(made, goal)
+
+
+def why_not(made: Theorem | RunBound, goal: Goal) -> str:
+    """Return in words why the claim's theorem is not found, as far as was tried."""
+    try:
+        sought(made, goal)
+    except ValueError as error:
+        return str(error).removeprefix(f"{goal.claim.ref}: ")
+    return "it is not found again"
 
 
 def _values(bound: RunBound, goal: Goal) -> dict[str, Scalar]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
-from random import Random
 
-from flint import fmpq, fmpq_mpoly
+from flint import fmpq_mpoly
 
+from .sample_points import somewhere
 from .scalars import Ring, Scalar
 
 POLYA = 3
@@ -94,7 +94,7 @@ class Chart:
         """Whether expression >= 0 is certified at every point where it is defined: as a quotient in the parameters it
         has no negative coefficient, if need be in lowest terms, once the numerator is multiplied by a power of 1 +
         their sum. Where it is negative at one of a few points nothing is tried."""
-        if self._somewhere(expression, lambda value: value < 0):
+        if somewhere(self, expression, lambda value: value < 0):
             return False
         if (key := _key(expression)) not in self._decided:
             self._decided[key] = self._certifies(*self._quotient(expression))
@@ -117,39 +117,12 @@ class Chart:
     def never_zero(self, expression: Scalar) -> bool:
         """Whether a numerator is seen to be > 0 at every point: it has no negative coefficient in the parameters, and
         no parameters that may vanish together are in all its terms."""
-        if self._somewhere(expression, lambda value: value == 0):
+        if somewhere(self, expression, lambda value: value == 0):
             return False
         if (key := (*_key(expression), "zero")) not in self._decided:
             top = self.pulled(expression).numerator
             self._decided[key] = _no_sign(top) and self._no_zero(top)
         return self._decided[key]
-
-    def _somewhere(self, expression: Scalar, says: Callable[[fmpq], bool]) -> bool:
-        """Whether this is so of the value at one of a few points."""
-        for values in self._points:
-            bottom = expression.denominator(*values)
-            if bottom != 0 and says(expression.numerator(*values) / bottom):
-                return True
-        return False
-
-    @cached_property
-    def _points(self) -> list[list[fmpq]]:
-        """A few points of the region, as values of the letters of theorems; a letter of which it says nothing is 0."""
-        rng, found = Random(0), []
-        for _ in range(16):
-            at = {
-                n: fmpq(1 if n in self.positive else rng.choice((0, 0, 1, 9)), rng.choice((1, 3, 20)))
-                for n in self.parameters
-            }
-            for name, letter in reversed(self.letters):
-                values = [at.get(n, fmpq(0)) for n in self.ring.names]
-                bottom = letter.denominator(*values)
-                if bottom == 0:
-                    break
-                at[name] = letter.numerator(*values) / bottom
-            else:
-                found.append([at.get(n, fmpq(0)) for n in self.of])
-        return found
 
     def _no_zero(self, top: fmpq_mpoly) -> bool:
         terms = self._supports(top)

@@ -12,6 +12,7 @@ import pytest
 from fedtheory.proof import positivity, symbol_regions
 from fedtheory.proof.kernel.charts import Chart
 from fedtheory.proof.kernel.regions import Condition, Where
+from fedtheory.proof.kernel.sample_points import somewhere
 from fedtheory.proof.kernel.scalars import Ring, Scalar
 
 RING = Ring("q eta L mu m sigma K k")
@@ -60,7 +61,7 @@ def test_what_is_never_zero_is_so_for_certificates_too(polynomial: Scalar) -> No
 def test_what_is_0_in_a_corner_alone_may_be_0() -> None:
     """Where six parameters are 0 at once, which none of the points tried first is."""
     corner = K - 1 + m - 1 + q + sigma + k + L - mu
-    assert not WHERE.chart._somewhere(corner, lambda value: value == 0)
+    assert not somewhere(WHERE.chart, corner, lambda value: value == 0)
     assert not WHERE.never_zero(corner) and WHERE.never_zero(corner + mu)
 
 
