@@ -1520,10 +1520,12 @@ class Rules:
 
     def server_descent(self) -> dict:
         """Conclude F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for a server's round."""
-        L, d = self.argument("L"), [*self.of(NEXT), *self.of(START_POINT, -1)]
-        half = L * number(Fraction(1, 2))
-        items = [*self.values(START_POINT, NEXT), *self.dot(self.gradient(START_POINT), d), *self.square(d, half)]
-        return self.server_axiom(items, ("smooth", L))
+        return self.server_axiom(self.fallen(), ("smooth", self.argument("L")))
+
+    def fallen(self) -> list:
+        """Return F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 - F_i(x+)."""
+        d, half = [*self.of(NEXT), *self.of(START_POINT, -1)], self.argument("L") * number(Fraction(1, 2))
+        return [*self.values(START_POINT, NEXT), *self.dot(self.gradient(START_POINT), d), *self.square(d, half)]
 
     # all clients' paths, whoever takes part
 
@@ -1658,10 +1660,7 @@ class Rules:
         """Conclude F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for a round that adds updates with
         weights."""
         self.no_premise()
-        L, d = self.argument("L"), [*self.of(NEXT), *self.of(START_POINT, -1)]
-        half = L * number(Fraction(1, 2))
-        items = [*self.values(START_POINT, NEXT), *self.dot(self.gradient(START_POINT), d), *self.square(d, half)]
-        return self.weighted_axiom(items, ("smooth", L))
+        return self.weighted_axiom(self.fallen(), ("smooth", self.argument("L")))
 
     def participation(self) -> dict:
         """Conclude <V, w> = 0 for the part V of participation and w that does not depend on who takes part."""
@@ -1813,10 +1812,7 @@ class Rules:
     def answered_descent(self) -> dict:
         """Conclude F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for a round of clients that answer."""
         self.no_premise()
-        L, d = self.argument("L"), [*self.of(NEXT), *self.of(START_POINT, -1)]
-        half = L * number(Fraction(1, 2))
-        items = [*self.values(START_POINT, NEXT), *self.dot(self.gradient(START_POINT), d), *self.square(d, half)]
-        return self.answer_axiom(items, ("smooth", L))
+        return self.answer_axiom(self.fallen(), ("smooth", self.argument("L")))
 
     def mean_of_answers(self) -> dict:
         """Conclude <B - sum_k mean grad F_i(x_{i,k}) - delta A, w> = 0 for the mean answer B and the mismatch delta
@@ -2986,14 +2982,13 @@ class RulesOfWeights:
             need(not own or free, f"{name}: a condition on every round's")
             kept.append((name, kind, bound))
         rounds, gap = (word("a letter", n) for n in listed("letters", arguments["letters"], 2))
-        first = self.proof.name(gap) / (fall * self.proof.name(rounds))
         parameters = peak | {
             "weight_error": self.proof.name(error), of: self.proof.name(scale),
             "rounds": self.proof.name(rounds), "initial_gap": self.proof.name(gap),
         }  # fmt: skip
         assumed = [("equal_weights", None), *([("scale_known_beforehand", None)] if of == "weight_scale" else [])]
         made = self.of_weights(arguments, ((rounds, "count"), (gap, "nonnegative")), parameters, assumed, kept)
-        bound = self.summed([first, *self.scalars(self.summed([added]), ONE / fall)])
+        bound = self.summed(self.telescoped(rounds, gap, fall, added))  # type: ignore[attr-defined]
         return made | {"functional": "average_squared_gradient", "bound": bound}
 
     def telescope_constant_weights(self, _: object, arguments: Arguments, stated: dict) -> dict:
@@ -3015,9 +3010,8 @@ class RulesOfWeights:
             "rounds": self.proof.name(rounds), "initial_gap": self.proof.name(gap),
         }  # fmt: skip
         names = ((rounds, "count"), (gap, "nonnegative"), (weight, "positive"))
-        first = self.proof.name(gap) / (fall * self.proof.name(rounds))
         made = self.of_weights(arguments, names, parameters, [])
-        bound = self.summed([first, *self.scalars(self.summed([added]), ONE / fall)])
+        bound = self.summed(self.telescoped(rounds, gap, fall, added))  # type: ignore[attr-defined]
         return made | {"functional": "average_squared_weighted_gradient", "bound": bound}
 
     def bound_round(self, _: object, arguments: Arguments, stated: dict) -> dict:
@@ -3214,22 +3208,14 @@ class BoundsOnAnswers:
         It follows from E F(x+) <= F(x) - c |grad F(x)|^2 + B in every round. B is linear in the round's delta^2, V and
         W, and c has none of them: in the mean over the rounds of what they are expected to be, B has the means.
         """
-        form, where, added = self.every_round(theorem)  # type: ignore[attr-defined]
-        slope = ("M", ("g_start", True, ()))
-        squared = ("product", "", slope, slope)
-        fall = -form.get(squared, ZERO)
-        shape = {("value", "M", START_POINT): ONE, ("value", "M", NEXT): MINUS, squared: -fall, ("one",): added}
-        need(form == {e: c for e, c in shape.items() if c.top}, "no F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0")
-        self._asked(where, fall, added)
-        need(self.proof.never_zero(fall.top, where), "a fall that may be 0")
+        fall, added = self.falls(theorem)  # type: ignore[attr-defined]
         averaged = self._averaged(theorem)
         every = [letter for letters in averaged.values() for letter in letters]
         need(not any(self.proof.depends(fall, letter) for letter in every), "a fall that depends on the weights")
         self._linear(theorem, added, averaged)
         of = {OVER_ROUNDS.get(name, name): value for name, value in theorem["parameters"].items()}
         letters = [word("a letter", n) for n in listed("letters", arguments["letters"], 2)]
-        first = self.proof.name(letters[1]) / (fall * self.proof.name(letters[0]))
-        bound = [first, *self.scalars(self.summed([added]), ONE / fall)]  # type: ignore[attr-defined]
+        bound = self.telescoped(*letters, fall, added)  # type: ignore[attr-defined]
         return self._of_round(theorem, arguments, "mean_squared_gradient", ("rounds", "initial_gap"), bound, of)
 
     def bound_inner_product(self, theorem: dict, arguments: Arguments) -> dict:
@@ -4374,9 +4360,13 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         F(x) - c |grad F(x)|^2 + B in every round, c > 0 and B >= 0: added up, F(x_R) >= inf F is left."""
         fall, added = self.falls(theorem)
         names = [word("a letter", n) for n in listed("letters", arguments["letters"], 2)]
-        first = self.proof.name(names[1]) / (fall * self.proof.name(names[0]))
-        bound = [first, *self.scalars(self.summed([added]), ONE / fall)]
+        bound = self.telescoped(*names, fall, added)
         return self.of_rounds(theorem, names, "average_squared_gradient", bound, {})
+
+    def telescoped(self, rounds: str, gap: str, fall: Scalar, *added: Scalar) -> list:
+        """Return the summands of (F(x_0) - inf F)/(c R) + (sum of these)/c, c the fall."""
+        name = self.proof.name
+        return [name(gap) / (fall * name(rounds)), *self.scalars(self.summed(added), ONE / fall)]
 
     def telescope_kinds(self, clients: dict, arguments: Arguments, stated: dict) -> dict:
         """Conclude the same from theorems on the clients' rounds and on the server's with the same c, of which q R and
@@ -4396,8 +4386,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         of = together(one, two)
         of = together(of, {"arbitrary_cohort": of.pop("size"), "client_round_probability": q})
         names = [word("a letter", n) for n in listed("letters", arguments["letters"], 2)]
-        first = self.proof.name(names[1]) / (fall * self.proof.name(names[0]))
-        both = [first, *self.scalars(self.summed([added]), q / fall)]
+        both = self.telescoped(*names, fall, *self.scalars(self.summed([added]), q))
         both += self.scalars(self.summed([by_server]), (ONE - q) / fall)
         made = self.of_rounds(clients, names, "average_squared_gradient", both, {})
         kept = {name: value for name, value in made["parameters"].items() if name not in two}
@@ -5531,29 +5520,30 @@ class SampleProof(Proof):
         """p - f <= sqrt(16 L p) for errors of h that g, which is fixed, does not make, p probable and f frequent, L the
         growth of a class; f - p <= sqrt(16 L f) for errors of g that h does not make."""
         sample, h, g, level = self.words(given, premises, "sample", "first", "second", "level")
-        above, samples = truth("above", given["above"]), {"pool": "samples", "server": "server_samples"}
-        need(g in CHOSEN_BEFORE and h not in CHOSEN_BEFORE and sample in samples, "one has to be fixed, one drawn")
-        _, count, dimension = self.made_of(level, "growth")
-        same = count == self.quantity(samples[sample]) and dimension == self.quantity("vc_dimension")
-        need(same, "a growth of other samples, or by another dimension")
-        pair = (g, h) if above else (h, g)
-        p, f = self.letter_of("only", sample, *pair), self.letter_of("only frequency", sample, *pair)
-        most = self.letter_of("power", number(16) * self.name(level) * (f if above else p), HALF)
-        return {"form": most + (p - f if above else f - p), "events": (("relative", sample, "any", g, level),)}
+        need(g in CHOSEN_BEFORE and h not in CHOSEN_BEFORE, "one has to be fixed, one drawn")
+        pair = (g, h) if truth("above", given["above"]) else (h, g)
+        return self.off(given, "growth", "only", *pair) | {"events": (("relative", sample, "any", g, level),)}
 
     def relative_pair(self, given: Arguments, premises: list) -> dict:
         """p - f <= sqrt(16 L p), and f - p <= sqrt(16 L f), p and f how probable and how frequent it is that two
         differ, or that the first alone errs, L the growth of pairs."""
         sample, kind, h, g, level = self.words(given, premises, "sample", "kind", "first", "second", "level")
-        above, samples = truth("above", given["above"]), {"pool": "samples", "server": "server_samples"}
-        need(kind in ("only", "disagreement") and sample in samples, "no set of samples")
-        _, count, dimension = self.made_of(level, "growth of pairs")
+        need(kind in ("only", "disagreement"), "no set of samples")
+        event = ("relative pair", sample, "any", "other", level)
+        return self.off(given, "growth of pairs", kind, h, g) | {"events": (event,)}
+
+    def off(self, given: Arguments, growth: str, kind: str, first: str, second: str) -> dict:
+        """Return how far a frequency f and a probability p of the same are apart at most, by the growth L of as many
+        samples: sqrt(16 L p) - (p - f), or sqrt(16 L f) - (f - p) where f is above."""
+        sample, level, above = word("sample", given["sample"]), given["level"], truth("above", given["above"])
+        samples = {"pool": "samples", "server": "server_samples"}
+        need(sample in samples, "no samples of that name")
+        _, count, dimension = self.made_of(level, growth)
         same = count == self.quantity(samples[sample]) and dimension == self.quantity("vc_dimension")
         need(same, "a growth of other samples, or by another dimension")
-        p, f = self.letter_of(kind, sample, h, g), self.letter_of(kind + " frequency", sample, h, g)
-        most = self.letter_of("power", number(16) * self.name(level) * (f if above else p), HALF)
-        form = most + (p - f if above else f - p)
-        return {"form": form, "events": (("relative pair", sample, "any", "other", level),)}
+        p, f = self.letter_of(kind, sample, first, second), self.letter_of(kind + " frequency", sample, first, second)
+        inside = number(16) * self.name(level) * (f if above else p)  # type: ignore[arg-type]
+        return {"form": self.letter_of("power", inside, HALF) + (p - f if above else f - p)}
 
     def split(self, given: Arguments, premises: list) -> dict:
         """Errors that only one of two makes: the difference of their errors, and where the two differ."""

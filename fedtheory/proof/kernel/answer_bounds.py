@@ -16,7 +16,7 @@ from .forms import Atom, Term, Vector, dot, square
 from .regions import Where
 from .round_bounds import GRADIENT
 from .round_rules import average
-from .run_bounds import GAP, ROUNDS, RunBound, _bound, _of_rounds
+from .run_bounds import GAP, ROUNDS, RunBound, _bound, _of_rounds, telescoped
 from .scalars import Ring, Scalar
 from .theorems import Refused, Theorem, intact, split
 
@@ -93,7 +93,6 @@ def telescope_answers(theorem: Theorem, ring: Ring, rounds: str, gap: str) -> Ru
     if fall.names & set[str]().union(*letters.values()):
         raise Refused(f"{fall}: allowed is a fall that is the same whatever the round's weights are")
     _linear(theorem, addition, letters)
-    c, right = fall.within(ring), addition.within(ring)
     parameters = {OVER_ROUNDS.get(name, name): value for name, value in of.items()}
     return _of_rounds(
         "telescope answers",
@@ -101,7 +100,7 @@ def telescope_answers(theorem: Theorem, ring: Ring, rounds: str, gap: str) -> Ru
         ring,
         MEAN_SQUARED_GRADIENT,
         {ROUNDS: rounds, GAP: gap},
-        ring[gap] / (c * ring[rounds]) + right / c,
+        telescoped(ring, rounds, gap, fall, addition),
         parameters=parameters,
     )
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 
 from .regions import Condition
 from .round_rules import ARBITRARY, average, contraction
-from .run_bounds import DISTANCE, FINAL_DISTANCE, GAP, MEAN_GRADIENT, ROUNDS, Definition, RunBound, _of_rounds
+from .run_bounds import (
+    DISTANCE,
+    FINAL_DISTANCE,
+    GAP,
+    MEAN_GRADIENT,
+    ROUNDS,
+    Definition,
+    RunBound,
+    _of_rounds,
+    telescoped,
+)  # fmt: skip
 from .scalars import Ring, Scalar
 from .sealed import Refused
 from .server_rounds import SERVER, of_either
@@ -31,15 +41,14 @@ def telescope_kinds(
         raise Refused(f"{clients}, {server}: allowed are the clients' rounds and the server's, with the same fall")
     if not (clients.where.certifies(probability) and clients.where.certifies(1 - probability)):
         raise Refused(f"probability {probability}: not certified to be in [0, 1]")
-    q, fall = probability.within(ring), fall.within(ring)
-    both = q * added.within(ring) + (1 - q) * by_server.within(ring)
+    q, both = probability.within(ring), probability * added + (1 - probability) * by_server
     return _of_rounds(
         "telescope kinds",
         clients,
         ring,
         MEAN_GRADIENT,
         {ROUNDS: rounds, GAP: gap},
-        ring[gap] / (fall * ring[rounds]) + both / fall,
+        telescoped(ring, rounds, gap, fall, both),
         kind="",
         parameters=of_either(dict(server.parameters), dict(clients.parameters), probability),
         assumptions={*clients.assumptions, *server.assumptions, (SHARES, probability)},
@@ -59,7 +68,7 @@ def telescope_periods(theorem: Theorem, ring: Ring, rounds: str, gap: str, perio
     fall, added = average(theorem)
     fall, own = fall.within(ring), 1 / ring[period]
     snapshots, others = own + (1 - own) / ring[rounds], 1 - own
-    right = ring[gap] / (fall * ring[rounds]) + _of_kinds(theorem, fall, added, ring, snapshots, others) / fall
+    right = telescoped(ring, rounds, gap, fall, _of_kinds(theorem, fall, added, ring, snapshots, others))
     return _of_periods("telescope periods", theorem, ring, MEAN_GRADIENT, {ROUNDS: rounds, GAP: gap}, period, right)
 
 

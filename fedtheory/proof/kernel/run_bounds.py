@@ -276,9 +276,14 @@ def telescope(theorem: Theorem, ring: Ring, rounds: str, gap: str) -> RunBound:
 
     by adding the rounds up: the values in between cancel, and E F(x_R) >= inf F.
     """
-    fall, addition = (part.within(ring) for part in average(theorem))
-    right = ring[gap] / (fall * ring[rounds]) + addition / fall
+    fall, addition = average(theorem)
+    right = telescoped(ring, rounds, gap, fall, addition)
     return _of_rounds("telescope", theorem, ring, MEAN_GRADIENT, {ROUNDS: rounds, GAP: gap}, right)
+
+
+def telescoped(ring: Ring, rounds: str, gap: str, fall: Scalar, addition: Scalar) -> Scalar:
+    """Return (F(x_0) - inf F)/(c R) + B/c, of the fall c and what a round adds, B, in the mean over the rounds."""
+    return (ring[gap] / ring[rounds] + addition.within(ring)) / fall.within(ring)
 
 
 def _follows(

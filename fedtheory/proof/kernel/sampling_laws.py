@@ -539,6 +539,8 @@ def checked(of: Problem) -> SampleTheorem:
 
 def of_target(of: Problem, kind: str, first: str, second: str = "") -> SampleTheorem:
     """The server's law is P: risks, and how probable it is that two hypotheses differ, are the same."""
+    if kind not in ("risk", "disagreement") or (second and kind == "risk"):
+        raise Refused(f"{kind}, {second!r}: allowed is the risk of one hypothesis, or the disagreement of two")
     more = (first, second) if kind == "disagreement" else (first,)
     form = of.number(kind, SERVER, *more) - of.number(kind, TARGET, *more)
     return _made(
@@ -608,22 +610,22 @@ def _family(first: str, second: str) -> tuple[str, str]:
     return (ANY if moves[0] else first), (ANY if moves[1] else second)
 
 
-def _level(of: Problem, level: str, sample: str) -> None:
+def _deviation(of: Problem, sample: str, first: str, second: str, level: str) -> Scalar:
+    """sqrt(2 P(h != g) a) + a/3, a the level log(1/x)/n by the number of these samples."""
     if of.parts(level, "level")[1] != of.parameter(_SIZES.get(sample, sample)):
         raise Refused(f"{level}: allowed is a level by the number of samples of the {sample}")
+    a, half = of.where.ring[level], of.where.ring.number(Fraction(1, 2))
+    return of.number("power", 2 * of.number("disagreement", sample, first, second) * a, half) + a / 3
 
 
 def bernstein(of: Problem, sample: str, first: str, second: str, level: str) -> SampleTheorem:
     """(R(h) - R(g)) - (R^(h) - R^(g)) <= sqrt(2 P(h != g) a) + a/3, h and g the first and the second hypothesis."""
-    _level(of, level, sample)
-    a, half = of.where.ring[level], of.where.ring.number(Fraction(1, 2))
-    w = of.number("power", 2 * of.number("disagreement", sample, first, second) * a, half)
     risks, frequencies = (
         of.number(kind, sample, first) - of.number(kind, sample, second) for kind in ("risk", "frequency")
     )
     event = ("risks", sample, *_family(first, second), level)
     return _made(
-        "bernstein", of, w + a / 3 - risks + frequencies, events=[event],
+        "bernstein", of, _deviation(of, sample, first, second, level) - risks + frequencies, events=[event],
         sample=sample, first=first, second=second, level=level,
     )  # fmt: skip
 
@@ -631,34 +633,37 @@ def bernstein(of: Problem, sample: str, first: str, second: str, level: str) -> 
 def frequent(of: Problem, sample: str, first: str, second: str, level: str, above: bool) -> SampleTheorem:
     """The frequency with which h and g differ is off its probability by at most sqrt(2 P(h != g) a) + a/3, upwards or
     downwards."""
-    _level(of, level, sample)
-    a, half = of.where.ring[level], of.where.ring.number(Fraction(1, 2))
     p, f = (of.number(kind, sample, first, second) for kind in ("disagreement", "disagreement frequency"))
-    w = of.number("power", 2 * p * a, half)
     event = ("often" if above else "seldom", sample, *sorted(_family(first, second)), level)
     return _made(
-        "frequent", of, w + a / 3 - (f - p if above else p - f), events=[event],
+        "frequent", of, _deviation(of, sample, first, second, level) - (f - p if above else p - f), events=[event],
         sample=sample, first=first, second=second, level=level, above=above,
     )  # fmt: skip
+
+
+def _by_growth(
+    of: Problem, growth: str, event: Event, kind: str, first: str, second: str, above: bool, said: Mapping[str, Any]
+) -> SampleTheorem:
+    """p - f <= sqrt(16 L p), or f - p <= sqrt(16 L f): p how probable it is what two hypotheses do, f how frequent, L
+    the growth by the dimension of the class and the number of these samples."""
+    (rule, sample, *_, level), ring = event, of.where.ring
+    _, count, dimension = of.parts(level, growth)
+    if count != of.parameter(_SIZES.get(sample, sample)) or dimension != of.parameter("vc_dimension"):
+        raise Refused(f"{level}: allowed is the growth by the dimension and the number of samples of the {sample}")
+    p, f = (of.number(each, sample, first, second) for each in (kind, f"{kind} frequency"))
+    w = of.number("power", 16 * ring[level] * (f if above else p), ring.number(Fraction(1, 2)))
+    return _made(rule, of, w - (f - p if above else p - f), events=[event], **said)
 
 
 def relative(of: Problem, sample: str, first: str, second: str, level: str, above: bool) -> SampleTheorem:
     """The frequency of errors of h that g does not make is below their probability p by at most sqrt(16 L p); that of
     errors of g that h does not make is above theirs by at most sqrt(16 L f), f that frequency. g is fixed, and L the
     growth by the dimension of the class."""
-    ring = of.where.ring
     if second not in _FIXED or first in _FIXED:
         raise Refused(f"{first}, {second}: allowed is a hypothesis that is drawn, and one that is fixed")
-    _, count, dimension = of.parts(level, "growth")
-    if count != of.parameter(_SIZES.get(sample, sample)) or dimension != of.parameter("vc_dimension"):
-        raise Refused(f"{level}: allowed is the growth by the dimension and the number of samples of the {sample}")
+    said = {"sample": sample, "first": first, "second": second, "level": level, "above": above}
     pair = (second, first) if above else (first, second)
-    p, f = (of.number(kind, sample, *pair) for kind in ("only", "only frequency"))
-    w = of.number("power", 16 * ring[level] * (f if above else p), ring.number(Fraction(1, 2)))
-    return _made(
-        "relative", of, w - (f - p if above else p - f), events=[("relative", sample, ANY, second, level)],
-        sample=sample, first=first, second=second, level=level, above=above,
-    )  # fmt: skip
+    return _by_growth(of, "growth", ("relative", sample, ANY, second, level), "only", *pair, above, said)
 
 
 def relative_pair(
@@ -666,18 +671,11 @@ def relative_pair(
 ) -> SampleTheorem:
     """p - f <= sqrt(16 L p), and f - p <= sqrt(16 L f), of any two hypotheses: p how probable it is that they differ
     (disagreement), or that the first alone errs (only), f how frequent, L the growth of pairs by the dimension."""
-    ring = of.where.ring
-    _, count, dimension = of.parts(level, "growth of pairs")
-    if count != of.parameter(_SIZES.get(sample, sample)) or dimension != of.parameter("vc_dimension"):
-        raise Refused(f"{level}: allowed is the growth by the dimension and the number of samples of the {sample}")
     if kind not in ("only", "disagreement"):
         raise Refused(f"{kind}: allowed are only and disagreement")
-    p, f = (of.number(each, sample, first, second) for each in (kind, f"{kind} frequency"))
-    w = of.number("power", 16 * ring[level] * (f if above else p), ring.number(Fraction(1, 2)))
-    return _made(
-        "relative pair", of, w - (f - p if above else p - f), events=[("relative pair", sample, ANY, OTHER, level)],
-        sample=sample, kind=kind, first=first, second=second, level=level, above=above,
-    )  # fmt: skip
+    said = {"sample": sample, "kind": kind, "first": first, "second": second, "level": level, "above": above}
+    event = ("relative pair", sample, ANY, OTHER, level)
+    return _by_growth(of, "growth of pairs", event, kind, first, second, above, said)
 
 
 def split(of: Problem, kind: str, law: str, first: str, second: str) -> SampleTheorem:

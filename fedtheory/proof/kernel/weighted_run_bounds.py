@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from .regions import Condition
 from .round_rules import average
-from .run_bounds import GAP, MEAN_GRADIENT, ROUNDS, RunBound, _of_rounds
+from .run_bounds import GAP, MEAN_GRADIENT, ROUNDS, RunBound, _of_rounds, telescoped
 from .scalars import Ring, Scalar
 from .theorems import Assumption, Refused, Theorem
 
@@ -61,7 +61,7 @@ def telescope_weights(theorem: Theorem, ring: Ring, rounds: str, gap: str, scale
         ring,
         MEAN_GRADIENT,
         {ROUNDS: rounds, GAP: gap},
-        ring[gap] / (fall.within(ring) * ring[rounds]) + addition.within(ring) / fall.within(ring),
+        telescoped(ring, rounds, gap, fall, addition),
         parameters=_of_updates(theorem) | {name: where.ring[letter] for name, letter in letters.items()},
         assumptions=[*theorem.assumptions, PLAIN_MEAN, *([KNOWN_BEFORE] if scale == LARGEST_SCALE else [])],
         conditions=kept,
@@ -92,7 +92,7 @@ def telescope_constant_weights(theorem: Theorem, ring: Ring, rounds: str, gap: s
         ring,
         WEIGHTED_GRADIENT,
         {ROUNDS: rounds, GAP: gap, UPDATE_WEIGHT: weight},
-        ring[gap] / (fall.within(ring) * ring[rounds]) + addition.within(ring) / fall.within(ring),
+        telescoped(ring, rounds, gap, fall, addition),
         parameters=_of_updates(theorem) | {"weighted_lr": own_step, LARGEST_SCALE: ring[own["scale"]] * w**2},
         others=(),
     )

@@ -7,7 +7,7 @@ import copy
 import json
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction as F
 from functools import cache
@@ -178,7 +178,7 @@ UNSOUND: dict[str, tuple[str, Callable[[], RunBound]]] = {
         lambda: iterate_steps(khaled.one_step(), adding(), khaled.RUNS, "R", "d", "power"),
     ),
     "a round's end of another algorithm": (
-        "allowed is one algorithm",
+        "vectors of two algorithms: local_lr",
         lambda: iterate_steps(khaled.one_step(), another_end(khaled.eta / 2), khaled.RUNS, "R", "d", "power"),
     ),
     "a factor of 1": (
@@ -250,8 +250,8 @@ def written(bound: RunBound) -> dict[str, Any]:
     return json.loads(json.dumps(saved_claim(bound, {}, {})))
 
 
-def _any_algorithm(step: Theorem, end: Theorem) -> tuple[Scalar, Scalar, Scalar]:
-    return *one_step(step), round_end(end)
+def _any_algorithm(found: Mapping, given: Mapping) -> dict:
+    return {**found, **given}
 
 
 def _nothing_more(step: Theorem, end: Theorem) -> tuple[Scalar, Scalar, Scalar]:
@@ -265,7 +265,7 @@ def _half(theorem: Theorem) -> Scalar:
 step_run_bounds_gap = step_run_bounds._of_gap
 
 PLANTED: dict[str, tuple[str, Any, Callable[[], RunBound]]] = {
-    "any algorithm": ("_recursion", _any_algorithm, UNSOUND["a round's end of another algorithm"][1]),
+    "any algorithm": ("joined", _any_algorithm, UNSOUND["a round's end of another algorithm"][1]),
     "nothing is added at a round's end": ("_recursion", _nothing_more, UNSOUND["more at a round's end"][1]),
     "what draws add is left out": ("_recursion", _nothing_more, decaying),
     "half of a gap": ("_of_gap", _half, lambda: bound_gap(decaying(), li.gap())),
