@@ -298,18 +298,6 @@ class Goal:
                     return y * letter
         raise Inexpressible(f"sqrt({radicand}): allowed is the root of a square y^2, y >= 0 certified on the region")
 
-    def roots(self, bound: RunBound) -> tuple[Scalar, ...]:
-        """Return all roots that are drawn in the right side, each once."""
-        found: list[Scalar] = []
-        waiting = [term.expression for term in self.claim.terms]
-        while waiting:
-            factors = sympy.Mul.make_args(waiting.pop())
-            halves = [f for f in factors if f.is_Pow and f.exp.is_Rational and f.exp.q == 2]
-            if halves and (y := self.scalar(sympy.Mul(*halves), bound.definitions, bound.known)) not in found:
-                found.append(y)
-            waiting += [part for f in factors if f not in halves for part in f.args]
-        return tuple(found)
-
     def read(self, bound: RunBound) -> dict[str, str]:
         """Return the option of every ambiguity under which a bound holds."""
         if bound.functional in answer_goals.OF_ANSWERS:

@@ -14,7 +14,7 @@ from . import checker
 from .algorithm_match import Rounds, strange
 from .answer_goals import whichever
 from .claim_goals import Goal, claim_data, theorem_of
-from .goal_tactics import letters_for, sought, why_not
+from .goal_tactics import letters_for, roots_in, sought, why_not
 from .kernel.run_bounds import RunBound
 from .kernel.saved_claims import saved_claim
 from .kernel.saved_theorems import saved
@@ -148,7 +148,7 @@ class ClaimTheorem(KernelClaim):
     def data(self) -> dict[str, Any]:
         """Return the saved proof of the claim."""
         assert self.bound is not None  # it is found
-        roots = self.goal.roots(self.bound)
+        roots = roots_in(self.goal, self.bound)
         return saved_claim(self.bound, self.goal.letters, self.said(self.read), roots)
 
     def said(self, read: Mapping[str, str]) -> dict[str, Any]:

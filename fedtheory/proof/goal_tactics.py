@@ -22,13 +22,13 @@ from .kernel.run_bounds import (
     ROUNDS,
     Definition,
     RunBound,
-    by_data,
     enlarge,
     iterate,
     restrict,
     telescope,
     weaken,
 )  # fmt: skip
+from .kernel.saved_claims import by_data
 from .kernel.scalars import Ring, Scalar
 from .kernel.theorems import Refused, Theorem
 
@@ -62,6 +62,19 @@ def reach(theorem: Theorem | RunBound, goal: Goal) -> RunBound:
         why += apart
     said = " | ".join(dict.fromkeys(why))
     raise Unreached(f"{goal.claim.ref}: {said or 'no region of the claim is one of the theorem'}")
+
+
+def roots_in(goal: Goal, bound: RunBound) -> tuple[Scalar, ...]:
+    """Return all roots that are drawn in the right side, each once, for the checker."""
+    found: list[Scalar] = []
+    waiting = [term.expression for term in goal.claim.terms]
+    while waiting:
+        factors = sympy.Mul.make_args(waiting.pop())
+        halves = [f for f in factors if f.is_Pow and f.exp.is_Rational and f.exp.q == 2]
+        if halves and (y := goal.scalar(sympy.Mul(*halves), bound.definitions, bound.known)) not in found:
+            found.append(y)
+        waiting += [part for f in factors if f not in halves for part in f.args]
+    return tuple(found)
 
 
 def letters_for(made: Theorem | RunBound, claim: Claim, letters: Letters) -> tuple[Letters, Ring]:

@@ -141,20 +141,6 @@ def _known(where: Where, definitions: Iterable[Definition]) -> Where:
     return Where(where.ring, (*(d.fact(where, made) for d in made), *where.conditions))
 
 
-def by_data(scalar: Scalar, where: Where) -> dict[Scalar, Scalar]:
-    """Return the coefficients of the products of letters that are only known to be >= 0, and by which nothing is
-    divided: the scalar is the sum of products times coefficients."""
-    parts = {scalar.ring.number(1): scalar}
-    for name in (c.name for c in where.conditions if c.kind == "nonnegative" and c.name not in scalar.bottom.names):
-        letter = scalar.ring[name]
-        parts = {
-            data * letter**power: part
-            for data, whole in parts.items()
-            for power, part in whole.coefficients(name).items()
-        }
-    return parts
-
-
 def _bound(
     rule: str,
     premise: Theorem | RunBound | None,

@@ -23,7 +23,7 @@ from typing import Any
 
 from .regions import Condition, Where
 from .scalars import Ring, Scalar
-from .sealed import MAKER, Refused, Sealed, ancestry, intact
+from .sealed import MAKER, Refused, Sealed, intact
 
 POOL, SERVER, TARGET, CLIENTS = "pool", "server", "target", "clients"
 """Laws: Q, the server's, P, the clients'. The first two are also the names of the samples of these laws."""
@@ -290,14 +290,6 @@ def _made(
 def _certify(of: Problem, scalar: Scalar, what: str) -> None:
     if not of.certifies(scalar):
         raise Refused(f"{what}: {scalar} is not certified to be >= 0 on the region")
-
-
-_RULES = ("add", "cancel", "solve", "raised", "largest", "least", "absolute", "bounds", "bounds deviation")
-
-
-def sample_axioms(theorem: SampleTheorem) -> tuple[str, ...]:
-    """Return the names of the axioms that a theorem is made of."""
-    return tuple(sorted({each.rule for each in ancestry(theorem)} - {*_RULES}))
 
 
 # Rules --------------------------------------------------------------------------------------------------------------

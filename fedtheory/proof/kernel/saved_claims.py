@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from .regions import Where
-from .run_bounds import RunBound, by_data, untouched
+from .run_bounds import RunBound, untouched
 from .sampling_laws import SampleTheorem
 from .saved_theorems import _data, region, saved, saved_together
 from .scalars import Scalar
@@ -80,6 +80,20 @@ def digest(letters: Mapping[str, str], claim: Mapping[str, Any]) -> str:
     """Return a hash of a claim's words and of the quantities that letters stand for, by which a change of a name is
     seen too."""
     return sha256(json.dumps([letters, claim], sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def by_data(scalar: Scalar, where: Where) -> dict[Scalar, Scalar]:
+    """Return the coefficients of the products of letters that are only known to be >= 0, and by which nothing is
+    divided: the scalar is the sum of products times coefficients."""
+    parts = {scalar.ring.number(1): scalar}
+    for name in (c.name for c in where.conditions if c.kind == "nonnegative" and c.name not in scalar.bottom.names):
+        letter = scalar.ring[name]
+        parts = {
+            data * letter**power: part
+            for data, whole in parts.items()
+            for power, part in whole.coefficients(name).items()
+        }
+    return parts
 
 
 def _line(bound: RunBound, where: int, numbered: Mapping[int, int]) -> dict[str, Any]:

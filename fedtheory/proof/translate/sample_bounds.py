@@ -12,10 +12,13 @@ from ...claims.statement import Claim
 from ..algorithm_match import Rounds
 from ..composition import Composed, once
 from ..derivations import Derivation
-from ..kernel.sampling_laws import SampleTheorem, sample_axioms
-from ..kernel.sealed import intact
+from ..kernel.sampling_laws import SampleTheorem
+from ..kernel.sealed import ancestry, intact
 from ..sample_claims import ASSUMING, READING, SampleClaim
 from ..steps import Step
+
+_RULES = ("add", "cancel", "solve", "raised", "largest", "least", "absolute", "bounds", "bounds deviation")
+"""Rules from theorems on samples; the others are axioms."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,7 @@ class OfSamples:
 
     def axioms(self) -> tuple[str, ...]:
         """Return the names of the kernel's axioms that the theorem is made of."""
-        return sample_axioms(self.theorem)
+        return tuple(sorted({each.rule for each in ancestry(self.theorem)} - {*_RULES}))
 
     def assumed(self) -> tuple[str, ...]:
         """Return the assumptions that the axioms name."""
