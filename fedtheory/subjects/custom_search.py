@@ -592,10 +592,10 @@ class OwnRuns(Space):
             return None
 
     def _assessed(self, candidate: Candidate) -> tuple[Found, Found | None] | None:
-        setting = self.setting(candidate)
-        followed = candidate.kink is None and not self.why_simulated
-        if followed and candidate.clients > MOST_CLIENTS and not self._followed_quickly(setting):
+        many = candidate.kink is None and not self.why_simulated and candidate.clients > MOST_CLIENTS
+        if many and not self._followed_quickly(self._as_drawn(candidate)):  # before a file computes anything of them
             return None
+        setting = self.setting(candidate)
         bound = self.statement.at(setting, rounds=self.horizons)
         admissible = np.ones(self.horizons.shape, dtype=bool)
         for name, slack in bound.slack.items():
