@@ -47,6 +47,10 @@ class Round(ABC):
     present: Any
     somebody: Any
 
+    def __getattr__(self, name: str) -> Any:
+        names = [each for each in (*Round.__annotations__, *vars(Round)) if not each.startswith("_")]
+        raise AttributeError(f"round.{name}: allowed are {', '.join(names)}")
+
     @abstractmethod
     def cohort(self, size: int, where: Any = 1, replacement: bool = False) -> Round:
         """Draw so many of all clients uniformly, and return this round with them as its participants.
@@ -290,10 +294,16 @@ def check_each(values: Sequence[Any], clients: int) -> int:
     return clients
 
 
+def check_point(value: Any, kind: type, shapes: Sequence[tuple[int, ...]], name: str = "a point") -> None:
+    """Raise ``ValueError`` unless a value is of this kind and of one of these shapes."""
+    if not isinstance(value, kind) or tuple(value.shape) not in shapes:
+        raise ValueError(f"{name}: {_shown(value)}: allowed is the shape {' or '.join(map(str, shapes))}")
+
+
 def check_cohort(size: Any, clients: int, replacement: bool) -> Uniform:
     """Return the process of a cohort; raise ``ValueError`` unless so many may be drawn of these clients."""
     if type(size) is not int or size < 1:
-        raise ValueError(f"size = {size!r}: allowed is a whole number from 1 on")
+        raise ValueError(f"size = {_shown(size)}: allowed is a whole number from 1 on")
     process = Uniform(size, replacement)
     process.check(clients)
     return process
@@ -301,30 +311,30 @@ def check_cohort(size: Any, clients: int, replacement: bool) -> Uniform:
 
 def check_where(value: Any) -> Any:
     """Return what is 1 where a cohort is drawn; raise ``ValueError`` unless it is 0 or 1."""
-    if value in (0, 1):
+    if isinstance(value, int | float | Fraction) and value in (0, 1):
         return value
-    raise ValueError(f"where = {value!r}: allowed is 0 or 1, or what round.draw gives")
+    raise ValueError(f"where = {_shown(value)}: allowed is 0 or 1, or what round.draw gives")
 
 
 def checked_chance(value: Any) -> Any:
     """Return a probability; raise ``ValueError`` unless it is a number in [0, 1]."""
     if isinstance(value, int | float | Fraction) and 0 <= value <= 1:
         return value
-    raise ValueError(f"probability = {value!r}: allowed is a number in [0, 1]")
+    raise ValueError(f"probability = {_shown(value)}: allowed is a number in [0, 1]")
 
 
 def checked_weight(value: Any) -> float:
     """Return the weight of a proximal step; raise ``ValueError`` unless it is a number > 0."""
     if isinstance(value, int | float | Fraction) and 0 < value < float("inf"):
         return float(value)
-    raise ValueError(f"weight = {value!r}: allowed is a number > 0")
+    raise ValueError(f"weight = {_shown(value)}: allowed is a number > 0")
 
 
 def checked_size(value: Any) -> Any:
     """Return the size of noise; raise ``ValueError`` unless it is a number >= 0."""
     if isinstance(value, int | float | Fraction) and 0 <= value < float("inf"):
         return value
-    raise ValueError(f"size = {value!r}: allowed is a number >= 0")
+    raise ValueError(f"size = {_shown(value)}: allowed is a number >= 0")
 
 
 # Rounds -------------------------------------------------------------------------------------------------------------
@@ -394,8 +404,19 @@ class Refused(ValueError):
         return type(self)(f"{where} {self}")
 
 
+def checked_numbers(name: str, value: Any) -> tuple[float, ...]:
+    """Return a number, or several, in floats; raise ``ValueError`` unless they are numbers."""
+    each = value if isinstance(value, tuple) else (value,)
+    if all(isinstance(one, int | float | Fraction) for one in each):
+        return tuple(map(float, each))
+    raise ValueError(f"{name} = {_shown(value)}: allowed is a number, or one for each step")
+
+
 def _shown(value: Any) -> str:
+    """What a value is, in one line."""
     shape = getattr(value, "shape", None)
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_shown, value))})"
     if shape is None:
-        return repr(value)[:80]
+        return str(value) if isinstance(value, Fraction) else " ".join(repr(value)[:80].split())
     return f"{type(value).__name__} of shape {tuple(shape)} and kind {str(value.dtype).removeprefix('torch.')}"

@@ -29,6 +29,7 @@ from ..algorithms.custom_algorithm import (
     StepError,
     check_cohort,
     check_each,
+    check_point,
     check_where,
     checked_chance,
     checked_size,
@@ -229,6 +230,7 @@ class TracedRound(FormRound):
         return self._of_clients(PROXIMAL, x, (rho,))
 
     def server_gradient(self, x: Affine) -> Affine:
+        check_point(x, Affine, ((1, self.dimension),))
         points = self._points(x, 1)
         return self._asked(Question(SERVER, points, (0,)), 1)._arranged(lambda forms: forms[:, 0])
 
@@ -245,9 +247,7 @@ class TracedRound(FormRound):
     def _points(self, x: Any, rows: int) -> Combinations:
         """The point of each client, or of the server, in all columns that there are."""
         D = self.dimension
-        if not isinstance(x, Affine) or x.shape not in ((1, D), (1, self.clients, D)):
-            shape = getattr(x, "shape", None)
-            raise ValueError(f"a point of shape {shape}: allowed is {(1, D)} or {(1, self.clients, D)}")
+        check_point(x, Affine, ((1, D), (1, self.clients, D)))
         whole = x.all_columns()
         if x.ndim == 2:
             whole = whole._arranged(lambda forms: np.broadcast_to(forms[:, None], (1, rows, *forms.shape[1:])))
@@ -292,9 +292,10 @@ def _is_one(where: Any) -> bool:
         ValueError: it depends on the state, or is neither 0 nor 1.
     """
     if isinstance(where, Affine):
+        check_point(where, Affine, ((1, 1),), "where")
         if not where.fixed:
             raise where._refused("round.cohort, where it depends on the state or the noise")
-        (where,) = where.numbers.ravel()
+        where = where.numbers[0, 0]
     return bool(check_where(where))
 
 
@@ -305,7 +306,7 @@ def _number(value: Any) -> Fraction:
         ValueError: it is irrational, or depends on the state.
     """
     if isinstance(value, Affine):
-        raise value._refused("a step size that is computed in the round")
+        raise value._refused("a number that round is given and that depends on the round")
     return exact_value(value)
 
 

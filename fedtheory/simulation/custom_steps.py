@@ -24,8 +24,10 @@ from ..algorithms.custom_algorithm import (
     StepError,
     check_cohort,
     check_each,
+    check_point,
     check_where,
     checked_chance,
+    checked_numbers,
     checked_size,
     checked_weight,
     numbers_at,
@@ -80,11 +82,12 @@ class TensorRound(Round):
     def cohort(self, size: int, where: Any = 1, replacement: bool = False) -> TensorRound:
         clients = self.counts.shape[1]
         process = check_cohort(size, clients, replacement)
-        here = where if isinstance(where, Tensor) else torch.tensor([[check_where(where)]], device=self.ids.device)
-        if not ((here == 0) | (here == 1)).all():
-            raise ValueError("where: allowed is 0 or 1, or what round.draw gives")
+        if isinstance(where, Tensor):
+            check_point(where, Tensor, ((len(self.ids), 1),), "where")
+            check_where(next((each for each in where.ravel().tolist() if each not in (0, 1)), 0))
+        here = torch.as_tensor(check_where(where) if not isinstance(where, Tensor) else where, device=self.ids.device)
         if self.outcomes is not None:
-            told = self.outcomes.cohort(clients, size, replacement, bool(here[0] == 1))
+            told = self.outcomes.cohort(clients, size, replacement, bool((here == 1).all()))
             drawn = self.counts if told is None else torch.tensor([told], dtype=self.counts.dtype)
         else:
             turn = self.index + (self.asked["cohort"] << FAR)  # no run has so many rounds
@@ -101,8 +104,9 @@ class TensorRound(Round):
     def train(self, start: Tensor, local_lr: Any, local_steps: int = 1, proximal: Any = 0) -> Tensor:
         check_values({"local_steps": local_steps})
         steps = int(local_steps)
-        sizes = local_lr if isinstance(local_lr, tuple) else (float(local_lr),) * steps  # that may be others each time
-        how = LocalTraining(steps, sizes, float(proximal))
+        sizes = checked_numbers("local_lr", local_lr)  # that may be others each time
+        sizes = sizes if isinstance(local_lr, tuple) else sizes * steps
+        how = LocalTraining(steps, sizes, *checked_numbers("proximal", proximal))
         at = self._at_participants(start)
         change, _ = self.fed.local_change(at, self.pairs.at_step(self.asked["clients"]), how, PLAIN_SGD.start(at))
         self.asked["clients"] += steps
@@ -117,6 +121,7 @@ class TensorRound(Round):
         return self._spread(self.fed.proximal_way(self._at_participants(x), self.pairs, checked_weight(weight)))
 
     def server_gradient(self, x: Tensor) -> Tensor:
+        check_point(x, Tensor, ((len(self.ids), self.dimension),))
         self.asked["server"] += 1
         return self.fed.server_gradient(x, self.ids, self.seed, self.index, self.asked["server"] - 1)
 
@@ -162,13 +167,9 @@ class TensorRound(Round):
     def _at_participants(self, x: Tensor) -> Tensor:
         """(P, D), of one point for all clients, or one for each."""
         replicas, clients, _ = self.count.shape
-        if x.shape == (replicas, self.dimension):
+        if getattr(x, "shape", None) == (replicas, self.dimension):
             return x[self.pairs.replica]
-        if x.shape != (replicas, clients, self.dimension):
-            raise ValueError(
-                f"a point of shape {tuple(x.shape)}: allowed is {(replicas, self.dimension)} or "
-                f"{(replicas, clients, self.dimension)}"
-            )
+        check_point(x, Tensor, ((replicas, self.dimension), (replicas, clients, self.dimension)))
         return x[self.pairs.replica, self.pairs.client]
 
     def _spread(self, values: Tensor) -> Tensor:
