@@ -207,7 +207,7 @@ NOT_LINEAR: dict[str, tuple[str, Callable]] = {
     "bool": ("bool", lambda x, m, r, *, local_lr: (x if x[0, 0] else x / 2, {})),
     "max": (">", lambda x, m, r, *, local_lr: (max(x[0, 0], x[0, 0] / 2) + 0 * x, {})),
     "numpy": ("maximum", lambda x, m, r, *, local_lr: (np.maximum(x, 0), {})),
-    "step size": ("a step size", lambda x, m, r, *, local_lr: (x + r.train(x, x[0, 0]).sum(1), {})),
+    "step size": ("a number that round is given", lambda x, m, r, *, local_lr: (x + r.train(x, x[0, 0]).sum(1), {})),
 }
 
 
@@ -304,7 +304,7 @@ WRONG: dict[str, tuple[str, Callable]] = {
     "no word": ("round.gradients: allowed are count, .* cohort, ", given_back(lambda x, m, r: (r.gradients(x), m))),
     "half": ("where = 1/2: allowed is 0 or 1", given_back(lambda x, m, r: (r.cohort(1, Fraction(1, 2)).share, m))),
     "a part": ("size = 1.5: allowed is a whole number", given_back(lambda x, m, r: (r.cohort(1.5).share, m))),
-    "point": ("step fails: ValueError: a point of", given_back(lambda x, m, r: (x + r.gradient(r.count[:, :1]), m))),
+    "point": ("step fails: ValueError: a point: ", given_back(lambda x, m, r: (x + r.gradient(r.count[:, :1]), m))),
     "steps": ("step fails: ValueError: local_steps = 0", given_back(lambda x, m, r: (x + r.train(x, 1, 0).sum(1), m))),
     "hidden": ("two calls of step", counter()),
     "draws": ("two calls of step", given_back(lambda x, m, r: (x * (np.random.default_rng().integers(2**40)), m))),
