@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction as F
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -12,7 +13,9 @@ import pytest
 from fedtheory import algorithms
 from fedtheory.algorithms import Algorithm, built_in_steps, own
 from fedtheory.algorithms.built_in_steps import as_step
-from fedtheory.federations import Quadratic
+from fedtheory.federations import Piecewise, PiecewiseLinear, Quadratic
+from fedtheory.functionals import AVERAGES, FINAL_SQUARED_DISTANCE
+from fedtheory.moments.custom_kinks import values_at
 from fedtheory.moments.step_trace import FormRound, traces
 from fedtheory.neural import SGD
 from fedtheory.participation import Bernoulli, Fixed, Participation, Uniform
@@ -154,6 +157,20 @@ def test_cohorts_are_told_apart_and_drawn_anew() -> None:
     assert both == 3 * F(2, 3) ** 2  # E sum_i N_i N'_i, of cohorts that are independent
     moved = Setting(LINE, algorithm, Fixed([0]), 3).simulate(replicas=4000, rounds=1).models[1] - 3
     assert abs(moved.mean() - float(both)) < 5 * moved.std() / 4000**0.5
+
+
+def test_a_cohort_has_its_own_gradients_where_they_have_kinks() -> None:
+    lines = [PiecewiseLinear([1, 2], [0], at_zero) for at_zero in ("1", "-1", "1/2")]
+    fed = Piecewise([[line] for line in lines])
+    step = as_step(algorithms.fast(cohort=2, local_lr="1/4", local_steps=2, snapshot_probability="1/3"), 3)
+    found = values_at(Setting(fed, step, Fixed([0]), 3), FINAL_SQUARED_DISTANCE, [1], AVERAGES[0], exact=True)
+
+    def after(*members: int) -> F:
+        ends = [(y := F(3) - lines[i](F(3)) / 4) - lines[i](y) / 4 for i in members]
+        return (sum(ends) / len(ends) - fed.exact_optimum[0]) ** 2
+
+    drawn = [after(*members) for members in combinations(range(3), 2)]
+    assert found[0] == F(2, 3) * after(0) + F(1, 3) * sum(drawn) / 3
 
 
 @pytest.mark.parametrize(
