@@ -98,18 +98,10 @@ def weighted(x, memory, round, *, local_lr, local_steps, proximal, global_lr, we
     return x + global_lr * (own_weights * round.train(x, local_lr, local_steps, proximal)).sum(1), {}
 
 
-def given(x, memory, round, *, local_lr, local_steps, proximal, global_lr, row, **rows):  # type: ignore[no-untyped-def]
-    """Do a round with weights that take turns: x <- x + global_lr sum_{i in S} w_i delta_i, w the round's row."""
-    return weighted(
-        x,
-        memory,
-        round,
-        local_lr=local_lr,
-        local_steps=local_steps,
-        proximal=proximal,
-        global_lr=global_lr,
-        weights=rows[f"weights_{row}"],
-    )
+def given(x, memory, round, *, row, weights, **numbers):  # type: ignore[no-untyped-def]
+    """Do a round with weights that take turns: x <- x + global_lr sum_{i in S} w_i delta_i, w a row of one each."""
+    clients = round.present.shape[1]
+    return weighted(x, memory, round, weights=weights[(row - 1) * clients : row * clients], **numbers)
 
 
 def mifa(x, memory, round, *, local_lr, local_steps, proximal, global_lr, empty):  # type: ignore[no-untyped-def]
@@ -238,8 +230,7 @@ def _of_aggregation(
         case SampleShares(tuple() as samples):
             return fedavg_by_samples, {}, {"samples": list(samples)}
         case GivenWeights(rows):
-            weights = {f"weights_{r}": [each / M for each in row] for r, row in enumerate(rows, 1)}
-            return given, {}, {"row": _turn(len(rows)), **weights}
+            return given, {}, {"row": _turn(len(rows)), "weights": [each / M for row in rows for each in row]}
         case Constant(omega):
             return weighted, {}, {"weights": [Fraction(each) / M for each in omega]}
         case Known(tuple() as p):

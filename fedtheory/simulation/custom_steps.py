@@ -106,7 +106,8 @@ class TensorRound(Round):
         steps = int(local_steps)
         sizes = checked_numbers("local_lr", local_lr)  # that may be others each time
         sizes = sizes if isinstance(local_lr, tuple) else sizes * steps
-        how = LocalTraining(steps, sizes, *checked_numbers("proximal", proximal))
+        (pull,) = checked_numbers("proximal", proximal)
+        how = LocalTraining(steps, sizes, pull)
         at = self._at_participants(start)
         change, _ = self.fed.local_change(at, self.pairs.at_step(self.asked["clients"]), how, PLAIN_SGD.start(at))
         self.asked["clients"] += steps
