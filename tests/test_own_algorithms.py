@@ -207,7 +207,7 @@ NOT_LINEAR: dict[str, tuple[str, Callable]] = {
     "bool": ("bool", lambda x, m, r, *, local_lr: (x if x[0, 0] else x / 2, {})),
     "max": (">", lambda x, m, r, *, local_lr: (max(x[0, 0], x[0, 0] / 2) + 0 * x, {})),
     "numpy": ("maximum", lambda x, m, r, *, local_lr: (np.maximum(x, 0), {})),
-    "step size": ("a step size", lambda x, m, r, *, local_lr: (x + r.train(x, x[0, 0]).sum(1), {})),
+    "step size": ("a number that round is given", lambda x, m, r, *, local_lr: (x + r.train(x, x[0, 0]).sum(1), {})),
 }
 
 
@@ -296,7 +296,15 @@ WRONG: dict[str, tuple[str, Callable]] = {
     "a list": (r"step returns x = \[1, 2\]: allowed is", given_back(lambda x, m, r: ([1, 2], m))),
     "forgets": ("step forgets v: allowed to be remembered is v", given_back(lambda x, m, r: (x, {}))),
     "more": ("step remembers besides w: allowed", given_back(lambda x, m, r: (x, m | {"w": x}))),
-    "point": ("step fails: ValueError: a point of", given_back(lambda x, m, r: (x + r.gradient(r.count[:, :1]), m))),
+    "three": (r"step returns \(.* of shape .*, \{\}, 1\): allowed are x and", given_back(lambda x, m, r: (x, {}, 1))),
+    "one for each": (
+        "a point: .* allowed is the shape",
+        given_back(lambda x, m, r: (r.server_gradient(r.gradient(x)), m)),
+    ),
+    "no word": ("round.gradients: allowed are count, .* cohort, ", given_back(lambda x, m, r: (r.gradients(x), m))),
+    "half": ("where = 1/2: allowed is 0 or 1", given_back(lambda x, m, r: (r.cohort(1, Fraction(1, 2)).share, m))),
+    "a part": ("size = 1.5: allowed is a whole number", given_back(lambda x, m, r: (r.cohort(1.5).share, m))),
+    "point": ("step fails: ValueError: a point: ", given_back(lambda x, m, r: (x + r.gradient(r.count[:, :1]), m))),
     "steps": ("step fails: ValueError: local_steps = 0", given_back(lambda x, m, r: (x + r.train(x, 1, 0).sum(1), m))),
     "hidden": ("two calls of step", counter()),
     "draws": ("two calls of step", given_back(lambda x, m, r: (x * (np.random.default_rng().integers(2**40)), m))),
@@ -308,8 +316,9 @@ def test_a_step_that_is_wrong_is_told_with_its_place(name: str) -> None:
     why, step = WRONG[name]
     setting = Setting(LINE, own(step, name="mine", memory={"v": "vector"}, local_lr=1), Fixed([0]), start=3)
     for ask in (lambda: simulate(setting, replicas=2, rounds=3), lambda: setting.exact([1])):
-        with pytest.raises(StepError, match=rf"test_own_algorithms.py, line \d+: algorithm mine: .*{why}"):
+        with pytest.raises(StepError, match=rf"test_own_algorithms.py, line \d+: algorithm mine: .*{why}") as told:
             ask()
+        assert "\n" not in str(told.value)
 
 
 def test_what_a_step_is_given_stays_unchanged() -> None:

@@ -1,8 +1,8 @@
 """Rounds of built-in algorithms as steps: each readable from top to bottom, as those of ``corrected_steps``.
 
-A built-in algorithm runs by its parts, which are faster and draw by keys of their own. As a step it does the same: in
-every round with the same draws, and else in law. What is computed of steps is so of built-in ones, such as the worst
-cases of MIFA, of FedVarp, and of several rounds of SAFARI.
+A built-in algorithm runs by its parts, which are faster. As a step it does the same with the same draws, up to the
+order of sums. What is computed of steps is so of built-in ones, such as the worst cases of MIFA, of FedVarp, and of
+several rounds of FAST and SAFARI.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from ..extras import torch
+from ..schedule import StepRule
 from .aggregation import (
     MIFA,
     AverageAll,
@@ -20,15 +21,18 @@ from .aggregation import (
     Constant,
     FedAUWeights,
     FedVarp,
+    GivenWeights,
     GroupWeights,
     Known,
     ObjectiveShares,
+    SampleShares,
 )
 from .algorithm import Algorithm, ClientRound
 from .custom_algorithm import Own, own
 from .every_round import EveryRound
+from .fast import Fast
 from .safari import Safari
-from .server_step import Momentum, Plain
+from .server_step import Adam, Amplified, Momentum, Plain
 
 # FedAvg, FedProx, FedAvgM -------------------------------------------------------------------------------------------
 
@@ -57,6 +61,34 @@ def fedavgm(x, memory, round, *, local_lr, local_steps, proximal, global_lr, mom
     return moved, {"velocity": before + round.somebody * (velocity - before)}
 
 
+def fedavg_by_samples(x, memory, round, *, local_lr, local_steps, proximal, global_lr, samples):  # type: ignore[no-untyped-def]
+    """Do a round of FedAvg by samples: x <- x + global_lr sum_S n_i delta_i / sum_S n_j."""
+    held = round.each(samples) * round.count
+    weights = held / (held.sum(1)[:, None] + (1 - round.somebody)[:, None])
+    return x + global_lr * (weights * round.train(x, local_lr, local_steps, proximal)).sum(1), {}
+
+
+def fedadam(x, memory, round, *, local_lr, local_steps, proximal, global_lr, beta1, beta2, epsilon):  # type: ignore
+    """Do a round of FedAdam: m <- beta1 m + (1 - beta1) mean_S delta_i, v alike of squares (v_0 = epsilon^2), and
+    x <- x + global_lr m / (sqrt(v) + epsilon), if anybody takes part."""
+    first, more = memory["first_moment"], memory["second_moment"]  # more = v - epsilon^2
+    delta = (round.share * round.train(x, local_lr, local_steps, proximal)).sum(1)
+    mean = beta1 * first + (1 - beta1) * delta
+    above = beta2 * more + (1 - beta2) * (delta * delta - epsilon**2)
+    moved = x + global_lr * round.somebody * mean / (torch.sqrt(above + epsilon**2) + epsilon)
+    kept = {"first_moment": (first, mean), "second_moment": (more, above)}
+    return moved, {name: old + round.somebody * (new - old) for name, (old, new) in kept.items()}
+
+
+def fedamplify(x, memory, round, *, local_lr, local_steps, proximal, global_lr, period):  # type: ignore[no-untyped-def]
+    """Do a round of FedAvg with amplification: x <- x + mean_S delta_i, and in every period-th round in which anybody
+    takes part x <- x + (global_lr - 1) w besides, w the way since the last time."""
+    delta = (round.share * round.train(x, local_lr, local_steps, proximal)).sum(1)
+    way, passed = memory["way"] + delta, memory["passed"] + round.somebody
+    full = round.somebody * torch.where(passed == period, 1 + 0 * passed, 0 * passed)
+    return x + delta + full * (global_lr - 1) * way, {"way": way - full * way, "passed": passed - full * passed}
+
+
 # FedAU and what it is compared with; FLICS's rounds with fixed estimates --------------------------------------------
 
 
@@ -64,6 +96,12 @@ def weighted(x, memory, round, *, local_lr, local_steps, proximal, global_lr, we
     """Do a round with weights that stay: x <- x + global_lr sum_{i in S} w_i delta_i."""
     own_weights = round.each(weights) * round.count
     return x + global_lr * (own_weights * round.train(x, local_lr, local_steps, proximal)).sum(1), {}
+
+
+def given(x, memory, round, *, row, weights, **numbers):  # type: ignore[no-untyped-def]
+    """Do a round with weights that take turns: x <- x + global_lr sum_{i in S} w_i delta_i, w a row of one each."""
+    clients = round.present.shape[1]
+    return weighted(x, memory, round, weights=weights[(row - 1) * clients : row * clients], **numbers)
 
 
 def mifa(x, memory, round, *, local_lr, local_steps, proximal, global_lr, empty):  # type: ignore[no-untyped-def]
@@ -97,6 +135,21 @@ def fedau(x, memory, round, *, local_lr, local_steps, proximal, global_lr, longe
     }
 
 
+# FAST ---------------------------------------------------------------------------------------------------------------
+
+
+def fast(x, memory, round, *, snapshot_probability, cohort, replacement, **numbers):  # type: ignore[no-untyped-def]
+    """Do a round of FAST: one of FedAvg, or FedAvgM, of a uniform cohort with a probability, else of who is there."""
+    people = round.cohort(cohort, round.draw(snapshot_probability), replacement)
+    return (fedavgm if memory else fedavg)(x, memory, people, **numbers)
+
+
+def fast_by_period(x, memory, round, *, place, cohort, replacement, **numbers):  # type: ignore[no-untyped-def]
+    """Do a round of FAST: one of FedAvg, or FedAvgM, of a uniform cohort in the first ``place`` of a period."""
+    people = round.cohort(cohort, int(place == 1), replacement)
+    return (fedavgm if memory else fedavg)(x, memory, people, **numbers)
+
+
 # SAFARI -------------------------------------------------------------------------------------------------------------
 
 
@@ -118,8 +171,8 @@ def as_step(algorithm: Algorithm, clients: int) -> Own:
     """Return a built-in algorithm as a step, of so many clients.
 
     Raises:
-        ValueError: its round is not written as one: FAST's, whose snapshots draw cohorts of their own; selections,
-            Adam, amplified updates, other local solvers, and weights by samples or round by round.
+        ValueError: its round is not written as one: selections by rates, snapshots that follow the training accuracy,
+            other local solvers, and clients that take different numbers of steps.
 
     >>> from . import mifa, safari
     >>> as_step(mifa(local_lr="1/10"), 3).name
@@ -131,6 +184,14 @@ def as_step(algorithm: Algorithm, clients: int) -> Own:
         names = ("client_round_probability", "local_lr", "local_steps", "server_lr", "server_steps")
         if algorithm.local_solver == ClientRound.local_solver:
             return own(safari, **{name: getattr(algorithm, name) for name in names})
+    if isinstance(algorithm, Fast) and not algorithm.adaptive and algorithm.kinds[0].by_sgd:
+        numbers = {name: getattr(algorithm, name) for name in ("local_lr", "local_steps", "proximal", "cohort")}
+        kept = {"velocity": "vector"} if algorithm.momentum else {}
+        numbers |= {"global_lr": 1, "replacement": int(algorithm.replacement)}
+        numbers |= {"momentum": algorithm.momentum} if kept else {}
+        if algorithm.periodic:
+            return own(fast_by_period, memory=kept, name="fast", **numbers, place=_turn(algorithm.snapshot_period))
+        return own(fast, memory=kept, **numbers, snapshot_probability=algorithm.snapshot_probability)
     if isinstance(algorithm, EveryRound):
         kind = algorithm.round
         plain = kind.by_sgd and kind.trains_alike and kind.selection is None
@@ -147,11 +208,18 @@ def _of_aggregation(
 ) -> tuple[Callable[..., Any], Mapping[str, str], dict[str, Any]] | None:
     """The step of a round with this aggregation and server, what it remembers, and its other numbers."""
     rule, M = kind.aggregation, clients
-    if isinstance(kind.server, Momentum):
-        known = isinstance(rule, AverageParticipating)
-        return (fedavgm, {"velocity": "vector"}, {"momentum": kind.server.momentum}) if known else None
-    if not isinstance(kind.server, Plain):
-        return None
+    match kind.server:
+        case Momentum(_, momentum) if isinstance(rule, AverageParticipating):
+            return fedavgm, {"velocity": "vector"}, {"momentum": momentum}
+        case Adam(_, beta1, beta2, epsilon) if isinstance(rule, AverageParticipating):
+            moments = dict.fromkeys(("first_moment", "second_moment"), "vector")
+            return fedadam, moments, {"beta1": beta1, "beta2": beta2, "epsilon": epsilon}
+        case Amplified(_, period) if isinstance(rule, AverageParticipating):
+            return fedamplify, dict.fromkeys(("way", "passed"), "vector"), {"period": period}
+        case Plain():
+            pass
+        case _:
+            return None
     match rule:
         case AverageParticipating():
             return fedavg, {}, {}
@@ -159,6 +227,10 @@ def _of_aggregation(
             return fedavg_of_all, {}, {}
         case ObjectiveShares(p):
             return fedavg_by_shares, {}, {"shares": [M * each for each in p]}
+        case SampleShares(tuple() as samples):
+            return fedavg_by_samples, {}, {"samples": list(samples)}
+        case GivenWeights(rows):
+            return given, {}, {"row": _turn(len(rows)), "weights": [each / M for row in rows for each in row]}
         case Constant(omega):
             return weighted, {}, {"weights": [Fraction(each) / M for each in omega]}
         case Known(tuple() as p):
@@ -174,3 +246,8 @@ def _of_aggregation(
             return fedau, kept, {"longest": 0 if math.isinf(cutoff) else int(cutoff)}
         case _:
             return None
+
+
+def _turn(period: int | None) -> StepRule:
+    """Which round of its period a round is: 1, ..., period, by turns."""
+    return StepRule(f"1 + round_index - {period}*floor(round_index/{period})")

@@ -7,13 +7,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import prod
+from math import comb
 from typing import TYPE_CHECKING, Any
 
 from ..code_digest import code_digest
 from ..extras import torch
 from ..own import ComputeError, place
-from ..participation import Participation
+from ..participation import Participation, Uniform
 from ..quantities import QUANTITIES
 from ..rationals import exact_number, option
 from ..schedule import StepRule, at_round, step_size
@@ -46,6 +46,17 @@ class Round(ABC):
     share: Any
     present: Any
     somebody: Any
+
+    def __getattr__(self, name: str) -> Any:
+        names = [each for each in (*Round.__annotations__, *vars(Round)) if not each.startswith("_")]
+        raise AttributeError(f"round.{name}: allowed are {', '.join(names)}")
+
+    @abstractmethod
+    def cohort(self, size: int, where: Any = 1, replacement: bool = False) -> Round:
+        """Draw so many of all clients uniformly, and return this round with them as its participants.
+
+        Where ``where``, (replicas, 1) and as drawn by ``draw``, is 0, it has the participants that it has here.
+        """
 
     @abstractmethod
     def each(self, values: Sequence[Any]) -> Any:
@@ -210,20 +221,48 @@ class Outcomes:
 
     Attributes:
         probability: of this way, so far.
+        number: the most ways that there are, as far as is known so far: fewer where what was drawn says what else is.
     """
 
     def __init__(self, begun: Sequence[int] = ()) -> None:
         self._begun, self._chosen, self._ways = list(begun), [], []  # type: ignore[var-annotated]
-        self.probability = Fraction(1)
+        self.probability, self.number = Fraction(1), 1
 
     def _one_of(self, chances: Sequence[Fraction]) -> int:
         """The number of what comes, of events with these chances, of which those with the chance 0 do not come."""
         possible = [i for i, chance in enumerate(chances) if chance > 0]
+        found = possible[self._place(len(possible))]
+        self.probability *= chances[found]
+        return found
+
+    def _place(self, ways: int) -> int:
         place = self._begun[len(self._chosen)] if len(self._chosen) < len(self._begun) else 0
         self._chosen.append(place)
-        self._ways.append(len(possible))
-        self.probability *= chances[possible[place]]
-        return possible[place]
+        self._ways.append(ways)
+        self.number *= ways
+        return place
+
+    def cohort(self, clients: int, size: int, replacement: bool, asked: bool = True) -> tuple[int, ...] | None:
+        """Return how often each client is in a uniform cohort; ``None``, of as many ways, where it is not ``asked``.
+
+        >>> Outcomes([4]).cohort(4, 2, False), Outcomes([4]).cohort(4, 2, True)
+        ((0, 1, 0, 1), (1, 1, 0, 0))
+        """
+        number = clients**size if replacement else comb(clients, size)
+        if not asked:
+            self.number *= number
+            return None
+        place, counts = self._place(number), [0] * clients
+        self.probability /= number
+        if replacement:  # whose draws are the digits of the place
+            for k in range(size):
+                counts[place // clients**k % clients] += 1
+            return tuple(counts)
+        for i in range(clients):  # of the sets, those with client i come first
+            having = comb(clients - i - 1, size - 1) if size else 0
+            counts[i] = int(place < having)
+            place, size = (place, size - 1) if counts[i] else (place - having, size)
+        return tuple(counts)
 
     def draws(self, chance: Fraction, asked: Sequence[bool]) -> list[int]:
         """Return 1 with this chance, else 0, of each that is ``asked``; 0 of the others."""
@@ -235,11 +274,6 @@ class Outcomes:
         while left:
             found.append(left.pop(self._one_of([Fraction(1, len(left))] * len(left))))
         return found
-
-    @property
-    def number(self) -> int:
-        """The number of ways, if what was drawn so far does not change what else is."""
-        return prod(self._ways)
 
     def again(self) -> Outcomes:
         """Return the same way, from its beginning."""
@@ -260,25 +294,47 @@ def check_each(values: Sequence[Any], clients: int) -> int:
     return clients
 
 
+def check_point(value: Any, kind: type, shapes: Sequence[tuple[int, ...]], name: str = "a point") -> None:
+    """Raise ``ValueError`` unless a value is of this kind and of one of these shapes."""
+    if not isinstance(value, kind) or tuple(value.shape) not in shapes:
+        raise ValueError(f"{name}: {_shown(value)}: allowed is the shape {' or '.join(map(str, shapes))}")
+
+
+def check_cohort(size: Any, clients: int, replacement: bool) -> Uniform:
+    """Return the process of a cohort; raise ``ValueError`` unless so many may be drawn of these clients."""
+    if type(size) is not int or size < 1:
+        raise ValueError(f"size = {_shown(size)}: allowed is a whole number from 1 on")
+    process = Uniform(size, replacement)
+    process.check(clients)
+    return process
+
+
+def check_where(value: Any) -> Any:
+    """Return what is 1 where a cohort is drawn; raise ``ValueError`` unless it is 0 or 1."""
+    if isinstance(value, int | float | Fraction) and value in (0, 1):
+        return value
+    raise ValueError(f"where = {_shown(value)}: allowed is 0 or 1, or what round.draw gives")
+
+
 def checked_chance(value: Any) -> Any:
     """Return a probability; raise ``ValueError`` unless it is a number in [0, 1]."""
     if isinstance(value, int | float | Fraction) and 0 <= value <= 1:
         return value
-    raise ValueError(f"probability = {value!r}: allowed is a number in [0, 1]")
+    raise ValueError(f"probability = {_shown(value)}: allowed is a number in [0, 1]")
 
 
 def checked_weight(value: Any) -> float:
     """Return the weight of a proximal step; raise ``ValueError`` unless it is a number > 0."""
     if isinstance(value, int | float | Fraction) and 0 < value < float("inf"):
         return float(value)
-    raise ValueError(f"weight = {value!r}: allowed is a number > 0")
+    raise ValueError(f"weight = {_shown(value)}: allowed is a number > 0")
 
 
 def checked_size(value: Any) -> Any:
     """Return the size of noise; raise ``ValueError`` unless it is a number >= 0."""
     if isinstance(value, int | float | Fraction) and 0 <= value < float("inf"):
         return value
-    raise ValueError(f"size = {value!r}: allowed is a number >= 0")
+    raise ValueError(f"size = {_shown(value)}: allowed is a number >= 0")
 
 
 # Rounds -------------------------------------------------------------------------------------------------------------
@@ -348,8 +404,19 @@ class Refused(ValueError):
         return type(self)(f"{where} {self}")
 
 
+def checked_numbers(name: str, value: Any) -> tuple[float, ...]:
+    """Return a number, or several, in floats; raise ``ValueError`` unless they are numbers."""
+    each = value if isinstance(value, tuple) else (value,)
+    if all(isinstance(one, int | float | Fraction) for one in each):
+        return tuple(map(float, each))
+    raise ValueError(f"{name} = {_shown(value)}: allowed is a number, or one for each step")
+
+
 def _shown(value: Any) -> str:
+    """What a value is, in one line."""
     shape = getattr(value, "shape", None)
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_shown, value))})"
     if shape is None:
-        return repr(value)[:80]
+        return str(value) if isinstance(value, Fraction) else " ".join(repr(value)[:80].split())
     return f"{type(value).__name__} of shape {tuple(shape)} and kind {str(value.dtype).removeprefix('torch.')}"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..algorithms.algorithm import OwnRound
-from ..algorithms.custom_algorithm import CLIENTS, MODEL, Outcomes, numbers_at, taken
+from ..algorithms.custom_algorithm import CLIENTS, MODEL, Outcomes, check_point, numbers_at, taken
 from ..federations.federation import COMMON
 from ..federations.piecewise import Piecewise
 from ..functionals import AVERAGES, Functional
@@ -64,6 +64,7 @@ class PointRound(FormRound):
 
     def server_gradient(self, x: Affine) -> Affine:
         fed = self._piecewise
+        check_point(x, Affine, ((1, fed.dimension),))
         noise = self._signs(noise_step(fed, server=True))
         means = zip(fed.mean_gradient, x.numbers[0], noise, strict=True)
         return self.space.constant([[mean(v) + n for mean, v, n in means]])
@@ -86,9 +87,7 @@ class PointRound(FormRound):
     def _points(self, x: Affine) -> list[list[Any]]:
         """Where each client is."""
         clients, dimension = len(self.counts), self._piecewise.dimension
-        if not isinstance(x, Affine) or x.shape not in ((1, dimension), (1, 1, dimension), (1, clients, dimension)):
-            shape = getattr(x, "shape", None)
-            raise ValueError(f"a point of shape {shape}: allowed is {(1, dimension)} or {(1, clients, dimension)}")
+        check_point(x, Affine, ((1, dimension), (1, 1, dimension), (1, clients, dimension)))
         rows = x.numbers[0] if x.ndim == 3 else x.numbers
         return [list(rows[i if len(rows) > 1 else 0]) for i in range(clients)]
 

@@ -13,6 +13,7 @@ All that is computed of a step reads its traces: exact moments put a quadratic f
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -26,7 +27,10 @@ from ..algorithms.custom_algorithm import (
     Outcomes,
     Round,
     StepError,
+    check_cohort,
     check_each,
+    check_point,
+    check_where,
     checked_chance,
     checked_size,
     checked_weight,
@@ -156,14 +160,28 @@ class FormRound(Round):
     """A round of one replica on forms, with given counts and draws; what is asked for is left open."""
 
     def __init__(self, space: Space, counts: tuple[int, ...], outcomes: Outcomes) -> None:
-        self.space, self.counts, self.outcomes = space, counts, outcomes
+        self.space, self.outcomes = space, outcomes
         self.copies = space.crowd or (1,) * len(counts)
         self.clients = sum(self.copies)
+        self._take(counts)
+
+    def _take(self, counts: tuple[int, ...]) -> None:
+        """Note the participants."""
+        space, self.counts = self.space, counts
+        self.here = tuple(i for i, n in enumerate(counts) if n > 0)
         total = sum(n * m for n, m in zip(counts, self.copies, strict=True))
         self.count = space.constant([[[Fraction(n)] for n in counts]])
         self.share = self.count * Fraction(1, max(1, total))
         self.present = space.constant([[[Fraction(int(n > 0))] for n in counts]])
         self.somebody = space.constant([[Fraction(int(total > 0))]])
+
+    def cohort(self, size: int, where: Any = 1, replacement: bool = False) -> FormRound:
+        check_cohort(size, self.clients, replacement)
+        self._of_each("round.cohort")
+        drawn = self.outcomes.cohort(self.clients, size, replacement, _is_one(where))
+        found = copy(self)
+        found._take(self.counts if drawn is None else drawn)
+        return found
 
     def each(self, values: Sequence[Any]) -> Affine:
         check_each(values, self.clients)
@@ -197,7 +215,6 @@ class TracedRound(FormRound):
         super().__init__(space, counts, outcomes)
         self.dimension, self.questions = dimension, []  # type: ignore[var-annotated]
         self.deviating = bool(space.deviations)
-        self.here = tuple(i for i, n in enumerate(counts) if n > 0)
 
     def train(self, start: Affine, local_lr: Any, local_steps: int = 1, proximal: Any = 0) -> Affine:
         check_values({"local_steps": local_steps})
@@ -213,6 +230,7 @@ class TracedRound(FormRound):
         return self._of_clients(PROXIMAL, x, (rho,))
 
     def server_gradient(self, x: Affine) -> Affine:
+        check_point(x, Affine, ((1, self.dimension),))
         points = self._points(x, 1)
         return self._asked(Question(SERVER, points, (0,)), 1)._arranged(lambda forms: forms[:, 0])
 
@@ -229,9 +247,7 @@ class TracedRound(FormRound):
     def _points(self, x: Any, rows: int) -> Combinations:
         """The point of each client, or of the server, in all columns that there are."""
         D = self.dimension
-        if not isinstance(x, Affine) or x.shape not in ((1, D), (1, self.clients, D)):
-            shape = getattr(x, "shape", None)
-            raise ValueError(f"a point of shape {shape}: allowed is {(1, D)} or {(1, self.clients, D)}")
+        check_point(x, Affine, ((1, D), (1, self.clients, D)))
         whole = x.all_columns()
         if x.ndim == 2:
             whole = whole._arranged(lambda forms: np.broadcast_to(forms[:, None], (1, rows, *forms.shape[1:])))
@@ -269,6 +285,20 @@ def _vectors(
     return Affine(space, forms)
 
 
+def _is_one(where: Any) -> bool:
+    """Whether a number that was drawn, of the one replica, is 1.
+
+    Raises:
+        ValueError: it depends on the state, or is neither 0 nor 1.
+    """
+    if isinstance(where, Affine):
+        check_point(where, Affine, ((1, 1),), "where")
+        if not where.fixed:
+            raise where._refused("round.cohort, where it depends on the state or the noise")
+        where = where.numbers[0, 0]
+    return bool(check_where(where))
+
+
 def _number(value: Any) -> Fraction:
     """A number that a step hands on, exactly.
 
@@ -276,7 +306,7 @@ def _number(value: Any) -> Fraction:
         ValueError: it is irrational, or depends on the state.
     """
     if isinstance(value, Affine):
-        raise value._refused("a step size that is computed in the round")
+        raise value._refused("a number that round is given and that depends on the round")
     return exact_value(value)
 
 
@@ -318,7 +348,7 @@ def traces(kind: OwnRound, counts: tuple[int, ...], dimension: int, crowd: tuple
         if len(found) == MOST_WAYS:
             raise too_many(kind)
         trace, way = traced(kind, counts, dimension, way, crowd)
-        if way.number > MOST_WAYS:  # a step cannot choose by what was drawn what it draws next
+        if way.number > MOST_WAYS:
             raise too_many(kind)
         again, _ = traced(kind, counts, dimension, way.again(), crowd)
         if _differ(trace, again):

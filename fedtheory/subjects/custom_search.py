@@ -287,7 +287,7 @@ class OwnRuns(Space):
     @cached_property
     def _counted_by_kind(self) -> bool:
         """Whether exact moments count the clients of a crowd by kind."""
-        setting = self.setting(replace(self._plain(2 * CROWD, EVERYONE), kinds=2, seed=HALVES))
+        setting = self._as_drawn(replace(self._plain(2 * CROWD, EVERYONE), kinds=2, seed=HALVES))  # no one is asked
         if self._remembers_clients:
             return isinstance(layout_of(setting), CrowdLayout)
         return isinstance(drawn(setting, self.algorithm.kinds[0].at(0), exact=True)[0], CrowdLaw)
@@ -535,16 +535,28 @@ class OwnRuns(Space):
             moved[name] = getattr(self.draw(rng), name)
         return replace(candidate, **moved)
 
+    @cached_property
+    def _bound(self) -> dict[str, Fraction]:
+        """The numbers that the claim binds."""
+        bound = self.statement.bound.items()
+        return {name: Fraction(int(value.p), int(value.q)) for name, value in bound if value.is_Rational}
+
+    def _numbers(self, candidate: Candidate) -> dict[str, Any]:
+        """The algorithm's numbers as they are drawn, or bound."""
+        bound = {name: value for name, value in self._bound.items() if name in self.algorithm.numbers}
+        return candidate.fixed_numbers() | bound
+
+    def _as_drawn(self, candidate: Candidate) -> Setting:
+        """The candidate's setting with the numbers that were drawn, and the algorithm's own step sizes."""
+        fed = candidate.federation()
+        algorithm = self.algorithm.with_numbers(**self._numbers(candidate))
+        return Setting(fed, algorithm, candidate.participation(), start=candidate.start_at(fed.exact_optimum))
+
     def setting(self, candidate: Candidate) -> Setting:
         """Return the candidate's setting, with numbers within what the hypotheses allow, and step sizes at its share of
         the largest that they do; one that they fix has that value exactly."""
-        fed = candidate.federation()
-        bound = {name: value for name, value in self.statement.bound.items() if value.is_Rational}
-        numbers = candidate.fixed_numbers() | {
-            n: Fraction(int(v.p), int(v.q)) for n, v in bound.items() if n in self.algorithm.numbers
-        }
-        start = candidate.start_at(fed.exact_optimum)
-        base = Setting(fed, self.algorithm.with_numbers(**numbers), candidate.participation(), start=start)
+        base, numbers = self._as_drawn(candidate), self._numbers(candidate)
+        bound = self._bound
         steps = [name for name in self.algorithm.numbers if self._is_step(name) and name not in numbers]
         needed = [n for n in ("smoothness", *self.statement.quantities) if n not in steps and n != "rounds"]
         values: dict[str, Any] = {n: c.value for n, c in base.quantities(needed=needed).items()}
@@ -580,10 +592,10 @@ class OwnRuns(Space):
             return None
 
     def _assessed(self, candidate: Candidate) -> tuple[Found, Found | None] | None:
-        setting = self.setting(candidate)
-        followed = candidate.kink is None and not self.why_simulated
-        if followed and candidate.clients > MOST_CLIENTS and not self._followed_quickly(setting):
+        many = candidate.kink is None and not self.why_simulated and candidate.clients > MOST_CLIENTS
+        if many and not self._followed_quickly(self._as_drawn(candidate)):  # before a file computes anything of them
             return None
+        setting = self.setting(candidate)
         bound = self.statement.at(setting, rounds=self.horizons)
         admissible = np.ones(self.horizons.shape, dtype=bool)
         for name, slack in bound.slack.items():

@@ -21,6 +21,7 @@ from numpy.random import default_rng as random
 from sympy import Integer
 
 from fedtheory.algorithms import fast, fedavg
+from fedtheory.claims.statement import Term
 from fedtheory.evidence.confirm import confirmed
 from fedtheory.evidence.judge import judge
 from fedtheory.evidence.referee import RefereeError, examine, load, referee, status
@@ -38,10 +39,11 @@ from fedtheory.functionals import (
     Functional,
 )
 from fedtheory.moments.evaluators import Question, left
+from fedtheory.own import define
 from fedtheory.papers import added
 from fedtheory.papers.registry import from_setting, subject_of
 from fedtheory.participation import Bernoulli, Cyclic, Fixed, Markov, Uniform
-from fedtheory.quantities import QUANTITIES, Quantity
+from fedtheory.quantities import DIMENSIONLESS, QUANTITIES, Quantity, symbol
 from fedtheory.setting import Setting
 from fedtheory.subjects.custom_search import AVAILABLE, CROWD, EVERYONE, INDEPENDENT, MARKOV, NOISY, UNIFORM, Candidate
 from fedtheory.subjects.custom_search import FIXED as SOME
@@ -327,6 +329,25 @@ def test_a_claim_that_says_nothing_of_who_takes_part_is_searched_with_all(tmp_pa
         space = subject_of(claim).space(claim)
         for who in space.who:
             assert space.assess(replace(next(space.structured()), clients=3, kinds=0, who=who)) is not None
+
+
+def test_what_a_file_computes_is_asked_of_settings_that_the_claim_allows(tmp_path: Path) -> None:
+    """Not of one in which everyone takes part, whose process has no probabilities."""
+    asked = set()
+
+    def least(question: Question) -> F:
+        asked.add(type(question.setting.participation))
+        return F(min(question.setting.participation.probabilities))
+
+    chance = define(Quantity("least_chance", "min p_i", DIMENSIONLESS, compute=least))
+    drawn = 'Assumption("drawn", kind="independent_participation", source="A")'
+    paper = load(written(tmp_path / "own.py", "return x - local_lr * way, {}", assumed=drawn))
+    start = symbol("initial_distance") ** 2
+    claim = replace(paper.claims[0], bound={}, terms=(Term("start", start / chance),))
+    with added(paper):
+        space = subject_of(claim).space(claim)
+        assert all(space.assess(candidate) for candidate in islice(space.structured(), 3))
+    assert asked == {Bernoulli}
 
 
 def test_local_iterates_of_a_step_have_no_names(tmp_path: Path) -> None:

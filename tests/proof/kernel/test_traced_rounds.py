@@ -70,6 +70,20 @@ def test_the_axiom_on_a_servers_round_is_computed_from_the_trace() -> None:
     assert server.factors("x")[-1] == trace.factors("x")[-1] == -Fraction(1, 7)
 
 
+def test_the_axioms_on_both_kinds_of_fasts_rounds_are_computed_from_its_traces() -> None:
+    """Who was there, of two of three, and each cohort of one that a snapshot may have."""
+    fast = as_step(algorithms.fast(local_lr="1/10", local_steps=3, cohort=1, snapshot_probability="1/4"), 3)
+    found = traces(fast.round, (1, 0, 1), 2)
+    assert [each.probability for each in found] == [Fraction(3, 4)] + [Fraction(1, 12)] * 3
+    assert [each.questions[0].asked for each in found] == [(0, 2), (0,), (1,), (2,)]
+    for trace in found:
+        axioms = Axioms(WHERE, RING.number(Fraction(1, 10)), RING.number(len(trace.questions[0].asked)))
+        for other in OTHERS:
+            assert dot(round_equation(trace, RING), other) == axioms.round(other).form
+        for other in (*OTHERS, vector(ITERATE)):
+            assert dot(local_step_equation(trace, RING), other) == axioms.local_step(other).form
+
+
 def summed(x, memory, round, *, local_lr, local_steps):  # type: ignore[no-untyped-def]
     return x + (round.present * round.train(x, local_lr, local_steps)).sum(1), {}
 
