@@ -242,7 +242,8 @@ class Server:
             own, examples = np.zeros_like(counts), np.zeros(self.clients)
             own[order], examples[order] = counts[order], [came[i][1] for i in order]
             delta = np.stack([came[i][0] for i in order]) if order else np.zeros((0, self.x.shape[1]))
-            x, memory = client_round(kind, task.round, self.x, there, own, delta, examples, self.memory)
+            with np.errstate(over="ignore", invalid="ignore"):
+                x, memory = client_round(kind, task.round, self.x, there, own, delta, examples, self.memory)
         with np.errstate(over="ignore"):  # the next model in the precision that it is handed out in
             following = self._arrays(x)
         if not all(np.isfinite(following[i]).all() for i in self._trained):
