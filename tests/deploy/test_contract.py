@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+pytest.importorskip("torch", reason="the extra 'simulate' is not installed")
+
 import torch
 
 import fedtheory as ft
@@ -33,7 +36,7 @@ from .rounds_beside import (
     server_gradient,
     trace,
     update,
-)  # fmt: skip
+)
 
 
 class FixedUpdates(Federation):

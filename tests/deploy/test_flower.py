@@ -268,6 +268,23 @@ def test_a_client_on_another_node_is_the_same_and_two_of_one_name_are_not(tmp_pa
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_a_node_that_has_said_its_name_answers_for_no_other(known: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the first round, too. A planted relapse, of which nothing is known, is seen."""
+
+    def answer(name: str, message: Message) -> RecordDict | None:
+        good = trained("9", message)
+        return RecordDict({**good, "config": ConfigRecord({"client": "1"})}) if name == "0" else None
+
+    if not known:
+        monkeypatch.setattr(Server, "met", lambda self, sender, name: None)
+    running = strategy(None, fedavg(local_lr=1), clients=["0", "1"], name_key="client")
+    found = running.start(Clients({1: "0", 2: "1"}, answer), model(), num_rounds=1, timeout=0.01)
+    assert numbers(found.arrays)["b"] == ([0.0] * 2 if known else [9.0] * 2)
+    assert running.server is not None
+    assert [row[1:3] for row in running.server.rows] == [("0", "missing"), ("1", "dropped" if known else "received")]
+
+
 def test_two_servers_on_one_state_are_refused(tmp_path: Path) -> None:
     first = strategy(tmp_path)
     with first.opened(model()), pytest.raises(Damaged, match="lock: is in use by another process or thread"):

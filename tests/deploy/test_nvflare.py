@@ -42,7 +42,7 @@ from .rounds_beside import (
     shaped,
     trace,
     update,
-)  # fmt: skip
+)
 
 Trainer = Callable[[str, FLModel], Shareable | None]
 
@@ -191,6 +191,18 @@ def test_a_difference_is_added_to_what_was_sent() -> None:
     np.testing.assert_allclose(parts.models, whole.models, rtol=0, atol=1e-15)
 
 
+def test_a_difference_of_whole_numbers_is_one() -> None:
+    """Such as signs."""
+
+    def signs(name: str, told: FLModel) -> Shareable:
+        params = {"w": np.ones((2, 2), np.int8), "b": np.asarray(-1)}
+        return FLModelUtils.to_shareable(FLModel(params_type=ParamsType.DIFF, params=params))
+
+    sites = Sites(np.ones((1, CLIENTS), bool), signs)
+    sites.run(algorithms.fedavg(local_lr=1), None, 1)
+    np.testing.assert_allclose(sites.models[1] - sites.models[0], [1, 1, 1, 1, -1], rtol=1e-14)  # a mean of seven
+
+
 def _changed(**params: Any) -> Trainer:
     def answer(name: str, told: FLModel) -> Shareable:
         return FLModelUtils.to_shareable(FLModel(params={**told.params, **params}))
@@ -213,10 +225,13 @@ BAD: dict[str, tuple[Trainer, str, str]] = {
     "another shape": (_changed(w=np.zeros(3)), "dropped", "array 0 is float64 (3,): allowed are numbers (2, 2)"),
     "NaN": (_changed(b=np.array(np.nan)), "dropped", "array 1 has an entry that is not finite"),
     "other arrays": (_changed(v=np.zeros(3)), "dropped", "arrays: there are 0, allowed are 2"),
+    "rows of other lengths": (_changed(w=[[1.0], [1.0, 2.0]]), "dropped", "array 0 cannot be read: ValueError"),
+    "numbers by name": (_changed(w={"x": 1}), "dropped", "array 0 is object ()"),
     "no model": (_without_model, "failed", "answered no arrays"),
     "a content that is none": (lambda name, told: Shareable({"x": 1}), "failed", "answered no model"),
     "an error": (lambda name, told: make_reply(ReturnCode.EXECUTION_EXCEPTION), "failed", "EXECUTION_EXCEPTION"),
     "no answer": (lambda name, told: None, "missing", ""),
+    "steps above floats": (_steps(10**400), "dropped", "examples = 1000"),
     "steps that are none": (_steps("many"), "dropped", "examples = 'many': allowed is a number >= 0"),
 }
 
