@@ -15,6 +15,7 @@ from typing import Any
 
 from docutils.nodes import SkipNode, math_block
 from sphinx.errors import ExtensionError
+from sphinx.ext.autodoc.mock import mock
 
 import fedtheory
 from fedtheory.report.site.mathml import mathml
@@ -34,6 +35,7 @@ html_math_renderer = "mathml"  # which browsers draw by themselves: pages load n
 suppress_warnings = ["ref.python"]  # of a name that two packages have, a type tells no which
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
+autodoc_mock_imports = ["flwr", "nvflare"]  # of which packages of the reference are, and which need not be there
 napoleon_use_ivar = True
 napoleon_use_rtype = False
 default_role = "code"
@@ -66,8 +68,11 @@ def reference_page(package: str, names: list[str]) -> str:
     """Return the page of a package: its docstring, and an entry for each public name."""
     lines = [package, "=" * len(package), "", f".. automodule:: {package}", "   :no-members:", ""]
     for name in names:
-        value = getattr(import_module(package), name)
-        if inspect.isclass(value):
+        with mock(autodoc_mock_imports):
+            value = getattr(import_module(package), name)
+        if inspect.ismodule(value):
+            lines += [f".. automodule:: {package}.{name}", "   :members:", ""]
+        elif inspect.isclass(value):
             lines += [f".. autoclass:: {package}.{name}", "   :members:", ""]
         elif inspect.isroutine(value):
             lines += [f".. autofunction:: {package}.{name}", ""]

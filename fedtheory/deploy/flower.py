@@ -25,16 +25,14 @@ from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Result, Strategy
 
 from ..algorithms.algorithm import Algorithm
+from .answers import Answer
 from .round_log import RECEIVED
-from .server import Answer, Gradient, Server
+from .server import Gradient, Server
 
 ARRAYS, CONFIG, METRICS = "arrays", "config", "metrics"
 """Names of the records in messages."""
 EXAMPLES, ACCURACY, ROUND = "num-examples", "train-accuracy", "server-round"
 """Names of the metrics that clients answer, and of the round's number in what they are told."""
-
-LONGEST = 200
-"""Characters of a client's error that are kept."""
 
 logger = getLogger(__name__)
 
@@ -203,6 +201,7 @@ class DeployedStrategy(Strategy):
                 name = None if reply.has_error() else _entry(reply.content, CONFIG, self.name_key)
                 if isinstance(name, str) and name:
                     self._named[reply.metadata.src_node_id] = name
+                    self._opened.met(str(reply.metadata.src_node_id), name)
                 else:
                     logger.warning("node %d says no name under %r", reply.metadata.src_node_id, self.name_key)
         found: dict[int, str] = {}
@@ -240,7 +239,7 @@ class DeployedStrategy(Strategy):
         node, round = reply.metadata.src_node_id, self._asked.pop(reply.metadata.reply_to_message_id, None)
         name = self._named.get(node, str(node))
         if reply.has_error():
-            error = " ".join(f"error {reply.error.code}: {reply.error.reason}".split())[:LONGEST]
+            error = f"error {reply.error.code}: {reply.error.reason}"
             return Answer(name, None, round=round, sender=str(node), error=error)
         content = reply.content
         said = _entry(content, CONFIG, self.name_key) if self.name_key else None

@@ -31,7 +31,8 @@ from nvflare.app_common.utils.fl_model_utils import FLModelUtils
 
 from ..algorithms.algorithm import Algorithm
 from ..files import Damaged
-from .server import Answer, Asked, Gradient, Server
+from .answers import Answer
+from .server import Asked, Gradient, Server
 
 EXAMPLES, ACCURACY = FLMetaKey.NUM_STEPS_CURRENT_ROUND, "train_accuracy"
 """Names of what clients answer in ``meta`` and in ``metrics``."""
@@ -193,32 +194,36 @@ class DeployedController(Controller):
 
 def _answer(name: str, result: Shareable, round: int, model: Mapping[str, np.ndarray]) -> Answer:
     """What a site's result says. What it lacks, the server names."""
-    code = result.get_return_code()
-    if code != ReturnCode.OK:
-        return Answer(name, None, round=round, error=str(code))
     try:
+        code = result.get_return_code()
+        if code != ReturnCode.OK:
+            return Answer(name, None, round=round, error=str(code))
         found = FLModelUtils.from_shareable(result)
+        return Answer(
+            client=name,
+            arrays=_arrays(found, model),
+            examples=(found.meta or {}).get(EXAMPLES, 0),
+            round=round,
+            accuracy=(found.metrics or {}).get(ACCURACY),
+            error="answered no arrays",
+        )
     except Exception as error:  # a content of whatever kind the client has sent
         return Answer(name, None, round=round, error=f"answered no model: {error}")
-    return Answer(
-        client=name,
-        arrays=_arrays(found, model),
-        examples=(found.meta or {}).get(EXAMPLES, 0),
-        round=round,
-        accuracy=(found.metrics or {}).get(ACCURACY),
-        error="answered no arrays",
-    )
 
 
-def _arrays(found: FLModel, model: Mapping[str, np.ndarray]) -> list[np.ndarray] | None:
+def _arrays(found: FLModel, model: Mapping[str, np.ndarray]) -> list[Any] | None:
     if not found.params:
         return None
     if not isinstance(found.params, Mapping) or set(found.params) != set(model):
         return []
-    arrays = [np.asarray(found.params[name]) for name in model]
+    arrays = [found.params[name] for name in model]
     if found.params_type != ParamsType.DIFF:
         return arrays
-    return [
-        start + each if each.shape == start.shape and each.dtype.kind == "f" else each
-        for start, each in zip(model.values(), arrays, strict=True)
-    ]
+    return [_sum(start, each) for start, each in zip(model.values(), arrays, strict=True)]
+
+
+def _sum(start: np.ndarray, difference: Any) -> np.ndarray:
+    """The array that a difference makes; what is none stays as it is, for the server to name."""
+    each = np.asarray(difference)
+    is_one = start.dtype.kind == "f" and each.dtype.kind in "fiu" and each.shape == start.shape
+    return start + each if is_one else each

@@ -62,9 +62,9 @@ class RoundLog:
     def append(self, rows: Iterable[Row]) -> None:
         """Add rows at the end, and wait until they are on disk."""
         content = encoded(rows)
+        if not self.length:
+            content = encoded([COLUMNS]) + content
         with open(self.path, "ab" if self.length else "wb") as stream:
-            if not self.length:
-                content = encoded([COLUMNS]) + content
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())

@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,6 +16,7 @@ import numpy as np
 from ..algorithms.algorithm import Algorithm, ServerRound
 from ..files import Damaged, archived, locked, parsing, read_arrays, write_beside
 from ..rationals import checked_count, checked_seed
+from .answers import LONGEST, Answer, as_number, as_row, in_line, is_name, shown
 from .numpy_rounds import Memory, asked, checked_kinds, client_round, initial_memory, is_first
 from .round_log import DROPPED, FAILED, MISSING, RECEIVED, UNAVAILABLE, RoundLog, Row
 
@@ -27,29 +27,6 @@ logger = logging.getLogger(__name__)
 
 Gradient = Callable[[list[np.ndarray], int, int], Sequence[np.ndarray]]
 """Gradient of the server's own data: of (model, round, step of the round), shaped as the model."""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """Answer of a client.
-
-    Attributes:
-        client: its name, which stays the same whatever connection it has.
-        arrays: the model that it trained; ``None``: it failed.
-        examples: how many it trained on.
-        round: of the model that it started from; ``None``: this one.
-        sender: the connection that it came over, if that has a name.
-        accuracy: of the model that it started from, on its training data.
-        error: why it failed.
-    """
-
-    client: str
-    arrays: Sequence[np.ndarray] | None
-    examples: float = 0
-    round: int | None = None
-    sender: str = ""
-    accuracy: float | None = None
-    error: str = ""
 
 
 @dataclass(frozen=True)
@@ -74,9 +51,10 @@ class Server:
     """Server that runs an algorithm of ``fedtheory.algorithms`` with clients who are somewhere else.
 
     A round is ``begin``, which says whom to ask, and ``end``, which takes what they answered. What cannot be taken is
-    dropped and named in the log, and the run goes on: other shapes, NaN, an answer to an earlier round, a client
-    that is none of these, that comes twice, or whose connection was another client's before. A round in which nobody
-    answers leaves the model as it is, unless the algorithm ``steps_when_empty``.
+    dropped and named in the log, and the run goes on: other shapes, NaN, an answer to another round, a client that is
+    none of these, that comes twice, or whose connection was another client's before. A round in which nobody answers
+    leaves the model as it is, unless the algorithm ``steps_when_empty``. Where a round cannot be ended the server is
+    closed; what is on disk is from before that round.
 
     The model is kept in float64, and handed out in the precision that it was given in. Arrays of whole numbers are not
     trained: they stay as they were given.
@@ -126,7 +104,7 @@ class Server:
         self._trained = [i for i, each in enumerate(self._given) if each.dtype.kind == "f"]
         if not self._trained:
             raise ValueError("model has no array of floats: allowed is at least one")
-        self.x = self._flat(self._given)
+        self.x = as_row(self._given, self._given)
         self.names: list[str] = list(names or ())
         self._numbers = {name: i for i, name in enumerate(self.names)}
         self._roster = names is not None
@@ -135,7 +113,7 @@ class Server:
         self.senders: dict[str, str] = {}
         self.rows: tuple[Row, ...] = ()
         self._open: tuple[Asked, np.ndarray, np.ndarray] | None = None
-        self._held = ExitStack()
+        self._held, self._closed = ExitStack(), False
         self.log: RoundLog | None = None
         self.path = None if directory is None else Path(directory) / "state.npz"
         if self.path is not None:
@@ -154,8 +132,13 @@ class Server:
         self.close()
 
     def close(self) -> None:
-        """Give the directory free for another server."""
+        """Give the directory free for another server. This one begins no further round."""
         self._held.close()
+        self._open, self._closed = None, True
+
+    def met(self, sender: str, name: str) -> None:
+        """Remember whose a connection is that nothing was known of: answers over it are that client's alone."""
+        self.senders.setdefault(sender, name)
 
     @property
     def model(self) -> list[np.ndarray]:
@@ -173,13 +156,18 @@ class Server:
     def begin(self, available: Iterable[str]) -> Asked:
         """Begin a round: return whom of the clients that are ``available`` to ask. One that is none of this run's is
         left out. It may be begun again before ``end``, with others who are available.
+
+        Raises:
+            ValueError: the server is closed.
         """
+        if self._closed:
+            raise ValueError("begin: allowed is no round of a server that is closed")
         there = np.zeros(self.clients, dtype=bool)
         for name in dict.fromkeys(map(str, available)):
             if (number := self._number(name)) is not None:
                 there[number] = True
             else:
-                logger.warning("client %s is none of the %d clients", _shown(name), self.clients)
+                logger.warning("client %s is none of the %d clients", shown(name), self.clients)
         first = is_first(self.algorithm, self.seed, self.round, self.probability)
         kind = self.kinds[0 if first else 1].at(self.round)
         if isinstance(kind, ServerRound):
@@ -212,8 +200,16 @@ class Server:
         """
         if self._open is None:
             raise ValueError("end: allowed after begin")
-        task, there, counts = self._open
-        sent = self._flat(self.model)
+        try:
+            self._end(*self._open, answers, accuracy)
+        except BaseException:
+            self.close()
+            raise
+
+    def _end(
+        self, task: Asked, there: np.ndarray, counts: np.ndarray, answers: Iterable[Answer], accuracy: float | None
+    ) -> None:
+        sent = as_row(self.model, self._given)
         kind = self.kinds[0 if self._is_first() else 1].at(self.round)
         rows: dict[str, Row] = {
             self.names[i]: Row(task.round, self.names[i], MISSING if there[i] else UNAVAILABLE)
@@ -223,20 +219,22 @@ class Server:
         came: dict[int, tuple[np.ndarray, float]] = {}
         reported: list[float] = []
         for answer in answers:
-            status, reason, number, delta = self._taken(answer, task, came, sent)
+            name = str(answer.client)
+            status, reason, number, delta = self._taken(name, answer, task, came, sent)
+            reason = in_line(reason)
             if status != RECEIVED:
-                logger.warning("round %d: %s: %s", task.round, _shown(answer.client), reason)
+                logger.warning("round %d: %s: %s", task.round, shown(name), reason)
             if number is None:
                 continue
-            before = rows.get(answer.client)
+            before = rows.get(name)
             if delta is not None:
                 came[number] = delta, float(answer.examples)
-                rows[answer.client] = Row(task.round, answer.client, RECEIVED, _whole(answer.examples), reason)
+                rows[name] = Row(task.round, name, RECEIVED, _whole(answer.examples), reason)
                 reported += [] if answer.accuracy is None else [float(answer.accuracy)]
             elif before is None or before.status != RECEIVED:
-                rows[answer.client] = Row(task.round, answer.client, status, 0, reason)
+                rows[name] = Row(task.round, name, status, 0, reason)
             else:
-                rows[answer.client] = before._replace(reason=reason)
+                rows[name] = before._replace(reason=reason)
         if isinstance(kind, ServerRound):
             x, memory = self._own_steps(kind), self.memory
         else:
@@ -244,8 +242,11 @@ class Server:
             own, examples = np.zeros_like(counts), np.zeros(self.clients)
             own[order], examples[order] = counts[order], [came[i][1] for i in order]
             delta = np.stack([came[i][0] for i in order]) if order else np.zeros((0, self.x.shape[1]))
-            x, memory = client_round(kind, task.round, self.x, there, own, delta, examples, self.memory)
-        if not np.isfinite(x).all():
+            with np.errstate(over="ignore", invalid="ignore"):
+                x, memory = client_round(kind, task.round, self.x, there, own, delta, examples, self.memory)
+        with np.errstate(over="ignore"):  # the next model in the precision that it is handed out in
+            following = self._arrays(x)
+        if not all(np.isfinite(following[i]).all() for i in self._trained):
             raise ValueError(f"round {task.round}: the run diverges: the next model is not finite")
         if self.algorithm.adaptive:
             self._adapt(accuracy if accuracy is not None else np.mean(reported) if reported else None)
@@ -267,44 +268,49 @@ class Server:
         x = self.x
         for step in range(kind.steps):
             gradient = self.server_gradient(self._arrays(x), self.round, step)  # type: ignore[misc]
-            wrong = self._wrong(gradient)
-            if wrong:
-                raise ValueError(f"server_gradient: {wrong}")
-            x = x - float(kind.server_lr) * self._flat(gradient)  # type: ignore[arg-type]
+            try:
+                x = x - float(kind.server_lr) * as_row(gradient, self._given)  # type: ignore[arg-type]
+            except ValueError as error:
+                raise ValueError(f"server_gradient: {error}") from None
         return x
 
     def _taken(
-        self, answer: Answer, task: Asked, came: Mapping[int, Any], sent: np.ndarray
+        self, name: str, answer: Answer, task: Asked, came: Mapping[int, Any], sent: np.ndarray
     ) -> tuple[str, str, int | None, np.ndarray | None]:
         """Return the status of an answer, why, whose it is, and its update where it can be taken."""
-        name, sender = str(answer.client), str(answer.sender)
+        sender = str(answer.sender)
         number = self._number(name)
         if number is None:
             return DROPPED, f"is none of the {self.clients} clients", None, None
         if sender and self.senders.get(sender, name) != name:
             return DROPPED, f"connection {sender} was client {self.senders[sender]!r} before", number, None
         if sender:
-            self.senders[sender] = name
-        if answer.round is not None and answer.round != task.round:
-            return DROPPED, f"late: an answer to round {answer.round}", number, None
+            self.met(sender, name)
+        if answer.round is not None:
+            of = as_number(answer.round)
+            if of != task.round:
+                late = "late: " if of is not None and of < task.round else ""
+                return DROPPED, f"{late}an answer to round {shown(answer.round)}", number, None
         if name not in task.clients:
             return DROPPED, "was not asked", number, None
         if number in came:
             return DROPPED, "answered twice: the first answer counts", number, None
         if answer.arrays is None:
             return FAILED, str(answer.error) or "failed", number, None
-        wrong = self._wrong(answer.arrays)
-        if wrong:
-            return DROPPED, wrong, number, None
-        delta = (self._flat(answer.arrays) - sent)[0]
+        try:
+            row = as_row(answer.arrays, self._given)
+        except ValueError as error:
+            return DROPPED, str(error), number, None
+        with np.errstate(over="ignore"):
+            delta = (row - sent)[0]
         if not np.isfinite(delta).all():
             return DROPPED, "its update is not finite", number, None
-        if not (_is_number(answer.examples) and answer.examples >= 0):
-            return DROPPED, f"examples = {answer.examples!r}: allowed is a number >= 0", number, None
-        if not answer.examples > 0 and self._by_examples:
-            return DROPPED, f"examples = {answer.examples!r}: allowed is a number > 0", number, None
-        if answer.accuracy is not None and not (_is_number(answer.accuracy) and 0 <= answer.accuracy <= 1):
-            return DROPPED, f"accuracy = {answer.accuracy!r}: allowed is a number from 0 to 1", number, None
+        examples, accuracy = as_number(answer.examples), as_number(answer.accuracy)
+        if examples is None or examples < 0 or (examples == 0 and self._by_examples):
+            allowed = "a number > 0" if self._by_examples else "a number >= 0"
+            return DROPPED, f"examples = {shown(answer.examples)}: allowed is {allowed}", number, None
+        if answer.accuracy is not None and (accuracy is None or not 0 <= accuracy <= 1):
+            return DROPPED, f"accuracy = {shown(answer.accuracy)}: allowed is a number from 0 to 1", number, None
         return RECEIVED, "", number, delta
 
     @property
@@ -312,27 +318,10 @@ class Server:
         rules = [kind.aggregation for kind in self.kinds if not isinstance(kind, ServerRound)]
         return any(getattr(rule, "samples", 0) is None for rule in rules)
 
-    def _wrong(self, arrays: Any) -> str:
-        """What is wrong with arrays that a client has sent, if anything."""
-        if not hasattr(arrays, "__len__") or len(arrays) != len(self._given):
-            many = len(arrays) if hasattr(arrays, "__len__") else "none"
-            return f"arrays: there are {many}, allowed are {len(self._given)}"
-        for i in self._trained:
-            each, given = np.asarray(arrays[i]), self._given[i]
-            if each.shape != given.shape or each.dtype.kind not in "fiu":
-                return f"array {i} is {each.dtype} {each.shape}: allowed are numbers {given.shape}"
-            if not np.isfinite(each).all():
-                return f"array {i} has an entry that is not finite: allowed are finite numbers"
-        return ""
-
-    def _flat(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
-        """The trained arrays in one row, (1, D) float64."""
-        return np.concatenate([np.asarray(arrays[i], dtype=np.float64).ravel() for i in self._trained])[None]
-
     def _number(self, name: str) -> int | None:
         """The number of a client, who gets one when it first comes if there is room."""
         if name not in self._numbers:
-            if self._roster or len(self.names) >= self.clients:
+            if self._roster or len(self.names) >= self.clients or not is_name(name):
                 return None
             self._numbers[name] = len(self.names)
             self.names.append(name)
@@ -418,9 +407,11 @@ def _checked_names(clients: Any) -> list[str]:
     if isinstance(clients, str) or not hasattr(clients, "__len__"):
         raise ValueError(f"clients = {clients!r}: allowed is a number, or a list of names")
     names = [str(each) for each in clients]
-    twice = [name for name in names if not name or names.count(name) > 1] if len(set(names)) < len(names) else []
-    if not names or twice or "" in names:
-        raise ValueError(f"clients = {_short(names)}: allowed are distinct names that are not empty")
+    if not names or len(set(names)) < len(names) or not all(map(is_name, names)):
+        raise ValueError(
+            f"clients = {_short(names)}: allowed are distinct names, each of 1 to {LONGEST} characters that can be "
+            "printed, without space around it"
+        )
     return names
 
 
@@ -431,10 +422,6 @@ def _checked_array(i: int, given: Any) -> np.ndarray:
     return array
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating, Fraction)) and math.isfinite(value)
-
-
 def _whole(value: float) -> float:
     return int(value) if float(value).is_integer() else float(value)
 
@@ -442,7 +429,3 @@ def _whole(value: float) -> float:
 def _short(value: Any) -> str:
     text = str(value)
     return text if len(text) <= 200 else f"{text[:100]} ... {text[-90:]}"
-
-
-def _shown(name: Any) -> str:
-    return repr(str(name))[:100]

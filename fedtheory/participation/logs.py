@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -220,7 +221,7 @@ def _joined(who: np.ndarray, start: np.ndarray, end: np.ndarray) -> tuple[np.nda
     """Number the intervals that each row joins, of rows by client and start; and how many overlap an earlier one."""
     group, overlaps, current = np.zeros(len(who), dtype=np.int64), 0, -1
     edges = np.flatnonzero(np.diff(who, prepend=-1))
-    for first, last in zip(edges, [*edges[1:], len(who)], strict=True):
+    for first, last in pairwise([*edges, len(who)]):
         reach = np.maximum.accumulate(end[first:last])
         new = np.ones(last - first, dtype=bool)
         new[1:] = start[first + 1 : last] > reach[:-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -21,6 +22,8 @@ from fedtheory.deploy import Answer, Server
 from fedtheory.deploy.flower import DeployedStrategy
 from fedtheory.files import Damaged
 from fedtheory.participation import read_log
+
+from . import rounds_beside as beside
 
 CLIENTS = 4
 
@@ -118,6 +121,56 @@ def test_a_run_is_that_of_the_server_without_flower(tmp_path: Path) -> None:
     assert read_log(tmp_path / "log.csv").mask().all()
 
 
+def behind_flower(algorithm: Any, mask: np.ndarray, folder: Path, stop: int) -> np.ndarray:
+    """The models of a strategy whose server fails in the middle of a round and is started again, (rounds + 1, D)."""
+    found: list[np.ndarray] = []
+    nodes = {5 + i: name for i, name in enumerate(beside.NAMES)}
+
+    def answer(name: str, message: Message) -> RecordDict:
+        x = beside.flat(each.numpy() for each in message.content["arrays"].values())
+        round = message.content["config"]["server-round"] - 1
+        (said,) = beside.answers([name], round, x, beside.accuracy(x))
+        metrics = {"num-examples": said.examples, "train-accuracy": said.accuracy}
+        arrays = {key: Array(each) for key, each in zip(beside.START, said.arrays, strict=True)}
+        return RecordDict({"arrays": ArrayRecord(arrays), "metrics": MetricRecord(metrics)})
+
+    def look(number: int, arrays: ArrayRecord) -> None:
+        found.append(beside.flat(each.numpy() for each in arrays.values()))
+        come(number)
+
+    def come(done: int) -> None:
+        grid.there = {5 + int(i) for i in np.flatnonzero(mask[done : done + 1].any(axis=0))}
+
+    class Failing(Clients):
+        """A grid that fails as the answers of a round come in."""
+
+        def pull_messages(self, message_ids: Iterable[str]) -> list[Message]:
+            if len(found) > stop:
+                raise ConnectionError("the link is gone")
+            return super().pull_messages(message_ids)
+
+    start = ArrayRecord({key: Array(each) for key, each in beside.START.items()})
+    for grid in (Failing(nodes, answer), Clients(nodes, answer)):
+        come(max(len(found) - 1, 0))
+        running = strategy(
+            folder, algorithm, clients=beside.NAMES, seed=beside.SEED, server_gradient=beside.gradient,
+            name_key="client", first_nodes=0,
+        )  # fmt: skip
+        with contextlib.suppress(ConnectionError):
+            running.start(grid, start, num_rounds=len(mask), evaluate_fn=look)
+        assert running.server is not None and running.server.round == len(found) - 1
+    return np.array(found)
+
+
+@pytest.mark.parametrize("rule", beside.TABLE)
+def test_its_rounds_are_the_servers(rule: str, tmp_path: Path) -> None:
+    """To the bit, over 200 rounds with empty ones, clients who are away, and a restart."""
+    algorithm, mask = beside.TABLE[rule], beside.trace()
+    found = behind_flower(algorithm, mask, tmp_path, beside.STOP)
+    assert len(np.unique(found, axis=0)) > 100
+    np.testing.assert_array_equal(found, beside.served(algorithm, mask))
+
+
 def test_a_round_without_answers_leaves_the_model(tmp_path: Path) -> None:
     seen: list[Any] = []
     grid = Clients({1: "0", 2: "1"})
@@ -213,6 +266,23 @@ def test_a_client_on_another_node_is_the_same_and_two_of_one_name_are_not(tmp_pa
     assert (tmp_path / "log.csv").read_text().splitlines()[1:] == [
         "0,0,received,1,", "0,1,received,2,", "1,0,received,1,", "1,1,received,2,",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_node_that_has_said_its_name_answers_for_no_other(known: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the first round, too. A planted relapse, of which nothing is known, is seen."""
+
+    def answer(name: str, message: Message) -> RecordDict | None:
+        good = trained("9", message)
+        return RecordDict({**good, "config": ConfigRecord({"client": "1"})}) if name == "0" else None
+
+    if not known:
+        monkeypatch.setattr(Server, "met", lambda self, sender, name: None)
+    running = strategy(None, fedavg(local_lr=1), clients=["0", "1"], name_key="client")
+    found = running.start(Clients({1: "0", 2: "1"}, answer), model(), num_rounds=1, timeout=0.01)
+    assert numbers(found.arrays)["b"] == ([0.0] * 2 if known else [9.0] * 2)
+    assert running.server is not None
+    assert [row[1:3] for row in running.server.rows] == [("0", "missing"), ("1", "dropped" if known else "received")]
 
 
 def test_two_servers_on_one_state_are_refused(tmp_path: Path) -> None:

@@ -28,19 +28,31 @@ from fedtheory.deploy import nvflare as deployed
 from fedtheory.deploy.nvflare import DeployedController
 from fedtheory.participation import read_log
 
-from .rounds_beside import CLIENTS, server_gradient, update
-from .test_contract import SEED, TABLE, simulated, trace
+from .rounds_beside import (
+    CLIENTS,
+    NAMES,
+    SEED,
+    START,
+    STOP,
+    TABLE,
+    accuracy,
+    flat,
+    gradient,
+    served,
+    shaped,
+    trace,
+    update,
+)
 
-NAMES = [str(i) for i in range(CLIENTS)]
-START = {"w": np.array([[1.0, -2.0], [0.5, 3.0]]), "b": np.array(0.25)}
 Trainer = Callable[[str, FLModel], Shareable | None]
 
 
 def trained(name: str, told: FLModel, **more: Any) -> Shareable:
     """What a site answers: the model plus an update that is fixed beforehand, of as many examples as its number + 1."""
-    added = update(int(name), told.current_round)
-    after = {"w": told.params["w"] + added[:4].reshape(2, 2), "b": told.params["b"] + added[4]}
-    return FLModelUtils.to_shareable(FLModel(params=after, meta={"NUM_STEPS_CURRENT_ROUND": int(name) + 1}, **more))
+    x = flat(told.params.values())
+    after = dict(zip(START, shaped(x + update(int(name), told.current_round)), strict=True))
+    said = {"meta": {"NUM_STEPS_CURRENT_ROUND": int(name) + 1}, "metrics": {"train_accuracy": accuracy(x)}}
+    return FLModelUtils.to_shareable(FLModel(params=after, **(said | more)))
 
 
 class Sites:
@@ -49,10 +61,12 @@ class Sites:
     Args:
         there: who is connected in each round, (rounds, clients); the others are reported dead.
         answer: what a site answers to a model; ``None``: nothing. With a header "round" it is handed in after that one.
+        stop: the round in which the first job is stopped, as answers come in.
     """
 
-    def __init__(self, there: np.ndarray, answer: Trainer = trained) -> None:
+    def __init__(self, there: np.ndarray, answer: Trainer = trained, stop: int | None = None) -> None:
         self.there, self.answer, self.models = there, answer, list[np.ndarray]()
+        self.stop, self.signal = stop, Signal()
         self.told: list[FLModel] = []
         self.panics: list[str] = []
         self.kept: list[tuple[Client, str, str, Shareable]] = []
@@ -64,10 +78,11 @@ class Sites:
 
         class Own(DeployedController):
             def measure(self, round: int, model: dict[str, np.ndarray]) -> None:
-                sites.models.append(np.concatenate([each.ravel() for each in model.values()]))
+                sites.models.append(flat(model.values()))
 
             def _available(self) -> list[str]:
                 assert self._server is not None
+                sites.stop_after(self._server.round - 1)
                 for name, here in zip(NAMES, sites.there[self._server.round], strict=True):
                     status = SimpleNamespace(disconnect_time=None if here else 1.0)
                     keeper._dead_clients[name] = status
@@ -93,7 +108,7 @@ class Sites:
 
         def control() -> None:
             try:
-                controller.control_flow(Signal(), context)
+                controller.control_flow(self.signal, context)
             finally:
                 controller.stop_controller(context)
                 ended.set()
@@ -107,6 +122,11 @@ class Sites:
             time.sleep(0.0005)
         for one in threads:
             one.join(timeout=10)
+
+    def stop_after(self, round: int) -> None:
+        """Stop the first job if it is in this round, or past it."""
+        if self.stop is not None and round >= self.stop:
+            self.signal.trigger("stop")
 
     def _serve(self, keeper: WFCommServer, client: Client) -> None:
         context = FLContext()
@@ -122,6 +142,7 @@ class Sites:
         result = self.answer(client.name, told)
         if result is not None and result.get_header("round") is None:
             keeper.process_submission(client, name, known, result, context)
+            self.stop_after(told.current_round)
         elif result is not None and not any(kept[2] == known for kept in self.kept):
             self.kept.append((client, name, known, result))
 
@@ -130,22 +151,19 @@ def rows(folder: Path) -> list[list[str]]:
     return [line.split(",", 4) for line in (folder / "log.csv").read_text().splitlines()[1:]]
 
 
-def gradient(model: list[np.ndarray], round: int, step: int) -> list[np.ndarray]:
-    flat = server_gradient(round, step)
-    return [flat[:4].reshape(2, 2), np.asarray(flat[4])]
-
-
-@pytest.mark.parametrize("rule", ["FedAU, cutoff 4", "MIFA", "momentum", "samples", "SAFARI", "FLICS-Avg, drawn"])
-def test_its_rounds_are_the_engines(rule: str, tmp_path: Path) -> None:
-    """To the bit, with empty rounds, and a second job that goes on where the first one ended."""
-    mask = trace()[:60]
-    sites = Sites(mask)
-    for last in (23, 60):
-        sites.run(TABLE[rule], tmp_path, last, server_gradient=gradient, seed=SEED)
-    assert np.array(sites.models).tolist() == simulated(TABLE[rule], mask).tolist()
-    came = read_log(tmp_path / "log.csv", names=NAMES, until=60).mask()
-    assert not (came & ~mask).any() and ((came == mask).all() or rule in ("SAFARI", "FLICS-Avg, drawn"))
-    assert not sites.panics
+@pytest.mark.parametrize("rule", TABLE)
+def test_its_rounds_are_the_servers(rule: str, tmp_path: Path) -> None:
+    """To the bit, over 200 rounds with empty ones, clients who are away, and a job that is stopped in a round's middle
+    and goes on as another."""
+    mask = trace()
+    sites = Sites(mask, stop=STOP)
+    sites.run(TABLE[rule], tmp_path, len(mask), server_gradient=gradient, seed=SEED)
+    assert STOP < len(sites.models) <= STOP + 2
+    sites.stop, sites.signal = None, Signal()
+    sites.run(TABLE[rule], tmp_path, len(mask), server_gradient=gradient, seed=SEED)
+    np.testing.assert_array_equal(sites.models, served(TABLE[rule], mask))
+    came = read_log(tmp_path / "log.csv", names=NAMES, until=len(mask)).mask()
+    assert not (came & ~mask).any() and not sites.panics
 
 
 def test_a_site_is_told_what_to_do() -> None:
@@ -164,14 +182,25 @@ def test_a_difference_is_added_to_what_was_sent() -> None:
     given = np.ones((5, CLIENTS), bool)
 
     def difference(name: str, told: FLModel) -> Shareable:
-        added = update(int(name), told.current_round)
-        params = {"w": added[:4].reshape(2, 2), "b": np.asarray(added[4])}
+        params = dict(zip(START, shaped(update(int(name), told.current_round)), strict=True))
         return FLModelUtils.to_shareable(FLModel(params_type=ParamsType.DIFF, params=params))
 
     whole, parts = Sites(given), Sites(given, difference)
     for sites in (whole, parts):
         sites.run(algorithms.fedavg(local_lr=1), None, 5)
     np.testing.assert_allclose(parts.models, whole.models, rtol=0, atol=1e-15)
+
+
+def test_a_difference_of_whole_numbers_is_one() -> None:
+    """Such as signs."""
+
+    def signs(name: str, told: FLModel) -> Shareable:
+        params = {"w": np.ones((2, 2), np.int8), "b": np.asarray(-1)}
+        return FLModelUtils.to_shareable(FLModel(params_type=ParamsType.DIFF, params=params))
+
+    sites = Sites(np.ones((1, CLIENTS), bool), signs)
+    sites.run(algorithms.fedavg(local_lr=1), None, 1)
+    np.testing.assert_allclose(sites.models[1] - sites.models[0], [1, 1, 1, 1, -1], rtol=1e-14)  # a mean of seven
 
 
 def _changed(**params: Any) -> Trainer:
@@ -196,10 +225,13 @@ BAD: dict[str, tuple[Trainer, str, str]] = {
     "another shape": (_changed(w=np.zeros(3)), "dropped", "array 0 is float64 (3,): allowed are numbers (2, 2)"),
     "NaN": (_changed(b=np.array(np.nan)), "dropped", "array 1 has an entry that is not finite"),
     "other arrays": (_changed(v=np.zeros(3)), "dropped", "arrays: there are 0, allowed are 2"),
+    "rows of other lengths": (_changed(w=[[1.0], [1.0, 2.0]]), "dropped", "array 0 cannot be read: ValueError"),
+    "numbers by name": (_changed(w={"x": 1}), "dropped", "array 0 is object ()"),
     "no model": (_without_model, "failed", "answered no arrays"),
     "a content that is none": (lambda name, told: Shareable({"x": 1}), "failed", "answered no model"),
     "an error": (lambda name, told: make_reply(ReturnCode.EXECUTION_EXCEPTION), "failed", "EXECUTION_EXCEPTION"),
     "no answer": (lambda name, told: None, "missing", ""),
+    "steps above floats": (_steps(10**400), "dropped", "examples = 1000"),
     "steps that are none": (_steps("many"), "dropped", "examples = 'many': allowed is a number >= 0"),
 }
 

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
+import tempfile
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
 
 from fedtheory.algorithms import fast, fedau, fedavg, fednova, known_statistics, mifa, safari
 from fedtheory.deploy import Answer, Server
+from fedtheory.deploy.answers import is_name
+from fedtheory.deploy.round_log import RoundLog, Row
 from fedtheory.diagnosis import diagnose
-from fedtheory.files import Damaged
+from fedtheory.files import Damaged, archived
 from fedtheory.participation import read_log
 
+from .killed_server import RELAPSES
+
+ROOT = Path(__file__).parents[2]
 NAMES = ["a", "b", "c"]
 GOOD = [np.ones((2, 1)), np.ones(1)]
 
@@ -41,7 +51,19 @@ BAD: dict[str, tuple[Answer, str, str]] = {
     "complex numbers": (Answer("b", [GOOD[0], np.array([1j])], 1), "dropped", "array 1 is complex128 (1,)"),
     "nothing": (Answer("b", None, error="out of memory"), "failed", "out of memory"),
     "a number": (Answer("b", 3, 1), "dropped", "there are none"),  # type: ignore[arg-type]
+    "rows of other lengths": (Answer("b", [[[1], [1, 2]], GOOD[1]], 1), "dropped", "array 0 cannot be read"),
+    "arrays by name": (Answer("b", {"w": 1, "b": 2}, 1), "dropped", "array 0 cannot be read: KeyError"),  # type: ignore[arg-type]
+    "numbers above floats": (
+        Answer("b", [GOOD[0], np.array([np.longdouble("1e4000")])], 1), "dropped", "array 1 has an entry",
+    ),
+    "an error of two lines": (Answer("b", None, error="out of\r\nmemory\0 \ud800"), "failed", "out of memory? ?"),
+    "a long error": (Answer("b", None, error="long" * 999), "failed", "long" * 50),
     "late": (Answer("b", GOOD, 1, round=-1), "dropped", "late: an answer to round -1"),
+    "early": (Answer("b", GOOD, 1, round=3), "dropped", "an answer to round 3"),
+    "rounds": (Answer("b", GOOD, 1, round=np.zeros(2)), "dropped", "an answer to round array"),  # type: ignore[arg-type]
+    "examples above floats": (Answer("b", GOOD, 10**400), "dropped", "examples = 1000"),
+    "examples that cannot be printed": (Answer("b", GOOD, 10**9999), "dropped", "examples = a int"),
+    "an accuracy above floats": (Answer("b", GOOD, 1, accuracy=10**400), "dropped", "accuracy = 1000"),
     "examples below 0": (Answer("b", GOOD, -1), "dropped", "examples = -1: allowed is a number >= 0"),
     "examples that are a word": (Answer("b", GOOD, "many"), "dropped", "examples = 'many'"),  # type: ignore[arg-type]
     "an accuracy above 1": (Answer("b", GOOD, 1, accuracy=2.0), "dropped", "accuracy = 2.0"),
@@ -57,7 +79,7 @@ def test_a_bad_answer_is_dropped_by_name_and_the_run_goes_on(bad: str, tmp_path:
         assert one.model[0].tolist() == [[1.0], [1.0]] and one.round == 1
     found = {row[1]: row for row in rows(tmp_path)}
     assert found["a"][2:] == ["received", "5", ""] and found["c"][2] == "unavailable"
-    assert found["b"][2:4] == [status, "0"] and reason in found["b"][4]
+    assert found["b"][2:4] == [status, "0"] and reason in found["b"][4] and len(found) == 3
     assert read_log(tmp_path / "log.csv").mask().tolist() == [[True, False, False]]
 
 
@@ -86,6 +108,90 @@ def test_clients_without_names_get_their_numbers_as_they_come() -> None:
     one = server(clients=2)
     assert one.begin(["q"]).clients == ("q",)
     assert one.begin(["r", "q", "s"]).clients == ("q", "r")
+
+
+@pytest.mark.parametrize("name", ["", " ", " b", "b\n", "b\0", "\ud800", "b" * 201])
+def test_what_no_log_holds_is_no_name(name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with server(tmp_path, clients=3) as one:
+        assert one.begin(["a", name]).clients == ("a",)
+        one.end([Answer(name, GOOD, 1), Answer("a", GOOD, 1)])
+    assert read_log(tmp_path / "log.csv").names == ("a",)
+    assert caplog.text.count("is none of the 3 clients") == 2
+    with pytest.raises(ValueError, match="distinct names, each of 1 to 200 characters that can be printed"):
+        server(clients=["a", name])
+
+
+@given(st.lists(st.text(min_size=1), min_size=1, max_size=5, unique=True))
+@example(["a,b", 'q"q', "#", "0", "=1", "é"])
+def test_what_is_a_name_is_read_back(names: list[str]) -> None:
+    rows = [Row(0, name, "received") for name in names if is_name(name)]
+    assume(rows)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "log.csv"
+        RoundLog(path, 0).append(rows)
+        assert read_log(path).names == tuple(row.client for row in rows)
+
+
+def test_a_name_that_is_a_number_is_its_text(tmp_path: Path) -> None:
+    with server(tmp_path, clients=["3", "4"]) as one:
+        one.begin("34")
+        one.end([Answer(3, GOOD, 1)])  # type: ignore[arg-type]
+    assert [row[1:3] for row in rows(tmp_path)] == [["3", "received"], ["4", "missing"]]
+
+
+def test_whose_a_connection_is_can_be_known_before_it_answers() -> None:
+    one = server()
+    one.met("7", "a")
+    one.begin("ab")
+    one.end([Answer("b", GOOD, sender="7"), Answer("b", [each * 2 for each in GOOD], sender="8")])
+    assert one.model[1].tolist() == [2.0]
+
+
+def test_a_closed_server_begins_no_round(tmp_path: Path) -> None:
+    one = server(tmp_path)
+    one.begin("a")
+    one.close()
+    with pytest.raises(ValueError, match="begin: allowed is no round of a server that is closed"):
+        one.begin("a")
+    with pytest.raises(ValueError, match="end: allowed after begin"):
+        one.end([Answer("a", GOOD, 1)])
+    assert not (tmp_path / "log.csv").exists()
+
+
+@pytest.mark.parametrize(("kind", "size"), [("f4", 1e38), ("f8", 1.5e308)])
+def test_a_run_that_diverges_ends_before_the_round_is_kept(kind: str, size: float, tmp_path: Path) -> None:
+    """In the precision that the model is handed out in; who goes on from the state does the round again."""
+    algorithm, model = mifa(local_lr=1, global_lr=8), [np.zeros(1, kind)]
+    far, near = [np.array([size])], [np.ones(1)]
+    with server(tmp_path, algorithm, model=model) as one:
+        one.begin("abc")
+        with pytest.raises(ValueError, match="round 0: the run diverges"):
+            one.end(Answer(name, far, 1) for name in "abc")
+        with pytest.raises(ValueError, match="closed"):
+            one.begin("abc")
+    with server(tmp_path, algorithm, model=model) as one:
+        assert one.round == 0
+        one.begin("abc")
+        one.end(Answer(name, near, 1) for name in "abc")
+        assert one.model[0].tolist() == [8.0]
+
+
+def test_a_disk_that_is_full_loses_no_round(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with server(tmp_path) as one:
+        one.begin("a")
+        with monkeypatch.context() as planted, pytest.raises(OSError, match="No space left"):
+            planted.setattr("fedtheory.deploy.server.write_beside", full)
+            one.end([Answer("a", GOOD, 1)])
+        with pytest.raises(ValueError, match="closed"):
+            one.begin("a")
+    with server(tmp_path) as one:
+        assert one.round == 0 and one.model[1].tolist() == [0.0]
+        one.begin("b")
+        one.end([Answer("b", GOOD, 1)])
+    assert [row[:3] for row in rows(tmp_path) if row[2] == "received"] == [["0", "b", "received"]]
 
 
 def test_samples_that_are_0_are_dropped_where_they_count() -> None:
@@ -133,6 +239,55 @@ def test_damage_is_named(tmp_path: Path) -> None:
     state.unlink()
     with pytest.raises(Damaged, match=r"log.csv: is there, and state.npz is not"):
         server(tmp_path)
+
+
+def arrays_of(state: Path) -> dict[str, np.ndarray]:
+    with np.load(state) as found:
+        return dict(found)
+
+
+def labelled(state: Path, **changed: Any) -> np.ndarray:
+    label = json.loads(arrays_of(state)["label"].tobytes())
+    return np.frombuffer(json.dumps(label | changed).encode(), dtype=np.uint8)
+
+
+OTHER_STATES: dict[str, tuple[Callable[[Path], dict[str, Any]], str]] = {
+    "an older version": (lambda state: {"label": labelled(state, layout=0)}, "layout = 0 there, 1 here"),
+    "no label": (lambda state: {"label": None}, "damaged state .*label"),
+    "a label of another kind": (lambda state: {"label": np.zeros(3, np.uint8)}, "damaged state"),
+    "a label that is a list": (lambda state: {"label": np.frombuffer(b"[]", np.uint8)}, "damaged state"),
+    "another model": (lambda state: {"x": np.zeros((1, 2))}, r"x is float64 \(1, 2\): allowed is float64 \(1, 3\)"),
+    "no memory": (lambda state: {"memory.updates": None}, "damaged state .*allowed are"),
+    "more memory": (lambda state: {"memory.more": np.zeros(1)}, "damaged state .*allowed are"),
+    "rounds that are none": (lambda state: {"label": labelled(state, round="many")}, "damaged state .*many"),
+}
+
+
+@pytest.mark.parametrize("case", OTHER_STATES)
+def test_another_state_is_refused_by_name_and_stays(case: str, tmp_path: Path) -> None:
+    with server(tmp_path, mifa(local_lr=1)) as one:
+        one.begin("a")
+        one.end([Answer("a", GOOD, 1)])
+    changed, said = OTHER_STATES[case]
+    state = tmp_path / "state.npz"
+    found = arrays_of(state)
+    new = changed(state)
+    assert all(name in found for name, array in new.items() if array is None)
+    state.write_bytes(archived(**{name: array for name, array in (found | new).items() if array is not None}))
+    before, log = state.read_bytes(), (tmp_path / "log.csv").read_bytes()
+    with pytest.raises((Damaged, ValueError), match=said):
+        server(tmp_path, mifa(local_lr=1))
+    assert (state.read_bytes(), (tmp_path / "log.csv").read_bytes()) == (before, log)
+
+
+def test_a_state_that_is_cut_off_anywhere_is_damaged(tmp_path: Path) -> None:
+    server(tmp_path).close()
+    state = tmp_path / "state.npz"
+    whole = state.read_bytes()
+    for length in range(0, len(whole), 97):
+        state.write_bytes(whole[:length])
+        with pytest.raises(Damaged, match=r"state\.npz"):
+            server(tmp_path)
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
@@ -254,15 +409,10 @@ def test_the_log_is_diagnosed(tmp_path: Path) -> None:
     assert "3 clients" in str(diagnose(log))
 
 
-def test_a_planted_relapse_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows of a round that the state does not know, left in the log: it stands there twice."""
-    import fedtheory.deploy.round_log as module
-
-    monkeypatch.setattr(module.os, "truncate", lambda path, length: None)
-    with server(tmp_path) as one:
-        one.begin("a")
-        one.end([Answer("a", GOOD, 1)])
-    whole = (tmp_path / "log.csv").read_bytes()
-    (tmp_path / "log.csv").write_bytes(whole + b"1,a,received,1,\n")
-    server(tmp_path).close()
-    assert (tmp_path / "log.csv").read_bytes() != whole
+@pytest.mark.parametrize("relapse", RELAPSES)
+def test_a_server_that_is_killed_fifty_times_loses_nothing(relapse: str, tmp_path: Path) -> None:
+    """And what would lose something is seen."""
+    command = [sys.executable, "-m", "tests.deploy.killed_server", str(tmp_path), relapse]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
+    assert (done.stdout == "whole\n") == (relapse == "none"), done.stdout + done.stderr
+    assert done.stdout.startswith(("whole", "Damaged: ", "AssertionError: after "))
