@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from scipy.stats import ttest_rel
@@ -190,6 +190,7 @@ def test_verdicts_of_a_pair(printed: str, differences: list[float], said: str) -
     assert verdict(printed, differences) == said
 
 
+@settings(max_examples=20)  # a resolution is a root of the noncentral t
 @given(
     st.lists(st.lists(st.integers(-9, 9), min_size=5, max_size=5), min_size=1, max_size=6),
     st.lists(st.integers(1, 12), min_size=6, max_size=6),
