@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from .published import read_kept
 from .results import current, experiment_files
 from .schema import Experiment, read_experiment
 from .table_checks import check
+from .table_pages import compared
+from .theirs_and_ours import REASONS, VERDICTS, reason
 
 HEAD = """# Experiments
 
@@ -43,6 +46,13 @@ data are not to be had here. A file may stand for a table with data of its own: 
 file says so below.
 """
 
+PAIRS = f"""## What printed orders come to
+
+Every two numbers that a table prints in an order and that were run, by verdict (the pages of tables say each). Of open
+pairs it is said why they are: fewer than {LEAST_SEEDS} seeds, or a resolution above the printed difference, which these
+seeds would not have seen, or above our difference alone, which is then the smaller one.
+"""
+
 CHOICES = """### What the papers leave open
 
 A mark says that a file makes the choice.
@@ -53,7 +63,12 @@ def overview(root: Path | None = None) -> str:
     """Write the list, as Markdown."""
     root = root or folder()
     papers = sorted(path.name for path in root.iterdir() if any(path.glob("*.toml")))
-    return "\n".join([HEAD, *_claims(papers, root), *(line for paper in papers for line in _paper(paper, root))]) + "\n"
+    return (
+        "\n".join(
+            [HEAD, *_claims(papers, root), *_pairs(root), *(line for paper in papers for line in _paper(paper, root))]
+        )
+        + "\n"
+    )
 
 
 def _claims(papers: Sequence[str], root: Path) -> Iterator[str]:
@@ -72,6 +87,37 @@ def _claims(papers: Sequence[str], root: Path) -> Iterator[str]:
             cells = (paper, says, claim.verdict, claim.count, what, difference, resolution, cost, rest(claim.rest))
             yield f"| {' | '.join(map(cell, cells))} |"
     yield ""
+
+
+def _pairs(root: Path) -> Iterator[str]:
+    """One row for each table that results stand beside, and one of all."""
+    words = [word for word in VERDICTS if word not in ("open", "no order")]
+    columns, rows = [*words, *(f"open: {each}" for each in REASONS)], list[tuple[str, Counter[str]]]()
+    for _, table, parts in compared(root):
+        pairs = [pair for part in parts for pair in part.pairs if pair.ordered]
+        told = (f"open: {reason(pair)}" if pair.verdict == "open" else pair.verdict for pair in pairs)
+        if pairs:
+            rows.append((table.name, Counter(told)))
+    if not rows:
+        return
+    yield PAIRS
+    yield f"| table | pairs | {' | '.join(columns)} |"
+    yield "| --- " * (2 + len(columns)) + "|"
+    total = sum((count for _, count in rows), Counter[str]())
+    for name, count in [*rows, ("all", total)]:
+        yield f"| {' | '.join(map(str, [cell(name), count.total(), *(count[each] for each in columns)]))} |"
+    yield ""
+    few, *others = columns[-len(REASONS) :]
+    late, early, run = sum(total[each] for each in others), total[few], total.total()
+    yield (
+        f"Open are {late + early} of {run} pairs ({_share(late + early, run)}), and {late} of the {run - early} "
+        f"with {LEAST_SEEDS} seeds or more ({_share(late, run - early)})."
+    )
+    yield ""
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.0%}" if whole else "-"
 
 
 def rest(missing: Rest) -> str:

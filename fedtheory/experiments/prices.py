@@ -1,7 +1,8 @@
 """Prices of runs that were not made: seconds a round, times the rounds, times the runs that are missing.
 
-What a run costs is known of a file that has runs. Of another one a few rounds of its first setting are timed, and
-kept in ``experiments/prices.json``; where its data are not there, on noise in their shape, which costs as much.
+What a run costs is known of a file that has runs. Of another one a few rounds of its first setting are timed, or of two
+where settings differ in the clients a round, and kept in ``experiments/prices.json``; where its data are not there, on
+noise in their shape, which costs as much.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from ..files import json_text, read_json, write_beside
 from ..provenance import processor
 from .construction import observers as watchers
 from .construction import setting
+from .grid import Point
 from .printed_tables import Cell, Table, folder
 from .published import read_current
 from .results import experiment_files
@@ -171,18 +174,40 @@ def _settings_beside(cell: Cell, likeness: Likeness, points: Mapping[str, Any], 
 
 
 def measured(path: Path) -> dict[str, Any]:
-    """Time the first setting of a file: CPU seconds a round, training and the file's evaluations, and what was timed.
+    """Time a round of a file: CPU seconds, training and the file's evaluations, and what was timed.
+
+    It is one of the first setting. Where settings have other numbers of clients a round, it is the mean over settings
+    of a line through the least and the largest number: a round's work is a sum over its clients.
 
     Raises:
         ValueError: the file cannot be run.
         FileNotFoundError: its data are not there and have no shape that is known here.
     """
+    points = read_experiment(path).points()
+    by_cohort = {_cohort(point.content): point for point in reversed(points)}  # the first of each number
+    if len(by_cohort) == 1 or None in by_cohort:
+        return _timed(points[0])
+    least, most = min(by_cohort), max(by_cohort)
+    few, many = (_timed(by_cohort[number]) for number in (least, most))
+    share = (fmean(_cohort(point.content) for point in points) - least) / (most - least)
+    low, high = few["seconds a round"], many["seconds a round"]
+    names = f"{few['setting']} | {many['setting']}"
+    return few | {"seconds a round": round(low + share * (high - low), 4), "setting": names}
+
+
+def _cohort(content: Mapping[str, Any]) -> Any:
+    """The number of clients a round, of a process that draws so many."""
+    who = content["participation"]
+    return dict(who.get("process", who)).get("cohort")
+
+
+def _timed(point: Point) -> dict[str, Any]:
+    """Time a round of one setting."""
     from ..federations import Network
 
-    first = read_experiment(path).points()[0]
     with _noise() as stood_in:
-        made = setting(first.content)
-    plan = first.content["run"]
+        made = setting(point.content)
+    plan = point.content["run"]
 
     def spent(rounds: int, observers: list[Any]) -> float:
         begun = time.process_time()
@@ -202,12 +227,14 @@ def measured(path: Path) -> dict[str, Any]:
     few, more = TIMED
     each = spent(few, plain) / few  # with what is compiled and kept once, which does not matter in a long round
     if each < LONG:
+        if spent(few, plain) < LONG / 10:
+            spent(more, plain)  # more is compiled where rounds follow each other
         alone = spent(few, plain)
         each = max(spent(more, plain) - alone, 0.0) / (more - few)
-        for watched in watchers(first.content) or []:
+        for watched in watchers(point.content) or []:
             if watched not in plain and watched.names[0] not in plain:  # seen before the first round and after the last
                 each += max(spent(few, [*plain, watched]) - alone, 0.0) / 2 / watched.every
-    found = {"seconds a round": round(each, 4), "setting": first.name, "processor": processor()}
+    found = {"seconds a round": round(each, 4), "setting": point.name, "processor": processor()}
     return found | ({"noise in the shape of": ", ".join(sorted(stood_in))} if stood_in else {})
 
 

@@ -27,14 +27,12 @@ difference. "No order": the printed numbers are the same, or their printed sprea
 The resolution is the difference that these seeds would see with probability {POWER:.0%}."""
 
 
-def pages(root: Path | None = None) -> dict[Path, str]:
-    """The pages by the path where each belongs: of all tables that results stand beside.
+def compared(root: Path) -> Iterator[tuple[str, Table, list[Part]]]:
+    """Yield each table that results stand beside: its paper, the table, and its parts, judged together.
 
     Raises:
         ValueError: results that are damaged.
     """
-    root = root or folder()
-    found = {}
     for paper in sorted(path.name for path in root.iterdir() if path.is_dir()):
         files = [(path, read_experiment(path)) for path in experiment_files(root) if path.parent.name == paper]
         read = [
@@ -44,8 +42,20 @@ def pages(root: Path | None = None) -> dict[Path, str]:
         ]
         for table in tables(paper, root):
             if parts := parts_of(table, read):
-                found[root / paper / "tables" / "ours" / page_name(table)] = _page(table, parts)
-    return found
+                yield paper, table, parts
+
+
+def pages(root: Path | None = None) -> dict[Path, str]:
+    """The pages by the path where each belongs: of all tables that results stand beside.
+
+    Raises:
+        ValueError: results that are damaged.
+    """
+    root = root or folder()
+    return {
+        root / paper / "tables" / "ours" / page_name(table): _page(table, parts)
+        for paper, table, parts in compared(root)
+    }
 
 
 def page_name(table: Table) -> str:

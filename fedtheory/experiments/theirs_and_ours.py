@@ -20,12 +20,19 @@ from statistics import fmean, stdev
 from typing import Any
 
 from .comparisons import overlapping
-from .paired_tests import Differences, Wanted, decided
+from .paired_tests import LEAST_SEEDS, Differences, Wanted, decided
 from .printed_tables import Cell, Table
 from .schema import Experiment, Likeness, Statistic
 
 VERDICTS = ("as printed", "same sign, not the size", "reversed", "smaller", "open", "no order")
 """Words that are said of a pair: see ``Ranked``."""
+
+REASONS = (
+    f"fewer than {LEAST_SEEDS} seeds",
+    "resolution above the printed difference",
+    "resolution above our difference",
+)
+"""Why a pair is open: see ``reason``."""
 
 FACTOR = 2
 """Factor, either way, within which a difference has the size of the printed one."""
@@ -252,6 +259,15 @@ def parts_of(table: Table, files: Iterable[tuple[Path, Experiment, Mapping[str, 
     ]
     judged = iter(ranked([pair for part in found for pair in part.pairs]))
     return [replace(part, pairs=list(itertools.islice(judged, len(part.pairs)))) for part in found]
+
+
+def reason(pair: Ranked) -> str:
+    """Say why the order of an open pair is not decided: too few seeds, or a resolution above the printed difference, or
+    above ours alone, as it is of every open pair with seeds enough."""
+    few, printed, ours = REASONS
+    if not pair.differences.decides:
+        return few
+    return printed if pair.resolution > abs(float(pair.printed)) else ours
 
 
 def counted(family: Iterable[Ranked]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from scipy.stats import ttest_rel
 
@@ -19,7 +22,7 @@ from fedtheory.experiments.printed_tables import Cell, folder, tables
 from fedtheory.experiments.results import digest, experiment_files, published, settings_now, summary, thinned
 from fedtheory.experiments.schema import read_experiment
 from fedtheory.experiments.table_pages import pages
-from fedtheory.experiments.theirs_and_ours import Beside, Ranked, beside, pairs, ranked
+from fedtheory.experiments.theirs_and_ours import REASONS, Beside, Ranked, beside, pairs, ranked, reason
 from fedtheory.files import json_text, read_json
 from fedtheory.report.pictures.result_pictures import Curves
 from fedtheory.report.style import KEY
@@ -151,13 +154,18 @@ def test_pairs_are_compared_seed_by_seed(root: Path) -> None:
     assert by_s.verdict == "smaller" and by_s.differences.mean + by_s.interval < 5 and by_s.resolution > 0.5
 
 
-def verdict(printed: str, differences: list[float], spread: str | None = None) -> str:
-    """Our word on a printed difference, of two cells with this spread each."""
+def pair(printed: str, differences: Sequence[float], spread: str | None = None) -> Ranked:
+    """A printed difference and ours, of two cells with this spread each."""
     cells = (
         Beside(Cell(tables("safari")[0], {}, "", Decimal(value), None if spread is None else Decimal(spread)), {})
         for value in (printed, "0")
     )
-    (judged,) = ranked([Ranked(*cells, Decimal(printed), Differences(tuple(differences)))])
+    return Ranked(*cells, Decimal(printed), Differences(tuple(differences)))
+
+
+def verdict(printed: str, differences: list[float], spread: str | None = None) -> str:
+    """Our word on it."""
+    (judged,) = ranked([pair(printed, differences, spread)])
     return judged.verdict
 
 
@@ -180,6 +188,27 @@ def verdict(printed: str, differences: list[float], spread: str | None = None) -
 )  # fmt: skip
 def test_verdicts_of_a_pair(printed: str, differences: list[float], said: str) -> None:
     assert verdict(printed, differences) == said
+
+
+@settings(max_examples=20)  # a resolution is a root of the noncentral t
+@given(
+    st.lists(st.lists(st.integers(-9, 9), min_size=5, max_size=5), min_size=1, max_size=6),
+    st.lists(st.integers(1, 12), min_size=6, max_size=6),
+)
+def test_an_open_pair_with_seeds_enough_is_below_the_resolution(
+    differences: list[list[int]], printed: list[int]
+) -> None:
+    """Holm decides what Bonferroni does, and the resolution is above Bonferroni's edge."""
+    family = [pair(str(size), found) for found, size in zip(differences, printed, strict=False)]
+    for each in ranked(family):
+        if each.verdict == "open":
+            assert abs(each.differences.mean) < each.resolution
+            assert reason(each) == REASONS[1 if each.resolution > each.printed else 2]
+
+
+def test_too_few_seeds_are_a_reason() -> None:
+    (judged,) = ranked([pair("2.0", (2.0, 2.1, 1.9, 2.0))])
+    assert (judged.verdict, reason(judged)) == ("open", REASONS[0])
 
 
 def test_spreads_that_overlap_are_no_order() -> None:

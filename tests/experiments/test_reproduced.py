@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,12 @@ BEGINNING, PATIENCE = 40, 8
 """So many rounds of them, or what takes so many seconds, but one evaluation at least: which, where it takes longer, is
 made if it is asked for."""
 IN_PER_CENT = 0.2
-"""float32 rounds otherwise on other processors, and some test points may change sides."""
+"""float32 rounds otherwise on other processors, and some test points may change sides. Whole runs of convex models were
+.10 apart; of other networks first evaluations were .02 apart (instructions of AVX2 for those of AVX-512, or one weight
+of the start by its last bit), and those after 20 rounds .7: there such runs are told from each other by no tolerance
+that a wrong rule would break."""
+DIGITS = 1e-4
+"""Of curves of float64, kept with five digits; numbers of statistics have all of theirs."""
 
 
 def first_unit(path: Path, store: Path) -> tuple[dict[str, Any], Unit]:
@@ -43,14 +49,34 @@ def is_long(path: Path) -> bool:
     return row["seconds"] > LONG * len(row["seeds"])
 
 
-def pace(row: dict[str, Any]) -> float:
+def pace(row: dict[str, Any], rounds: list[int]) -> float:
     """Seconds a round."""
-    return row["seconds"] / len(row["seeds"]) / row["curves"]["rounds"][-1]
+    return float(row["seconds"] / len(row["seeds"]) / rounds[-1])
 
 
 def begins_soon(path: Path) -> bool:
     row = read_json(published(path))["settings"][0]
-    return pace(row) * row["curves"]["rounds"][1] <= PATIENCE
+    rounds = row["curves"]["rounds"]
+    return pace(row, rounds) * rounds[1] <= PATIENCE
+
+
+def is_network(path: Path) -> bool:
+    return bool(read_experiment(path).points()[0].content["federation"]["kind"] == "Network")
+
+
+def is_convex(path: Path) -> bool:
+    """Whether errors of rounding stay small; in other networks they grow with the rounds."""
+    federation = read_experiment(path).points()[0].content["federation"]
+    return not is_network(path) or "multinomial_logistic" in str(federation["model"])
+
+
+def near(path: Path, kept: Any, scale: float = 100.0) -> Any:
+    """What is as near as float32 or the digits that are kept allow.
+
+    Args:
+        scale: of accuracies, 100 in per cent.
+    """
+    return pytest.approx(kept, abs=IN_PER_CENT * scale / 100) if is_network(path) else pytest.approx(kept, rel=DIGITS)
 
 
 def performed(unit: Unit, path: Path) -> dict[str, Any]:
@@ -64,13 +90,15 @@ def performed(unit: Unit, path: Path) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "path", [pytest.param(path, marks=[pytest.mark.exhaustive] * is_long(path)) for path in RUN], ids=name
+    "path",
+    [pytest.param(path, marks=[pytest.mark.exhaustive] * is_long(path)) for path in RUN if is_convex(path)],
+    ids=name,
 )
 def test_a_committed_number_is_reproduced(path: Path, tmp_path: Path) -> None:
     row, unit = first_unit(path, tmp_path)
     found = performed(unit, path)["statistics"]
     for each, numbers in row["statistics"].items():
-        assert np.ravel(found[each]["values"]) == pytest.approx(np.ravel(numbers["values"][0]), abs=IN_PER_CENT)
+        assert np.ravel(found[each]["values"]) == near(path, np.ravel(numbers["values"][0]))
 
 
 @pytest.mark.slow
@@ -80,20 +108,28 @@ def test_a_committed_number_is_reproduced(path: Path, tmp_path: Path) -> None:
     ids=name,
 )
 def test_the_beginning_of_a_long_run_is_reproduced(path: Path, tmp_path: Path) -> None:
-    """Its committed curve."""
+    """Its committed curve, of a network that is not convex its first evaluation alone; a longer step is seen."""
     row, unit = first_unit(path, tmp_path)
-    most = max(row["curves"]["rounds"][1], min(BEGINNING, int(PATIENCE / pace(row))))
     rounds, plan = row["curves"].pop("rounds"), unit.content["run"]
+    most = max(rounds[1], min(BEGINNING, int(PATIENCE / pace(row, rounds)))) if is_convex(path) else rounds[1]
+    most += 1  # the last round of a run is always evaluated
     last = [{**each, "last": 1} if each.get("last") else each for each in unit.content["statistics"]]
     shorter = {**unit.content, "run": {**plan, "rounds": most}, "statistics": last}
-    result = performed(replace(unit, content=shorter), path)
     both = [round for round in rounds if round <= most]
-    assert rounds[-1] == plan["rounds"] >= 10 * most and {*both} <= {*result["rounds"]}
-    places = [result["rounds"].index(round) for round in both]
-    for each, curves in row["curves"].items():
-        found, kept = np.mean(result["rows"][each], axis=0), curves[0][: len(both)]  # over a seed's replicas
-        assert [found[place] for place in places] == pytest.approx(kept, abs=IN_PER_CENT / 100)
-    assert any(len(set(curves[0][: len(both)])) > 1 for curves in row["curves"].values())  # some are watched seldom
+    kept = {each: curves[0][: len(both)] for each, curves in row["curves"].items()}
+
+    def differ(content: dict[str, Any], called: str) -> list[str]:
+        result = performed(replace(unit, content=content, folder=str(tmp_path / called)), path)
+        assert {*both} <= {*result["rounds"]}
+        places = [result["rounds"].index(round) for round in both]
+        found = {each: np.mean(result["rows"][each], axis=0)[places] for each in kept}  # over a seed's replicas
+        return [each for each, curve in kept.items() if found[each] != near(path, np.array(curve), scale=1.0)]
+
+    assert rounds[-1] == plan["rounds"] >= 10 * most
+    assert differ(shorter, "as it is") == []
+    algorithm = unit.content["algorithm"]
+    size = float(Fraction(algorithm["local_lr"])) * 1.25
+    assert differ({**shorter, "algorithm": {**algorithm, "local_lr": size}}, "another rule")
 
 
 @pytest.mark.parametrize("path", [path for path in RUN if is_long(path)], ids=name)
