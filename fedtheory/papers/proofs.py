@@ -104,13 +104,14 @@ def _library(all_papers: tuple[Paper, ...]) -> Library:
         else:
             usable.append(paper)
     return Library(
-        (step for paper in usable for step in paper.steps),
+        [step for paper in usable for step in paper.steps],
         (derivation for paper in usable for derivation in paper.derivations),
         {paper.name: paper.algorithm for paper in usable},
         partial(_rounds, all_papers),
         None if {*all_papers} <= {*known} else _library(known),
         _excluded,
         _decided if {*all_papers} <= {*known} else None,
+        lambda: [step for paper in usable for step in paper.display_steps],
     )
 
 
@@ -173,6 +174,8 @@ def _failure(paper: Paper) -> str:
     """Why a paper's proofs cannot be imported, or ""."""
     try:
         _ = paper.steps, paper.derivations
+        if built_in().get(paper.name) is not paper:
+            _ = paper.display_steps  # those of a paper of this package can be imported
     except Exception as error:
         return explained(error)
     return ""

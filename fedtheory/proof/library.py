@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 
 from ..claims.statement import Claim, algorithm_of
 from ..quantities import nearest
@@ -16,7 +17,7 @@ class Library:
     """Steps, which may rest on each other, and derivations, which end in some of them.
 
     Attributes:
-        steps: in the order given.
+        steps: in the order given, those of displays first.
         derivations: in the order in which they are tried on a claim.
         algorithms: the algorithm whose runs a paper's claims are about, by the paper's name.
         rounds: returns the rounds of an algorithm from the claim and the algorithm's name; ``ValueError`` if the kernel
@@ -35,23 +36,29 @@ class Library:
         vouched: Library | None = None,
         excluded: Callable[[Claim], str] = lambda claim: "",
         decided: dict[str, Decision] | None = None,
+        displays: Callable[[], Iterable[Step]] = tuple,
     ) -> None:
-        """``decided`` are decisions that several libraries of the same steps share."""
-        self.steps, self.derivations = tuple(steps), tuple(derivations)
+        """``decided`` are decisions that several libraries of the same steps share; ``displays`` returns more steps,
+        and is called where one is asked for that is not among ``steps``."""
+        self._first, self._displays, self.derivations = _named(steps), displays, tuple(derivations)
         self.algorithms, self.rounds, self.vouched, self.excluded = dict(algorithms or {}), rounds, vouched, excluded
-        self._by_name: dict[str, Step] = {}
         self._decided = {} if decided is None else decided
         self._needed: dict[tuple[str, ...], tuple[str, ...]] = {}
-        for step in self.steps:
-            if step.name.startswith(CLAIM):
-                raise ValueError(f"step {step.name!r}: allowed is a name that does not begin with {CLAIM!r}")
-            if step.name in self._by_name:
-                papers = " and ".join(sorted({self._by_name[step.name].paper, step.paper}))
-                raise ValueError(f"step {step.name!r}: its name occurs twice, in {papers or 'one list'}")
-            self._by_name[step.name] = step
+        if vouched is not None:  # no step of one's own takes the name of another, whether or not that one is asked for
+            _ = self._by_name
+
+    @cached_property
+    def _by_name(self) -> dict[str, Step]:
+        return _named((*self._displays(), *self._first.values()))
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        return tuple(self._by_name.values())
 
     def step(self, name: str) -> Step:
         """Return the step of that name; raise ``ValueError`` if there is none."""
+        if name in self._first:
+            return self._first[name]
         if name not in self._by_name:
             raise ValueError(f"unknown step {name!r}: {nearest(name, self._by_name)}")
         return self._by_name[name]
@@ -108,3 +115,16 @@ class Library:
         algorithm = algorithm_of(claim, self.algorithms.get(claim.paper, ""))
         fitting = (d for d in self.derivations if d.fits(claim, algorithm))
         return sorted(fitting, key=lambda d: claim.ref not in d.proves)
+
+
+def _named(steps: Iterable[Step]) -> dict[str, Step]:
+    """Return steps by name; raise ``ValueError`` where a name is not allowed or occurs twice."""
+    named: dict[str, Step] = {}
+    for step in steps:
+        if step.name.startswith(CLAIM):
+            raise ValueError(f"step {step.name!r}: allowed is a name that does not begin with {CLAIM!r}")
+        if step.name in named:
+            papers = " and ".join(sorted({named[step.name].paper, step.paper}))
+            raise ValueError(f"step {step.name!r}: its name occurs twice, in {papers or 'one list'}")
+        named[step.name] = step
+    return named

@@ -10,18 +10,18 @@ import sympy
 
 from fedtheory.claims.statement import slack_of
 from fedtheory.papers import claim
+from fedtheory.papers.fast import display_steps, proofs
 from fedtheory.papers.fast.displays import coefficients_a2, coefficients_a3
 from fedtheory.papers.fast.displays.coefficients_a2 import squared_cap, squared_z
 from fedtheory.papers.fast.displays.coefficients_a3 import CONTRACTION, all_hypotheses_hold
 from fedtheory.papers.fast.displays.symbols import K, L, eta, m, mu, q
-from fedtheory.papers.fast.proofs import STEPS
 from fedtheory.papers.proofs import library
 from fedtheory.proof.positivity import Certificate, Counterexample, prove
 from fedtheory.proof.steps import Identity, Nonnegative, Step, decide, decide_all, evidence_data, evidence_from
 from fedtheory.quantities import QUANTITIES
 from tests.loops import looped
 
-NAMES = [s.name for s in STEPS]
+NAMES = [s.name for s in (*display_steps.STEPS, *proofs.STEPS)]
 
 
 def test_names_are_unique_and_known() -> None:

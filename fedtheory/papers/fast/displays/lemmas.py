@@ -124,9 +124,6 @@ DRIFT = (
          rests_on=("drift.mean_sum", "drift.one_step")),
 )  # fmt: skip
 
-DRIFT_CAP = ("drift", 1 - sympy.Rational(200, 47) * L * K * eta)
-"""z <= 47/200 = 0.235: with K = 2 the drift lemma's induction needs 6 z^2 <= 1/3, z <= 0.2357."""
-
 # Noise ----------------------------------------------------------------------------------------------------------------
 
 _inverse = 1 / (eta * L) - sympy.Rational(1, 2)
@@ -174,9 +171,6 @@ NOISE = (
          given=((-dot(w, N), sympy.Integer(2)), (K * sigma**2 / m - norm2(N), _one)),
          rests_on=("noise.cross", "noise.cohort")),
 )  # fmt: skip
-
-CONVEX_STEP = ("convex_step", 2 - L * eta)
-"""eta <= 2/L, for the separation of noise."""
 
 # Sampling -------------------------------------------------------------------------------------------------------------
 

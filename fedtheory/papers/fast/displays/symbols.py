@@ -23,6 +23,21 @@ z = L * K * eta
 h = q / m + (1 - q) / n
 half, quarter = sympy.Rational(1, 2), sympy.Rational(1, 4)
 
+DRIFT_CAP = ("drift", 1 - sympy.Rational(200, 47) * z)
+"""z <= 47/200 = 0.235: with K = 2 the drift lemma's induction needs 6 z^2 <= 1/3, z <= 0.2357."""
+
+CONVEX_STEP = ("convex_step", 2 - L * eta)
+"""eta <= 2/L, for the separation of noise."""
+
+# Theorem 1 with the least G_1 and G_2 of the rounds
+
+least_G1, least_G2 = sympy.symbols("least_full_pseudogradient least_arbitrary_pseudogradient")
+RIGHT_SIDE = 4 * h * L * eta * sigma**2 + (120 * p + 60 * q) * z**2 * sigma_G**2
+CONDITION = q * (least_G1 - 2 * z * G3) + p * ((1 - 2 * z) * least_G2 - 2 * K**2 * sigma_G**2)
+MEAN = q * least_G1 + p * gradient**2
+LEAST = sympy.Rational(343, 2000) * p * sigma_G**2
+"""343/2000 < 3 - 2 sqrt(2)."""
+
 FREE = region(
     positive("local_lr"),
     capped("strong_convexity", L),

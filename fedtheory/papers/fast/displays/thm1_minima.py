@@ -14,12 +14,12 @@ from ....proof.gram import dot, norm2, vectors
 from ....proof.symbol_regions import Region, capped, equal, interval, nonnegative, positive, region
 from ....proof.steps import Step
 from ....proof.write import nonnegative_step
-from .symbols import K, L, eta, gram, h, m, n, p, q, setting, sigma, sigma_G, z
+from .symbols import (
+    CONDITION, LEAST, MEAN, RIGHT_SIDE, G3, K, L, eta, gram, h, least_G1, least_G2, m, n, p, q, setting,
+    sigma, sigma_G, z,
+)  # fmt: skip
 
 g, N, V, W, w = vectors("g N V W w")
-least_G1, least_G2, G3 = sympy.symbols(
-    "least_full_pseudogradient least_arbitrary_pseudogradient peak_cohort_pseudogradient"
-)
 A, D, fall, mean_fall, fall_u, fall_a, square_u, square_a, of_all, of_cohort, of_few = sympy.symbols(
     "error drift fall mean_fall fall_u fall_a square_u square_a of_all of_cohort of_few"
 )
@@ -65,17 +65,12 @@ def _descent(along: sympy.Expr) -> sympy.Expr:
     return fall - eta * dot(g, along) + L / 2 * eta**2 * norm2(W + N)
 
 
-RIGHT_SIDE = 4 * h * L * eta * _noise + (120 * p + 60 * q) * z**2 * _bias
-CONDITION = q * (least_G1 - 2 * z * G3) + p * ((1 - 2 * z) * least_G2 - 2 * K**2 * _bias)
 _of_noise = ("a2.5", "cohort.before_noise", "noise.cohort", "thm1.minima.noise", "jensen", "a2.6_smooth", "drift.mean")
 
 # One local step: multiplied out, with G_2 at its largest, of which 2 z/(1 - 2 z) and G_3 are left out
 a = sympy.Symbol("gradient_norm")
 _at_largest = (CONDITION.subs(least_G2, (a + sigma_G) ** 2)).subs(K, 1)
 _weight = sympy.Rational(29, 100)
-MEAN = q * least_G1 + p * a**2
-LEAST = sympy.Rational(343, 2000) * p * _bias
-"""343/2000 < 3 - 2 sqrt(2)."""
 
 STEPS: tuple[Step, ...] = (
     gram("thm1.minima.noise", "not printed",

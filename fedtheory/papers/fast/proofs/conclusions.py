@@ -8,11 +8,9 @@ import sympy
 from ....claims import readings
 from ....proof.derivations import Derivation
 from . import thm1_thm2
-from ..displays.lemmas import CONVEX_STEP, DRIFT_CAP
-from ..displays.thm1_minima import CONDITION, LEAST, MEAN, RIGHT_SIDE
-from ..displays.thm1_minima import least_G2 as _least_G2
 from ..displays.symbols import (
-    K, L, R, arbitrary, cohort, d, decrease, epsilon, eta, full, gradient, h, m, mu, n, p, q, sigma, sigma_G, z, zeta,
+    CONDITION, CONVEX_STEP, DRIFT_CAP, LEAST, MEAN, RIGHT_SIDE, K, L, R, arbitrary, cohort, d, decrease, epsilon,
+    eta, full, gradient, h, least_G2, m, mu, n, p, q, sigma, sigma_G, z, zeta,
 )  # fmt: skip
 
 _NONCONVEX = ("smoothness", "gradient_noise", "dissimilarity")
@@ -140,7 +138,7 @@ _SQUARES = "numbers that are >= 0 as a square is, not by the signs of their coef
 VALUES = (
     Derivation("a floor, from the condition on every round", functional="floor_of_snapshots",
                steps=("thm1.minima.floor",), left_side=LEAST, right_side=MEAN,
-               needs=(("q_condition", CONDITION.subs(_least_G2, (gradient + sigma_G) ** 2)), ("one_step", 1 - K),
+               needs=(("q_condition", CONDITION.subs(least_G2, (gradient + sigma_G) ** 2)), ("one_step", 1 - K),
                       ("cap_8", 1 - 8 * z)),
                lacks=_SQUARES, proves=("fast.thm1@floor",)),
     Derivation("what the appendix's condition leaves", functional="arbitrary_probability", steps=("a3.25_forces_q",),

@@ -1,14 +1,9 @@
-"""The proofs of FLICS-OPT: its displays (appendices B and C), and its theorems composed by the kernel."""
+"""The proofs of FLICS-OPT: its theorems composed by the kernel, and what its displays (appendices B and C) show."""
 
 from __future__ import annotations
 
-from ....proof.steps import Step
-from .. import displays
 from . import conclusions, draws, thm1
 
-__all__ = ["DERIVATIONS", "STEPS"]
-
-STEPS: tuple[Step, ...] = (*displays.STEPS,)
-"""The printed displays."""
+__all__ = ["DERIVATIONS"]
 
 DERIVATIONS = (*conclusions.DERIVATIONS, *thm1.DERIVATIONS, *draws.DERIVATIONS)

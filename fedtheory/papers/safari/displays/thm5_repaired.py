@@ -13,6 +13,8 @@ from ....proof.symbol_regions import Region, at_least, capped, count, equal
 from ....proof.steps import Nonnegative, Step
 from ....proof.write import given, nonnegative_step
 from .symbols import (
+    UNBIASED_PROGRESS,
+    UNBIASED_REST,
     K,
     L,
     bias,
@@ -137,10 +139,6 @@ SHARP = (
 
 # Where all clients take part A is 0 -----------------------------------------------------------------------------------
 
-UNBIASED_PROGRESS = 2 * mu * _a - (1 - q) * L * mu * eta_s**2 - 9 * q * L**2 * K**2 * eta**2
-UNBIASED_REST = (
-    6 * q * K**2 * eta**2 * bias + (1 - q) * eta_s**2 * server + (1 + 1 / clients) * q * K * eta**2 * noise
-)  # fmt: skip
 _squared = (1 - q) * L * eta_s**2 + 8 * q * L * K**2 * eta**2
 _of_Y = _c / (z * L) + 2 * q * K**2 * eta**2
 _unbiased = g + Y

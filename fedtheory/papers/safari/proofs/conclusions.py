@@ -13,8 +13,8 @@ from ....proof.domain import bare
 from ....quantities import symbols
 from . import thm4_thm5
 from ..displays import round_shares
-from ..displays.thm5_repaired import UNBIASED_PROGRESS, UNBIASED_REST
 from ..displays.symbols import (
+    UNBIASED_PROGRESS, UNBIASED_REST,
     G1, G2, K, L, R, bias, client_cost, clients, d, decrease, drift, eta, eta_s, excess, gradient, least_G1, least_G2,
     least_ratio, m, mu, noise, pseudogradient, q, rate, server, sigma, sigma_G, sigma_s, tied_rate, w, z, zeta,
 )  # fmt: skip
