@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 from ..claims.statement import Claim
-from ..functionals import FINAL_SQUARED_DISTANCE
 from . import checker
 from .algorithm_match import Rounds, strange
 from .answer_goals import whichever
-from .claim_goals import Goal, Letters, claim_data, theorem_of
-from .goal_tactics import DECAY, POWER, larger, reach
-from .kernel.run_bounds import DISTANCE, GAP, ROUNDS, RunBound, restrict
+from .claim_goals import Goal, claim_data, theorem_of
+from .goal_tactics import larger, reach
+from .kernel.run_bounds import RunBound, restrict, untouched
 from .kernel.saved_claims import saved_claim
 from .kernel.saved_theorems import saved
-from .kernel.scalars import Ring
-from .kernel.theorems import Theorem
 from .steps import Evidence, Finding
 
 
@@ -52,6 +49,10 @@ class KernelClaim(ABC):
     @abstractmethod
     def is_of(self, data: Mapping[str, Any]) -> bool:
         """Whether a saved proof is from the very theorem that the kernel makes now."""
+
+    @abstractmethod
+    def apart(self) -> Iterator[str]:
+        """List in words why the theorem is not the claim, as far as was tried; nothing where it is."""
 
     @property
     def whichever(self) -> set[str]:
@@ -105,14 +106,14 @@ class ClaimTheorem(KernelClaim):
     """Check that the kernel makes a claim's theorem on whole runs.
 
     Attributes:
-        make: makes the theorem on one round, from which the claim's is looked for; or the claim's theorem itself.
+        make: makes the bound that is the claim's theorem, where its hypotheses are stronger or its right side larger.
         letters: the quantities that its letters stand for.
         rounds: the rounds of the claim's algorithm, where an engine runs them.
         more: options of ambiguities that concern the claim's hypotheses alone.
     """
 
     claim: Claim
-    make: Callable[[], Theorem | RunBound]
+    make: Callable[[], RunBound]
     letters: tuple[tuple[str, str], ...]
     rounds: Rounds | None
     algorithm: str
@@ -120,44 +121,31 @@ class ClaimTheorem(KernelClaim):
 
     @cached_property
     def goal(self) -> Goal:
-        """The claim in the letters of the theorem and of a run."""
-        theorem = self.make()
-        if isinstance(theorem, RunBound):
-            return Goal(self.claim, dict(self.letters), theorem.where.ring, self.rounds, self.more)
-        of_run = (ROUNDS, DISTANCE if self.claim.functional == FINAL_SQUARED_DISTANCE else GAP)
-        by = {symbol.name for choice in self.claim.choices.values() for symbol in choice.free_symbols}
-        more = (*of_run, *sorted(by - {*of_run, *dict(self.letters).values()}))
-        ring = _ring((*theorem.where.ring.names, *more, POWER, DECAY))
-        return Goal(self.claim, self.of_letters(more), ring, self.rounds)
-
-    def of_letters(self, of_run: tuple[str, ...]) -> Letters:
-        """Return the quantities of the theorem's letters and of a run's, which are named as they are."""
-        return dict(self.letters) | {name: name for name in of_run}
+        """The claim in the letters of the bound."""
+        return Goal(self.claim, dict(self.letters), self.make().where.ring, self.rounds, self.more)
 
     @cached_property
     def bound(self) -> RunBound | None:
         """The claim's theorem, or ``None`` where it is not found."""
-        made = self.make()
         try:
-            return self._as_claimed(made) if isinstance(made, RunBound) else reach(made, self.goal)
+            return self._as_claimed(untouched(self.make()))
         except ValueError:  # the claim, or a part of it, is not reached
             return None
 
-    def missing(self) -> str:
-        """Return in words why the theorem is not the claim, as far as was tried; "" where it is."""
-        made = self.make()
+    def apart(self) -> Iterator[str]:
+        """List in words why the theorem is not the claim, as far as was tried; nothing where it is."""
         if self.found():
-            return "" if self.certified().outcome == "proved" else "its saved proof is not accepted"
+            if self.certified().outcome != "proved":
+                yield "its saved proof is not accepted"
+            return
         try:
-            if not isinstance(made, RunBound):
-                reach(made, self.goal)
-            else:
-                self._as_claimed(made)
+            self._as_claimed(untouched(self.make()))
         except ValueError as error:
-            return str(error).removeprefix(f"{self.claim.ref}: ")
-        return "it is not found again"
+            yield str(error).removeprefix(f"{self.claim.ref}: ")
+        else:
+            yield "it is not found again"
 
-    def _as_claimed(self, made: RunBound) -> RunBound | None:
+    def _as_claimed(self, made: RunBound) -> RunBound:
         """Return the bound, with the claim's hypotheses where they are stronger, and its right side where that is
         larger, if it is the claim's theorem."""
         known = (*self.goal.slacks(), *self.goal.bounded_below)
@@ -194,8 +182,7 @@ class ClaimTheorem(KernelClaim):
 
     def is_of(self, data: Mapping[str, Any]) -> bool:
         """Whether a saved proof is from the theorem on a round that the kernel makes now, of the claim's rounds."""
-        made = self.make()
-        theorem = theorem_of(made) if isinstance(made, RunBound) else made
+        theorem = theorem_of(self.make())
         if self.rounds is not None and theorem is not None and any(strange(theorem, self.rounds)):
             return False
         return _says(data) == (() if theorem is None else _says(saved(theorem)))
@@ -204,12 +191,6 @@ class ClaimTheorem(KernelClaim):
     def whichever(self) -> set[str]:
         """Ambiguities of the claim whose options make no difference."""
         return whichever(self.claim) if self.bound is None else self.goal.whichever(self.bound)
-
-
-@lru_cache(maxsize=100)
-def _ring(names: tuple[str, ...]) -> Ring:
-    """Return the ring of these letters, one for all claims: what is certified in it is kept."""
-    return Ring(" ".join(names))
 
 
 @lru_cache(maxsize=100)

@@ -1,51 +1,35 @@
-"""Search for the bound on runs that is a claim's theorem, from a theorem on one round. Nothing here is trusted: the
-rules and the goal compute and check all of it again."""
+"""Search for the bound that is a claim's theorem, from one that says more. Nothing here is trusted: the rules and the
+goal compute and check all of it again."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 import sympy
 
 from .claim_goals import Goal, Inexpressible
 from .kernel.regions import Condition, Where
-from .kernel.run_bounds import (
-    DISTANCE,
-    FINAL_DISTANCE,
-    GAP,
-    MEAN_GRADIENT,
-    ROUNDS,
-    Definition,
-    RunBound,
-    by_data,
-    enlarge,
-    iterate,
-    restrict,
-    telescope,
-    weaken,
-)  # fmt: skip
-from .kernel.scalars import Ring, Scalar
-from .kernel.theorems import Refused, Theorem
+from .kernel.run_bounds import ROUNDS, Definition, RunBound, by_data, enlarge, restrict, weaken
+from .kernel.scalars import Scalar
+from .kernel.theorems import Refused
 
-POWER, DECAY = "power", "decay"
-"""Letters for P^R, and for what the claim has in its place."""
+DECAY = "decay"
+"""Letter for what the claim has in the place of P^R."""
 
 
 class Unreached(ValueError):
     """Error of a goal that no bound was found for; the message says what is missing."""
 
 
-def reach(theorem: Theorem | RunBound, goal: Goal) -> RunBound:
-    """Return the claim's theorem, from one on every round, or from a bound on runs.
+def reach(start: RunBound, goal: Goal) -> RunBound:
+    """Return the claim's theorem, from a bound that says more, or on a larger region.
 
     Raises:
         Unreached: it is not found; the message says why each try failed.
         Inexpressible: a part of the claim that cannot be said in these letters.
     """
-    start = theorem if isinstance(theorem, RunBound) else _of_runs(theorem, goal)
     values = _values(start, goal)
     why: list[str] = []
     slacks = goal.slacks()
@@ -68,28 +52,6 @@ def _values(bound: RunBound, goal: Goal) -> dict[str, Scalar]:
     chosen = {n: goal.letter(q) for n, q in goal.letters.items() if q in goal.in_place}
     loose = (c for c in bound.where.conditions if c.name not in goal.letters and c.kind in ("positive", "count"))
     return chosen | {c.name: goal.ring.number(1) for c in loose}
-
-
-def _of_runs(theorem: Theorem, goal: Goal) -> RunBound:
-    """Return the bound on the claim's functional that follows from every round alone."""
-    of = {quantity: letter for letter, quantity in goal.letters.items()}
-    functional = goal.claim.functional.name
-    if functional not in _STARTS:
-        raise Inexpressible(f"{functional}: allowed are {', '.join(_STARTS)}")
-    return _from_every_round(theorem, goal.ring, functional, of[ROUNDS], of[_STARTS[functional]])
-
-
-_STARTS = {MEAN_GRADIENT: GAP, FINAL_DISTANCE: DISTANCE}
-"""Functionals of runs, and the quantity of the start that bounds on them have."""
-
-
-@lru_cache(maxsize=200)
-def _from_every_round(theorem: Theorem, ring: Ring, functional: str, rounds: str, start: str) -> RunBound:
-    if functional == MEAN_GRADIENT:
-        return telescope(theorem, ring, rounds, start)
-    bound = iterate(theorem, ring, rounds, start, POWER)
-    added = bound.bound.coefficients(POWER)[0]  # B/(1 - P)
-    return weaken(bound, ring[POWER] * ring[start] ** 2 + added)
 
 
 def larger(bound: RunBound, goal: Goal) -> RunBound:

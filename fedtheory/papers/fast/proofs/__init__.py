@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ....proof.steps import Step
 from .. import displays
-from . import conclusions, thm1_thm2
+from . import conclusions
 
 __all__ = ["DERIVATIONS", "STEPS"]
 
-STEPS: tuple[Step, ...] = (*displays.STEPS, *thm1_thm2.STEPS)
-"""Steps of the printed displays, then those that the kernel composes."""
+STEPS: tuple[Step, ...] = (*displays.STEPS,)
+"""Steps of the printed displays."""
 
 DERIVATIONS = (*conclusions.DERIVATIONS,)
