@@ -153,7 +153,7 @@ def proof_of(claim: Claim, library: Library) -> Chain | None:
         if decisions is not None and (made := made_of(claim, derivation, decisions, library)).outcome == "proved":
             return made
     for derivation in fitting:
-        if derivation.origin is not None or _only_declared(derivation, library):
+        if derivation.origin is not None or not derivation.steps or _only_declared(derivation, library):
             continue
         if any(step.kind == "unclear" for step in words(claim, derivation, library.assumed(derivation.steps))):
             continue  # an assumption or a reading is missing; the rest costs more
@@ -176,7 +176,7 @@ def _tying(claim: Claim, derivation: Derivation, library: Library) -> Iterator[S
     if (theorem := _theorem_of_claim(claim, derivation, library)) is not None:
         yield from (_goal(theorem), *_met(claim, _read_by(theorem), library))
         return
-    if derivation.origin is not None:
+    if derivation.origin is not None or not derivation.steps:
         yield from _apart(claim, derivation, library)
     else:
         yield from tying(claim, derivation, library.assumed(derivation.steps))

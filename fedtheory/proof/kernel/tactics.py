@@ -72,8 +72,8 @@ def of_runs(functional: str, *more: str) -> dict[str, str]:
 
 def over_rounds(theorem: Theorem, functional: str, *more: str) -> RunBound:
     """Return the bound on runs that follows from every round alone: on the mean squared gradient by ``telescope``, or
-    on the final squared distance by ``iterate``, without the part of the sum that falls with the rounds. Its letters are
-    the theorem's, those of ``of_runs``, and two for decays."""
+    on the final squared distance by ``iterate``, without the part of the sum that falls with the rounds. Its letters
+    are the theorem's, those of ``of_runs``, and two for decays."""
     ring = _ring((*theorem.where.ring.names, *of_runs(functional, *more), _POWER, _DECAY))
     if functional == MEAN_GRADIENT:
         return telescope(theorem, ring, ROUNDS, GAP)
