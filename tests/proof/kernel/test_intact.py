@@ -172,8 +172,7 @@ def verdict_of(make: Callable[[], Theorem], share: Fraction | int) -> str | None
 
 def test_a_right_side_that_is_too_small_is_not_proved() -> None:
     assert verdict_of(own_nonconvex, 1) == "proved" and verdict_of(own_nonconvex, SMALL) is None
-    with pytest.raises(Refused, match="changed"):
-        verdict_of(lambda: scaled_down(own_nonconvex()), SMALL)
+    assert verdict_of(lambda: scaled_down(own_nonconvex()), SMALL) is None
 
 
 def test_a_bound_is_none_of_a_theorem_that_was_changed() -> None:
