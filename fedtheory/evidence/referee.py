@@ -354,7 +354,7 @@ def _own_decisions(claim: Claim, attempt: Chain | None) -> Iterable[Decision]:
         return ()
     if attempt and any(derivation.fits(claim, algorithm_of(claim)) for derivation in paper.derivations):
         return attempt.decisions
-    return map(library().decided, [step.name for step in (*paper.display_steps, *paper.steps)])
+    return map(library().decided, [step.name for step in paper.steps])
 
 
 def _search_rows(claim: Claim, report: SearchReport, judgement: Judgement | None, why: str) -> Iterator[Row]:

@@ -104,8 +104,8 @@ def _part(module: str, attribute: str, empty: object, finish: Callable[[Paper, A
 class Paper:
     """A paper: its statements and proofs, its letters, and its algorithm's examples.
 
-    The last ten attributes are read on first use where they are not given, from sub-modules of ``home``:
-    ``statements`` (``CLAIMS``), ``display_steps`` (``STEPS``), ``proofs`` (``STEPS``, ``DERIVATIONS``),
+    The last nine attributes are read on first use where they are not given, from sub-modules of ``home``:
+    ``statements`` (``CLAIMS``), ``display_steps`` (``STEPS``), ``proofs`` (``DERIVATIONS``),
     ``counterexamples`` (``COUNTEREXAMPLES``, ``FAMILIES``), ``subjects`` (``SUBJECTS``, ``example``), ``citation``
     (``CITATION``) and ``errata`` (``ERRATA``).
     One that is not there is empty.
@@ -124,8 +124,7 @@ class Paper:
             (``moments.evaluators``).
         scopes: subjects by the scope of functionals, for other things than an algorithm's runs.
         claims: every edition of every statement, in the paper's order.
-        display_steps: steps of its printed displays, in the paper's order; many, and read only where one is asked for.
-        steps: the other steps of its proofs.
+        steps: its printed displays, in the paper's order, and what repairs them; many, read only where one is asked for.
         derivations: what the steps show.
         counterexamples: by a claim's ref, the function that makes its counterexample; it is called with the claim.
         families: by a claim's ref, counterexamples along which no constant of its O(.) will do.
@@ -147,8 +146,7 @@ class Paper:
     evaluators: tuple[str, ...] = ()
     scopes: Mapping[str, Subject] = field(default_factory=dict)
     claims: tuple[Claim, ...] = _part("statements", "CLAIMS", (), _claims)
-    display_steps: tuple[Step, ...] = _part("display_steps", "STEPS", (), _steps)
-    steps: tuple[Step, ...] = _part("proofs", "STEPS", (), _steps)
+    steps: tuple[Step, ...] = _part("display_steps", "STEPS", (), _steps)
     derivations: tuple[Derivation, ...] = _part("proofs", "DERIVATIONS", (), _derivations)
     counterexamples: Mapping[str, Callable[[Claim], Point]] = _part("counterexamples", "COUNTEREXAMPLES", {}, _as_given)
     families: Mapping[str, Family] = _part("counterexamples", "FAMILIES", {}, _as_given)

@@ -104,14 +104,13 @@ def _library(all_papers: tuple[Paper, ...]) -> Library:
         else:
             usable.append(paper)
     return Library(
-        [step for paper in usable for step in paper.steps],
+        lambda: [step for paper in usable for step in paper.steps],
         (derivation for paper in usable for derivation in paper.derivations),
         {paper.name: paper.algorithm for paper in usable},
         partial(_rounds, all_papers),
         None if {*all_papers} <= {*known} else _library(known),
         _excluded,
         _decided if {*all_papers} <= {*known} else None,
-        lambda: [step for paper in usable for step in paper.display_steps],
     )
 
 
@@ -173,9 +172,9 @@ def _library_for(claim: Claim, paper: Paper | None) -> Library:
 def _failure(paper: Paper) -> str:
     """Why a paper's proofs cannot be imported, or ""."""
     try:
-        _ = paper.steps, paper.derivations
+        _ = paper.derivations
         if built_in().get(paper.name) is not paper:
-            _ = paper.display_steps  # those of a paper of this package can be imported
+            _ = paper.steps  # those of a paper of this package can be imported
     except Exception as error:
         return explained(error)
     return ""

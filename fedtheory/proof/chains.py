@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from ..assumptions import ASSUMPTIONS
@@ -14,7 +14,7 @@ from .derivations import Derivation
 from .implies import ASSUMES, CLAIM, tying, words
 from .library import Library
 from .steps import Decision, Step, certified_all, decide_all
-from .verdict_word import DECLARED, KERNEL, PROVED, STEPS_DECIDED, is_computed, is_known, joints
+from .verdict_word import DECLARED, KERNEL, PROVED, STEPS_DECIDED, is_of_kernel, joints
 
 GOAL = f"{CLAIM}goal"
 """Name of the step that says that a claim is a theorem of the kernel on whole runs."""
@@ -153,10 +153,10 @@ def proof_of(claim: Claim, library: Library) -> Chain | None:
         if decisions is not None and (made := made_of(claim, derivation, decisions, library)).outcome == "proved":
             return made
     for derivation in fitting:
+        if derivation.origin is not None or not derivation.steps or _only_declared(derivation, library):
+            continue
         if any(step.kind == "unclear" for step in words(claim, derivation, library.assumed(derivation.steps))):
             continue  # an assumption or a reading is missing; the rest costs more
-        if _only_declared(derivation, library):
-            continue
         decisions = certified_all(_tying(claim, derivation, library))
         if decisions is not None and (made := made_of(claim, derivation, decisions, library)).outcome == "proved":
             return made
@@ -164,10 +164,10 @@ def proof_of(claim: Claim, library: Library) -> Chain | None:
 
 
 def tied(claim: Claim, derivation: Derivation, library: Library) -> tuple[Step, ...]:
-    """Return the steps that tie a claim to a derivation of the library: see ``implies.tie``. A derivation from a
-    kernel theorem has to be what is computed from it, and the theorem has to be about the claim's subject. If the
-    way in which the steps follow on each other is declared, it has to be by a trusted part of the library. Some
-    values have to meet the claim's hypotheses, since otherwise the claim says nothing."""
+    """Return the steps that tie a claim to a derivation of the library. A theorem of the kernel has to be the claim
+    itself; the bound that declared steps show has to imply it (see ``implies.tie``), and it has to be declared by a
+    trusted part of the library how they follow on each other. Some values have to meet the claim's hypotheses, since
+    otherwise the claim says nothing."""
     return tuple(_tying(claim, derivation, library))
 
 
@@ -176,39 +176,42 @@ def _tying(claim: Claim, derivation: Derivation, library: Library) -> Iterator[S
     if (theorem := _theorem_of_claim(claim, derivation, library)) is not None:
         yield from (_goal(theorem), *_met(claim, _read_by(theorem), library))
         return
-    own = [library.step(name) for name in library.needed(derivation.steps)]
-    whole = not derivation.steps  # the kernel makes the claim's theorem, or it is no proof of the claim
-    of_theorem = _assumed(derivation) if whole else ()
-    lacks = [name for name in of_theorem if name in ASSUMPTIONS and name not in claim.assumed]
-    yield from (_open(f"assumes.{name}", claim, f"the claim does not assume {_meaning(name)}") for name in lacks)
-    told = claim.assuming(*(name for name in lacks if not ASSUMPTIONS[name].quantity))
-    wrong = _apart(told, derivation, own, library)
-    if found := next(iter(wrong if whole or any(s.kind == "composed" for s in own) else ()), ""):
-        yield _open("composed", claim, found)
-    elif whole and not lacks:
-        yield _open("goal", claim, "it is not the theorem that the kernel makes")
-    if not whole:
+    if derivation.origin is not None or not derivation.steps:
+        yield from _apart(claim, derivation, library)
+    else:
         yield from tying(claim, derivation, library.assumed(derivation.steps))
-    if _only_declared(derivation, library):
-        yield _open(
-            "joined",
-            claim,
-            "that the steps follow on each other, and end in the right side, "
-            "is declared in a file of one's own, which shows nothing",
-        )
+        if _only_declared(derivation, library):
+            yield _open(
+                "joined",
+                claim,
+                "that the steps follow on each other, and end in the right side, "
+                "is declared in a file of one's own, which shows nothing",
+            )
     yield from _met(claim, derivation.options, library)
 
 
 def _theorem_of_claim(claim: Claim, derivation: Derivation, library: Library) -> KernelClaim | None:
-    """Return the check that the claim is a theorem of the kernel on whole runs, made from the theorem on a round that a
-    derivation rests on; ``None`` if it is not found to be one. Only a class of this package may say that it is."""
+    """Return the check that the claim is the theorem of the kernel that a derivation is; ``None`` if it is not found to
+    be. Only a class of this package may say that it is."""
     origin = derivation.origin
-    if origin is None or not is_known(type(origin)):
+    if origin is None or not is_of_kernel(derivation):
         return None
-    if not type(origin).makes(origin, map(library.step, library.needed(derivation.steps))):
-        return None
-    check = type(origin).of_claim(origin, claim, derivation.algorithm, library.rounds)
-    return check
+    return type(origin).of_claim(origin, claim, derivation.algorithm, library.rounds)
+
+
+def _apart(claim: Claim, derivation: Derivation, library: Library) -> Iterator[Step]:
+    """Yield open steps that say why the claim is not the theorem of the kernel that a derivation is."""
+    origin = derivation.origin
+    if origin is None or not is_of_kernel(derivation):
+        yield _open("composed", claim, "what is said to be a theorem of the kernel is not what the kernel makes")
+        return
+    lacks = [name for name in origin.assumptions() if name in ASSUMPTIONS and name not in claim.assumed]
+    yield from (_open(f"assumes.{name}", claim, f"the claim does not assume {_meaning(name)}") for name in lacks)
+    told = claim.assuming(*(name for name in lacks if not ASSUMPTIONS[name].quantity))
+    if why := next(origin.apart_from(told, derivation.algorithm, library.rounds), ""):
+        yield _open("composed", claim, f"the theorem of the kernel is not about what the claim is: {why}")
+    elif not lacks:
+        yield _open("goal", claim, "it is not the theorem that the kernel makes")
 
 
 def _goal(theorem: KernelClaim) -> Step:
@@ -221,12 +224,6 @@ def _goal(theorem: KernelClaim) -> Step:
 def _read_by(theorem: KernelClaim) -> Callable[[str], tuple[str, ...]]:
     """Return the options of each ambiguity under which a theorem is the claim; none where every option is."""
     return lambda name: tuple(option for ambiguity, option in theorem.read.items() if ambiguity == name)
-
-
-def _assumed(derivation: Derivation) -> tuple[str, ...]:
-    """Names of the assumptions of the theorem that a derivation is, without their constants."""
-    origin = derivation.origin
-    return () if origin is None else tuple(text.partition("(")[0] for text in origin.assumed())
 
 
 def _meaning(assumption: str) -> str:
@@ -264,15 +261,6 @@ def _met(claim: Claim, covers: Callable[[str], tuple[str, ...]], library: Librar
         )
     elif why := library.excluded(claim):
         yield _open("hypotheses", claim, f"its hypotheses contradict each other, so that it says nothing: {why}")
-
-
-def _apart(claim: Claim, derivation: Derivation, own: Iterable[Step], library: Library) -> Iterator[str]:
-    """Why what is said to follow from theorems of the kernel does not, or not for the claim."""
-    if not is_computed(derivation, own):
-        yield "what is said to follow from a theorem of the kernel is not what is computed from it"
-    elif derivation.origin is not None:
-        for why in derivation.origin.apart_from(claim, derivation.algorithm, library.rounds):
-            yield f"the theorem of the kernel is not about what the claim is: {why}"
 
 
 def made_of(claim: Claim, derivation: Derivation, tied: tuple[Decision, ...], library: Library) -> Chain:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar
@@ -14,11 +14,10 @@ from . import checker
 from .algorithm_match import Rounds, strange
 from .answer_goals import whichever
 from .claim_goals import Goal, claim_data, theorem_of
-from .goal_tactics import letters_for, roots_in, sought, why_not
-from .kernel.run_bounds import RunBound
+from .goal_tactics import roots_in, sought, why_not
+from .kernel.run_bounds import RunBound, untouched
 from .kernel.saved_claims import saved_claim
 from .kernel.saved_theorems import saved
-from .kernel.theorems import Theorem
 from .steps import Evidence, Finding
 
 
@@ -50,6 +49,10 @@ class KernelClaim(ABC):
     @abstractmethod
     def is_of(self, data: Mapping[str, Any]) -> bool:
         """Whether a saved proof is from the very theorem that the kernel makes now."""
+
+    @abstractmethod
+    def apart(self) -> Iterator[str]:
+        """List in words why the theorem is not the claim, as far as was tried; nothing where it is."""
 
     @property
     def whichever(self) -> set[str]:
@@ -103,14 +106,14 @@ class ClaimTheorem(KernelClaim):
     """Check that the kernel makes a claim's theorem on whole runs.
 
     Attributes:
-        make: makes the theorem on one round, from which the claim's is looked for; or the claim's theorem itself.
+        make: makes the bound that is the claim's theorem, where its hypotheses are stronger or its right side larger.
         letters: the quantities that its letters stand for.
         rounds: the rounds of the claim's algorithm, where an engine runs them.
         more: options of ambiguities that concern the claim's hypotheses alone.
     """
 
     claim: Claim
-    make: Callable[[], Theorem | RunBound]
+    make: Callable[[], RunBound]
     letters: tuple[tuple[str, str], ...]
     rounds: Rounds | None
     algorithm: str
@@ -118,23 +121,24 @@ class ClaimTheorem(KernelClaim):
 
     @cached_property
     def goal(self) -> Goal:
-        """The claim in the letters of the theorem and of a run."""
-        letters, ring = letters_for(self.make(), self.claim, dict(self.letters))
-        return Goal(self.claim, letters, ring, self.rounds, self.more)
+        """The claim in the letters of the bound."""
+        return Goal(self.claim, dict(self.letters), self.make().where.ring, self.rounds, self.more)
 
     @cached_property
     def bound(self) -> RunBound | None:
         """The claim's theorem, or ``None`` where it is not found."""
         try:
-            return sought(self.make(), self.goal)
+            return sought(untouched(self.make()), self.goal)
         except ValueError:  # the claim, or a part of it, is not reached
             return None
 
-    def missing(self) -> str:
-        """Return in words why the theorem is not the claim, as far as was tried; "" where it is."""
+    def apart(self) -> Iterator[str]:
+        """List in words why the theorem is not the claim, as far as was tried; nothing where it is."""
         if self.found():
-            return "" if self.certified().outcome == "proved" else "its saved proof is not accepted"
-        return why_not(self.make(), self.goal)
+            if self.certified().outcome != "proved":
+                yield "its saved proof is not accepted"
+            return
+        yield why_not(untouched(self.make()), self.goal)
 
     @property
     def read(self) -> dict[str, str]:
@@ -157,8 +161,7 @@ class ClaimTheorem(KernelClaim):
 
     def is_of(self, data: Mapping[str, Any]) -> bool:
         """Whether a saved proof is from the theorem on a round that the kernel makes now, of the claim's rounds."""
-        made = self.make()
-        theorem = theorem_of(made) if isinstance(made, RunBound) else made
+        theorem = theorem_of(self.make())
         if self.rounds is not None and theorem is not None and any(strange(theorem, self.rounds)):
             return False
         return _says(data) == (() if theorem is None else _says(saved(theorem)))

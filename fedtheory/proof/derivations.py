@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from copy import copy
-from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, Protocol, Self
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import lru_cache
+from typing import Self
 
 import sympy
 
@@ -17,40 +18,60 @@ from .algorithm_match import Rounds
 from .claim_theorems import KernelClaim
 from .domain import bare
 from .identity import is_identity
-from .steps import Step
 
 
-class Origin(Protocol):
-    """Theorem from which a derivation is computed."""
+class Origin(ABC):
+    """Theorem of the kernel that is a claim's theorem, or is none of it. What it says is compared by the claim's goal
+    alone: a derivation of it has no step, and nothing that is written by hand."""
 
-    @property
-    def content(self) -> Mapping[str, Any]:
-        """Fields of the derivation that are computed from the theorem."""
-        ...
+    functional: str
+    """Name of the functional that is bounded."""
 
-    def derivation(self, name: str, step: str, proves: tuple[str, ...]) -> Derivation:
-        """Return the derivation that the step shows, for claims with these refs."""
-        ...
-
-    def makes(self, steps: Iterable[Step]) -> bool:
-        """Whether the steps are this theorem, and nothing else."""
-        ...
-
+    @abstractmethod
     def axioms(self) -> tuple[str, ...]:
         """Return the names of the kernel's axioms that the theorem is made of."""
-        ...
 
+    @abstractmethod
     def assumed(self) -> tuple[str, ...]:
         """Return the assumptions that the axioms name, each with its constant if it has one."""
-        ...
+
+    @abstractmethod
+    def assumptions(self) -> tuple[str, ...]:
+        """Return the names of these assumptions."""
+
+    @abstractmethod
+    def check(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> KernelClaim:
+        """Return the check that a claim is the theorem.
+
+        Raises:
+            ValueError: a part of the claim cannot be said in the theorem's letters, or nothing says what its rounds
+                are.
+        """
+
+    def derivation(self, name: str, proves: tuple[str, ...]) -> Derivation:
+        """Return the derivation of the theorem, for claims with these refs."""
+        return Derivation(name, functional=self.functional, steps=(), proves=proves, origin=self)
 
     def of_claim(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> KernelClaim | None:
-        """Return the check that a claim is a theorem of the kernel, or ``None`` if it is not found to be."""
-        ...
+        """Return the check that a claim is the theorem, or ``None`` if it is not found to be."""
+        try:
+            check = _known(type(self).check(self, claim, algorithm, rounds))
+        except ValueError:
+            return None
+        return check if check.certified().outcome == "proved" else None
 
     def apart_from(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> Iterator[str]:
-        """List in words the ways in which the theorem is not about the runs, rounds or functions of a claim."""
-        ...
+        """List in words why the theorem is not the claim."""
+        try:
+            yield from self.check(claim, algorithm, rounds).apart()
+        except ValueError as error:
+            yield str(error)
+
+
+@lru_cache(maxsize=1000)
+def _known(check: KernelClaim) -> KernelClaim:
+    """Return the first check that is equal to this one, which may have been decided."""
+    return check
 
 
 @dataclass(frozen=True)
@@ -68,9 +89,8 @@ class Derivation:
         proves: refs of the claims that it was written for; it is tried on every claim with the same functional.
         algorithm: the algorithm whose runs and rounds it is about; its paper's, unless it names another.
         left_side: the functional, if it is an expression of quantities and ``right_side`` is given.
-        choices: the quantities that it chooses, with their expressions; the claim has to choose the same.
         lacks: the rule without which the kernel does not make the conclusion of the steps, where they decide a claim.
-        origin: the theorem of the kernel from which all of this is computed, if there is one: see ``verdict_word``.
+        origin: the theorem of the kernel that it is, if it is one: it has no steps then, and says nothing else.
     """
 
     name: str
@@ -84,7 +104,6 @@ class Derivation:
     proves: tuple[str, ...] = ()
     algorithm: str = ""
     left_side: sympy.Expr | None = None
-    choices: Mapping[str, sympy.Expr] = field(default_factory=dict, hash=False)
     lacks: str = ""
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
@@ -93,10 +112,8 @@ class Derivation:
             check_options(name, self.options(name))
 
     def of(self, algorithm: str) -> Self:
-        """Return a copy about this algorithm's runs, unless it names another algorithm; nothing is computed for it."""
-        made = copy(self)
-        made.__dict__["algorithm"] = self.algorithm or algorithm
-        return made
+        """Return a copy about this algorithm's runs, unless it names another algorithm."""
+        return replace(self, algorithm=self.algorithm or algorithm)
 
     def options(self, name: str) -> tuple[str, ...]:
         """Return the options of an ambiguity under which the derivation holds, or none if it says nothing of it."""
@@ -114,7 +131,9 @@ class Derivation:
         side."""
         if functional.name != self.functional or functional.compute is not None:
             return False
-        if self.left_side is None and (self.origin is not None or self.right_side is not None):
+        if self.origin is not None:
+            return True  # the claim's goal compares the functional
+        if self.left_side is None and self.right_side is not None:
             return functional in functionals.named(functional.name)
         own = expression_of(functional)
         return own is not None and (self.left_side is None or own == self.left_side or is_identity(own, self.left_side))

@@ -1,53 +1,36 @@
-"""Search for the bound on runs that is a claim's theorem, from a theorem on one round. Nothing here is trusted: the
-rules and the goal compute and check all of it again."""
+"""Search for the bound that is a claim's theorem, from one that says more. Nothing here is trusted: the rules and the
+goal compute and check all of it again."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 import sympy
 
-from ..claims.statement import Claim
-from ..functionals import FINAL_SQUARED_DISTANCE
-from .claim_goals import Goal, Inexpressible, Letters
+from .claim_goals import Goal, Inexpressible
 from .kernel.regions import Condition, Where
-from .kernel.run_bounds import (
-    DISTANCE,
-    FINAL_DISTANCE,
-    GAP,
-    MEAN_GRADIENT,
-    ROUNDS,
-    Definition,
-    RunBound,
-    enlarge,
-    iterate,
-    restrict,
-    telescope,
-    weaken,
-)  # fmt: skip
+from .kernel.run_bounds import ROUNDS, Definition, RunBound, enlarge, restrict, weaken
 from .kernel.saved_claims import by_data
-from .kernel.scalars import Ring, Scalar
-from .kernel.theorems import Refused, Theorem
+from .kernel.scalars import Scalar
+from .kernel.theorems import Refused
 
-POWER, DECAY = "power", "decay"
-"""Letters for P^R, and for what the claim has in its place."""
+DECAY = "decay"
+"""Letter for what the claim has in the place of P^R."""
 
 
 class Unreached(ValueError):
     """Error of a goal that no bound was found for; the message says what is missing."""
 
 
-def reach(theorem: Theorem | RunBound, goal: Goal) -> RunBound:
-    """Return the claim's theorem, from one on every round, or from a bound on runs.
+def reach(start: RunBound, goal: Goal) -> RunBound:
+    """Return the claim's theorem, from a bound that says more, or on a larger region.
 
     Raises:
         Unreached: it is not found; the message says why each try failed.
         Inexpressible: a part of the claim that cannot be said in these letters.
     """
-    start = theorem if isinstance(theorem, RunBound) else _of_runs(theorem, goal)
     values = _values(start, goal)
     why: list[str] = []
     slacks = goal.slacks()
@@ -77,46 +60,28 @@ def roots_in(goal: Goal, bound: RunBound) -> tuple[Scalar, ...]:
     return tuple(found)
 
 
-def letters_for(made: Theorem | RunBound, claim: Claim, letters: Letters) -> tuple[Letters, Ring]:
-    """Return the letters in which a claim is said, those of a theorem on a round with those of a run, and their
-    ring."""
-    if isinstance(made, RunBound):
-        return letters, made.where.ring
-    of_run = (ROUNDS, DISTANCE if claim.functional == FINAL_SQUARED_DISTANCE else GAP)
-    by = {symbol.name for choice in claim.choices.values() for symbol in choice.free_symbols}
-    more = (*of_run, *sorted(by - {*of_run, *letters.values()}))
-    return {**letters, **{name: name for name in more}}, _ring((*made.where.ring.names, *more, POWER, DECAY))
-
-
-@lru_cache(maxsize=100)
-def _ring(names: tuple[str, ...]) -> Ring:
-    """Return the ring of these letters, one for all claims: what is certified in it is kept."""
-    return Ring(" ".join(names))
-
-
-def sought(made: Theorem | RunBound, goal: Goal) -> RunBound:
-    """Return the claim's theorem, from one on every round. Of a bound on runs it is that bound, with the claim's
-    hypotheses where they are stronger and its right side where that is larger, or what it is where they hold.
+def sought(made: RunBound, goal: Goal) -> RunBound:
+    """Return the claim's theorem: the bound, with the claim's hypotheses where they are stronger and its right side
+    where that is larger, or what it is where they hold.
 
     Raises:
         ValueError: it is not found; the message says why.
     """
-    if isinstance(made, RunBound):
-        known = (*goal.slacks(), *goal.bounded_below)
-        try:
-            bound = made
-            if any(g not in known for g in made.given):
-                given = [next((h for h in known if made.where.certifies(g - h)), g) for g in made.given]
-                bound = restrict(made, made.where, {}, given)
-            bound = larger(bound, goal)
-            if not list(goal.differences(bound)):
-                return bound
-        except ValueError:  # it may be larger where the claim's hypotheses hold
-            pass
+    known = (*goal.slacks(), *goal.bounded_below)
+    try:
+        bound = made
+        if any(g not in known for g in made.given):
+            given = [next((h for h in known if made.where.certifies(g - h)), g) for g in made.given]
+            bound = restrict(made, made.where, {}, given)
+        bound = larger(bound, goal)
+        if not list(goal.differences(bound)):
+            return bound
+    except ValueError:  # it may be larger where the claim's hypotheses hold
+        pass
     return reach(made, goal)
 
 
-def why_not(made: Theorem | RunBound, goal: Goal) -> str:
+def why_not(made: RunBound, goal: Goal) -> str:
     """Return in words why the claim's theorem is not found, as far as was tried."""
     try:
         sought(made, goal)
@@ -131,28 +96,6 @@ def _values(bound: RunBound, goal: Goal) -> dict[str, Scalar]:
     chosen = {n: goal.letter(q) for n, q in goal.letters.items() if q in goal.in_place}
     loose = (c for c in bound.where.conditions if c.name not in goal.letters and c.kind in ("positive", "count"))
     return chosen | {c.name: goal.ring.number(1) for c in loose}
-
-
-def _of_runs(theorem: Theorem, goal: Goal) -> RunBound:
-    """Return the bound on the claim's functional that follows from every round alone."""
-    of = {quantity: letter for letter, quantity in goal.letters.items()}
-    functional = goal.claim.functional.name
-    if functional not in _STARTS:
-        raise Inexpressible(f"{functional}: allowed are {', '.join(_STARTS)}")
-    return _from_every_round(theorem, goal.ring, functional, of[ROUNDS], of[_STARTS[functional]])
-
-
-_STARTS = {MEAN_GRADIENT: GAP, FINAL_DISTANCE: DISTANCE}
-"""Functionals of runs, and the quantity of the start that bounds on them have."""
-
-
-@lru_cache(maxsize=200)
-def _from_every_round(theorem: Theorem, ring: Ring, functional: str, rounds: str, start: str) -> RunBound:
-    if functional == MEAN_GRADIENT:
-        return telescope(theorem, ring, rounds, start)
-    bound = iterate(theorem, ring, rounds, start, POWER)
-    added = bound.bound.coefficients(POWER)[0]  # B/(1 - P)
-    return weaken(bound, ring[POWER] * ring[start] ** 2 + added)
 
 
 def larger(bound: RunBound, goal: Goal) -> RunBound:

@@ -133,9 +133,6 @@ def _under_hypotheses(claim: Claim, derivation: Derivation, domain: Domain, suff
             yield _step(f"claim.value{option}{suffix}", claim, says, right - bare(left), domain)
         return
     choices = {name: bare(choice) for name, choice in claim.choices.items()}
-    if derivation.choices:
-        yield from _same_choices(claim, derivation, choices, suffix)
-        choices = {}
     if changing := sorted(name for name, choice in choices.items() if by_rule(choice)):
         raise Unsupported(f"the claim's {changing[0]} changes, and the derivation has one size of it")
     if any(choice.has(sympy.log) for choice in choices.values()):
@@ -174,15 +171,6 @@ def _left_sides(claim: Claim, derivation: Derivation) -> Iterator[tuple[str, sym
         several = [o for o, all_of in zip(options, covered, strict=True) if len(all_of) > 1]
         suffix = "".join(f".{o}" for o in several).replace(" ", "_")
         yield suffix, left.under(dict(zip((a.name for a in deciding), options, strict=True))).expression
-
-
-def _same_choices(
-    claim: Claim, derivation: Derivation, choices: Mapping[str, sympy.Expr], suffix: str
-) -> Iterator[Step]:
-    for name in sorted({*choices, *derivation.choices}):
-        same = name in choices and choices[name] == derivation.choices.get(name)
-        says = f"chooses {name} {'as' if same else 'otherwise than'} the derivation does"
-        yield _word(f"claim.choice.{name}{suffix}", claim, says, "definition" if same else "unclear")
 
 
 Replacements = tuple[tuple[str, sympy.Expr], ...]

@@ -17,7 +17,7 @@ class Library:
     """Steps, which may rest on each other, and derivations, which end in some of them.
 
     Attributes:
-        steps: in the order given, those of displays first.
+        steps: in the order given; a function that returns them is called where one is asked for.
         derivations: in the order in which they are tried on a claim.
         algorithms: the algorithm whose runs a paper's claims are about, by the paper's name.
         rounds: returns the rounds of an algorithm from the claim and the algorithm's name; ``ValueError`` if the kernel
@@ -29,27 +29,27 @@ class Library:
 
     def __init__(
         self,
-        steps: Iterable[Step],
+        steps: Iterable[Step] | Callable[[], Iterable[Step]],
         derivations: Iterable[Derivation] = (),
         algorithms: Mapping[str, str] | None = None,
         rounds: Callable[[Claim, str], Rounds] = built_in,
         vouched: Library | None = None,
         excluded: Callable[[Claim], str] = lambda claim: "",
         decided: dict[str, Decision] | None = None,
-        displays: Callable[[], Iterable[Step]] = tuple,
     ) -> None:
-        """``decided`` are decisions that several libraries of the same steps share; ``displays`` returns more steps,
-        and is called where one is asked for that is not among ``steps``."""
-        self._first, self._displays, self.derivations = _named(steps), displays, tuple(derivations)
+        """``decided`` are decisions that several libraries of the same steps share."""
+        self._given, self.derivations = steps, tuple(derivations)
         self.algorithms, self.rounds, self.vouched, self.excluded = dict(algorithms or {}), rounds, vouched, excluded
         self._decided = {} if decided is None else decided
         self._needed: dict[tuple[str, ...], tuple[str, ...]] = {}
-        if vouched is not None:  # no step of one's own takes the name of another, whether or not that one is asked for
+        if vouched is not None or not callable(
+            steps
+        ):  # no step of one's own takes the name of another, whether or not that one is asked for
             _ = self._by_name
 
     @cached_property
     def _by_name(self) -> dict[str, Step]:
-        return _named((*self._displays(), *self._first.values()))
+        return _named(self._given() if callable(self._given) else self._given)
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -57,8 +57,6 @@ class Library:
 
     def step(self, name: str) -> Step:
         """Return the step of that name; raise ``ValueError`` if there is none."""
-        if name in self._first:
-            return self._first[name]
         if name not in self._by_name:
             raise ValueError(f"unknown step {name!r}: {nearest(name, self._by_name)}")
         return self._by_name[name]

@@ -44,9 +44,6 @@ _NUMBERS = {
 _ABOVE_ZERO = {"confidence"}
 """Quantities that are > 0 wherever a claim speaks of samples: no complexity is defined at the confidence 0."""
 
-ASSUMING, READING = "it assumes ", "it is read with "
-"""Beginnings of the words on an assumption that a claim does not make, and on an option that it does not have."""
-
 _HALF = sympy.Rational(1, 2)
 
 
@@ -174,11 +171,11 @@ class SampleGoal:
         right = sum((self.scalar(term.expression) for term in claim.terms), of.where.ring.number(0))
         if not of.certifies(right - theorem.form):
             yield f"its bound is {theorem.form}, and the claim's {right}, which is not certified to be as large"
-        yield from (f"{ASSUMING}{name}" for name in sorted(theorem.assumptions) if name not in claim.assumed)
+        yield from (f"it assumes {name}" for name in sorted(theorem.assumptions) if name not in claim.assumed)
         options = {a.name: a.options for a in claim.ambiguities}
         for name in sorted({*self.read, *options}):
             if name not in OF_HYPOTHESES or self.read.get(name) not in options.get(name, ()):
-                yield f"{READING}{name} = {self.read.get(name)}"
+                yield f"it is read with {name} = {self.read.get(name)}"
         yield from self._region()
 
     def _region(self) -> Iterator[str]:
@@ -271,16 +268,20 @@ class SampleClaim(KernelClaim):
         return dict(self.options)
 
     @cached_property
-    def apart(self) -> tuple[str, ...]:
+    def differences(self) -> tuple[str, ...]:
         """Ways in which the theorem says otherwise than the claim, in words."""
         try:
             return tuple(self.goal.differences())
         except ValueError as error:
             return (str(error),)
 
+    def apart(self) -> Iterator[str]:
+        """List in words the ways in which the theorem says otherwise than the claim."""
+        yield from self.differences
+
     def found(self) -> bool:
         """Whether the theorem is the claim."""
-        return not self.apart
+        return not self.differences
 
     def data(self) -> dict[str, Any]:
         """Return the saved proof of the claim."""

@@ -28,30 +28,25 @@ def joints(derivation: Derivation | None, own: Sequence[Step]) -> str:
     """Return one of ``JOINTS`` for a derivation and its own steps."""
     if derivation is None:
         return DECLARED
-    made_whole = own or not derivation.steps  # the goal's step alone
-    if derivation.origin is not None and made_whole and all(step.kind == "composed" for step in own):
-        return KERNEL if is_computed(derivation, own) else DECLARED
+    if derivation.origin is not None:
+        return KERNEL if is_of_kernel(derivation) else DECLARED
     about_numbers = {step.kind for step in own} <= _ABOUT_NUMBERS
     single = type(derivation) is Derivation and derivation.right_side is None and about_numbers
     return SINGLE if single else DECLARED
 
 
-def is_computed(derivation: Derivation, own: Iterable[Step]) -> bool:
-    """Whether a derivation says what is computed from the theorem that its steps make, and no more."""
-    origin = derivation.origin
-    if origin is None or len(derivation.steps) > 1 or not is_known(type(origin)):
+def is_of_kernel(derivation: Derivation) -> bool:
+    """Whether a derivation is a theorem of the kernel, which a class of this package reads, and says nothing of its
+    own."""
+    if derivation.origin is None:
         return False
-    (name,) = derivation.steps or ("",)
-    computed = origin.derivation(derivation.name, name, derivation.proves)
-    same = type(derivation) is type(computed) and derivation == computed.of(derivation.algorithm)
-    return same and origin.makes(own)
-
-
-def is_known(reader: type) -> bool:
-    """Whether theorems are read by a class of this package: by another one a right side may be written by hand."""
+    reader = type(derivation.origin)
     module = sys.modules.get(reader.__module__)
     ours = reader.__module__.rpartition(".")[0] in (__package__, f"{__package__}.translate")
-    return ours and getattr(module, reader.__name__, None) is reader
+    if not ours or getattr(module, reader.__name__, None) is not reader:
+        return False
+    made = reader.derivation(derivation.origin, derivation.name, derivation.proves).of(derivation.algorithm)
+    return type(derivation) is Derivation and derivation == made
 
 
 def table(rows: Iterable[Mapping[str, str]]) -> list[str]:

@@ -7,13 +7,15 @@ to the certificate's numbers, its step sizes are c/L, mu is at least kappa L, an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import sympy
 
-from ..assumptions import ASSUMPTIONS
+from ..assumptions import ASSUMPTIONS, AT_ONE_PLACE
 from ..claims.readings import KINDS_OF_ROUNDS, SNAPSHOTS, UNIFORM_COHORT
 from ..claims.statement import Ambiguity, Claim, Hypothesis, Term, algorithm_of
 from ..functionals import FINAL_SQUARED_DISTANCE
@@ -21,16 +23,22 @@ from ..quantities import symbol
 from ..worstcase.certificates import Certificate
 from ..worstcase.round_plans import ServerStep
 from . import chains
+from .algorithm_match import Rounds, strange
 from .chains import Chain
-from .composition import Geometric
+from .claim_goals import READINGS
+from .claim_theorems import KernelClaim
+from .composition import Composed, other_kinds
+from .derivations import Origin
 from .domain import bare
 from .kernel.regions import Condition, Where
 from .kernel.round_rules import contraction, expect_arbitrary
-from .kernel.scalars import Ring
+from .kernel.saved_theorems import saved
+from .kernel.scalars import Ring, Scalar
+from .kernel.sealed import ancestry
 from .kernel.theorems import Theorem
 from .kernel.worst_case_theorems import Constants, worst_case
 from .library import Library
-from .translate.vocabulary import other_kinds
+from .steps import Evidence
 
 EDITION, SOURCE = "worst_case", "the certificate of a worst case"
 RING = Ring("k K q L mu M sigma sigma_s sigma_G")
@@ -76,7 +84,7 @@ def _no(name: str) -> Condition:
     return Condition(name, "interval", RING.number(0))
 
 
-class NumericEdition:
+class NumericEdition(Origin):
     """Numeric edition of a claim.
 
     Args:
@@ -114,16 +122,36 @@ class NumericEdition:
         except ValueError as error:
             raise ValueError(f"certificate: no bound over many rounds: {error}") from None
 
+    functional = FINAL_SQUARED_DISTANCE.name
+
     @cached_property
     def theorem(self) -> Theorem:
         """Theorem of the kernel on one round."""
         return one_round(self.data)
 
-    @cached_property
-    def origin(self) -> Geometric:
-        """Bound over many rounds that follows from the theorem by geometric recursion."""
-        chance = _CHANCE[self.algorithm][0]
-        return Geometric(lambda: one_round(self.data), {**LETTERS, "q": chance})
+    def axioms(self) -> tuple[str, ...]:
+        """Return the names of the axioms that the theorem is made of."""
+        return tuple(sorted({t.rule for t in ancestry(self.theorem) if not t.premises}))
+
+    def assumed(self) -> tuple[str, ...]:
+        """Return the assumptions that the axioms name, each with its constant if it has one."""
+        found = sorted(self.theorem.assumptions, key=str)
+        return tuple(name if c is None else f"{name}({self._read(c)})" for name, c in found)
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Return the names of the assumptions that a claim has to make."""
+        with_constants = (name for name, constant in self.theorem.assumptions if constant is not None)
+        named = (AT_ONE_PLACE.get(name, name) for name in with_constants if name not in READINGS)
+        return tuple(sorted({*other_kinds(self.theorem), *named}))
+
+    def check(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> EditionClaim:
+        """Return the check that a claim is the edition."""
+        return EditionClaim(claim, self, rounds(claim, algorithm))
+
+    def _read(self, scalar: Scalar) -> sympy.Expr:
+        """Return a scalar in the vocabulary's names."""
+        of = LETTERS | {"q": _CHANCE[self.algorithm][0]}
+        return scalar.expression().xreplace({sympy.Symbol(letter): sympy.Symbol(of[letter]) for letter in of})
 
     @property
     def _draws(self) -> bool:
@@ -141,7 +169,7 @@ class NumericEdition:
             found[chance] = of_kind[self.theorem.kind]
         for name, value in self.theorem.parameters:
             if name in counts and not value.names:
-                found[counts[name]] = _in_vocabulary(self.origin.own.read(value))
+                found[counts[name]] = _in_vocabulary(self._read(value))
         return found
 
     @property
@@ -160,7 +188,7 @@ class NumericEdition:
     def _ambiguities(self) -> tuple[Ambiguity, ...]:
         """Read as the theorem is. Where all rounds are of one kind there is nothing to read of how kinds alternate, and
         where no cohort is drawn nothing of how."""
-        readings = self.origin.content["readings"]
+        readings = {READINGS[name][0]: READINGS[name][1] for name, _ in self.theorem.assumptions if name in READINGS}
         nothing = {SNAPSHOTS, KINDS_OF_ROUNDS} if self.theorem.kind else set()
         nothing |= set() if self._draws else {UNIFORM_COHORT}
         return tuple(
@@ -172,8 +200,7 @@ class NumericEdition:
     @cached_property
     def claim(self) -> Claim:
         """Claim that the edition states."""
-        own, steps = self.origin.own, ("local_lr", "server_lr")
-        rest = own.read(1 - self.factor)
+        steps, rest = ("local_lr", "server_lr"), self._read(1 - self.factor)
         rounds, distance = map(symbol, ("rounds", "initial_distance"))
         return Claim(
             id=self.base.id,
@@ -185,23 +212,22 @@ class NumericEdition:
             algorithm=self.base.algorithm,
             terms=(
                 Term("initial", (1 - rest) ** rounds * distance**2),
-                Term("floor", _in_vocabulary(own.read_apart(self.addition) / rest)),
+                Term("floor", _in_vocabulary(self._read(self.addition) / rest)),
             ),
             hypotheses=self._hypotheses,
             assumptions=self.base.assumptions,
             ambiguities=self._ambiguities,
             bound=self.bound,
-            choices={name: _in_vocabulary(own.read(value)) for name, value in self.theorem.parameters if name in steps},
+            choices={
+                name: _in_vocabulary(self._read(value)) for name, value in self.theorem.parameters if name in steps
+            },
         )
 
     @cached_property
     def library(self) -> Library:
-        """Library of one derivation, with its step."""
-        name = f"{self.base.paper}.{EDITION}"
-        says = "a worst case, certified: what a round leaves of |x - x*|^2 at most, and what it adds"
-        step = self.origin.step(name, SOURCE, says)
-        derivation = self.origin.derivation("worst case", name, (self.claim.ref,))
-        return Library([step], [derivation.of(self.algorithm)], {self.base.paper: self.algorithm})
+        """Library of one derivation."""
+        made = self.derivation("worst case", (self.claim.ref,)).of(self.algorithm)
+        return Library([], [made], {self.base.paper: self.algorithm})
 
     def statement(self) -> str:
         """Claim in words."""
@@ -213,6 +239,67 @@ class NumericEdition:
     def prove(self) -> Chain:
         """Return the chain that proves the edition, or the open step: an assumption that the claim does not make."""
         return chains.prove(self.claim, self.library)
+
+
+@dataclass(frozen=True)
+class EditionClaim(KernelClaim):
+    """Check that a claim is a numeric edition: the kernel makes the theorem on one round from the certificate, the
+    independent checker accepts it, and the claim says what follows for all rounds by ``contraction``.
+
+    Attributes:
+        rounds: the rounds of the claim's algorithm.
+    """
+
+    about: ClassVar[str] = "the rounds of a worst case"
+    claim: Claim
+    edition: NumericEdition
+    rounds: Rounds
+
+    @property
+    def read(self) -> dict[str, str]:
+        """The option of each ambiguity under which the theorem is the claim."""
+        return {a.name: a.options[0] for a in self.edition.claim.ambiguities if len(a.options) == 1}
+
+    def apart(self) -> Iterator[str]:
+        """List in words what the claim says otherwise than the edition; nothing where it is the edition, or weaker: a
+        term may be larger by a factor, and more may be assumed."""
+        own = self.edition.claim
+        for part in ("functional", "hypotheses", "bound", "choices", "ambiguities", "algorithm"):
+            if getattr(self.claim, part) != getattr(own, part):
+                yield f"it has other {part} than the edition"
+        if [t.name for t in self.claim.terms] != [t.name for t in own.terms]:
+            yield "it has other terms than the edition"
+        for said, term in zip(self.claim.terms, own.terms, strict=False):
+            ratio = sympy.cancel(said.expression / term.expression) if term.expression != 0 else sympy.nan
+            if said.expression != term.expression and not (ratio.is_Rational and ratio >= 1):
+                yield f"{term.name}: {said.expression}, allowed is {term.expression}"
+        made = {*self.claim.assumed}
+        yield from (f"it assumes {name}" for name in self.edition.assumptions() if name not in made)
+        yield from strange(self.edition.theorem, self.rounds)
+
+    def found(self) -> bool:
+        """Whether the claim is the edition, or weaker."""
+        return not list(self.apart())
+
+    def data(self) -> dict[str, Any]:
+        """Return the saved proof of the theorem on one round."""
+        return saved(self.edition.theorem)
+
+    def said(self, read: Mapping[str, str]) -> dict[str, Any]:
+        """Return nothing: the file has the theorem on one round, and no claim."""
+        return {}
+
+    def is_of(self, data: Mapping[str, Any]) -> bool:
+        """Whether a saved proof is from the theorem that the kernel makes now."""
+        return self._theorem.accepts((json.dumps(data),))
+
+    def accepts(self, evidence: tuple[Evidence, ...]) -> bool:
+        """Whether the claim is the edition, and the checker accepts the text as a proof of its theorem."""
+        return self.found() and self._theorem.accepts(evidence)
+
+    @property
+    def _theorem(self) -> Composed:
+        return Composed(lambda: self.edition.theorem)
 
 
 def _in_vocabulary(expression: Any) -> sympy.Expr:

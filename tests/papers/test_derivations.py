@@ -7,7 +7,6 @@ import pytest
 from fedtheory.papers import papers
 from fedtheory.papers.proofs import library
 from fedtheory.proof.derivations import Derivation
-from fedtheory.proof.translate.claim_bounds import MadeBound
 from tests.loops import looped
 
 COUNTS = {
@@ -24,8 +23,7 @@ COUNTS = {
     "(9) to Corollary 1.1, as printed": 55, "(11) to (22)": 39,
     "weak duality along a trace": 6,
 }  # fmt: skip
-"""How many steps each has, with all that they rest on; those that the kernel composes have one, and those whose
-claim is its bound have none."""
+"""How many steps each has, with all that they rest on; those that the kernel composes have none."""
 
 COUNTED = [derivation for paper in ("fast", "safari", "flics") for derivation in papers()[paper].derivations]
 
@@ -38,8 +36,7 @@ def test_all_are_counted() -> None:
 
 @every_derivation
 def test_how_many_steps_it_has(derivation: Derivation) -> None:
-    made = 0 if isinstance(derivation.origin, MadeBound) else 1
-    expected = COUNTS[derivation.name] if derivation.origin is None else made
+    expected = COUNTS[derivation.name] if derivation.origin is None else 0
     assert len(library().needed(derivation.steps)) == expected
 
 

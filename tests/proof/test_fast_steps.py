@@ -10,7 +10,7 @@ import sympy
 
 from fedtheory.claims.statement import slack_of
 from fedtheory.papers import claim
-from fedtheory.papers.fast import display_steps, proofs
+from fedtheory.papers.fast import display_steps
 from fedtheory.papers.fast.displays import coefficients_a2, coefficients_a3
 from fedtheory.papers.fast.displays.coefficients_a2 import squared_cap, squared_z
 from fedtheory.papers.fast.displays.coefficients_a3 import CONTRACTION, all_hypotheses_hold
@@ -21,7 +21,7 @@ from fedtheory.proof.steps import Identity, Nonnegative, Step, decide, decide_al
 from fedtheory.quantities import QUANTITIES
 from tests.loops import looped
 
-NAMES = [s.name for s in (*display_steps.STEPS, *proofs.STEPS)]
+NAMES = [s.name for s in display_steps.STEPS]
 
 
 def test_names_are_unique_and_known() -> None:

@@ -40,7 +40,7 @@ OPEN = {name: () for name in CLAIMS} | {f"eqB_6_8.{line}@main": _EARLY for line 
 OPEN.pop(VACUOUS)
 """The open steps of each claim; none for what is proved. Lines (a), (b) and the next fail in rounds t < K, of which
 the kernel says nothing."""
-STEPS = (*display_steps.STEPS, *fedau.STEPS)
+STEPS = display_steps.STEPS
 _A, _B, _NEXT = "fedau.B.6.8_a", "fedau.B.6.8_b", "fedau.B.6.8_b_next"
 _MISPRINTS = ["fedau.B.6.4_next", "fedau.B.6.4_last"]
 _LEMMA = [_A, _B, _NEXT, "fedau.B.7.1_uniform"]

@@ -21,31 +21,42 @@ from fedtheory.papers.flics.proofs import thm1 as answered
 from fedtheory.papers.paper import Paper
 from fedtheory.papers.proofs import chain, proof_of
 from fedtheory.proof.chains import GOAL
-from fedtheory.proof.composition import Composed, Computed, Descent, OfRounds
-from fedtheory.proof.derivations import Derivation
+from fedtheory.proof.claim_goals import theorem_of
+from fedtheory.proof.composition import Composed
+from fedtheory.proof.derivations import Derivation, Origin
+from fedtheory.proof.domain import bare
 from fedtheory.proof.kernel.axioms import ITERATE, START_POINT
 from fedtheory.proof.kernel.fixed_kinds import telescope_periods
 from fedtheory.proof.kernel.forms import Form, square
 from fedtheory.proof.kernel.interval_bounds import bound_every_error, bound_moment
 from fedtheory.proof.kernel.regions import Condition, Where
 from fedtheory.proof.kernel.round_bounds import bound_round
+from fedtheory.proof.kernel.run_bounds import MEAN_GRADIENT
 from fedtheory.proof.kernel.scalars import Ring, Scalar
-from fedtheory.proof.kernel.tactics import Square, show
+from fedtheory.proof.kernel.tactics import Square, of_runs, over_rounds, show
 from fedtheory.proof.kernel.theorems import Multiples, Refused, Theorem, combine, instantiate
 from fedtheory.proof.kernel.weighted_run_bounds import EXPECTED_SCALE, telescope_weights
 from fedtheory.proof.steps import Finding, Step
+from fedtheory.proof.translate.claim_bounds import MadeBound
+from fedtheory.proof.verdict_word import is_of_kernel
 from fedtheory.quantities import symbols
 
 Make = Callable[[], Theorem]
 
 
-def verdict(this: Claim, right_side: sympy.Expr, origin: OfRounds, *, step: Step | None = None,
+def reader(make: Make, of: type[MadeBound] | None = None) -> MadeBound:
+    """A bound on runs from every round, read by a class."""
+    letters = LETTERS | of_runs(MEAN_GRADIENT)
+    return (of or MadeBound)(lambda: over_rounds(make(), MEAN_GRADIENT), letters, MEAN_GRADIENT, of_rounds=True)
+
+
+def verdict(this: Claim, right_side: sympy.Expr, origin: Origin, *, step: Step | None = None,
             derivation: Derivation | None = None, **changed: Any) -> str:  # fmt: skip
     """Of this claim with another right side, in a paper of one's own whose derivation has this origin."""
     own = replace(this, id="mine.thm", edition="main", terms=(Term("all", right_side),), letters={}, **changed)
-    named = replace(step or origin.step("mine.step", "", ""), paper="mine")
-    shown = derivation or origin.derivation("mine", "mine.step", (own.ref,))
-    paper = Paper("mine", "", algorithm=this.paper, claims=(own,), steps=(named,), derivations=(shown,))
+    steps = () if step is None else (replace(step, paper="mine"),)
+    shown = derivation or replace(origin.derivation("mine", (own.ref,)), steps=tuple(s.name for s in steps))
+    paper = Paper("mine", "", algorithm=this.paper, claims=(own,), steps=steps, derivations=(shown,))
     found = proof_of(own, paper)
     return found.verdict if found and found.derivation and found.derivation.name == "mine" else "unproved"
 
@@ -189,11 +200,11 @@ def test_a_need_is_every_rounds() -> None:
 FALLS = claim("fast.thm1@sharper")
 
 
-class Half(Descent):
-    """A reader that says half of what follows."""
+class Half(MadeBound):
+    """A reader that says twice as much of a claim as it says."""
 
-    def right_side(self) -> sympy.Expr:
-        return super().right_side() / 2
+    def check(self, claim: Claim, *others: Any) -> Any:
+        return super().check(replace(claim, terms=(Term("all", 2 * claim.right_side),)), *others)
 
 
 class Sure(Composed):
@@ -212,17 +223,13 @@ class Sure(Composed):
     decide = certified
 
 
-class Alike(Computed):
+class Alike(Derivation):
     """A derivation that is equal to all others."""
 
     def __eq__(self, other: object) -> bool:
         return True
 
     __hash__ = None  # type: ignore[assignment]
-
-    def of(self, algorithm: str) -> Alike:
-        self.__dict__["algorithm"] = algorithm
-        return self
 
 
 class Two:
@@ -236,14 +243,14 @@ class Two:
 
 
 def test_an_honest_reader_proves_it() -> None:
-    assert verdict(FALLS, FALLS.right_side, Descent(nonconvex, LETTERS)) == "proved"
+    assert verdict(FALLS, FALLS.right_side, reader(nonconvex)) == "proved"
 
 
 def test_a_reader_of_ones_own_reads_nothing() -> None:
-    assert verdict(FALLS, FALLS.right_side / 2, Half(nonconvex, LETTERS)) == "unproved"
+    assert verdict(FALLS, FALLS.right_side / 2, reader(nonconvex, Half)) == "unproved"
 
 
-class Anything(Descent):
+class Anything(MadeBound):
     """A reader that says that any claim is the theorem of another one."""
 
     def of_claim(self, claim: Claim, *_: Any) -> Any:
@@ -261,32 +268,35 @@ def _for(this: Claim) -> Any:
 
 @pytest.mark.parametrize("where", ["class", "instance"])
 def test_a_theorem_on_runs_of_ones_own_proves_nothing(where: str) -> None:
-    origin = (Anything if where == "class" else Descent)(nonconvex, LETTERS)
+    origin = reader(nonconvex, Anything if where == "class" else None)
     if where == "instance":
-        object.__setattr__(origin, "of_claim", lambda claim, *_: _for(claim))
+        for name in ("of_claim", "check"):
+            object.__setattr__(origin, name, lambda claim, *_: _for(claim))
     assert _for(FALLS).certified().outcome == "proved"
     assert verdict(FALLS, FALLS.right_side / 2, origin) == "unproved"
 
 
 def test_a_check_of_ones_own_checks_nothing() -> None:
-    origin = Descent(nonconvex, LETTERS)
-    sure = replace(origin.step("mine.step", "", ""), checks=(Sure(nonconvex),))
+    """Beside a theorem, or in its place."""
+    sure = Step("mine.step", "", "", "composed", (Sure(nonconvex),))
     less = tuple(each for each in FALLS.assumptions if each.kind != "uncorrelated_noise")
+    origin = reader(nonconvex)
     assert verdict(FALLS, FALLS.right_side, origin, step=sure, assumptions=less) == "unproved"
+    alone = Derivation("mine", functional=MEAN_GRADIENT, steps=("mine.step",), right_side=bare(FALLS.right_side))
+    assert verdict(FALLS, FALLS.right_side, origin, step=sure, derivation=alone) == "unproved"
 
 
 def test_a_derivation_of_ones_own_says_nothing() -> None:
-    origin = Descent(nonconvex, LETTERS)
-    alike = Alike("mine", functional=origin.functional, steps=("mine.step",), proves=("mine.thm@main",), origin=origin,
-                  right_side=origin.right_side() / 2)  # fmt: skip
+    origin = reader(nonconvex)
+    alike = Alike("mine", functional=MEAN_GRADIENT, steps=(), origin=origin, right_side=bare(FALLS.right_side) / 2)
     assert verdict(FALLS, FALLS.right_side / 2, origin, derivation=alike) == "unproved"
+    assert not is_of_kernel(alike.of("fast"))
 
 
 def test_what_is_read_is_what_is_checked() -> None:
     """Else the assumptions of one theorem are those of another one."""
-    origin = Descent(Two(nonconvex, weighted.bounded), LETTERS)
-    theorem = origin.theorem
-    assert theorem is origin.make() is origin.checks[0].make() is nonconvex()
+    origin = reader(Two(nonconvex, weighted.bounded))
+    assert theorem_of(origin.bound) is theorem_of(origin.make()) is nonconvex()
 
 
 def test_a_theorem_is_not_changed() -> None:

@@ -23,7 +23,6 @@ from fedtheory.papers.proofs import library, library_with, proof_of, prove
 from fedtheory.papers.registry import subject_of
 from fedtheory.proof import chains, checker, derivations, implies
 from fedtheory.proof.claim_theorems import ClaimTheorem
-from fedtheory.proof.composition import OfRounds
 from fedtheory.proof.derivations import Derivation
 from fedtheory.proof.domain import bare
 from fedtheory.proof.library import Library
@@ -153,11 +152,9 @@ def said_of(name: str, of: Claim, **subject: Any) -> tuple[Claim, Paper]:
     this = mine(of, algorithm=name, letters={})
     known = next(d for d in library().derivations if d.origin is not None and of.ref in d.proves)
     origin, subjects = known.origin, {name: Renamed(LOCAL, name, **subject)}
-    assert isinstance(origin, OfRounds | MadeBound)
-    # a bound of the kernel has no step of its own
-    steps = () if isinstance(origin, MadeBound) else (origin.step("mine.step", "", ""),)
-    shown = origin.derivation("mine", "mine.step", (this.ref,))
-    return this, Paper("mine", "", algorithm=name, claims=(this,), steps=steps, derivations=(shown,), subjects=subjects)
+    assert isinstance(origin, MadeBound)
+    shown = origin.derivation("mine", (this.ref,))
+    return this, Paper("mine", "", algorithm=name, claims=(this,), derivations=(shown,), subjects=subjects)
 
 
 @pytest.mark.parametrize("name", ["fast", "safari", "local_sgd", "fedavg_decaying", "values", "selection"])

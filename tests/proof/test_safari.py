@@ -21,7 +21,6 @@ from fedtheory.papers import claim as registered
 from fedtheory.papers.proofs import library, proof_of, prove, sentence
 from fedtheory.papers.registry import algorithm_of
 from fedtheory.papers.safari import display_steps
-from fedtheory.papers.safari import proofs as safari
 from fedtheory.papers.safari.proofs.conclusions import DERIVATIONS
 from fedtheory.papers.safari.statements import corollaries, rem5, rounds, thm4, thm5
 from fedtheory.proof.chains import Chain
@@ -33,7 +32,7 @@ from fedtheory.quantities import symbols
 CLAIMS = {c.ref: c for module in (thm4, thm5, corollaries, rounds, rem5) for c in module.EDITIONS}
 OF_SECTION_3 = {c.ref for c in all_claims() if c.paper == "safari"} - set(CLAIMS)
 """What is learned from samples: tests/learning."""
-ALL_STEPS = (*display_steps.STEPS, *safari.STEPS)
+ALL_STEPS = display_steps.STEPS
 STEPS = tuple(step for step in ALL_STEPS if not step.name.startswith("learn."))
 K, L, R, eta_c, eta_s, q, G1 = symbols(
     "local_steps", "smoothness", "rounds", "local_lr", "server_lr", "client_round_probability", "peak_server_gradient"

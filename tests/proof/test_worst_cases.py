@@ -565,7 +565,7 @@ def test_the_command_proves_saves_and_checks(tmp_path: Path) -> None:
     done = run(app, ["prove", "fast.thm2", "--worst-case", str(file), "--save", str(tmp_path / "it.json")])
     assert done.exit_code == 0 and "fast.thm2@worst_case: proved" in done.stdout
     assert "(247/250)**rounds*initial_distance**2" in done.stdout and "local_steps = 4" in done.stdout
-    assert check_file(tmp_path / "it.json") == {"fast.worst_case": 1}
+    assert check_file(tmp_path / "it.json") == {"theorem": 1}
     text = (tmp_path / "it.json").read_text()
     (tmp_path / "it.json").write_text(text.replace("6804837797", "6804837796"))
     assert run(app, ["prove", "--check", str(tmp_path / "it.json")]).exit_code == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from ...proof.steps import Step
 from .displays import b6_b7_weights
+from .proofs import thm3
 
-STEPS: tuple[Step, ...] = b6_b7_weights.ALL
-"""Steps in the paper's order."""
+STEPS: tuple[Step, ...] = (*b6_b7_weights.ALL, *thm3.STEPS)
+"""The displays in the paper's order, then theorems of the kernel."""

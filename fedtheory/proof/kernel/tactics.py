@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from .forms import ONE, Form, Product, Term, Vector, square
 from .regions import Where
-from .scalars import Scalar
+from .run_bounds import DISTANCE, FINAL_DISTANCE, GAP, MEAN_GRADIENT, ROUNDS, RunBound, iterate, telescope, weaken
+from .scalars import Ring, Scalar
 from .theorems import Context, Theorem, combine
 
 Square = tuple[Vector, str, Scalar | int]
@@ -56,3 +58,34 @@ def atom_of(vector: Vector) -> Term:
     """Return the only term of a vector."""
     (term,) = vector.terms
     return term
+
+
+_STARTS = {MEAN_GRADIENT: GAP, FINAL_DISTANCE: DISTANCE}
+"""What is known of a run's start, by what is bounded."""
+
+
+def of_runs(functional: str, *more: str) -> dict[str, str]:
+    """Return the quantities of the letters that ``over_rounds`` adds to a theorem's, ``more`` those that a claim
+    chooses by."""
+    return {name: name for name in (ROUNDS, _STARTS[functional], *more)}
+
+
+def over_rounds(theorem: Theorem, functional: str, *more: str) -> RunBound:
+    """Return the bound on runs that follows from every round alone: on the mean squared gradient by ``telescope``, or
+    on the final squared distance by ``iterate``, without the part of the sum that falls with the rounds. Its letters
+    are the theorem's, those of ``of_runs``, and two for decays."""
+    ring = _ring((*theorem.where.ring.names, *of_runs(functional, *more), _POWER, _DECAY))
+    if functional == MEAN_GRADIENT:
+        return telescope(theorem, ring, ROUNDS, GAP)
+    bound = iterate(theorem, ring, ROUNDS, DISTANCE, _POWER)
+    return weaken(bound, ring[_POWER] * ring[DISTANCE] ** 2 + bound.bound.coefficients(_POWER)[0])
+
+
+_POWER, _DECAY = "power", "decay"
+"""Letters for P^R, and for what a claim has in its place."""
+
+
+@cache
+def _ring(names: tuple[str, ...]) -> Ring:
+    """Return the ring of these letters, one for all bounds: what is certified in it is kept."""
+    return Ring(" ".join(names))

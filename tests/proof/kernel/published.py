@@ -133,9 +133,7 @@ def _named(derivation: Derivation, known: set) -> Iterator[tuple[str, Callable[[
 
 def makes(origin: Any) -> list[Any]:
     """The makers of an origin's theorems on a round, as they were given; a bound on numbers or draws has none."""
-    if isinstance(origin, MadeBound):
-        return [partial(_made, theorem) for theorem in _theorems(origin.bound)]
-    return [vars(check.make)["__wrapped__"] for check in origin.checks]
+    return [partial(_made, theorem) for theorem in _theorems(origin.bound)]
 
 
 def _made(theorem: Theorem) -> Theorem:

@@ -214,10 +214,16 @@ def test_a_true_variant_has_a_proof_of_its_own(name: str) -> None:
 
 def test_no_bias_is_another_assumption() -> None:
     """|b|^2 <= 0 is shown of federations without dissimilarity only; such a theorem gives no claim."""
+    from fedtheory.papers import claim
     from fedtheory.papers.fast.proofs.kinds_of_round import LETTERS
-    from fedtheory.proof.composition import Descent
+    from fedtheory.proof.algorithm_match import built_in
+    from fedtheory.proof.kernel.run_bounds import MEAN_GRADIENT
+    from fedtheory.proof.kernel.tactics import of_runs, over_rounds
     from fedtheory.proof.kernel.theorems import instantiate
+    from fedtheory.proof.translate.claim_bounds import MadeBound
 
     identical = instantiate(composed.nonconvex(), {"sigma_G": 0 * sigma_G}, composed.nonconvex().where)
-    with pytest.raises(ValueError, match="takes the constant 0, not dissimilarity"):
-        _ = Descent(lambda: identical, LETTERS).content
+    letters = LETTERS | of_runs(MEAN_GRADIENT)
+    origin = MadeBound(lambda: over_rounds(identical, MEAN_GRADIENT), letters, MEAN_GRADIENT, of_rounds=True)
+    (why,) = origin.apart_from(claim("fast.thm1@sharper"), "fast", built_in)
+    assert "bounded_dissimilarity(0): allowed is sigma_G^2" in why

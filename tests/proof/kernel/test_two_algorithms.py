@@ -13,18 +13,21 @@ from fedtheory.papers.fast.proofs.kinds_of_round import RING as FAST
 from fedtheory.papers.fast.proofs.thm2_curved import strongly_convex
 from fedtheory.papers.li2020.proofs import thm1_to_thm3 as li
 from fedtheory.proof import checker
+from fedtheory.proof.algorithm_match import built_in
 from fedtheory.proof.claim_goals import Goal
-from fedtheory.proof.composition import Contraction
 from fedtheory.proof.kernel.axioms import ITERATE, NEXT, NOISE, OPTIMUM, START_POINT, Axioms, at
 from fedtheory.proof.kernel.client_means import MeanAxioms
 from fedtheory.proof.kernel.forms import Atom, Term, Vector, square
 from fedtheory.proof.kernel.regions import Condition, Where
+from fedtheory.proof.kernel.run_bounds import FINAL_DISTANCE
 from fedtheory.proof.kernel.saved_theorems import saved
 from fedtheory.proof.kernel.scalars import Ring, Scalar
 from fedtheory.proof.kernel.step_run_bounds import iterate_decaying_steps
+from fedtheory.proof.kernel.tactics import of_runs, over_rounds
 from fedtheory.proof.kernel.theorems import Refused, Theorem, combine, induct, instantiate, over_clients
 from fedtheory.proof.kernel.weighted_rounds import ROUND_NOISE, WeightedRounds
 from fedtheory.proof.kernel.weighted_run_bounds import telescope_weights
+from fedtheory.proof.translate.claim_bounds import MadeBound
 
 RING = Ring("k K c n eta G L s")
 k, K, c, n, eta, G, L, s = RING.symbols
@@ -129,9 +132,10 @@ def test_a_parameter_of_a_region_is_no_letter() -> None:
 def test_a_share_that_is_put_in_is_not_that_of_any_uniform_cohort(share: Scalar) -> None:
     theorem = strongly_convex()
     made = instantiate(theorem, {"share": share}, theorem.where)
-    with pytest.raises(ValueError, match="share"):
-        _ = Contraction(lambda: made, thm1_thm2.LETTERS).content
-    _ = Contraction(lambda: theorem, thm1_thm2.LETTERS).content
+    letters, this = thm1_thm2.LETTERS | of_runs(FINAL_DISTANCE), claim("fast.thm2@sharper")
+    for of, wrong in ((made, True), (theorem, False)):
+        origin = MadeBound(lambda of=of: over_rounds(of, FINAL_DISTANCE), letters, FINAL_DISTANCE, of_rounds=True)
+        assert ("share" in " ".join(origin.apart_from(this, "fast", built_in))) == wrong
 
 
 @pytest.mark.parametrize("share", [li.mu, li.RING.number(1), li.s * li.mu])

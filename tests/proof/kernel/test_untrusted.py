@@ -80,18 +80,6 @@ def test_what_is_found_wrongly_is_refused(wrong: str, monkeypatch: pytest.Monkey
     assert anew().bound is not None and not anew().found()
 
 
-def test_letters_that_are_found_wrongly_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = claim_theorems.letters_for
-
-    def turned(*given: Any) -> Any:
-        letters, ring = own(*given)
-        names = list(letters)
-        return dict(zip(names, (letters[n] for n in names[1:] + names[:1]), strict=True)), ring
-
-    monkeypatch.setattr(claim_theorems, "letters_for", turned)
-    assert not anew().found()
-
-
 @pytest.mark.parametrize("says", [True, False])
 def test_points_only_refuse(says: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """A chart certifies no more where the points say nothing, and nothing where they always say no."""

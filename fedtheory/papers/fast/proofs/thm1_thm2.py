@@ -15,20 +15,27 @@ not p; co-coercivity pays for the squares of gradients, hence no L^2 in their pr
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 
-from sympy import Symbol
-
-from ....proof.composition import Contraction, Descent, OfRounds
 from ....proof.kernel.round_rules import average, contraction
 from ....proof.kernel.scalars import Ring, Scalar
-from ....proof.kernel.tactics import coefficient
+from ....proof.kernel.tactics import coefficient, of_runs, over_rounds
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate
 from ....proof.local_sgd import cocoercive, monotone
 from . import thm2_curved, lemmas_1_2, eq17_eq28
 from ....proof.kernel.fixed_kinds import iterate_periods, telescope_periods
 from ....proof.kernel.regions import Condition, Where
-from ....proof.kernel.run_bounds import Definition, RunBound, enlarge, iterate, restrict, weaken
+from ....proof.kernel.run_bounds import (
+    FINAL_DISTANCE,
+    MEAN_GRADIENT,
+    Definition,
+    RunBound,
+    enlarge,
+    iterate,
+    restrict,
+    weaken,
+)
 from ....proof.kernel.step_choices import choose_by_logarithm
 from ....proof.translate.claim_bounds import made_bounds
 from .kinds_of_round import LETTERS, RING, K, Kinds, L, a, eta, h, m, mu, p, q, region, sigma, sigma_G, z
@@ -163,16 +170,33 @@ def nonconvex_corrected() -> Theorem:
     )
 
 
-_THEOREMS: dict[str, OfRounds] = {
-    "thm1.corrected": Descent(nonconvex_corrected, LETTERS),
-    "thm1.sharp": Descent(nonconvex_sharp, LETTERS),
-    "thm1.sharper": Descent(nonconvex, LETTERS),
-    "thm1.averaged": Descent(nonconvex_averaged, LETTERS),
-    "thm2.sharper": Contraction(strongly_convex, LETTERS),
-    "thm2.averaged": Contraction(strongly_convex_averaged, LETTERS),
-    "thm2.wide": Contraction(thm2_curved.strongly_convex, LETTERS),
-    "thm2.corrected": Contraction(thm2_curved.strongly_convex_corrected, LETTERS),
+_ROUNDS = {
+    "thm1@corrected": nonconvex_corrected,
+    "thm1@sharp": nonconvex_sharp,
+    "thm1@sharper": nonconvex,
+    "thm1@averaged": nonconvex_averaged,
+    "thm2@sharper": strongly_convex,
+    "thm2@averaged": strongly_convex_averaged,
+    "thm2@wide": thm2_curved.strongly_convex,
+    "thm2@corrected": thm2_curved.strongly_convex_corrected,
 }
+"""The theorem on one round from which each claim's bound follows."""
+_FUNCTIONALS = {"thm1": MEAN_GRADIENT, "thm2": FINAL_DISTANCE}
+_LETTERS = {theorem: LETTERS | of_runs(functional) for theorem, functional in _FUNCTIONALS.items()}
+
+
+def _over_rounds(ref: str) -> RunBound:
+    return over_rounds(_ROUNDS[ref](), _FUNCTIONALS[ref[:4]])
+
+
+_CONSTANT = "step_constant"
+
+
+def _with_step_constant() -> RunBound:
+    """Theorem 1, with a letter for the constant by which the corollaries choose the step."""
+    return over_rounds(nonconvex_corrected(), MEAN_GRADIENT, _CONSTANT)
+
+
 PERIODS = Ring(" ".join([*RING.names, "R", "I", "start", "power", "decay"]))
 """The letters above; rounds, the period, |x_0 - x*| or F(x_0) - inf F, P^R and what the claim has in its place."""
 
@@ -199,15 +223,22 @@ def _by_exponential(made: Theorem) -> RunBound:
     return enlarge(short, "power", Definition("decay", "exponential", rate))
 
 
+def _rarely_arbitrary(falls: RunBound) -> RunBound:
+    """A bound with 1 - q for a, given that it is at most (mu K eta - 5 mu^2 K^2 eta^2)/2."""
+    ring = falls.where.ring
+    mu, K, eta, q = (ring[name] for name in ("mu", "K", "eta", "q"))
+    rare = (mu * K * eta - 5 * mu**2 * K**2 * eta**2) / 2 - (1 - q)
+    kept = [Condition("q", "interval", ring.number(1)) if c.name == "a" else c for c in falls.where.conditions]
+    where = Where(ring, tuple(c for c in kept if c.name != "size"))
+    return restrict(falls, where, {"a": 1 - q, "size": ring.number(1)}, [rare])
+
+
 def _chosen_by_logarithm() -> RunBound:
     """Corollary 3: exp(-mu K R eta) |x_0 - x*|^2 + A eta at the step min(l/(mu K R), 1/(20 m L K)), l = log(max(|x_0 -
     x*|^2 mu K R/A, 1))."""
     falls = _by_exponential(thm2_curved.mostly_snapshots())
-    eta, m, L, mu, K, q, R, D = (PERIODS[name] for name in ("eta", "m", "L", "mu", "K", "q", "R", "start"))
-    rare = (mu * K * eta - 5 * mu**2 * K**2 * eta**2) / 2 - (1 - q)
-    kept = [Condition("q", "interval", PERIODS.number(1)) if c.name == "a" else c for c in falls.where.conditions]
-    where = Where(PERIODS, tuple(c for c in kept if c.name != "size"))
-    plain = restrict(falls, where, {"a": 1 - q, "size": PERIODS.number(1)}, [rare])
+    eta, m, L, mu, K, R, D = (PERIODS[name] for name in ("eta", "m", "L", "mu", "K", "R", "start"))
+    plain = _rarely_arbitrary(falls)
     floor = plain.bound.coefficients("decay")[0] / eta
     return choose_by_logarithm(plain, "local_lr", D**2 * mu * K * R / floor, 1 / (20 * m * L * K), "I", "power")
 
@@ -233,45 +264,33 @@ def _rare_arbitrary_rounds() -> RunBound:
     return weaken(printed, decay * D**2 + floors / mu, factors)
 
 
+def _mostly_snapshots() -> RunBound:
+    """What Remark 3 needs and does not say."""
+    return _rarely_arbitrary(over_rounds(thm2_curved.mostly_snapshots(), FINAL_DISTANCE))
+
+
 _OF_COR3 = LETTERS | {"R": "rounds", "start": "initial_distance"}
 _CHOSEN = {
     "cor3@corrected": (_chosen_by_logarithm, _OF_COR3, "final_squared_distance"),
     "thm2@appendix": (_rare_arbitrary_rounds, _OF_COR3, "final_squared_distance"),
+    "rem3@main": (_mostly_snapshots, _LETTERS["thm2"], "final_squared_distance"),
 }
-_REMARK_3 = Contraction(
-    thm2_curved.mostly_snapshots,
-    {name: quantity for name, quantity in LETTERS.items() if name not in ("q", "n")}
-    | {"a": 1 - Symbol("snapshot_probability")},
-)
-"""Reader of what Remark 3 needs and does not say."""
+
 _PERIODIC = {
     "thm1@periodic": (_periodic_descent, _OF_RUNS | {"start": "initial_gap"}, "average_squared_gradient"),
     "thm2@periodic": (_periodic_contraction, _OF_RUNS | {"start": "initial_distance"}, "final_squared_distance"),
 }  # fmt: skip
 """Bounds on runs with snapshots at fixed times, from the same theorems on one round."""
 
-_SAYS = {
-    "rem3": "a round contracts",
-    "thm1": "F falls in a round", "thm2": "a round contracts",
-}  # fmt: skip
-
-STEPS = tuple(
-    theorem.step(f"{name}.composed", "composed", f"{_SAYS[name[:4]]}, composed from the axioms")
-    for name, theorem in (_THEOREMS | {"rem3.main": _REMARK_3}).items()
-)
-
-_ALSO = {
-    "thm1.corrected": ("fast.cor1@corrected", "fast.cor2@corrected"),
+_BY_ROUNDS: dict[str, tuple[Callable[[], RunBound], Mapping[str, str], str]] = {
+    ref: (partial(_over_rounds, ref), _LETTERS[ref[:4]], _FUNCTIONALS[ref[:4]]) for ref in _ROUNDS
+}
+_BY_ROUNDS |= {
+    ref: (_with_step_constant, LETTERS | of_runs(MEAN_GRADIENT, _CONSTANT), MEAN_GRADIENT)
+    for ref in ("cor1@corrected", "cor2@corrected")
 }
 
 DERIVATIONS = (
-    *(
-        theorem.derivation(
-            f"composed, {name}", f"{name}.composed", (f"fast.{name.replace('.', '@')}", *_ALSO.get(name, ()))
-        )
-        for name, theorem in _THEOREMS.items()
-    ),
-    *made_bounds("fast", _PERIODIC | _CHOSEN | eq17_eq28.BOUNDS, of_rounds=True),
+    *made_bounds("fast", _BY_ROUNDS | _PERIODIC | _CHOSEN | eq17_eq28.BOUNDS, of_rounds=True),
     *made_bounds("fast", lemmas_1_2.BOUNDS),
-    _REMARK_3.derivation("composed, rem3.main", "rem3.main.composed", ("fast.rem3@main",)),
 )

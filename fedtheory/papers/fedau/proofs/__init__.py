@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from ....proof.steps import Step
 from . import cor4, single_weights, thm1_thm2, thm3
 
-__all__ = ["DERIVATIONS", "STEPS"]
-
-STEPS: tuple[Step, ...] = thm3.STEPS
-"""Steps that the kernel composes."""
+__all__ = ["DERIVATIONS"]
 
 DERIVATIONS = (
     *single_weights.DERIVATIONS,

@@ -14,7 +14,6 @@ from __future__ import annotations
 from functools import cache
 
 from ....claims import readings
-from ....proof.composition import Geometric, OfRounds
 from ....proof.curved_sgd import CurvedSGD
 from ....proof.kernel.axioms import START_POINT
 from ....proof.kernel.forms import ONE
@@ -185,10 +184,6 @@ def contraction_corrected() -> Theorem:
 
 
 _ROOT = {readings.ROOT: readings.ROOT_OF_30}
-
-THEOREMS: dict[str, OfRounds] = {
-    "thm5.corrected": Geometric(contraction_corrected, LETTERS),
-}
 
 RUNS = Ring(" ".join([*RING.names, "R", "gap", "distance", "slope", "decrease"]))
 """The letters above; rounds, F(x_0) - inf F, and of a round |x - x*|, |grad F(x)| and F(x) - E F(x+)."""

@@ -2,42 +2,35 @@
 
 from __future__ import annotations
 
-from ....proof.composition import Contraction, Descent, OfRounds
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from ....proof.kernel.run_bounds import FINAL_DISTANCE, MEAN_GRADIENT, RunBound
+from ....proof.kernel.tactics import of_runs, over_rounds
+from ....proof.translate.claim_bounds import made_bounds
+from .kinds_of_round import LETTERS
+from .repaired_editions import DERIVATIONS as OF_KINDS
+from .repaired_editions import contraction_corrected
 from .thm4 import nonconvex, nonconvex_averaged
 from .thm5 import strongly_convex
-from .repaired_editions import DERIVATIONS as OF_KINDS
-from .repaired_editions import THEOREMS as REPAIRED
-from .kinds_of_round import LETTERS
 
-_THEOREMS: dict[str, OfRounds] = {
-    "thm4.sharper": Descent(nonconvex, LETTERS),
-    "thm4.averaged": Descent(nonconvex_averaged, LETTERS),
-    "thm5.sharper": Contraction(strongly_convex, LETTERS),
-    **REPAIRED,
+_ROUNDS = {
+    "thm4@sharper": (nonconvex, MEAN_GRADIENT),
+    "thm4@averaged": (nonconvex_averaged, MEAN_GRADIENT),
+    "thm5@sharper": (strongly_convex, FINAL_DISTANCE),
+    "thm5@corrected": (contraction_corrected, FINAL_DISTANCE),
+}
+"""The theorem on one round from which each claim's bound follows, and what is bounded."""
+
+
+def _over_rounds(ref: str) -> RunBound:
+    make, functional = _ROUNDS[ref]
+    return over_rounds(make(), functional)
+
+
+_BOUNDS: dict[str, tuple[Callable[[], RunBound], Mapping[str, str], str]] = {
+    ref: (partial(_over_rounds, ref), LETTERS | of_runs(what), what) for ref, (_, what) in _ROUNDS.items()
 }
 
-
-def _says(theorem: OfRounds) -> str:
-    what = "a round contracts" if theorem.functional == "final_squared_distance" else "F falls in a round"
-    return f"{what}, composed from the axioms"
-
-
-def _label(name: str) -> str:
-    """Name a display with the paper where FAST's displays have the same number."""
-    return f"safari.{name}" if name.startswith("eq") else name
-
-
-STEPS = tuple(
-    theorem.step(f"{_label(name)}.composed", "composed", _says(theorem)) for name, theorem in _THEOREMS.items()
-)
-
-DERIVATIONS = (
-    tuple(
-        theorem.derivation(
-            f"composed, {_label(name)}", f"{_label(name)}.composed", (f"safari.{'@'.join(name.rsplit('.', 1))}",)
-        )
-        for name, theorem in _THEOREMS.items()
-    )
-    + OF_KINDS
-)
+DERIVATIONS = made_bounds("safari", _BOUNDS, of_rounds=True) + OF_KINDS
 """Each from its theorem on a round, or on rounds of either kind."""
