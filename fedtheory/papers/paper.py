@@ -124,7 +124,7 @@ class Paper:
             (``moments.evaluators``).
         scopes: subjects by the scope of functionals, for other things than an algorithm's runs.
         claims: every edition of every statement, in the paper's order.
-        steps: its printed displays, in the paper's order, and what repairs them; many, read only where one is asked for.
+        steps: its printed displays, in the paper's order, and what repairs them; read where one is asked for.
         derivations: what the steps show.
         counterexamples: by a claim's ref, the function that makes its counterexample; it is called with the claim.
         families: by a claim's ref, counterexamples along which no constant of its O(.) will do.
