@@ -245,6 +245,7 @@ def recommend(
     from ..diagnosis import diagnose as find
     from ..diagnosis import recommend as choose
     from ..diagnosis.recommendation import LOCAL_STEPS, QUANTILE
+    from ..evidence.bounds_on_logs import with_bounds
     from ..files import check_target, json_text, plain_toml, read_file, write_beside
     from ..participation.log_times import zone
 
@@ -274,6 +275,7 @@ def recommend(
             resamples=resamples,
             quantile=QUANTILE if quantile is None else quantile,
         )
+        chosen = with_bounds(chosen)
         content = chosen.to_json()
         if json_into:
             write_beside(json_into, (json_text(content, indent=1) + "\n").encode())
