@@ -91,9 +91,14 @@ def width_of(text: str | None) -> float | None:
     try:
         return float(text)
     except ValueError:
-        from ..participation.resampled import rounds_of_block
+        from ..participation.resampled import seconds_of
 
-        return float(rounds_of_block(text, width=1.0))
+        seconds = seconds_of(text)
+        if seconds is None:
+            raise ValueError(
+                f"width = {text!r}: allowed is a number in the log's unit, or a time such as '1 hour'"
+            ) from None
+        return float(seconds)
 
 
 def _by_client(path: Path, what: str) -> dict[str, str]:
