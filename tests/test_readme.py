@@ -62,8 +62,8 @@ def test_example_of_a_log(tmp_path):
     lines = printed(example(DOCS / "examples.md", "read_log"), tmp_path)
     assert lines[:3] == [
         "3 clients, 3 of whom came, in 3 intervals of 0 to 20 (numbers)",
-        "1: rows that stand there twice",
-        "1: intervals without an end: counted until the log ends",
+        "1: rows that stand there twice (first: line 3)",
+        "1: intervals without an end: counted until the log ends (first: line 4)",
     ]
     # Rounds of a; a, b; b, c; b, c; here x -> .9 x + .1 times the mean of their minimisers 1, -1, 0.
     x, errors = 3.0, {}

@@ -91,9 +91,14 @@ def width_of(text: str | None) -> float | None:
     try:
         return float(text)
     except ValueError:
-        from ..participation.resampled import rounds_of_block
+        from ..participation.resampled import seconds_of
 
-        return float(rounds_of_block(text, width=1.0))
+        seconds = seconds_of(text)
+        if seconds is None:
+            raise ValueError(
+                f"width = {text!r}: allowed is a number in the log's unit, or a time such as '1 hour'"
+            ) from None
+        return float(seconds)
 
 
 def _by_client(path: Path, what: str) -> dict[str, str]:
@@ -245,6 +250,7 @@ def recommend(
     from ..diagnosis import diagnose as find
     from ..diagnosis import recommend as choose
     from ..diagnosis.recommendation import LOCAL_STEPS, QUANTILE
+    from ..evidence.bounds_on_logs import with_bounds
     from ..files import check_target, json_text, plain_toml, read_file, write_beside
     from ..participation.log_times import zone
 
@@ -274,6 +280,7 @@ def recommend(
             resamples=resamples,
             quantile=QUANTILE if quantile is None else quantile,
         )
+        chosen = with_bounds(chosen)
         content = chosen.to_json()
         if json_into:
             write_beside(json_into, (json_text(content, indent=1) + "\n").encode())

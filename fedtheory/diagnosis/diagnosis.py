@@ -166,7 +166,8 @@ def diagnose(
     clients, by_rounds = len(log.names), log.unit == "rounds"
     cells = (log.ends - log.begins) / (width or 1.0) * clients
     if cells > MOST_CELLS:
-        raise ValueError(f"width = {width}: that are {cells:.3g} rounds times clients; allowed are {MOST_CELLS:.3g}")
+        of = "" if by_rounds else f" of width = {width}"
+        raise ValueError(f"log: {cells:.3g} rounds{of} times clients: allowed are at most {MOST_CELLS:.3g}")
     mask = log.mask(width)
     order = canonical_order(mask)
     back = np.argsort(order, kind="stable")

@@ -150,9 +150,11 @@ class ClientChains(Family):
         p, e, l = (each.astype(np.float32) for each in self._laws)
         found = np.empty((rounds, len(p)), dtype=bool)
         here = rng.random(len(p)) < p
+        dice = rng.random((rounds, len(p)), dtype=np.float32)
+        stays, comes = dice < 1 - l, dice < e
         for r in range(rounds):
             found[r] = here
-            here = rng.random(len(p), dtype=np.float32) < np.where(here, 1 - l, e)
+            here = np.where(here, stays[r], comes[r])
         return found
 
     def process(self) -> Participation:

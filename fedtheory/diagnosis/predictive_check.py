@@ -17,6 +17,12 @@ LAGS = (1, 2, 3, 7)
 LEVEL = 0.01
 """Level of the check: how often a log of the process itself is said not to fit."""
 
+FEWEST = 39
+"""Number of new logs of a large log, and of those that are drawn first of any log."""
+
+ENOUGH = 8
+"""Number of the first new logs that deviate as much as the log does, at which no more are drawn: it fits."""
+
 
 @dataclass(frozen=True)
 class Check:
@@ -46,28 +52,42 @@ class Check:
 
 
 def number_of_replicas(cells: int) -> int:
-    """Return how many new logs are drawn: 199, fewer of large logs, at least 39."""
-    return int(np.clip(4e8 // max(cells, 1), 39, 199))
+    """Return how many new logs are drawn at most: 199, fewer of large logs, at least 39."""
+    return int(np.clip(4e8 // max(cells, 1), FEWEST, 199))
 
 
 def check(family: Family, mask: np.ndarray, seed: int = 0) -> Check:
-    """Compare a log (rounds, clients), whose clients all came, with new logs of a family fitted to it."""
-    replicas, rng = number_of_replicas(mask.size), np.random.default_rng([seed, 7])
+    """Compare a log (rounds, clients), whose clients all came, with new logs of a family fitted to it.
+
+    If 8 of the first 39 new logs deviate as much, they are all. The level stays: a log that does not fit is unlike all.
+    """
+    most, rng = number_of_replicas(mask.size), np.random.default_rng([seed, 7])
     seen, names = statistics(mask, family.exchangeable)
-    new = np.stack([statistics(family.simulate(rng, len(mask)), family.exchangeable)[0] for _ in range(replicas)])
-    # Of each new log against the others, as the log is against all.
-    total, squares = new.sum(axis=0), (new**2).sum(axis=0)
-    mean, spread = total / replicas, _spread(total, squares, replicas)
-    others = (total - new) / (replicas - 1)
-    z_new = _deviations(new, others, _spread(total - new, squares - new**2, replicas - 1))
-    z = _deviations(seen, mean, spread)
-    largest = np.abs(z).max()
-    p = (1 + int((np.abs(z_new).max(axis=1) >= largest).sum())) / (replicas + 1)
+    new: list[np.ndarray] = []
+    for replicas in sorted({FEWEST, most}):
+        while len(new) < replicas:
+            new.append(statistics(family.simulate(rng, len(mask)), family.exchangeable)[0])
+        z, as_far = _compared(seen, np.stack(new))
+        if as_far >= ENOUGH:
+            break
     found: dict[str, float] = {}
     for name, value in zip(names, z.tolist(), strict=True):
         if abs(value) >= abs(found.get(name, 0.0)):
             found[name] = value
-    return Check(p, max(LEVEL, 1 / (replicas + 1)), replicas, found)
+    return Check((1 + as_far) / (len(new) + 1), max(LEVEL, 1 / (most + 1)), len(new), found)
+
+
+def _compared(seen: np.ndarray, new: np.ndarray) -> tuple[np.ndarray, int]:
+    """The deviations of the log, and how many new logs have a largest one of at least the log's.
+
+    Each new log is compared with the others, as the log is with all.
+    """
+    replicas = len(new)
+    total, squares = new.sum(axis=0), (new**2).sum(axis=0)
+    z = _deviations(seen, total / replicas, _spread(total, squares, replicas))
+    others = (total - new) / (replicas - 1)
+    z_new = _deviations(new, others, _spread(total - new, squares - new**2, replicas - 1))
+    return z, int((np.abs(z_new).max(axis=1) >= np.abs(z).max()).sum())
 
 
 def _spread(total: np.ndarray, squares: np.ndarray, count: int) -> np.ndarray:

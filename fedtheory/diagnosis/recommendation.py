@@ -86,6 +86,7 @@ class Choice:
         sensitivity: by what power of each constant the score grows, the steps staying as they are.
         interval: the least and the largest score as one constant after the other goes to the ends of its interval.
         pareto: whether no other has both a lower score and fewer uploads. pareto_worst: likewise of the worst client.
+        bound: of the score by a proved claim, if `evidence.bounds_on_logs` found one. bound_by: which, or why none.
     """
 
     name: str
@@ -102,6 +103,8 @@ class Choice:
     interval: tuple[float, float]
     pareto: bool = False
     pareto_worst: bool = False
+    bound: float | None = None
+    bound_by: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Return every number, by name."""
@@ -121,7 +124,9 @@ class Choice:
             "local_lr": str(self.arguments.get("local_lr", "-")),
             "steps": str(self.arguments.get("local_steps", "-")),
             "depends on": "-" if strongest is None else f"{strongest}^{self.sensitivity[strongest]:.2g}",
-            "evidence": self.evidence,
+            "evidence": self.evidence
+            if self.bound is None
+            else f"{self.evidence}; {self.bound_by}: <= {self.bound:.3g}",
         }
 
 
@@ -135,7 +140,7 @@ class Recommendation:
         met: whether it meets the target; ``None`` without one.
         target, budget: as given.
         twin: the quadratic twin.
-        logs: how many logs were scored.
+        logs: how many logs were scored. fewest: clients in a round of any of them.
         fitted: the family whose process gave some of them; "" if none fits.
         mask: the log.
         known: of each constant, whether it is certified, estimated or given.
@@ -151,6 +156,7 @@ class Recommendation:
     budget: float | None
     twin: Twin
     logs: int
+    fewest: int
     fitted: str
     mask: np.ndarray
     known: Mapping[str, str]
@@ -202,6 +208,7 @@ class Recommendation:
             "constants": {name: getattr(self.twin, name) for name in NAMES},
             "constants_known": dict(self.known),
             "logs": self.logs,
+            "fewest": self.fewest,
             "near": self.near,
             "quantile": self.quantile,
             "fitted": self.fitted,
@@ -230,6 +237,10 @@ class Recommendation:
         estimated = [name for name, how in self.known.items() if how == "estimated"]
         if estimated:
             lines.append(f"Estimated, not certified: {', '.join(estimated)}.")
+        if own.bound is not None:
+            lines.append(f"Proved: {own.bound_by} bounds this error by {own.bound:.3g} on all these logs.")
+        elif own.bound_by:
+            lines.append(f"No proved claim bounds this error: {own.bound_by}.")
         if own.score > LOOSE * own.median:
             rare = float(self.mask.mean(axis=0).min())
             lines.append(
@@ -307,8 +318,9 @@ def recommend(
     met = None if target is None else bool(meeting)
     near = scored.near(chosen.name)
     fitted = family.name if fits and family is not None else ""
+    fewest = min(int(each.sizes.min()) for each in (*traces, scored.log))
     return Recommendation(
-        tuple(rows), chosen, met, target, budget, twin, len(traces), fitted, mask, known, near, quantile
+        tuple(rows), chosen, met, target, budget, twin, len(traces), fewest, fitted, mask, known, near, quantile
     )
 
 

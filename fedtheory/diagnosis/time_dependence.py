@@ -30,11 +30,11 @@ def runs_of(mask: np.ndarray) -> Runs:
     [2]
     """
     rounds, clients = mask.shape
-    padded = np.zeros((clients, rounds + 2), dtype=np.int8)
+    padded = np.zeros((clients, rounds + 2), dtype=bool)
     padded[:, 1:-1] = mask.T
-    change = np.diff(padded, axis=1)
-    client, start = np.nonzero(change == 1)
-    end = np.nonzero(change == -1)[1]
+    edges = np.flatnonzero(padded[:, 1:] != padded[:, :-1])  # of each run its start and its end
+    client, start = np.divmod(edges[::2], rounds + 1)
+    end = edges[1::2] - client * (rounds + 1)
     whole = (start > 0) & (end < rounds)
     return Runs(client[whole], (end - start)[whole])
 

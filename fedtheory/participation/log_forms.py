@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
@@ -29,6 +28,32 @@ AWAY = frozenset({"0", "false", "no", "off", "down", "stop", "end", "leave", "le
 
 
 @dataclass
+class Told:
+    """What was not taken as it stands in a file: how often, and in which row first.
+
+    >>> told = Told()
+    >>> told.add("rows that stand there twice", "line 3", 2)
+    >>> told.lines()
+    ('2: rows that stand there twice (first: line 3)',)
+    """
+
+    count: dict[str, int] = field(default_factory=dict)
+    first: dict[str, str] = field(default_factory=dict)
+
+    def add(self, what: str, place: str = "", count: int = 1) -> None:
+        """Count more of a kind; "" for a place that says nothing."""
+        self.count[what] = self.count.get(what, 0) + count
+        self.first.setdefault(what, place)
+
+    def lines(self) -> tuple[str, ...]:
+        """Return a sentence of each kind."""
+        return tuple(
+            f"{count}: {what}" + f" (first: {self.first[what]})" * bool(self.first[what])
+            for what, count in self.count.items()
+        )
+
+
+@dataclass
 class Rows:
     """Rows of a log, in the order of the file.
 
@@ -39,7 +64,7 @@ class Rows:
         start, end: of [start, end); nan where the file does not say it: then the log's own.
         known: the clients whom the file names, also those who never came.
         begins, ends: of the log, where the file says it.
-        told: what was not taken as it stands, and how often.
+        told: what was not taken as it stands.
     """
 
     unit: str
@@ -50,7 +75,7 @@ class Rows:
     known: tuple[str, ...] = ()
     begins: float = math.nan
     ends: float = math.nan
-    told: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    told: Told = field(default_factory=Told)
 
 
 @dataclass(frozen=True)
@@ -84,7 +109,8 @@ def spans(
     start, dates = moments(columns.path, columns.of("start"), "start", columns.place, tz)
     end, ends_are_dates = moments(columns.path, columns.of("end"), "end", columns.place, tz, empty=open_ends)
     if dates != ends_are_dates and not np.isnan(end).all():
-        raise Damaged(columns.path, "one of start and end has dates, the other numbers: allowed is one of both")
+        wrong = "one of start and end has dates, the other numbers: allowed is one of both"
+        raise Damaged(columns.path, wrong, columns.place(0))
     for i in np.flatnonzero(end < start).tolist():
         wrong = f"start = {columns.of('start')[i]}, end = {columns.of('end')[i]}: allowed is start <= end"
         raise Damaged(columns.path, wrong, columns.place(i))
@@ -96,7 +122,7 @@ def rounds(columns: Columns, options: Options) -> Rows:
     number, client = _rounds(columns), _names(columns, "client")
     words = client.words if isinstance(client, Coded) else dict.fromkeys(client)
     known = {name: k for k, name in enumerate(words)}
-    told: dict[str, int] = defaultdict(int)
+    told = Told()
     kept: Sequence[int] = range(len(client))
     place: Callable[[int], str] = columns.place
     if columns.named("status") is not None:
@@ -109,7 +135,7 @@ def rounds(columns: Columns, options: Options) -> Rows:
             wrong = f"client {client[one]!r} is in round {number[one]} twice, and took part by {by} alone"
             raise Damaged(columns.path, f"{wrong}: allowed is one row a round and client", columns.place(other))
         if (~here).any():
-            told["rows of clients who did not take part, by their status"] = int((~here).sum())
+            told.add("rows of clients who did not take part, by their status", count=int((~here).sum()))
         kept = np.flatnonzero(here).tolist()
         place = _places(columns.place, kept)
         client = [client[i] for i in kept]
@@ -145,16 +171,16 @@ def _walk(found: Rows, client: Sequence[str], time: np.ndarray, here: Sequence[b
     for i in np.argsort(time, kind="stable").tolist():
         name, at = client[i], float(time[i])
         if here[i] and name in since:
-            found.told["comings of clients who are there already, which change nothing"] += 1
+            found.told.add("comings of clients who are there already, which change nothing", found.place(i))
         elif here[i]:
             since[name] = at
         elif name in since:
             rows.append((name, since.pop(name), at, i))
         elif name not in seen:
-            found.told["clients who leave first: counted as there since the log begins"] += 1
+            found.told.add("clients who leave first: counted as there since the log begins", found.place(i))
             rows.append((name, math.nan, at, i))
         else:
-            found.told["goings of clients who are not there, which change nothing"] += 1
+            found.told.add("goings of clients who are not there, which change nothing", found.place(i))
         seen.add(name)
     rows += [(name, at, math.nan, len(client) - 1) for name, at in since.items()]
     found.client = [row[0] for row in rows]
@@ -167,12 +193,16 @@ def mask(columns: Columns, options: Options) -> Rows:
     name = columns.named("round")
     names = [each for each in columns.cells if each != name]
     number = np.arange(len(columns.cells[names[0]])) if name is None else _rounds(columns)
-    if len({*number.tolist()}) != len(number):
-        raise Damaged(columns.path, "a round stands there twice: allowed is one row a round")
+    order = np.argsort(number, kind="stable")
+    if (again := order[1:][np.diff(number[order]) == 0]).size:
+        i = int(again.min())
+        raise Damaged(
+            columns.path, f"round {number[i]} stands there twice: allowed is one row a round", columns.place(i)
+        )
     cells = np.array([columns.cells[each] for each in names])
     for k, i in zip(*np.nonzero((cells != "0") & (cells != "1")), strict=True):
         raise Damaged(
-            columns.path, f"{cells[k, i]!r}: allowed is 0 or 1", f"{columns.place(int(i))}, column {names[k]!r}"
+            columns.path, f"{str(cells[k, i])!r}: allowed is 0 or 1", f"{columns.place(int(i))}, column {names[k]!r}"
         )
     which, row = np.nonzero(cells == "1")
     at = number[row].astype(float)
@@ -198,13 +228,17 @@ def traffic(columns: Columns, options: Options) -> Rows:
     server = options.server
     if server is None:
         always = {sender[0], receiver[0]}
-        for pair in zip(sender, receiver, strict=True):
+        for i, pair in enumerate(zip(sender, receiver, strict=True)):
             always &= {*pair}
-        if len(always) != 1:
-            raise Damaged(
-                columns.path, "no name, or two, are in every row: allowed with server= alone, which names the server"
-            )
+            if not always:
+                wrong = "no name is in every row up to here: allowed with server= alone, which names the server"
+                raise Damaged(columns.path, wrong, columns.place(i))
+        if len(always) > 1:
+            wrong = "two names are in every row: allowed with server= alone, which names the server"
+            raise Damaged(columns.path, wrong)
         (server,) = always
+    elif server not in receiver:
+        raise Damaged(columns.path, f"server = {server!r} is nowhere in column 'receiver': allowed is a name that is")
     ways = list(zip(number.tolist(), sender, receiver, strict=True))
     known = tuple(dict.fromkeys(name for _, a, b in ways for name in (a, b) if name != server))
     pairs: dict[tuple[int, str], int] = {}
@@ -212,9 +246,9 @@ def traffic(columns: Columns, options: Options) -> Rows:
         if a != server and b == server:
             pairs.setdefault((at_round, a), i)
     asked = {(at_round, b) for at_round, a, b in ways if a == server}
-    told: dict[str, int] = defaultdict(int)
+    told = Told()
     if silent := len(asked - pairs.keys()):
-        told["clients a round that were sent something and sent nothing: counted as away"] = silent
+        told.add("clients a round that were sent something and sent nothing: counted as away", count=silent)
     rows = sorted(pairs.items(), key=lambda pair: pair[1])
     at = np.array([key[0] for key, _ in rows], dtype=float)
     return Rows(
@@ -313,7 +347,9 @@ def flash(path: Path, data: Mapping[str, Any], options: Options) -> Rows:
         for at, event, line in sorted(_messages(path, name, entry["messages"], options.tz), key=lambda each: each[0]):
             begins, ends = min(begins, at), max(ends, at)
             if event not in STATES:
-                found.told["messages of other events, which change nothing"] += not _LEVEL.fullmatch(event)
+                if not _LEVEL.fullmatch(event):
+                    what = "messages of other events, which change nothing"
+                    found.told.add(what, f"client {name!r}, message {line}")
                 continue
             state, value = STATES[event]
             holds[state] = value
@@ -329,7 +365,10 @@ def flash(path: Path, data: Mapping[str, Any], options: Options) -> Rows:
         raise Damaged(
             path, f"no message ever says {', '.join(missing)}: allowed are conditions that some message meets"
         )
-    found.told = defaultdict(int, {what: count for what, count in found.told.items() if count})
+    if not any(here):
+        raise Damaged(
+            path, f"{', '.join(where)} never hold at once: allowed are conditions that a client meets together"
+        )
     found.place, found.begins, found.ends = places.__getitem__, begins, ends
     _walk(found, client, np.array(time), here)
     return found
@@ -367,7 +406,7 @@ def form_of(columns: Columns) -> str:
                 raise Damaged(columns.path, f"{wrong} (LEAF's metrics of the system), or like='rounds' if that is so")
             return form
     rest = [values for name, values in columns.cells.items() if name != columns.named("round")]
-    if rest and all({*values} <= {"0", "1"} for values in rest):
+    if rest and all(values[0] in ("0", "1") for values in rest):
         return "mask"
     forms = "; ".join(f"{', '.join(needed)} ({form})" for form, needed in NEEDED.items())
     wrong = f"its columns are {', '.join(columns.cells)}: allowed are {forms}; or a column of 0 and 1 a client (mask)"

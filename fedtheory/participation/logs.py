@@ -128,8 +128,8 @@ def read_log(
 
     Columns stand in CSV, JSON lines (.jsonl) or Parquet (.parquet, needs pyarrow). Times are numbers, or dates with a
     zone, which become seconds since 1970 UTC. Rows that stand there twice count once, overlaps are merged, rounds and
-    times in which nobody came stay; ``told`` says how often. The log begins with its first moment and ends with its
-    last, or with ``until``.
+    times in which nobody came stay; ``told`` says how often, and in which row first. The log begins with its first
+    moment and ends with its last, or with ``until``.
 
     Args:
         path: the file. It is parsed, never evaluated.
@@ -155,8 +155,8 @@ def read_log(
     ([(5.0, 10.0)], [[1, 0], [1, 1]])
     >>> print(log)
     2 clients, 2 of whom came, in 2 intervals of 0 to 10 (numbers)
-    1: rows that stand there twice
-    1: intervals without an end: counted until the log ends
+    1: rows that stand there twice (first: line 3)
+    1: intervals without an end: counted until the log ends (first: line 4)
     """
     path = Path(path)
     check_option("like", like, FORMS)
@@ -190,42 +190,39 @@ def _log(path: Path, rows: Rows, names: Sequence[str] | None, until: float | Non
         raise ValueError(f"until = {until}: allowed is no time before the log's last, {last:g}")
     censored = np.isnan(np.column_stack([rows.start, rows.end]))
     start, end = np.where(censored[:, 0], begins, rows.start), np.where(censored[:, 1], ends, rows.end)
-    told = dict(rows.told)
+    told = rows.told
     order = np.lexsort((censored[:, 1], end, start, who))
     who, start, end, censored = who[order], start[order], end[order], censored[order]
     same = np.zeros(len(who), dtype=bool)
     same[1:] = (who[1:] == who[:-1]) & (start[1:] == start[:-1]) & (end[1:] == end[:-1])
     instant = (start == end) & ~censored.any(axis=1)
-    for what, which in (
-        ("rows that stand there twice", same),
-        ("intervals of no length, which are left out", instant & ~same),
-    ):
-        if which.any():
-            told[what] = int(which.sum())
     kept = ~same & ~instant
+    group, overlap = _joined(who[kept], start[kept], end[kept])
+    for what, row in (
+        ("rows that stand there twice", order[same]),
+        ("intervals of no length, which are left out", order[instant & ~same]),
+        ("intervals without an end: counted until the log ends", order[kept & censored[:, 1]]),
+        ("intervals that overlap an earlier one of the same client: merged", order[kept][overlap]),
+    ):
+        if row.size:
+            told.add(what, rows.place(int(row.min())), row.size)
     who, start, end, censored = who[kept], start[kept], end[kept], censored[kept]
-    if censored[:, 1].any():
-        told["intervals without an end: counted until the log ends"] = int(censored[:, 1].sum())
-    group, overlaps = _joined(who, start, end)
-    if overlaps:
-        told["intervals that overlap an earlier one of the same client: merged"] = overlaps
     first = np.flatnonzero(np.diff(group, prepend=-1))
     closing = np.maximum.reduceat(end, first) if len(first) else end
     open_end = np.logical_or.reduceat(censored[:, 1], first) if len(first) else censored[:, 1]
     edges = np.column_stack([censored[first, 0], open_end])
-    told_lines = tuple(f"{count}: {what}" for what, count in told.items())
-    return Log(known, who[first], start[first], closing, edges, begins, ends, rows.unit, told_lines)
+    return Log(known, who[first], start[first], closing, edges, begins, ends, rows.unit, told.lines())
 
 
-def _joined(who: np.ndarray, start: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, int]:
-    """Number the intervals that each row joins, of rows by client and start; and how many overlap an earlier one."""
-    group, overlaps, current = np.zeros(len(who), dtype=np.int64), 0, -1
-    edges = np.flatnonzero(np.diff(who, prepend=-1))
-    for first, last in pairwise([*edges, len(who)]):
+def _joined(who: np.ndarray, start: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Number the intervals that each row joins, of rows by client and start; and say which overlap an earlier one."""
+    group, overlap, current = np.zeros(len(who), dtype=np.int64), np.zeros(len(who), dtype=bool), -1
+    edges = np.flatnonzero(np.diff(who, prepend=-1, append=-1))  # nobody came: none
+    for first, last in pairwise(edges.tolist()):
         reach = np.maximum.accumulate(end[first:last])
         new = np.ones(last - first, dtype=bool)
         new[1:] = start[first + 1 : last] > reach[:-1]
-        overlaps += int((start[first + 1 : last] < reach[:-1]).sum())
+        overlap[first + 1 : last] = start[first + 1 : last] < reach[:-1]
         group[first:last] = current + np.cumsum(new)
         current = int(group[last - 1])
-    return group, overlaps
+    return group, overlap

@@ -23,6 +23,16 @@ SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_8
 """Seconds of the units in which a block may be given."""
 
 
+def seconds_of(text: str) -> Fraction | None:
+    """Return a time such as "1 day" in seconds; ``None`` if the text is no time.
+
+    >>> seconds_of("1.5 hours"), seconds_of("1 fortnight")
+    (Fraction(5400, 1), None)
+    """
+    found = re.fullmatch(r"\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*([a-z]+?)s?\s*", text)
+    return None if found is None or found[2] not in SECONDS else Fraction(found[1]) * SECONDS[found[2]]
+
+
 def rounds_of_block(block: object, width: float | None) -> int:
     """Return how many rounds a block has: the number itself, or a time such as "1 day" over the rounds' width.
 
@@ -34,14 +44,14 @@ def rounds_of_block(block: object, width: float | None) -> int:
     """
     if not isinstance(block, str):
         return check_count("block", block)
-    found = re.fullmatch(r"\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*([a-z]+?)s?\s*", block)
-    if found is None or found[2] not in SECONDS:
+    seconds = seconds_of(block)
+    if seconds is None:
         raise ValueError(f"block = {block!r}: allowed is a number of rounds, or a time such as '1 day' or '6 hours'")
     if width is None:
         raise ValueError(
             f"block = {block!r}: allowed with width=, how many seconds a round has; else a number of rounds"
         )
-    rounds = Fraction(found[1]) * SECONDS[found[2]] / Fraction(width)
+    rounds = seconds / Fraction(width)
     if rounds.denominator != 1 or rounds < 1:
         raise ValueError(f"block = {block!r}: allowed is a whole number of rounds of {width:g} seconds, at least one")
     return int(rounds)

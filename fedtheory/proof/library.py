@@ -42,10 +42,8 @@ class Library:
         self.algorithms, self.rounds, self.vouched, self.excluded = dict(algorithms or {}), rounds, vouched, excluded
         self._decided = {} if decided is None else decided
         self._needed: dict[tuple[str, ...], tuple[str, ...]] = {}
-        if vouched is not None or not callable(
-            steps
-        ):  # no step of one's own takes the name of another, whether or not that one is asked for
-            _ = self._by_name
+        if vouched is not None or not callable(steps):
+            _ = self._by_name  # no step of one's own takes the name of another, whether or not that one is asked for
 
     @cached_property
     def _by_name(self) -> dict[str, Step]:

@@ -95,10 +95,10 @@ def test_what_is_not_taken_as_it_stands_is_told(tmp_path: Path) -> None:
     log = read_log(write(tmp_path, "client,start,end\na,0,10\na,0,10\na,5,12\na,12,13\nb,5,\nb,7,7\nc,1,1\n"))
     assert log.intervals("a") == [(0, 13)] and log.intervals("b") == [(5, 13)] and log.never == ("c",)
     assert log.told == (
-        "1: rows that stand there twice",
-        "2: intervals of no length, which are left out",
-        "1: intervals without an end: counted until the log ends",
-        "1: intervals that overlap an earlier one of the same client: merged",
+        "1: rows that stand there twice (first: line 3)",
+        "2: intervals of no length, which are left out (first: line 7)",
+        "1: intervals without an end: counted until the log ends (first: line 6)",
+        "1: intervals that overlap an earlier one of the same client: merged (first: line 4)",
     )
     assert log.censored.tolist() == [[False, False], [False, True]]
     assert read_log(tmp_path / "log.csv", until=20).intervals("b") == [(5, 20)]
@@ -128,7 +128,9 @@ def test_a_dropped_client_did_not_take_part(tmp_path: Path) -> None:
         ("round,client\n-1,a\n", r"line 2, column 'round': '-1': allowed is an integer >= 0"),
         ("round,client,status\n0,a,weird\n", r"'weird' is no known state: allowed is present="),
         ("round,client,status\n0,a,ok\n0,a,failed\n", r"line 3: client 'a' is in round 0 twice, .* by line 2 alone"),
-        ("round,a,b\n0,1,1\n0,0,1\n", "a round stands there twice"),
+        ("round,a,b\n0,1,1\n2,0,1\n0,0,1\n", "line 4: round 0 stands there twice"),
+        ("a,b\n0,1\n1,2\n", "line 3, column 'b': '2': allowed is 0 or 1"),
+        ("round,sender,receiver\n0,a,srv\n0,a,b\n1,b,c\n", "line 4: no name is in every row up to here"),
         ("a,b\n1,2\n", r"its columns are a, b: allowed are client, start, end \(intervals\)"),
         ("client,start,end\na,1\n", "line 2: 2 cells: allowed is 3"),
         ("client,client,end\na,1,2\n", "line 1: its columns are client, client, end"),
@@ -168,10 +170,27 @@ def test_conditions_of_a_device(tmp_path: Path) -> None:
     assert held[1] - held[0] == 8 * 60
     with pytest.raises(Damaged, match="no message ever says locked"):
         read_log(path, tz="UTC")
+    never = "2020-01-01 00:00:00\twifi\n2020-01-01 00:01:00\t4G\n2020-01-01 00:02:00\tbattery_charged_on\n"
+    apart = write(tmp_path, json.dumps({"d": {"messages": never}}), "apart.json")
+    with pytest.raises(Damaged, match="wifi, charging never hold at once"):
+        read_log(apart, tz="UTC", where=["wifi", "charging"])
     with pytest.raises(ValueError, match="where has 'wify'"):
         read_log(path, tz="UTC", where=["wify"])
     with pytest.raises(Damaged, match="client 'd', message 1: '2020-01-01 00:00:00' has no time zone"):
         read_log(path)
+
+
+def test_nobody_may_have_come(tmp_path: Path) -> None:
+    for text in (
+        "a,b\n0,0\n0,0\n",
+        "round,client,status\n0,a,failed\n1,b,failed\n",
+        "client,start,end\na,0,0\nb,2,2\n",
+    ):
+        log = read_log(write(tmp_path, text))
+        assert log.never == ("a", "b") and not log.client.size
+        assert not log.mask(None if log.unit == "rounds" else 1.0).any()
+    with pytest.raises(Damaged, match="server = 'srw' is nowhere in column 'receiver'"):
+        read_log(write(tmp_path, "round,sender,receiver\n0,a,srv\n"), server="srw")
 
 
 def test_widths_belong_to_logs_of_times(tmp_path: Path) -> None:
