@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from fedtheory.cli import app
-from fedtheory.cli.app import GROUPS, MOST
+from fedtheory.cli.app import FULL, GROUPS, MOST
 from fedtheory.cli.statuses import run
 
 
@@ -45,6 +45,13 @@ def test_help_is_short_and_names_every_option(capsys: pytest.CaptureFixture[str]
         assert f"Example: fedtheory {' '.join(path)}" in text, path
         named = [name for each in command.params for name in getattr(each, "opts", ()) if name.startswith("--")]
         assert all(name in text for name in named if "help" not in name), (path, text)
+
+
+def test_the_names_of_help_keep_their_order() -> None:
+    group = typer.main.get_command(app)
+    for command in (group, *group.commands.values(), *ALL.values()):
+        names = command.get_help_option_names(command.make_context("it", [], resilient_parsing=True))
+        assert names in (["-h", "--help", FULL], ["--help"]), command.name
 
 
 def test_all_help_has_what_the_short_one_leaves_out(capsys: pytest.CaptureFixture[str]) -> None:

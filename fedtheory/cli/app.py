@@ -46,7 +46,21 @@ MOST = 14
 FULL = "--help-all"
 
 
-class Command(TyperCommand):
+class StableHelp:
+    """A command whose names of the option for help stand in the order in which the application gives them.
+
+    Typer takes them from a set, so that each call would print another order.
+    """
+
+    params: list[Any]
+
+    def get_help_option_names(self, ctx: Any) -> list[str]:
+        """List the names that no other option has taken."""
+        taken = {name for each in self.params for name in (*each.opts, *each.secondary_opts)}
+        return [name for name in ctx.help_option_names if name not in taken]
+
+
+class Command(StableHelp, TyperCommand):
     """A command whose ``--help`` fits ``MOST`` lines: the first sentence, the example, and as many options as there is
     room for, the others by name; ``--help-all`` has all of it."""
 
@@ -103,7 +117,7 @@ class App(typer.Typer):
         return super().command(name, **{"cls": Command} | options)
 
 
-class Commands(TyperGroup):
+class Commands(StableHelp, TyperGroup):
     """A group whose help says the whole first sentence of each command, of ``GROUPS`` one after another."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

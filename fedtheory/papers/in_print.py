@@ -30,6 +30,7 @@ class Erratum:
 
     Attributes:
         claims: refs of the printed statements that fall by it; the instance of the first one is shown.
+        printed: displays of the first one in LaTeX, as the paper has them: with its abbreviations and hidden constants.
         wrong: what is wrong.
         instance: the first one's instance in words, with every number of its file.
         true: what is true instead.
@@ -39,6 +40,7 @@ class Erratum:
     """
 
     claims: tuple[str, ...]
+    printed: tuple[str, ...]
     wrong: str
     instance: str
     true: str

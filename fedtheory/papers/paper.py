@@ -77,9 +77,9 @@ def _claims(paper: Paper, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 
 
 def _lettered(claim: Claim, letters: Mapping[str, str]) -> Claim:
-    """Copy a claim with letters, which are nothing that its making checks."""
+    """Copy a claim with letters, which are nothing that its making checks; those that it has of its own stay."""
     made = copy(claim)
-    object.__setattr__(made, "letters", letters)
+    object.__setattr__(made, "letters", {**letters, **claim.letters})
     return made
 
 

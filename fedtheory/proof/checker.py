@@ -5961,8 +5961,8 @@ CHECKED_CLAIM = (
     "right side, and all that it asks"
 )
 NOT_CHECKED_CLAIM = (
-    "that the axioms hold of an algorithm that is run; that the claim of this name says this (`fedtheory prove --check "
-    "FILE` compares); what names and quantities stand for"
+    "that the axioms hold of an algorithm that is run; that the claim of this name says this; what names and quantities "
+    "stand for"
 )
 """Texts on the parts of a claim's proof that are checked, and not."""
 

@@ -16,9 +16,10 @@ from ..papers.in_print import Erratum
 from ..quantities import symbol
 
 HEAD = (
-    "Each entry has the printed formula, what is wrong, a small instance with both sides in exact arithmetic, and what "
-    "is true instead. Letters are the paper's."
+    "Each entry has the printed formula, the inequality that is judged, what is wrong, a small instance with both sides in "
+    "exact arithmetic, and what is true instead. Letters are the paper's."
 )
+NO_THEOREM = "This is derived for clients like those of the instance. No theorem is stated or proved in its place."
 
 
 def errata(paper: str) -> str:
@@ -32,6 +33,8 @@ def _entry(number: int, erratum: Erratum) -> Iterator[str]:
     first = claim(erratum.claims[0])
     yield f"### Erratum {number}: {_place(first)}"
     yield f"**Printed.** {first.title}:"
+    yield from (f"$$\n{display}\n$$" for display in erratum.printed)
+    yield "**As it is judged.** Abbreviations and hidden constants are written out:"
     yield statement(first)
     if first.constants:
         yield f"Constants that the text hides: {first.constants}."
@@ -46,6 +49,8 @@ def _entry(number: int, erratum: Erratum) -> Iterator[str]:
         yield f"{edition.title}:"
         yield statement(edition)
         yield f"{_shown(ref)}: `fedtheory prove {ref}`."
+    if not erratum.editions:
+        yield NO_THEOREM
     if erratum.objection:
         yield f"**What may be objected.** {erratum.objection} **Answer.** {erratum.answer}"
 

@@ -5,6 +5,10 @@ from ..in_print import Erratum
 ERRATA = (
     Erratum(
         claims=("fedau.eqB_6_8.b@main", "fedau.eqB_6_8.a@main", "fedau.eqB_6_8.b_next@main"),
+        printed=(
+            r"(p_n)^2\mathbb{E}\Big[\Big(\omega_t^n-\Big(\frac{1}{p_n}-\frac{(1-p_n)^K}{p_n}\Big)\Big)^2\Big]+(1-p_n)^{2K}\leq"
+            r"(p_n)^2\cdot\frac{\mathrm{Var}[S_n]}{\max\{\lfloor\frac{t}{K}\rfloor,1\}}+(1-p_n)^{2K}",
+        ),
         wrong=(
             "In the proof of Theorem 3 the mean of the estimated weight is taken for the mean of one interval, and "
             "its variance for that of one interval over the number of intervals. That number is random, and depends "

@@ -5,6 +5,13 @@ from ..in_print import Erratum
 ERRATA = (
     Erratum(
         claims=("flics.thm1@main", "flics.thm1@appendix"),
+        printed=(
+            r"\min_{t\in[T]}\mathbb{E}\Big[\|\nabla f(\overline{\mathbf{w}}^t)\|^2\Big]\le\frac{f(\overline{\mathbf{w}}^0)-"
+            r"f(\mathbf{w}^*)}{c\eta\eta_LT_LT}+C",
+            r"C=\frac{1}{c\hat{\epsilon}}\Big[\frac{L\eta\eta_L\hat{\epsilon}^2\sigma_L^2(\sum_ip_i^2)}{2}+\frac{5L^2"
+            r"\hat{\epsilon}\eta_L^2T_LM(\sum_ip_i^2)}{2}(\sigma_L^2+6T_L\sigma_G^2)+\frac{L\eta\eta_L}{2t_L}(\sigma_L^2+G^2)"
+            r"\sum_{t=1}^T\sum_{i,j=1}^M\frac{p_ip_j}{\hat{s}_i(t)\hat{s}_j(t)}\Sigma_{ij}\Big]",
+        ),
         wrong=(
             "The term of the selection lacks a factor $K^2$, which Lemma 7 loses: a client sends the sum of $K$ "
             "local gradients, and the square of that sum is bounded as if it were one gradient."
@@ -30,6 +37,11 @@ ERRATA = (
     ),
     Erratum(
         claims=("flics.lemma7@main",),
+        printed=(
+            r"\mathbb{E}_t\Big[\|\Delta^{t+1}\|^2\Big]\leq\hat{\epsilon}^2\eta_L^2K\sigma_L^2\Big(\sum_{i=1}^mp_i^2\Big)+"
+            r"\eta_L^2\hat{\epsilon}^2\mathbb{E}_t\Big[\Big\|\sum_{i=1}^mp_i\sum_{k=1}^{K-1}\nabla F(\mathbf{w}_i^{t,k})\Big\|^2"
+            r"\Big]+\eta_L^2(\sigma_L^2+G^2)\mathbf{Tr}(\mathbf{Y}_t^T\mathbf{Y}_t\Sigma)",
+        ),
         wrong=(
             "The lemma bounds the square of a sum of $K$ local gradients by the bound of one of them. The last term "
             "needs a factor $K^2$."
@@ -50,6 +62,9 @@ ERRATA = (
     ),
     Erratum(
         claims=("flics.lemma4@main", "flics.lemma5@main"),
+        printed=(
+            r"\mathbb{E}[\Delta^t]=(1+\hat{\epsilon})\overline{\mathbf{v}}^{t+1},\quad \hat{\epsilon}=1+\frac{\epsilon}{r_{\min}}",
+        ),
         wrong=(
             r"The ratio $s_i/\widehat{s}_i$ is at most $1 + \epsilon/r_{\min}$. The lemma writes that bound as if it "
             "were the value of the ratio, the same for all groups. Lemma 5 uses it as an equality."
@@ -73,6 +88,11 @@ ERRATA = (
     ),
     Erratum(
         claims=("flics.lemma6@main",),
+        printed=(
+            r"\mathbb{E}\Big[\Big\|\sum_{i=1}^m\frac{p_i}{\hat{s}_i(t)}S_i\mathbf{x}_i\Big\|^2\Big]\leq\hat{\epsilon}^2\mathbb{E}"
+            r"\Big[\Big\|\sum_ip_i\mathbf{x}_i\Big\|^2\Big]+\sum_{i,j=1}^m\frac{p_ip_j\Sigma_{ij}}{\hat{s}_i(t)\hat{s}_j(t)}"
+            r"\langle\mathbf{x}_i,\mathbf{x}_j\rangle",
+        ),
         wrong=(
             "A weighted sum of inner products is bounded by replacing every weight by its largest value. That is "
             "right for summands that are at least 0, and inner products of two groups may be negative."

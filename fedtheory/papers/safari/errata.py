@@ -6,6 +6,14 @@ ERRATA = (
     Erratum(
         claims=("safari.thm4@main", "safari.thm4@appendix", "safari.cor1.a@main", "safari.cor1.b@main",
                 "safari.cor1.c@main"),
+        printed=(
+            r"\frac1R\sum_{r=1}^R\mathbb{E}\|\nabla F(\mathbf{x}_r)\|^2\leq\frac{2(F(\mathbf{x}_0)-F(\mathbf{x}^*))}{R\eta_s}+"
+            r"\delta",
+            r"\delta=L\eta_s(1-q)\sigma_s^2+\frac{80qL^2\eta_s^2}{K}(\sigma^2+6K\sigma_G^2)+\frac{8Lq\eta_s}{mK}\sigma^2",
+            r"q\leq1/\Big(\frac{4\sigma_G^2-4G_2(\frac{1}{2K^2}-\frac{2L\eta_s^2}{K^2})}{(1-L\eta_s)G_1}+1\Big)",
+            r"G_1=\max_{r\in\mathcal{T}_s}\|\nabla F(\mathbf{x}_r)\|^2,\quad G_2=\max_{r\in\mathcal{T}_c}\Big\|\frac1m"
+            r"\sum_{i\in[m]}\sum_{k\in[K]}\nabla F_i(\mathbf{x}_{r,k}^i)\Big\|^2",
+        ),
         wrong=(
             "The condition on $q$ is printed with $G_1$ and $G_2$ as maxima over the rounds, where the proof needs "
             "it in every round. A start far away meets it once and for all. The earlier submission has minima."
@@ -31,6 +39,15 @@ ERRATA = (
     ),
     Erratum(
         claims=("safari.thm5@main", "safari.thm5@appendix"),
+        printed=(
+            r"\mathbb{E}\|\mathbf{x}_R-\mathbf{x}_*\|^2\leq(1-\bar{\eta})^R\|\mathbf{x}_0-\mathbf{x}_*\|^2+\bar{\delta}",
+            r"\bar{\delta}=\frac{8q\eta_cK}{\mu}\sigma_G^2+\frac{2q\eta_c}{\mu m}\sigma^2+\frac{4qL(1+K\eta_cL)}{\mu}\times["
+            r"5K\eta_c^2(\sigma^2+6K\sigma_G^2)]+(1-q)\frac{L+\mu}{2L\mu}\eta_s\sigma_s^2",
+            r"q\leq1/\Big(1+\frac{\frac{4\bar{\eta}}{\mu^2}(1+\frac{30L\bar{\eta}}{\mu}(1+\frac{2L\bar{\eta}}{\mu}))G_3-"
+            r"\frac{4}{\mu}G_4}{(\frac{1}{L+\mu}-\frac{(L+\mu)^2\bar{\eta}}{4L^2\mu^2})G_3}\Big)",
+            r"G_3=\|\nabla F(\mathbf{x}_r)\|^2,\quad G_4=\frac1m\sum_{i\in\mathcal{S}_r}[F_i(\mathbf{x}_r)-F_i(\mathbf{x}_*)],\quad "
+            r"\bar{\eta}=\frac{\eta_cK\mu}{2}=\frac{2\eta_sL\mu}{L+\mu}",
+        ),
         wrong=(
             r"The condition on $q$ has $1/(L + \mu)$ where its derivation leads to $1/(L\mu)$. The units differ: "
             r"where $L$ and $\mu$ are large, the printed condition allows every $q$."
@@ -56,6 +73,9 @@ ERRATA = (
     ),
     Erratum(
         claims=("safari.lemma2@main",),
+        printed=(
+            r"\hat{\mathcal{R}}_P(\hat{h}_Q^*)-\hat{\mathcal{R}}_P(h_P^*)=\varepsilon_P(h_Q^*)+\mathcal{O}(A(n_T,\delta))",
+        ),
         wrong=(
             r"Display (24) replaces the square root of a probability times $\mathcal{A}$ by $\mathcal{A}$. Without a "
             "condition on the noise of the labels the root stays."
@@ -76,6 +96,9 @@ ERRATA = (
     ),
     Erratum(
         claims=("safari.rem2.thm3@main",),
+        printed=(
+            r"\varepsilon_P(\hat{h}_Q^*)=\tilde{\mathcal{O}}\Big((d_{\mathcal{H}}/n_T)^{\frac{1}{2-\beta_P}}\Big)",
+        ),
         wrong=(
             "Remark 2 says that Theorem 3 still holds where the server's samples are of a law that is only related "
             "to the target. Its rate is one in $n_T$, and $n_T$ samples of another law may say nothing about what "
@@ -100,6 +123,10 @@ ERRATA = (
     ),
     Erratum(
         claims=("safari.thm2.improvement@main",),
+        printed=(
+            r"\tilde{\mathcal{O}}\Big(\Big(\frac{1}{n_T}\Big)^{\frac{1}{2-\beta_Q}}\Big)\to\tilde{\mathcal{O}}\Big(\Big("
+            r"\frac{1}{n_T+n_S}\Big)^{\frac{\beta}{2-\beta_Q}}\Big),\quad 0<\beta<1",
+        ),
         wrong=(
             r"For $0 < \beta < 1$ the clients' data are said to improve the rate from $n_T^{-1/(2-\beta_Q)}$ to $(n_T "
             r"+ n_S)^{-\beta/(2-\beta_Q)}$. That is an improvement only where $(n_T + n_S)^\beta > n_T$."

@@ -38,6 +38,8 @@ RELATED = Assumption("assumption_2", kind=POSITIVELY_RELATED, source="Assumption
 OF_THE_TARGET = Assumption("server_of_target", kind=SERVER_OF_TARGET, source="section 3.2: T i.i.d. from P")
 NOISE_OF_Q = Assumption("assumption_1_q", kind=SOURCE_NOISE, source="Assumption 1")
 NOISE_OF_P = Assumption("assumption_1_p", kind=TARGET_NOISE, source="Assumption 1")
+LETTERS_OF_P = {"noise_constant": r"\alpha_P", "noise_exponent": r"\beta_P"}
+"""Letters of Assumption 1 where it is about the target's law; the paper's others are of the mixture's, Q."""
 
 # Theorem 1 -----------------------------------------------------------------------------------------------------------
 # The statement is that a process, a distribution and a target exist; the functional is of the proof's. Errors there are
@@ -227,6 +229,7 @@ THEOREM_3 = Claim(
     ),
     assumptions=(NOISE_OF_P, OF_THE_TARGET),
     ambiguities=(_CONSTANTS,),
+    letters=LETTERS_OF_P,
 )
 THEOREM_3_CORRECTED = THEOREM_3.edited(
     "corrected", "SAFARI, Theorem 3, with every constant, for finite classes",

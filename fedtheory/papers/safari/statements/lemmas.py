@@ -14,6 +14,7 @@ from ....functionals import (
 )  # fmt: skip
 from ....quantities import symbols
 from .learnability import (
+    LETTERS_OF_P,
     NOISE_OF_P,
     NOISE_OF_Q,
     OF_THE_TARGET,
@@ -146,7 +147,7 @@ LEMMA_2_CORRECTED = LEMMA_2.edited(
     "corrected", "SAFARI, Lemma 2, with the root that (24) leaves out, under Assumption 1",
     title="Empirical risks under P, with the root of the noise",
     terms=(Term("best", e_0), Term("root", sqrt(2 * nu * Pow(e_0, b) * a_T)), Term("complexity", a_T / 3)),
-    hypotheses=(), ambiguities=(), assumptions=(NOISE_OF_P, OF_THE_TARGET), constants="",
+    hypotheses=(), ambiguities=(), assumptions=(NOISE_OF_P, OF_THE_TARGET), constants="", letters=LETTERS_OF_P,
 )  # fmt: skip
 
 # Remark 2 ------------------------------------------------------------------------------------------------------------
