@@ -1520,9 +1520,9 @@ class Rules:
 
     def server_descent(self) -> dict:
         """Conclude F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for a server's round."""
-        return self.server_axiom(self.fallen(), ("smooth", self.argument("L")))
+        return self.server_axiom(self.round_descent(), ("smooth", self.argument("L")))
 
-    def fallen(self) -> list:
+    def round_descent(self) -> list:
         """Return F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 - F_i(x+)."""
         d, half = [*self.of(NEXT), *self.of(START_POINT, -1)], self.argument("L") * number(Fraction(1, 2))
         return [*self.values(START_POINT, NEXT), *self.dot(self.gradient(START_POINT), d), *self.square(d, half)]
@@ -1660,7 +1660,7 @@ class Rules:
         """Conclude F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for a round that adds updates with
         weights."""
         self.no_premise()
-        return self.weighted_axiom(self.fallen(), ("smooth", self.argument("L")))
+        return self.weighted_axiom(self.round_descent(), ("smooth", self.argument("L")))
 
     def participation(self) -> dict:
         """Conclude <V, w> = 0 for the part V of participation and w that does not depend on who takes part."""
@@ -1812,7 +1812,7 @@ class Rules:
     def answered_descent(self) -> dict:
         """Conclude F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for a round of clients that answer."""
         self.no_premise()
-        return self.answer_axiom(self.fallen(), ("smooth", self.argument("L")))
+        return self.answer_axiom(self.round_descent(), ("smooth", self.argument("L")))
 
     def mean_of_answers(self) -> dict:
         """Conclude <B - sum_k mean grad F_i(x_{i,k}) - delta A, w> = 0 for the mean answer B and the mismatch delta
@@ -4360,7 +4360,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         F(x) - c |grad F(x)|^2 + B in every round, c > 0 and B >= 0: added up, F(x_R) >= inf F is left."""
         fall, added = self.falls(theorem)
         names = [word("a letter", n) for n in listed("letters", arguments["letters"], 2)]
-        bound = self.telescoped(*names, fall, added)
+        bound = self.telescoped(names[0], names[1], fall, added)
         return self.of_rounds(theorem, names, "average_squared_gradient", bound, {})
 
     def telescoped(self, rounds: str, gap: str, fall: Scalar, *added: Scalar) -> list:
@@ -4386,7 +4386,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         of = together(one, two)
         of = together(of, {"arbitrary_cohort": of.pop("size"), "client_round_probability": q})
         names = [word("a letter", n) for n in listed("letters", arguments["letters"], 2)]
-        both = self.telescoped(*names, fall, *self.scalars(self.summed([added]), q))
+        both = self.telescoped(names[0], names[1], fall, *self.scalars(self.summed([added]), q))
         both += self.scalars(self.summed([by_server]), (ONE - q) / fall)
         made = self.of_rounds(clients, names, "average_squared_gradient", both, {})
         kept = {name: value for name, value in made["parameters"].items() if name not in two}
@@ -5522,7 +5522,7 @@ class SampleProof(Proof):
         sample, h, g, level = self.words(given, premises, "sample", "first", "second", "level")
         need(g in CHOSEN_BEFORE and h not in CHOSEN_BEFORE, "one has to be fixed, one drawn")
         pair = (g, h) if truth("above", given["above"]) else (h, g)
-        return self.off(given, "growth", "only", *pair) | {"events": (("relative", sample, "any", g, level),)}
+        return self.frequency_off(given, "growth", "only", *pair) | {"events": (("relative", sample, "any", g, level),)}
 
     def relative_pair(self, given: Arguments, premises: list) -> dict:
         """p - f <= sqrt(16 L p), and f - p <= sqrt(16 L f), p and f how probable and how frequent it is that two
@@ -5530,9 +5530,9 @@ class SampleProof(Proof):
         sample, kind, h, g, level = self.words(given, premises, "sample", "kind", "first", "second", "level")
         need(kind in ("only", "disagreement"), "no set of samples")
         event = ("relative pair", sample, "any", "other", level)
-        return self.off(given, "growth of pairs", kind, h, g) | {"events": (event,)}
+        return self.frequency_off(given, "growth of pairs", kind, h, g) | {"events": (event,)}
 
-    def off(self, given: Arguments, growth: str, kind: str, first: str, second: str) -> dict:
+    def frequency_off(self, given: Arguments, growth: str, kind: str, first: str, second: str) -> dict:
         """Return how far a frequency f and a probability p of the same are apart at most, by the growth L of as many
         samples: sqrt(16 L p) - (p - f), or sqrt(16 L f) - (f - p) where f is above."""
         sample, level, above = word("sample", given["sample"]), given["level"], truth("above", given["above"])
