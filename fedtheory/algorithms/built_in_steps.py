@@ -172,7 +172,7 @@ def as_step(algorithm: Algorithm, clients: int) -> Own:
 
     Raises:
         ValueError: its round is not written as one: selections by rates, snapshots that follow the training accuracy,
-            other local solvers, and clients that take different numbers of steps.
+            other local solvers, clients without samples, and clients that take different numbers of steps.
 
     >>> from . import mifa, safari
     >>> as_step(mifa(local_lr="1/10"), 3).name
@@ -227,7 +227,7 @@ def _of_aggregation(
             return fedavg_of_all, {}, {}
         case ObjectiveShares(p):
             return fedavg_by_shares, {}, {"shares": [M * each for each in p]}
-        case SampleShares(tuple() as samples):
+        case SampleShares(tuple() as samples) if 0 not in samples:  # of whom a round may not consist
             return fedavg_by_samples, {}, {"samples": list(samples)}
         case GivenWeights(rows):
             return given, {}, {"row": _turn(len(rows)), "weights": [each / M for row in rows for each in row]}

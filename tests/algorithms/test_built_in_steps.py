@@ -197,6 +197,7 @@ def test_what_is_not_written_as_a_step_is_told() -> None:
         algorithms.fast(**LOCAL, cohort=2, snapshot_probability="1/2").trained_by(SGD(momentum=0.9)),
         algorithms.flics_avg(groups=[0, 0, 1], budget=2, local_lr="1/10"),
         algorithms.fedavg(local_lr="1/10", local_steps=[1, 2, 3]),
+        algorithms.fedavg(local_lr="1/10", average="samples", samples=[1, 0, 3]),
     ):
         with pytest.raises(ValueError, match="its round is not written as a step"):
             as_step(algorithm, 3)
