@@ -25,6 +25,7 @@ from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Result, Strategy
 
 from ..algorithms.algorithm import Algorithm
+from ..rationals import checked_count
 from .answers import Answer
 from .round_log import RECEIVED
 from .server import Gradient, Server
@@ -49,11 +50,13 @@ class DeployedStrategy(Strategy):
         name_key: under which clients say their names; ``None``: they are called by the numbers of their nodes.
         name_seconds: how long a new node may take to say its name; it is asked again in the next round.
         first_nodes: how many nodes are waited for before the first round.
+        at_once: how many nodes are asked at the same time, where many are on one machine; ``None``: all. A timeout is
+            then of each lot.
         least_seconds: how long a round takes at least, so that rounds pass while nobody is there.
         poll_seconds: between two looks for answers.
 
     Raises:
-        ValueError: as ``Server``, when it starts.
+        ValueError: as ``Server``, when it starts; ``at_once`` is below 1.
     """
 
     algorithm: Algorithm
@@ -64,6 +67,7 @@ class DeployedStrategy(Strategy):
     name_key: str | None = None
     name_seconds: float = 60.0
     first_nodes: int = 1
+    at_once: int | None = None
     least_seconds: float = 0.0
     poll_seconds: float = 0.2
     server: Server | None = field(default=None, init=False)
@@ -114,6 +118,8 @@ class DeployedStrategy(Strategy):
 
     def opened(self, initial_arrays: ArrayRecord) -> Server:
         """Return the server, with the model of the state if there is one."""
+        if self.at_once is not None:
+            checked_count("at_once", self.at_once)
         self._keys = list(initial_arrays.keys())
         model = [array.numpy() for array in initial_arrays.values()]
         self.server = Server(
@@ -197,7 +203,7 @@ class DeployedStrategy(Strategy):
             self._named |= {node: str(node) for node in new}
         elif new:
             messages = [Message(RecordDict(), node, MessageType.QUERY) for node in new]
-            for reply in self._pulled(grid, self._pushed(grid, messages), self.name_seconds):
+            for reply in self._exchanged(grid, messages, self.name_seconds):
                 name = None if reply.has_error() else _entry(reply.content, CONFIG, self.name_key)
                 if isinstance(name, str) and name:
                     self._named[reply.metadata.src_node_id] = name
@@ -216,12 +222,21 @@ class DeployedStrategy(Strategy):
     def _replies(self, grid: Grid, messages: list[Message], timeout: float) -> list[Message]:
         """The answers to messages of a round, and those to earlier ones that have come meanwhile."""
         before = list(self._asked)
-        new = self._pushed(grid, messages)
-        self._asked |= dict.fromkeys(new, self._opened.round)
-        return self._pulled(grid, new, timeout) + (list(grid.pull_messages(before)) if before else [])
+        found = self._exchanged(grid, messages, timeout, self._asked)
+        return found + (list(grid.pull_messages(before)) if before else [])
 
-    def _pushed(self, grid: Grid, messages: list[Message]) -> list[str]:
-        return [known for known in grid.push_messages(messages) if known] if messages else []
+    def _exchanged(
+        self, grid: Grid, messages: list[Message], timeout: float, asked: dict[str, int] | None = None
+    ) -> list[Message]:
+        """The answers to messages, of which there are not too many at once; ``asked`` remembers them by their ids."""
+        found: list[Message] = []
+        size = self.at_once or len(messages) or 1
+        for some in (messages[i : i + size] for i in range(0, len(messages), size)):
+            new = [known for known in grid.push_messages(some) if known]
+            if asked is not None:
+                asked |= dict.fromkeys(new, self._opened.round)
+            found += self._pulled(grid, new, timeout)
+        return found
 
     def _pulled(self, grid: Grid, waiting: list[str], timeout: float) -> list[Message]:
         left, until, found = set(waiting), time.monotonic() + timeout, list[Message]()

@@ -187,6 +187,26 @@ def test_a_round_without_answers_leaves_the_model(tmp_path: Path) -> None:
     assert read_log(tmp_path / "log.csv").mask().astype(int).tolist() == [[1, 1], [0, 0], [1, 1], [0, 0]]
 
 
+@pytest.mark.parametrize("at_once", [1, 3, None])
+def test_nodes_are_asked_so_many_at_once(at_once: int | None, tmp_path: Path) -> None:
+    class Few(Clients):
+        """A grid that says how many messages were not answered yet."""
+
+        most = 0
+
+        def push_messages(self, messages: Iterable[Message]) -> list[str]:
+            ids = super().push_messages(messages)
+            self.most = max(self.most, len(self.replies))
+            return ids
+
+    grid = Few({5 + i: str(i) for i in range(CLIENTS)})
+    names = list(grid.nodes.values())
+    strategy(tmp_path, clients=names, name_key="client", at_once=at_once).start(grid, model(), num_rounds=2)
+    assert grid.most == (at_once or CLIENTS) and read_log(tmp_path / "log.csv").mask().all()
+    with pytest.raises(ValueError, match="at_once = 0"):
+        strategy(None, at_once=0).start(grid, model())
+
+
 def test_a_late_answer_is_dropped_and_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     grid = Clients({1: "0", 2: "1"})
 

@@ -143,6 +143,12 @@ def test_what_is_refused_names_the_line(tmp_path: Path, text: str, wrong: str) -
         read_log(write(tmp_path, text))
 
 
+def test_a_log_of_nobody_who_took_part(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("round,client,status\n0,a,missing\n1,b,failed\n")
+    log = read_log(tmp_path / "log.csv")
+    assert log.names == log.never == ("a", "b") and log.mask().tolist() == [[False, False]] * 2
+
+
 def test_columns_that_are_called_otherwise(tmp_path: Path) -> None:
     path = write(tmp_path, "phone,von,end\na,0,1\n")
     assert read_log(path, columns={"client": "phone", "start": "von"}).intervals("a") == [(0, 1)]

@@ -33,6 +33,7 @@ def main(grid: Grid, context: Context) -> None:
         name_key="client",
         name_seconds=seconds,
         first_nodes=nodes,
+        at_once=4,  # each node that is asked starts a process, and all are on this machine
     )
     strategy.start(
         grid,
