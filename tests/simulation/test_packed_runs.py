@@ -158,7 +158,7 @@ def test_what_differs_in_more_is_refused() -> None:
 
 
 def test_a_device_is_launched_a_tenth_as_often() -> None:
-    """Twelve seeds in one batch launch at most a tenth of what they launch alone: a few operations more than one run."""
+    """Twelve seeds in one batch launch at most a tenth of what they launch alone: little more than one run."""
     seeds = range(12)
     made = [
         Setting(
