@@ -232,7 +232,7 @@ def test_clients_a_round_are_averaged(tmp_path: Path, monkeypatch: pytest.Monkey
     })  # fmt: skip
     assert measured(path)["seconds a round"] == pytest.approx(
         10 * 7 / 3, abs=1e-4
-    )  # of seven clients in three settings
+    )  # seven in three settings
 
 
 def test_every_paper_with_tables_has_practical_claims() -> None:
