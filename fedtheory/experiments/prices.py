@@ -198,7 +198,8 @@ def measured(path: Path) -> dict[str, Any]:
 def _cohort(content: Mapping[str, Any]) -> Any:
     """The number of clients a round, of a process that draws so many."""
     who = content["participation"]
-    return dict(who.get("process", who)).get("cohort")
+    process = who.get("process", who)
+    return process.get("cohort") if isinstance(process, Mapping) else None
 
 
 def _timed(point: Point) -> dict[str, Any]:

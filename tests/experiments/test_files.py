@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
 from fedtheory import data
 from fedtheory.experiments.by_class import ByClass
@@ -12,11 +14,14 @@ from fedtheory.experiments.construction import setting
 from fedtheory.experiments.overview import overview
 from fedtheory.experiments.part_models import built, checked
 from fedtheory.experiments.printed_tables import folder
+from fedtheory.experiments.published import read_current
 from fedtheory.experiments.results import experiment_files
 from fedtheory.experiments.schema import model, read_experiment
 from fedtheory.experiments.sweeps import perform_all
 from fedtheory.experiments.work_units import units_of
+from fedtheory.federations.federation import Pairs
 from fedtheory.participation import Bernoulli
+from fedtheory.participation.base import history
 
 NETWORK = """
 title = "a network"
@@ -66,6 +71,37 @@ def test_a_file_is_in_order(path: Path) -> None:
 
 def test_the_list_is_what_is_there() -> None:
     assert (folder() / "README.md").read_text() == overview(), "run: fedtheory experiments --into experiments/README.md"
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in experiment_files() if path.stem.startswith("convex")], ids=lambda path: path.parent.name
+)
+def test_runs_of_a_convex_file_share_neither_participants_nor_noise(path: Path) -> None:
+    """Thirty in all: of any two, draws are correlated no more than chance allows; of one with itself, by 1."""
+    experiment = read_experiment(path)
+    plan, made = experiment.plan, setting(experiment.points()[0].content)
+    clients, rounds = made.federation.clients, 400
+
+    def noise(seed: int, replica: int) -> np.ndarray:
+        some, none = torch.arange(clients), torch.zeros(clients, dtype=torch.int64)
+        pairs = Pairs(some, none, none + replica, torch.arange(clients + 1), seed, round=3)
+        return made.federation.draw_noise(pairs).numpy().ravel()
+
+    who = np.concatenate(
+        [history(made.participation, clients, rounds, plan.replicas, seed).transpose(0, 1).flatten(1).numpy()
+         for seed in plan.seeds]
+    ).astype(float)  # fmt: skip
+    what = np.stack([noise(seed, replica) for seed in plan.seeds for replica in range(plan.replicas)])
+    assert len(who) == len(what) == 30
+    shares = who.reshape(30, rounds, clients).mean((0, 1))
+    for drawn in (who - np.tile(shares, rounds), what):
+        between = np.corrcoef(drawn)[np.triu_indices(30, 1)]
+        assert np.abs(between).max() < 5 / np.sqrt(min(rounds, drawn.shape[1]))  # rounds are independent, clients not
+    kept = read_current(path, experiment)
+    assert kept is not None
+    for row in kept["settings"]:
+        for numbers in row["statistics"].values():
+            assert len(set(np.ravel(numbers["values"]))) == 30
 
 
 def test_a_network_runs_from_a_file(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from fedtheory.experiments import prices
 from fedtheory.experiments.comparisons import Gaps, Higher, Limit, Ordered, Relative, Same, Trial, Within
 from fedtheory.experiments.overview import overview
 from fedtheory.experiments.practical_claims import PracticalClaim, practical_claims
@@ -219,6 +220,19 @@ def test_rounds_of_a_file_are_timed(tmp_path: Path) -> None:
     path.write_text(FILE.partition("[[likeness]]")[0])
     found = measured(path)
     assert 0 <= found["seconds a round"] < 1 and found["setting"] == "only" and "noise in the shape of" not in found
+
+
+def test_clients_a_round_are_averaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "twin.toml"
+    four = FILE.partition("[[likeness]]")[0].replace("[[1.0], [-1.0]]", "[[1.0], [-1.0], [2.0], [-2.0]]")
+    path.write_text(four.replace("[[statistics]]", '[grid]\n"participation.cohort" = [2, 1, 4]\n[[statistics]]'))
+    seconds = {1: 10.0, 4: 40.0}
+    monkeypatch.setattr(prices, "_timed", lambda point: {
+        "seconds a round": seconds[point.content["participation"]["cohort"]], "setting": point.name
+    })  # fmt: skip
+    assert measured(path)["seconds a round"] == pytest.approx(
+        10 * 7 / 3, abs=1e-4
+    )  # seven in three settings
 
 
 def test_every_paper_with_tables_has_practical_claims() -> None:

@@ -37,9 +37,14 @@ DIGITS = 1e-4
 """Of curves of float64, kept with five digits; numbers of statistics have all of theirs."""
 
 
-def first_unit(path: Path, store: Path) -> tuple[dict[str, Any], Unit]:
-    """The first row that is kept, and the run of its first seed."""
-    experiment, row = read_experiment(path), read_json(published(path))["settings"][0]
+LEARNED = {"fedau/small.fashion_mnist": "average participating, participation=markov"}
+"""Rows that are begun again instead of the first, whose models guess at their first evaluation still."""
+
+
+def first_unit(path: Path, store: Path, called: str | None = None) -> tuple[dict[str, Any], Unit]:
+    """The first row that is kept, or that of this name, and the run of its first seed."""
+    experiment, rows = read_experiment(path), read_json(published(path))["settings"]
+    row = next(row for row in rows if called in (None, row["name"]))
     units = units_of(experiment, experiment.points(), store)
     return row, next(unit for unit in units if (unit.point, unit.seed) == (row["name"], row["seeds"][0]))
 
@@ -109,7 +114,7 @@ def test_a_committed_number_is_reproduced(path: Path, tmp_path: Path) -> None:
 )
 def test_the_beginning_of_a_long_run_is_reproduced(path: Path, tmp_path: Path) -> None:
     """Its committed curve, of a network that is not convex its first evaluation alone; a longer step is seen."""
-    row, unit = first_unit(path, tmp_path)
+    row, unit = first_unit(path, tmp_path, LEARNED.get(name(path)))
     rounds, plan = row["curves"].pop("rounds"), unit.content["run"]
     most = max(rounds[1], min(BEGINNING, int(PATIENCE / pace(row, rounds)))) if is_convex(path) else rounds[1]
     most += 1  # the last round of a run is always evaluated

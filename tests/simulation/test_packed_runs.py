@@ -158,7 +158,7 @@ def test_what_differs_in_more_is_refused() -> None:
 
 
 def test_a_device_is_launched_a_tenth_as_often() -> None:
-    """Twelve seeds in one batch launch at most a tenth of the operations that they launch alone."""
+    """Twelve seeds in one batch launch at most a tenth of what they launch alone: little more than one run."""
     seeds = range(12)
     made = [
         Setting(
@@ -182,4 +182,4 @@ def test_a_device_is_launched_a_tenth_as_often() -> None:
 
     together = launched(lambda rounds: simulate_packed(made, seeds, [None] * 12, rounds=rounds, **quiet))
     alone = launched(lambda rounds: made[0].simulate(replicas=1, rounds=rounds, seed=0, **quiet))
-    assert together <= 12 * alone / 10, (together, alone)
+    assert together <= min(alone + 10, 12 * alone / 10), (together, alone)
