@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 
 
 def depends_on_past(kind: Kind) -> bool:
-    """Whether rounds of this kind differ by what came before them, beside the state."""
+    """Whether rounds of this kind differ by what came before them, beside the state, or weigh by an estimate of it."""
     if not isinstance(kind, ClientRound):
         return False
     return (
         isinstance(kind.aggregation, FedAUWeights | GivenWeights)
+        or (isinstance(kind.aggregation, GroupWeights) and kind.aggregation.estimate is not None)
         or isinstance(kind.server, Amplified)
         or (kind.selection is not None and (_follows(kind.selection) or len(kind.selection.budget) > 1))
     )
@@ -177,6 +178,9 @@ class KnownPast:
         elif isinstance(weights, FedAUWeights):
             means = (Fraction(covered, ended) if ended else Fraction(1) for ended, covered, _ in self.intervals)
             kind = replace(kind, aggregation=Constant(tuple(means)))
+        elif isinstance(weights, GroupWeights) and weights.estimate is not None:
+            each = [p / s for p, s in zip(weights.group_weight, weights.estimate, strict=True)]
+            kind = replace(kind, aggregation=_of_groups(weights, each))
         if isinstance(kind.server, Amplified):
             last = (self.passed + 1) % kind.server.period == 0
             server: Any = Amplifying(kind.server.global_lr, last)  # type: ignore[arg-type]

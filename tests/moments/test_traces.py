@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import math
+import re
 from collections.abc import Callable
 from fractions import Fraction as F
+from pathlib import Path
+from typing import get_type_hints
 
 import numpy as np
 import pytest
@@ -16,6 +20,7 @@ from fedtheory.algorithms import Algorithm
 from fedtheory.federations import Quadratic
 from fedtheory.moments import known_past
 from fedtheory.moments.known_past import filled
+from fedtheory.moments.lifting import NotClosed
 from fedtheory.moments.stationary import fixed_point, stationary
 from fedtheory.participation import Bernoulli, Incomplete, Recorded
 from fedtheory.selection import var
@@ -52,6 +57,16 @@ ALGORITHMS: dict[str, Algorithm] = {
         **LOCAL, groups=GROUPS, budget=4, update="start_counts", start="1/2", divided=True
     ),
     "naive": algorithms.naive(**LOCAL, groups=GROUPS, budget=8),
+    "weighted groups": algorithms.weighted_groups(**LOCAL, groups=GROUPS, estimate=[1, "3/2"]),
+    "weighted groups, divided": algorithms.weighted_groups(**LOCAL, groups=GROUPS, estimate=["1/2", 1], divided=True),
+    "safari": algorithms.safari(**LOCAL, client_round_probability=1, server_lr="1/8"),
+    "fednova": algorithms.fednova(local_lr="1/8", local_steps=[1, 2, 3, 2]),
+    "feddyn": algorithms.feddyn(**LOCAL, penalty="1/2"),
+    "fedlin": algorithms.fedlin(**LOCAL),
+    "scaffold": algorithms.scaffold(**LOCAL),
+    "scaffnew": algorithms.scaffnew(local_lr="1/8", communication_probability=1),
+    "sag": algorithms.sag(local_lr="1/8"),
+    "saga": algorithms.saga(local_lr="1/8"),
 }
 """Where all who are there take part, and there is no noise, nothing is random."""
 
@@ -68,6 +83,29 @@ RANDOM: dict[str, Algorithm] = {
 def record(seed: int, rounds: int = 12) -> np.ndarray:
     """A random record of four clients, two of five rounds each; with this law some rounds are empty."""
     return np.random.default_rng(seed).random((rounds, 4)) < 0.4
+
+
+REFUSED: dict[str, Algorithm] = {
+    "fedadam": algorithms.fedadam(**LOCAL, global_lr="1/10"),
+    "flics_adam": algorithms.flics_adam(**LOCAL, global_lr="1/10", groups=GROUPS, budget=4),
+}
+"""Those whose server divides by a root of squares: no recursion of moments."""
+
+
+def test_no_algorithm_of_the_library_is_left_out() -> None:
+    """Those that the package makes, by what they return, against those that the tables above make."""
+    makers = {
+        name
+        for name in dir(algorithms)
+        if inspect.isfunction(made := getattr(algorithms, name))
+        and issubclass(get_type_hints(made).get("return", int), Algorithm)
+    }
+    tables = Path(__file__).read_text().partition("REFUSED: ")[0::2]
+    made = {*re.findall(r"algorithms\.(\w+)\(", tables[0] + tables[1].partition("def ")[0])}
+    assert makers - {"own"} == made and len(made) > 20  # own makes what a user gives; built-in steps are such
+    for algorithm in REFUSED.values():
+        with pytest.raises(NotClosed, match="its step divides by a root"):
+            Setting(CURVED, algorithm, Recorded(record(0)), start=4).exact(range(3), exact=True)
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
