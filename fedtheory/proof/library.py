@@ -17,7 +17,6 @@ class Library:
     """Steps, which may rest on each other, and derivations, which end in some of them.
 
     Attributes:
-        steps: in the order given, those of displays first.
         derivations: in the order in which they are tried on a claim.
         algorithms: the algorithm whose runs a paper's claims are about, by the paper's name.
         rounds: returns the rounds of an algorithm from the claim and the algorithm's name; ``ValueError`` if the kernel
@@ -53,6 +52,7 @@ class Library:
 
     @property
     def steps(self) -> tuple[Step, ...]:
+        """All steps: those of displays, then the others."""
         return tuple(self._by_name.values())
 
     def step(self, name: str) -> Step:
