@@ -35,7 +35,7 @@ class Library:
         vouched: Library | None = None,
         excluded: Callable[[Claim], str] = lambda claim: "",
         decided: dict[str, Decision] | None = None,
-        displays: Callable[[], Iterable[Step]] = tuple,
+        displays: Callable[[], Iterable[Step]] = lambda: (),
     ) -> None:
         """``decided`` are decisions that several libraries of the same steps share; ``displays`` returns more steps,
         and is called where one is asked for that is not among ``steps``."""
