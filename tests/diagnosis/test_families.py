@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 
-from fedtheory.diagnosis import choose_family, rates
+from fedtheory.diagnosis import FamilyChoice, choose_family, rates
 from fedtheory.diagnosis.fitted_families import ClientChains, DrawsWithReplacement, WeightedCohorts
 from fedtheory.participation import Incomplete, Markov, Multinomial, Uniform, Weighted, history
 from fedtheory.participation.examples import examples
@@ -48,10 +49,15 @@ def test_the_family_is_right_in_95_of_100_logs(name: str) -> None:
     assert found[ALIKE.get(name, name)] >= 190, found
 
 
+@cache
+def of_no_family(kind: str) -> FamilyChoice:
+    """What is found of one log."""
+    return choose_family(MISFITS[kind](np.random.default_rng(7), ROUNDS, CLIENTS))
+
+
 @pytest.mark.parametrize("kind", MISFITS)
 def test_a_log_of_no_family_fits_none(kind: str) -> None:
-    log = MISFITS[kind](np.random.default_rng(7), ROUNDS, CLIENTS)
-    found = choose_family(log)
+    found = of_no_family(kind)
     assert found.name == "none" and not found.fits, (found.nearest, found.check)
 
 
@@ -64,7 +70,7 @@ def test_logs_of_no_family_fit_none(kind: str) -> None:
 
 def test_a_family_without_its_check_would_fit() -> None:
     """The likelihood alone takes the nearest family for the truth: the check is what says none."""
-    found = choose_family(MISFITS["long_absences"](np.random.default_rng(7), ROUNDS, CLIENTS))
+    found = of_no_family("long_absences")
     assert found.nearest == "Markov" and found.check is not None and found.check.worst == "long absences"
 
 

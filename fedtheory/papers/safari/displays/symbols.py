@@ -29,8 +29,8 @@ rate = eta * K * mu / 2
 UNBIASED_PROGRESS = (
     2 * mu * ((1 - q) * eta_s + q * K * eta) - (1 - q) * L * mu * eta_s**2 - 9 * q * L**2 * K**2 * eta**2
 )
-"""Of Theorem 5 where all clients take part; beside it the rest."""
 UNBIASED_REST = 6 * q * K**2 * eta**2 * bias + (1 - q) * eta_s**2 * server + (1 + 1 / clients) * q * K * eta**2 * noise
+"""Progress of a round of Theorem 5 where all clients take part, and what is added in it."""
 
 client_cost = 1 + 30 * L * tied_rate / mu * (1 + 2 * L * tied_rate / mu)
 
