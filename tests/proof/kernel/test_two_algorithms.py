@@ -132,10 +132,12 @@ def test_a_parameter_of_a_region_is_no_letter() -> None:
 def test_a_share_that_is_put_in_is_not_that_of_any_uniform_cohort(share: Scalar) -> None:
     theorem = strongly_convex()
     made = instantiate(theorem, {"share": share}, theorem.where)
-    letters, this = thm1_thm2.LETTERS | of_runs(FINAL_DISTANCE), claim("fast.thm2@sharper")
+    letters, this = thm1_thm2.LETTERS | of_runs(FINAL_DISTANCE), claim("fast.thm2@wide")
     for of, wrong in ((made, True), (theorem, False)):
         origin = MadeBound(lambda of=of: over_rounds(of, FINAL_DISTANCE), letters, FINAL_DISTANCE, of_rounds=True)
-        assert ("share" in " ".join(origin.apart_from(this, "fast", built_in))) == wrong
+        goal = origin.check(this, "fast", built_in).goal
+        assert any("share" in why for why in goal._parameters(origin.bound)) == wrong
+        assert (origin.of_claim(this, "fast", built_in) is None) == wrong
 
 
 @pytest.mark.parametrize("share", [li.mu, li.RING.number(1), li.s * li.mu])
