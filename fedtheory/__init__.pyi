@@ -1,6 +1,7 @@
 from . import algorithms as algorithms
 from . import claims as claims
 from . import data as data
+from . import deploy as deploy
 from . import diagnosis as diagnosis
 from . import evidence as evidence
 from . import federations as federations
