@@ -57,9 +57,10 @@ versions: ## run ten commands with the lowest versions allowed, and with the new
 	'$(PYTHON)' tests/versions.py lowest build/lowest
 	'$(PYTHON)' tests/versions.py newest build/newest
 
-docs: $(STAMP) ## build the site, docs and report: build/docs/index.html; a warning is an error
+docs: $(STAMP) ## build the site, docs and report: build/docs/index.html; a warning or a dead link is an error
 	OMP_NUM_THREADS=1 $(VENV)/bin/python -m sphinx -b html -W --keep-going -q docs build/docs
 	$(VENV)/bin/fedtheory report --into build/docs/report --docs ..
+	$(VENV)/bin/python tests/links.py build/docs
 
 data: $(STAMP) ## download the data sets
 	$(VENV)/bin/python -m fedtheory.data.fetch

@@ -28,6 +28,7 @@ exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = f"fedtheory {version}"
 html_copy_source = False
+html_show_copyright = False  # the licence says what may be copied
 html_static_path = ["_static"]
 myst_heading_anchors = 4
 myst_enable_extensions = ["dollarmath"]

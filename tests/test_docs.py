@@ -10,6 +10,7 @@ import pytest
 
 import fedtheory
 from fedtheory.evidence import citations
+from tests.links import dead_links
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -50,6 +51,43 @@ def test_the_site_is_built_on_every_change() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     installed = (ROOT / "constraints.txt").read_text(encoding="utf-8").lower()
     assert all(f"\n{each.split('>=')[0]}==" in installed for each in extras["docs"])
+
+
+def test_dead_links_are_found(tmp_path: Path) -> None:
+    """Planted: a page that is not there, one outside the folder, and a name that its page does not have."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "index.html").write_text('<h1 id="top">x</h1><a href="a/b.html#two">b</a><a href="https://x.y/z">c</a>')
+    (tmp_path / "a" / "b.html").write_text(
+        '<p id="two"><a href="../index.html#top">i</a><a href="#two">t</a><img src="b.html">'
+    )
+    assert dead_links(tmp_path) == []
+    (tmp_path / "a" / "c.html").write_text(
+        '<a href="b.html#three">1</a><a href="d.html">2</a><a href="../../e.html">3</a><img src="f.png">'
+    )
+    assert dead_links(tmp_path) == [f"a/c.html: {link}" for link in ("b.html#three", "d.html", "../../e.html", "f.png")]
+
+
+def test_the_links_of_the_site_are_followed() -> None:
+    lines = (ROOT / "Makefile").read_text(encoding="utf-8").partition("\ndocs: ")[2].partition("\n\n")[0].splitlines()
+    assert lines[-1].endswith("python tests/links.py build/docs") and "sphinx" in lines[1]
+
+
+def test_every_public_package_is_in_the_reference(tmp_path: Path) -> None:
+    """Planted: a package that lists public names, and that the face does not list."""
+    assert unlisted(ROOT / "fedtheory") == set()
+    (package := tmp_path / "planted").mkdir()
+    (package / "__init__.py").write_text('__all__ = ["name"]\n')
+    assert unlisted(tmp_path) == {"planted"}
+
+
+def unlisted(folder: Path) -> set[str]:
+    """Packages that list public names, and that ``fedtheory.__all__``, from which the reference is made, does not."""
+    listing = {
+        path.parent.name
+        for path in folder.glob("*/__init__.py")
+        if re.search(r"__all__\b.* = ", path.read_text("utf-8"))
+    }
+    return listing - set(fedtheory.__all__) - {"cli"}  # whose names are commands
 
 
 def test_what_is_cited_is_this_version() -> None:

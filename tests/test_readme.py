@@ -159,7 +159,7 @@ def test_sentences_are_found():
 
 
 BESIDE = ("adding-claims", "cluster", "real-clients", "referee", "testing", "diagnose", "experiment-files", "commands",
-          "examples", "stability", "kernel")  # fmt: skip
+          "examples", "stability", "kernel", "scorecard")  # fmt: skip
 SHORT = [README, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted(DOCS.glob("tutorials/*.md")),
          *sorted(DOCS.glob("howto/*.md")), *(DOCS / f"{name}.md" for name in BESIDE)]  # fmt: skip
 """Pages that a reader begins with: tutorials, how-to pages, and those beside the README."""

@@ -16,8 +16,8 @@ from ..papers.in_print import Erratum
 from ..quantities import symbol
 
 HEAD = (
-    "Each entry has the printed formula, the inequality that is judged, what is wrong, a small instance with both sides in "
-    "exact arithmetic, and what is true instead. Letters are the paper's."
+    "Each entry has the printed formula, the inequality that is judged, what is wrong, a small instance with both "
+    "sides in exact arithmetic, and what is true instead. Letters are the paper's; a repair says what others mean."
 )
 NO_THEOREM = "This is derived for clients like those of the instance. No theorem is stated or proved in its place."
 

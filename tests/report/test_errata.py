@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -20,6 +20,7 @@ from fedtheory.papers.in_print import Erratum
 from fedtheory.quantities import QUANTITIES
 from fedtheory.report import errata_pages
 from fedtheory.report.errata_pages import errata
+from fedtheory.report.site.mathml import mathml
 
 STATED = ("federation", "algorithm", "participation", "start", "rounds", "selection", "weights", "problem", "values",
           "constants")  # fmt: skip
@@ -74,6 +75,45 @@ def test_every_printed_statement_that_falls_has_one() -> None:
     rows = published_rows()
     fallen = [each.ref for each in all_claims() if is_printed(each) and rows[each.ref]["verdict"] == "refuted"]
     assert Counter(ref for each in ALL for ref in each.claims) == Counter(fallen)
+
+
+ONE_LETTER = re.compile(r"(\\(bar|hat)\s?)?(\\?[A-Za-z]+)(_(\\?[A-Za-z]+|\{.*\}))?")
+
+
+def unexplained(told: Sequence[Erratum]) -> set[str]:
+    """Letters of formulas on a paper's page that neither its own displays nor the sentences have."""
+    texts = "".join(text for each in told for text in (*each.printed, each.wrong, each.instance, each.true))
+    shown = [claim(ref) for each in told for ref in (each.claims[0], *each.editions)]
+    letters = {each.letters[name] for each in shown for name in each.quantities if name in each.letters}
+    return {each for each in letters if ONE_LETTER.fullmatch(each) and _plain(each) not in _plain(texts)}
+
+
+def _plain(latex: str) -> str:
+    return re.sub(r"[{}\s]", "", latex)
+
+
+@pytest.mark.parametrize("paper", [name for name, paper in papers().items() if paper.errata])
+def test_every_letter_of_a_formula_is_printed_or_explained(paper: str) -> None:
+    """Planted: repairs whose letters are not explained."""
+    told = papers()[paper].errata
+    assert unexplained(told) == set()
+    if paper == "flics":
+        bare = [replace(each, true="") for each in told]
+        assert unexplained(bare) >= {r"\bar V_T", r"\hat\delta_T"}
+
+
+@pytest.mark.parametrize("erratum", ALL, ids=lambda each: each.claims[0])
+def test_what_is_printed_can_be_drawn(erratum: Erratum) -> None:
+    """A command that the pages do not know would stand there by its name."""
+    assert erratum.printed
+    assert not any(re.search(r"<mtext>\\", str(mathml(each))) for each in erratum.printed)
+
+
+def test_a_repair_without_a_theorem_says_so() -> None:
+    """Planted: without the sentence, the page would claim more than is proved."""
+    text = errata("fast")
+    without = [each for each in papers()["fast"].errata if not each.editions]
+    assert text.count(errata_pages.NO_THEOREM) == len(without) == 1
 
 
 def test_what_is_true_instead_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:

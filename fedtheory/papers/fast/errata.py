@@ -7,11 +7,14 @@ ERRATA = (
         claims=("fast.thm1@main", "fast.thm1@appendix", "fast.cor1@main", "fast.cor1@appendix",
                 "fast.cor2@main", "fast.rem1.a@main"),
         printed=(
-            r"\frac1R\sum_{r=1}^R\mathbb{E}\|\nabla F(\mathbf{x}_r)\|^2\leq\frac{4\zeta}{KR\eta_c}+\frac{4(qn+(1-q)m)}{mn}L"
+            r"\frac1R\sum_{r=1}^R\mathbb{E}\|\nabla F(\mathbf{x}_r)\|^2\leq\frac{4\zeta}{KR\eta_c}+"
+            r"\frac{4(qn+(1-q)m)}{mn}L"
             r"\eta_c\sigma^2+(120(1-q)+60q)L^2K^2\eta_c^2\sigma_G^2",
             r"q\geq\frac{(2LK\eta_c-1)G_2+2K^2\sigma_G^2}{G_1+(2LK\eta_c-1)G_2-2LK\eta_cG_3+2K^2\sigma_G^2}",
-            r"G_1:=\max_{r\in\mathcal{T}_u}\Big\|\frac1M\sum_{i=1}^M\sum_{k=1}^K\nabla F_i(\mathbf{x}_{r,k}^i)\Big\|^2,\quad "
-            r"G_2:=\max_{r\in\mathcal{T}_a}\Big\|\frac1n\sum_{i\in\mathcal{S}_r^a}\sum_{k=1}^K\nabla F_i(\mathbf{x}_{r,k}^i)"
+            r"G_1:=\max_{r\in\mathcal{T}_u}\Big\|\frac1M\sum_{i=1}^M\sum_{k=1}^K\nabla F_i(\mathbf{x}_{r,k}^i)\Big"
+            r"\|^2,\quad "
+            r"G_2:=\max_{r\in\mathcal{T}_a}\Big\|\frac1n\sum_{i\in\mathcal{S}_r^a}\sum_{k=1}^K\nabla F_i("
+            r"\mathbf{x}_{r,k}^i)"
             r"\Big\|^2",
         ),
         wrong=(
@@ -42,7 +45,8 @@ ERRATA = (
     Erratum(
         claims=("fast.cor3@main",),
         printed=(
-            r"\mathbb{E}\|\mathbf{x}_R-\mathbf{x}^*\|^2\leq\tilde{\mathcal{O}}\Big(\exp\Big(-\frac{\mu R}{20mL}\Big)\Big)+"
+            r"\mathbb{E}\|\mathbf{x}_R-\mathbf{x}^*\|^2\leq\tilde{\mathcal{O}}\Big(\exp\Big(-\frac{\mu R}{20mL}\Big)"
+            r"\Big)+"
             r"\tilde{\mathcal{O}}\Big(\frac{(1-q)}{\mu R}\Big)+\tilde{\mathcal{O}}\Big(\frac{1}{\mu R}\sigma_G^2\Big)+"
             r"\tilde{\mathcal{O}}\Big(\frac{1}{\mu mKR}\sigma^2\Big)",
         ),
@@ -81,7 +85,8 @@ ERRATA = (
             r"rounds of $K = 100$ local steps, with the step size $\eta_c = (1/10) \sqrt{m}/\sqrt{RK}$."
         ),
         true=(
-            r"For such clients the mean of $\|\nabla F\|^2$ stays near $c L \sigma_G^2 \sqrt{K/(mR)}/2$ for this step size, $c = "
+            r"For such clients the mean of $\|\nabla F\|^2$ stays near $c L \sigma_G^2 \sqrt{K/(mR)}/2$ for this step "
+            r"size, $c = "
             "1/10$. Where everyone takes part nothing is drawn, and this term is not there."
         ),
         objection="The table quotes the rate from other works.",

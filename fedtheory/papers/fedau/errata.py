@@ -6,7 +6,8 @@ ERRATA = (
     Erratum(
         claims=("fedau.eqB_6_8.b@main", "fedau.eqB_6_8.a@main", "fedau.eqB_6_8.b_next@main"),
         printed=(
-            r"(p_n)^2\mathbb{E}\Big[\Big(\omega_t^n-\Big(\frac{1}{p_n}-\frac{(1-p_n)^K}{p_n}\Big)\Big)^2\Big]+(1-p_n)^{2K}\leq"
+            r"(p_n)^2\mathbb{E}\Big[\Big(\omega_t^n-\Big(\frac{1}{p_n}-\frac{(1-p_n)^K}{p_n}\Big)\Big)^2"
+            r"\Big]+(1-p_n)^{2K}\leq"
             r"(p_n)^2\cdot\frac{\mathrm{Var}[S_n]}{\max\{\lfloor\frac{t}{K}\rfloor,1\}}+(1-p_n)^{2K}",
         ),
         wrong=(

@@ -7,9 +7,11 @@ ERRATA = (
         claims=("safari.thm4@main", "safari.thm4@appendix", "safari.cor1.a@main", "safari.cor1.b@main",
                 "safari.cor1.c@main"),
         printed=(
-            r"\frac1R\sum_{r=1}^R\mathbb{E}\|\nabla F(\mathbf{x}_r)\|^2\leq\frac{2(F(\mathbf{x}_0)-F(\mathbf{x}^*))}{R\eta_s}+"
+            r"\frac1R\sum_{r=1}^R\mathbb{E}\|\nabla F(\mathbf{x}_r)\|^2\leq\frac{2(F(\mathbf{x}_0)-F("
+            r"\mathbf{x}^*))}{R\eta_s}+"
             r"\delta",
-            r"\delta=L\eta_s(1-q)\sigma_s^2+\frac{80qL^2\eta_s^2}{K}(\sigma^2+6K\sigma_G^2)+\frac{8Lq\eta_s}{mK}\sigma^2",
+            r"\delta=L\eta_s(1-q)\sigma_s^2+\frac{80qL^2\eta_s^2}{K}(\sigma^2+6K\sigma_G^2)+\frac{8Lq\eta_s}{mK}"
+            r"\sigma^2",
             r"q\leq1/\Big(\frac{4\sigma_G^2-4G_2(\frac{1}{2K^2}-\frac{2L\eta_s^2}{K^2})}{(1-L\eta_s)G_1}+1\Big)",
             r"G_1=\max_{r\in\mathcal{T}_s}\|\nabla F(\mathbf{x}_r)\|^2,\quad G_2=\max_{r\in\mathcal{T}_c}\Big\|\frac1m"
             r"\sum_{i\in[m]}\sum_{k\in[K]}\nabla F_i(\mathbf{x}_{r,k}^i)\Big\|^2",
@@ -40,12 +42,16 @@ ERRATA = (
     Erratum(
         claims=("safari.thm5@main", "safari.thm5@appendix"),
         printed=(
-            r"\mathbb{E}\|\mathbf{x}_R-\mathbf{x}_*\|^2\leq(1-\bar{\eta})^R\|\mathbf{x}_0-\mathbf{x}_*\|^2+\bar{\delta}",
-            r"\bar{\delta}=\frac{8q\eta_cK}{\mu}\sigma_G^2+\frac{2q\eta_c}{\mu m}\sigma^2+\frac{4qL(1+K\eta_cL)}{\mu}\times["
+            r"\mathbb{E}\|\mathbf{x}_R-\mathbf{x}_*\|^2\leq(1-\bar{\eta})^R\|\mathbf{x}_0-\mathbf{x}_*\|^2+\bar{"
+            r"\delta}",
+            r"\bar{\delta}=\frac{8q\eta_cK}{\mu}\sigma_G^2+\frac{2q\eta_c}{\mu m}\sigma^2+\frac{4qL(1+K\eta_cL)}{\mu}"
+            r"\times["
             r"5K\eta_c^2(\sigma^2+6K\sigma_G^2)]+(1-q)\frac{L+\mu}{2L\mu}\eta_s\sigma_s^2",
-            r"q\leq1/\Big(1+\frac{\frac{4\bar{\eta}}{\mu^2}(1+\frac{30L\bar{\eta}}{\mu}(1+\frac{2L\bar{\eta}}{\mu}))G_3-"
+            r"q\leq1/\Big(1+\frac{\frac{4\bar{\eta}}{\mu^2}(1+\frac{30L\bar{\eta}}{\mu}(1+\frac{2L\bar{\eta}}{"
+            r"\mu}))G_3-"
             r"\frac{4}{\mu}G_4}{(\frac{1}{L+\mu}-\frac{(L+\mu)^2\bar{\eta}}{4L^2\mu^2})G_3}\Big)",
-            r"G_3=\|\nabla F(\mathbf{x}_r)\|^2,\quad G_4=\frac1m\sum_{i\in\mathcal{S}_r}[F_i(\mathbf{x}_r)-F_i(\mathbf{x}_*)],\quad "
+            r"G_3=\|\nabla F(\mathbf{x}_r)\|^2,\quad G_4=\frac1m\sum_{i\in\mathcal{S}_r}[F_i(\mathbf{x}_r)-F_i("
+            r"\mathbf{x}_*)],\quad "
             r"\bar{\eta}=\frac{\eta_cK\mu}{2}=\frac{2\eta_sL\mu}{L+\mu}",
         ),
         wrong=(
@@ -74,7 +80,8 @@ ERRATA = (
     Erratum(
         claims=("safari.lemma2@main",),
         printed=(
-            r"\hat{\mathcal{R}}_P(\hat{h}_Q^*)-\hat{\mathcal{R}}_P(h_P^*)=\varepsilon_P(h_Q^*)+\mathcal{O}(A(n_T,\delta))",
+            r"\hat{\mathcal{R}}_P(\hat{h}_Q^*)-\hat{\mathcal{R}}_P(h_P^*)=\varepsilon_P(h_Q^*)+\mathcal{O}(A(n_T,"
+            r"\delta))",
         ),
         wrong=(
             r"Display (24) replaces the square root of a probability times $\mathcal{A}$ by $\mathcal{A}$. Without a "
@@ -88,7 +95,9 @@ ERRATA = (
         ),
         true=(
             "The lemma holds with the root. Under Assumption 1 the root is small enough for Theorem 3, which "
-            "survives its lemma for constants that may depend on the problem."
+            "survives its lemma for constants that may depend on the problem. Both are shown here for a finite class "
+            r"$\mathcal{H}$, with $a_T = \log(|\mathcal{H}|/\delta)/n_T$ and the constants $\alpha_P$ and $\beta_P$ of "
+            "Assumption 1."
         ),
         editions=("safari.lemma2@corrected", "safari.thm3@corrected"),
         objection="A constant of the problem may stand in the symbol.",
@@ -113,7 +122,8 @@ ERRATA = (
         ),
         true=(
             r"Of Theorem 2 the remark is right, for a constant that may depend on $\alpha$: its proof never uses that "
-            "the server's samples are of the target. Theorem 3 needs that."
+            "the server's samples are of the target. Theorem 3 needs that. For a finite class $\\mathcal{H}$, with "
+            r"$a = \log(|\mathcal{H}|/\delta)/(n_T + n_S)$ and the constants $\alpha_Q$ and $\beta_Q$ of Assumption 1:"
         ),
         editions=("safari.rem2.thm2@corrected",),
         objection="The remark asks for positive relatedness, which a point that is never seen should violate.",
@@ -124,7 +134,8 @@ ERRATA = (
     Erratum(
         claims=("safari.thm2.improvement@main",),
         printed=(
-            r"\tilde{\mathcal{O}}\Big(\Big(\frac{1}{n_T}\Big)^{\frac{1}{2-\beta_Q}}\Big)\to\tilde{\mathcal{O}}\Big(\Big("
+            r"\tilde{\mathcal{O}}\Big(\Big(\frac{1}{n_T}\Big)^{\frac{1}{2-\beta_Q}}\Big)\to\tilde{\mathcal{O}}\Big("
+            r"\Big("
             r"\frac{1}{n_T+n_S}\Big)^{\frac{\beta}{2-\beta_Q}}\Big),\quad 0<\beta<1",
         ),
         wrong=(
