@@ -231,7 +231,8 @@ def names() -> dict[str, list[str]]:
 def test_no_two_files_have_one_name() -> None:
     """But for the files that every paper's folder may have."""
     several = {stem: found for stem, found in names().items() if len(found) > 1}
-    assert several.keys() <= {"subjects", "counterexamples", "exclusions", "citation", "errata", "display_steps"}, several
+    of_papers = {"subjects", "counterexamples", "exclusions", "citation", "errata", "display_steps"}
+    assert several.keys() <= of_papers, several
     assert all(name.startswith("papers/") and name.count("/") == 2 for found in several.values() for name in found)
 
 
