@@ -114,9 +114,9 @@ def test_the_same_from_python(expression: str, extra: str) -> None:
 
 def test_proofs_and_settings_load_no_torch_and_proofs_by_the_kernel_no_displays() -> None:
     program = (
-        "import sys; from fedtheory.cli.statuses import run; run(['prove', 'fast.thm2@sharper', '--recheck']);"
+        "import sys; from fedtheory.cli.statuses import run; run(['prove', 'fast.thm2@sharper']);"
         "displays = [name for name in sys.modules if '.displays.' in name and not name.endswith('.symbols')];"
-        "run(['replay', 'fast.cor3@main']);"
+        "run(['prove', 'fast.thm2@sharper', '--recheck']); run(['replay', 'fast.cor3@main']);"
         "print([*displays, *(name for name in ('torch', 'numba') if name in sys.modules)])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)

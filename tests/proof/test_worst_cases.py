@@ -531,6 +531,15 @@ def test_no_stronger_statement_is_proved() -> None:
     assert not proved(edition, hypotheses=tuple(h for h in statement.hypotheses if h.name != "curvature"))
 
 
+@pytest.mark.parametrize("name", ["factor", "addition", "bound", "theorem"])
+def test_what_was_put_into_an_edition_does_not_count(name: str) -> None:
+    """The claim that an edition states is computed from its certificate when it is compared."""
+    edition = NumericEdition(claim("fast.thm2"), KEPT["uniform_cohort"])
+    zero, other = edition.theorem.where.ring.number(0), one_round(KEPT["fast.contracting"])
+    vars(edition)[name] = {"factor": zero, "addition": zero, "bound": {}, "theorem": other}[name]
+    assert edition.prove().verdict == "unknown"
+
+
 def test_it_is_smaller_than_the_papers_at_these_numbers() -> None:
     """The floor, against that of the widest edition; the step is at its cap."""
     statement = NumericEdition(claim("fast.thm2@wide"), KEPT["fast.contracting"]).claim
