@@ -230,9 +230,7 @@ def test_clients_a_round_are_averaged(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(prices, "_timed", lambda point: {
         "seconds a round": seconds[point.content["participation"]["cohort"]], "setting": point.name
     })  # fmt: skip
-    assert measured(path)["seconds a round"] == pytest.approx(
-        10 * 7 / 3, abs=1e-4
-    )  # seven in three settings
+    assert measured(path)["seconds a round"] == pytest.approx(10 * 7 / 3, abs=1e-4)  # seven in three settings
 
 
 def test_every_paper_with_tables_has_practical_claims() -> None:
