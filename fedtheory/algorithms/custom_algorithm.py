@@ -296,7 +296,7 @@ def check_each(values: Sequence[Any], clients: int) -> int:
 
 def check_point(value: Any, kind: type, shapes: Sequence[tuple[int, ...]], name: str = "a point") -> None:
     """Raise ``ValueError`` unless a value is of this kind and of one of these shapes."""
-    if not isinstance(value, kind) or tuple(value.shape) not in shapes:
+    if not isinstance(value, kind) or tuple(getattr(value, "shape", ())) not in shapes:
         raise ValueError(f"{name}: {_shown(value)}: allowed is the shape {' or '.join(map(str, shapes))}")
 
 

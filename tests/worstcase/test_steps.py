@@ -227,7 +227,7 @@ class PlainRound(Round):
     def draw(self, probability, clients=False):
         return torch.tensor([self.outcomes.draws(Fraction(probability), [True])], dtype=torch.float64)
 
-    each = train = proximal = server_gradient = permutation = noise = None
+    each = train = proximal = server_gradient = permutation = noise = cohort = None
 
 
 def in_plain_rounds(found) -> float:
