@@ -29,7 +29,7 @@ AWAY = frozenset({"0", "false", "no", "off", "down", "stop", "end", "leave", "le
 
 @dataclass
 class Told:
-    """What was not taken as it stands in a file: how often, and in which row first.
+    """Sentences on what was not taken as it stands in a file: how often, and in which row first.
 
     >>> told = Told()
     >>> told.add("rows that stand there twice", "line 3", 2)

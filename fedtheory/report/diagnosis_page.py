@@ -28,7 +28,8 @@ STYLE = (
     "<style>:root{color-scheme:light dark}body{font:16px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em;"
     "overflow-wrap:anywhere}p{margin:.3em 0}figure{margin:1.5em 0}figcaption{opacity:.8}.wide{overflow-x:auto}"
     "img{display:block;width:100%;min-width:40em}table{border-collapse:collapse;font-size:.85em;margin:1em 0}"
-    "th,td{padding:.15em .8em .15em 0;text-align:left;white-space:nowrap}</style>"
+    "th,td{padding:.15em .8em .15em 0;text-align:left;vertical-align:top;white-space:nowrap}"
+    "td:last-child{white-space:normal;min-width:12em}</style>"
 )
 """Style of the page: in a narrow window figures and the table scroll by themselves, so that they stay readable."""
 
