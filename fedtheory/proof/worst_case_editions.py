@@ -145,7 +145,7 @@ class NumericEdition(Origin):
         return tuple(sorted({*other_kinds(self.theorem), *named}))
 
     def check(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> EditionClaim:
-        """Return the check that a claim is the edition, which is made anew: nothing that was put into this one counts."""
+        """Return the check that a claim is the edition, made anew: nothing that was put into this one counts."""
         return EditionClaim(claim, NumericEdition(self.base, self.data), rounds(claim, algorithm))
 
     def _read(self, scalar: Scalar) -> sympy.Expr:
