@@ -276,9 +276,7 @@ def _check(file: Path, json: bool) -> None:
     from ..proof.saved_proofs import Unreadable, checked_in
 
     try:
-        found = checked_in(file)
-        for each in found:
-            compare_with_known(file, each.claim)
+        found = [each.compared() if compare_with_known(file, each.claim) else each for each in checked_in(file)]
     except ValueError as error:
         print(f"fedtheory: {error}", file=sys.stderr)
         raise typer.Exit(2 if isinstance(error, Unreadable) else 1) from None

@@ -12,19 +12,20 @@ from ..proof.claim_goals import claim_data
 from .registry import claim, papers
 
 
-def compare_with_known(file: Path, said: Mapping[str, Any] | None) -> None:
-    """Compare what a file says that a claim says with the claim of this name; what no paper has is the file's alone.
+def compare_with_known(file: Path, said: Mapping[str, Any] | None) -> bool:
+    """Compare what a file says that a claim says with the claim of this name, and return whether there is one; what no
+    paper has is the file's alone.
 
     Raises:
         ValueError: they differ; the message names the parts.
     """
     if said is None:
-        return
+        return False
     ref = f"{said['id']}@{said['edition']}"
     try:
         known = claim(ref)
     except ValueError:
-        return
+        return False
     read = said["readings"]
     own = claim_data(known, read, algorithm_of(known, papers()[known.paper].algorithm) or "")
     apart = [part for part in own if own[part] != said[part]]
@@ -33,3 +34,4 @@ def compare_with_known(file: Path, said: Mapping[str, Any] | None) -> None:
         apart.append("readings")
     if apart:
         raise ValueError(f"{file}: what is proved is not {ref}: of that claim {', '.join(apart)} differ")
+    return True

@@ -5960,10 +5960,8 @@ CHECKED_CLAIM = (
     f"{CHECKED[False]}; that the bounds on a run follow from them by rules, and that the last one is this claim: its "
     "right side, and all that it asks"
 )
-NOT_CHECKED_CLAIM = (
-    "that the axioms hold of an algorithm that is run; that the claim of this name says this; what names and quantities "
-    "stand for"
-)
+OF_NAME = "that the claim of this name says this"
+NOT_CHECKED_CLAIM = f"that the axioms hold of an algorithm that is run; {OF_NAME}; what names and quantities stand for"
 """Texts on the parts of a claim's proof that are checked, and not."""
 
 

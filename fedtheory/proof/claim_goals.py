@@ -335,11 +335,11 @@ class Goal:
             Inexpressible: a part of the claim that cannot be said in the bound's letters.
         """
         untouched(bound)
-        functional = self.claim.functional
+        functional, value = self.claim.functional, self.claim.functional.expression
         known = functional.compute is None and functional in functionals.named(functional.name)
-        if functional.scope == "values" and bound.functional == VALUE:
-            if dict(bound.parameters)[VALUE] != self.scalar(bare(functional.expression)):
-                yield f"it bounds {dict(bound.parameters)[VALUE]}, and the claim {functional.expression}"
+        if functional.scope == "values" and bound.functional == VALUE and functional.compute is None:
+            if value is None or dict(bound.parameters)[VALUE] != self.scalar(bare(value)):
+                yield f"it bounds {dict(bound.parameters)[VALUE]}, and the claim {value}"
         elif bound.functional != functional.name or not known:
             yield f"it bounds {bound.functional}, and the claim {functional.name}"
         right = self.right_side(bound.definitions, bound.known)

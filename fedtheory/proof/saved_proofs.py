@@ -34,6 +34,11 @@ class Checked(NamedTuple):
     claim_in_file: str = ""
     claim: Mapping[str, Any] | None = None
 
+    def compared(self) -> Checked:
+        """Return the same, where what is proved was compared with the claim of this name."""
+        rest = self.not_checked.replace(f"{checker.OF_NAME}; ", "")
+        return self._replace(checked=f"{self.checked}; {checker.OF_NAME}", not_checked=rest)
+
     @property
     def text(self) -> str:
         """Return all of it as text for people."""

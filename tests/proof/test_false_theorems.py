@@ -119,9 +119,6 @@ WEAKER: dict[str, Claim] = {
         put(FALLS, K, 1), hypotheses=(*FALLS.hypotheses, Hypothesis("one_step", Le(K, 1), "")),
     ),
     "the floor multiplied out": term(CONTRACTS, "heterogeneity", lambda e: sympy.expand(e)),
-    "1/(1 + x) for exp(-x)": term(
-        CONTRACTS, "initial", lambda e: e.replace(sympy.exp, lambda x: 1 / (1 - x)),
-    ),
     "L/mu more of the floor": term(CONTRACTS, "heterogeneity", lambda e: e * (1 + L / mu)),
 }  # fmt: skip
 
