@@ -370,7 +370,8 @@ class OwnRuns(Space):
             yield replace(plain, start=0.0)
             yield replace(plain, dimension=2, conditioning=1e-3)
             if clients == 5 and share == 1 and not noise:
-                yield replace(plain, mixed=not self.common_hessian, conditioning=0.1, seed=7)
+                differing = replace(plain, mixed=not self.common_hessian, conditioning=0.1, seed=7)
+                yield from (differing, replace(differing, start=0.0))
                 yield from (replace(plain, cohort=self._cohort(size)) for size in (-1, 0) if who != EVERYONE)
         for who in self.who:
             if self._with_kinks:

@@ -442,6 +442,16 @@ def test_what_shows_with_many_clients_is_among_the_first_candidates(slip: str, t
         assert found.candidate.clients == CROWD
 
 
+def test_clients_whose_hessians_differ_are_looked_at_from_the_optimum(tmp_path: Path) -> None:
+    """Two local steps leave it there, although the clients' mean stays with one Hessian."""
+    two = "y = x[:, None] - local_lr * round.gradient(x)\n    return (y - local_lr * round.gradient(y)).mean(1), {}"
+    paper = load(written(tmp_path / "two.py", two))
+    with added(paper):
+        space = subject_of(paper.claims[0]).space(paper.claims[0])
+        moved = {c.mixed for c in space.structured() if c.start == 0 and not c.noise and space.assess(c)[0].ratio > 1}
+    assert moved == {True}
+
+
 @pytest.mark.parametrize("dimension, curvatures", [(1, [3.0]), (2, [3.0, 0.75]), (3, [3.0, 1.5, 0.75])])
 def test_curvatures_of_candidates_go_from_the_largest_to_the_smallest(dimension: int, curvatures: list[float]) -> None:
     drawn = Candidate(clients=2, dimension=dimension, seed=5, spread=1.0, conditioning=0.25, smoothness=3.0, noise=0.0,
