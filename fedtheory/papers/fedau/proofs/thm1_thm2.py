@@ -395,7 +395,7 @@ def _of_round(
         if functional == "weighted_increase" and not plain:
             values["E"] = _n * RUNS["OE"]
             conditions.append(Condition("OE", "nonnegative"))
-        unused = {"E", "Q"} if functional != "weighted_increase" else set()
+        unused = ("E", "Q") if functional != "weighted_increase" else ()
         one_round = 1 - RUNS["R"]
         return restricted(start, values | dict.fromkeys(unused, RUNS.number(0)), conditions, [one_round, *given])
 
