@@ -88,11 +88,9 @@ class KernelClaim(ABC):
         claim says."""
         if len(evidence) != 1 or not isinstance(evidence[0], str):
             return False
-        data = _proved(evidence[0])
-        if data is None:
+        if (data := _proved(evidence[0])) is None:
             return False
-        read = data["claim"]["readings"]
-        free = self.whichever
+        read, free = data["claim"]["readings"], self.whichever
         fits = all(a.name in free or read.get(a.name) in a.options for a in self.claim.ambiguities)
         return fits and data["claim"] == self.said(read) and self.is_of(data)
 
@@ -134,11 +132,10 @@ class ClaimTheorem(KernelClaim):
 
     def apart(self) -> Iterator[str]:
         """List in words why the theorem is not the claim, as far as was tried; nothing where it is."""
-        if self.found():
-            if self.certified().outcome != "proved":
-                yield "its saved proof is not accepted"
-            return
-        yield why_not(untouched(self.make()), self.goal)
+        if not self.found():
+            yield why_not(untouched(self.make()), self.goal)
+        elif self.certified().outcome != "proved":
+            yield "its saved proof is not accepted"
 
     @property
     def read(self) -> dict[str, str]:
@@ -152,8 +149,7 @@ class ClaimTheorem(KernelClaim):
     def data(self) -> dict[str, Any]:
         """Return the saved proof of the claim."""
         assert self.bound is not None  # it is found
-        roots = roots_in(self.goal, self.bound)
-        return saved_claim(self.bound, self.goal.letters, self.said(self.read), roots)
+        return saved_claim(self.bound, self.goal.letters, self.said(self.read), roots_in(self.goal, self.bound))
 
     def said(self, read: Mapping[str, str]) -> dict[str, Any]:
         """Return what the claim says, as it stands in a saved proof."""

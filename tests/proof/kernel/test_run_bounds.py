@@ -24,6 +24,7 @@ from fedtheory.papers.fast.proofs.thm1_thm2 import nonconvex, nonconvex_correcte
 from fedtheory.papers.proofs import chain
 from fedtheory.proof import checker
 from fedtheory.proof.chains import GOAL
+from fedtheory.proof.claim_goals import theorem_of
 from fedtheory.proof.claim_theorems import ClaimTheorem
 from fedtheory.proof.kernel.regions import Condition, Where
 from fedtheory.proof.kernel.round_rules import average, contraction
@@ -108,10 +109,11 @@ def test_every_link_is_above_the_worst_run(ref: str) -> None:
     """At points of the claim's region, what the round's theorem allows is at most the right side of every link."""
     check = check_of(ref)
     assert check.bound is not None
-    chained = links(check.bound)
+    chained, theorem = links(check.bound), theorem_of(check.bound)
+    assert isinstance(theorem, Theorem)
     tried = 0
     for point in points(check.bound, 4):
-        worst = worst_of(check.make(), point, chained)
+        worst = worst_of(theorem, point, chained)
         for bound in chained:
             assert worst <= value(bound, point) + F(1, 10**40)
             tried += 1
