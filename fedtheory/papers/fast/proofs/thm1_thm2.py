@@ -264,16 +264,10 @@ def _rare_arbitrary_rounds() -> RunBound:
     return weaken(printed, decay * D**2 + floors / mu, factors)
 
 
-def _mostly_snapshots() -> RunBound:
-    """What Remark 3 needs and does not say."""
-    return _rarely_arbitrary(over_rounds(thm2_curved.mostly_snapshots(), FINAL_DISTANCE))
-
-
 _OF_COR3 = LETTERS | {"R": "rounds", "start": "initial_distance"}
 _CHOSEN = {
     "cor3@corrected": (_chosen_by_logarithm, _OF_COR3, "final_squared_distance"),
     "thm2@appendix": (_rare_arbitrary_rounds, _OF_COR3, "final_squared_distance"),
-    "rem3@main": (_mostly_snapshots, _LETTERS["thm2"], "final_squared_distance"),
 }
 
 _PERIODIC = {
@@ -291,6 +285,9 @@ _BY_ROUNDS |= {
 }
 
 DERIVATIONS = (
-    *made_bounds("fast", _BY_ROUNDS | _PERIODIC | _CHOSEN | eq17_eq28.BOUNDS, of_rounds=True),
+    *made_bounds(
+        "fast", _BY_ROUNDS | _PERIODIC | _CHOSEN | eq17_eq28.BOUNDS, of_rounds=True,
+        also={"cor3@corrected": ("fast.rem3@main",)},
+    ),
     *made_bounds("fast", lemmas_1_2.BOUNDS),
-)
+)  # fmt: skip
