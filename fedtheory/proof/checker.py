@@ -4585,7 +4585,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         need(same, f"what is bounded is {last['functional']}")
         total = self.summed(part for text in words_of["terms"].values() for part in self.values(self.tree(text)))
         need(self.equal(total, last["bound"]), "its right side is not what is proved")
-        slacks = [slack for text in words_of["hypotheses"].values() for slack in self.slacks(text)]
+        slacks = [slack for text in words_of["hypotheses"].values() for slack in self.sayable(text)]
         self.check_region(last, slacks)
         self.check_assumptions(last, words_of["readings"], slacks)
         self.check_rounds(last, slacks)
@@ -4607,7 +4607,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             names = sorted({node.id for node in ast.walk(self.tree(text)) if isinstance(node, ast.Name)})
             if len(names) == 2 and {*names} <= {*self.letters.values()}:
                 one, other = map(self.letter, names)
-                if self.slacks(text) == [-((one - other) ** 2)]:
+                if self.sayable(text) == [-((one - other) ** 2)]:
                     self.chosen |= {names[0]: other}
         read_by_bound = {n for n, text in choices.items() if self.is_logarithmic(n, text) or self.is_least(text)}
         made = {n: self.surd(self.tree(text)) for n, text in choices.items() if n not in read_by_bound}
@@ -4750,6 +4750,16 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         if isinstance(tree.ops[0], ast.GtE):
             small, large = large, small
         return [self.above(b) - self.of_tree(a) for b in self.parts(large, "Min") for a in self.parts(small, "Max")]
+
+    def sayable(self, text: object) -> list:
+        """Return the same, and nothing of a hypothesis that cannot be said in the letters: what holds without it holds
+        with it."""
+        try:
+            return self.slacks(text)
+        except Wrong as why:
+            if isinstance(why, Unfit):
+                raise
+            return []
 
     def above(self, tree: ast.expr) -> Scalar:
         """Return a cap; a product >= 0 times the root of a whole number with the next 64th above in the root's place,

@@ -8,6 +8,7 @@ assumption is made by the claim, with the same constant, or is a reading of it; 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from math import isqrt
@@ -187,7 +188,8 @@ class Goal:
         )
 
     def slacks(self) -> tuple[Scalar, ...]:
-        """Return expressions that are all >= 0 where the claim's hypotheses hold."""
+        """Return expressions that are all >= 0 where the claim's hypotheses hold. One that cannot be said in these
+        letters is left out: what holds without it holds with it."""
         found = []
         fixed = self.claim.under(dict(self.more)) if self.more else self.claim
         read = [{*a.options} for a in self.claim.ambiguities if a.name in dict(self.more)]
@@ -198,7 +200,8 @@ class Goal:
             small, large = (relation.lhs, relation.rhs) if relation.rel_op == "<=" else (relation.rhs, relation.lhs)
             tops = large.args if isinstance(large, sympy.Min) else (large,)
             bottoms = small.args if isinstance(small, sympy.Max) else (small,)
-            found += [self.scalar(_above(top)) - self.scalar(bottom) for top in tops for bottom in bottoms]
+            with suppress(Inexpressible):
+                found += [self.scalar(_above(top)) - self.scalar(bottom) for top in tops for bottom in bottoms]
         return tuple(found)
 
     def parameter(self, name: str, kind: str = "") -> Scalar | None:

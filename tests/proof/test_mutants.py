@@ -73,7 +73,6 @@ IMPLIED = {
     ("thm2@sharp", "99% of heterogeneity"): _SHARPER,
     ("thm2@sharp", "99% of noise"): _SHARPER,
     ("thm2@sharp", "1% looser step_cap"): _SHARPER,
-    ("thm2@sharp", "twice step_cap"): _SHARPER,
 }  # fmt: skip
 """The changes that leave a true statement whose proof is found, and why it is true."""
 

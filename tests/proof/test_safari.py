@@ -268,15 +268,14 @@ IMPLIED = {
     "cor1.c@submission": {"1% looser step_cap": _ROOT, "twice step_cap": _ROOT},
     "thm4@sharp": dict.fromkeys(
         ("half of drift", "99% of drift", "99% of noise", "1% looser step_cap", "twice step_cap",
-         "1% looser server_cap", "twice server_cap"), _SHARPER),
+         "1% looser server_cap"), _SHARPER),
     "thm5@derived": {},
     "thm5@corrected": {
         **dict.fromkeys(("no server_cap", "1% looser server_cap", "twice server_cap"), _TIED),
         **dict.fromkeys(("half of client_bias", "99% of client_bias", "half of drift", "99% of drift"), _COMPOSED),
     },
     "thm5@sharp": dict.fromkeys(
-        ("half of drift", "99% of drift", "99% of noise", "1% looser server_cap", "twice server_cap",
-         "1% looser drift_cap", "twice drift_cap"), _SHARPER),
+        ("half of drift", "99% of drift", "99% of noise", "1% looser server_cap", "1% looser drift_cap"), _SHARPER),
 }  # fmt: skip
 FAST_ENOUGH = ("eq28@main", "eq50@main", "eq58@main", "rem5.b@main", "thm4@corrected")
 

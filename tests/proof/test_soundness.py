@@ -246,7 +246,9 @@ def test_a_derivation_shows_its_own_statement_and_nothing_smaller(derivation: De
 
 WITH_ROOM = {
     ("fast.eq17@main", "gradient"), ("fast.eq17@main", "noise"),
-    ("fast.eq28@main", "noise"), ("fast.eq28@main", "heterogeneity"),
+    ("fast.eq28@main", "noise"), ("fast.eq28@main", "heterogeneity"), ("fast.thm1@corrected", "noise"),
+    ("fast.cor1@corrected", "noise"), ("fast.cor2@corrected", "noise"), ("fast.thm2@corrected", "arbitrary_rounds"),
+    ("safari.thm5@corrected", "client_bias"),
 }  # fmt: skip
 """Terms whose printed factors are larger than those that the kernel shows."""
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.trusted_lines import PROOF, SEARCH, WRITING, code_lines, table, trusted
 
-MOST = {"lines": 7550, "code": 5350}
+MOST = {"lines": 7600, "code": 5350}
 """What there was when what writes a proof down, and looks for roots, letters and points, was no trusted line any more,
 rounded up to the next 50."""
 
