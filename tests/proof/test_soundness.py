@@ -248,7 +248,8 @@ WITH_ROOM = {
     ("fast.eq17@main", "gradient"), ("fast.eq17@main", "noise"),
     ("fast.eq28@main", "noise"), ("fast.eq28@main", "heterogeneity"), ("fast.thm1@corrected", "noise"),
     ("fast.cor1@corrected", "noise"), ("fast.cor2@corrected", "noise"), ("fast.thm2@corrected", "arbitrary_rounds"),
-    ("safari.thm5@corrected", "client_bias"),
+    ("fast.thm2@corrected", "heterogeneity"), ("fast.thm2@corrected", "noise"),
+    ("safari.thm5@corrected", "client_bias"), ("safari.thm5@corrected", "drift"),
 }  # fmt: skip
 """Terms whose printed factors are larger than those that the kernel shows."""
 
