@@ -51,6 +51,7 @@ class Library:
 
     @property
     def steps(self) -> tuple[Step, ...]:
+        """All steps, in the order given."""
         return tuple(self._by_name.values())
 
     def step(self, name: str) -> Step:

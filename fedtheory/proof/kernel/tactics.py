@@ -61,7 +61,7 @@ def atom_of(vector: Vector) -> Term:
 
 
 _STARTS = {MEAN_GRADIENT: GAP, FINAL_DISTANCE: DISTANCE}
-"""What is known of a run's start, by what is bounded."""
+"""Quantity of a run's start, by what is bounded."""
 
 
 def of_runs(functional: str, *more: str) -> dict[str, str]:
