@@ -63,6 +63,8 @@ PARAMETERS: Mapping[str, str] = {
 
 OF_HYPOTHESES = frozenset({readings.CONSTANTS, readings.FRACTIONS, readings.ROOT})
 """The ambiguities that concern a claim's hypotheses alone, so that a proof may name the option that it covers."""
+OF_NUMBERS = OF_HYPOTHESES | {readings.Q_CONDITION}
+"""Those that concern what a claim on numbers says of them alone."""
 
 
 def whichever(claim: Claim) -> set[str]:

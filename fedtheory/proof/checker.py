@@ -493,6 +493,7 @@ class Proof:
             "capped": f"0 < {name} <= {most}",
             "interval": f"0 <= {name} <= {most}",
             "at_least": f"{name} >= {most}",
+            "above": f"{name} > {most}",
             "real": f"{name} any number",
         }[kind]
 
@@ -618,7 +619,7 @@ class Proof:
                 need(is_positive(pulled_back(bound.bottom, made), positive, pairs), f"region: {name}: a bound over 0")
             seen.add(index)
             u, above = {place(first): 1}, {0: 1, place(first): 1}
-            if kind == "positive":
+            if kind in ("positive", "above"):
                 positive.add(first)
             if kind in ("positive", "nonnegative"):
                 made.append((index, u, POLYNOMIAL_ONE))
@@ -726,11 +727,13 @@ class Proof:
             return []
         if bound is None:
             raise Wrong("a condition without its bound")
-        return [(x - bound, False)] if kind == "at_least" else [(x, kind == "capped"), (bound - x, False)]
+        if kind in ("at_least", "above"):
+            return [(x - bound, kind == "above")]
+        return [(x, kind == "capped"), (bound - x, False)]
 
 
 BOUNDED = {"positive": False, "nonnegative": False, "count": False, "real": False, "capped": True, "interval": True,
-           "at_least": True}  # fmt: skip
+           "at_least": True, "above": True}  # fmt: skip
 """Kinds of condition, and whether they have a bound."""
 
 
@@ -2738,6 +2741,9 @@ QUANTITIES = {
     **dict.fromkeys(("step_index", "gradient_bound", "heterogeneity_gap", "weighted_noise"), "nonnegative"),
     "step_shift": "positive", "displacement": "nonnegative", "perturbation": "nonnegative",
     "objective_decrease": "real",
+    **dict.fromkeys(
+        ("least_full_pseudogradient", "peak_cohort_pseudogradient", "least_server_gradient"), "nonnegative"
+    ),
     # of answers
     **dict.fromkeys(("global_lr", "participation_estimate", "failure_probability", "hidden_constant"), "positive"),
     **dict.fromkeys(
@@ -2793,6 +2799,8 @@ PARAMETERS = {
 } | {"probability": "snapshot_probability", "period": "snapshot_period"}  # fmt: skip
 OF_HYPOTHESES = ("fractions", "root")
 """Ambiguities that are how a claim's hypotheses are read, which stand in its text as they are read."""
+OF_NUMBERS = (*OF_HYPOTHESES, "q-condition")
+"""The same of a claim on numbers, whose left side stands in its text too."""
 PRODUCTS = {"weighted_lr": ("local_lr", "global_lr")}
 """Parameters that are products of quantities."""
 ALGORITHMS = {
@@ -3342,6 +3350,11 @@ class BoundsOnAnswers:
         divided = any(not self.proof.put(Scalar(slack.bottom), {name: ZERO}).top for slack in slacks)
         return QUANTITIES[self.letters[name]] in ("positive", "count") or divided
 
+    def divides_at(self, name: str, value: Scalar, last: dict) -> bool:
+        """Whether the right side divides by what is 0 where a letter has this value."""
+        bottoms = (Scalar(c.bottom) for c in self.scalars(last["bound"]))  # type: ignore[attr-defined]
+        return any(not self.proof.put(bottom, {name: value}).top for bottom in bottoms)
+
     def is_logarithm(self, name: str, kind: str, last: dict) -> bool:
         """Whether a letter for log(1/x) is >= 0, as the condition on x says that it is in (0, 1]."""
         level = self.letters[name][len("log(1/") : -1]
@@ -3385,8 +3398,8 @@ class BoundsOnAnswers:
         """Whether a letter is by how much one quantity exceeds another, as a hypothesis says that it does; it is > 0
         where the right side divides by it."""
         x = self.proof.name(name)
-        divides = any(not self.proof.put(Scalar(c.bottom), {name: ZERO}).top for c in self.scalars(last["bound"]))  # type: ignore[attr-defined]
-        return any(x == slack for slack in slacks) and (kind == "nonnegative" or (kind == "positive" and divides))
+        strict = kind == "positive" and self.divides_at(name, ZERO, last)
+        return any(x == slack for slack in slacks) and (kind == "nonnegative" or strict)
 
 
 # bounds on weights that are means of participation intervals, and on the intervals
@@ -4460,14 +4473,20 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         return premise | {"conditions": self.conditions(premise["where"])} | changed
 
     def weaken(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
-        """Conclude a right side that is larger by multiples >= 0 of what is given to be >= 0, and by a rest >= 0."""
+        """Conclude a right side that is larger by multiples >= 0 of what is given to be >= 0 and of squares, and by a
+        rest >= 0."""
         factors = [self.proof.scalar(c) for c in listed("multipliers", arguments["multipliers"])]
         fit(len(factors) in (0, len(premise["given"])), "multipliers: allowed is one for each expression that is given")
         known, less = premise["known"], self.scalars(premise["bound"])
-        for factor, given in zip(factors, premise["given"], strict=bool(factors)):
+        pairs = list(zip(factors, premise["given"], strict=bool(factors)))
+        for pair in listed("squares", arguments["squares"], most=20) if "squares" in arguments else []:
+            factor, root = map(self.proof.scalar, listed("a square", pair, 2))
+            need(self.proof.never_zero(root.bottom, known), "a square that divides by what may be 0")
+            pairs.append((factor, root**2))
+        for factor, taken in pairs:
             need(self.proof.never_zero(factor.bottom, known), "a multiplier that divides by what may be 0")
             need(self.all_nonnegative(self.summed([factor]), known), "a multiplier that may be negative")
-            less += self.scalars(self.summed([factor]), given)
+            less += self.scalars(self.summed([factor]), taken)
         rest = self.summed([*self.scalars(stated["bound"]), *(-each for each in less)])
         need(self.all_nonnegative(rest, known), "a right side that may be smaller")
         occurs = {i for c in self.scalars(stated["bound"]) for i in letters_of(c.top) | letters_of(c.bottom)}
@@ -4798,9 +4817,10 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
                 continue
             x, sort = self.proof.name(name), QUANTITIES.get(self.letters[name], "real")
             need(self.letters[name] != WITHIN, f"{name}: no round t = m C + r")
-            slack = None if bound is None else x - bound if kind == "at_least" else bound - x
+            slack = None if bound is None else x - bound if kind in ("at_least", "above") else bound - x
             hypothesis = slack is not None and any(slack == each for each in slacks)
             above = kind == "at_least" or (kind == "capped" and self.above_zero(name, slacks))
+            above |= kind == "above" and bound is not None and self.divides_at(name, bound, last)
             above |= kind == "interval" and sort != "real"
             curved = (
                 self.letters[name] == "smoothness" and kind == "at_least" and bound == self.letter("strong_convexity")
@@ -4839,9 +4859,8 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         divides."""
         if self.drawn(last) != "uniformly" or bound is None:
             return False
-        divides = any(not self.proof.put(Scalar(c.bottom), {name: ONE}).top for c in self.scalars(last["bound"]))
         if self.letters[name] == "clients":
-            return kind == "at_least" and bound == number(2) and divides
+            return kind == "at_least" and bound == number(2) and self.divides_at(name, ONE, last)
         return self.letters[name] == "arbitrary_cohort" and kind == "capped" and bound == self.letter("clients")
 
     def is_share(self, name: str, kind: str, bound: Scalar | None, last: dict) -> bool:
@@ -4913,7 +4932,8 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
                     need(constant is None, f"{name}: with a constant")
         if last["functional"] == "average_squared_gradient":
             asked["average"] = "r = 0..R-1"
-        read = {name: option for name, option in read.items() if name not in OF_HYPOTHESES}
+        in_the_text = OF_NUMBERS if last["functional"] == "value" else OF_HYPOTHESES
+        read = {name: option for name, option in read.items() if name not in in_the_text}
         if last["functional"] == "ratio_failure":  # what the hypotheses are, as they stand
             asked |= {name: option for name, option in read.items() if name == "constants of the O(.)"}
         need(read == asked, f"it is read with {read}, and what is proved with {asked}")

@@ -115,7 +115,8 @@ class Goal:
     more: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        if others := dict(self.more).keys() - answer_goals.OF_HYPOTHESES:
+        of_numbers = self.claim.functional.scope == "values"
+        if others := dict(self.more).keys() - (answer_goals.OF_NUMBERS if of_numbers else answer_goals.OF_HYPOTHESES):
             raise Inexpressible(f"{', '.join(sorted(others))}: no ambiguity that concerns a claim's hypotheses alone")
         if len({*self.letters.values()}) < len(self.letters) or {*self.letters} - {*self.ring.names}:
             raise Inexpressible(f"letters {dict(self.letters)}: allowed is one quantity a letter of the ring")
@@ -338,7 +339,7 @@ class Goal:
             Inexpressible: a part of the claim that cannot be said in the bound's letters.
         """
         untouched(bound)
-        functional, value = self.claim.functional, self.claim.functional.expression
+        functional, value = self.claim.functional, self.claim.functional.under(self.read(bound)).expression
         known = functional.compute is None and functional in functionals.named(functional.name)
         if functional.scope == "values" and bound.functional == VALUE and functional.compute is None:
             if value is None or dict(bound.parameters)[VALUE] != self.scalar(bare(value)):
@@ -376,10 +377,9 @@ class Goal:
         slacks = self.slacks()
         for condition in bound.where.conditions:
             if condition.name in self.differences_of:
-                divides = bound.bound.bottom.replace({condition.name: self.ring.number(0)}).is_zero
                 if self.ring[condition.name] not in slacks or condition.kind not in ("nonnegative", "positive"):
                     yield f"{condition}: no hypothesis of the claim"
-                elif condition.kind == "positive" and not divides:
+                elif condition.kind == "positive" and not _divides_at(condition.name, self.ring.number(0), bound):
                     yield f"{condition}: allowed is >= 0, as the claim does not divide by it"
             elif self.letters.get(condition.name, "").startswith("log(1/"):
                 if condition.kind != "nonnegative" or not self._level_is_at_most_1(condition.name, bound.where):
@@ -388,7 +388,7 @@ class Goal:
                 known = weight_goals.is_known(condition, bound, dict(self.letters), slacks)
                 if known or self._is_of_draw(condition, bound):
                     continue
-                if not (self._in_vocabulary(condition) or self._in_hypotheses(condition, slacks)):
+                if not (self._in_vocabulary(condition) or self._in_hypotheses(condition, slacks, bound)):
                     late = self.letters[condition.name] == weight_goals.WITHIN
                     what = "history >= cutoff" if late else f"{condition}"
                     yield f"{what}: neither of the vocabulary nor a hypothesis of the claim"
@@ -427,13 +427,14 @@ class Goal:
         divided = any(slack.bottom.replace(zero).is_zero for slack in self.slacks())
         return known.positive or known.lower > 0 or (known.lower >= 0 and divided)
 
-    def _in_hypotheses(self, condition: Condition, slacks: tuple[Scalar, ...]) -> bool:
+    def _in_hypotheses(self, condition: Condition, slacks: tuple[Scalar, ...], bound: RunBound) -> bool:
         known, x = QUANTITIES.get(self.letters[condition.name]), self.ring[condition.name]
         if condition.bound is None or known is None:
             return False
         above = condition.kind == "capped" and self._above_zero(condition.name)
         above |= condition.kind == "interval" and known.lower >= 0
-        slack = x - condition.bound if condition.kind == "at_least" else condition.bound - x
+        above |= condition.kind == "above" and _divides_at(condition.name, condition.bound, bound)
+        slack = x - condition.bound if condition.kind in ("at_least", "above") else condition.bound - x
         return (above or condition.kind == "at_least") and slack in slacks
 
     def _is_share(self, condition: Condition, bound: RunBound) -> bool:
@@ -461,8 +462,7 @@ class Goal:
             return False
         clients, drawn = self.letter("clients"), self.letter("arbitrary_cohort")
         capped = self.ring[condition.name] == drawn and condition.kind == "capped" and condition.bound == clients
-        at_1 = {condition.name: self.ring.number(1)}
-        divides = self.ring[condition.name] == clients and bound.bound.bottom.replace(at_1).is_zero
+        divides = self.ring[condition.name] == clients and _divides_at(condition.name, self.ring.number(1), bound)
         return capped or (divides and condition.kind == "at_least" and condition.bound == 2)
 
     def _assumptions(self, bound: RunBound) -> Iterator[str]:
@@ -556,6 +556,11 @@ class Goal:
         at = ALL_OF_KIND.get((bound.kind, self.rounds.chance))
         if at is None or (at - self.letter(self.rounds.chance)) * (-1 if at else 1) not in self.slacks():
             yield f"all its rounds are {bound.kind}, which is no hypothesis of the claim"
+
+
+def _divides_at(letter: str, value: Scalar, bound: RunBound) -> bool:
+    """Whether the right side divides by what is 0 where a letter has this value, so that a claim says nothing there."""
+    return bound.bound.bottom.replace({letter: value}).is_zero
 
 
 def _has_root(expression: sympy.Expr) -> bool:

@@ -11,13 +11,13 @@ from .charts import Chart
 from .forms import STEP, STEPS
 from .scalars import Ring, Scalar
 
-Kind = Literal["positive", "nonnegative", "count", "capped", "interval", "at_least", "real"]
+Kind = Literal["positive", "nonnegative", "count", "capped", "interval", "at_least", "above", "real"]
 
 
 @dataclass(frozen=True)
 class Condition:
     """Condition on one scalar: > 0, >= 0, a count >= 1, 0 < name <= bound, 0 <= name <= bound, name >= bound,
-    or none: any number."""
+    name > bound, or none: any number."""
 
     name: str
     kind: Kind
@@ -37,8 +37,8 @@ class Condition:
                 return [(x, True), (self._bound - x, False)]
             case "interval":
                 return [(x, False), (self._bound - x, False)]
-            case "at_least":
-                return [(x - self._bound, False)]
+            case "at_least" | "above":
+                return [(x - self._bound, self.kind == "above")]
             case "real":
                 return []
 
@@ -60,7 +60,7 @@ class Condition:
                 return self._bound.within(ring) / (1 + own[0])
             case "interval":
                 return self._bound.within(ring) * own[0] / (own[0] + own[1])
-            case "at_least":
+            case "at_least" | "above":
                 return self._bound.within(ring) + own[0]
             case "real":
                 return own[0] - own[1]
@@ -90,7 +90,7 @@ def _chart(ring: Ring, conditions: tuple[Condition, ...], step: Literal["any", "
             letters += [(STEP, at), (STEPS, at + 1 + more)]
         else:
             raise ValueError(f"{STEPS}: allowed is a count, as steps are counted from 0 to {STEPS} - 1")
-    positive = frozenset(c.parameters[0] for c in conditions if c.kind == "positive")
+    positive = frozenset(c.parameters[0] for c in conditions if c.kind in ("positive", "above"))
     return Chart(ring.names, wide, tuple(letters), parameters, positive)
 
 

@@ -301,23 +301,31 @@ def _follows(
     )
 
 
-def weaken(premise: RunBound, bound: Scalar, multipliers: Sequence[Scalar | int] = ()) -> RunBound:
+def weaken(
+    premise: RunBound,
+    bound: Scalar,
+    multipliers: Sequence[Scalar | int] = (),
+    squares: Sequence[tuple[Scalar, Scalar]] = (),
+) -> RunBound:
     """Replace the right side by one that is larger: the difference is certified to be >= 0 on the region, if need be
-    after multiples >= 0 of the expressions that are given to be >= 0 are taken off. A definition whose letter does not
-    occur any more is dropped."""
+    after multiples >= 0 of the expressions that are given to be >= 0 are taken off, and multiples c >= 0 of ``squares``
+    (c, y) of y. A definition whose letter does not occur any more is dropped."""
     untouched(premise)
     known, factors = premise.known, [premise.where.ring.number(1) * c for c in multipliers]
     if factors and len(factors) != len(premise.given):
         raise Refused(f"{len(factors)} multipliers: allowed is one for each of {len(premise.given)} given expressions")
     rest = bound - premise.bound
-    for factor, given in zip(factors, premise.given, strict=bool(factors)):
+    for factor, taken in (*zip(factors, premise.given, strict=bool(factors)), *((c, y**2) for c, y in squares)):
         if not known.certifies(factor):
             raise Refused(f"multiplier {factor}: not certified to be >= 0 on the region")
-        rest = rest - factor * given
+        if not known.defines(taken):
+            raise Refused(f"{taken}: divides by what may be 0 on the region")
+        rest = rest - factor * taken
     if not known.certifies(rest):
         raise Refused(f"{rest}: not certified to be >= 0 on the region, so that {bound} may be too small")
     kept = [d for d in premise.definitions if d.name in bound.names]
-    return _follows("weaken", premise, bound, definitions=kept, multipliers=factors)
+    more: dict[str, Any] = {"squares": [list(pair) for pair in squares]} if squares else {}
+    return _follows("weaken", premise, bound, definitions=kept, multipliers=factors, **more)
 
 
 def enlarge(premise: RunBound, letter: str, larger: Definition) -> RunBound:
