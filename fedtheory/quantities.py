@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from .units import CURVATURE, DIMENSIONLESS, LENGTH, OBJECTIVE, SLOPE, SQUARED_LENGTH, SQUARED_SLOPE, STEP, Units
@@ -364,6 +364,24 @@ def symbol(name: str) -> sympy.Symbol:
 def symbols(*names: str) -> tuple[sympy.Symbol, ...]:
     """Return several symbols at once, in the order of ``names``."""
     return tuple(symbol(name) for name in names)
+
+
+def bare(expression: Any) -> sympy.Expr:
+    """Return an expression with symbols known by their names alone, as files have them.
+
+    >>> bare(symbol("rounds") + 1).free_symbols.pop().is_positive is None
+    True
+    """
+    import sympy
+
+    return _bare(sympy.sympify(expression))
+
+
+@lru_cache(maxsize=5000)
+def _bare(expression: sympy.Expr) -> sympy.Expr:
+    import sympy
+
+    return expression.xreplace({s: sympy.Symbol(s.name) for s in expression.free_symbols})
 
 
 def check_values(values: Mapping[str, Any]) -> None:

@@ -80,10 +80,10 @@ def _proved_too(judgement: Judgement) -> dict[str, Any]:
     from ..proof.step_certificates import chain_data
 
     chain = complete_proof(judgement)
-    if chain is None or chain.derivation is None:
+    if chain is None or chain.source is None:
         return {}
     ref = judgement.statement.ref
-    said = proved_and_refuted(f"'{chain.derivation.name}', {len(chain.decisions)} steps", "this one")
+    said = proved_and_refuted(f"'{chain.source.name}', {len(chain.decisions)} steps", "this one")
     print(f"fedtheory: {ref}: {said}", file=sys.stderr)
     return {"proof": chain_data(chain)}
 
@@ -193,7 +193,7 @@ def prove(
     json: Json = False,
 ) -> None:
     """Decide every step of a claim's proof, in the paper's order; exit status 1 if a step is open. It says `proved`
-    where the kernel composes the proof or there is a single step, else `steps decided`, and what axioms and assumptions
+    where the kernel composes the proof, else `steps decided`, and what axioms and assumptions
     are used. With --check: exit status 1 if a proof in the file is none, 2 if the file has none.
 
     Example: fedtheory prove fast.thm2@sharper

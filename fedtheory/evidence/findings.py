@@ -137,8 +137,8 @@ def step_rows(paper: str, known: Iterable[Row], library: Library | None = None) 
         decision = library.decided(name)
         if decision.closed or not decision.step.printed:
             continue
-        by = [d for d in library.derivations if name in library.needed(d.steps)]
-        shown = [*(ref for d in by for ref in d.proves), *decision.step.of]
+        by = [printed for printed in library.printed_proofs if name in library.needed(printed.steps)]
+        shown = [*(ref for printed in by for ref in printed.claims), *decision.step.of]
         of = [ref for ref in shown if ref.partition("@")[2] in PRINTED] or [NO_CLAIM]
         for row in (open_row(ref, decision) for ref in dict.fromkeys(of)):
             if (row.where, row.what) not in said:

@@ -20,9 +20,9 @@ from ..papers import load as load_paper
 from ..papers.paper import Paper, PaperError
 from ..papers.proofs import library, proof_of, sentence
 from ..papers.registry import algorithm_of, subject_of
-from ..proof.chains import Chain, made_of, tied
+from ..proof.chains import Chain, decided_by
 from ..proof.step_certificates import chain_data
-from ..proof.steps import Decision, decide_all
+from ..proof.steps import Decision
 from .findings import Row, consistency_rows, needs_text, open_rows, refutation_text, unit_rows
 from .judge import Judgement
 from .refute import falls_without, followed_up, search_further
@@ -168,7 +168,7 @@ STATES = {
     "needs": "it falls where an assumption is violated that it does not make; nothing else was found against it",
     "open": "a step of the proof does not hold, or how its steps follow on each other is only declared, or a lead is "
     "not confirmed; the statement itself may be right",
-    "proved": "its proof is composed by the kernel, or a single step, and nothing was found against it",
+    "proved": "its proof is composed by the kernel, and nothing was found against it",
     "steps decided": "every step of a proof from the papers at hand is decided, how they follow on each other is "
     "declared there, and nothing was found against it",
     "untested": "no setting that was looked at meets every hypothesis, so nothing is said for or against it",
@@ -274,8 +274,8 @@ def examine(claim: Claim, seed: int = 0, candidates: int = 1500, progress: Tell 
     then confirmed exactly, and how far each constant is from the smallest that survives.
 
     The search draws so many ``candidates``, and climbs from one in ``DRAWN_FOR_A_CLIMB`` of them, at most ``CLIMBS``.
-    Its proof is a chain from what the derivations of all papers show. Where none proves it, what is open is told of the
-    derivations of its own paper, or else of that paper's steps one by one. Its own paper is the one among ``papers()``
+    It is compared with the kernel's theorems of all papers. Where it is none, what is open is told of its own paper's
+    theorem or printed proof of it, or else of that paper's steps one by one. Its own paper is the one among ``papers()``
     that has its name.
     """
     tell = progress or (lambda label, done, total: None)
@@ -327,19 +327,19 @@ def examine(claim: Claim, seed: int = 0, candidates: int = 1500, progress: Tell 
 
 
 def _attempt(claim: Claim) -> Chain | None:
-    """The chain of the derivation that is nearest to a claim: one of its own paper's if one fits, else another's."""
+    """The chain of the theorem, or of the printed proof, that is nearest to a claim: its own paper's if there is one,
+    else another's."""
     paper, fitting = papers().get(claim.paper), library().fitting(claim)
     own = [derivation for derivation in fitting if paper and derivation in paper.derivations]
-    for derivation in (own or fitting)[:1]:
-        return made_of(claim, derivation, decide_all(tied(claim, derivation, library())), library())
-    return None
+    nearest = [*own, *([printed] if (printed := library().printed_proof(claim)) else []), *fitting]
+    return decided_by(claim, nearest[0], library()) if nearest else None
 
 
 def _proof_text(attempt: Chain | None) -> str:
-    """Name the derivation that proves a claim, or say how far the one comes that was tried first."""
-    if attempt is None or attempt.derivation is None:
-        return "no derivation of any paper is about this left side of this algorithm's runs"
-    name, first = attempt.derivation.name, attempt.first_open
+    """Name what proves a claim, or say how far that comes which was tried first."""
+    if attempt is None or attempt.source is None:
+        return "no theorem of any paper is about this left side of this algorithm's runs"
+    name, first = attempt.source.name, attempt.first_open
     if first is None:
         under = "; ".join(f"{of}: {' or '.join(options)}" for of, options in attempt.narrowed.items())
         many = f"{len(attempt.decisions)} steps, each decided, given by definition or repaired"
@@ -352,7 +352,7 @@ def _own_decisions(claim: Claim, attempt: Chain | None) -> Iterable[Decision]:
     paper = papers().get(claim.paper)
     if paper is None:
         return ()
-    if attempt and any(derivation.fits(claim, algorithm_of(claim)) for derivation in paper.derivations):
+    if attempt and attempt.source in (*paper.derivations, *paper.printed_proofs):
         return attempt.decisions
     return map(library().decided, [step.name for step in paper.steps])
 

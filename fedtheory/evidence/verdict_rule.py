@@ -199,9 +199,9 @@ def _shown(proof: Mapping[str, Any]) -> str:
     """Say what shows a claim whose proof is complete."""
     by = {
         KERNEL: "The kernel composes the whole proof, from axioms to the right side",
-        DECLARED: f"Each of the {proof['steps']} steps of its proof has a certificate, and how they follow on each "
-        "other is declared by hand",
-    }.get(proof["joints"], "It is one inequality between numbers, which a certificate shows")
+        DECLARED: f"Each of the {proof['steps']} steps of its proof has a certificate, and that they follow on each "
+        "other, and end in the claim, is declared by hand",
+    }[proof["joints"]]
     broken = proof["repaired"]
     gaps = f" {broken} printed step{'s do' if broken > 1 else ' does'} not hold and " if broken else ""
     gaps += f"{'are' if broken > 1 else 'is'} replaced." if broken else ""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from ..claims.statement import Claim
     from ..proof.derivations import Derivation
+    from ..proof.printed_proofs import PrintedProof
     from ..proof.steps import Step
     from ..setting import Setting
     from ..subjects.protocol import Point, Subject
@@ -104,9 +105,9 @@ def _part(module: str, attribute: str, empty: object, finish: Callable[[Paper, A
 class Paper:
     """A paper: its statements and proofs, its letters, and its algorithm's examples.
 
-    The last nine attributes are read on first use where they are not given, from sub-modules of ``home``:
+    The last ten attributes are read on first use where they are not given, from sub-modules of ``home``:
     ``statements`` (``CLAIMS``), ``display_steps`` (``STEPS``), ``proofs`` (``DERIVATIONS``),
-    ``counterexamples`` (``COUNTEREXAMPLES``, ``FAMILIES``), ``subjects`` (``SUBJECTS``, ``example``), ``citation``
+    ``printed_proofs`` (``PRINTED_PROOFS``), ``counterexamples`` (``COUNTEREXAMPLES``, ``FAMILIES``), ``subjects`` (``SUBJECTS``, ``example``), ``citation``
     (``CITATION``) and ``errata`` (``ERRATA``).
     One that is not there is empty.
 
@@ -125,7 +126,8 @@ class Paper:
         scopes: subjects by the scope of functionals, for other things than an algorithm's runs.
         claims: every edition of every statement, in the paper's order.
         steps: its printed displays, in the paper's order, and what repairs them; read where one is asked for.
-        derivations: what the steps show.
+        derivations: the kernel's theorems that its claims are.
+        printed_proofs: the claims that its steps show, or fail to show.
         counterexamples: by a claim's ref, the function that makes its counterexample; it is called with the claim.
         families: by a claim's ref, counterexamples along which no constant of its O(.) will do.
         subjects: by algorithm, the subject that draws and reads examples of its runs.
@@ -148,6 +150,7 @@ class Paper:
     claims: tuple[Claim, ...] = _part("statements", "CLAIMS", (), _claims)
     steps: tuple[Step, ...] = _part("display_steps", "STEPS", (), _steps)
     derivations: tuple[Derivation, ...] = _part("proofs", "DERIVATIONS", (), _derivations)
+    printed_proofs: tuple[PrintedProof, ...] = _part("printed_proofs", "PRINTED_PROOFS", (), _as_given)
     counterexamples: Mapping[str, Callable[[Claim], Point]] = _part("counterexamples", "COUNTEREXAMPLES", {}, _as_given)
     families: Mapping[str, Family] = _part("counterexamples", "FAMILIES", {}, _as_given)
     subjects: Mapping[str, Subject] = _part("subjects", "SUBJECTS", {}, _as_given)

@@ -1,4 +1,4 @@
-"""Proofs of the papers' claims, from steps and derivations of several papers, since one uses another's lemmas."""
+"""Proofs of the papers' claims, from theorems and steps of several papers, since one uses another's lemmas."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def library() -> Library:
-    """Return the steps and derivations of all papers.
+    """Return the theorems and steps of all papers.
 
     >>> library().decided("lemma2").outcome
     'proved'
@@ -35,7 +35,7 @@ def library() -> Library:
 
 
 def library_of(paper: Paper) -> Library:
-    """Return the steps and derivations that prove a paper's statements: of a paper that comes with this package its own
+    """Return the theorems and steps that prove a paper's statements: of a paper that comes with this package its own
     and those of the papers that it rests on, so that no other is imported; of another one those of all papers.
 
     >>> from fedtheory.papers import paper
@@ -111,7 +111,14 @@ def _library(all_papers: tuple[Paper, ...]) -> Library:
         None if {*all_papers} <= {*known} else _library(known),
         _excluded,
         _decided if {*all_papers} <= {*known} else None,
+        (printed for paper in usable for printed in paper.printed_proofs),
+        partial(_stated, tuple(usable)),
     )
+
+
+def _stated(all_papers: tuple[Paper, ...], ref: str) -> Claim | None:
+    """Return the claim of a ref as its paper states it, or ``None``."""
+    return next((claim for paper in all_papers for claim in paper.claims if claim.ref == ref), None)
 
 
 def _excluded(claim: Claim) -> str:
@@ -172,7 +179,7 @@ def _library_for(claim: Claim, paper: Paper | None) -> Library:
 def _failure(paper: Paper) -> str:
     """Why a paper's proofs cannot be imported, or ""."""
     try:
-        _ = paper.derivations
+        _ = paper.derivations, paper.printed_proofs
         if built_in().get(paper.name) is not paper:
             _ = paper.steps  # those of a paper of this package can be imported
     except Exception as error:

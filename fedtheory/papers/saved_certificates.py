@@ -1,7 +1,7 @@
 """Proofs as files in the papers' folders, verified anew without a search (see ``proof.step_certificates``).
 
-``certificates/steps.json`` has the decisions of all steps of a paper, once; ``certificates/<ref>.json`` those that tie
-a claim to them.
+``certificates/steps.json`` has the decisions of all steps of a paper, once; ``certificates/<ref>.json`` those on a
+claim itself.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from functools import lru_cache
 from pathlib import Path
 
 from ..files import read_json, read_text, write_beside
+from ..proof.derivations import Derivation
 from ..proof.library import Library
 from ..proof.step_certificates import Shelf, chain_data, decision_data, own_steps, steps_data, verified_all
-from ..proof.chains import Chain
-from ..proof.verdict_word import DECLARED, joints
+from ..proof.chains import Chain, tied
 from ..proof.polynomial_data import fields, parse_text
-from ..proof.chains import tied
+from ..proof.printed_proofs import PrintedProof
 from .registry import claim as claim_of
 from .registry import papers
 from .proofs import library, library_of, prove
@@ -35,16 +35,16 @@ def folders() -> Folders:
 
 
 def publish(into: Folders | None = None) -> list[Path]:
-    """Decide every claim that has a derivation and write the folders' files; others of their JSON files are removed."""
+    """Decide every claim that has a theorem or a printed proof to be compared with, and write the folders' files;
+    others of their JSON files are removed."""
     written = []
     for name, folder in (into or folders()).items():
         decisions = map(library().decided, own_steps(name, library()))
         contents: dict[str, object] = {STEPS: steps_data(decisions)}
         for chain in map(prove, papers()[name].claims):
-            if chain.derivation is not None:
-                own = len(library().needed(chain.derivation.steps))
-                tied = [decision_data(d) for d in chain.decisions[own:]]
-                contents[f"{chain.claim.ref}.json"] = chain_data(chain) | {"steps": tied}
+            if chain.source is not None:
+                on_claim = [decision_data(d) for d in chain.decisions[len(_own(chain.source, library())) :]]
+                contents[f"{chain.claim.ref}.json"] = chain_data(chain) | {"steps": on_claim}
         folder.mkdir(parents=True, exist_ok=True)
         for old in set(folder.glob("*.json")) - {folder / file for file in contents}:
             old.unlink()
@@ -52,6 +52,19 @@ def publish(into: Folders | None = None) -> list[Path]:
             write_beside(folder / file, json.dumps(content, separators=(",", ":")).encode())
             written.append(folder / file)
     return written
+
+
+def _own(source: Derivation | PrintedProof, used: Library) -> tuple[str, ...]:
+    """Return the names of a printed proof's steps; a theorem of the kernel has none."""
+    return used.needed(source.steps) if isinstance(source, PrintedProof) else ()
+
+
+def source_of(ref: str, name: str, used: Library) -> Derivation | PrintedProof | None:
+    """Return the theorem of the kernel, or the printed proof, with which a claim's file says that it was compared."""
+    claim = claim_of(ref)
+    printed = used.printed_proof(claim)
+    known = [*used.fitting(claim), *([printed] if printed is not None else [])]
+    return next((source for source in known if source.name == name), None)
 
 
 def published() -> tuple[str, ...]:
@@ -82,17 +95,17 @@ def reverify(ref: str, places: Folders | None = None) -> Chain:
     places = folders() if places is None else places
     claim = claim_of(ref)
     text = read_text(places[claim.paper] / f"{ref}.json")
-    named, name, outcome, steps = fields(parse_text(text), "claim", "derivation", "outcome", "steps")
+    named, name, outcome, steps = fields(parse_text(text), "claim", "source", "outcome", "steps")
     if named != ref:
         raise ValueError(f"claim = {named!r}: allowed is {ref!r} in {ref}.json")
     used = library_of(papers()[claim.paper])
-    derivation = next((d for d in used.fitting(claim) if d.name == name), None)
-    if derivation is None:
-        raise ValueError(f"derivation = {name!r}: none of that name bounds the functional of {ref}")
+    source = source_of(ref, name, used)
+    if source is None:
+        raise ValueError(f"source = {name!r}: no theorem or proof of that name bounds the functional of {ref}")
     read = shelf(places, used)
-    decisions = {name: read.decision(name) for name in used.needed(derivation.steps)}
-    decisions |= verified_all(tied(claim, derivation, used), steps, ref)
-    chain = Chain(claim, derivation, tuple(decisions.values()))
+    decisions = {name: read.decision(name) for name in _own(source, used)}
+    decisions |= verified_all(tied(claim, source, used), steps, ref)
+    chain = Chain(claim, source, tuple(decisions.values()))
     if chain.outcome != outcome:
         raise ValueError(f"outcome of {ref} = {outcome!r}: the evidence shows {chain.outcome}")
     return chain
@@ -116,13 +129,10 @@ def steps_decided() -> list[dict[str, str]]:
     """
     rows = []
     for ref in published():
-        claim = claim_of(ref)
-        data = parse_text(read_text(folders()[claim.paper] / f"{ref}.json"))
-        derivation = next((d for d in library().fitting(claim) if d.name == data["derivation"]), None)
-        if derivation is None or data["outcome"] != "proved":
-            continue
-        if joints(derivation, [library().step(name) for name in library().needed(derivation.steps)]) == DECLARED:
-            rows.append({"claim": ref, "missing": derivation.lacks})
+        data = parse_text(read_text(folders()[claim_of(ref).paper] / f"{ref}.json"))
+        printed = library().printed_proof(claim_of(ref))
+        if printed is not None and (data["source"], data["outcome"]) == (printed.name, "proved"):
+            rows.append({"claim": ref, "missing": printed.lacks})
     return rows
 
 

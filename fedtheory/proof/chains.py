@@ -1,4 +1,4 @@
-"""Chain of a claim's proof: the steps of a derivation, then the steps that tie them to the claim's own data."""
+"""Chain of a claim's proof: that it is a theorem of the kernel, or the steps of a printed proof of it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from ..claims.statement import Claim
 from . import compatibility
 from .claim_theorems import KernelClaim
 from .derivations import Derivation
-from .implies import ASSUMES, CLAIM, tying, words
-from .library import Library
+from .library import CLAIM, Library
+from .printed_proofs import PrintedProof
 from .steps import Decision, Step, certified_all, decide_all
-from .verdict_word import DECLARED, KERNEL, PROVED, STEPS_DECIDED, is_of_kernel, joints
+from .verdict_word import DECLARED, KERNEL, PROVED, STEPS_DECIDED, is_of_kernel
 
 GOAL = f"{CLAIM}goal"
-"""Name of the step that says that a claim is a theorem of the kernel on whole runs."""
+"""Name of the step that says that a claim is a theorem of the kernel."""
+
+ASSUMES = f"{CLAIM}assumes."
+"""Prefix of the names of steps that say whether the claim makes an assumption of its proof."""
 
 
 @dataclass(frozen=True)
@@ -25,36 +28,37 @@ class Chain:
     """Proof of a claim, with every step decided.
 
     Attributes:
-        claim: the claim with whose data the last steps compare.
-        derivation: the derivation that makes the first steps; ``None`` if there is none for the claim's functional.
+        claim: the claim.
+        source: the theorem of the kernel that it is or is compared with, or the printed proof; ``None`` if there is
+            none for the claim's functional.
         decisions: the decided steps, in order.
     """
 
     claim: Claim
-    derivation: Derivation | None
+    source: Derivation | PrintedProof | None
     decisions: tuple[Decision, ...]
 
     @property
     def outcome(self) -> str:
         """Outcome of the steps. It is ``proved`` if every step is proved, given by definition, or repaired by such
         steps; else ``gap`` if some step is a gap, or ``unknown``. The word for the claim itself is ``verdict``."""
-        if self.derivation is not None and self.first_open is None:
+        if self.source is not None and self.first_open is None:
             return "proved"
         return "gap" if any(d.outcome == "gap" for d in self.open) else "unknown"
 
     @property
     def own(self) -> tuple[Step, ...]:
-        """Steps of the derivation, without those that tie it to the claim."""
+        """Steps of the printed proof, without those that say what the claim assumes and how it is read."""
         return tuple(d.step for d in self.decisions if not d.step.name.startswith(CLAIM))
 
     @property
     def joints(self) -> str:
         """Word for the way in which the steps are joined, one of ``verdict_word.JOINTS``."""
-        return KERNEL if self.theorem is not None else joints(self.derivation, self.own)
+        return KERNEL if isinstance(self.source, Derivation) else DECLARED
 
     @property
     def theorem(self) -> KernelClaim | None:
-        """Theorem of the kernel on whole runs that is the claim, or ``None``."""
+        """Theorem of the kernel that is the claim, or ``None``."""
         checks = (check for d in self.decisions if d.step.name == GOAL for check in d.step.checks)
         return next((check for check in checks if isinstance(check, KernelClaim)), None)
 
@@ -62,12 +66,12 @@ class Chain:
         """Return the options of an ambiguity under which the claim is proved, or none if nothing is said of it."""
         if self.theorem is not None:
             return tuple(option for name, option in self.theorem.read.items() if name == ambiguity)
-        return self.derivation.options(ambiguity) if self.derivation is not None else ()
+        return self.source.options(ambiguity) if isinstance(self.source, PrintedProof) else ()
 
     @property
     def verdict(self) -> str:
-        """Verdict on the claim. It is ``proved`` if nothing is declared by hand, and ``steps decided`` if all steps
-        are proved but the way in which they are joined is declared. Otherwise it is the steps' ``outcome``."""
+        """Verdict on the claim. It is ``proved`` if it is a theorem of the kernel, and ``steps decided`` if all steps
+        of a printed proof are proved. Otherwise it is the steps' ``outcome``."""
         if self.outcome != "proved":
             return self.outcome
         return STEPS_DECIDED if self.joints == DECLARED else PROVED
@@ -83,8 +87,6 @@ class Chain:
     @property
     def lacking(self) -> tuple[str, ...]:
         """Kinds of assumption that the chain takes and the claim does not make."""
-        if self.derivation is None:
-            return ()
         names = (d.step.name.removeprefix(ASSUMES) for d in self.open if d.step.name.startswith(ASSUMES))
         return tuple(name for name in names if name in ASSUMPTIONS)
 
@@ -96,7 +98,7 @@ class Chain:
     @property
     def readings(self) -> tuple[dict[str, str], ...]:
         """Readings of the claim under which the chain proves it: none if it does not."""
-        if self.outcome != "proved" or self.derivation is None:
+        if self.outcome != "proved":
             return ()
         return tuple(
             reading
@@ -123,8 +125,8 @@ class Chain:
 
 
 def prove(claim: Claim, library: Library) -> Chain:
-    """Return the chain that proves the claim, on its own data. If none does, return the chain written for the claim's
-    ref, or else the first for its functional, with its open steps.
+    """Return the chain that proves the claim. If none does, return what comes nearest, with its open steps: the theorem
+    of the kernel, or the printed proof, that was written for the claim, or else the first theorem for its functional.
 
     >>> from fedtheory.papers import claim
     >>> from fedtheory.papers.proofs import library
@@ -134,67 +136,85 @@ def prove(claim: Claim, library: Library) -> Chain:
     >>> prove(claim("fast.lemma1").edited("main", "mutated", terms=half), library()).first_open.step.name
     'claim.composed'
     """
-    found = proof_of(claim, library)
-    fitting = library.fitting(claim)
-    if found is not None or not fitting:
-        return found or Chain(claim, None, ())
-    return made_of(claim, fitting[0], decide_all(tied(claim, fitting[0], library)), library)
+    if (found := proof_of(claim, library)) is not None:
+        return found
+    nearest: list[Derivation | PrintedProof] = [*library.fitting(claim)]
+    if (printed := library.printed_proof(claim)) is not None and not any(claim.ref in d.proves for d in nearest[:1]):
+        nearest.insert(0, printed)
+    return decided_by(claim, nearest[0], library) if nearest else Chain(claim, None, ())
 
 
 def proof_of(claim: Claim, library: Library) -> Chain | None:
-    """Return the chain that proves the claim, or ``None``. No counterexample is looked for, and a solver is asked only
-    whether the hypotheses can be met. A theorem of the kernel on whole runs that is the claim is tried first, then
-    derivations that the kernel composes."""
-    fitting = sorted(library.fitting(claim), key=lambda d: d.origin is None)
-    for derivation in fitting:
+    """Return the chain that proves the claim, or ``None``: a theorem of the kernel that is the claim, or else a printed
+    proof of it, all of whose steps are decided. No counterexample of the claim is looked for, and a solver is asked
+    only whether the hypotheses can be met."""
+    for derivation in library.fitting(claim):
         if (theorem := _theorem_of_claim(claim, derivation, library)) is None:
             continue
         decisions = certified_all((_goal(theorem), *_met(claim, _read_by(theorem), library)))
-        if decisions is not None and (made := made_of(claim, derivation, decisions, library)).outcome == "proved":
+        if decisions is not None and (made := Chain(claim, derivation, decisions)).outcome == "proved":
             return made
-    for derivation in fitting:
-        if derivation.origin is not None or not derivation.steps or _only_declared(derivation, library):
-            continue
-        if any(step.kind == "unclear" for step in words(claim, derivation, library.assumed(derivation.steps))):
-            continue  # an assumption or a reading is missing; the rest costs more
-        decisions = certified_all(_tying(claim, derivation, library))
-        if decisions is not None and (made := made_of(claim, derivation, decisions, library)).outcome == "proved":
-            return made
-    return None
+    printed = library.printed_proof(claim)
+    if printed is None or any(step.kind == "unclear" for step in _words(claim, printed, library)):
+        return None  # an assumption or a reading is missing; the rest costs more
+    return made if (made := decided_by(claim, printed, library)).outcome == "proved" else None
 
 
-def tied(claim: Claim, derivation: Derivation, library: Library) -> tuple[Step, ...]:
-    """Return the steps that tie a claim to a derivation of the library. A theorem of the kernel has to be the claim
-    itself; the bound that declared steps show has to imply it (see ``implies.tie``), and it has to be declared by a
-    trusted part of the library how they follow on each other. Some values have to meet the claim's hypotheses, since
-    otherwise the claim says nothing."""
-    return tuple(_tying(claim, derivation, library))
+def decided_by(claim: Claim, source: Derivation | PrintedProof, library: Library) -> Chain:
+    """Return the chain of a theorem of the kernel, or of a printed proof of the claim, decided."""
+    own = map(library.decided, library.needed(source.steps)) if isinstance(source, PrintedProof) else ()
+    return Chain(claim, source, (*own, *decide_all(tied(claim, source, library))))
 
 
-def _tying(claim: Claim, derivation: Derivation, library: Library) -> Iterator[Step]:
-    """Yield the steps of ``tied`` one after another."""
-    if (theorem := _theorem_of_claim(claim, derivation, library)) is not None:
+def tied(claim: Claim, source: Derivation | PrintedProof, library: Library) -> tuple[Step, ...]:
+    """Return the steps on the claim itself. It has to be the theorem of the kernel; of a printed proof it makes the
+    assumptions, and is read so. Some values have to meet its hypotheses, since otherwise it says nothing."""
+    return tuple(_tying(claim, source, library))
+
+
+def _tying(claim: Claim, source: Derivation | PrintedProof, library: Library) -> Iterator[Step]:
+    if isinstance(source, PrintedProof):
+        yield from _words(claim, source, library)
+        yield from _met(claim, source.options, library)
+    elif (theorem := _theorem_of_claim(claim, source, library)) is not None:
         yield from (_goal(theorem), *_met(claim, _read_by(theorem), library))
-        return
-    if derivation.origin is not None or not derivation.steps:
-        yield from _apart(claim, derivation, library)
     else:
-        yield from tying(claim, derivation, library.assumed(derivation.steps))
-        if _only_declared(derivation, library):
-            yield _open(
-                "joined",
-                claim,
-                "that the steps follow on each other, and end in the right side, "
-                "is declared in a file of one's own, which shows nothing",
-            )
-    yield from _met(claim, derivation.options, library)
+        yield from _apart(claim, source, library)
+        yield from _met(claim, lambda ambiguity: (), library)
+
+
+def _words(claim: Claim, printed: PrintedProof, library: Library) -> Iterator[Step]:
+    """Yield the steps on assumptions and readings of a printed proof, and one that is open where a file of one's own
+    declares it."""
+    for name in library.assumed(printed.steps):
+        made = name in claim.assumed
+        says = f"the claim {'assumes' if made else 'does not assume'} {_meaning(name)}"
+        yield _word(f"assumes.{name}", claim, says, made)
+    for ambiguity in claim.ambiguities:
+        name, covered = ambiguity.name, [o for o in printed.options(ambiguity.name) if o in ambiguity.options]
+        option = " or ".join(covered or ambiguity.options)
+        says = f"the claim {'read' if covered else 'can be read'} with {name} = {option}"
+        yield _word(f"reading.{name}", claim, f"{says}{'' if covered else ', of which the proof says nothing'}", bool(covered))
+    if not library.vouches_for(printed):
+        yield _open(
+            "joined",
+            claim,
+            "that the steps follow on each other, and end in the right side, is declared in a file of one's own, which "
+            "shows nothing",
+        )
+
+
+def _word(name: str, claim: Claim, says: str, holds: bool) -> Step:
+    kind, expected = ("definition", "given") if holds else ("unclear", "unknown")
+    name = f"{CLAIM}{name}".replace(" ", "_")
+    return Step(name, claim.source, says, kind, expected=expected, paper=claim.paper)
 
 
 def _theorem_of_claim(claim: Claim, derivation: Derivation, library: Library) -> KernelClaim | None:
     """Return the check that the claim is the theorem of the kernel that a derivation is; ``None`` if it is not found to
     be. Only a class of this package may say that it is."""
     origin = derivation.origin
-    if origin is None or not is_of_kernel(derivation):
+    if not is_of_kernel(derivation):
         return None
     return type(origin).of_claim(origin, claim, derivation.algorithm, library.rounds)
 
@@ -202,11 +222,11 @@ def _theorem_of_claim(claim: Claim, derivation: Derivation, library: Library) ->
 def _apart(claim: Claim, derivation: Derivation, library: Library) -> Iterator[Step]:
     """Yield open steps that say why the claim is not the theorem of the kernel that a derivation is."""
     origin = derivation.origin
-    if origin is None or not is_of_kernel(derivation):
+    if not is_of_kernel(derivation):
         yield _open("composed", claim, "what is said to be a theorem of the kernel is not what the kernel makes")
         return
     lacks = [name for name in origin.assumptions() if name in ASSUMPTIONS and name not in claim.assumed]
-    yield from (_open(f"assumes.{name}", claim, f"the claim does not assume {_meaning(name)}") for name in lacks)
+    yield from (_word(f"assumes.{name}", claim, f"the claim does not assume {_meaning(name)}", False) for name in lacks)
     told = claim.assuming(*(name for name in lacks if not ASSUMPTIONS[name].quantity))
     if why := next(origin.apart_from(told, derivation.algorithm, library.rounds), ""):
         yield _open("composed", claim, f"the theorem of the kernel is not about what the claim is: {why}")
@@ -215,7 +235,7 @@ def _apart(claim: Claim, derivation: Derivation, library: Library) -> Iterator[S
 
 
 def _goal(theorem: KernelClaim) -> Step:
-    """Return the step that a claim is a theorem of the kernel on whole runs."""
+    """Return the step that a claim is a theorem of the kernel."""
     claim = theorem.claim
     says = f"the claim is the kernel's theorem on {theorem.about}: its hypotheses, assumptions, readings and right side"
     return Step(GOAL, claim.source, says, "composed", (theorem,), printed=False, paper=claim.paper)
@@ -228,12 +248,6 @@ def _read_by(theorem: KernelClaim) -> Callable[[str], tuple[str, ...]]:
 
 def _meaning(assumption: str) -> str:
     return f"{assumption}: {ASSUMPTIONS[assumption].meaning}"
-
-
-def _only_declared(derivation: Derivation, library: Library) -> bool:
-    """Whether it is declared how its steps follow on each other, and not by whose word is taken."""
-    own = [library.step(name) for name in library.needed(derivation.steps)]
-    return joints(derivation, own) == DECLARED and not library.vouches_for(derivation)
 
 
 def _open(name: str, claim: Claim, says: str) -> Step:
@@ -261,8 +275,3 @@ def _met(claim: Claim, covers: Callable[[str], tuple[str, ...]], library: Librar
         )
     elif why := library.excluded(claim):
         yield _open("hypotheses", claim, f"its hypotheses contradict each other, so that it says nothing: {why}")
-
-
-def made_of(claim: Claim, derivation: Derivation, tied: tuple[Decision, ...], library: Library) -> Chain:
-    """Return the chain of a derivation's steps, decided, and of the steps that tie it to the claim."""
-    return Chain(claim, derivation, (*map(library.decided, library.needed(derivation.steps)), *tied))

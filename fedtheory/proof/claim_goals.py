@@ -21,10 +21,9 @@ from .. import functionals
 from ..assumptions import ASSUMPTIONS, AT_ONE_PLACE
 from ..claims import readings
 from ..claims.statement import Claim, leaves_objective_open
-from ..quantities import QUANTITIES
+from ..quantities import QUANTITIES, bare
 from . import answer_goals, weight_goals
 from .algorithm_match import LAWS, WEIGHTED, Rounds, is_of_an_end, strange
-from .domain import bare
 from .kernel.fixed_kinds import PERIOD, PERIODIC, SHARES
 from .kernel.forms import STEP, STEPS
 from .kernel.interval_bounds import CHOSEN_CUTOFF, CUTOFF, ENDED, HISTORY

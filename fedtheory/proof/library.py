@@ -1,30 +1,36 @@
-"""Library of proofs: steps and derivations, by name."""
+"""Library of proofs: theorems of the kernel, and steps of printed proofs, by name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
 
 from ..claims.statement import Claim, algorithm_of
 from ..quantities import nearest
 from .algorithm_match import Rounds, built_in
 from .derivations import Derivation
-from .implies import CLAIM
+from .printed_proofs import PrintedProof
 from .steps import Decision, Step, decide
+
+CLAIM = "claim."
+"""Prefix of the names of steps on the claim itself."""
 
 
 class Library:
-    """Steps, which may rest on each other, and derivations, which end in some of them.
+    """Theorems of the kernel, and steps, which may rest on each other, with the printed proofs that they make.
 
     Attributes:
         steps: in the order given; a function that returns them is called where one is asked for.
         derivations: in the order in which they are tried on a claim.
+        printed_proofs: of the claims that they name, as they are stated.
+        stated: returns the claim of a ref as it is stated, or ``None``.
         algorithms: the algorithm whose runs a paper's claims are about, by the paper's name.
         rounds: returns the rounds of an algorithm from the claim and the algorithm's name; ``ValueError`` if the kernel
             has no words for them.
         excluded: says of a claim why nothing that it is about meets its hypotheses; "" where nothing does that.
-        vouched: the part of the library that is trusted to declare how the steps of a derivation follow on each other;
-            by default all of it.
+        vouched: the part of the library that is trusted to declare how the steps of a printed proof follow on each
+            other; by default all of it.
     """
 
     def __init__(
@@ -36,10 +42,13 @@ class Library:
         vouched: Library | None = None,
         excluded: Callable[[Claim], str] = lambda claim: "",
         decided: dict[str, Decision] | None = None,
+        printed_proofs: Iterable[PrintedProof] = (),
+        stated: Callable[[str], Claim | None] = lambda ref: None,
     ) -> None:
         """``decided`` are decisions that several libraries of the same steps share."""
         self._given, self.derivations = steps, tuple(derivations)
         self.algorithms, self.rounds, self.vouched, self.excluded = dict(algorithms or {}), rounds, vouched, excluded
+        self.printed_proofs, self.stated = tuple(printed_proofs), stated
         self._decided = {} if decided is None else decided
         self._needed: dict[tuple[str, ...], tuple[str, ...]] = {}
         if vouched is not None or not callable(steps):
@@ -85,12 +94,20 @@ class Library:
                 self._visit(found, done, ())
         return done
 
-    def vouches_for(self, derivation: Derivation) -> bool:
-        """Whether a derivation and all of its steps are in the part of the library that is trusted."""
+    def vouches_for(self, printed: PrintedProof) -> bool:
+        """Whether a printed proof and all of its steps are in the part of the library that is trusted."""
         if self.vouched is None:
             return True
-        needed = {*self.needed(derivation.steps)}
-        return any(derivation is d for d in self.vouched.derivations) and needed <= self.vouched._by_name.keys()
+        needed = {*self.needed(printed.steps)}
+        return any(printed is p for p in self.vouched.printed_proofs) and needed <= self.vouched._by_name.keys()
+
+    def printed_proof(self, claim: Claim) -> PrintedProof | None:
+        """Return the printed proof of a claim, which has to be as it is stated, with more assumptions at most."""
+        named = next((printed for printed in self.printed_proofs if claim.ref in printed.claims), None)
+        known = self.stated(claim.ref) if named is not None else None
+        if known is None or not {*known.assumptions} <= {*claim.assumptions}:
+            return None
+        return named if replace(claim, assumptions=known.assumptions) == known else None
 
     def assumed(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the kinds of assumption that the steps of these names take, with all that they rest on."""

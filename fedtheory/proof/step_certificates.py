@@ -1,5 +1,4 @@
-"""Decisions as plain data, and their verification anew from it. Nothing is searched. A solver is asked only for the
-signs of logarithms (see ``atoms``), which are decided anew."""
+"""Decisions as plain data, and their verification anew from it. Nothing is searched."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ def chain_data(chain: Chain) -> dict:
     """Return a chain with all its evidence as plain data."""
     return {
         "claim": chain.claim.ref,
-        "derivation": chain.derivation.name if chain.derivation else "",
+        "source": chain.source.name if chain.source else "",
         "outcome": chain.outcome,
         "steps": [decision_data(d) for d in chain.decisions],
     }

@@ -21,8 +21,6 @@ from .symbol_regions import Region
 if TYPE_CHECKING:
     from .claim_theorems import KernelClaim
     from .composition import Composed
-    from .domain import Follows
-    from .implies import Needed
 
 KINDS = (
     "identity", "polynomial", "gram", "induction", "analytic", "probabilistic", "lemma", "composed", "definition",
@@ -188,7 +186,7 @@ class Cap:
         return positivity.weakest_cap(self.expression, self.where, Fraction(0), Fraction(1, 2), tolerance)
 
 
-Check = Union[Identity, Nonnegative, Vectors, Ball, "Follows", "Needed", "Composed", "KernelClaim"]
+Check = Union[Identity, Nonnegative, Vectors, Ball, "Composed", "KernelClaim"]
 
 
 @dataclass(frozen=True)
@@ -209,7 +207,7 @@ class Step:
         weakest_cap: the cap whose constants are searched for the largest with which the step holds.
         paper: the paper whose step it is.
         assumes: the kinds of assumption (``fedtheory.assumptions``) that a given step takes.
-        of: refs of the claims in whose printed proofs it stands, where no derivation says that.
+        of: refs of the claims in whose printed proofs it stands, where no proof says that.
     """
 
     name: str

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from ..quantities import QUANTITIES
 from .chains import Chain
+from .derivations import Derivation
 from .gram import GramCounterexample
 from .positivity import Counterexample
 from .steps import Decision, Evidence, Step
@@ -52,7 +53,7 @@ def describe(chain: Chain) -> dict:
     first = chain.first_open
     return {
         "claim": chain.claim.ref,
-        "derivation": chain.derivation.name if chain.derivation else None,
+        "source": chain.source.name if chain.source else None,
         "outcome": chain.outcome,
         "verdict": chain.verdict,
         "joints": chain.joints,
@@ -74,20 +75,18 @@ def uses(chain: Chain) -> dict[str, list[str]]:
     >>> uses(chain("fast.lemma2"))["assumptions"]
     ['smooth(smoothness)', 'strongly_convex(strong_convexity)']
     """
-    derivation = chain.derivation
-    if derivation is None:
-        return {"axioms": [], "assumptions": [], "given": []}
-    if derivation.origin is not None:
-        return {"axioms": [*derivation.origin.axioms()], "assumptions": [*derivation.origin.assumed()], "given": []}
+    if isinstance(chain.source, Derivation):
+        origin = chain.source.origin
+        return {"axioms": [*origin.axioms()], "assumptions": [*origin.assumed()], "given": []}
     kinds = [kind for step in chain.own for kind in step.takes]
     given = [f"{step.equation}: {step.says}" for step in chain.own if step.kind == "definition"]
-    return {"axioms": [], "assumptions": [*dict.fromkeys([*derivation.assumptions, *kinds])], "given": given}
+    return {"axioms": [], "assumptions": [*dict.fromkeys(kinds)], "given": given}
 
 
 JOINTS = {
     "kernel": "composed by the kernel, from its axioms to the right side",
-    "single step": "one inequality between numbers, decided on the claim's own data",
-    "declared": "every step is decided; that they follow on each other is declared, not made by the kernel",
+    "declared": "every step is decided; that they follow on each other, and end in the claim, is declared, not made by "
+    "the kernel",
 }
 """Sentences on the way in which the steps of a proof are joined."""
 
@@ -96,7 +95,7 @@ def lines(chain: Chain) -> list[str]:
     """Return a chain as text: one line a step, with its refutation below. At the end stand what it rests on, the way
     in which its steps are joined, and the share decided."""
     data = describe(chain)
-    text = [f"{data['claim']}: {data['verdict']} ({data['derivation']})"]
+    text = [f"{data['claim']}: {data['verdict']} ({data['source']})"]
     for step in data["steps"]:
         text.append(f"  {step['equation']:<24} {step['kind']:<13} {step['outcome']:<8} {step['says']}")
         if step["counterexample"]:

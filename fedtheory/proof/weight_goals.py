@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 import sympy
 
 from ..claims import readings
-from .domain import bare
+from ..quantities import bare
 from .kernel.interval_bounds import (
     ABSENCE,
     AVERAGE_ERROR,

@@ -19,7 +19,7 @@ from ..assumptions import ASSUMPTIONS, AT_ONE_PLACE
 from ..claims.readings import KINDS_OF_ROUNDS, SNAPSHOTS, UNIFORM_COHORT
 from ..claims.statement import Ambiguity, Claim, Hypothesis, Term, algorithm_of
 from ..functionals import FINAL_SQUARED_DISTANCE
-from ..quantities import symbol
+from ..quantities import bare, symbol
 from ..worstcase.certificates import Certificate
 from ..worstcase.round_plans import ServerStep
 from . import chains
@@ -29,7 +29,6 @@ from .claim_goals import READINGS
 from .claim_theorems import KernelClaim
 from .composition import Composed, other_kinds
 from .derivations import Origin
-from .domain import bare
 from .kernel.regions import Condition, Where
 from .kernel.round_rules import contraction, expect_arbitrary
 from .kernel.saved_theorems import saved

@@ -171,8 +171,8 @@ def _proof(statement: Claim, wrong: list[Difference]) -> tuple[dict[str, Any], t
             chain = chains.prove(statement, library())
     else:
         chain = chains.Chain(statement, None, ())
-        if library().fitting(statement):
-            wrong.append(Difference(f"certificates/{ref}.json", "", "no file", "a file, for there is a derivation"))
+        if library().fitting(statement) or library().printed_proof(statement):
+            wrong.append(Difference(f"certificates/{ref}.json", "", "no file", "a file, for there is a proof"))
     composed = sum(decision.step.kind == "composed" for decision in chain.decisions)
     return assess.proof_evidence(chain, again), chain.decisions, composed
 

@@ -7,7 +7,6 @@ from .displays import (
     eq65_three_steps,
     learnability,
     lemmas,
-    round_shares,
     thm4,
     thm5,
     thm5_repaired,
@@ -20,6 +19,5 @@ STEPS: tuple[Step, ...] = (
     *thm5.ALL,
     *thm5_repaired.ALL,
     *eq65_three_steps.ALL,
-    *round_shares.STEPS,
 )
 """Steps in the paper's order: learnability and the lemmas first, the steps that are not printed last."""

@@ -20,9 +20,9 @@ from sympy import Rational, oo
 from ...claims import readings
 from ...claims.statement import Claim, slack_of
 from ...functionals import AVERAGE_SQUARED_GRADIENT
-from ...proof.domain import bare
 from ...proof.positivity import Certificate, prove
 from ...proof.symbol_regions import count, interval, nonnegative, positive, region
+from ...quantities import bare
 from ...subjects.run_subject import RunSubject
 
 MINIMA = ("least_server_gradient", "least_arbitrary_pseudogradient")

@@ -12,8 +12,10 @@ from ...evidence.scorecard import published_rows
 from ...files import read_json
 from ...papers import papers
 from ...papers.proofs import library
-from ...papers.saved_certificates import STEPS, folders
-from ...proof.implies import CLAIM
+from ...papers.saved_certificates import STEPS, folders, source_of
+from ...proof.derivations import Derivation
+from ...proof.library import CLAIM
+from ...proof.printed_proofs import PrintedProof
 from ...proof.text import JOINTS, in_letters
 from ...tightness import scorecard_column
 
@@ -22,15 +24,8 @@ NOT_CHECKED = "not checked"
 KINDS = ("proof", "search", "instance", "needs", "measured", "units", "consistency")
 """The kinds of evidence that the scorecard can be filtered by."""
 
-TIES = {
-    "assumes": "the claim assumes {}", "reading": "the claim is read as the derivation needs it: {}",
-    "needs": "the claim's hypotheses give what the derivation needs: {}",
-    "term": "the claim's coefficient of {} is at least the derived one",
-    "choice": "what the claim chooses is what the derivation takes: {}", "signs": "signs of the claim's terms: {}",
-    "same": "the claim is about the same: {}", "value": "the values agree: {}", "form": "the forms can be compared: {}",
-    "exponent": "exponents agree: {}",
-}  # fmt: skip
-"""Words of the steps that tie a derivation to a claim, by the second part of their names."""
+TIES = {"assumes": "the claim assumes {}", "reading": "the claim is read as the proof needs it: {}"}
+"""Words of the steps on a claim itself, by the second part of their names."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +56,11 @@ class Proof:
     """A claim's proof as its certificate has it.
 
     Attributes:
-        derivation: its name. outcome: of its steps. joints: how they are joined, in words. axioms, assumptions: what
-            the kernel's theorem rests on. steps: the derivation's. ties: those that tie it to the claim.
+        source: its name. outcome: of its steps. joints: how they are joined, in words. axioms, assumptions: what the
+            kernel's theorem rests on. steps: the printed proof's. ties: those on the claim itself.
     """
 
-    derivation: str
+    source: str
     outcome: str
     joints: str
     axioms: tuple[str, ...]
@@ -174,13 +169,13 @@ def proof_of(ref: str) -> Proof | None:
     if not path.exists():
         return None
     data = read_json(path)
-    derivation = next((d for d in library().derivations if d.name == data["derivation"]), None)
-    names = library().needed(derivation.steps) if derivation else ()
-    origin = derivation.origin if derivation else None
+    source = source_of(ref, data["source"], library())
+    names = library().needed(source.steps) if isinstance(source, PrintedProof) else ()
+    origin = source.origin if isinstance(source, Derivation) else None
     row = rows().get(ref)
     said = row["evidence"]["proof"]["joints"] if row and row["evidence"]["proof"] else ""
     return Proof(
-        data["derivation"],
+        data["source"],
         data["outcome"],
         JOINTS.get(said, "") if data["outcome"] == "proved" else "",
         tuple(origin.axioms()) if origin else (),
@@ -220,7 +215,7 @@ def _step(name: str) -> ProofStep:
 
 def _tie(step: Mapping[str, Any]) -> ProofStep:
     kind, _, rest = step["name"].removeprefix(CLAIM).partition(".")
-    says = TIES.get(kind, "{}").format(rest.replace("_", " ") if kind not in ("assumes", "term") else rest)
+    says = TIES.get(kind, "{}").format(rest if kind == "assumes" else rest.replace("_", " "))
     rests, against = _evidence(step)
     return ProofStep(step["name"], "", says.rstrip(": "), kind, step["outcome"], "", rests, against)
 

@@ -30,24 +30,6 @@ _data = nonnegative("gradient_noise"), nonnegative("dissimilarity")
 _slow = setting(*_data, cap=1 / (8 * L * K))
 
 
-def _floor_cases() -> tuple[Region, ...]:
-    """sigma_G = 71/29 a + t and a = 29/71 sigma_G + t: the vertex of the square lies between them."""
-    common = (
-        interval("snapshot_probability"),
-        nonnegative("least_full_pseudogradient"),
-        nonnegative("more"),
-        nonnegative("peak_cohort_pseudogradient"),
-        capped("local_lr", 1 / (8 * L)),
-        positive("smoothness"),
-    )
-    norm, more = sympy.symbols("gradient_norm more")
-    above = region(equal("dissimilarity", sympy.Rational(71, 29) * norm + more), *common, nonnegative("gradient_norm"))
-    below = region(
-        equal("gradient_norm", sympy.Rational(29, 71) * sigma_G + more), *common, nonnegative("dissimilarity")
-    )
-    return above, below
-
-
 def _snapshot(fallen: sympy.Expr, full: sympy.Expr, cohort: sympy.Expr) -> sympy.Expr:
     """Bound |grad F(x_r)|^2 before a snapshot."""
     noise = (3 / m + sympy.Rational(25, 12) * z) * L * eta * _noise
@@ -66,11 +48,6 @@ def _descent(along: sympy.Expr) -> sympy.Expr:
 
 
 _of_noise = ("a2.5", "cohort.before_noise", "noise.cohort", "thm1.minima.noise", "jensen", "a2.6_smooth", "drift.mean")
-
-# One local step: multiplied out, with G_2 at its largest, of which 2 z/(1 - 2 z) and G_3 are left out
-a = sympy.Symbol("gradient_norm")
-_at_largest = (CONDITION.subs(least_G2, (a + sigma_G) ** 2)).subs(K, 1)
-_weight = sympy.Rational(29, 100)
 
 STEPS: tuple[Step, ...] = (
     gram("thm1.minima.noise", "not printed",
@@ -100,9 +77,4 @@ STEPS: tuple[Step, ...] = (
          zero=((mean_fall - q * fall_u - p * fall_a, 4 / (K * eta)),),
          where=setting(*_data, cap=h / (5 * L * K)), kind="polynomial", printed=False,
          rests_on=("thm1.minima.snapshot", "thm1.minima.arbitrary", "a2.24_shares", "a2.24_telescope")),
-    # (1 - t) a^2 - 2 t a sigma_G + (t - c) sigma_G^2 >= 0 where t^2 <= (1 - t) (t - c): t = 29/100, c = 343/2000
-    nonnegative_step("thm1.minima.floor", "not printed",
-                     "with one local step the mean of |grad F|^2 is above the floor by "
-                     "more than 29/100 of the slack of the condition on q",
-                     (MEAN - LEAST) - _weight * _at_largest, *_floor_cases(), printed=False),
 )  # fmt: skip

@@ -1,7 +1,9 @@
-"""The proofs of FAST: its theorems composed by the kernel, and what its displays (appendix A.1 to A.3) show."""
+"""The proofs of FAST: its theorems composed by the kernel."""
 
-from . import conclusions
+from __future__ import annotations
 
-DERIVATIONS = conclusions.DERIVATIONS
+from . import numbers, thm1_thm2
 
 __all__ = ["DERIVATIONS"]
+
+DERIVATIONS = (*thm1_thm2.DERIVATIONS, *numbers.DERIVATIONS)

@@ -1,7 +1,9 @@
-"""The proofs of SAFARI: its theorems composed by the kernel, and what its displays (section 3, appendix A) show."""
+"""The proofs of SAFARI: its theorems composed by the kernel."""
 
-from . import conclusions, samples
+from __future__ import annotations
 
-DERIVATIONS = (*samples.DERIVATIONS, *conclusions.DERIVATIONS)
+from . import numbers, samples, thm4_thm5
 
 __all__ = ["DERIVATIONS"]
+
+DERIVATIONS = (*samples.DERIVATIONS, *thm4_thm5.DERIVATIONS, *numbers.DERIVATIONS)
