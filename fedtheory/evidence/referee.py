@@ -19,7 +19,7 @@ from ..papers import added, explained, papers
 from ..papers import load as load_paper
 from ..papers.paper import Paper, PaperError
 from ..papers.proofs import library, proof_of, sentence
-from ..papers.registry import algorithm_of, subject_of
+from ..papers.registry import subject_of
 from ..proof.chains import Chain, decided_by
 from ..proof.step_certificates import chain_data
 from ..proof.steps import Decision
@@ -275,8 +275,8 @@ def examine(claim: Claim, seed: int = 0, candidates: int = 1500, progress: Tell 
 
     The search draws so many ``candidates``, and climbs from one in ``DRAWN_FOR_A_CLIMB`` of them, at most ``CLIMBS``.
     It is compared with the kernel's theorems of all papers. Where it is none, what is open is told of its own paper's
-    theorem or printed proof of it, or else of that paper's steps one by one. Its own paper is the one among ``papers()``
-    that has its name.
+    theorem or printed proof of it, or else of that paper's steps one by one. Its own paper is the one among
+    ``papers()`` that has its name.
     """
     tell = progress or (lambda label, done, total: None)
     tell(f"{claim.ref}: proof", 0, 1)
@@ -329,10 +329,9 @@ def examine(claim: Claim, seed: int = 0, candidates: int = 1500, progress: Tell 
 def _attempt(claim: Claim) -> Chain | None:
     """The chain of the theorem, or of the printed proof, that is nearest to a claim: its own paper's if there is one,
     else another's."""
-    paper, fitting = papers().get(claim.paper), library().fitting(claim)
-    own = [derivation for derivation in fitting if paper and derivation in paper.derivations]
-    nearest = [*own, *([printed] if (printed := library().printed_proof(claim)) else []), *fitting]
-    return decided_by(claim, nearest[0], library()) if nearest else None
+    paper, nearest = papers().get(claim.paper), library().nearest(claim)
+    own = [source for source in nearest if paper and source in (*paper.derivations, *paper.printed_proofs)]
+    return decided_by(claim, (own or nearest)[0], library()) if nearest else None
 
 
 def _proof_text(attempt: Chain | None) -> str:

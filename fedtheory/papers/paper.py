@@ -106,9 +106,9 @@ class Paper:
     """A paper: its statements and proofs, its letters, and its algorithm's examples.
 
     The last ten attributes are read on first use where they are not given, from sub-modules of ``home``:
-    ``statements`` (``CLAIMS``), ``display_steps`` (``STEPS``), ``proofs`` (``DERIVATIONS``),
-    ``printed_proofs`` (``PRINTED_PROOFS``), ``counterexamples`` (``COUNTEREXAMPLES``, ``FAMILIES``), ``subjects`` (``SUBJECTS``, ``example``), ``citation``
-    (``CITATION``) and ``errata`` (``ERRATA``).
+    ``statements`` (``CLAIMS``), ``display_steps`` (``STEPS``), ``proofs`` (``DERIVATIONS``), ``printed_proofs``
+    (``PRINTED_PROOFS``), ``counterexamples`` (``COUNTEREXAMPLES``, ``FAMILIES``), ``subjects`` (``SUBJECTS``,
+    ``example``), ``citation`` (``CITATION``) and ``errata`` (``ERRATA``).
     One that is not there is empty.
 
     Attributes:

@@ -61,10 +61,7 @@ def _own(source: Derivation | PrintedProof, used: Library) -> tuple[str, ...]:
 
 def source_of(ref: str, name: str, used: Library) -> Derivation | PrintedProof | None:
     """Return the theorem of the kernel, or the printed proof, with which a claim's file says that it was compared."""
-    claim = claim_of(ref)
-    printed = used.printed_proof(claim)
-    known = [*used.fitting(claim), *([printed] if printed is not None else [])]
-    return next((source for source in known if source.name == name), None)
+    return next((source for source in used.nearest(claim_of(ref)) if source.name == name), None)
 
 
 def published() -> tuple[str, ...]:

@@ -138,9 +138,7 @@ def prove(claim: Claim, library: Library) -> Chain:
     """
     if (found := proof_of(claim, library)) is not None:
         return found
-    nearest: list[Derivation | PrintedProof] = [*library.fitting(claim)]
-    if (printed := library.printed_proof(claim)) is not None and not any(claim.ref in d.proves for d in nearest[:1]):
-        nearest.insert(0, printed)
+    nearest = library.nearest(claim)
     return decided_by(claim, nearest[0], library) if nearest else Chain(claim, None, ())
 
 
@@ -194,7 +192,8 @@ def _words(claim: Claim, printed: PrintedProof, library: Library) -> Iterator[St
         name, covered = ambiguity.name, [o for o in printed.options(ambiguity.name) if o in ambiguity.options]
         option = " or ".join(covered or ambiguity.options)
         says = f"the claim {'read' if covered else 'can be read'} with {name} = {option}"
-        yield _word(f"reading.{name}", claim, f"{says}{'' if covered else ', of which the proof says nothing'}", bool(covered))
+        says += "" if covered else ", of which the proof says nothing"
+        yield _word(f"reading.{name}", claim, says, bool(covered))
     if not library.vouches_for(printed):
         yield _open(
             "joined",

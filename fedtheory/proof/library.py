@@ -101,6 +101,13 @@ class Library:
         needed = {*self.needed(printed.steps)}
         return any(printed is p for p in self.vouched.printed_proofs) and needed <= self.vouched._by_name.keys()
 
+    def nearest(self, claim: Claim) -> list[Derivation | PrintedProof]:
+        """Return what a claim may be compared with, the nearest first: the theorems that were written for it, its
+        printed proof, and the other theorems on its functional."""
+        fitting, printed = self.fitting(claim), self.printed_proof(claim)
+        own = [derivation for derivation in fitting if claim.ref in derivation.proves]
+        return [*own, *([] if printed is None else [printed]), *fitting[len(own) :]]
+
     def printed_proof(self, claim: Claim) -> PrintedProof | None:
         """Return the printed proof of a claim, which has to be as it is stated, with more assumptions at most."""
         named = next((printed for printed in self.printed_proofs if claim.ref in printed.claims), None)

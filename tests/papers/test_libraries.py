@@ -10,16 +10,18 @@ import pytest
 from fedtheory.claims.statement import OF_RUNS, algorithm_of
 from fedtheory.papers import Paper, built_in, claim
 from fedtheory.papers.proofs import _library_for, library, library_of
+from fedtheory.proof.printed_proofs import PrintedProof
 
 
 def differences(paper: Paper) -> list[str]:
-    """The claims of which the paper's library has other derivations, steps or rounds than that of all papers."""
+    """The claims of which the paper's library has other theorems, steps or rounds than that of all papers."""
     own, whole, wrong = library_of(paper), library(), []
     for each in paper.claims:
-        mine, all_of_them = own.fitting(each), whole.fitting(each)
-        same = [d.name for d in mine] == [d.name for d in all_of_them]
-        same = same and all(own.needed(d.steps) == whole.needed(d.steps) for d in mine)
-        same = same and all(own.step(n) is whole.step(n) for d in mine for n in own.needed(d.steps))
+        mine, all_of_them = own.nearest(each), whole.nearest(each)
+        same = [source.name for source in mine] == [source.name for source in all_of_them]
+        shown = [source for source in mine if isinstance(source, PrintedProof)]
+        same = same and all(own.needed(p.steps) == whole.needed(p.steps) for p in shown)
+        same = same and all(own.step(n) is whole.step(n) for p in shown for n in own.needed(p.steps))
         algorithm = algorithm_of(each, paper.algorithm)
         if each.functional.scope in OF_RUNS and algorithm:
             same = same and own.rounds(each, algorithm) == whole.rounds(each, algorithm)

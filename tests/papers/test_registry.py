@@ -14,9 +14,8 @@ from fedtheory.papers import all_claims, claim, load, paper, papers, registry
 from fedtheory.papers.index import listed
 from fedtheory.papers.paper import Paper, PaperError
 from fedtheory.papers.proofs import library_with, prove, sentence
-from fedtheory.proof.chains import made_of, tied
-from fedtheory.proof.derivations import Derivation
-from fedtheory.proof.steps import decide_all
+from fedtheory.proof.chains import decided_by
+from fedtheory.proof.printed_proofs import PrintedProof
 from fedtheory.proof.write import given
 from fedtheory.quantities import symbol, symbols
 
@@ -29,7 +28,7 @@ import sympy
 from fedtheory.claims.statement import Assumption, Claim, Term
 from fedtheory.functionals import LINEARIZATION_ERROR
 from fedtheory.papers.paper import Paper
-from fedtheory.proof.derivations import Derivation
+from fedtheory.proof.printed_proofs import PrintedProof
 from fedtheory.proof.write import same
 from fedtheory.quantities import symbols
 
@@ -42,11 +41,7 @@ x = sympy.Symbol("x")
 PAPER = Paper(
     name="mine", title="Mine", letters={"smoothness": r"\\ell"}, claims=(CLAIM,),
     steps=(same("mine.rounded", "(1)", "x + x = 2x", [(x + x, 2 * x)], rests_on=("lemma1.integral",)),),
-    derivations=(
-        Derivation("twice Lemma 1", functional="linearization_error", steps=("mine.rounded",),
-                   right_side=sympy.Symbol("smoothness") * sympy.Symbol("displacement")**2,
-                   assumptions=("smoothness",), proves=("mine.thm1@main",)),
-    ),
+    printed_proofs=(PrintedProof("twice Lemma 1", ("mine.thm1@main",), ("mine.rounded",)),),
 )
 """
 
@@ -163,8 +158,7 @@ def test_a_users_theorem_is_proved_with_the_lemmas_of_others(tmp_path: Path) -> 
     (this,) = mine.claims
     assert prove(this, mine).verdict == "proved"  # what the kernel composes of Lemma 1 is tried first
     found = library_with(mine)
-    (own,) = [each for each in found.fitting(this) if each.name == "twice Lemma 1"]
-    chain = made_of(this, own, decide_all(tied(this, own, found)), found)
+    chain = decided_by(this, found.printed_proof(this), found)
     assert [d.step.name for d in chain.open] == ["claim.joined"] and chain.verdict == "unknown"
     assert [d.step.name for d in chain.decisions][:4] == [
         "lemma1.path", "lemma1.integrand", "lemma1.integral", "mine.rounded",
@@ -172,8 +166,7 @@ def test_a_users_theorem_is_proved_with_the_lemmas_of_others(tmp_path: Path) -> 
     assert r"\ell" in this.latex() and "mine" not in papers()
     half = this.edited("main", "", terms={"curvature": L * displacement**2 / 4})
     lost = prove(half, mine)
-    assert lost.outcome == "gap"
-    assert sentence(lost.first_open, mine).startswith("mine, Theorem 1") or lost.first_open.step.paper == "mine"
+    assert lost.outcome == "unknown" and sentence(lost.first_open, mine).startswith("mine, Theorem 1")
 
 
 def test_a_file_with_a_claim_and_steps_is_a_paper(tmp_path: Path) -> None:
@@ -229,4 +222,4 @@ def test_misspelt_readings_are_refused() -> None:
     with pytest.raises(ValueError, match="q-condition = 'prodct': allowed is 'quotient'"):
         condition.under({"q-condition": "prodct"})
     with pytest.raises(ValueError, match="snapshots = 'perid': allowed is 'period' or 'probability'"):
-        Derivation("mine", functional="squared_movement", steps=(), readings={"snapshots": "perid"})
+        PrintedProof("mine", (), (), {"snapshots": "perid"})

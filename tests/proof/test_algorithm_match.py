@@ -25,7 +25,7 @@ from fedtheory.proof.kernel.axioms import START_POINT, Axioms
 from fedtheory.proof.translate.claim_bounds import MadeBound
 from fedtheory.quantities import symbols
 
-COMPOSED = [d for d in library().derivations if d.origin is not None]
+COMPOSED = library().derivations
 STEP: dict[str, Any] = {"local_lr": "1/10", "local_steps": 2}
 EVERYONE = Fixed(range(2))
 

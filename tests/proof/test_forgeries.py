@@ -24,7 +24,6 @@ from fedtheory.proof.chains import GOAL
 from fedtheory.proof.claim_goals import theorem_of
 from fedtheory.proof.composition import Composed
 from fedtheory.proof.derivations import Derivation, Origin
-from fedtheory.proof.domain import bare
 from fedtheory.proof.kernel.axioms import ITERATE, START_POINT
 from fedtheory.proof.kernel.fixed_kinds import telescope_periods
 from fedtheory.proof.kernel.forms import Form, square
@@ -36,6 +35,7 @@ from fedtheory.proof.kernel.scalars import Ring, Scalar
 from fedtheory.proof.kernel.tactics import Square, of_runs, over_rounds, show
 from fedtheory.proof.kernel.theorems import Multiples, Refused, Theorem, combine, instantiate
 from fedtheory.proof.kernel.weighted_run_bounds import EXPECTED_SCALE, telescope_weights
+from fedtheory.proof.printed_proofs import PrintedProof
 from fedtheory.proof.steps import Finding, Step
 from fedtheory.proof.translate.claim_bounds import MadeBound
 from fedtheory.proof.verdict_word import is_of_kernel
@@ -52,13 +52,17 @@ def reader(make: Make, of: type[MadeBound] | None = None) -> MadeBound:
 
 def verdict(this: Claim, right_side: sympy.Expr, origin: Origin, *, step: Step | None = None,
             derivation: Derivation | None = None, **changed: Any) -> str:  # fmt: skip
-    """Of this claim with another right side, in a paper of one's own whose derivation has this origin."""
+    """Of this claim with another right side, in a paper of one's own whose theorem has this origin, and which has a
+    printed proof by a step."""
     own = replace(this, id="mine.thm", edition="main", terms=(Term("all", right_side),), letters={}, **changed)
     steps = () if step is None else (replace(step, paper="mine"),)
-    shown = derivation or replace(origin.derivation("mine", (own.ref,)), steps=tuple(s.name for s in steps))
-    paper = Paper("mine", "", algorithm=this.paper, claims=(own,), steps=steps, derivations=(shown,))
+    shown = derivation or origin.derivation("mine", (own.ref,))
+    covered = {a.name: a.options for a in own.ambiguities}
+    printed = (PrintedProof("mine", (own.ref,), tuple(s.name for s in steps), covered),) if steps else ()
+    paper = Paper("mine", "", algorithm=this.paper, claims=(own,), steps=steps, derivations=(shown,),
+                  printed_proofs=printed)  # fmt: skip
     found = proof_of(own, paper)
-    return found.verdict if found and found.derivation and found.derivation.name == "mine" else "unproved"
+    return found.verdict if found and found.source and found.source.name == "mine" else "unproved"
 
 
 # A theorem about one cutoff is about no other ------------------------------------------------------------------------
@@ -282,13 +286,11 @@ def test_a_check_of_ones_own_checks_nothing() -> None:
     less = tuple(each for each in FALLS.assumptions if each.kind != "uncorrelated_noise")
     origin = reader(nonconvex)
     assert verdict(FALLS, FALLS.right_side, origin, step=sure, assumptions=less) == "unproved"
-    alone = Derivation("mine", functional=MEAN_GRADIENT, steps=("mine.step",), right_side=bare(FALLS.right_side))
-    assert verdict(FALLS, FALLS.right_side, origin, step=sure, derivation=alone) == "unproved"
 
 
 def test_a_derivation_of_ones_own_says_nothing() -> None:
     origin = reader(nonconvex)
-    alike = Alike("mine", functional=MEAN_GRADIENT, steps=(), origin=origin, right_side=bare(FALLS.right_side) / 2)
+    alike = Alike("mine", MEAN_GRADIENT, (), origin)
     assert verdict(FALLS, FALLS.right_side / 2, origin, derivation=alike) == "unproved"
     assert not is_of_kernel(alike.of("fast"))
 

@@ -4,7 +4,7 @@ takes it out and sees the word come back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ import sympy
 from sympy import Ge, Le, Rational, exp, sqrt
 
 from fedtheory import functionals
+from fedtheory.claims import readings
 from fedtheory.claims.statement import Ambiguity, Claim, Hypothesis, Term
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, FINAL_SQUARED_DISTANCE, Functional, of_values
 from fedtheory.own import define
@@ -21,13 +22,16 @@ from fedtheory.papers import proofs as module
 from fedtheory.papers.paper import Paper, PaperError
 from fedtheory.papers.proofs import library, library_with, proof_of, prove
 from fedtheory.papers.registry import subject_of
-from fedtheory.proof import chains, checker, derivations, implies
+from fedtheory.proof import chains, checker
 from fedtheory.proof.claim_goals import Goal
 from fedtheory.proof.claim_theorems import ClaimTheorem
 from fedtheory.proof.derivations import Derivation
-from fedtheory.proof.domain import bare
-from fedtheory.proof.kernel.run_bounds import RunBound
+from fedtheory.proof.kernel.number_bounds import value
+from fedtheory.proof.kernel.regions import Condition, Where
+from fedtheory.proof.kernel.run_bounds import RunBound, weaken
+from fedtheory.proof.kernel.scalars import Ring
 from fedtheory.proof.library import Library
+from fedtheory.proof.printed_proofs import PrintedProof
 from fedtheory.proof.steps import Identity, Step
 from fedtheory.proof.translate.claim_bounds import MadeBound
 from fedtheory.quantities import LENGTH, Quantity, symbols
@@ -44,12 +48,17 @@ def mine(of: Claim = FAST, **changes: Any) -> Claim:
     return replace(of, id="mine.thm", edition="main", **changes)
 
 
-def paper(this: Claim, *steps: Step, **shown: Any) -> Paper:
-    """A paper of one's own with one claim, and a derivation of these steps."""
+def paper(this: Claim, *steps: Step) -> Paper:
+    """A paper of one's own with one claim, and a printed proof of it by these steps."""
     covered = {a.name: a.options for a in this.ambiguities}
-    by = Derivation("mine", functional=this.functional.name, steps=tuple(s.name for s in steps) or ("mine.one",),
-                    readings=covered, proves=(this.ref,), **shown)  # fmt: skip
-    return Paper("mine", "Mine", algorithm="fast", claims=(this,), steps=steps or (ONE,), derivations=(by,))
+    by = PrintedProof("mine", (this.ref,), tuple(s.name for s in steps) or ("mine.one",), covered)
+    return Paper("mine", "Mine", algorithm="fast", claims=(this,), steps=steps or (ONE,), printed_proofs=(by,))
+
+
+def by_number(this: Claim, bound: Callable[[], RunBound], letters: Mapping[str, str], **more: str) -> Paper:
+    """A paper of one's own with one claim on numbers, and a bound of the kernel for it."""
+    made = MadeBound(bound, letters, this.functional.name, more)
+    return Paper("mine", "Mine", claims=(this,), derivations=(made.derivation("mine", (this.ref,)),))
 
 
 def word(this: Claim, its: Paper | None = None) -> str:
@@ -60,34 +69,43 @@ def word(this: Claim, its: Paper | None = None) -> str:
 
 # An expression says nothing of runs ---------------------------------------------------------------------------------
 
+CHANCE = Ring("q")
+
+
+def one() -> RunBound:
+    """q <= 1."""
+    number = CHANCE.number(1)
+    return weaken(value(Where(CHANCE, (Condition("q", "interval", number),)), CHANCE["q"]), number)
+
+
+def nought() -> RunBound:
+    """0 <= 0."""
+    return value(Where(CHANCE, ()), CHANCE.number(0))
+
 
 @pytest.mark.parametrize("scope", [scope for scope in functionals.SCOPES if scope != "values"])
 @pytest.mark.parametrize("name", ["average_squared_gradient", "my_error"])
-def test_an_expression_is_no_left_side_but_of_values(scope: str, name: str, monkeypatch) -> None:
+def test_an_expression_is_no_left_side_but_of_values(scope: str, name: str) -> None:
     """ "0 <= 0" shows nothing of what is named and meant."""
     copied = replace(AVERAGE_SQUARED_GRADIENT, name=name, scope=scope, expression=sympy.Integer(0))
     if (name, scope) == ("average_squared_gradient", "round"):
         with pytest.raises(PaperError, match="another scope than the built-in 'average_squared_gradient'"):
             word(mine(functional=copied), paper(mine(functional=copied)))
     if name == "my_error" or scope == "run":
-        this = mine(functional=copied, terms=(Term("nothing", gap * 0),))
-        assert word(this, paper(this)) == "open"
-
-        def any_expression(functional: Functional) -> sympy.Expr | None:
-            return None if functional.expression is None else bare(functional.expression)
-
-        for place in (derivations, implies):
-            monkeypatch.setattr(place, "expression_of", any_expression)
-        assert word(this, paper(this)) == "proved"
+        this = mine(functional=copied, terms=(Term("nothing", gap * 0),), hypotheses=(), assumptions=(), ambiguities=())
+        assert word(this, by_number(this, nought, {"q": "snapshot_probability"})) == "open"
 
 
-def test_an_inequality_between_numbers_is_proved_by_itself() -> None:
+def test_an_inequality_between_numbers_is_proved_by_a_bound_on_numbers() -> None:
+    letters = {"q": "snapshot_probability"}
     this = mine(functional=of_values("my_value", "q", q, "q"), terms=(Term("one", sympy.Integer(1)),), hypotheses=(),
-                ambiguities=())  # fmt: skip
-    assert word(this, paper(this)) == "proved"
-    assert word(replace(this, terms=(Term("half", Rational(1, 2)),)), paper(this)) == "open"
+                assumptions=(), ambiguities=())  # fmt: skip
+    assert word(this, by_number(this, one, letters)) == "proved"
+    half = replace(this, terms=(Term("half", Rational(1, 2)),))
+    assert word(half, by_number(half, one, letters)) == "open"
     computed = replace(this, functional=replace(this.functional, compute=lambda asked: 2))
-    assert word(computed, paper(computed)) == "open"
+    assert word(computed, by_number(computed, one, letters)) == "open"
+    assert word(this, paper(this)) == "open"
 
 
 # Names that are taken ------------------------------------------------------------------------------------------------
@@ -159,7 +177,7 @@ LOCAL = claim("khaled2020.thm1@main")
 def said_of(name: str, of: Claim, **subject: Any) -> tuple[Claim, Paper]:
     """A theorem, said of an algorithm of this name, in a paper that says that its runs are local SGD's."""
     this = mine(of, algorithm=name, letters={})
-    known = next(d for d in library().derivations if d.origin is not None and of.ref in d.proves)
+    known = next(d for d in library().derivations if of.ref in d.proves)
     origin, subjects = known.origin, {name: Renamed(LOCAL, name, **subject)}
     assert isinstance(origin, MadeBound)
     shown = origin.derivation("mine", (this.ref,))
@@ -242,29 +260,35 @@ def nothing() -> Claim:
 
 def test_steps_of_ones_own_are_joined_by_nobody(monkeypatch) -> None:
     this = nothing()
-    its = paper(this, right_side=sympy.Integer(0))
+    its = paper(this)
     assert word(this, its) == "open" and prove(this, its).first_open.step.name == "claim.joined"
-    monkeypatch.setattr(Library, "vouches_for", lambda self, derivation: True)
+    monkeypatch.setattr(Library, "vouches_for", lambda self, printed: True)
     assert word(this, its) == "steps decided"
 
 
 def test_nor_are_steps_of_others() -> None:
     """Each holds; that they end in 0 is declared in the file."""
-    this, known = nothing(), next(d for d in library().derivations if d.algorithm == "fast" and d.origin is None)
-    by = Derivation("mine", functional=this.functional.name, steps=known.steps, right_side=sympy.Integer(0),
-                    readings={a.name: a.options for a in this.ambiguities})  # fmt: skip
-    its = Paper("mine", "Mine", algorithm="fast", claims=(this,), steps=(), derivations=(by,))
+    this, known = nothing(), next(p for p in library().printed_proofs if p.lacks)
+    by = replace(known, name="mine", claims=(this.ref,), readings={a.name: a.options for a in this.ambiguities})
+    its = Paper("mine", "Mine", algorithm="fast", claims=(this,), steps=(), printed_proofs=(by,))
     assert word(this, its) == "open"
+
+
+def test_a_printed_proof_of_another_paper_is_of_its_own_claims() -> None:
+    """Named by a file of one's own, or put into the place of it."""
+    known = next(p for p in library().printed_proofs if p.lacks)
+    this = claim(known.claims[0])
+    assert word(replace(this, terms=(replace(this.terms[0], expression=0 * gap),))) == "open"
 
 
 def test_a_step_has_no_name_of_those_that_tie_a_claim() -> None:
     this = nothing()
     with pytest.raises(ValueError, match=r"step 'claim\.one': allowed is a name that does not begin with 'claim\.'"):
-        word(this, paper(this, replace(ONE, name="claim.one"), right_side=sympy.Integer(0)))
+        word(this, paper(this, replace(ONE, name="claim.one")))
 
 
 class Lenient(Derivation):
-    """A derivation of one's own kind, which bounds everything."""
+    """A theorem of one's own kind, which bounds everything."""
 
     def bounds(self, functional: Functional) -> bool:
         return True
@@ -272,9 +296,9 @@ class Lenient(Derivation):
 
 def test_a_derivation_of_ones_own_kind() -> None:
     this = nothing()
-    its = paper(this)
-    by = Lenient(**{f: getattr(its.derivations[0], f) for f in Derivation.__dataclass_fields__})
-    assert word(this, Paper("mine", "", algorithm="fast", claims=(this,), steps=(ONE,), derivations=(by,))) == "open"
+    known = next(d for d in library().derivations if FAST.ref in d.proves or d.functional == FAST.functional.name)
+    by = Lenient(**{f: getattr(known, f) for f in Derivation.__dataclass_fields__})
+    assert word(this, Paper("mine", "", algorithm="fast", claims=(this,), derivations=(by,))) == "open"
 
 
 # Hypotheses that nothing meets ---------------------------------------------------------------------------------------
@@ -304,7 +328,7 @@ def test_from_contradictory_hypotheses_nothing_is_proved(relations: Sequence[Any
 
 @pytest.mark.parametrize("ref", ["fast.lemma1@main", "fast.eq28@main", "fast.rem2.a@main", "flics.eq7.a@main"])
 def test_by_no_route(ref: str) -> None:
-    """The kernel's, declared steps, and one inequality between numbers."""
+    """The kernel's on runs, at points, and on numbers."""
     this = claim(ref)
     name = next(s for s in this.quantities)
     (x,) = symbols(name)
@@ -314,23 +338,30 @@ def test_by_no_route(ref: str) -> None:
 
 def test_under_a_reading_that_nothing_meets_nothing_is_proved(monkeypatch) -> None:
     """Which its proof covers, and no other."""
-    low = Hypothesis("low", Le(eta, 1 / L), "", {"other": Le(eta, 1 / (4 * L))})
-    curved = Hypothesis("curved", Le(mu, 1 + L), "", {"other": Ge(mu, 2 * L)})
+    options = readings.OPTIONS[readings.ROOT]
+    low = Hypothesis("low", Le(eta, 1 / L), "", {options[1]: Le(eta, 1 / (4 * L))})
+    curved = Hypothesis("curved", Le(mu, 1 + L), "", {options[1]: Ge(mu, 2 * L)})
     this = mine(
         functional=of_values("my_value", "L eta", L * eta, "L"),
         terms=(Term("half", Rational(1, 2)),),
-        ambiguities=(Ambiguity("mine", ("literal", "other"), ""),),
+        ambiguities=(Ambiguity(readings.ROOT, options, ""),),
         hypotheses=(low, curved),
+        assumptions=(),
     )
-    assert shown_read_with_other(this) == "open"
-    assert shown_read_with_other(replace(this, hypotheses=(low,))) == "proved"
+    assert shown_read_otherwise(this) == "open"
+    assert shown_read_otherwise(replace(this, hypotheses=(low,))) == "proved"
     monkeypatch.setattr(chains, "_met", lambda *arguments: iter(()))
-    assert shown_read_with_other(this) == "proved"
+    assert shown_read_otherwise(this) == "proved"
 
 
-def shown_read_with_other(this: Claim) -> str:
-    by = Derivation("mine", functional="my_value", steps=("mine.one",), readings={"mine": "other"})
-    return word(this, Paper("mine", "", algorithm="fast", claims=(this,), steps=(ONE,), derivations=(by,)))
+def shown_read_otherwise(this: Claim) -> str:
+    """L eta <= 1/4 where eta <= 1/(4 L)."""
+    ring = Ring("eta L")
+    step, smoothness = ring.symbols
+    where = Where(ring, (Condition("eta", "capped", 1 / (4 * smoothness)), Condition("L", "positive")))
+    letters, other = {"eta": "local_lr", "L": "smoothness"}, {readings.ROOT: readings.OPTIONS[readings.ROOT][1]}
+    made = lambda: weaken(value(where, smoothness * step), ring.number(1) / 2)  # noqa: E731
+    return word(this, by_number(this, made, letters, **other))
 
 
 def test_hypotheses_that_values_meet() -> None:

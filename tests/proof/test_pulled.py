@@ -7,12 +7,10 @@ import random
 import sympy
 from sympy import Rational
 
-from fedtheory.proof.domain import Domain, Follows
 from fedtheory.proof.polynomial_data import Polynomial, Ratio
 from fedtheory.proof.symbol_regions import Part, Region, at_least, capped, count, equal, interval, positive, region
 
 NAMES = sympy.symbols("a b c d e")
-eta, L, mu, q = sympy.symbols("local_lr smoothness strong_convexity snapshot_probability")
 
 
 def some(rng: random.Random, symbols: tuple[sympy.Symbol, ...], depth: int) -> sympy.Expr:
@@ -58,20 +56,3 @@ def test_coefficients_need_not_be_whole() -> None:
     half = Ratio(Polynomial.of(NAMES[0] / 2 + Rational(1, 3)), Polynomial.of(Rational(2, 5) * NAMES[1]))
     where = region(equal("a", NAMES[1] + 1), positive("b"))
     assert where.pulled(half) == Ratio.of(where.pull_back(half.expression()))
-
-
-def test_a_certificate_is_of_what_is_left_in_lowest_terms() -> None:
-    """L eta/(L + mu) + mu eta/(L + mu) is eta: another way to write it is the same check on the same region."""
-    long = L * eta / (L + mu) + mu * eta / (L + mu)
-    check, short = Follows(long, Domain()), Follows(eta, Domain())
-    assert check.certified() == short.certified() and check.accepts(short.certified().evidence)
-    assert {name for name, _ in check.regions()[0].substitutions} == {"local_lr"}
-    assert Follows(-long, Domain()).decide().outcome == "gap"
-
-
-def test_what_is_affine_in_a_probability_has_ends() -> None:
-    """In lowest terms: neither a square of q nor q below."""
-    assert [end.expression for end in Follows(q * L + (1 - q) * mu, Domain()).ends()] == [mu, L]
-    assert [end.expression for end in Follows((q * L + q**2) / q, Domain()).ends()] == [L, L + 1]
-    assert Follows(q**2 * L + q, Domain()).ends() == Follows(L / (1 + q), Domain()).ends() == ()
-    assert Follows(q * L / (1 + q), Domain()).ends() == Follows(L + eta, Domain()).ends() == ()

@@ -21,11 +21,11 @@ from fedtheory.papers import claim as registered
 from fedtheory.papers.proofs import library, proof_of, prove, sentence
 from fedtheory.papers.registry import algorithm_of
 from fedtheory.papers.safari import display_steps
-from fedtheory.papers.safari.proofs.conclusions import DERIVATIONS
+from fedtheory.papers.safari.printed_proofs import PRINTED_PROOFS
+from fedtheory.papers.safari.proofs import DERIVATIONS
 from fedtheory.papers.safari.statements import corollaries, rem5, rounds, thm4, thm5
-from fedtheory.proof.chains import Chain
-from fedtheory.proof.domain import Domain
-from fedtheory.proof.implies import ASSUMES, Needed
+from fedtheory.proof.chains import ASSUMES, Chain
+from fedtheory.proof.printed_proofs import PrintedProof
 from fedtheory.proof.text import describe, lines
 from fedtheory.quantities import symbols
 
@@ -116,7 +116,7 @@ def test_every_step_comes_out_as_derived_by_hand() -> None:
 def test_names_are_unique_and_every_step_is_used() -> None:
     names = [s.name for s in library().steps]
     assert len(set(names)) == len(names)
-    used = {name for d in library().derivations for name in library().needed(d.steps)}
+    used = {name for printed in library().printed_proofs for name in library().needed(printed.steps)}
     assert {s.name for s in STEPS} <= used
 
 
@@ -172,11 +172,12 @@ def test_what_a_printed_claim_lacks(ref: str) -> None:
 
 
 def test_every_claim_has_an_expectation_and_its_own_derivation() -> None:
-    own = {ref for d in DERIVATIONS for ref in d.proves} - OF_SECTION_3
+    own = {ref for d in DERIVATIONS for ref in d.proves} | {ref for p in PRINTED_PROOFS for ref in p.claims}
+    own -= OF_SECTION_3
     assert set(OPEN) == set(CLAIMS) == own | {*BY_SHARPER} and not own & {*BY_SHARPER}
     for ref in CLAIMS:
-        shown = f"{ref}er" if ref in BY_SHARPER else ref
-        assert shown in chain(ref).derivation.proves
+        shown, source = f"{ref}er" if ref in BY_SHARPER else ref, chain(ref).source
+        assert shown in (source.claims if isinstance(source, PrintedProof) else source.proves)
 
 
 BY_SHARPER = ("safari.thm4@sharp", "safari.thm5@sharp")
@@ -366,7 +367,7 @@ def test_readings_that_the_proof_does_not_cover_lose_it(name: str) -> None:
 
 
 def test_one_algorithms_proof_is_not_anothers() -> None:
-    """The left sides have the same names: FAST's derivations say nothing of SAFARI's runs."""
+    """The left sides have the same names: FAST's theorems say nothing of SAFARI's runs."""
     this, fast = CLAIMS["safari.thm5@corrected"], registered("fast.thm2@corrected")
     assert (algorithm_of(this), algorithm_of(fast)) == ("safari", "fast")
     assert not proved(replace(fast, id="safari.thm2")) and not proved(replace(this, id="fast.thm5"))
@@ -375,37 +376,3 @@ def test_one_algorithms_proof_is_not_anothers() -> None:
     # a quantity that neither algorithm knows
     unknown = Term("more", symbols("snapshot_period")[0])
     assert algorithm_of(replace(this, id="mine.thm5", terms=(*this.terms, unknown))) is None
-
-
-# Hypotheses almost word for word ------------------------------------------------------------------------------
-
-_q, _x, _y, _T = sympy.symbols("client_round_probability smoothness objective_decrease dissimilarity")
-
-
-def needed(expression: sympy.Expr, slack: sympy.Expr) -> str:
-    check = Needed(expression, Domain((("given", slack),)))
-    found = check.certified()
-    assert (found.outcome == "proved") == check.accepts(found.evidence)
-    assert not check.accepts(("another", *found.evidence))
-    return found.outcome
-
-
-def test_what_one_hypothesis_gives() -> None:
-    assert needed(_y + _x, _y) == needed(3 * _y, 3 * _y) == "proved"
-    assert needed(_y - _x, _y) == needed(-_y, _y) == needed(_y, -_y) == needed(2 * _y + 1, _y) == "unknown"
-
-
-def test_a_quotient_multiplied_out() -> None:
-    """q <= N/D with N >= 0 gives q D <= N, whatever the sign of D; with N of any sign it does not."""
-    assert needed(_x - _q * (_x + _y), _x / (_x + _y) - _q) == "proved"
-    assert needed(_y - _q * (_x + _y), _y / (_x + _y) - _q) == "unknown"
-    assert needed(_x - 2 * _q * (_x + _y), _x / (_x + _y) - _q) == "unknown"
-    assert needed(_q * (_x + _y) - _x, _x / (_x + _y) - _q) == "unknown"
-
-
-def test_a_forged_way_is_refused() -> None:
-    check = Needed(_y + _x, Domain((("given", _y), ("other", _y - _x))))
-    evidence = check.certified().evidence
-    assert evidence[0] == "given" and check.accepts(evidence)
-    assert not check.accepts(evidence[1:]) and not check.accepts(("given",)) and not check.accepts(())
-    assert not Needed(_y + _x, Domain((("given", -_y),))).accepts(evidence)

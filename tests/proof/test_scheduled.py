@@ -246,7 +246,7 @@ def test_the_kernel_proves_it_for_periods_alone(this: Claim) -> None:
     found = prove(this)
     assert (found.verdict, found.joints) == ("proved", KERNEL)
     assert {reading["snapshots"] for reading in found.readings} == {"period"}
-    assumed = found.derivation.origin.assumed()
+    assumed = found.source.origin.assumed()
     assert "periodic_kinds(snapshot_period)" in assumed and not any("random_kinds" in name for name in assumed)
     random = tuple(RANDOM_SNAPSHOTS if a.name == "snapshots" else a for a in this.ambiguities)
     assert not proof_of(replace(this, ambiguities=random))

@@ -504,7 +504,7 @@ def test_a_numeric_edition_is_proved_and_a_smaller_floor_is_not(name: str) -> No
     edition = NumericEdition(claim(CLAIMS[name]), KEPT[name])
     chain = edition.prove()
     assert (chain.verdict, chain.joints) == ("proved", "kernel")
-    assert set(chain.derivation.origin.axioms()) == {"worst case"}  # type: ignore[union-attr]
+    assert set(chain.source.origin.axioms()) == {"worst case"}  # type: ignore[union-attr]
     assert not proved(edition, terms={"floor": edition.claim.term("floor").expression * Fraction(999, 1000)})
 
 

@@ -123,7 +123,6 @@ def _label(make: Any) -> str:
 
 def _named(derivation: Derivation, known: set) -> Iterator[tuple[str, Callable[[], Theorem]]]:
     """A derivation's theorems that no earlier one has, by its claim, and by their makers where there are several."""
-    assert derivation.origin is not None
     ref = derivation.proves[0].replace("@", ".").removesuffix(".main")
     new = [make for make in makes(derivation.origin) if _key(make) not in known]
     known.update(map(_key, new))
@@ -160,7 +159,7 @@ def _names() -> dict[int, str]:
 
 def of_rounds() -> list[Derivation]:
     """Derivations from theorems of the kernel but those on samples, which have tests of their own."""
-    return [d for d in library().derivations if d.origin is not None and not isinstance(d.origin, OfSamples)]
+    return [d for d in library().derivations if not isinstance(d.origin, OfSamples)]
 
 
 def _all() -> dict[str, Proof]:

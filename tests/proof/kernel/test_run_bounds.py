@@ -233,6 +233,18 @@ UNSOUND: dict[str, tuple[str, Callable[[], RunBound]]] = {
         "may be too small",
         lambda: weaken(given_a_cap(), given_a_cap().bound - start**2, [WIDE.number(1)]),
     ),
+    "more of a square than there is": (
+        "may be too small",
+        lambda: weaken(given_a_cap(), given_a_cap().bound - start**2, (), [(WIDE.number(1), start)]),
+    ),
+    "a square times what may be below 0": (
+        "multiplier",
+        lambda: weaken(given_a_cap(), given_a_cap().bound, (), [(-eta, start)]),
+    ),
+    "a square that divides by what may be 0": (
+        "divides by what may be 0",
+        lambda: weaken(given_a_cap(), given_a_cap().bound, (), [(WIDE.number(1), 1 / start)]),
+    ),
     "an exponent that is too large": (
         "may be smaller",
         lambda: enlarge(dropped(), "power", Definition("decay", "exponential", R * fall_of(dropped()) * F(101, 100))),

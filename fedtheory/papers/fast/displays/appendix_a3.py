@@ -111,5 +111,4 @@ STEPS = (
           Nonnegative(1 / rate, (region(positive("rate")),)))),
     Step("a3.40_exponential", "(40)", "1 - a <= exp(-a) for 0 <= a <= 1, so (1 - a)^R <= exp(-a R)", "analytic",
          (Ball(Enclosed(sympy.exp(-rate) - 1 + rate, "rate", Fraction(0), Fraction(1), order=2)),)),
-    *_named("a3.25"),
 )  # fmt: skip

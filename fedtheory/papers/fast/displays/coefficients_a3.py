@@ -123,23 +123,6 @@ def all_hypotheses_hold(edition: str) -> Region:
     )
 
 
-def forced_probability() -> tuple[Region, ...]:
-    """Return the appendix's q-condition, q = 1 - (mu K eta - 16 z^2)/4 + s, in the cases L z <= mu/32 and L z >=
-    mu/32."""
-    most = mu / (32 * L**2 * K)
-    cases = capped("local_lr", most), at_least("local_lr", most)
-    return tuple(
-        region(
-            at_least("snapshot_probability", 1 - (mu * K * eta - 16 * z**2) / 4),
-            case,
-            capped("strong_convexity", L),
-            positive("smoothness"),
-            count("local_steps"),
-        )
-        for case in cases
-    )
-
-
 _q_range = (region(interval("snapshot_probability"), positive("dissimilarity"), count("local_steps"),
                    positive("local_lr"), count("cohort"), count("arbitrary_cohort")),)  # fmt: skip
 
@@ -198,10 +181,6 @@ _A3 = (
     coefficient_step("a3.40_floors_noise", "(40)", "third of three", "proved", "dividing",
          2 * _noise_rate * K * eta**2 / (mu * K * eta) - 2 * (q * n + (1 - q) * m) / (m * n * mu) * eta,
          identity=True),
-    # not printed: 4 p <= mu K eta - 16 z^2 <= mu^2/(64 L^2), the maximum being at z = mu/(32 L)
-    coefficient_step("a3.25_forces_q", "(25)", "the appendix's q-condition forces 1 - q <= mu^2/(256 L^2)", "proved",
-         "4 p <= mu K eta - 16 z^2 <= mu^2/(64 L^2)", mu**2 / (256 * L**2) - (1 - q), forced_probability(),
-         printed=False),
 )  # fmt: skip
 
 A3 = {step.name: step for step in _A3}

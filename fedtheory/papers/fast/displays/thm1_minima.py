@@ -11,11 +11,10 @@ from __future__ import annotations
 import sympy
 
 from ....proof.gram import dot, norm2, vectors
-from ....proof.symbol_regions import Region, capped, equal, interval, nonnegative, positive, region
+from ....proof.symbol_regions import nonnegative
 from ....proof.steps import Step
-from ....proof.write import nonnegative_step
 from .symbols import (
-    CONDITION, LEAST, MEAN, RIGHT_SIDE, G3, K, L, eta, gram, h, least_G1, least_G2, m, n, p, q, setting,
+    CONDITION, RIGHT_SIDE, G3, K, L, eta, gram, h, least_G1, least_G2, m, n, p, q, setting,
     sigma, sigma_G, z,
 )  # fmt: skip
 

@@ -1,4 +1,5 @@
-"""Inequalities between numbers that follow from FAST's conditions on q: a floor, room for arbitrary rounds, Remark 2."""
+"""Inequalities between numbers that follow from FAST's conditions on q: a floor, how often a round may be arbitrary,
+and Remark 2."""
 
 from __future__ import annotations
 
