@@ -2744,6 +2744,7 @@ QUANTITIES = {
     **dict.fromkeys(
         ("least_full_pseudogradient", "peak_cohort_pseudogradient", "least_server_gradient"), "nonnegative"
     ),
+    "young_parameter": "positive",
     # of answers
     **dict.fromkeys(("global_lr", "participation_estimate", "failure_probability", "hidden_constant"), "positive"),
     **dict.fromkeys(
@@ -4826,7 +4827,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
                 self.letters[name] == "smoothness" and kind == "at_least" and bound == self.letter("strong_convexity")
             )
             allowed = {
-                "positive": sort in ("positive", "count"),
+                "positive": sort != "real" and self.above_zero(name, slacks),
                 "nonnegative": sort != "real",
                 "real": True,
                 "count": sort == "count",

@@ -405,7 +405,7 @@ class Goal:
         if known.name == "smoothness" and condition.kind == "at_least" and both:
             return condition.bound == self.letter("strong_convexity")
         return {
-            "positive": known.positive or known.lower > 0,
+            "positive": self._above_zero(condition.name),
             "nonnegative": known.lower >= 0,
             "count": known.integer and known.lower >= 1,
             "interval": condition.bound == 1 and known.lower >= 0 and known.upper <= 1,

@@ -38,7 +38,7 @@ PRINTED_PROOFS = (
     PrintedProof("(26) to (30)", ("fast.eq30@main",), _TO_30, _DISTINCT),
     PrintedProof("(31) to (35)", ("fast.eq35@main",), _TO_35),
     PrintedProof("(31) to (38)", ("fast.eq38@main",), _TO_38),
-    PrintedProof("(26) to (39)", ("fast.eq39@main",), _TO_39, _DISTINCT),
+    PrintedProof("(26) to (39)", ("fast.eq39@main",), _TO_39, _MIXED),
     PrintedProof("(26) to (40)", ("fast.thm2@main",), _TO_40, _MIXED),
     PrintedProof(
         "(5) to (24)",

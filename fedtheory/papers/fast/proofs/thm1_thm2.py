@@ -23,7 +23,7 @@ from ....proof.kernel.scalars import Ring, Scalar
 from ....proof.kernel.tactics import coefficient, of_runs, over_rounds
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate
 from ....proof.local_sgd import cocoercive, monotone
-from . import thm2_curved, lemmas_1_2, eq17_eq28
+from . import eq17_eq28, eq30_eq39, lemmas_1_2, thm2_curved
 from ....proof.kernel.fixed_kinds import iterate_periods, telescope_periods
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.run_bounds import (
@@ -243,9 +243,9 @@ def _chosen_by_logarithm() -> RunBound:
     return choose_by_logarithm(plain, "local_lr", D**2 * mu * K * R / floor, 1 / (20 * m * L * K), "I", "power")
 
 
-def _rare_arbitrary_rounds() -> RunBound:
-    """Theorem 2 of the appendix, from ``corrected`` without its cap by mu: 4 p <= mu K eta - 16 z^2, z <= 1/(20 m) and
-    1/(20 n).
+def _rare_arbitrary_rounds(main: bool) -> RunBound:
+    """Theorem 2 as printed, from ``corrected`` without its cap by mu, for z <= 1/(20 m) and 1/(20 n). In the appendix
+    4 p <= mu K eta - 16 z^2; in the main text that is divided by sigma_G^2.
 
     With g = (mu K eta - 16 z^2)/4 - p >= 0, p^2 = p (mu K eta - 16 z^2)/4 - p g; and mu K eta <= z <= 1/20. So the
     floor p^2/(mu (mu - 5 mu^2 K eta)) is at most p K eta/(3 mu), below p K eta/(2 mu). Of the noise, 8/3 z = 8/3 (q z +
@@ -255,11 +255,14 @@ def _rare_arbitrary_rounds() -> RunBound:
     names = ("eta", "m", "n", "L", "mu", "K", "q", "sigma", "sigma_G", "start", "decay")
     eta, m, n, L, mu, K, q, sigma, sigma_G, D, decay = (PERIODS[name] for name in names)
     p, z = 1 - q, L * K * eta
-    small, rare = 1 / (20 * n * L * K) - eta, (mu * K * eta - 16 * z**2) / 4 - p
-    cap = Condition("eta", "capped", 1 / (20 * m * L * K))
-    kept = [cap if c.name == "eta" else c for c in falls.where.conditions if c.name != "size"]
-    printed = restrict(falls, Where(PERIODS, tuple(kept)), {"size": PERIODS.number(1)}, [small, rare])
-    floors = (p * K * eta / 2 + 8 * K * eta) * sigma_G**2 + 2 * (q / m + p / n) * eta * sigma**2
+    small, rare = 1 / (20 * n * L * K) - eta, (mu * K * eta - 16 * z**2) / 4
+    put = {"eta": Condition("eta", "capped", 1 / (20 * m * L * K))}
+    put |= {"sigma_G": Condition("sigma_G", "positive")} if main else {}
+    kept = [put.get(c.name, c) for c in falls.where.conditions if c.name != "size"]
+    given = [small, rare / sigma_G**2 - p if main else rare - p]
+    printed = restrict(falls, Where(PERIODS, tuple(kept)), {"size": PERIODS.number(1)}, given)
+    added = p * K * eta / 2 * (1 if main else sigma_G**2)
+    floors = added + 8 * K * eta * sigma_G**2 + 2 * (q / m + p / n) * eta * sigma**2
     factors = [p * L * K * eta * sigma**2 / mu * 8 / 3, p * sigma_G**2 / (mu**2 * (1 - 5 * mu * K * eta))]
     return weaken(printed, decay * D**2 + floors / mu, factors)
 
@@ -267,7 +270,8 @@ def _rare_arbitrary_rounds() -> RunBound:
 _OF_COR3 = LETTERS | {"R": "rounds", "start": "initial_distance"}
 _CHOSEN = {
     "cor3@corrected": (_chosen_by_logarithm, _OF_COR3, "final_squared_distance"),
-    "thm2@appendix": (_rare_arbitrary_rounds, _OF_COR3, "final_squared_distance"),
+    "thm2@appendix": (partial(_rare_arbitrary_rounds, False), _OF_COR3, "final_squared_distance"),
+    "thm2@main": (partial(_rare_arbitrary_rounds, True), _OF_COR3, "final_squared_distance"),
 }
 
 _PERIODIC = {
@@ -286,7 +290,7 @@ _BY_ROUNDS |= {
 
 DERIVATIONS = (
     *made_bounds(
-        "fast", _BY_ROUNDS | _PERIODIC | _CHOSEN | eq17_eq28.BOUNDS, of_rounds=True,
+        "fast", _BY_ROUNDS | _PERIODIC | _CHOSEN | eq17_eq28.BOUNDS | eq30_eq39.BOUNDS, of_rounds=True,
         also={"cor3@corrected": ("fast.rem3@main",)},
     ),
     *made_bounds("fast", lemmas_1_2.BOUNDS),

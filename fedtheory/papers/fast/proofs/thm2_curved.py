@@ -106,6 +106,30 @@ def bias_bound() -> Theorem:
     )
 
 
+@cache
+def arbitrary_by_young() -> Theorem:
+    """(38): the pull of an arbitrary round by 2 <b, D> <= 2 a |D|^2 + |b|^2/(2 a), for every a > 0."""
+    made, D, where = arbitrary(), _KINDS.sgd.distance, _KINDS.with_young
+    pull = -coefficient(made.form, _KINDS.sgd.start, _bias()) / (2 * K * eta)
+    return combine(
+        [(made, 1), (bias_bound(), K * eta * pull**2 / (2 * a))],
+        where=where,
+        context="kind",
+        kind=ARBITRARY,
+        squares=[(D * (2 * a) + _bias() * pull, "", K * eta / (2 * a))],
+    )
+
+
+@cache
+def by_dissimilarity() -> Theorem:
+    """(39): both kinds of round, with sigma_G^2/(K eta) for a."""
+    where = Where(RING, tuple(
+        Condition("sigma_G", "positive") if c.name == "sigma_G" else c for c in _WHERE.conditions
+    ))  # fmt: skip
+    few = instantiate(arbitrary_by_young(), {"a": sigma_G**2 / (K * eta)}, where)
+    return mix(snapshot(), few, q, where)
+
+
 def _contraction(young: Scalar) -> Theorem:
     """E|x+ - x*|^2 <= (1 - K eta (2 r - young)) |D|^2 + K eta p^2/young sigma_G^2 + ..., as above, if certified."""
     mixed, D = mix(snapshot(), arbitrary(), q, _WHERE), _KINDS.sgd.distance

@@ -17,7 +17,7 @@ from ....functionals import (
 )
 from ....quantities import symbols
 from .common import (
-    ARBITRARY_ROUND, COHORT_DRAW, DRIFT_CAP, ONE_ROUND, SNAPSHOT_ROUND, STRONGLY_CONVEX, K, L, assumptions, eta,
+    ARBITRARY_ROUND, COHORT_DRAW, DRIFT_CAP, ONE_ROUND, RANDOM_SNAPSHOTS, SNAPSHOT_ROUND, STRONGLY_CONVEX, K, L, assumptions, eta,
     inverse_cohort, m, n, q, z,
 )  # fmt: skip
 from .thm2 import MAIN as THEOREM_2
@@ -111,7 +111,7 @@ EQ_39 = Claim(
     ),
     hypotheses=(ONE_ROUND, *THEOREM_2.hypotheses),
     assumptions=assumptions(*STRONGLY_CONVEX),
-    ambiguities=(COHORT_DRAW,),
+    ambiguities=(RANDOM_SNAPSHOTS, COHORT_DRAW),
 )
 
 EDITIONS = (EQ_28, EQ_29, EQ_30, EQ_35, EQ_38, EQ_39)

@@ -26,7 +26,7 @@ from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, 
 from ....proof.local_sgd import cocoercive
 from ....proof.kernel.fixed_kinds import telescope_kinds
 from ....proof.kernel.round_bounds import bound_round
-from ....proof.kernel.run_bounds import RunBound, restrict, telescope
+from ....proof.kernel.run_bounds import RunBound, restrict, telescope, weaken
 from ....proof.translate.claim_bounds import made_bounds
 from . import thm5
 from .kinds_of_round import LETTERS, RING, K, Kinds, L, eta, eta_s, m, mu, q, sigma, sigma_G, sigma_s
@@ -215,6 +215,20 @@ def _clients_share() -> RunBound:
     return restrict(start, Where(RUNS, tuple(kept)), {"size": RUNS.number(1)}, [cap])
 
 
+def _clients_alone() -> RunBound:
+    """Remark 5: every round is the clients', who are alike; eta_c = 2 eta_s/K <= 117/(2560 L K) caps eta_s."""
+    start = telescope(clients_descent(), RUNS, "R", "gap")
+    cap = (117 / (2560 * L * K) - 2 * eta_s / K).within(RUNS)
+    put = {"eta_s": Condition("eta_s", "positive"), "sigma_G": Condition("sigma_G", "interval", RUNS.number(0))}
+    small = put | {"eta_s": Condition("eta_s", "capped", RUNS.number(117) / (5120 * RUNS["L"]))}
+    there, short = (
+        Where(RUNS, tuple(new.get(c.name, c) for c in start.where.conditions if c.name != "size"))
+        for new in (put, small)
+    )
+    bound = restrict(restrict(start, short, {"size": RUNS.number(1)}), there, {}, [cap])
+    return weaken(bound, bound.bound.replace({"sigma_G": RUNS.number(0)}))
+
+
 _OF_RUNS = LETTERS | {
     "R": "rounds", "gap": "initial_gap", "distance": "initial_distance", "slope": "gradient_norm",
     "decrease": "objective_decrease",
@@ -224,10 +238,11 @@ DERIVATIONS = made_bounds(
     {
         "eq28@main": (_server_fall, _OF_RUNS, "squared_gradient"),
         "eq58@main": (_server_distance, _OF_RUNS, "final_squared_distance"),
+        "rem5.a@main": (_clients_alone, _OF_RUNS, "average_squared_gradient"),
         "rem5.b@main": (_servers_alone, _OF_RUNS, "average_squared_gradient"),
         "thm4@corrected": (_clients_share, _OF_RUNS, "average_squared_gradient"),
     },
-    {"rem5.b@main": _ROOT},
+    {"rem5.a@main": _ROOT, "rem5.b@main": _ROOT},
     of_rounds=True,
 )
 """Claims' theorems: on a server's round, on its rounds alone, and on the clients' rounds and the server's."""

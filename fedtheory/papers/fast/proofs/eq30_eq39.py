@@ -1,0 +1,53 @@
+"""Displays (30), (38) and (39) of FAST, composed by the kernel: |x+ - x*|^2 after a snapshot, an arbitrary round, and a
+round of either kind, in terms of |x - x*|^2."""
+
+from __future__ import annotations
+
+from ....proof.kernel.regions import Condition, Where
+from ....proof.kernel.round_bounds import bound_round
+from ....proof.kernel.run_bounds import FINAL_DISTANCE, RunBound, restrict, weaken
+from ....proof.kernel.theorems import Theorem
+from . import thm2_curved
+from .eq17_eq28 import ROUND
+from .kinds_of_round import LETTERS
+
+
+def _of_round(theorem: Theorem) -> RunBound:
+    return bound_round(theorem, ROUND, FINAL_DISTANCE, ("start", "slope", "R"), plain=True)
+
+
+def snapshot() -> RunBound:
+    """(30), with room: the kernel's noise is at most 6/5 of sigma^2/m where 2 is printed."""
+    return _of_round(thm2_curved.snapshot())
+
+
+def arbitrary() -> RunBound:
+    """(38), with the printed Young parameter as a letter."""
+    made = _of_round(thm2_curved.arbitrary_by_young())
+    kept = tuple(c for c in made.where.conditions if c.name != "share")
+    return restrict(made, Where(ROUND, kept), {"share": ROUND.number(0)}, made.given)
+
+
+def either() -> RunBound:
+    """(39): what is taken of mu K eta/2 is 2 (1 - q) sigma_G^2 + 8 z^2, as the condition on q says."""
+    made = _of_round(thm2_curved.by_dissimilarity())
+    names = ("eta", "m", "n", "L", "mu", "K", "q", "sigma", "sigma_G", "start", "R")
+    eta, m, n, L, mu, K, q, sigma, sigma_G, D, R = (ROUND[name] for name in names)
+    p, z = 1 - q, L * K * eta
+    small, rare = 1 / (20 * n * L * K) - eta, (mu * K * eta - 16 * z**2) / (4 * sigma_G**2) - p
+    cap = Condition("eta", "capped", 1 / (20 * m * L * K))
+    kept = (cap if c.name == "eta" else c for c in made.where.conditions if c.name != "size")
+    given = restrict(made, Where(ROUND, tuple(kept)), {"size": ROUND.number(1)}, [1 - R, small, rare])
+    claimed = (1 - mu * K * eta) * D**2 + p * K**2 * eta**2 / 2 + 8 * K**2 * eta**2 * sigma_G**2
+    claimed = claimed + 2 * (q / m + p / n) * K * eta**2 * sigma**2
+    return weaken(given, claimed, [ROUND.number(0), p * L * K**2 * eta**2 * sigma**2 * 8 / 3, 2 * sigma_G**2 * D**2])
+
+
+_OF_ROUND = LETTERS | {
+    "R": "rounds", "start": "initial_distance", "slope": "gradient_norm", "a": "young_parameter",
+}  # fmt: skip
+BOUNDS = {
+    "eq30@main": (snapshot, _OF_ROUND, FINAL_DISTANCE),
+    "eq38@main": (arbitrary, _OF_ROUND, FINAL_DISTANCE),
+    "eq39@main": (either, _OF_ROUND, FINAL_DISTANCE),
+}
