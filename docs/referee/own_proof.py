@@ -5,13 +5,12 @@ and clients may differ as they like:
 
     E|x_R - x*|^2 <= (1 - gamma mu)^R |x_0 - x*|^2 + gamma sigma^2/(mu M)    for gamma <= 1/L.
 
-A file with a proof defines PAPER: claims, the steps of the proof, and derivations, which say what the last steps show
-and what they need. Steps may rest on the steps of other papers, by name (`fedtheory prove fast.lemma1 --json` has
-them). The referee decides every step, and then that what is shown implies the claim, on the claim's own terms and
-hypotheses.
+A file with steps of a proof defines PAPER: claims, the steps, and which of them a printed proof of a claim ends in.
+Steps may rest on the steps of other papers, by name (`fedtheory prove fast.thm1 --json` has them). The referee decides
+every step. That they follow on each other, and end in the claim, is declared; only the kernel shows that.
 
-The second claim halves the noise. The proof does not give that, and with one client on which the noise is all there is,
-the error of the first round exceeds it.
+The second claim halves the noise. With one client on which the noise is all there is, the error of the first round
+exceeds it.
 """
 
 from dataclasses import replace
@@ -23,8 +22,8 @@ from fedtheory.assumptions import UNBIASED_NOISE, UNCORRELATED_NOISE
 from fedtheory.claims.statement import Assumption, Claim, Hypothesis, Term
 from fedtheory.functionals import FINAL_SQUARED_DISTANCE
 from fedtheory.papers.paper import Paper
-from fedtheory.proof.derivations import Derivation
 from fedtheory.proof.gram import dot, norm2, vectors
+from fedtheory.proof.printed_proofs import PrintedProof
 from fedtheory.proof.steps import Identity, Step
 from fedtheory.proof.symbol_regions import capped, count, nonnegative, positive, region
 from fedtheory.proof.write import given, gram, same
@@ -62,7 +61,7 @@ HALVED = replace(
 
 # The proof is written in bare symbols: y = x_r - x*, G = grad F(x_r), D = F(x_r) - F(x*), N the mean noise. A
 # polynomial step is decided on a region; a step about vectors by multipliers of what is given, in every dimension.
-l, m, s, g, M_, R_ = sympy.symbols("smoothness strong_convexity gradient_noise local_lr clients rounds")
+l, m, s, g, M_ = sympy.symbols("smoothness strong_convexity gradient_noise local_lr clients")
 D, rate, start, added, partial = sympy.symbols("D rate start added partial")
 f_x, f_z, f_star = sympy.symbols("f_x f_z f_star")
 y, G, N = vectors("y G N")
@@ -103,19 +102,5 @@ PAPER = Paper(
     algorithm="local_sgd",
     claims=(THEOREM, HALVED),
     steps=STEPS,
-    derivations=(
-        Derivation(
-            "descent and noise, R times",
-            functional="final_squared_distance",
-            steps=("mine.floor",),
-            right_side=(1 - g * m) ** R_ * sympy.Symbol("initial_distance") ** 2 + g * s**2 / (m * M_),
-            needs=(
-                ("cap", 1 - l * g),
-                ("one step", 1 - sympy.Symbol("local_steps")),
-                ("everyone", sympy.Symbol("arbitrary_cohort") - M_),
-            ),
-            assumptions=("smoothness", "strong_convexity", "gradient_noise"),
-            proves=("mine.thm1@main",),
-        ),
-    ),
+    printed_proofs=(PrintedProof("descent and noise, R times", ("mine.thm1@main",), ("mine.floor",)),),
 )

@@ -17,8 +17,8 @@ from ....functionals import (
 )
 from ....quantities import symbols
 from .common import (
-    ARBITRARY_ROUND, COHORT_DRAW, DRIFT_CAP, ONE_ROUND, RANDOM_SNAPSHOTS, SNAPSHOT_ROUND, STRONGLY_CONVEX, K, L, assumptions, eta,
-    inverse_cohort, m, n, q, z,
+    ARBITRARY_ROUND, COHORT_DRAW, DRIFT_CAP, ONE_ROUND, RANDOM_SNAPSHOTS, SNAPSHOT_ROUND, STRONGLY_CONVEX, K, L,
+    assumptions, eta, inverse_cohort, m, n, q, z,
 )  # fmt: skip
 from .thm2 import MAIN as THEOREM_2
 
