@@ -5,8 +5,8 @@ from __future__ import annotations
 from .verdict_rule import PROVED_AND_REFUTED
 
 MEANINGS = {
-    "proved": "A small kernel composes the proof, from axioms to the right side; or it is one inequality of numbers.",
-    "steps decided": "Every step of the proof has a certificate; that they follow on each other, and end in the claim, is declared by hand.",
+    "proved": "A small kernel composes the proof, from axioms to the right side.",
+    "steps decided": "Every step of the proof has a certificate; that they add up to the claim is declared by hand.",
     "holds": "It survived a search, and the largest left/right is given. That is no proof.",
     "untested": "No setting was found that meets every hypothesis: nothing is said for or against it.",
     "unproved": "It survives, but a named step of its proof does not.",

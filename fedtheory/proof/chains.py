@@ -13,7 +13,7 @@ from .claim_theorems import KernelClaim
 from .derivations import Derivation
 from .library import CLAIM, Library
 from .printed_proofs import PrintedProof
-from .steps import Decision, Step, certified_all, decide_all
+from .steps import Decision, Step, decide_all
 from .verdict_word import DECLARED, KERNEL, PROVED, STEPS_DECIDED, is_of_kernel
 
 GOAL = f"{CLAIM}goal"
@@ -149,8 +149,8 @@ def proof_of(claim: Claim, library: Library) -> Chain | None:
     for derivation in library.fitting(claim):
         if (theorem := _theorem_of_claim(claim, derivation, library)) is None:
             continue
-        decisions = certified_all((_goal(theorem), *_met(claim, _read_by(theorem), library)))
-        if decisions is not None and (made := Chain(claim, derivation, decisions)).outcome == "proved":
+        decisions = decide_all((_goal(theorem), *_met(claim, _read_by(theorem), library)))
+        if (made := Chain(claim, derivation, decisions)).outcome == "proved":
             return made
     printed = library.printed_proof(claim)
     if printed is None or any(step.kind == "unclear" for step in _words(claim, printed, library)):

@@ -4883,9 +4883,8 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
     def check_assumptions(self, last: dict, read: dict, slacks: list) -> None:
         """Raise unless the claim makes all assumptions, with the quantities themselves, and is read as they say."""
         answers = last["functional"] in OF_ANSWERS
-        known = {} if answers and last["functional"] != "value" else ALGORITHMS
-        known = known | {"flics": ("", "", {})} if answers else known
-        if last["functional"] in POINT_FUNCTIONALS:  # no algorithm has a part in it
+        known = {"flics": ("", "", {})} if answers else ALGORITHMS
+        if last["functional"] in (*POINT_FUNCTIONALS, "value"):  # no algorithm has a part in it
             law = word("algorithm", self.claim["algorithm"])
         else:
             law, _, _ = known[word("algorithm", self.claim["algorithm"], tuple(known))]  # type: ignore[index]

@@ -54,9 +54,6 @@ class Identity:
             return Finding("proved")
         return Finding("gap", (_point_of_difference(self.left - self.right),))
 
-    certified = decide
-    """Decide the identity; expanding is no search."""
-
     def accepts(self, evidence: tuple[Evidence, ...]) -> bool:
         """Whether the identity holds: expanding needs no evidence."""
         return evidence == () and is_identity(self.left, self.right)
@@ -92,10 +89,6 @@ class Nonnegative:
             results.append(result)
         return _all_found(results)
 
-    def certified(self) -> Finding:
-        """Return certificates for all cases, or ``unknown``; no counterexample is searched."""
-        return _all_found([positivity.certify(self.expression, where) for where in self.cases])
-
     def accepts(self, evidence: tuple[Evidence, ...]) -> bool:
         """Whether these certificates prove the check; nothing is searched."""
         return len(evidence) == len(self.cases) > 0 and all(
@@ -125,11 +118,6 @@ class Vectors:
             return Finding("unknown")
         return Finding("proved" if isinstance(result, GramCertificate) else "gap", (result,))
 
-    def certified(self) -> Finding:
-        """Return a certificate or ``unknown``; no counterexample is searched."""
-        result = self.statement.certify()
-        return Finding("unknown") if result is None else Finding("proved", (result,))
-
     def accepts(self, evidence: tuple[Evidence, ...]) -> bool:
         """Whether this certificate proves the statement; nothing is searched."""
         return len(evidence) == 1 and isinstance(evidence[0], GramCertificate) and evidence[0].proves(self.statement)
@@ -153,10 +141,6 @@ class Ball:
             return Finding("proved")
         point = self.statement.counterexample()
         return Finding("unknown") if point is None else Finding("gap", (f"{self.statement.variable} = {point}",))
-
-    def certified(self) -> Finding:
-        """Enclose the expression in balls; no counterexample is searched."""
-        return Finding("proved" if self.statement.holds() else "unknown")
 
     def accepts(self, evidence: tuple[Evidence, ...]) -> bool:
         """Whether the inequality holds: balls are enclosed anew, without evidence."""
@@ -257,17 +241,14 @@ class Decision:
         return tuple(e for finding in self.findings for e in finding.evidence)
 
 
-def decide(step: Step, earlier: Mapping[str, Decision] | None = None, certify_only: bool = False) -> Decision:
-    """Decide a step by its checks and by whether all steps that it rests on are closed. With ``certify_only``, no
-    counterexample is looked for and no solver asked.
+def decide(step: Step, earlier: Mapping[str, Decision] | None = None) -> Decision:
+    """Decide a step by its checks and by whether all steps that it rests on are closed.
 
     >>> from fedtheory.papers.proofs import library
     >>> decide(library().step("a2.22_under_the_cap_1/8")).evidence[0].value
     '-7/32'
     """
-    return conclude(
-        step, tuple(check.certified() if certify_only else check.decide() for check in step.checks), earlier or {}
-    )
+    return conclude(step, tuple(check.decide() for check in step.checks), earlier or {})
 
 
 def conclude(step: Step, findings: tuple[Finding, ...], earlier: Mapping[str, Decision]) -> Decision:
@@ -283,7 +264,7 @@ def conclude(step: Step, findings: tuple[Finding, ...], earlier: Mapping[str, De
     return Decision(step, "proved", findings)
 
 
-def decide_all(steps: Iterable[Step], certify_only: bool = False) -> tuple[Decision, ...]:
+def decide_all(steps: Iterable[Step]) -> tuple[Decision, ...]:
     """Decide steps in order: each may rest on earlier ones.
 
     A broken step counts as closed for those that rest on it if every step of its ``repaired_by`` is closed and comes
@@ -293,25 +274,7 @@ def decide_all(steps: Iterable[Step], certify_only: bool = False) -> tuple[Decis
     for step in steps:
         if step.name in decisions:
             raise ValueError(f"step {step.name!r}: its name occurs twice")
-        decisions[step.name] = decide(step, decisions, certify_only)
-    return tuple(decisions.values())
-
-
-def certified_all(steps: Iterable[Step]) -> tuple[Decision, ...] | None:
-    """Return the decisions of steps if all are certified, by all of their checks, or given by definition. Return
-    ``None`` as soon as one is not. No counterexample is looked for and no solver asked."""
-    decisions: dict[str, Decision] = {}
-    for step in steps:
-        findings: list[Finding] = []
-        for check in step.checks:
-            findings.append(check.certified())
-            if findings[-1].outcome != "proved":
-                return None
-        if step.name in decisions:
-            raise ValueError(f"step {step.name!r}: its name occurs twice")
-        if step.kind != "definition" and not findings:
-            return None
-        decisions[step.name] = conclude(step, tuple(findings), decisions)
+        decisions[step.name] = decide(step, decisions)
     return tuple(decisions.values())
 
 

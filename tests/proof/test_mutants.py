@@ -29,6 +29,7 @@ _NEGATIVE = "a negative term dropped makes the right side larger"
 _SHARPER = "the edition `sharper` says as much"
 _COMPOSED = "what the kernel composes has smaller constants"
 IMPLIED = {
+    ("thm1@floor", "no one_step"): "K >= 1 makes what q has to pay for larger",
     **{("eq17@main", change): _COMPOSED for change in ("half of gradient", "99% of gradient", "99% of noise")},
     **{("eq28@main", change): _COMPOSED for change in (
         "half of heterogeneity", "99% of heterogeneity", "half of noise", "99% of noise")},

@@ -274,13 +274,6 @@ def test_nor_are_steps_of_others() -> None:
     assert word(this, its) == "open"
 
 
-def test_a_printed_proof_of_another_paper_is_of_its_own_claims() -> None:
-    """Named by a file of one's own, or put into the place of it."""
-    known = next(p for p in library().printed_proofs if p.lacks)
-    this = claim(known.claims[0])
-    assert word(replace(this, terms=(replace(this.terms[0], expression=0 * gap),))) == "open"
-
-
 def test_a_step_has_no_name_of_those_that_tie_a_claim() -> None:
     this = nothing()
     with pytest.raises(ValueError, match=r"step 'claim\.one': allowed is a name that does not begin with 'claim\.'"):

@@ -302,10 +302,7 @@ def _follows(
 
 
 def weaken(
-    premise: RunBound,
-    bound: Scalar,
-    multipliers: Sequence[Scalar | int] = (),
-    squares: Sequence[tuple[Scalar, Scalar]] = (),
+    premise: RunBound, bound: Scalar, multipliers: Sequence[Scalar | int] = (), squares: Iterable[Sequence[Scalar]] = ()
 ) -> RunBound:
     """Replace the right side by one that is larger: the difference is certified to be >= 0 on the region, if need be
     after multiples >= 0 of the expressions that are given to be >= 0 are taken off, and multiples c >= 0 of ``squares``
@@ -315,6 +312,7 @@ def weaken(
     if factors and len(factors) != len(premise.given):
         raise Refused(f"{len(factors)} multipliers: allowed is one for each of {len(premise.given)} given expressions")
     rest = bound - premise.bound
+    squares = [list(pair) for pair in squares]
     for factor, taken in (*zip(factors, premise.given, strict=bool(factors)), *((c, y**2) for c, y in squares)):
         if not known.certifies(factor):
             raise Refused(f"multiplier {factor}: not certified to be >= 0 on the region")
@@ -324,7 +322,7 @@ def weaken(
     if not known.certifies(rest):
         raise Refused(f"{rest}: not certified to be >= 0 on the region, so that {bound} may be too small")
     kept = [d for d in premise.definitions if d.name in bound.names]
-    more: dict[str, Any] = {"squares": [list(pair) for pair in squares]} if squares else {}
+    more: dict[str, Any] = {"squares": squares} if squares else {}
     return _follows("weaken", premise, bound, definitions=kept, multipliers=factors, **more)
 
 

@@ -3,6 +3,8 @@ round of either kind, in terms of |x - x*|^2."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.round_bounds import bound_round
 from ....proof.kernel.run_bounds import FINAL_DISTANCE, RunBound, restrict, weaken
@@ -46,7 +48,7 @@ def either() -> RunBound:
 _OF_ROUND = LETTERS | {
     "R": "rounds", "start": "initial_distance", "slope": "gradient_norm", "a": "young_parameter",
 }  # fmt: skip
-BOUNDS = {
+BOUNDS: dict[str, tuple[Callable[[], RunBound], Mapping[str, str], str]] = {
     "eq30@main": (snapshot, _OF_ROUND, FINAL_DISTANCE),
     "eq38@main": (arbitrary, _OF_ROUND, FINAL_DISTANCE),
     "eq39@main": (either, _OF_ROUND, FINAL_DISTANCE),

@@ -268,7 +268,7 @@ def _rare_arbitrary_rounds(main: bool) -> RunBound:
 
 
 _OF_COR3 = LETTERS | {"R": "rounds", "start": "initial_distance"}
-_CHOSEN = {
+_CHOSEN: dict[str, tuple[Callable[[], RunBound], Mapping[str, str], str]] = {
     "cor3@corrected": (_chosen_by_logarithm, _OF_COR3, "final_squared_distance"),
     "thm2@appendix": (partial(_rare_arbitrary_rounds, False), _OF_COR3, "final_squared_distance"),
     "thm2@main": (partial(_rare_arbitrary_rounds, True), _OF_COR3, "final_squared_distance"),
