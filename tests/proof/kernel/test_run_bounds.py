@@ -529,10 +529,15 @@ def test_only_what_is_above_zero_by_its_meaning_may_be_taken_to_be() -> None:
     from fedtheory.proof.kernel.regions import Condition
     from fedtheory.quantities import QUANTITIES
 
-    claim = SimpleNamespace(assumptions=())
-    known = {name for name in QUANTITIES
-             if Goal._in_vocabulary(SimpleNamespace(letters={"x": name}, claim=claim),  # type: ignore[arg-type]
-                                    Condition("x", "positive"))}  # fmt: skip
+    def is_known(name: str, *slacks: Scalar) -> bool:
+        goal: Any = SimpleNamespace(letters={"x": name}, claim=SimpleNamespace(assumptions=()), ring=ring)
+        goal.slacks, goal._above_zero = (lambda: slacks), (lambda letter: Goal._above_zero(goal, letter))
+        return Goal._in_vocabulary(goal, Condition("x", "positive"))
+
+    ring = Ring("x")
+    known = {name for name in QUANTITIES if is_known(name)}
+    divided = {name for name in QUANTITIES if is_known(name, 1 - 1 / ring["x"])}
     assert {"rounds", "clients", "smoothness", "local_lr"} <= known
     assert not [name for name in known if QUANTITIES[name].lower <= 0 and not QUANTITIES[name].positive]
-    assert not [name for name, each in QUANTITIES.items() if each.lower < 0 and name in known]
+    assert not [name for name, each in QUANTITIES.items() if each.lower < 0 and name in known | divided]
+    assert "dissimilarity" in divided - known  # where a hypothesis divides by it
