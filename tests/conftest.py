@@ -8,6 +8,8 @@ import gc
 import os
 import signal
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -41,8 +43,24 @@ def _seldom_collected() -> Iterator[None]:
     gc.unfreeze()
 
 
+ROOT = Path(__file__).parents[1]
+
 SLOW = frozenset(slowest.LIST.read_text(encoding="utf-8").splitlines())
 """Tests that `make test-all` runs, and `make test` does not, beside those that are marked where they stand."""
+SLOW_FILES = frozenset(name.partition("::")[0] for name in SLOW)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Where slow tests alone are asked for, leave out files without any: most take longer to import than to read."""
+    only = collection_path.suffix == ".py" and slowest.only_slow(config.getoption("markexpr"))
+    return True if only and not _may_be_slow(collection_path.relative_to(ROOT)) else None
+
+
+@cache
+def _may_be_slow(path: Path) -> bool:
+    """Whether tests of a file are in the list, or may be marked where they stand."""
+    name = ".".join(path.with_suffix("").parts)
+    return name in SLOW_FILES or slowest.marks_slow((ROOT / path).read_text(encoding="utf-8"))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -52,6 +70,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         name = slowest.name_of(item.nodeid)
         if name in SLOW or name.partition("[")[0] in SLOW:
             item.add_marker(pytest.mark.slow)
+        if item.get_closest_marker("slow") and not _may_be_slow(item.path.relative_to(ROOT)):
+            raise pytest.UsageError(f"{item.nodeid} is slow, and `make test-all` does not see it in the file's text")
     yield
     if hasattr(config, "workerinput"):
         long = scheduling.LONG.read_text(encoding="utf-8").splitlines()

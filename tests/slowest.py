@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -52,6 +53,24 @@ def name_of(test: str) -> str:
     """
     *where, name = mangle_test_address(test)
     return f"{'.'.join(where)}::{name}"
+
+
+def only_slow(expression: str) -> bool:
+    """Whether pytest's ``-m`` selects slow tests alone, whatever else they are marked with.
+
+    >>> only_slow("slow and not exhaustive"), only_slow("not slow and not exhaustive"), only_slow("slow or gpu")
+    (True, False, False)
+    """
+    return bool(re.fullmatch(r"slow( and (not )?\w+)*", expression))
+
+
+def marks_slow(source: str) -> bool:
+    """Whether a file may mark tests as slow where they stand: itself, or by ``loops.looped``.
+
+    >>> marks_slow("@pytest.mark.slow"), marks_slow("@looped('n', N, quick=3)"), marks_slow("@pytest.mark.gpu")
+    (True, True, False)
+    """
+    return "mark.slow" in source or "looped" in source
 
 
 def listed(

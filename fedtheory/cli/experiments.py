@@ -102,7 +102,9 @@ def experiments(
         return
     if into:
         check_target(into, ".md")
-    text = overview()
+    with Progress() as progress:
+        progress.doing("reading the results of every experiment")
+        text = overview()
     if into:
         write_beside(into, text.encode())
     else:

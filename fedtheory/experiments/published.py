@@ -116,21 +116,28 @@ def read_kept(path: Path, experiment: Experiment) -> dict[str, Any] | None:
     Raises:
         ValueError: it is damaged, or has other statistics of a setting than the file asks for.
     """
+    return _read(path, experiment)[0]
+
+
+def _read(path: Path, experiment: Experiment) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    """All published results, and those of the settings as they are now, which a search's are not looked through for."""
     target = published(path)
     if not target.exists():
-        return None
-    content = read_json(target)
+        return None, None
+    content, now = read_json(target), None
     try:
         check_seal(content, str(target))
         Kept.model_validate(content)
+        content = {key: value for key, value in content.items() if key != SEAL}
         if "search" not in content:
-            _check_asked(current(path, experiment, content), experiment)
+            now = current(path, experiment, content)
+            _check_asked(now, experiment)
     except ValidationError as error:
         raise Damaged(target, damaged(explained(error, str(target), Kept))) from None
     except ValueError as error:
         text = str(error)
         raise Damaged(target, damaged(text if str(target) in text else f"{target}: {text}")) from None
-    return {key: value for key, value in content.items() if key != SEAL}
+    return content, now
 
 
 def read_current(path: Path, experiment: Experiment) -> dict[str, Any] | None:
@@ -141,8 +148,8 @@ def read_current(path: Path, experiment: Experiment) -> dict[str, Any] | None:
     Raises:
         ValueError: as ``read_kept``.
     """
-    content = read_kept(path, experiment)
-    return None if content is None else current(path, experiment, content)
+    content, now = _read(path, experiment)
+    return current(path, experiment, content) if content is not None and "search" in content else now
 
 
 def check_alike(content: Mapping[str, Any], target: Path) -> None:

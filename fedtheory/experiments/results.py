@@ -70,15 +70,16 @@ def hash_of_asked(asked: Mapping[str, Any]) -> str:
     >>> one == other == hash_of_asked(seeded | {"federation": {"kind": "x"}})
     True
     """
-    content = copy.deepcopy(dict(asked))
-    for key in content["run"].get("seeded", ()):
+    seeded = asked["run"].get("seeded", ())
+    content = copy.deepcopy(dict(asked)) if seeded else asked
+    for key in seeded:
         *above, last = key.split(".")
         part = content
         for name in above:
             part = part.get(name, {}) if isinstance(part, dict) else {}
         if isinstance(part, dict):
             part.pop(last, None)
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(dict(content), sort_keys=True).encode()).hexdigest()
 
 
 def settings_now(experiment: schema.Experiment) -> dict[str, str]:

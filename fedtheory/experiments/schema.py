@@ -298,7 +298,12 @@ class Experiment(ExperimentFile):
         Raises:
             ValueError: a value that the file's model refuses; the setting is named.
         """
-        return [self._checked(self._with_changes(point)) for point in super().points()]
+        return list(self._points)
+
+    @functools.cached_property
+    def _points(self) -> tuple[Point, ...]:
+        """The points, checked once: a file with its results asks for them many times."""
+        return tuple(self._checked(self._with_changes(point)) for point in super().points())
 
     def changed(self, values: Mapping[str, Any]) -> Experiment:
         """Return this experiment with other values at dotted keys in all its settings, whose names say so; what decides
@@ -389,8 +394,11 @@ class Experiment(ExperimentFile):
         return self._checked(self._with_changes(Point(name, labels, with_values(self.content, values, self.name))))
 
     def _checked(self, point: Point) -> Point:
-        seeded = dict.fromkeys(self.plan.seeded, self.plan.seeds[0])
-        for content in (point.content, with_values(point.content, seeded, self.name)):
+        contents = [point.content]
+        if self.plan.seeded:
+            seeded = dict.fromkeys(self.plan.seeded, self.plan.seeds[0])
+            contents.append(with_values(point.content, seeded, self.name))
+        for content in contents:
             try:
                 model().model_validate(dict(content), context={BESIDE: self.beside})
             except ValidationError as error:

@@ -49,11 +49,15 @@ def weighty(order: list[int]) -> dict[str, Algorithm]:
     }
 
 
+DRAWN = ("Bernoulli", "Recorded")
+"""Processes of which ``schedules`` takes what they brought once."""
+
+
 def schedules(order: list[int]) -> dict[str, Participation]:
     """Participants that are fixed beforehand, also those that random processes brought once."""
     position = {client: i for i, client in enumerate(order)}
     drawn = {name: participants(PROCESSES[name], 9, 1, seed=1)[:, 0, order].numpy()
-             for name in ("Bernoulli", "Recorded")}  # fmt: skip
+             for name in DRAWN}  # fmt: skip
     return {
         "phases": Phases([[position[0], position[1]], [position[3], position[2]]], [2, 1], cyclic=True),
         **{name: Recorded(mask) for name, mask in drawn.items()},
@@ -63,7 +67,7 @@ def schedules(order: list[int]) -> dict[str, Participation]:
 ORDERED = list(range(CLIENTS))
 
 
-@pytest.mark.parametrize("process", schedules(ORDERED))
+@pytest.mark.parametrize("process", ["phases", *DRAWN])
 @pytest.mark.parametrize("algorithm", weighty(ORDERED))
 def test_renaming_the_clients_changes_nothing(algorithm: str, process: str) -> None:
     renamed(algorithm, process, quadratic, STARTS["quadratic"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -65,14 +66,19 @@ def begins_soon(path: Path) -> bool:
     return pace(row, rounds) * rounds[1] <= PATIENCE
 
 
+@cache
+def federation_of(path: Path) -> dict[str, Any]:
+    """What an experiment says of the federation of its first setting."""
+    return dict(read_experiment(path).points()[0].content["federation"])
+
+
 def is_network(path: Path) -> bool:
-    return bool(read_experiment(path).points()[0].content["federation"]["kind"] == "Network")
+    return bool(federation_of(path)["kind"] == "Network")
 
 
 def is_convex(path: Path) -> bool:
     """Whether errors of rounding stay small; in other networks they grow with the rounds."""
-    federation = read_experiment(path).points()[0].content["federation"]
-    return not is_network(path) or "multinomial_logistic" in str(federation["model"])
+    return not is_network(path) or "multinomial_logistic" in str(federation_of(path)["model"])
 
 
 def near(path: Path, kept: Any, scale: float = 100.0) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -199,8 +199,31 @@ def letters_of(claim: Claim) -> dict[str, Markup]:
 
 def statement_of(claim: Claim, against: Claim | None = None) -> Statement:
     """A claim, typeset; what differs from ``against`` is marked."""
-    differences = tuple(differing(against, claim)) if against else ()
+    found = _typeset(claim, tuple(claim.letters.items()))
+    if against is None:
+        return found
+    differences = tuple(differing(against, claim))
     marked = {(difference.kind, difference.name) for difference in differences}
+
+    def with_marks(kind: str, parts: tuple[Part, ...]) -> tuple[Part, ...]:
+        return tuple(replace(part, differs=(kind, part.name) in marked) for part in parts)
+
+    return replace(
+        found,
+        terms=with_marks("term", found.terms),
+        hypotheses=with_marks("hypothesis", found.hypotheses),
+        assumptions=with_marks("assumption", found.assumptions),
+        choices=with_marks("choice", found.choices),
+        rates=with_marks("rate", found.rates),
+        differences=differences,
+        left_differs=("functional", "functional") in marked,
+    )
+
+
+@cache
+def _typeset(claim: Claim, letters: tuple[tuple[str, str], ...]) -> Statement:
+    """A claim, typeset once in a process: it stands on the page of each of its editions. Equal claims may differ in
+    their letters."""
 
     def typeset(expression: Any, before: str = "") -> tuple[Markup, ...]:
         return tuple(map(formula, _pieces(expression, before, claim.letters)))
@@ -214,29 +237,19 @@ def statement_of(claim: Claim, against: Claim | None = None) -> Statement:
     return Statement(
         claim,
         formula(claim.functional.latex),
-        tuple(
-            Part(t.name, typeset(t.expression, _joined(i, t.expression)), differs=("term", t.name) in marked)
-            for i, t in enumerate(claim.terms)
-        ),
+        tuple(Part(t.name, typeset(t.expression, _joined(i, t.expression))) for i, t in enumerate(claim.terms)),
         tuple(
             Part(
                 h.name,
                 typeset(h.relation),
                 h.source,
                 "only the proof uses it" if h.implicit else "",
-                ("hypothesis", h.name) in marked,
-                options(h),
+                options=options(h),
             )
             for h in claim.hypotheses
         ),
         tuple(
-            Part(
-                a.name,
-                (formula(letter(a.quantity)),) if a.quantity else (),
-                a.source,
-                a.meaning,
-                ("assumption", a.name) in marked,
-            )
+            Part(a.name, (formula(letter(a.quantity)),) if a.quantity else (), a.source, a.meaning)
             for a in claim.assumptions
         ),
         tuple(
@@ -245,14 +258,11 @@ def statement_of(claim: Claim, against: Claim | None = None) -> Statement:
                 typeset(choice, f"{letter(name)} = "),
                 "",
                 "changes with the rounds" if by_rule(choice) else QUANTITIES[name].meaning,
-                ("choice", name) in marked,
             )
             for name, choice in claim.choices.items()
         ),
-        tuple(Part(r.name, typeset(r.expression), differs=("rate", r.name) in marked) for r in claim.rates),
+        tuple(Part(r.name, typeset(r.expression)) for r in claim.rates),
         tuple(Part(name, typeset(value, f"{letter(name)} = ")) for name, value in claim.bound.items()),
-        differences,
-        ("functional", "functional") in marked,
     )
 
 

@@ -156,7 +156,9 @@ def _compared(table: Table) -> Iterator[Compared]:
     read = (
         (path, experiment, content)
         for path, experiment in files()
-        if path.parent.name == table.paper and (content := read_current(path, experiment)) is not None
+        if path.parent.name == table.paper
+        and any((like.table, like.edition) == (table.number, table.edition) for like in experiment.checked.likeness)
+        and (content := read_current(path, experiment)) is not None
     )
     yield from map(_beside, parts_of(table, read))
 

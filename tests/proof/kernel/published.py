@@ -1,12 +1,15 @@
 """Every proof that the kernel makes for a paper's derivation, by name, and how what it says is evaluated in the small
-models of its paper. Nothing is listed by hand: a proof without models is an error."""
+models of its paper. Nothing is listed by hand: a proof without models is an error. Their names are read from the page
+on the kernel, so that nothing is proved where tests are only collected."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from inspect import signature
+from pathlib import Path
 from typing import Any
 
 from fedtheory.papers.fedau.proofs import thm1_thm2, thm3
@@ -162,7 +165,15 @@ def of_rounds() -> list[Derivation]:
     return [d for d in library().derivations if not isinstance(d.origin, OfSamples)]
 
 
-def _all() -> dict[str, Proof]:
+def theorem_of(ref: str) -> Theorem:
+    """The one theorem on a round that a claim's derivation is made of, without making others'."""
+    (theorem,) = (make() for d in of_rounds() if d.proves[0] == ref for make in makes(d.origin))
+    return theorem
+
+
+@cache
+def proofs() -> dict[str, Proof]:
+    """Every proof by its name."""
     found: dict[str, Proof] = {}
     known: set = set()
     for derivation in of_rounds():
@@ -174,4 +185,29 @@ def _all() -> dict[str, Proof]:
     return found
 
 
-PROOFS = _all()
+# Their names --------------------------------------------------------------------------------------------------------
+
+PAGE = Path(__file__).parents[3] / "docs" / "kernel.md"
+
+
+def rows() -> dict[str, list[int]]:
+    """The page's table of changes, by proof; its last row is of ``ALL``."""
+    found = {}
+    for line in PAGE.read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == 7 and cells[1].isdigit():
+            found[cells[0]] = [int(cell) for cell in cells[1:]]
+    return found
+
+
+ALL = "all of these"
+
+
+def not_yet_run() -> set[str]:
+    """The proofs of which the page says so."""
+    found = re.search(r"^Not yet run in full: (.*?)\.$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    return set(found[1].split(", ")) if found else set()
+
+
+NAMES = sorted({*rows(), *not_yet_run()} - {ALL})
+"""Of all proofs, by the page; ``test_every_change`` finds the same in ``proofs``."""

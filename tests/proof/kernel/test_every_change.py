@@ -7,10 +7,8 @@ independent checker accepts and which holds in every small model. Larger proofs 
 
 from __future__ import annotations
 
-import re
 import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +16,7 @@ from fedtheory.proof.kernel.sealed import ancestry
 from fedtheory.proof.kernel.theorems import Theorem
 
 from .growing import Growing
-from .published import PROOFS
+from .published import ALL, NAMES, not_yet_run, proofs, rows
 from .replayed import changes, lines, remade, stated
 
 QUICK = ("safari.eq28", "safari.eq58", "safari.rem5.b", "fast.eq17")
@@ -29,7 +27,7 @@ TOO_LARGE = ("too many terms", "too large")
 def sorted_changes(name: str) -> tuple[Counter[str], list[tuple[int, str, str]]]:
     """How many changes are refused, make no difference, or give another theorem; and the survivors: those that make
     something that the checker rejects, or a theorem that fails in a model; each with its line and why."""
-    theorem = PROOFS[name].make()
+    theorem = proofs()[name].make()
     proof, made, file = lines(theorem), ancestry(theorem), Growing(theorem)
     regions = list(dict.fromkeys(line.where for line in proof))
     counts: Counter[str] = Counter()
@@ -60,55 +58,36 @@ def _holds(theorem: Theorem, name: str, known: dict[str, bool]) -> bool:
     """Whether a theorem holds in every model; each statement is evaluated once."""
     said = str(stated(theorem))
     if said not in known:
-        known[said] = not PROOFS[name].fails(theorem)
+        known[said] = not proofs()[name].fails(theorem)
     return known[said]
 
 
-@pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.exhaustive) for n in PROOFS])
+@pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.exhaustive) for n in NAMES])
 def test_no_change_survives(name: str) -> None:
     counts, survivors = sorted_changes(name)
     assert survivors == []
     assert counts["refused"] + counts["another theorem"] > counts["the same theorem"] / 2
 
 
-PAGE = Path(__file__).parents[3] / "docs" / "kernel.md"
-
-
-def rows() -> dict[str, list[int]]:
-    """The page's table of changes, by proof."""
-    found = {}
-    for line in PAGE.read_text(encoding="utf-8").splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if len(cells) == 7 and cells[1].isdigit():
-            found[cells[0]] = [int(cell) for cell in cells[1:]]
-    return found
-
-
-def not_yet_run() -> set[str]:
-    """The proofs of which the page says so."""
-    found = re.search(r"^Not yet run in full: (.*?)\.$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    return set(found[1].split(", ")) if found else set()
-
-
 def test_the_page_has_every_proof() -> None:
     """Its changes are lost, or give the same theorem or other true ones."""
     table = rows()
-    total = table.pop("all of these")
-    assert set(table) | not_yet_run() == set(PROOFS) and not set(table) & not_yet_run()
+    total = table.pop(ALL)
+    assert set(table) | not_yet_run() == set(proofs()) and not set(table) & not_yet_run()
     assert [sum(column) for column in zip(*table.values(), strict=True)] == total
     for name, (number, lost, same, others, _, survivors) in table.items():
         assert (number, survivors) == (lost + same + others, 0), name
 
 
-@pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.exhaustive) for n in PROOFS])
+@pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.exhaustive) for n in NAMES])
 def test_the_page_has_as_many_changes_as_there_are(name: str) -> None:
-    proof = lines(PROOFS[name].make())
+    proof = lines(proofs()[name].make())
     regions = list(dict.fromkeys(line.where for line in proof))
     found = sum(1 for i, line in enumerate(proof) for _ in changes(line, i, regions))
     assert name in not_yet_run() or found == rows()[name][0]
 
 
 if __name__ == "__main__":
-    for one in sys.argv[1:] or PROOFS:
+    for one in sys.argv[1:] or NAMES:
         found, left = sorted_changes(one)
         print(one, dict(found), "survivors:", left, flush=True)

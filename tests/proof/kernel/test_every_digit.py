@@ -19,7 +19,7 @@ from fedtheory.proof import checker
 from fedtheory.proof.kernel.saved_theorems import saved
 
 from .growing import Growing
-from .published import PROOFS
+from .published import NAMES, proofs
 
 QUICK = ("safari.eq28",)
 STATED = ("context", "kind", "assumptions", "parameters", "form", "equality", "path_to_the_end")
@@ -70,7 +70,7 @@ def another_proof(data: dict, changed: dict) -> str:
 def kept_digits(name: str, drawn: int = 0) -> tuple[int, Counter[tuple[str, str]]]:
     """How many digits there are in the regions and lines of a proof, or are ``drawn``; and how many can be changed so
     that the file is a proof, by what it then proves and where the digit is."""
-    theorem = PROOFS[name].make()
+    theorem = proofs()[name].make()
     data, file = json.loads(json.dumps(saved(theorem))), Growing(theorem)
     every, all_of = file.theorems, digits(data)
     kept = Counter[tuple[str, str]]()
@@ -88,7 +88,7 @@ def kept_digits(name: str, drawn: int = 0) -> tuple[int, Counter[tuple[str, str]
     return len(chosen), Counter({key: n for key, n in kept.items() if key[0]})
 
 
-@pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.exhaustive) for n in PROOFS])
+@pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.exhaustive) for n in NAMES])
 def test_no_digit_can_be_another(name: str) -> None:
     """``another_proof`` fails where what is shown is another theorem than before."""
     count, kept = kept_digits(name)
@@ -97,7 +97,7 @@ def test_no_digit_can_be_another(name: str) -> None:
 
 
 if __name__ == "__main__":
-    for one in sys.argv[1:] or PROOFS:
+    for one in sys.argv[1:] or NAMES:
         of, _, number = one.partition(":")
         seen, left = kept_digits(of, int(number or 0))
         print(of, seen, "digits, kept:", dict(left), flush=True)

@@ -16,7 +16,7 @@ from fedtheory.proof.kernel.theorems import Theorem
 from . import test_answers, test_intervals, test_means, test_on_models, test_safari, test_weighted
 from .models import Model
 from .models import exact as F
-from .published import PROOFS, Least, Proof
+from .published import Least, Proof, proofs
 
 Cohort = tuple[int, ...]
 
@@ -72,7 +72,7 @@ def group(name: str, proof: Proof) -> str:
 @cache
 def of_papers() -> dict[str, tuple[Least, Iterable[Any], dict[int, Theorem]]]:
     found: dict[str, tuple[Least, Iterable[Any], dict[int, Theorem]]] = {}
-    for name, proof in PROOFS.items():
+    for name, proof in proofs().items():
         _, _, theorems = found.setdefault(group(name, proof), (proof.least, proof.models, {}))
         theorems |= {id(each): each for each in ancestry(proof.make())}
     return found
