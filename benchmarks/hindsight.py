@@ -35,17 +35,23 @@ BEGUN, FAR = 8, 1.5
 """Draws on which every candidate is tried with every step, and how many times the least error one may have on some of
 them to stay."""
 
+REMEMBERED = {"on", "here"}
+"""Entries of a chain's state that say where it was."""
+
 Rule = tuple[Any, np.ndarray, np.ndarray]
 
 
-def going_on(name: str, seed: int, clients: int, first: int, rounds: int, draws: int) -> np.ndarray:
-    """Rounds that might follow the first ones of the log with this seed, (draws, rounds, clients)."""
+def going_on(
+    name: str, seed: int, clients: int, first: int, rounds: int, draws: int, again: int = 10_000
+) -> np.ndarray:
+    """Rounds that might follow the first ones of the log with this seed, (draws, rounds, clients), by later draws of
+    the seed plus ``again``."""
     process = examples(clients)[name]
     one: Any = process.init(Keys(seed, Axis.ARBITRARY, torch.arange(1), clients))
     for r in range(first):
         _, one = process.step(one, r)
-    state: Any = process.init(Keys(seed + 10_000, Axis.ARBITRARY, torch.arange(draws), clients))
-    for field in {"on", "here"} & {*getattr(one, "_fields", ())}:  # what a chain remembers
+    state: Any = process.init(Keys(seed + again, Axis.ARBITRARY, torch.arange(draws), clients))
+    for field in REMEMBERED & {*getattr(one, "_fields", ())}:
         kept = getattr(one, field)
         state = state._replace(**{field: kept.expand(draws, *kept.shape[1:]).clone(), "round": first - 1})
     found = np.empty((draws, rounds, clients), dtype=bool)
