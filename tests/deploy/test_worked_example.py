@@ -85,7 +85,8 @@ def test_a_server_that_is_killed_ends_with_the_engines_accuracy(tmp_path: Path) 
 EXAMPLES = {
     "flower": pytest.param("run_flower.py", "fedau", 20, 30, 12, marks=[absent("flwr"), pytest.mark.exhaustive]),
     "flower, short": pytest.param("run_flower.py", "fedau", 5, 6, 3, marks=[absent("flwr"), pytest.mark.slow]),
-    "nvflare": pytest.param("run_nvflare.py", "mifa", 5, 8, 4, marks=[absent("nvflare"), pytest.mark.slow]),
+    "nvflare": pytest.param("run_nvflare.py", "mifa", 20, 30, 12, marks=[absent("nvflare"), pytest.mark.exhaustive]),
+    "nvflare, short": pytest.param("run_nvflare.py", "mifa", 5, 8, 4, marks=[absent("nvflare"), pytest.mark.slow]),
 }
 
 

@@ -435,11 +435,8 @@ def test_a_ridge_certifies_the_convexity_of_a_linear_model() -> None:
 # The last third ------------------------------------------------------------------------------------------------------
 
 
-def held_out(number: int) -> dict[str, object]:
-    """Recommend on the first two thirds of a log, and compare with all candidates on a fine grid on the last third:
-    by the score there, of blocks of it and its own fitted process, and by the error on it as it went."""
-    import tempfile
-
+def whole(number: int) -> tuple[str, np.ndarray, dict[str, float]]:
+    """The process of a log whose last third is held out, the log, and constants."""
     clients, rounds = 30, 900
     names = [name for name in examples(clients) if name not in ("Fixed", "Phases")]
     name, rng = names[number % len(names)], np.random.default_rng(1000 + number)
@@ -449,6 +446,22 @@ def held_out(number: int) -> dict[str, object]:
         "gradient_noise": 10 ** rng.uniform(-1, 0.7), "dissimilarity_at_optimum": 10 ** rng.uniform(-1, 0.7),
         "initial_distance": 10 ** rng.uniform(-0.5, 1),
     }  # fmt: skip
+    return name, mask, constants
+
+
+def fine_grid(smoothness: float) -> tuple[np.ndarray, np.ndarray]:
+    """Step sizes and numbers of local steps of which hindsight takes the best."""
+    grid = 2.0 ** (1 - np.arange(128) / 8) / smoothness
+    return np.repeat(grid, len(LOCAL_STEPS)), np.tile(LOCAL_STEPS, len(grid))
+
+
+def held_out(number: int) -> dict[str, object]:
+    """Recommend on the first two thirds of a log, and compare with all candidates on a fine grid on the last third:
+    by the score there, of blocks of it and its own fitted process, and by the error on it as it went."""
+    import tempfile
+
+    name, mask, constants = whole(number)
+    clients = mask.shape[1]
     diagnoses = []
     for part in (mask[:600], mask[600:]):
         file = Path(tempfile.mkdtemp()) / "log.csv"
@@ -464,9 +477,7 @@ def held_out(number: int) -> dict[str, object]:
     scored = Scored(chosen.twin, traces, Trace(last.mask), None, None, 0.9, LOCAL_STEPS)
     lr, k = np.array([float(chosen.chosen.arguments["local_lr"])]), np.array([chosen.chosen.arguments["local_steps"]])
     score = float(scored._scores(chosen.chosen.algorithm, traces, lr, k)[0])
-    grid = 2.0 ** (1 - np.arange(128) / 8) / chosen.twin.smoothness
-    every = np.repeat(grid, len(LOCAL_STEPS)), np.tile(LOCAL_STEPS, len(grid))
-    trace = Trace(last.mask)
+    every, trace = fine_grid(chosen.twin.smoothness), Trace(last.mask)
     seen = {
         each: float(errors_on_trace(chosen.twin, MAKERS[kind](local_lr=1, **given), trace, *every).loss.min())
         for each, (kind, given) in candidates(first.mask, first.fair)
