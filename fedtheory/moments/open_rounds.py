@@ -139,17 +139,14 @@ class Part(NamedTuple):
     Attributes:
         to: x, or something remembered, by its name, and of whom it is.
         vector: the same, from before the round; or ``TRAINING``: the client's delta_i.
+        of_client: whether there is such a part for each client.
     """
 
     to: tuple[str, int]
     vector: tuple[str, int]
     factor: Factor
     coefficient: Fraction
-
-    @property
-    def of_client(self) -> bool:
-        """Whether there is such a part for each client."""
-        return OWN in (self.to[1], self.vector[1], self.factor.of)
+    of_client: bool
 
 
 @lru_cache(maxsize=512)
@@ -186,6 +183,7 @@ def parts_of(
     for name, of in trace.returned.items():
         to = one[name, 0]
         for vector, number in zip(vectors, of.factors[0, 0], strict=False):  # the last are deviations, 0 of one client
-            added = Open.of(number) - int(vector == to)
-            found += [Part(to, vector, f, v) for f, v in added.terms.items() if vector and f.of in (ALL, OWN)]
+            for factor, value in (Open.of(number) - int(vector == to)).terms.items():
+                if vector and factor.of in (ALL, OWN):
+                    found.append(Part(to, vector, factor, value, OWN in (to[1], vector[1], factor.of)))
     return tuple(found)

@@ -117,7 +117,7 @@ def test_answers_of_the_absent_are_none() -> None:
         return x + global_lr * round.train(x, local_lr, local_steps, proximal).sum(1), {}
 
     (part,) = parts_of(step, (), (("global_lr", F(2)),), 4)
-    assert part == (("x", open_rounds.ALL), (TRAINING, OWN), Factor(PRESENT, OWN), F(2))
+    assert part == (("x", open_rounds.ALL), (TRAINING, OWN), Factor(PRESENT, OWN), F(2), True)
 
 
 def shares_twice(x, memory, round, **numbers):  # type: ignore[no-untyped-def]
