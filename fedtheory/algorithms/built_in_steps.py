@@ -236,6 +236,9 @@ def step_of(rule: Aggregation, server: Server | Amplifying, clients: int) -> Wri
     if found is None or isinstance(server, Plain):
         return found
     step, memory, more = found
+    serve: Callable[..., Any]
+    kept: tuple[str, ...]
+    own_numbers: dict[str, Any]
     match server:
         case Momentum(_, momentum):
             serve, kept, own_numbers = fedavgm, ("velocity",), {"momentum": momentum}
