@@ -265,6 +265,7 @@ def _served(serve: Callable[..., Any], way: Callable[..., Any]) -> Callable[...,
     def served(x, memory, round, **numbers):  # type: ignore[no-untyped-def]
         return serve(x, memory, round, way=way, **numbers)
 
+    served.__name__ = serve.__name__
     return served
 
 
