@@ -6,7 +6,7 @@ import hashlib
 import inspect
 from collections.abc import Callable
 from fractions import Fraction
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 
@@ -23,5 +23,7 @@ def code_digest(step: Callable[..., Any]) -> str:
     add(function.__code__)
     for cell in function.__closure__ or ():
         kept = cell.cell_contents
+        if isinstance(kept, FunctionType):
+            add(kept.__code__)
         content.update(repr(kept).encode() if isinstance(kept, int | float | str | Fraction | tuple) else b"")
     return content.hexdigest()[:16]

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 from ..extras import torch
 from ..schedule import StepRule
 from .aggregation import (
     MIFA,
+    Aggregation,
     AverageAll,
     AverageParticipating,
     Constant,
@@ -32,9 +35,9 @@ from .custom_algorithm import Own, own
 from .every_round import EveryRound
 from .fast import Fast
 from .safari import Safari
-from .server_step import Adam, Amplified, Momentum, Plain
+from .server_step import Adam, Amplified, Momentum, Plain, Server
 
-# FedAvg, FedProx, FedAvgM -------------------------------------------------------------------------------------------
+# FedAvg, FedProx -----------------------------------------------------------------------------------------------
 
 
 def fedavg(x, memory, round, *, local_lr, local_steps, proximal, global_lr):  # type: ignore[no-untyped-def]
@@ -53,14 +56,6 @@ def fedavg_by_shares(x, memory, round, *, local_lr, local_steps, proximal, globa
     return x + global_lr * (weights * round.train(x, local_lr, local_steps, proximal)).sum(1), {}
 
 
-def fedavgm(x, memory, round, *, local_lr, local_steps, proximal, global_lr, momentum):  # type: ignore[no-untyped-def]
-    """Do a round of FedAvgM: v <- momentum v + mean_S delta_i, x <- x + global_lr v, if anybody takes part."""
-    before = memory["velocity"]
-    velocity = momentum * before + (round.share * round.train(x, local_lr, local_steps, proximal)).sum(1)
-    moved = x + global_lr * round.somebody * velocity
-    return moved, {"velocity": before + round.somebody * (velocity - before)}
-
-
 def fedavg_by_samples(x, memory, round, *, local_lr, local_steps, proximal, global_lr, samples):  # type: ignore[no-untyped-def]
     """Do a round of FedAvg by samples: x <- x + global_lr sum_S n_i delta_i / sum_S n_j."""
     held = round.each(samples) * round.count
@@ -68,11 +63,22 @@ def fedavg_by_samples(x, memory, round, *, local_lr, local_steps, proximal, glob
     return x + global_lr * (weights * round.train(x, local_lr, local_steps, proximal)).sum(1), {}
 
 
-def fedadam(x, memory, round, *, local_lr, local_steps, proximal, global_lr, beta1, beta2, epsilon):  # type: ignore
-    """Do a round of FedAdam: m <- beta1 m + (1 - beta1) mean_S delta_i, v alike of squares (v_0 = epsilon^2), and
+# Servers that remember, whose Delta is the way of a round of FedAvg, or of another one -----------------------------
+
+
+def fedavgm(x, memory, round, *, global_lr, momentum, way=fedavg, **numbers):  # type: ignore[no-untyped-def]
+    """Do a round of FedAvgM: v <- momentum v + Delta, x <- x + global_lr v, if anybody takes part."""
+    before, delta = memory["velocity"], way(x, {}, round, global_lr=1, **numbers)[0] - x
+    velocity = momentum * before + delta
+    moved = x + global_lr * round.somebody * velocity
+    return moved, {"velocity": before + round.somebody * (velocity - before)}
+
+
+def fedadam(x, memory, round, *, global_lr, beta1, beta2, epsilon, way=fedavg, **numbers):  # type: ignore
+    """Do a round of FedAdam: m <- beta1 m + (1 - beta1) Delta, v alike of squares (v_0 = epsilon^2), and
     x <- x + global_lr m / (sqrt(v) + epsilon), if anybody takes part."""
     first, more = memory["first_moment"], memory["second_moment"]  # more = v - epsilon^2
-    delta = (round.share * round.train(x, local_lr, local_steps, proximal)).sum(1)
+    delta = way(x, {}, round, global_lr=1, **numbers)[0] - x
     mean = beta1 * first + (1 - beta1) * delta
     above = beta2 * more + (1 - beta2) * (delta * delta - epsilon**2)
     moved = x + global_lr * round.somebody * mean / (torch.sqrt(above + epsilon**2) + epsilon)
@@ -80,13 +86,21 @@ def fedadam(x, memory, round, *, local_lr, local_steps, proximal, global_lr, bet
     return moved, {name: old + round.somebody * (new - old) for name, (old, new) in kept.items()}
 
 
-def fedamplify(x, memory, round, *, local_lr, local_steps, proximal, global_lr, period):  # type: ignore[no-untyped-def]
-    """Do a round of FedAvg with amplification: x <- x + mean_S delta_i, and in every period-th round in which anybody
-    takes part x <- x + (global_lr - 1) w besides, w the way since the last time."""
-    delta = (round.share * round.train(x, local_lr, local_steps, proximal)).sum(1)
-    way, passed = memory["way"] + delta, memory["passed"] + round.somebody
-    full = round.somebody * torch.where(passed == period, 1 + 0 * passed, 0 * passed)
-    return x + delta + full * (global_lr - 1) * way, {"way": way - full * way, "passed": passed - full * passed}
+def fedamplify(x, memory, round, *, period, **numbers):  # type: ignore[no-untyped-def]
+    """Do a round of FedAvg with amplification, which stretches the way in every period-th round in which anybody takes
+    part."""
+    passed = memory["passed"] + round.somebody
+    full = torch.where(passed == period, 1 + 0 * passed, 0 * passed)
+    moved, kept = amplifying(x, {"way": memory["way"]}, round, last=full, **numbers)
+    return moved, kept | {"passed": passed - round.somebody * full * passed}
+
+
+def amplifying(x, memory, round, *, global_lr, last, way=fedavg, **numbers):  # type: ignore[no-untyped-def]
+    """Do a round of it that is, or is not, the last of a period: x <- x + Delta, and in the last one, if anybody takes
+    part, x <- x + (global_lr - 1) w besides, w the way since the last time."""
+    delta = way(x, {}, round, global_lr=1, **numbers)[0] - x
+    gone, full = memory["way"] + delta, last * round.somebody
+    return x + delta + full * (global_lr - 1) * gone, {"way": gone - full * gone}
 
 
 # FedAU and what it is compared with; FLICS's rounds with fixed estimates --------------------------------------------
@@ -195,7 +209,7 @@ def as_step(algorithm: Algorithm, clients: int) -> Own:
     if isinstance(algorithm, EveryRound):
         kind = algorithm.round
         plain = kind.by_sgd and kind.trains_alike and kind.selection is None
-        found = _of_aggregation(kind, clients) if plain else None
+        found = step_of(kind.aggregation, kind.server, clients) if plain else None
         if found is not None:
             step, memory, more = found
             numbers = {"local_lr": kind.local_lr, "local_steps": kind.local_steps, "proximal": kind.proximal}
@@ -203,23 +217,60 @@ def as_step(algorithm: Algorithm, clients: int) -> Own:
     raise ValueError(f"algorithm = {algorithm}: its round is not written as a step")
 
 
-def _of_aggregation(
-    kind: ClientRound, clients: int
-) -> tuple[Callable[..., Any], Mapping[str, str], dict[str, Any]] | None:
-    """The step of a round with this aggregation and server, what it remembers, and its other numbers."""
-    rule, M = kind.aggregation, clients
-    match kind.server:
-        case Momentum(_, momentum) if isinstance(rule, AverageParticipating):
-            return fedavgm, {"velocity": "vector"}, {"momentum": momentum}
-        case Adam(_, beta1, beta2, epsilon) if isinstance(rule, AverageParticipating):
-            moments = dict.fromkeys(("first_moment", "second_moment"), "vector")
-            return fedadam, moments, {"beta1": beta1, "beta2": beta2, "epsilon": epsilon}
-        case Amplified(_, period) if isinstance(rule, AverageParticipating):
-            return fedamplify, dict.fromkeys(("way", "passed"), "vector"), {"period": period}
-        case Plain():
-            pass
+@dataclass(frozen=True)
+class Amplifying:
+    """The step of the server ``Amplified`` in one round: its period's last one, or another."""
+
+    global_lr: Any
+    last: bool
+    remembers = True
+
+
+Written = tuple[Callable[..., Any], Mapping[str, str], dict[str, Any]]
+"""A step, what it remembers, and its numbers beside those of a training and ``global_lr``."""
+
+
+def step_of(rule: Aggregation, server: Server | Amplifying, clients: int) -> Written | None:
+    """Return a round with this aggregation and server as a step; ``None`` where it is not written as one."""
+    found = _of_aggregation(rule, clients)
+    if found is None or isinstance(server, Plain):
+        return found
+    step, memory, more = found
+    serve: Callable[..., Any]
+    kept: tuple[str, ...]
+    own_numbers: dict[str, Any]
+    match server:
+        case Momentum(_, momentum):
+            serve, kept, own_numbers = fedavgm, ("velocity",), {"momentum": momentum}
+        case Adam(_, beta1, beta2, epsilon):
+            serve, kept = fedadam, ("first_moment", "second_moment")
+            own_numbers = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon}
+        case Amplified(_, period):
+            serve, kept, own_numbers = fedamplify, ("way", "passed"), {"period": period}
+        case Amplifying(_, last):
+            serve, kept, own_numbers = amplifying, ("way",), {"last": int(last)}
         case _:
             return None
+    if memory:
+        return None
+    return _served(serve, step), dict.fromkeys(kept, "vector"), more | own_numbers
+
+
+@cache
+def _served(serve: Callable[..., Any], way: Callable[..., Any]) -> Callable[..., Any]:
+    """A round of this way, whose server does that."""
+    if way is fedavg:
+        return serve
+
+    def served(x, memory, round, **numbers):  # type: ignore[no-untyped-def]
+        return serve(x, memory, round, way=way, **numbers)
+
+    served.__name__ = serve.__name__
+    return served
+
+
+def _of_aggregation(rule: Aggregation, M: int) -> Written | None:
+    """The step of a round with this aggregation and a plain server."""
     match rule:
         case AverageParticipating():
             return fedavg, {}, {}

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.custom_algorithm import Refused
-from ..extras import torch
-from .lifting import NotClosed
+from ..extras import is_tensor
+from .linear_rounds import NotClosed
 
 FOLLOWED = "+, -, * and / by numbers, sum, mean, indexing and torch.where by who takes part"
 
@@ -167,7 +167,7 @@ class Affine:
 
     def __getitem__(self, key: Any) -> Affine:
         keys = key if isinstance(key, tuple) else (key,)
-        if any(isinstance(each, Affine | torch.Tensor) for each in keys):
+        if any(isinstance(each, Affine) or is_tensor(each) for each in keys):
             raise self._refused("indexing by numbers of the round")
         if self.of_crowd and not all(each is None or each is Ellipsis or each == slice(None) for each in keys):
             raise self._refused("indexing one client of a crowd")
@@ -394,7 +394,7 @@ class Affine:
             if not condition.fixed:
                 raise self._refused("where")
             return condition * chosen + (1 - condition) * other
-        if any(isinstance(arg, torch.Tensor) for arg in args):
+        if any(map(is_tensor, args)):
             raise self._refused(f"{name}, with a tensor from outside the round")
         raise self._refused(name)
 
@@ -403,7 +403,7 @@ class Affine:
     def _lifted(self, other: Any, operation: str) -> Affine:
         if isinstance(other, Affine):
             return other
-        if isinstance(other, torch.Tensor):
+        if is_tensor(other):
             raise self._refused(f"{operation}, with a tensor from outside the round")
         if isinstance(other, list | tuple | np.ndarray):
             if {len(self.space.crowd), sum(self.space.crowd)} & {*np.shape(other)} - {0}:

@@ -9,7 +9,7 @@ from math import comb, factorial, prod
 from typing import Any
 
 from ..participation import Bernoulli, Fixed, Incomplete, Mixture, Multinomial, Participation, Uniform
-from .lifting import NotClosed
+from .linear_rounds import NotClosed
 
 Law = list[tuple[tuple[int, ...], Fraction]]
 """Pairs of how often each client takes part, (clients,), and the probability of that."""

@@ -23,7 +23,7 @@ from .affine_numbers import Affine, Space
 from .cohorts import law_of
 from .exchangeable import noise_step
 from .kinked_runs import piecewise
-from .lifting import NotClosed
+from .linear_rounds import NotClosed
 from .participation_laws import phases_of
 from .step_trace import FormRound, exactly
 

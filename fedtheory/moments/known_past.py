@@ -16,9 +16,11 @@ import numpy as np
 
 from ..algorithms.aggregation import Constant, FedAUWeights, GivenWeights, GroupWeights, ObjectiveShares
 from ..algorithms.algorithm import ClientRound, Kind
+from ..algorithms.built_in_steps import Amplifying
 from ..algorithms.cohort_rules import NaiveSelection, Selection, VarSelection
 from ..algorithms.server_step import Amplified
-from .lifting import Amplifying, NotClosed, weighing
+from .lifting import weighing
+from .linear_rounds import NotClosed
 
 if TYPE_CHECKING:
     from ..setting import Setting
@@ -133,7 +135,7 @@ class KnownPast:
             )
         self.kind = first
         if not self.known and isinstance(first.aggregation, FedAUWeights):
-            weighing(first.aggregation, self.clients)  # says why not
+            weighing(first, self.clients)  # says why not
         if not self.known and isinstance(first.server, Amplified) and self.process.sizes(self.clients)[0] == 0:
             raise ValueError(
                 f"participation = {type(self.process).__name__}: with the server Amplified, which does not count empty "

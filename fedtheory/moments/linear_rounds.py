@@ -26,6 +26,10 @@ import numpy as np
 from ..claims.balls import Ball, ball, ball_matrix, holds_balls, matrix_product
 
 
+class NotClosed(ValueError):
+    """Error of a round whose state's first and second moments do not determine those of the next one."""
+
+
 @dataclass(frozen=True)
 class Noise:
     """One source of noise, and where it goes.

@@ -209,11 +209,11 @@ def _moments(setting: Setting, kind: Any) -> tuple[np.ndarray, np.ndarray]:
     process = setting.participation if kind.uniform is None else kind.uniform
     if not process.independent_rounds:
         raise ValueError(f"participation = {type(process).__name__}: allowed is one whose rounds are independent")
-    family, weights = weighing(kind.bound(setting.participation, clients).aggregation, clients)
+    family, weights = weighing(kind.bound(setting.participation, clients), clients)
     if kind.aggregation.remembers:
         raise ValueError(f"aggregation = {type(kind.aggregation).__name__}: allowed is one that remembers nothing")
     draws = draws_of(process, clients)
-    scale = float(kind.server.global_lr) * np.array([float(weight) for weight in weights])
+    scale = np.array([float(weight) for weight in weights])
     first = np.asarray(draws.first(family), dtype=float) * scale
     return first, np.asarray(draws.second(family, family), dtype=float) * np.outer(scale, scale)
 

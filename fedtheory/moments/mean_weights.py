@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from ..algorithms.aggregation import LatestUpdates
 from ..algorithms.algorithm import ClientRound
-from .lifting import NotClosed, weighing
+from .lifting import weighing
+from .linear_rounds import NotClosed
 from .round_maps import drawn_by
 
 if TYPE_CHECKING:
@@ -53,13 +53,13 @@ def implied_objective(setting: Setting) -> tuple[Fraction, ...]:
     first, second = setting.algorithm.kinds
     if first != second or not isinstance(second, ClientRound):
         raise ValueError(f"algorithm = {type(setting.algorithm).__name__}: allowed is one kind of round, of clients")
-    if isinstance(second.aggregation, LatestUpdates):
+    if second.aggregation.tables:
         raise NotClosed(f"aggregation = {type(second.aggregation).__name__}: its steps are of earlier rounds too")
     clients = setting.federation.clients
     if second.uniform is None:
         setting.participation.inclusion(clients)  # says why not, of rounds that are not alike
     kind = second.bound(setting.participation, clients)
-    family, coefficients = weighing(kind.aggregation, clients)
+    family, coefficients = weighing(kind, clients)
     draws, *_ = drawn_by(setting, kind, exact=True)
     means = [Fraction(u) * c for u, c in zip(draws.first(family), coefficients, strict=True)]
     if isinstance(kind.local_steps, tuple):

@@ -24,11 +24,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..algorithms.aggregation import LatestUpdates, SampleShares
+from ..algorithms.aggregation import SampleShares
 from ..algorithms.algorithm import ClientRound, Kind, OwnRound, ServerRound
 from ..algorithms.cohort_rules import NaiveSelection, UniformSelection
 from ..algorithms.custom_algorithm import CLIENTS
-from ..algorithms.server_step import Amplified, Momentum
 from ..federations.federation import COMMON, ONE_SIDED, Federation
 from ..federations.quadratic import Quadratic
 from ..participation import Bernoulli, Fixed, LargestNoise, Participation
@@ -37,8 +36,8 @@ from .centred import Forms, identity_like, product, squares, whole
 from .chosen_noise import as_one_client, chosen_noise
 from .cohorts import Law, certain, law_of
 from .custom_rounds import LocalMapsOf, OwnLayout, crowd_law, linear_round
-from .lifting import Amplifying, Layout, NotClosed, client_round, server_round
-from .linear_rounds import LinearRound
+from .lifting import Layout, client_round, server_round
+from .linear_rounds import LinearRound, NotClosed
 from .participation_laws import (
     PRESENT,
     Draws,
@@ -276,8 +275,8 @@ def layout_of(setting: Setting) -> AnyLayout:
             crowd = crowd_layout(own, fed, setting.participation) if isinstance(fed, Quadratic) else None
             return crowd or OwnLayout(fed.dimension, fed.clients, own.memory)
     kinds = [kind for kind in setting.algorithm.kinds if isinstance(kind, ClientRound)]
-    server = any(isinstance(kind.server, (Momentum, Amplified, Amplifying)) for kind in kinds)
-    remembering = [kind for kind in kinds if isinstance(kind.aggregation, LatestUpdates)]
+    server = any(kind.server.remembers for kind in kinds)
+    remembering = [kind for kind in kinds if kind.aggregation.tables]
     if not remembering:
         return Layout(setting.federation.dimension, server, ())
     changes, taking_part = phases_of(setting.participation), set()

@@ -24,7 +24,7 @@ import numpy as np
 from ..algorithms.aggregation import SampleShares
 from ..participation import Bernoulli, Incomplete, Participation, Uniform
 from .cohorts import law_of
-from .lifting import NotClosed
+from .linear_rounds import NotClosed
 from .participation_laws import SHARE, Draws, Embedded, draws_of, draws_of_set
 
 MOST_TERMS = 10**6

@@ -41,7 +41,7 @@ from ..own import place
 from ..quantities import check_values
 from ..rationals import checked_count
 from .affine_numbers import Affine, NotLinear, Space, exact_value
-from .lifting import NotClosed
+from .linear_rounds import NotClosed
 
 DEVIATION = -1
 """Number of the vector of a memory that tells how a client's differs from its entry's mean."""
@@ -389,7 +389,7 @@ def traced(
     for coordinates in (dimension, 0):
         space = Space.of(len(known), dimension, coordinates, rounding, crowd)
         try:
-            trace = _called(kind, counts, tuple(known), space, dimension, way)
+            trace = called(kind, counts, tuple(known), space, dimension, way)
         except ValueError:
             if not space.mixed:
                 raise
@@ -399,14 +399,20 @@ def traced(
     raise AssertionError("a space of single coordinates mixes none")
 
 
-def _called(
+def called(
     kind: OwnRound,
     counts: tuple[int, ...],
     known: tuple[tuple[str, int], ...],
     space: Space,
     dimension: int,
     way: Outcomes,
+    shown: type[TracedRound] = TracedRound,
 ) -> Trace:
+    """Call the step once, with vectors of this space and the round as it is ``shown``, and return its trace.
+
+    Raises:
+        NotLinear, StepError: as ``traces``.
+    """
     width, many = 1 if space.coordinates else dimension, dict(kind.memory)
     rows = {"x": 1} | {name: len(counts) if what == CLIENTS else 1 for name, what in many.items()}
     given = {}
@@ -415,7 +421,7 @@ def _called(
         own = _deviation(space, known.index((name, DEVIATION)) * width, width) if deviates else None
         each = _vectors(space, known.index((name, 0)) * width, dimension, range(number), number, own)
         given[name] = each if many.get(name) == CLIENTS else each._arranged(lambda forms: forms[:, 0])
-    round = TracedRound(space, counts, way, dimension)
+    round = shown(space, counts, way, dimension)
     try:
         numbers = numbers_at(kind, kind.round, exactly)
     except NotLinear as error:

@@ -12,12 +12,12 @@ import numpy as np
 
 from ..algorithms.aggregation import Constant, GivenWeights
 from ..algorithms.algorithm import ClientRound, Kind, ServerRound
+from ..algorithms.built_in_steps import Amplifying
 from ..algorithms.every_round import EveryRound
 from ..algorithms.server_step import Amplified
 from ..participation import Fixed, Participation, Phases
 from .centred import Forms
 from .known_past import KnownPast, depends_on_past
-from .lifting import Amplifying
 from .linear_rounds import check_entries, check_size, mean_map, symmetric_moment_map
 from .participation_laws import Chain, chain_of, phases_of
 from .round_maps import AnyLayout, drawn, layout_of, quadratic, rounds_of_kind, rounds_with

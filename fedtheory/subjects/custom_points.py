@@ -32,7 +32,7 @@ from ..moments.enclosed import Imprecise
 from ..moments.evaluators import BALL, Question, quantity
 from ..moments.exchangeable import TooMany
 from ..moments.kinked_runs import piecewise
-from ..moments.lifting import NotClosed
+from ..moments.linear_rounds import NotClosed
 from ..moments.round_maps import layout_of, quadratic
 from ..participation import Bernoulli, Cyclic, Fixed, Markov, Participation, Phases, Uniform
 from ..quantities import QUANTITIES

@@ -35,7 +35,7 @@ from ..moments.affine_numbers import NotLinear
 from ..moments.cohorts import CrowdLaw, law_of
 from ..moments.custom_kinks import values_at
 from ..moments.evaluators import FLOAT
-from ..moments.lifting import NotClosed
+from ..moments.linear_rounds import NotClosed
 from ..moments.remembering_crowds import CrowdLayout
 from ..moments.round_maps import drawn, layout_of, rounds_of_kind
 from ..moments.step_trace import traced

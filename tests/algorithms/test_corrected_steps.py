@@ -14,7 +14,7 @@ import torch
 from fedtheory.algorithms import Own, corrected_steps, feddyn, fedlin, fednova, own, sag, saga, scaffnew, scaffold
 from fedtheory.federations import Logistic, Quadratic
 from fedtheory.moments.custom_rounds import MOST_WAYS
-from fedtheory.moments.lifting import NotClosed
+from fedtheory.moments.linear_rounds import NotClosed
 from fedtheory.papers import claim
 from fedtheory.participation import Bernoulli, Fixed, Participation, Recorded, Uniform
 from fedtheory.setting import Setting

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from fedtheory import algorithms
+from fedtheory.algorithms import built_in_steps
 from fedtheory.federations import Quadratic
 from fedtheory.moments.expected_errors import exact_errors, expected_models
 from fedtheory.participation import Bernoulli, Cyclic, Fixed, Incomplete, Markov, Recorded, Uniform
@@ -419,6 +420,34 @@ def test_fractions_are_the_enumeration(case: Case) -> None:
     assert found.squared_gradient.tolist() == wanted["gradient"]
     assert found.gradient_sum.tolist() == [sum(wanted["gradient"][:r]) for r in rounds]
     assert expected_models(case.setting, rounds, exact=True).ravel().tolist() == wanted["model"]
+
+
+def forgetting(x, memory, round, **numbers):  # type: ignore[no-untyped-def]
+    return MIFA(x, memory, round, **numbers)[0], memory
+
+
+def shares_for_counts(x, memory, round, *, local_lr, local_steps, proximal, global_lr):  # type: ignore[no-untyped-def]
+    return x + global_lr * (round.share * round.train(x, local_lr, local_steps, proximal)).mean(1), {}
+
+
+def moving_when_empty(x, memory, round, *, global_lr, momentum, **numbers):  # type: ignore[no-untyped-def]
+    velocity = momentum * memory["velocity"] + built_in_steps.fedavg(x, {}, round, global_lr=1, **numbers)[0] - x
+    return x + global_lr * velocity, {"velocity": velocity}
+
+
+MIFA = built_in_steps.mifa
+RELAPSES = {
+    "MIFA": ("mifa", forgetting),
+    "average all": ("fedavg_of_all", shares_for_counts),
+    "a record, momentum": ("fedavgm", moving_when_empty),
+}
+
+
+@pytest.mark.parametrize("name", RELAPSES)
+def test_a_step_that_does_something_else_is_seen(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(built_in_steps, *RELAPSES[name])
+    with pytest.raises(AssertionError):
+        test_fractions_are_the_enumeration(CASES[name])
 
 
 @each_case

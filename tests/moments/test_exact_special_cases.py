@@ -11,8 +11,7 @@ import pytest
 from fedtheory import algorithms
 from fedtheory.federations import Quadratic
 from fedtheory.moments.expected_errors import errors_in_floats, exact_errors, expected_models
-from fedtheory.moments.lifting import NotClosed
-from fedtheory.moments.linear_rounds import LARGEST, LARGEST_EXACT, LARGEST_IN_BALLS
+from fedtheory.moments.linear_rounds import LARGEST, LARGEST_EXACT, LARGEST_IN_BALLS, NotClosed
 from fedtheory.moments.participation_laws import chain_of
 from fedtheory.moments.round_maps import local_maps, rounds_of_kind
 from fedtheory.moments.stationary import fixed_point, stationary

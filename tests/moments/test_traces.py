@@ -20,7 +20,7 @@ from fedtheory.algorithms import Algorithm
 from fedtheory.federations import Quadratic
 from fedtheory.moments import known_past
 from fedtheory.moments.known_past import filled
-from fedtheory.moments.lifting import NotClosed
+from fedtheory.moments.linear_rounds import NotClosed
 from fedtheory.moments.stationary import fixed_point, stationary
 from fedtheory.participation import Bernoulli, Incomplete, Recorded
 from fedtheory.selection import var
