@@ -138,6 +138,23 @@ class Visits:
             if value is not None and value.shape != shape:
                 raise ValueError(f"{name} has shape {tuple(value.shape)}: allowed is {tuple(shape)}")
 
+    @classmethod
+    def joined(cls, several: Sequence[Visits]) -> Visits:
+        """Return several visits of as many steps and as large batches, one after another.
+
+        >>> one = Visits(torch.zeros(2, 3, 4).long())
+        >>> len(Visits.joined([one, one]))
+        4
+        """
+        if len(several) == 1:
+            return several[0]
+        found = {}
+        for name in ("index", "weights", "dropout_keys", "augmentation_keys"):
+            parts = [getattr(each, name) for each in several]
+            found[name] = None if parts[0] is None else torch.cat(parts)
+        counts = [each.counts for each in several]
+        return cls(**found, counting=None if counts[0] is None else np.concatenate(counts))
+
     def __len__(self) -> int:
         return len(self.index)
 
