@@ -104,8 +104,8 @@ def _together(units: Sequence[Unit], deadline: float, outcome: Outcome, progress
     left, by_setting, alike = list[Unit](), dict[str, list[Unit]](), dict[str, list[list[Unit]]]()
     for unit in units:
         by_setting.setdefault(unit.point, []).append(unit)
-    for settings in by_setting.values():
-        alike.setdefault(shared(settings), []).append(settings)
+    for of_setting in by_setting.values():
+        alike.setdefault(shared(of_setting), []).append(of_setting)
     batches = [table[first : first + methods] for table in alike.values() for first in range(0, len(table), methods)]
     for number, settings in enumerate(batches):
         batch = [unit for each in settings for unit in each]

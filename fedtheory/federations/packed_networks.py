@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -15,7 +14,7 @@ from ..neural.batches import Samples, Visits
 from ..neural.local_solver import SGD, State
 from ..neural.local_update import Sized
 from ..neural.model_evaluation import per_sample
-from .federation import Pairs
+from .federation import Asked, Pairs
 from .local_training import LocalTraining
 from .network import Network
 from .network_data import samples_of, test_rows
@@ -43,15 +42,6 @@ class MinibatchesOfRuns(Minibatches):
     def known_holder(self, pairs: Pairs) -> np.ndarray:
         run = pairs.replica_id.cpu().numpy() // self.replicas
         return pairs.known_client + len(self.sizes) // self.runs * run
-
-
-class Asked(NamedTuple):
-    """Arguments of ``local_change``."""
-
-    start: Tensor
-    pairs: Pairs
-    training: LocalTraining
-    state: State
 
 
 class PackedNetworks(Network):
@@ -100,17 +90,14 @@ class PackedNetworks(Network):
         return replace(visits, index=self._rows_of_points[visits.index])
 
     def way(self, training: LocalTraining) -> Hashable:
-        """Return what rounds of these networks have to share to be trained in one batch.
-
-        It is all but how large plain steps are, in the path "grouped" with batches that are drawn point by point.
-        """
+        """Return what rounds of these networks have to share to be trained in one batch: all but how large plain
+        steps are, in the path "grouped" with batches that are drawn point by point."""
         own_sizes = self.path == "grouped" and self._batches.sampling == "independent" and self._working is None
         plain = training.solver == SGD() and training.proximal == 0 and not self.model.statistics
         sizes = None if own_sizes and plain else training.sizes
         return id(self.networks), self.path, training.steps, training.proximal, training.solver, sizes
 
     def changes_together(self, asked: Sequence[Asked]) -> list[tuple[Tensor, State]]:
-        """Compute ``local_change`` of each, in one batch; all train in one ``way``."""
         visits = Visits.joined([self.visits(each.pairs, each.pairs.step, each.training.steps) for each in asked])
         start, first = torch.cat([each.start for each in asked]), asked[0]
         state = {name: torch.cat([each.state[name] for each in asked]) for name in first.state}

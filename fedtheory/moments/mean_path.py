@@ -207,7 +207,8 @@ def _laws(
     setting: Setting, smoothness: float, convexity: float, rounds: int
 ) -> tuple[list[ClientRound | ServerRound], Iterable[Law]]:
     """The kinds of round that coefficients are of, and the law of each of the rounds 0..R."""
-    fed, kind = setting.federation, setting.algorithm.kinds[0]
+    fed: Any = setting.federation
+    kind = setting.algorithm.kinds[0]
     if isinstance(kind, ClientRound) and isinstance(kind.aggregation, FedAUWeights):
         return [kind], _estimated(setting, kind, smoothness, convexity, rounds)
     first, second, sources = _coefficients(setting)
@@ -232,12 +233,13 @@ def _laws(
 
 def _estimated(setting: Setting, kind: ClientRound, smoothness: float, convexity: float, rounds: int) -> Iterator[Law]:
     """The laws with FedAU's estimated weights."""
-    who, clients = setting.participation, setting.federation.clients
+    fed: Any = setting.federation
+    who, clients = setting.participation, fed.clients
     if not isinstance(who, Bernoulli):
         raise ValueError(f"participation = {type(who).__name__}: allowed with estimated weights is Bernoulli")
     _check_plain(kind)
     chance = np.array([float(p) for p in who.stationary(clients)])
-    step, lr = _steps(setting.federation, kind, smoothness, convexity), _size(kind.local_lr)
+    step, lr = _steps(fed, kind, smoothness, convexity), _size(kind.local_lr)
     share = float(kind.server.global_lr) * chance / clients  # a
     absent = np.divide(1 - chance, chance, out=np.zeros(clients), where=chance > 0) * share**2  # (1/P - 1) a^2
     present = float(kind.server.global_lr) / clients * share  # a^2/P

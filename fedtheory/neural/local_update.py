@@ -148,7 +148,7 @@ def _by_leaves(task: Task, start: Tensor, samples: Samples, visits: Visits, size
     spans = spans or [(slice(0, len(visits)), task.sizes)]
     if compiled_logistic.covers(task.model, start, samples, task.augmentation, task.precision):
         done = [
-            compiled_logistic.train(task.model, start[span], samples, visits.index[span], sizes)
+            compiled_logistic.train(task.model, start[span], samples, visits.index[span], list(sizes))
             for span, sizes in spans
         ]
         models, of_steps = (torch.cat(each) for each in zip(*done, strict=True))

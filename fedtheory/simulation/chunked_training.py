@@ -12,9 +12,8 @@ import torch
 from torch import Tensor
 
 from ..algorithms.aggregation import Memory
-from ..federations.federation import ExactFederation, Federation, Pairs
+from ..federations.federation import Asked, ExactFederation, Federation, Pairs
 from ..federations.local_training import LocalTraining
-from ..federations.packed_networks import Asked, PackedNetworks
 from ..neural.local_solver import State
 
 T = TypeVar("T")
@@ -126,8 +125,8 @@ def train_together(rounds: Sequence[LocalRound]) -> list[Trained]:
 
 def _way(asked: LocalRound) -> Hashable:
     """What rounds have to share to be trained in one batch; ``None``: this one is trained alone."""
-    fed, whole = asked.fed, asked.at_once is None or len(asked.pairs) <= asked.at_once
-    return fed.way(asked.training) if isinstance(fed, PackedNetworks) and whole and not asked.summed else None
+    whole = asked.at_once is None or len(asked.pairs) <= asked.at_once
+    return asked.fed.way(asked.training) if whole and not asked.summed else None
 
 
 def _fitting(rounds: Sequence[LocalRound], numbers: Sequence[int]) -> Iterator[list[int]]:
@@ -144,10 +143,9 @@ def _fitting(rounds: Sequence[LocalRound], numbers: Sequence[int]) -> Iterator[l
 
 
 def _joined(rounds: Sequence[LocalRound]) -> list[Trained]:
-    first = rounds[0].fed
-    if len(rounds) == 1 or not isinstance(first, PackedNetworks):
+    if len(rounds) == 1:
         return [train(each) for each in rounds]
-    done = first.changes_together([each.asked(each.pairs) for each in rounds])
+    done = rounds[0].fed.changes_together([each.asked(each.pairs) for each in rounds])
     return [
         (delta, {name: state[name.removeprefix(PREFIX)] for name in each.known}, None)
         for each, (delta, state) in zip(rounds, done, strict=True)
