@@ -63,17 +63,6 @@ Rounds = Generator[LocalRound, Trained, T]
 """A way through rounds that asks for their training, is sent what was trained, and ends with a result."""
 
 
-def alone(rounds: Rounds[T]) -> T:
-    """Go the whole way, one training after the other, and return its result."""
-    trained: Any = None
-    while True:
-        try:
-            asked = rounds.send(trained)
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
-        trained = train(asked)
-
-
 def together(several: Sequence[Rounds[T]]) -> list[T]:
     """Go several ways at once, and return their results: what they ask for at a time is trained together."""
     results: dict[int, T] = {}

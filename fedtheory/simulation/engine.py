@@ -22,7 +22,7 @@ from ..process_workers import check_main_guard
 from ..provenance import Record, differences
 from ..rationals import checked_count
 from .checkpoint import Checkpoints, continued, known_label, known_spacing
-from .chunked_training import Rounds, alone
+from .chunked_training import Rounds, T, train
 from .drawn_participants import Participants
 from .fused_rounds import Several
 from .kept_models import Origin, begun
@@ -366,6 +366,17 @@ def _run_chunk(
     plan: Plan, ids: Tensor, store: Checkpoints, progress: Callable[[int], None], tell: Tell | None = None
 ) -> Run:
     return store.load(plan, alone(going_to_the_end(plan, ids, store, progress, tell)))
+
+
+def alone(rounds: Rounds[T]) -> T:
+    """Go the whole way, one training after the other, and return its result."""
+    trained: Any = None
+    while True:
+        try:
+            asked = rounds.send(trained)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+        trained = train(asked)
 
 
 def going_to_the_end(
