@@ -30,8 +30,11 @@ E[omega_i] in omega_i's place. With V_i = Var[omega_i] and Q_i = E[omega_i^2]
     tau^2       = W^2 sum_i (1/P_i - 1) a_i^2 k_i^2,         nu^2 = sum_i a_i^2 Q_i e_i^2/P_i,
 
 and rho holds whatever the weights are, for sums S = sum_i a_i omega_i from sum_i a_i to W sum_i a_i. It is the lesser
-of |1 - S| + S g^K and max(|1 - S eta K mu|, |1 - S eta K L|) + S ((1 + eta L)^K - 1 - eta K L), each at its worse end,
-as both are convex in S. For D is J - I, J a product of K factors I - eta H with mu <= H <= L, and -eta sum H but for
+of two bounds, each at its worse end, as both are convex in S:
+
+    |1 - S| + S g^K,    max(|1 - S eta K mu|, |1 - S eta K L|) + S ((1 + eta L)^K - 1 - eta K L).
+
+The second one holds since D is J - I, J a product of K factors I - eta H with mu <= H <= L: it is -eta sum H but for
 the last term.
 
 So (E|x_r - x*|^2)^(1/2) is in |z_r - x*| +- s_r, and (E|grad F(x_r)|^2)^(1/2) in |grad F(z_r)| +- L s_r. Nothing of
@@ -187,7 +190,7 @@ def mean_path(setting: Setting, rounds: int) -> MeanPath:
 
 @dataclass(frozen=True)
 class Law:
-    """What a round's coefficients are and make of a distance, by the names above.
+    """Law of a round's coefficients, and what it makes of a distance, by the names above.
 
     Attributes:
         first: p. covariance: C of the past's mean, in sigma. drift: a_i^2 V_i, in delta. nu: nu^2.

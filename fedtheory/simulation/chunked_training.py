@@ -43,11 +43,11 @@ class LocalRound(NamedTuple):
 
     @property
     def known(self) -> dict[str, Tensor]:
-        """What the memory has of local solvers."""
+        """The part of the memory that is of local solvers."""
         return {name: value for name, value in self.memory.items() if name.startswith(PREFIX)}
 
     def asked(self, pairs: Pairs) -> Asked:
-        """What is asked of the federation for some of the pairs."""
+        """Return what is asked of the federation for some of the pairs."""
         start, where = self.before.index_select(0, pairs.replica), (pairs.replica, pairs.client)
         if self.training.solver.keep:
             state = {name.removeprefix(PREFIX): value[where] for name, value in self.known.items()}
