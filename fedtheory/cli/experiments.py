@@ -194,6 +194,9 @@ def run(
     together: Annotated[
         bool, typer.Option("--together", help="Advance runs of a network that differ in their seed alone in one batch.")
     ] = False,
+    methods: Annotated[
+        int, typer.Option(help="With --together: so many settings at once that share their network, data and rounds.")
+    ] = 1,
     missing: Annotated[bool, typer.Option("--missing", help="Leave out runs that tables/ours has already.")] = False,
     figures: Annotated[Path, typer.Option(help="Where figures are drawn, their numbers beside them.")] = Path(
         "figures"
@@ -213,8 +216,11 @@ def run(
 
     if bool(files) == (all or all_figures):
         raise ValueError("files: allowed are experiment files and figure files, or --all, or --all-figures")
+    if methods < 1 or (methods > 1 and not together):
+        raise ValueError(f"--methods {methods}: allowed is an integer >= 1, and 1 without --together")
+    abreast = methods if together else 0
     options = RunOptions(
-        store, budget, workers, scheduler, track, publish, only, missing, device, threads, memory_limit, together, mixed
+        store, budget, workers, scheduler, track, publish, only, missing, device, threads, memory_limit, abreast, mixed
     )
     changes = [change(each) for each in set or []]
     if len(dict(changes)) < len(changes):

@@ -41,7 +41,7 @@ class RunOptions:
         device: where runs are computed; by default as the file says.
         threads: of each run, likewise.
         memory_limit: bytes that each run may hold besides its data.
-        together: whether runs of a setting that differ in their seed alone advance in one batch, in this process.
+        together: how many settings, each with all its seeds, advance in one batch, in this process; 0: each run alone.
         mixed: whether runs are gone on with, and published together, that something else has made: other versions,
             threads, processors, devices, paths or splits.
         progress: is told how far each file's runs are: see ``sweeps.perform_all``.
@@ -60,7 +60,7 @@ class RunOptions:
     device: str | None = None
     threads: int | None = None
     memory_limit: int | None = None
-    together: bool = False
+    together: int = 0
     mixed: bool = False
     progress: Tell = nobody
     tell: Callable[[str], None] = logging.getLogger(__name__).warning

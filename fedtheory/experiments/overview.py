@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ..markdown import cell
@@ -51,6 +51,11 @@ PAIRS = f"""## What printed orders come to
 Every two numbers that a table prints in an order and that were run, by verdict (the pages of tables say each). Of open
 pairs it is said why they are: fewer than {LEAST_SEEDS} seeds, or a resolution above the printed difference, which these
 seeds would not have seen, or above our difference alone, which is then the smaller one.
+"""
+
+GPU = f"""### Full size, for a GPU
+
+Files whose missing runs take more than {GPU_HOURS} hours of one core.
 """
 
 CHOICES = """### What the papers leave open
@@ -149,15 +154,13 @@ def _paper(paper: str, root: Path) -> Iterator[str]:
     yield from _tables(paper, root)
     files = [path for path in experiment_files(root) if path.parent.name == paper]
     if files:
-        yield (
-            "| experiment | what | settings x seeds | rounds | likeness of | run | time taken | price of the rest "
-            "| commit | data |"
-        )
-        yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
         read, pace = [(path, read_experiment(path)) for path in files], seconds_a_round(root)
-        for path, experiment in read:
-            yield _row(path, experiment, price(path, experiment, pace))
-        yield ""
+        prices = {path: price(path, experiment, pace) for path, experiment in read}
+        large = {path for path, seconds in prices.items() if GPU_HOURS < seconds / 3600 < math.inf}
+        yield from _files([each for each in read if each[0] not in large], prices)
+        if large:
+            yield GPU
+            yield from _files([each for each in read if each[0] in large], prices)
         yield from _choices(read)
     beside = root.parent / "figures" / f"{paper}.practice.png"
     if beside.exists():
@@ -177,6 +180,19 @@ def _tables(paper: str, root: Path) -> Iterator[str]:
         wrong = sum(finding.verdict != "agrees" for finding in found)
         yield ""
         yield f"{len(found)} checks of these tables, {wrong} of which found something."
+        yield ""
+
+
+def _files(read: Sequence[tuple[Path, Experiment]], prices: Mapping[Path, float]) -> Iterator[str]:
+    """A table of experiment files; nothing if there are none."""
+    if read:
+        yield (
+            "| experiment | what | settings x seeds | rounds | likeness of | run | time taken | price of the rest "
+            "| commit | data |"
+        )
+        yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+        for path, experiment in read:
+            yield _row(path, experiment, prices[path])
         yield ""
 
 

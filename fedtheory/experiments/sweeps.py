@@ -16,7 +16,7 @@ from ..extras import needed
 from ..process_workers import check_main_guard, end_with_parent
 from ..rationals import checked_count
 from . import schema
-from .packed_units import advance
+from .packed_units import advance, shared
 from .work_units import OutOfTime, Unit, checkpointed, estimate, perform, units_of
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def perform_all(
     fitting: bool = False,
     progress: Tell = nobody,
     tracker: Tracker | None = None,
-    together: bool = False,
+    together: int = 0,
 ) -> Outcome:
     """Run units, in this process or over an executor; a unit that fails stops no other.
 
@@ -79,13 +79,14 @@ def perform_all(
             this process with the share of the one that runs.
         fitting: whether units that will not be done before the deadline, by the time that they took so far, wait.
         tracker: told of each while it runs; over an executor from where it runs.
-        together: whether, in this process, the units of a setting advance in one batch; one that cannot has failed.
+        together: how many settings, each with all its seeds, advance in one batch in this process; 0: each unit alone.
+            One that cannot has failed.
     """
     outcome, losses = Outcome(), 0
     left = [unit for unit in units if not fitting or (estimate(unit) or 0.0) <= deadline - time.time()]
     outcome.waiting = [unit for unit in units if unit not in left]
     if make_executor is None:
-        alone = _together(left, deadline, outcome, progress) if together else left
+        alone = _together(left, deadline, outcome, progress, together) if together else left
         outcome.add(_here(alone, deadline, done, progress, tracker))
         return outcome
     while left:
@@ -98,17 +99,22 @@ def perform_all(
     return outcome
 
 
-def _together(units: Sequence[Unit], deadline: float, outcome: Outcome, progress: Tell) -> list[Unit]:
-    """Advance the units of each setting in one batch; those that are left to be read, or to wait."""
-    left, settings = list[Unit](), list(dict.fromkeys(unit.point for unit in units))
-    for number, point in enumerate(settings):
-        batch = [unit for unit in units if unit.point == point]
+def _together(units: Sequence[Unit], deadline: float, outcome: Outcome, progress: Tell, methods: int) -> list[Unit]:
+    """Advance the units of settings in one batch; those that are left to be read, or to wait."""
+    left, by_setting, alike = list[Unit](), dict[str, list[Unit]](), dict[str, list[list[Unit]]]()
+    for unit in units:
+        by_setting.setdefault(unit.point, []).append(unit)
+    for of_setting in by_setting.values():
+        alike.setdefault(shared(of_setting), []).append(of_setting)
+    batches = [table[first : first + methods] for table in alike.values() for first in range(0, len(table), methods)]
+    for number, settings in enumerate(batches):
+        batch = [unit for each in settings for unit in each]
 
         def tell(rounds: int, of: int, before: int = number, name: str = batch[0].experiment) -> None:
-            progress(name, before + rounds / of, len(settings))
+            progress(name, before + rounds / of, len(batches))
 
         try:
-            advance(batch, deadline, tell)
+            advance(batch, deadline, tell, methods)
         except OutOfTime:
             pass  # they are told apart when each is asked for
         except (ValueError, FileNotFoundError) as error:
@@ -210,7 +216,7 @@ def search(
     deadline: float = math.inf,
     progress: Tell = nobody,
     tracker: Tracker | None = None,
-    together: bool = False,
+    together: int = 0,
 ) -> tuple[dict[str, Any], list[dict[str, Any]], Outcome]:
     """A file's search: stage after stage, the value whose statistic is best is kept.
 

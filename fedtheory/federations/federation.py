@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -176,6 +176,15 @@ class Pairs:
         return self.client.shape[0]  # len() of a tensor takes longer
 
 
+class Asked(NamedTuple):
+    """Arguments of ``Federation.local_change``."""
+
+    start: Tensor
+    pairs: Pairs
+    training: LocalTraining
+    state: State
+
+
 class Footprint(NamedTuple):
     """Memory in bytes.
 
@@ -255,6 +264,14 @@ class Federation(ABC):
         """
         x, state = self.local_update(start, pairs, training, state)
         return x - start, state
+
+    def way(self, training: LocalTraining) -> Hashable:
+        """Return what rounds have to share to be trained in one batch; ``None``: each is trained alone."""
+        return None
+
+    def changes_together(self, asked: Sequence[Asked]) -> list[tuple[Tensor, State]]:
+        """Compute ``local_change`` of each, in one batch; all train in one ``way``."""
+        return [self.local_change(*each) for each in asked]
 
     def choose(self, training: LocalTraining, x: Tensor) -> Federation:
         """Return the federation for runs of this kind of training, with all decided that changes results by rounding

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
@@ -25,7 +25,7 @@ from ..neural.flat import LOSSES, FlatModel
 from ..neural.gradients import CHOSEN, PATHS, choose_path, gradients
 from ..neural.grouped import refusal
 from ..neural.local_solver import State
-from ..neural.local_update import local_update
+from ..neural.local_update import Sized, local_update
 from ..neural.model_evaluation import per_sample
 from ..neural.packed import PRECISIONS
 from ..neural.training_workers import Workers
@@ -245,6 +245,12 @@ class Network(Evaluated):
         if self.batch_size is None and self.unbiased:
             return super().local_update(start, pairs, training, state)
         visits = self.visits(pairs, pairs.step, training.steps)
+        return self._visited(start, visits, training, state)
+
+    def _visited(
+        self, start: Tensor, visits: Visits, training: LocalTraining, state: State, spans: Sequence[Sized] = ()
+    ) -> tuple[Tensor, State]:
+        """Train on minibatches that are drawn; ``spans`` are those of ``neural.local_update``."""
         trained = self.model.trained
         own = {
             name: value[:, :trained] if value.shape[1:] == (self.dimension,) else value for name, value in state.items()
@@ -254,6 +260,7 @@ class Network(Evaluated):
             "augmentation": self.augmentation,
             "path": self.path,
             "precision": self.precision,
+            "spans": spans,
         }
         if self._working is not None:
             done = self._working.local_update(start, visits, training.sizes, training.solver, state=own, **options)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from ..neural.batches import Samples, Visits
+from ..neural.local_solver import SGD, State
+from ..neural.local_update import Sized
 from ..neural.model_evaluation import per_sample
-from .federation import Pairs
+from .federation import Asked, Pairs
+from .local_training import LocalTraining
 from .network import Network
 from .network_data import samples_of, test_rows
 from .network_evaluation import holders_means, kept
@@ -84,6 +88,28 @@ class PackedNetworks(Network):
     def _drawn(self, pairs: Pairs, batches: Minibatches, first: int, steps: int) -> Visits:
         visits = super()._drawn(pairs, batches, first, steps)
         return replace(visits, index=self._rows_of_points[visits.index])
+
+    def way(self, training: LocalTraining) -> Hashable:
+        """Return what rounds of these networks have to share to be trained in one batch: all but how large plain
+        steps are, in the path "grouped" with batches that are drawn point by point."""
+        own_sizes = self.path == "grouped" and self._batches.sampling == "independent" and self._working is None
+        plain = training.solver == SGD() and training.proximal == 0 and not self.model.statistics
+        sizes = None if own_sizes and plain else training.sizes
+        return id(self.networks), self.path, training.steps, training.proximal, training.solver, sizes
+
+    def changes_together(self, asked: Sequence[Asked]) -> list[tuple[Tensor, State]]:
+        visits = Visits.joined([self.visits(each.pairs, each.pairs.step, each.training.steps) for each in asked])
+        start, first = torch.cat([each.start for each in asked]), asked[0]
+        state = {name: torch.cat([each.state[name] for each in asked]) for name in first.state}
+        spans = [
+            Sized(sum(len(each.start) for each in some), sizes)
+            for sizes, some in groupby(asked, lambda each: each.training.sizes)
+        ]
+        models, state = self._visited(start, visits, first.training, state, spans if len(spans) > 1 else ())
+        counts = [len(each.start) for each in asked]
+        states = {name: value.split(counts) for name, value in state.items()}
+        changes = (models - start).split(counts)
+        return [(change, {name: parts[i] for name, parts in states.items()}) for i, change in enumerate(changes)]
 
     # evaluation: all points are evaluated once, for all replicas
 

@@ -19,6 +19,24 @@ both to the mean over x. A gradient step of size eta_i has the factor g_i = max(
     b_i         = eta_i L sum_{k<K_i} e_i(k)   how far noise moves the mean of local steps, e_i(k) the same after k,
     beta^2      = sum_ij |C_ij| b_i b_j.
 
+FedAU's weights omega_i remember the past. If clients take part independently, with probability P_i, a coefficient of
+round r is c_i = a_i omega_i/P_i in a round in which i takes part, a_i = global_lr P_i/M. Weights are between 1 and W,
+the lesser of the cutoff and r. Given the past, x' has the mean x + sum_i a_i omega_i D_i(x), and the path has
+E[omega_i] in omega_i's place. With V_i = Var[omega_i] and Q_i = E[omega_i^2]
+
+    s_{r+1}^2 = (rho s_r + delta(z_r) + sum_i a_i Q_i^(1/2) b_i)^2 + (tau s_r + sigma(z_r) + beta)^2 + nu^2,
+    delta(z)^2  = sum_i a_i^2 V_i |D_i(z)|^2        how far estimated weights are from their means,
+    sigma(z)^2  = sum_i (1/P_i - 1) a_i^2 Q_i |D_i(z)|^2,    beta^2 = the same of the b_i,
+    tau^2       = W^2 sum_i (1/P_i - 1) a_i^2 k_i^2,         nu^2 = sum_i a_i^2 Q_i e_i^2/P_i,
+
+and rho holds whatever the weights are, for sums S = sum_i a_i omega_i from sum_i a_i to W sum_i a_i. It is the lesser
+of two bounds, each at its worse end, as both are convex in S:
+
+    |1 - S| + S g^K,    max(|1 - S eta K mu|, |1 - S eta K L|) + S ((1 + eta L)^K - 1 - eta K L).
+
+The second one holds since D is J - I, J a product of K factors I - eta H with mu <= H <= L: it is -eta sum H but for
+the last term.
+
 So (E|x_r - x*|^2)^(1/2) is in |z_r - x*| +- s_r, and (E|grad F(x_r)|^2)^(1/2) in |grad F(z_r)| +- L s_r. Nothing of
 this is an estimate; it is computed in floating point, whose rounding is not enclosed.
 """
@@ -26,19 +44,23 @@ this is an estimate; it is computed in floating point, whose rounding is not enc
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..algorithms.aggregation import FedAUWeights
 from ..algorithms.algorithm import ClientRound, ServerRound
 from ..algorithms.server_step import Plain
 from ..extras import torch
 from ..federations.federation import ConvexFederation, Pairs
 from ..functionals import AVERAGES, Functional, check_average
+from ..participation import Bernoulli
 from ..participation.noise_chosen import LargestNoise
 from ..schedule import StepRule
+from ..weights.exact_moments import weight_moments
 from .lifting import weighing
 from .participation_laws import draws_of
 
@@ -147,30 +169,108 @@ def mean_path(setting: Setting, rounds: int) -> MeanPath:
     if not convexity > 0:
         raise ValueError(f"strong_convexity = {convexity}: allowed is a number > 0")
     _check_noise(setting)
+    kinds, laws = _laws(setting, smoothness, convexity, rounds)
+    ways = [_way(fed, kind) for kind in kinds]
+    optimum = fed.optimum
+    z, spread = setting.start_vector.clone(), 0.0
+    found: list[tuple[float, float, float]] = []
+    for law in laws:
+        gradient = fed.global_gradient(z[None])[0]
+        found.append((float((z - optimum).norm()), float(gradient.norm()), spread))
+        moved = torch.cat([way(z) for way in ways])
+        drawn = float(((torch.from_numpy(law.covariance) @ moved) * moved).sum())
+        sigma = math.sqrt(max(drawn, 0.0))
+        delta = math.sqrt(float(torch.from_numpy(law.drift) @ moved.square().sum(1)))
+        mean, around = law.rho * spread + delta + law.pull, law.tau * spread + sigma + law.beta
+        spread = math.sqrt(mean**2 + around**2 + law.nu)
+        z = z + torch.from_numpy(law.first) @ moved
+    distance, gradients, spreads = np.array(found).T
+    return MeanPath(distance, gradients, spreads, smoothness, fed.optimum_error)
+
+
+@dataclass(frozen=True)
+class Law:
+    """Law of a round's coefficients, and what it makes of a distance, by the names above.
+
+    Attributes:
+        first: p. covariance: C of the past's mean, in sigma. drift: a_i^2 V_i, in delta. nu: nu^2.
+    """
+
+    first: np.ndarray
+    covariance: np.ndarray
+    drift: np.ndarray
+    rho: float
+    tau: float
+    pull: float
+    beta: float
+    nu: float
+
+
+def _laws(
+    setting: Setting, smoothness: float, convexity: float, rounds: int
+) -> tuple[list[ClientRound | ServerRound], Iterable[Law]]:
+    """The kinds of round that coefficients are of, and the law of each of the rounds 0..R."""
+    fed: Any = setting.federation
+    kind = setting.algorithm.kinds[0]
+    if isinstance(kind, ClientRound) and isinstance(kind.aggregation, FedAUWeights):
+        return [kind], _estimated(setting, kind, smoothness, convexity, rounds)
     first, second, sources = _coefficients(setting)
-    ways = [_way(fed, kind) for kind, _ in sources]
     steps = [_steps(fed, kind, smoothness, convexity) for kind, count in sources for _ in range(count)]
     factor, move, noise, shift = (
         np.array([getattr(each, name) for each in steps]) for name in ("factor", "move", "noise", "shift")
     )
     covariance = second - np.outer(first, first)
     size = np.abs(covariance)
-    rho, pull = abs(1 - first.sum()) + first @ factor, float(first @ shift)
-    tau, beta = math.sqrt(move @ size @ move), math.sqrt(shift @ size @ shift)
-    nu = float(np.diagonal(second) @ noise**2)
-    optimum = fed.optimum
-    z, spread = setting.start_vector.clone(), 0.0
-    found: list[tuple[float, float, float]] = []
-    for _ in range(rounds + 1):
-        gradient = fed.global_gradient(z[None])[0]
-        found.append((float((z - optimum).norm()), float(gradient.norm()), spread))
-        moved = torch.cat([way(z) for way in ways])
-        drawn = float(((torch.from_numpy(covariance) @ moved) * moved).sum())
-        sigma = math.sqrt(max(drawn, 0.0))
-        spread = math.sqrt((rho * spread + pull) ** 2 + (tau * spread + sigma + beta) ** 2 + nu)
-        z = z + torch.from_numpy(first) @ moved
-    distance, gradients, spreads = np.array(found).T
-    return MeanPath(distance, gradients, spreads, smoothness, fed.optimum_error)
+    law = Law(
+        first,
+        covariance,
+        np.zeros(len(first)),
+        rho=float(abs(1 - first.sum()) + first @ factor),
+        tau=math.sqrt(move @ size @ move),
+        pull=float(first @ shift),
+        beta=math.sqrt(shift @ size @ shift),
+        nu=float(np.diagonal(second) @ noise**2),
+    )
+    return [kind for kind, _ in sources], repeat(law, rounds + 1)
+
+
+def _estimated(setting: Setting, kind: ClientRound, smoothness: float, convexity: float, rounds: int) -> Iterator[Law]:
+    """The laws with FedAU's estimated weights."""
+    fed: Any = setting.federation
+    who, clients = setting.participation, fed.clients
+    if not isinstance(who, Bernoulli):
+        raise ValueError(f"participation = {type(who).__name__}: allowed with estimated weights is Bernoulli")
+    _check_plain(kind)
+    chance = np.array([float(p) for p in who.stationary(clients)])
+    step, lr = _steps(fed, kind, smoothness, convexity), _size(kind.local_lr)
+    share = float(kind.server.global_lr) * chance / clients  # a
+    absent = np.divide(1 - chance, chance, out=np.zeros(clients), where=chance > 0) * share**2  # (1/P - 1) a^2
+    present = float(kind.server.global_lr) / clients * share  # a^2/P
+    cutoff = kind.aggregation.cutoff  # type: ignore[attr-defined]
+    weights = weight_moments(chance, cutoff, rounds + 1)
+    along = int(kind.local_steps) * lr
+    rest = (1 + lr * smoothness) ** int(kind.local_steps) - 1 - along * smoothness
+
+    def longest(total: float) -> tuple[float, float]:
+        """Two bounds on rho where the weights have this sum."""
+        ends = max(abs(1 - total * along * convexity), abs(1 - total * along * smoothness))
+        return abs(1 - total) + total * step.factor, ends + total * rest
+
+    for round in range(rounds + 1):
+        largest = min(cutoff, max(round, 1))
+        mean, variance = weights.mean[:, round], weights.variance[:, round]
+        square, least = variance + mean**2, share.sum()
+        rho = min(max(each) for each in zip(longest(least), longest(largest * least), strict=True))
+        yield Law(
+            share * mean,
+            np.diag(absent * square),
+            share**2 * variance,
+            rho=rho,
+            tau=largest * step.move * math.sqrt(absent.sum()),
+            pull=step.shift * float(share @ np.sqrt(square)),
+            beta=step.shift * math.sqrt(absent @ square),
+            nu=step.noise**2 * float(present @ square),
+        )
 
 
 Source = tuple[ClientRound | ServerRound, int]
@@ -200,12 +300,7 @@ def _moments(setting: Setting, kind: Any) -> tuple[np.ndarray, np.ndarray]:
     if isinstance(kind, ServerRound):
         return np.ones(1), np.ones((1, 1))
     clients = setting.federation.clients
-    if not isinstance(kind, ClientRound) or not (kind.trains_alike and kind.by_sgd and kind.proximal == 0):
-        raise ValueError(
-            "algorithm: allowed are rounds of plain SGD, equally many steps of each client, or the server's"
-        )
-    if kind.selection is not None or not isinstance(kind.server, Plain) or kind.by_rule:
-        raise ValueError("algorithm: allowed are step sizes that are numbers, without a selection or a server's memory")
+    _check_plain(kind)
     process = setting.participation if kind.uniform is None else kind.uniform
     if not process.independent_rounds:
         raise ValueError(f"participation = {type(process).__name__}: allowed is one whose rounds are independent")
@@ -216,6 +311,15 @@ def _moments(setting: Setting, kind: Any) -> tuple[np.ndarray, np.ndarray]:
     scale = np.array([float(weight) for weight in weights])
     first = np.asarray(draws.first(family), dtype=float) * scale
     return first, np.asarray(draws.second(family, family), dtype=float) * np.outer(scale, scale)
+
+
+def _check_plain(kind: Any) -> None:
+    if not isinstance(kind, ClientRound) or not (kind.trains_alike and kind.by_sgd and kind.proximal == 0):
+        raise ValueError(
+            "algorithm: allowed are rounds of plain SGD, equally many steps of each client, or the server's"
+        )
+    if kind.selection is not None or not isinstance(kind.server, Plain) or kind.by_rule:
+        raise ValueError("algorithm: allowed are step sizes that are numbers, without a selection or a server's memory")
 
 
 def _check_noise(setting: Setting) -> None:

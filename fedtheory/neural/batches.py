@@ -138,6 +138,33 @@ class Visits:
             if value is not None and value.shape != shape:
                 raise ValueError(f"{name} has shape {tuple(value.shape)}: allowed is {tuple(shape)}")
 
+    @classmethod
+    def joined(cls, several: Sequence[Visits]) -> Visits:
+        """Return several visits of as many steps and as large batches, one after another.
+
+        >>> one, half = Visits(torch.zeros(2, 3, 1).long()), torch.full((2, 3, 1), 0.5)
+        >>> Visits.joined([one, Visits(one.index, half)]).weights[:, 0, 0].tolist()
+        [1.0, 1.0, 0.5, 0.5]
+        """
+        if len(several) == 1:
+            return several[0]
+
+        def keys(parts: list[Tensor | None]) -> Tensor | None:
+            known = [each for each in parts if each is not None]
+            return torch.cat(known) if known else None
+
+        weights, counting = None, None
+        if any(each.weights is not None for each in several):
+            ones = [torch.ones_like(each.index, dtype=torch.float32) for each in several]
+            weights = torch.cat([o if v.weights is None else v.weights for o, v in zip(ones, several, strict=True)])
+            alike = [np.ones(each.index.shape, bool) for each in several]
+            counting = np.concatenate(
+                [o if v.counts is None else v.counts for o, v in zip(alike, several, strict=True)]
+            )
+        index = torch.cat([each.index for each in several])
+        dropout, augmented = ([getattr(v, name) for v in several] for name in ("dropout_keys", "augmentation_keys"))
+        return cls(index, weights, keys(dropout), keys(augmented), counting)
+
     def __len__(self) -> int:
         return len(self.index)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import torch
@@ -29,6 +30,13 @@ class Trained(NamedTuple):
     models: Tensor
     state: State
     losses: Tensor
+
+
+class Sized(NamedTuple):
+    """The step sizes of so many pairs in a row."""
+
+    pairs: int
+    sizes: Sequence[float]
 
 
 class Task(NamedTuple):
@@ -66,6 +74,7 @@ def local_update(
     lr: float | Sequence[float],
     solver: Solver | None = None,
     *,
+    spans: Sequence[Sized] = (),
     state: State | None = None,
     proximal: float = 0.0,
     augmentation: Augmentation | None = None,
@@ -74,11 +83,14 @@ def local_update(
 ) -> Trained:
     """Train P pairs locally from ``start`` (P, D), with steps of size ``lr`` (or one size for each step).
 
+    Where pairs make steps of different sizes, ``spans`` says them for some pairs after others, for all in the sum; they
+    take plain steps in the path "grouped", without ``weights`` of visits (see ``takes_spans``).
+
     ``proximal`` mu adds mu (x - start) to the gradient, before the solver sees it. ``state`` is what the solver
     remembers of each pair from earlier rounds; None starts anew. ``path`` and ``precision`` are those of ``gradients``.
 
     Raises:
-        ValueError: sizes that are not as many as the steps, or shapes that do not match.
+        ValueError: sizes that are not as many as the steps, shapes that do not match, or spans where there are none.
 
     >>> model = FlatModel(torch.nn.Linear(3, 2))
     >>> samples = Samples(torch.randn(10, 3), torch.zeros(10).long())
@@ -99,9 +111,16 @@ def local_update(
         path = choose_path(model, start[few], visits[few].batches(samples, 0, augmentation), precision, path)
     if path == "loop":
         return _pair_after_pair(task, start, samples, visits, state)
-    if path == "grouped" and task.is_plain and visits.weights is None and not model.statistics:
-        return _by_leaves(task, start, samples, visits)
+    if path == "grouped" and takes_spans(task, visits):
+        return _by_leaves(task, start, samples, visits, spans)
+    if spans:
+        raise ValueError(f"spans: allowed are plain steps in the path 'grouped', without weights, not {path!r}")
     return _step_after_step(task, start, samples, visits, state, path)
+
+
+def takes_spans(task: Task, visits: Visits) -> bool:
+    """Whether pairs that train at once in the path "grouped" may make steps of different sizes."""
+    return task.is_plain and visits.weights is None and not task.model.statistics
 
 
 def _step_after_step(
@@ -118,37 +137,54 @@ def _step_after_step(
     return Trained(x, state, losses)
 
 
-def _by_leaves(task: Task, start: Tensor, samples: Samples, visits: Visits) -> Trained:
+Span = tuple[slice, Sequence[float]]
+"""Pairs in a row, and the sizes of their steps."""
+
+
+def _by_leaves(task: Task, start: Tensor, samples: Samples, visits: Visits, sized: Sequence[Sized]) -> Trained:
     """All pairs at once, with plain steps: parameters stay apart, and move where they are."""
+    ends = [0, *accumulate(each.pairs for each in sized)]
+    spans: list[Span] = [(slice(*span), each.sizes) for span, each in zip(pairwise(ends), sized, strict=True)]
+    spans = spans or [(slice(0, len(visits)), task.sizes)]
     if compiled_logistic.covers(task.model, start, samples, task.augmentation, task.precision):
-        models, losses = compiled_logistic.train(task.model, start, samples, visits.index, task.sizes)
-        return Trained(models, {}, losses)
+        done = [
+            compiled_logistic.train(task.model, start[span], samples, visits.index[span], list(sizes))
+            for span, sizes in spans
+        ]
+        models, of_steps = (torch.cat(each) for each in zip(*done, strict=True))
+        return Trained(models, {}, of_steps)
     leaves = {name: value.clone() for name, value in leaves_of(task.model, start).items()}
     losses = start.new_zeros(len(visits), visits.steps)
     prefix = logistic(task.model)
     if prefix is not None and task.precision == "float32":
         weight, bias = leaves[f"{prefix}weight"], leaves[f"{prefix}bias"]
-        losses = _logistic_visits(task, weight, bias[..., None], samples, visits)
+        losses = _logistic_visits(task, weight, bias[..., None], samples, visits, spans)
     else:
         place = visits.place(samples)
-        for step, size in enumerate(task.sizes):
+        moving = [[each[span] for each in leaves.values()] for span, _ in spans]
+        for step in range(visits.steps):
             batches = visits.batches(samples, step, task.augmentation, place)
             losses[:, step], slopes, _ = leaf_gradients(task.model, leaves, batches, task.precision)
-            torch._foreach_add_(list(leaves.values()), slopes, alpha=-size)
+            for (span, sizes), own in zip(spans, moving, strict=True):
+                torch._foreach_add_(own, [each[span] for each in slopes], alpha=-sizes[step])
     return Trained(torch.cat([each.flatten(1) for each in leaves.values()], dim=1), {}, losses)
 
 
-def _logistic_visits(task: Task, weight: Tensor, bias: Tensor, samples: Samples, visits: Visits) -> Tensor:
+def _logistic_visits(
+    task: Task, weight: Tensor, bias: Tensor, samples: Samples, visits: Visits, spans: Sequence[Span]
+) -> Tensor:
     """Plain steps of logistic regression, on weight (P, classes, p) and bias (P, classes, 1) in place; the losses."""
     labels, place, keys = visits.labels(samples), visits.place(samples), visits.augmentation_keys
     batch = labels.shape[2]
     ones, losses = weight.new_ones(len(visits), 1, batch), []
-    for step, size in enumerate(task.sizes):
+    for step in range(visits.steps):
         mine = None if keys is None else keys[:, step]
         features = samples.of(visits.index[:, step], task.augmentation, mine, place).flatten(2)
         each, errors = logistic_errors(weight, bias, features, labels[:, step : step + 1], ones)
-        weight.baddbmm_(errors, features, alpha=-size / batch)
-        bias.sub_(errors.sum(2, keepdim=True), alpha=size / batch)
+        total = errors.sum(2, keepdim=True)
+        for span, sizes in spans:
+            weight[span].baddbmm_(errors[span], features[span], alpha=-sizes[step] / batch)
+            bias[span].sub_(total[span], alpha=sizes[step] / batch)
         losses.append(each)
     return torch.cat(losses, dim=1).mean(2)
 

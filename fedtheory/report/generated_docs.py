@@ -58,9 +58,9 @@ ON_DATA = """## Bounds on real data
 Regularised logistic regression on Fashion-MNIST, whose smoothness, strong convexity and dissimilarity are proved and
 whose noise is known, so that a bound has a value. The error is proved to lie between a floor and a ceiling: how far
 runs can be from the path of the mean map (`fedtheory.moments.mean_path`). That needs rounds that are drawn
-independently, steps of one size and weights that remember nothing; a statement needs a left side that is a squared
-distance or a squared gradient, and no constants of an O(.). Its condition on quantities of the run, if it has one, is
-undecided here."""
+independently, steps of one size, and weights that remember nothing or are FedAU's; a statement needs a left side that
+is a squared distance or a squared gradient, and no constants of an O(.). Its condition on quantities of the run, if it
+has one, is undecided here."""
 
 
 def generated(paper: str, rows: Sequence[Row]) -> str:

@@ -22,13 +22,14 @@ from ..process_workers import check_main_guard
 from ..provenance import Record, differences
 from ..rationals import checked_count
 from .checkpoint import Checkpoints, continued, known_label, known_spacing
+from .chunked_training import Rounds, T, train
 from .drawn_participants import Participants
 from .fused_rounds import Several
 from .kept_models import Origin, begun
 from .memory_limits import chunks, settled
 from .observer import Observer
 from .progress import ProgressBar
-from .rounds import advance
+from .rounds import advancing
 from .run import Row, Run
 from .segment import Segment
 from .state import Plan, State
@@ -364,16 +365,27 @@ def _shifted(progress: Callable[[int, int], None] | None, done: int, total: int)
 def _run_chunk(
     plan: Plan, ids: Tensor, store: Checkpoints, progress: Callable[[int], None], tell: Tell | None = None
 ) -> Run:
-    return store.load(plan, run_to_the_end(plan, ids, store, progress, tell))
+    return store.load(plan, alone(going_to_the_end(plan, ids, store, progress, tell)))
 
 
-def run_to_the_end(
+def alone(rounds: Rounds[T]) -> T:
+    """Go the whole way, one training after the other, and return its result."""
+    trained: Any = None
+    while True:
+        try:
+            asked = rounds.send(trained)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+        trained = train(asked)
+
+
+def going_to_the_end(
     plan: Plan,
     ids: Tensor,
     store: Checkpoints | PackedCheckpoints,
     progress: Callable[[int], None],
     tell: Tell | None = None,
-) -> State:
+) -> Rounds[State]:
     """Advance replicas from where their checkpoints end to the last round, and return the state there."""
     state = State.initial(plan, ids)
     round = store.restore(plan, state)
@@ -400,7 +412,7 @@ def run_to_the_end(
         made, rows = several.advance(state, round, participants, store.spacing) if several else (0, [])
         record(rows)
         if not made:
-            advance(plan, state, round, participants.step(state))
+            yield from advancing(plan, state, round, participants.step(state))
         round += made or 1
         progress(round * len(ids))
         store.maybe_save(round, state)

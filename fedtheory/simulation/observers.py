@@ -17,7 +17,7 @@ from ..federations.local_training import LocalTraining
 from ..federations.network_evaluation import Evaluated
 from ..quantities import RUN_QUANTITIES, nearest
 from ..rationals import checked_count
-from .chunked_training import train
+from .chunked_training import LocalRound, train
 from .observer import Observer, Training, convex, exact
 from .practice_observers import Evaluation, Loss, RegressionLoss, Traffic, Weights
 from .run import OBSERVABLES
@@ -160,7 +160,8 @@ class Peaks(Observer):
             return state.gradient(fed)
         everyone = snapshot[:, None].expand(-1, fed.clients)
         pairs = Pairs.of(everyone, state.ids, plan.seed, round)
-        _, _, gradients = train(fed, state.x, pairs, how, state.memory, plan.pairs_at_once, summed=True)
+        asked = LocalRound(fed, state.x, pairs, how, state.memory, plan.pairs_at_once, summed=True)
+        _, _, gradients = train(asked)
         assert gradients is not None
         mean = torch.full(everyone.shape, 1 / fed.clients, dtype=torch.float64, device=everyone.device)
         return Updates(gradients, pairs, everyone).combined(mean)

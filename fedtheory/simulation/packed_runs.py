@@ -1,4 +1,4 @@
-"""Runs of networks that advance in one batch: settings that differ in their seed, and in who holds which points, alone.
+"""Runs of networks that advance in one batch: seeds of a method, and methods that share their networks.
 
 Each run keeps its checkpoints where it would alone, and has the draws that it has alone. What a batch of more pairs
 rounds otherwise, if anything, is recorded with the run as its chunk.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -22,7 +23,8 @@ from ..loops.threads import fixed
 from ..randomness import Seeds
 from ..rationals import checked_count
 from .checkpoint import Checkpoints
-from .engine import run_to_the_end
+from .chunked_training import together
+from .engine import going_to_the_end
 from .memory_limits import chunks, settled
 from .observer import Observer
 from .observers import Snapshots, TrainingAccuracy
@@ -35,9 +37,25 @@ if TYPE_CHECKING:
 
 
 def simulate_packed(
-    settings: Sequence[Setting],
+    settings: Sequence[Setting], seeds: Sequence[int], directories: Sequence[str | Path | None], **options: Any
+) -> list[Run]:
+    """Simulate one run of each setting, with its seed, all in one batch; ``options`` are those of ``simulate_table``.
+
+    Args:
+        settings: of networks that draw minibatches, alike but for who holds which points.
+        seeds: of each.
+        directories: of each, for its checkpoints; ``None``: none are kept. All have come to the same round.
+
+    Raises:
+        ValueError: as ``simulate_table``.
+    """
+    return simulate_table([settings], seeds, [directories], **options)[0]
+
+
+def simulate_table(
+    methods: Sequence[Sequence[Setting]],
     seeds: Sequence[int],
-    directories: Sequence[str | Path | None],
+    directories: Sequence[Sequence[str | Path | None]],
     *,
     rounds: int,
     replicas: int = 1,
@@ -51,42 +69,70 @@ def simulate_packed(
     threads: int = 1,
     memory_limit: int | None = None,
     mixed: bool = False,
-) -> list[Run]:
-    """Simulate one run of each setting, with its seed, all in one batch; arguments are those of ``simulate``.
+) -> list[list[Run]]:
+    """Simulate several methods, each with all seeds; clients of all of them train in one batch, where they train alike.
+
+    That is by as many steps of one solver, which may differ in size where they are plain. What the server does is done
+    for each method apart. Other arguments are those of ``simulate``.
 
     Args:
-        settings: of networks that draw minibatches, alike but for who holds which points.
-        seeds: of each.
-        directories: of each, for its checkpoints; ``None``: none are kept. All have come to the same round.
+        methods: for each its settings, one a seed, of networks that draw minibatches. Those of a method are alike but
+            for who holds which points; those of a seed have one network and may differ in all else.
+        seeds: of the settings of each method.
+        directories: of each run, for its checkpoints; ``None``: none are kept. Those of a method have come to the same
+            round.
         progress: called with (replica-rounds done, replica-rounds in all) of all runs.
 
     Raises:
         ValueError: settings that differ in more, or are not of networks that draw minibatches; observers of more than
-            losses and accuracies; directories that have come to different rounds; or as ``simulate``.
+            losses and accuracies; directories of a method that have come to different rounds; or as ``simulate``.
     """
     checked_count("rounds", rounds), checked_count("replicas", replicas)
-    if not len(settings) == len(seeds) == len(directories) >= 1:
+    shape = [len(seeds)] * len(methods)
+    if not shape or not len(seeds) or not [*map(len, methods)] == [*map(len, directories)] == shape:
         raise ValueError("settings, seeds, directories: allowed is one of each for every run, and a run at least")
-    packed = packed_setting(settings, replicas)
+    packed = _with_one_network([packed_setting(settings, replicas) for settings in methods])
+    every, runs = record_every or max(1, rounds // 100), replicas * len(seeds)
+    total, done = rounds * runs * len(methods), [0] * len(methods)
+
+    def tell(number: int, of_method: int) -> None:
+        done[number] = of_method
+        if progress:
+            progress(sum(done), total)
+
     with fixed(threads), ExitStack() as stack:
-        every = record_every or max(1, rounds // 100)
-        plan = Plan.of(packed, rounds, cast(int, Seeds(tuple(seeds), replicas)), every, observers, device, dtype)
-        plan = replace(plan, threads=threads, mixed=mixed, keep_models=keep_models)
-        plan = replace(plan, checkpoint_every=checkpoint_every or max(1, rounds // 10))
-        _check_observers(plan)
-        plan = settled(plan, None)
-        _, pairs = chunks(plan, replicas * len(settings), memory_limit)
-        plan = replace(plan, chunk=replicas * len(settings), pairs_at_once=pairs)
-        own = [replace(plan, setting=each, seed=seed) for each, seed in zip(settings, seeds, strict=True)]
-        store = PackedCheckpoints(own, replicas)
-        store.parts = [
-            stack.enter_context(_store(each, folder, replicas)) for each, folder in zip(own, directories, strict=True)
-        ]
-        total = rounds * replicas * len(settings)
-        stack.enter_context(plan.federation.working()), stack.enter_context(same_bits(plan.device))
-        ids = torch.arange(replicas * len(settings), device=plan.device)
-        state = run_to_the_end(plan, ids, store, lambda done: progress(done, total) if progress else None)
-        return store.load(state)
+        ways, stores = [], []
+        for number, (setting, settings) in enumerate(zip(packed, methods, strict=True)):
+            plan = Plan.of(setting, rounds, cast(int, Seeds(tuple(seeds), replicas)), every, observers, device, dtype)
+            plan = replace(plan, threads=threads, mixed=mixed, keep_models=keep_models)
+            plan = replace(plan, checkpoint_every=checkpoint_every or max(1, rounds // 10))
+            _check_observers(plan)
+            plan = settled(plan, None)
+            _, pairs = chunks(plan, runs * len(methods), memory_limit)
+            plan = replace(plan, chunk=runs * len(methods), pairs_at_once=pairs)
+            own = [replace(plan, setting=each, seed=seed) for each, seed in zip(settings, seeds, strict=True)]
+            store = PackedCheckpoints(own, replicas)
+            folders = zip(own, directories[number], strict=True)
+            store.parts = [stack.enter_context(_store(each, folder, replicas)) for each, folder in folders]
+            stack.enter_context(plan.federation.working()), stack.enter_context(same_bits(plan.device))
+            ids = torch.arange(runs, device=plan.device)
+            ways.append(going_to_the_end(plan, ids, store, partial(tell, number)))
+            stores.append(store)
+        return [store.load(state) for store, state in zip(stores, together(ways), strict=True)]
+
+
+def _with_one_network(packed: Sequence[Setting]) -> list[Setting]:
+    """The settings of several methods, with the networks of the first one, which are those of all.
+
+    Raises:
+        ValueError: they are not.
+    """
+    networks = cast(PackedNetworks, packed[0].federation)
+    known = [each.identity() for each in networks.networks]
+    for setting in packed[1:]:
+        if [each.identity() for each in cast(PackedNetworks, setting.federation).networks] != known:
+            raise ValueError("methods: allowed in one batch are those that share the network and the data of each seed")
+    return [replace(setting, federation=networks) for setting in packed]
 
 
 def packed_setting(settings: Sequence[Setting], replicas: int = 1) -> Setting:

@@ -9,14 +9,14 @@ from ..algorithms import ClientRound, OwnRound, ServerRound, Updates
 from ..algorithms.aggregation import Memory
 from ..federations.federation import Pairs
 from ..randomness import Axis
-from .chunked_training import train
+from .chunked_training import LocalRound, Rounds
 from .custom_steps import own_round
 from .drawn_participants import WEIGHTS, Drawn
 from .observer import Training
 from .state import Plan, State
 
 
-def advance(plan: Plan, state: State, round: int, drawn: Drawn) -> None:
+def advancing(plan: Plan, state: State, round: int, drawn: Drawn) -> Rounds[None]:
     """Move ``state`` on by one round, with the participants that were drawn for it."""
     after, memory = state.x, state.memory
     for i, each in enumerate(plan.kinds):
@@ -29,7 +29,7 @@ def advance(plan: Plan, state: State, round: int, drawn: Drawn) -> None:
             after = _where(chosen, _server_round(plan, state, round, kind, drawn.rows[i]), after)
     for (kind, which), pairs in zip(plan.trainings, drawn.pairs, strict=True):
         chosen = drawn.chosen(which)
-        moved, remembered = _client_round(plan, state, round, kind.at(round), chosen, drawn.counts, pairs)
+        moved, remembered = yield from _client_round(plan, state, round, kind.at(round), chosen, drawn.counts, pairs)
         after = _where(chosen, moved, after)
         memory = memory | {name: _where(chosen, value, memory[name]) for name, value in remembered.items()}
     state.x, state.memory = after, memory
@@ -41,7 +41,7 @@ def advance(plan: Plan, state: State, round: int, drawn: Drawn) -> None:
 
 def _client_round(
     plan: Plan, state: State, round: int, kind: ClientRound, chosen: Tensor | None, counts: Tensor, pairs: Pairs | None
-) -> tuple[Tensor, Memory]:
+) -> Rounds[tuple[Tensor, Memory]]:
     """x and the memory after a round in which clients train, right in the ``chosen`` replicas; ``None``: in all."""
     before, memory = state.x, state.memory
     remembered: Memory = {}
@@ -54,7 +54,8 @@ def _client_round(
     if pairs is None:
         pairs = Pairs.of(counts > 0, state.ids, plan.seed, round)
     how = kind.training
-    delta, kept, gradients = train(plan.federation, before, pairs, how, memory, plan.pairs_at_once, plan.summed)
+    asked = LocalRound(plan.federation, before, pairs, how, memory, plan.pairs_at_once, plan.summed)
+    delta, kept, gradients = yield asked
     updates = Updates(delta, pairs, counts, pairs.known(WEIGHTS))
     if plan.watching:
         everywhere = torch.ones_like(state.ids, dtype=torch.bool) if chosen is None else chosen

@@ -74,7 +74,9 @@ def test_the_list_is_what_is_there() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", [path for path in experiment_files() if path.stem.startswith("convex")], ids=lambda path: path.parent.name
+    "path",
+    [path for path in experiment_files() if path.stem.startswith(("convex", "estimated"))],
+    ids=lambda path: f"{path.parent.name}, {path.stem.partition('.')[0]}",
 )
 def test_runs_of_a_convex_file_share_neither_participants_nor_noise(path: Path) -> None:
     """Thirty in all: of any two, draws are correlated no more than chance allows; of one with itself, by 1."""

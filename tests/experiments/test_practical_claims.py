@@ -212,6 +212,8 @@ def check_prices(root: Path, path: Path) -> None:
     assert math.isinf(price(steps, read_experiment(steps), pace)) and "| not known |" in overview(root)
     write_prices({steps: {"seconds a round": 100_000.0}}, root)
     assert seconds_a_round(root)["p/steps"] == 100_000.0 and "| 667 h, for a GPU |" in overview(root)
+    here, large = overview(root).split("### Full size, for a GPU")
+    assert "| `steps` |" in large and "| `steps` |" not in here and "| `twin` |" in here and "| `twin` |" not in large
 
 
 def test_rounds_of_a_file_are_timed(tmp_path: Path) -> None:

@@ -56,8 +56,8 @@ def numbers(path: Path, store: Path, **options: Any) -> dict[tuple[str, int], An
 
 def test_results_are_those_of_runs_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, batches = written(tmp_path), []
-    real = packed_runs.simulate_packed
-    monkeypatch.setattr(packed_runs, "simulate_packed", lambda *a, **k: batches.append(a[1]) or real(*a, **k))
+    real = packed_runs.simulate_table
+    monkeypatch.setattr(packed_runs, "simulate_table", lambda *a, **k: batches.append(a[1]) or real(*a, **k))
     alone = numbers(path, tmp_path / "alone")
     assert not batches
     together = numbers(path, tmp_path / "together", together=True)
@@ -69,6 +69,25 @@ def test_results_are_those_of_runs_alone(tmp_path: Path, monkeypatch: pytest.Mon
     assert together[("local_lr=0.1", 0)] != together[("local_lr=0.1", 1)]
     numbers(path, tmp_path / "together", together=True)
     assert len(batches) == 2  # what is done is read
+
+
+def test_methods_in_one_batch_have_the_results_of_runs_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settings of another number of rounds, or of other data, are in a batch of their own."""
+    others = (
+        '[[variants]]\nname = "plain"\nset = {}\n[[variants]]\nname = "small"\nset = { "federation.batch_size" = 4 }\n'
+    )
+    path, batches = written(tmp_path, FILE + others), []
+    real = packed_runs.simulate_table
+    monkeypatch.setattr(
+        packed_runs, "simulate_table", lambda *a, **k: batches.append((len(a[0]), a[1])) or real(*a, **k)
+    )
+    alone, together = numbers(path, tmp_path / "alone"), numbers(path, tmp_path / "together", together=3)
+    assert batches == [(2, [0, 1, 2]), (2, [0, 1, 2])] and together.keys() == alone.keys() and len(alone) == 12
+    for unit, rows in alone.items():
+        for name, values in rows.items():  # float32 scores of several models in one product
+            np.testing.assert_allclose(together[unit][name], values, rtol=1e-6, atol=1e-7)
+    numbers(path, tmp_path / "two", together=1)
+    assert batches[2:] == [(1, [0, 1, 2])] * 4
 
 
 def test_a_budget_leaves_checkpoints_that_are_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
