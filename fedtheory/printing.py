@@ -405,5 +405,5 @@ def _how_far(stage: _Stage | None, now: float) -> str:
     counted = float(done).is_integer() and stage.total < 1000
     share = f"{done:g} of {stage.total:g}" if counted else f"{100 * stage.share:.0f} %"
     if done >= stage.total:
-        return f"{share}, what is left has no count"
+        return f"{share}, finishing"
     return share if left is None else f"{share}, about {timedelta(seconds=round(left))} left"
