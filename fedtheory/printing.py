@@ -161,7 +161,8 @@ def print_judgement(content: dict[str, Any]) -> None:
     print_wrapped(f"{content['claim']}: {content['functional']}", "  ")
     after = f", after {content['rounds']} rounds" if "rounds" in content else ""
     sign = ">" if shown["refutes"] else "not shown to exceed"
-    print_wrapped(f"left {shown['left']} {sign} right {shown['right']}, {shown['ratio']} times{after}", "  ")
+    times = "" if shown["ratio"] == "inf" else f", {shown['ratio']} times"  # nothing is so many times 0
+    print_wrapped(f"left {shown['left']} {sign} right {shown['right']}{times}{after}", "  ")
     if shown["reading"]:
         print_wrapped(f"read with {', '.join(f'{name}: {option}' for name, option in shown['reading'].items())}", "  ")
     if content["hypotheses"]:
@@ -180,7 +181,8 @@ def print_judgement(content: dict[str, Any]) -> None:
         print_wrapped(
             f"violates {' and '.join(violated)}, which the claim does not assume: it needs one of these", "  "
         )
-    print(f"{'falls' if violated else 'refuted'} under {len(falling)} of {len(readings)} readings")
+    word = "reading" if len(readings) == 1 else "readings"
+    print(f"{'falls' if violated else 'refuted'} under {len(falling)} of {len(readings)} {word}")
 
 
 def print_scorecard(card: dict[str, Any]) -> None:

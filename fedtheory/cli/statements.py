@@ -52,7 +52,9 @@ def _print_formula(ref: str) -> None:
 @app.command()
 def evaluate(
     ref: Ref,
-    values: Annotated[list[str], typer.Argument(help="name=number, such as smoothness=1 (or L=1) local_lr=1/100 rounds=10,100")],
+    values: Annotated[
+        list[str], typer.Argument(help="name=number, such as smoothness=1 (or L=1) local_lr=1/100 rounds=10,100")
+    ],
     reading: Annotated[
         list[str] | None, typer.Option(help="How to read it, such as q-condition=product; `show` lists the options.")
     ] = None,

@@ -221,7 +221,8 @@ class Recommendation:
         lines = [
             f"Take {own.name}: {self.python()}",
             f"Its error E[F(x)] - F(x*) after {own.rounds} rounds and {own.uploads:.4g} uploads is at most "
-            f"{own.score:.3g} on {self.quantile:.0%} of {logs} (median {own.median:.3g}; on this log {own.on_log:.3g}).",
+            f"{own.score:.3g} on {self.quantile:.0%} of {logs} (median {own.median:.3g}; on this log "
+            f"{own.on_log:.3g}).",
         ]
         if self.met is False:
             lines.append(
