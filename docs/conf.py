@@ -104,7 +104,7 @@ def write_gallery(app: Any) -> None:
     """Write the page of all figures, each with the file that draws it."""
     first = (
         "Every figure is drawn by one file, from nothing else: `fedtheory run FILE`. Its numbers lie beside it. A "
-        "click on a figure shows it at its full size."
+        "click on a figure saves it at its full size."
     )
     lines = ["# Figures", "", first, ""]
     for file in sorted(HERE.parent.glob("experiments/*/figures/*.toml")):
