@@ -102,7 +102,10 @@ def write_reference(app: Any) -> None:
 
 def write_gallery(app: Any) -> None:
     """Write the page of all figures, each with the file that draws it."""
-    first = "Every figure is drawn by one file, from nothing else: `fedtheory run FILE`. Its numbers lie beside it."
+    first = (
+        "Every figure is drawn by one file, from nothing else: `fedtheory run FILE`. Its numbers lie beside it. A "
+        "click on a figure saves it at its full size."
+    )
     lines = ["# Figures", "", first, ""]
     for file in sorted(HERE.parent.glob("experiments/*/figures/*.toml")):
         content = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -110,7 +113,7 @@ def write_gallery(app: Any) -> None:
         lines += [
             f"## {content['title']}",
             "",
-            f"![{content['title']}](../figures/{name}.png)",
+            f"[![{content['title']}](../figures/{name}.png)](../figures/{name}.png)",
             "",
             f"{content['caption']} Drawn by `experiments/{file.parts[-3]}/figures/{file.name}`.",
             "",

@@ -26,7 +26,8 @@ def explain(word: str) -> list[Entry]:
     exact = [e for e in entries if asked.lower() in (_key(e["word"]), *map(_key, e.get("also", ())))]
     letters = [e for e in entries if spelled(word) and spelled(word) in map(spelled, e.get("letters", {}).values())]
     if not exact and not letters:
-        raise ValueError(f"{word!r} is no word of fedtheory: {nearest(word, {e['word'] for e in entries})}")
+        known = {e["word"] for e in entries} | {spelled(a) for e in entries for a in e.get("letters", {}).values()}
+        raise ValueError(f"{word!r} is no word of fedtheory: {nearest(word, known - {''})}")
     return [{k: v for k, v in e.items() if k != "also" and v not in ({}, [], "")} for e in exact or letters]
 
 

@@ -161,7 +161,8 @@ def print_judgement(content: dict[str, Any]) -> None:
     print_wrapped(f"{content['claim']}: {content['functional']}", "  ")
     after = f", after {content['rounds']} rounds" if "rounds" in content else ""
     sign = ">" if shown["refutes"] else "not shown to exceed"
-    print_wrapped(f"left {shown['left']} {sign} right {shown['right']}, {shown['ratio']} times{after}", "  ")
+    times = "" if shown["ratio"] == "inf" else f", {shown['ratio']} times"  # nothing is so many times 0
+    print_wrapped(f"left {shown['left']} {sign} right {shown['right']}{times}{after}", "  ")
     if shown["reading"]:
         print_wrapped(f"read with {', '.join(f'{name}: {option}' for name, option in shown['reading'].items())}", "  ")
     if content["hypotheses"]:
@@ -180,7 +181,8 @@ def print_judgement(content: dict[str, Any]) -> None:
         print_wrapped(
             f"violates {' and '.join(violated)}, which the claim does not assume: it needs one of these", "  "
         )
-    print(f"{'falls' if violated else 'refuted'} under {len(falling)} of {len(readings)} readings")
+    word = "reading" if len(readings) == 1 else "readings"
+    print(f"{'falls' if violated else 'refuted'} under {len(falling)} of {len(readings)} {word}")
 
 
 def print_scorecard(card: dict[str, Any]) -> None:
@@ -405,5 +407,5 @@ def _how_far(stage: _Stage | None, now: float) -> str:
     counted = float(done).is_integer() and stage.total < 1000
     share = f"{done:g} of {stage.total:g}" if counted else f"{100 * stage.share:.0f} %"
     if done >= stage.total:
-        return f"{share}, what is left has no count"
+        return f"{share}, finishing"
     return share if left is None else f"{share}, about {timedelta(seconds=round(left))} left"

@@ -92,6 +92,8 @@ def test_evaluate_by_hand():
             "reading of 'q': allowed for fast.thm2",
         ),
         (["evaluate", "fast.thm2", *assignments(), "smothness=1"], "did you mean 'smoothness'?"),
+        (["evaluate", "fast.thm2", "L=1", "sigmaa=2"], "unknown quantity 'sigmaa': did you mean 'sigma'?"),
+        (["explain", "sigmma"], "'sigmma' is no word of fedtheory: did you mean 'sigma'?"),
         (["evaluate", "fast.thm2", *assignments(gradient_noise="nan")], "gradient_noise = nan: allowed"),
         (["evaluate", "fast.thm2", *assignments(strong_convexity=2)], "strong_convexity = 2.0: allowed"),
         (["evaluate", "fast.thm2", *assignments(snapshot_probability=1.5)], "snapshot_probability = 1.5: allowed"),

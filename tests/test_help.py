@@ -47,6 +47,14 @@ def test_help_is_short_and_names_every_option(capsys: pytest.CaptureFixture[str]
         assert all(name in text for name in named if "help" not in name), (path, text)
 
 
+def test_short_help_says_what_must_be_given(capsys: pytest.CaptureFixture[str]) -> None:
+    for path, command in ALL.items():
+        assert run([*path, "--help"]) == 0
+        rows = capsys.readouterr().out.partition("More: ")[0]
+        needed = [each for each in command.params if each.required]
+        assert rows.count("[required]") == len(needed), path
+
+
 def test_the_names_of_help_keep_their_order() -> None:
     group = typer.main.get_command(app)
     whole = group.make_context("fedtheory", [], resilient_parsing=True)

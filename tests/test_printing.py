@@ -12,7 +12,7 @@ import pytest
 
 from fedtheory.cli.statuses import run
 from fedtheory.loops import first_compilation
-from fedtheory.printing import Progress, _Stage, print_markdown, print_wrapped
+from fedtheory.printing import Progress, _Stage, print_judgement, print_markdown, print_wrapped
 
 
 @pytest.fixture
@@ -165,3 +165,12 @@ def test_a_formula_is_broken_at_its_signs_and_nothing_is_lost(monkeypatch, capsy
     print_wrapped(f"initial: {formula}", "    ")
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 30 and "".join(line.strip() for line in lines) == f"initial: {formula}"
+
+
+def test_a_right_side_of_0_has_no_ratio(capsys) -> None:
+    reading = {"refutes": True, "left": "1", "right": "0", "ratio": "inf", "reading": {}}
+    print_judgement({"claim": "a.thm1@main", "functional": "x", "readings": [reading], "hypotheses": []})
+    assert capsys.readouterr().out.splitlines()[1:] == ["left 1 > right 0", "refuted under 1 of 1 reading"]
+    double = {**reading, "right": "1/2", "ratio": "2"}
+    print_judgement({"claim": "a.thm1@main", "functional": "x", "readings": [reading, double], "hypotheses": []})
+    assert capsys.readouterr().out.endswith("refuted under 2 of 2 readings\n")

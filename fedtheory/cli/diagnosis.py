@@ -214,9 +214,7 @@ def diagnose(
 @app.command(cls=OptionalJson)
 def recommend(
     log: LogFile,
-    constants: Annotated[
-        Path, typer.Option(help="TOML: smoothness = 4, or smoothness = { value = 4, low = 3, high = 5 }, and so on.")
-    ],
+    constants: Annotated[Path, typer.Option(help="TOML: smoothness = 4, and so on.")],
     budget: Annotated[float | None, typer.Option(help="Updates that may be sent in all.")] = None,
     target: Annotated[float | None, typer.Option(help="An error F(x) - F(x*) that is good enough.")] = None,
     rounds: Annotated[int | None, typer.Option(help="At most so many; default: those of the log.")] = None,
@@ -241,11 +239,12 @@ def recommend(
     where: Where = None,
     server: Server = None,
 ) -> None:
-    """Recommend an algorithm for a participation log, with its step sizes, local steps, cutoff, snapshots and cohort:
-    the one of least error on logs that might have been, or with --target the one with the fewest uploads. Errors are
-    exact moments of a quadratic twin with these constants; see docs/diagnose.md.
+    """Recommend an algorithm for a participation log: that of least error on logs like it, or with --target of fewest
+    uploads. It comes with its step sizes, local steps, cutoff, snapshots and cohort. Errors are F(x) - F(x*), by exact
+    moments of a quadratic twin with these constants. A constant may have an interval, such as smoothness = { value = 4,
+    low = 3, high = 5 }; see docs/diagnose.md.
 
-    Example: fedtheory recommend log.csv --constants constants.toml --budget 20000 --into best.toml
+    Example: fedtheory recommend log.csv --constants c.toml --into best.toml
     """
     from ..diagnosis import diagnose as find
     from ..diagnosis import recommend as choose

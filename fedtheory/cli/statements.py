@@ -52,7 +52,9 @@ def _print_formula(ref: str) -> None:
 @app.command()
 def evaluate(
     ref: Ref,
-    values: Annotated[list[str], typer.Argument(help="name=number, such as smoothness=1 local_lr=1/100 rounds=10,100")],
+    values: Annotated[
+        list[str], typer.Argument(help="name=number, such as smoothness=1 (or L=1) local_lr=1/100 rounds=10,100")
+    ],
     reading: Annotated[
         list[str] | None, typer.Option(help="How to read it, such as q-condition=product; `show` lists the options.")
     ] = None,
@@ -63,13 +65,15 @@ def evaluate(
 
     Example: fedtheory evaluate fedau.thm3 K=50 T=1000 cutoff_bias=0
     """
-    from ..claims.paper_letters import quantity_named
+    from ..claims.paper_letters import by_letter, quantity_named
     from ..papers import claim
-    from ..quantities import QUANTITIES
+    from ..quantities import QUANTITIES, nearest
 
     statement = claim(ref)
     typed = each_once(assignment(text) for text in values)
     named = {name: quantity_named(statement, name, QUANTITIES) for name in typed}
+    for name in [name for name, quantity in named.items() if quantity not in QUANTITIES]:
+        raise ValueError(f"unknown quantity {name!r}: {nearest(name, {*QUANTITIES, *by_letter(statement.letters)})}")
     given = each_once((named[name], value) for name, value in typed.items())
     _check_lengths(given)
     read = each_once(_option(text) for text in reading or ())

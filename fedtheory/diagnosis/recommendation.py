@@ -190,7 +190,7 @@ class Recommendation:
                 "after": "repeat",
                 "record": record.to_text(),
             },
-            "run": {"rounds": self.chosen.rounds, "seeds": list(range(seeds))},
+            "run": {"rounds": self.chosen.rounds, "seeds": list(range(seeds)), "observers": ["gap"]},
         }
         lines = [f"title = {_toml(title)}", f"start = {twin.start(directions)!r}"]
         for name, table in tables.items():
@@ -220,8 +220,9 @@ class Recommendation:
         own, logs = self.chosen, f"{self.logs} logs that might have been"
         lines = [
             f"Take {own.name}: {self.python()}",
-            f"Its error after {own.rounds} rounds and {own.uploads:.4g} uploads is at most {own.score:.3g} on "
-            f"{self.quantile:.0%} of {logs} (median {own.median:.3g}; on this log {own.on_log:.3g}).",
+            f"Its error E[F(x)] - F(x*) after {own.rounds} rounds and {own.uploads:.4g} uploads is at most "
+            f"{own.score:.3g} on {self.quantile:.0%} of {logs} (median {own.median:.3g}; on this log "
+            f"{own.on_log:.3g}).",
         ]
         if self.met is False:
             lines.append(

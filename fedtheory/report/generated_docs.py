@@ -23,8 +23,9 @@ from .errata_pages import errata
 BEGIN, END = "<!-- generated: begin -->", "<!-- generated: end -->"
 
 VERDICTS_READ = (
-    "A claim is a statement of the paper (`thm1`) in an edition (`@main`: as in the text); what the verdicts mean says "
-    "[scorecard.md](../scorecard.md). *Largest* is the largest left side over right side: of the instance that refutes "
+    "A claim is a statement of the paper (`thm1`) in an edition (`@main`: as in the text); [the "
+    "scorecard](../scorecard.md) says what the verdicts mean. *Largest* is the largest left side over right side: of "
+    "the instance that refutes "
     "the claim, else of a search among settings that meet every hypothesis, where up to 1 the claim holds (in "
     "brackets: once the bound's first term has faded to a tenth). *Proof* is how many steps of a proof are decided, "
     "and whether [the kernel](../kernel.md) composes it from its axioms; or where it is open."

@@ -34,17 +34,17 @@ is: [worst-case.md](worst-case.md).
 OF_GRADIENTS = """## Squared gradients
 
 Of a claim on the mean of squared gradients after a few rounds: what its terms have of F(x_0) - F*, of delta^2 and of
-sigma^2, each beside the least that would do over all smooth convex federations, the terms of the other constants as
-they are. Where a constant has several terms, the least of each (in `--json`) is their least total less the other ones,
-or 0. The claims do not ask for convexity, and what happens after more rounds is not in these numbers.
+sigma^2, each beside the least that would do over all smooth convex federations. The terms of the other constants
+stay as they are. Where a constant has several terms, the least of each (in `--json`) is their least total less the
+other ones, or 0. The claims do not ask for convexity, and what happens after more rounds is not in these numbers.
 """
 
 
 OF_ONE_ROUND = """## One round
 
 Of a lemma on one round: what its right side has of |x_0 - x*|^2, of delta^2 and of sigma^2, each beside the least that
-would do over all federations, what else happens in the round (such as |grad F(x_0)|^2 or the drift) on both sides as it
-is. Lemmas that ask for no convexity are compared over all smooth functions.
+would do over all federations. What else happens in the round, such as |grad F(x_0)|^2 or the drift, stays on both
+sides. Lemmas that ask for no convexity are compared over all smooth functions.
 """
 
 

@@ -266,7 +266,7 @@ def test_the_file_runs_and_the_line_makes_the_algorithm(chosen: Recommendation, 
     file = tmp_path / "best.toml"
     file.write_text(chosen.toml('of "a log"', seeds=2))
     assert run(["run", str(file), "--store", str(tmp_path / "store"), "--json"]) == 0
-    assert "squared_distance" in capsys.readouterr().out
+    assert '"gap"' in capsys.readouterr().out, "the error that was scored is what the run reports"
     names: dict = {"fedtheory": ft}
     exec(chosen.python(), names)
     assert names["algorithm"] == chosen.chosen.algorithm

@@ -209,7 +209,7 @@ def test_the_instance_of_a_saved_report_is_replayed_with_its_theorem(report, tmp
     save([report], tmp_path / "r.md")
     instance = str(tmp_path / report.instance_file)
     done = CliRunner().invoke(app, ["replay", instance, "--theorem", str(EXAMPLE)])
-    assert done.exit_code == 0 and "refuted under 1 of 1 readings" in done.stdout
+    assert done.exit_code == 0 and "refuted under 1 of 1 reading\n" in done.stdout
     assert "unknown claim 'example.thm1'" in str(CliRunner().invoke(app, ["replay", instance]).exception)
     harmless = tmp_path / "harmless.py"
     harmless.write_text(EXAMPLE.read_text().replace("2 * eta * sigma**2", "2 * eta * sigma**2 + distance**2 * mu"))

@@ -213,6 +213,7 @@ def check_formulas(site):
 def test_the_front_page_says_what_the_scorecard_says(site, read_pages):
     rows = published_evidence.rows()
     content = (site / "index.html").read_text(encoding="utf-8")
+    assert re.search(r"\d (is|are) so under", content) and not re.search(r"\b1 are so", content)
     found = re.findall(
         r'<tr data-paper="(\w+)" data-verdict="([^"]+)".*?href="claims/([^"]+).html"', content, re.DOTALL
     )
