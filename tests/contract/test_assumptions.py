@@ -22,8 +22,8 @@ from fedtheory.papers.flics.examples.selection_settings import SelectionRound, S
 from fedtheory.participation import Bernoulli, Fixed, Recorded
 from fedtheory.proof import kernel
 from fedtheory.proof.answer_goals import PAST, PLANNED, RECEIVED
-from fedtheory.proof.assumed_axioms import CONSTANTS, axioms
 from fedtheory.proof.kernel.theorems import Theorem
+from tests.proof.kernel.assumed_axioms import CONSTANTS, axioms
 from tests.proof.kernel.models import Exact, exact
 
 from . import enumerated

@@ -15,7 +15,7 @@ from fedtheory.proof.kernel.forms import Term, Vector, dot
 from fedtheory.proof.kernel.regions import Condition, Where
 from fedtheory.proof.kernel.scalars import Ring
 from fedtheory.proof.kernel.server_rounds import ServerAxioms
-from fedtheory.proof.traced_rounds import local_step_equation, round_equation
+from tests.proof.kernel.traced_rounds import local_step_equation, round_equation
 
 RING = Ring("L")
 WHERE = Where(RING, (Condition("L", "positive"),))

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ..moments.step_trace import GRADIENT, SERVER, TRAINING, Question, Trace
-from .kernel.axioms import ITERATE, NEXT, NOISE, START_POINT, at, gradient_at
-from .kernel.forms import Atom, Term, Vector
-from .kernel.scalars import Ring
-from .kernel.server_rounds import SERVER_NOISE
+from fedtheory.moments.step_trace import GRADIENT, SERVER, TRAINING, Question, Trace
+from fedtheory.proof.kernel.axioms import ITERATE, NEXT, NOISE, START_POINT, at, gradient_at
+from fedtheory.proof.kernel.forms import Atom, Term, Vector
+from fedtheory.proof.kernel.scalars import Ring
+from fedtheory.proof.kernel.server_rounds import SERVER_NOISE
 
 
 def round_equation(trace: Trace, ring: Ring) -> Vector:

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from ..assumptions import constant_of
-from .kernel.answering_clients import MEAN_ANSWER, Answers
-from .kernel.axioms import ITERATE, MEAN_ITERATE, NEXT, NOISE, OPTIMUM, START_POINT, Axioms
-from .kernel.client_means import LAST, LOWEST, MeanAxioms
-from .kernel.forms import STEPS, Atom, Vector
-from .kernel.participation_intervals import Intervals
-from .kernel.regions import Condition, Where
-from .kernel.round_rules import expect_uniform
-from .kernel.scalars import Ring, Scalar
-from .kernel.server_rounds import ServerAxioms
-from .kernel.theorems import Theorem, combine, over_steps
-from .kernel.weighted_rounds import BIAS, WeightedRounds
+from fedtheory.assumptions import constant_of
+from fedtheory.proof.kernel.answering_clients import MEAN_ANSWER, Answers
+from fedtheory.proof.kernel.axioms import ITERATE, MEAN_ITERATE, NEXT, NOISE, OPTIMUM, START_POINT, Axioms
+from fedtheory.proof.kernel.client_means import LAST, LOWEST, MeanAxioms
+from fedtheory.proof.kernel.forms import STEPS, Atom, Vector
+from fedtheory.proof.kernel.participation_intervals import Intervals
+from fedtheory.proof.kernel.regions import Condition, Where
+from fedtheory.proof.kernel.round_rules import expect_uniform
+from fedtheory.proof.kernel.scalars import Ring, Scalar
+from fedtheory.proof.kernel.server_rounds import ServerAxioms
+from fedtheory.proof.kernel.theorems import Theorem, combine, over_steps
+from fedtheory.proof.kernel.weighted_rounds import BIAS, WeightedRounds
 
 CONSTANTS = (
     "smoothness strong_convexity dissimilarity gradient_noise server_noise weighted_noise heterogeneity_gap "
