@@ -136,7 +136,8 @@ def test_every_published_instance_can_be_printed(path, capsys):
     assert lines[0] == f"{content['claim']}: {content['functional']}"
     assert lines[1].startswith(f"left {falling[0]['left']} > right")
     assert ("rounds" in lines[1]) is ("rounds" in content)
-    assert lines[-1] == f"refuted under {len(falling)} of {len(content['readings'])} readings"
+    readings = content["readings"]
+    assert lines[-1] == f"refuted under {len(falling)} of {len(readings)} reading{'s' * (len(readings) != 1)}"
     assert len([line for line in lines if line.split()[0] in {h["name"] for h in content["hypotheses"]}]) == len(
         content["hypotheses"]
     )

@@ -231,7 +231,7 @@ def names() -> dict[str, list[str]]:
 def test_no_two_files_have_one_name() -> None:
     """But for the files that every paper's folder may have."""
     several = {stem: found for stem, found in names().items() if len(found) > 1}
-    known = {"subjects", "counterexamples", "exclusions", "citation", "errata", "display_steps"}
+    known = {"subjects", "counterexamples", "exclusions", "citation", "errata", "display_steps", "printed_proofs"}
     assert several.keys() <= known, several
     assert all(name.startswith("papers/") and name.count("/") == 2 for found in several.values() for name in found)
 

@@ -199,8 +199,8 @@ def _shown(proof: Mapping[str, Any]) -> str:
     """Say what shows a claim whose proof is complete."""
     by = {
         KERNEL: "The kernel composes the whole proof, from axioms to the right side",
-        DECLARED: f"Each of the {proof['steps']} steps of its proof has a certificate, and that they follow on each "
-        "other, and end in the claim, is declared by hand",
+        DECLARED: f"Each of the {proof['steps']} steps of its proof has a certificate; that they add up to the claim "
+        "is declared by hand",
     }[proof["joints"]]
     broken = proof["repaired"]
     gaps = f" {broken} printed step{'s do' if broken > 1 else ' does'} not hold and " if broken else ""

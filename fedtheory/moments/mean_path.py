@@ -19,7 +19,7 @@ both to the mean over x. A gradient step of size eta_i has the factor g_i = max(
     b_i         = eta_i L sum_{k<K_i} e_i(k)   how far noise moves the mean of local steps, e_i(k) the same after k,
     beta^2      = sum_ij |C_ij| b_i b_j.
 
-FedAU's weights omega_i remember the past. If clients take part independently, with probability P_i, a coefficient of
+Weights omega_i that are estimated from participation remember the past. If clients take part independently, with probability P_i, a coefficient of
 round r is c_i = a_i omega_i/P_i in a round in which i takes part, a_i = global_lr P_i/M. Weights are between 1 and W,
 the lesser of the cutoff and r. Given the past, x' has the mean x + sum_i a_i omega_i D_i(x), and the path has
 E[omega_i] in omega_i's place. With V_i = Var[omega_i] and Q_i = E[omega_i^2]
@@ -235,7 +235,7 @@ def _laws(
 
 
 def _estimated(setting: Setting, kind: ClientRound, smoothness: float, convexity: float, rounds: int) -> Iterator[Law]:
-    """The laws with FedAU's estimated weights."""
+    """The laws with estimated weights."""
     fed: Any = setting.federation
     who, clients = setting.participation, fed.clients
     if not isinstance(who, Bernoulli):

@@ -28,7 +28,7 @@ RANKS = {ONE: 0, SOMEBODY: 1, PRESENT: 2, COUNT: 3, SHARE: 3}
 
 
 ALL, OWN = -1, 0
-"""Of whom a vector or a number is: of all, or of one client."""
+"""Owners of a vector or a number: all, or one client."""
 
 
 class Factor(NamedTuple):
@@ -134,7 +134,7 @@ class _OpenRound(TracedRound):
 
 
 class Part(NamedTuple):
-    """What a round adds: coefficient times factor times vector, to what is returned.
+    """Part of a round: coefficient times factor times vector, added to what is returned.
 
     Attributes:
         to: x, or something remembered, by its name, and of whom it is.

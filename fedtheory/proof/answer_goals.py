@@ -61,10 +61,9 @@ PARAMETERS: Mapping[str, str] = {
 }  # fmt: skip
 """Expression in quantities that each other parameter is."""
 
-OF_HYPOTHESES = frozenset({readings.CONSTANTS, readings.FRACTIONS, readings.ROOT})
-"""The ambiguities that concern a claim's hypotheses alone, so that a proof may name the option that it covers."""
-OF_NUMBERS = OF_HYPOTHESES | {readings.Q_CONDITION}
-"""Those that concern what a claim on numbers says of them alone."""
+OF_HYPOTHESES = frozenset({readings.CONSTANTS, readings.FRACTIONS, readings.Q_CONDITION, readings.ROOT})
+"""The ambiguities that concern a claim's hypotheses alone, or an expression that is its left side, so that a proof may
+name the option that it covers."""
 
 
 def whichever(claim: Claim) -> set[str]:

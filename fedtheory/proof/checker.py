@@ -2744,7 +2744,7 @@ QUANTITIES = {
     **dict.fromkeys(
         ("least_full_pseudogradient", "peak_cohort_pseudogradient", "least_server_gradient"), "nonnegative"
     ),
-    "young_parameter": "positive",
+    "young_parameter": "positive", "arbitrary_pseudogradient": "nonnegative",
     # of answers
     **dict.fromkeys(("global_lr", "participation_estimate", "failure_probability", "hidden_constant"), "positive"),
     **dict.fromkeys(
@@ -2795,13 +2795,12 @@ PARAMETERS = {
         "expected_weight_scale", "weight_scale", "update_weight", "least_objective_weight", "gradient_norm", "absence",
         "cutoff_bias", "participation_probability", "cutoff", "guaranteed_intervals", "history",
         "least_participation_probability", "weight_spread", "step_index", "objective_decrease", "displacement",
-        "perturbation",
+        "perturbation", "arbitrary_pseudogradient",
     )
 } | {"probability": "snapshot_probability", "period": "snapshot_period"}  # fmt: skip
-OF_HYPOTHESES = ("fractions", "root")
-"""Ambiguities that are how a claim's hypotheses are read, which stand in its text as they are read."""
-OF_NUMBERS = (*OF_HYPOTHESES, "q-condition")
-"""The same of a claim on numbers, whose left side stands in its text too."""
+OF_HYPOTHESES = ("fractions", "q-condition", "root")
+"""Ambiguities that are how hypotheses are read, or an expression on the left, which stand in a claim's text as they are
+read."""
 PRODUCTS = {"weighted_lr": ("local_lr", "global_lr")}
 """Parameters that are products of quantities."""
 ALGORITHMS = {
@@ -2829,7 +2828,9 @@ OF_KINDS = {"fedau": {"local_lr", "weighted_lr", "clients", "weight_error", "pea
             "safari": {"local_lr", "server_lr", "arbitrary_cohort", "client_round_probability", "size"},
             "fedavg_decaying": {"local_lr", "step_index", "clients", "share"},
             "fedavg": {"local_lr", "clients"}, "local_sgd": {"local_lr", "clients"}}  # fmt: skip
-OF_RUN = {"rounds", "initial_distance", "initial_gap", "gradient_norm", "objective_decrease"}
+OF_RUN = {
+    "rounds", "initial_distance", "initial_gap", "gradient_norm", "objective_decrease", "arbitrary_pseudogradient",
+}  # fmt: skip
 """The parameters of an algorithm's rounds, and those of a run."""
 BOUND_FIELDS = "rule arguments functional kind where given definitions assumptions parameters bound"
 CLAIM_FIELDS = "id edition source algorithm functional terms choices hypotheses assumptions readings"
@@ -2859,11 +2860,15 @@ AT_START, AT_OPTIMUM = ("", START_POINT), ("", OPTIMUM)
 ROUND_QUANTITIES = {
     "initial_distance": squared(AT_START, AT_OPTIMUM), "gradient_norm": {SQUARED_SLOPE: ONE},
     "objective_decrease": {("value", "M", START_POINT): ONE, ("value", "M", NEXT): MINUS},
+    "arbitrary_pseudogradient": {("product", "", ("KS", ALONG), ("KS", ALONG)): ONE},
 }  # fmt: skip
-"""Forms of quantities of a round's start: of their squares, but for the decrease."""
+"""Forms of quantities of a round: of their squares, but for ``AS_THEY_ARE``."""
+AS_THEY_ARE = ("objective_decrease", "arbitrary_pseudogradient")
 ROUND_FUNCTIONALS = {
     "final_squared_distance": (squared(("", NEXT), AT_OPTIMUM), ("initial_distance", "gradient_norm")),
-    "squared_gradient": ({SQUARED_SLOPE: ONE}, ("objective_decrease", "gradient_norm")),
+    "squared_gradient": (
+        {SQUARED_SLOPE: ONE}, ("objective_decrease", "gradient_norm", "arbitrary_pseudogradient"),
+    ),
     "local_gradient_error": (squared(("", ALONG), SLOPE), ("gradient_norm",)),
     "negated_full_progress": (
         {("product", "", *sorted((("KM", ALONG), AT_START))): MINUS,
@@ -3064,7 +3069,7 @@ class RulesOfWeights:
         made = self.of_weights(arguments, tuple(zip(letters, sorts, strict=True)), parameters, assumed)
         bound = [factors.pop("")]
         for name, factor in factors.items():
-            bound.append(factor * parameters[name] ** (1 if name == "objective_decrease" else 2))
+            bound.append(factor * parameters[name] ** (1 if name in AS_THEY_ARE else 2))
         of_paths = not any(map(of_cohort, theorem["form"]))
         one = ONE - self.proof.name(rounds)
         return made | {"functional": functional, "bound": self.summed(bound), "given": [one], "of_paths": of_paths}
@@ -4932,8 +4937,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
                     need(constant is None, f"{name}: with a constant")
         if last["functional"] == "average_squared_gradient":
             asked["average"] = "r = 0..R-1"
-        in_the_text = OF_NUMBERS if last["functional"] == "value" else OF_HYPOTHESES
-        read = {name: option for name, option in read.items() if name not in in_the_text}
+        read = {name: option for name, option in read.items() if name not in OF_HYPOTHESES}
         if last["functional"] == "ratio_failure":  # what the hypotheses are, as they stand
             asked |= {name: option for name, option in read.items() if name == "constants of the O(.)"}
         need(read == asked, f"it is read with {read}, and what is proved with {asked}")

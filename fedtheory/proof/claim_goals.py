@@ -65,6 +65,7 @@ PARAMETERS = {
 } | {name: name for name in (
     "clients", "weight_error", "peak_weight_error", "objective_error", "expected_weight_scale", "weight_scale",
     "update_weight", "least_objective_weight", "gradient_norm", "objective_decrease", "displacement", "perturbation",
+    "arbitrary_pseudogradient",
 )} | weight_goals.PARAMETERS  # fmt: skip
 """Quantity that each parameter of an algorithm or of a run is; the free ``share`` of a draw is none."""
 
@@ -114,8 +115,7 @@ class Goal:
     more: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        of_numbers = self.claim.functional.scope == "values"
-        if others := dict(self.more).keys() - (answer_goals.OF_NUMBERS if of_numbers else answer_goals.OF_HYPOTHESES):
+        if others := dict(self.more).keys() - answer_goals.OF_HYPOTHESES:
             raise Inexpressible(f"{', '.join(sorted(others))}: no ambiguity that concerns a claim's hypotheses alone")
         if len({*self.letters.values()}) < len(self.letters) or {*self.letters} - {*self.ring.names}:
             raise Inexpressible(f"letters {dict(self.letters)}: allowed is one quantity a letter of the ring")
@@ -189,13 +189,13 @@ class Goal:
 
     def slacks(self) -> tuple[Scalar, ...]:
         """Return expressions that are all >= 0 where the claim's hypotheses hold. One that cannot be said in these
-        letters is left out: what holds without it holds with it."""
+        letters, or has several readings, is left out: what holds without it holds with it."""
         found = []
         fixed = self.claim.under(dict(self.more)) if self.more else self.claim
         read = [{*a.options} for a in self.claim.ambiguities if a.name in dict(self.more)]
         for hypothesis in fixed.hypotheses:
             if hypothesis.alternatives and not any({*hypothesis.alternatives} < options for options in read):
-                raise Inexpressible(f"{hypothesis.name}: a hypothesis with several readings")
+                continue
             relation = hypothesis.relation
             small, large = (relation.lhs, relation.rhs) if relation.rel_op == "<=" else (relation.rhs, relation.lhs)
             tops = large.args if isinstance(large, sympy.Min) else (large,)
@@ -329,7 +329,7 @@ class Goal:
     def whichever(self, bound: RunBound) -> set[str]:
         """Return the ambiguities of the claim whose options make no difference to a bound."""
         shared = {readings.KINDS_OF_ROUNDS} if any(name == SHARES for name, _ in bound.assumptions) else set()
-        return answer_goals.whichever(self.claim) | shared
+        return answer_goals.whichever(self.claim) | shared | ({readings.ROOT} - dict(self.more).keys())
 
     def differences(self, bound: RunBound) -> Iterator[str]:
         """List in words what a bound says otherwise than the claim; none if it is the claim's theorem.

@@ -241,6 +241,34 @@ class LocalSGD:
             squares=[near_square, *((v, bound, c * eta**2 * half) for v, bound, c in squares)],
         )
 
+    def summed_descent(self, squared_dissimilarity: Scalar, kind: str) -> Theorem:
+        """Prove, given the cohort, with W the sum over the steps of its mean gradients, z = L K eta <= 1/8 and no
+        convexity,
+
+            4/(K eta) (F(x) - E F(x+)) - |grad F(x)|^2 + (4 L eta/K - 2/K^2) |W|^2
+                + (4 + 32/3 z^2) sigma_G^2 + (4 L eta/size + 64/15 (K - 1) L^2 eta^2) sigma^2 >= 0,
+
+        from <g, W> = (|K g|^2 + |W|^2 - |K g - W|^2)/(2 K), where K g - W = K (g - mean_S g_i) - e."""
+        ax, K, eta, L = self.axioms, self.K, self.axioms.step, self.L
+        g0, G, e, w = self.gradient_at_start, self.cohort_gradient, self.drift, self.cohort_noise
+        g, W = g0.under("M"), self.gradient_along.under("S").under("K")
+        moved, scale = ax.vector(NEXT) - self.start, 4 / (K * eta)
+        z = L * K * eta
+        far, near = z**2 * 16 / 3, over_clients(ax.dissimilar(START_POINT, squared_dissimilarity), "S")
+        premises: Multiples = [
+            (over_clients(ax.descent(NEXT, START_POINT, L), "M"), scale),
+            (ax.round(g + (moved - (W + w) * eta) * L / 2), -scale),
+            (over_steps(over_clients(ax.unbiased(g), "S")), scale * eta),
+            (self.noise_bound, 4 * L * eta / K),
+            (self.drift_bound, 4 / K**2),
+            (near, 4 + 2 * far),
+        ]
+        squares: Sequence[Square] = [
+            (W - w, "", 2 * L * eta / K), ((g - G) * K + e, "", 2 / K**2), (g0 - G, "S", K * 4 / K),
+            (g0 - g * 2, "S", far), (g, "", 1 - 2 * far),
+        ]  # fmt: skip
+        return combine(premises, where=ax.where, context=ax.given, kind=kind, squares=squares)
+
     def sum_of_gradients(self, split: Scalar, share: Scalar, drift: Theorem) -> tuple[Multiples, Sequence[Square]]:
         """Return premises and squares that bound |K mean_S grad F_i(x) + e + w|^2. The bound is by |mean_S grad
         F_i(x)|^2, the theorem ``drift`` on e, and the bound of w."""

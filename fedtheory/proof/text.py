@@ -85,8 +85,7 @@ def uses(chain: Chain) -> dict[str, list[str]]:
 
 JOINTS = {
     "kernel": "composed by the kernel, from its axioms to the right side",
-    "declared": "every step is decided; that they follow on each other, and end in the claim, is declared, not made by "
-    "the kernel",
+    "declared": "every step is decided; that they add up to the claim is declared, not made by the kernel",
 }
 """Sentences on the way in which the steps of a proof are joined."""
 

@@ -63,7 +63,8 @@ def test_every_published_instance_replays(path, judged_once):
     assert lines[1].startswith(f"left {falling[0]['left']} > right")
     assert ("after" in lines[1]) is ("rounds" in content)
     assert lines[-1].split()[0] == ("falls" if "violates" in content else "refuted")
-    assert lines[-1].endswith(f"under {len(falling)} of {len(content['readings'])} readings")
+    readings = content["readings"]
+    assert lines[-1].endswith(f"under {len(falling)} of {len(readings)} reading{'s' * (len(readings) != 1)}")
     assert len(judged_once) == 1
 
 

@@ -25,7 +25,7 @@ from fedtheory.evidence.search import search
 from fedtheory.evidence.verdict_rule import PROVED_AND_REFUTED
 from fedtheory.papers import added, claim, papers
 from fedtheory.papers.proofs import proof_of
-from fedtheory.papers.registry import algorithms
+from fedtheory.papers.registry import algorithm_of, algorithms
 from fedtheory.participation import Uniform
 from fedtheory.quantities import symbols
 
@@ -412,5 +412,5 @@ def test_without_an_attempt_the_papers_own_steps_are_told():
     """Also where some derivation is about the claim, and none was tried."""
     statement = claim("fast.thm1@sharp")
     paper = papers()[statement.paper]
-    assert any(derivation.fits(statement, module.algorithm_of(statement)) for derivation in paper.derivations)
+    assert any(derivation.fits(statement, algorithm_of(statement)) for derivation in paper.derivations)
     assert next(iter(module._own_decisions(statement, None))).step.name == paper.steps[0].name

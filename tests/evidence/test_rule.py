@@ -23,7 +23,7 @@ SURVIVED = (
 )
 NONE = "None of the 9 settings that were tried meets every hypothesis."
 FALLS = "It falls without what is not printed: a small setting exceeds the bound 2 times without independent noise"
-DECIDED = "Each of the 7 steps of its proof has a certificate, and how they follow on each other is declared by hand"
+DECIDED = "Each of the 7 steps of its proof has a certificate; that they add up to the claim is declared by hand"
 INSTANCE = {"refutes": True, "file": "one.json", "ratio": "1.5", "readings": 1, "only_under": []}
 NEED = {"violates": ["independent_noise"], "assumption": "independent_noise", "ratio": "2", "file": "needs.json"}
 BARE = {

@@ -117,11 +117,6 @@ EXCEEDED = [{"data": "digits", "outcome": "exceeded"}]
         ({"consistency": EMPTY, "proof": PROVED}, "vacuous", "a step above and below its cap"),
         ({"proof": PROVED}, "proved", "1 printed step does not hold and is replaced. Read with cohort: without repl"),
         ({"proof": DECIDED}, "steps decided", "Each of the 3 steps of its proof has a certificate"),
-        (
-            {"proof": PROVED | {"joints": "single step"}},
-            "proved",
-            "one inequality between numbers, which a certificate shows. 1 printed",
-        ),
         ({"proof": OPEN}, "unproved", "open at (7): nobody knows"),
         ({"exact": {"search": None, "instance": None}}, "not checked", "No search covers it"),
         (

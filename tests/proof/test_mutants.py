@@ -19,9 +19,10 @@ from fedtheory.quantities import symbols
 
 K, R, eta, q, sigma = symbols("local_steps", "rounds", "local_lr", "snapshot_probability", "gradient_noise")
 
-PROVED = ("lemma1@main", "lemma2@main", "eq17@main", "eq28@main", "thm1@floor", "thm2@room")
+PROVED = ("lemma1@main", "lemma2@main", "eq17@main", "eq23@main", "eq28@main", "thm1@floor", "thm2@room")
 SLOW = (
-    "thm1@corrected", "thm1@sharp", "cor1@corrected", "cor2@corrected",
+    "eq30@main", "eq38@main", "eq39@main", "thm2@main", "thm1@corrected", "thm1@sharp", "cor1@corrected",
+    "cor2@corrected",
     "thm2@appendix", "thm2@corrected", "thm2@sharp", "thm2@sharper", "thm1@sharper", "cor3@corrected",
 )  # fmt: skip
 
@@ -29,6 +30,11 @@ _NEGATIVE = "a negative term dropped makes the right side larger"
 _SHARPER = "the edition `sharper` says as much"
 _COMPOSED = "what the kernel composes has smaller constants"
 IMPLIED = {
+    **{("eq23@main", f"{change} rate_cap"): "the bound holds up to z = 1/8" for change in ("no", "1% looser", "twice")},
+    ("eq23@main", "without arbitrary_pseudogradient"): _NEGATIVE,
+    **{("eq30@main", change): _COMPOSED for change in (
+        "1% looser step_cap", "twice step_cap", "half of heterogeneity", "99% of heterogeneity", "99% of noise")},
+    **{("eq38@main", change): _COMPOSED for change in ("1% looser step_cap", "twice step_cap", "99% of noise")},
     ("thm1@floor", "no one_step"): "K >= 1 makes what q has to pay for larger",
     **{("eq17@main", change): _COMPOSED for change in ("half of gradient", "99% of gradient", "99% of noise")},
     **{("eq28@main", change): _COMPOSED for change in (

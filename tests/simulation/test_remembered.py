@@ -83,12 +83,12 @@ def test_a_crash_before_an_earlier_checkpoint_is_written_again_does_no_harm(tmp_
 def test_a_round_changes_it_where_it_is(monkeypatch):
     """Of 10^4 clients two train: nothing of the size of all of them is made."""
     seen = []
-    before = rounds.advance
+    before = rounds.advancing
 
     def watched(plan, state, *rest):
         places = {name: value.data_ptr() for name, value in state.memory.items()}
         copies = {name: value.clone() for name, value in state.memory.items()}
-        before(plan, state, *rest)
+        yield from before(plan, state, *rest)
         changed = [int((state.memory[name] != copies[name]).flatten(1).any(1).sum()) for name in copies]
         moved = (state.memory["local_mean"] != copies["local_mean"]).any(-1).sum(1)
         seen.append((places == {name: value.data_ptr() for name, value in state.memory.items()}, changed, moved))

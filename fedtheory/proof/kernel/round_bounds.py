@@ -26,10 +26,11 @@ from .weighted_run_bounds import (
 
 OF_THE_ROUND: Assumption = ("weights_of_the_round", None)
 """Reading of a bound: what is given are the weights of the round alone."""
-GRADIENT, DECREASE, DISPLACEMENT, PERTURBATION = (
-    "gradient_norm", "objective_decrease", "displacement", "perturbation",
+GRADIENT, DECREASE, DISPLACEMENT, PERTURBATION, SUMMED = (
+    "gradient_norm", "objective_decrease", "displacement", "perturbation", "arbitrary_pseudogradient",
 )  # fmt: skip
-"""Parameters of a round: |grad F(x)| and F(x) - E F(x+); and the distances of the points that a function is at."""
+"""Parameters of a round: |grad F(x)| and F(x) - E F(x+); the distances of the points that a function is at; and
+E|mean_S sum_k grad F_i(x_{i,k})|^2 of an arbitrary cohort."""
 
 Made = Callable[[Ring], Form]
 
@@ -73,12 +74,13 @@ def _linearized(to: int, of: int) -> Made:
 QUANTITIES: Mapping[str, Made] = {
     DISTANCE: _squared(START_POINT, OPTIMUM), GRADIENT: lambda ring: square(_gradient(ring)),
     DECREASE: lambda ring: -_increase(ring),
+    SUMMED: lambda ring: square(_one(ring, gradient_at(ITERATE)).under("S").under("K")),
 }  # fmt: skip
-"""Form of each quantity of a round's start: its square, but for the decrease."""
+"""Form of each quantity of a round: its square, but for the decrease and the squared sum."""
 
 FUNCTIONALS: Mapping[str, tuple[Made, tuple[str, ...]]] = {
     FINAL_DISTANCE: (_squared(NEXT, OPTIMUM), (DISTANCE, GRADIENT)),
-    "squared_gradient": (lambda ring: square(_gradient(ring)), (DECREASE, GRADIENT)),
+    "squared_gradient": (lambda ring: square(_gradient(ring)), (DECREASE, GRADIENT, SUMMED)),
     "local_gradient_error": (_apart(ITERATE), (GRADIENT,)),
     "negated_full_progress": (_progress, (DISTANCE,)),
     "weighted_divergence": (_apart(START_POINT), (GRADIENT,)),
@@ -150,7 +152,7 @@ def bound_round(
     named = dict(zip((*names, ROUNDS), letters, strict=True))
     right = factors[""].within(ring)
     for name in names:
-        right = right + factors[name].within(ring) * ring[named[name]] ** (1 if name == DECREASE else 2)
+        right = right + factors[name].within(ring) * ring[named[name]] ** (1 if name in (DECREASE, SUMMED) else 2)
     weights = _of_weights(theorem, ring, plain)
     assumed = [*([PLAIN_MEAN] if plain else []), *([OF_THE_ROUND] if own_letters(theorem) else [])]
     return _of_rounds(

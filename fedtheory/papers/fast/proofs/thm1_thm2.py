@@ -23,7 +23,7 @@ from ....proof.kernel.scalars import Ring, Scalar
 from ....proof.kernel.tactics import coefficient, of_runs, over_rounds
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate
 from ....proof.local_sgd import cocoercive, monotone
-from . import eq17_eq28, eq30_eq39, lemmas_1_2, thm2_curved
+from . import eq17_eq28, lemmas_1_2, round_displays, thm2_curved
 from ....proof.kernel.fixed_kinds import iterate_periods, telescope_periods
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.run_bounds import (
@@ -290,7 +290,7 @@ _BY_ROUNDS |= {
 
 DERIVATIONS = (
     *made_bounds(
-        "fast", _BY_ROUNDS | _PERIODIC | _CHOSEN | eq17_eq28.BOUNDS | eq30_eq39.BOUNDS, of_rounds=True,
+        "fast", _BY_ROUNDS | _PERIODIC | _CHOSEN | eq17_eq28.BOUNDS | round_displays.BOUNDS, of_rounds=True,
         also={"cor3@corrected": ("fast.rem3@main",)},
     ),
     *made_bounds("fast", lemmas_1_2.BOUNDS),

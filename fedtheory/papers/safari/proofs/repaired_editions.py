@@ -185,12 +185,33 @@ def contraction_corrected() -> Theorem:
 
 _ROOT = {readings.ROOT: readings.ROOT_OF_30}
 
-RUNS = Ring(" ".join([*RING.names, "R", "gap", "distance", "slope", "decrease"]))
-"""The letters above; rounds, F(x_0) - inf F, and of a round |x - x*|, |grad F(x)| and F(x) - E F(x+)."""
+RUNS = Ring(" ".join([*RING.names, "R", "gap", "distance", "slope", "decrease", "summed"]))
+"""The letters above; rounds, F(x_0) - inf F, and of a round |x - x*|, |grad F(x)|, F(x) - E F(x+) and the squared sum
+of local gradients."""
 
 
 def _server_fall() -> RunBound:
-    return bound_round(server_fall(), RUNS, "squared_gradient", ("decrease", "slope", "R"))
+    return bound_round(server_fall(), RUNS, "squared_gradient", ("decrease", "slope", "summed", "R"))
+
+
+@cache
+def clients_slope() -> Theorem:
+    """(50), with eta_c = 2 eta_s/K."""
+    given = Kinds(convex=False).sgd.summed_descent(sigma_G**2, ARBITRARY)
+    tied = instantiate(given, {"size": m, "eta": 2 * eta_s / K}, _tied(False, "eta_s", 1 / (16 * L)))
+    return expect_arbitrary(tied, m)
+
+
+def _clients_slope() -> RunBound:
+    """(50): eta_c = 2 eta_s/K <= 117/(2560 L K) caps eta_s by 117/(5120 L)."""
+    made = bound_round(clients_slope(), RUNS, "squared_gradient", ("decrease", "slope", "summed", "R"), plain=True)
+    cap = (117 / (2560 * L * K) - 2 * eta_s / K).within(RUNS)
+    kept = [c for c in made.where.conditions if c.name != "size"]
+    short, there = (
+        Where(RUNS, tuple(new if c.name == "eta_s" else c for c in kept))
+        for new in (Condition("eta_s", "capped", RUNS.number(117) / (5120 * RUNS["L"])), Condition("eta_s", "positive"))
+    )
+    return restrict(restrict(made, short, {"size": RUNS.number(1)}, made.given), there, {}, [*made.given, cap])
 
 
 def _server_distance() -> RunBound:
@@ -231,18 +252,19 @@ def _clients_alone() -> RunBound:
 
 _OF_RUNS = LETTERS | {
     "R": "rounds", "gap": "initial_gap", "distance": "initial_distance", "slope": "gradient_norm",
-    "decrease": "objective_decrease",
+    "decrease": "objective_decrease", "summed": "arbitrary_pseudogradient",
 }  # fmt: skip
 DERIVATIONS = made_bounds(
     "safari",
     {
         "eq28@main": (_server_fall, _OF_RUNS, "squared_gradient"),
+        "eq50@main": (_clients_slope, _OF_RUNS, "squared_gradient"),
         "eq58@main": (_server_distance, _OF_RUNS, "final_squared_distance"),
-        "rem5.a@main": (_clients_alone, _OF_RUNS, "average_squared_gradient"),
         "rem5.b@main": (_servers_alone, _OF_RUNS, "average_squared_gradient"),
         "thm4@corrected": (_clients_share, _OF_RUNS, "average_squared_gradient"),
+        "rem5.a@main": (_clients_alone, _OF_RUNS, "average_squared_gradient"),
     },
-    {"rem5.a@main": _ROOT, "rem5.b@main": _ROOT},
+    {"eq50@main": _ROOT, "rem5.a@main": _ROOT, "rem5.b@main": _ROOT},
     of_rounds=True,
 )
 """Claims' theorems: on a server's round, on its rounds alone, and on the clients' rounds and the server's."""

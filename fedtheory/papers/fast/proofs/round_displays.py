@@ -1,21 +1,42 @@
-"""Displays (30), (38) and (39) of FAST, composed by the kernel: |x+ - x*|^2 after a snapshot, an arbitrary round, and a
-round of either kind, in terms of |x - x*|^2."""
+"""Displays (23), (30), (38) and (39) of FAST, composed by the kernel: |grad F(x)|^2 before an arbitrary round, by the
+fall of F and the sum of local gradients; |x+ - x*|^2 after a snapshot, an arbitrary round, and a round of either kind,
+in terms of |x - x*|^2."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.round_bounds import bound_round
+from ....proof.kernel.round_rules import ARBITRARY, expect_arbitrary
 from ....proof.kernel.run_bounds import FINAL_DISTANCE, RunBound, restrict, weaken
-from ....proof.kernel.theorems import Theorem
+from ....proof.kernel.scalars import Ring
+from ....proof.kernel.theorems import Theorem, instantiate
 from . import thm2_curved
 from .eq17_eq28 import ROUND
-from .kinds_of_round import LETTERS
+from .kinds_of_round import LETTERS, RING, Kinds, n, sigma_G
 
 
 def _of_round(theorem: Theorem) -> RunBound:
     return bound_round(theorem, ROUND, FINAL_DISTANCE, ("start", "slope", "R"), plain=True)
+
+
+@cache
+def _arbitrary_fall() -> Theorem:
+    given = Kinds(convex=False).sgd.summed_descent(sigma_G**2, ARBITRARY)
+    return expect_arbitrary(instantiate(given, {"size": n}, given.where), n)
+
+
+FALL = Ring(" ".join([*RING.names, "R", "slope", "decrease", "summed"]))
+"""The letters of a round; rounds, |grad F(x)|, F(x) - E F(x+), and the squared sum of local gradients."""
+
+
+def arbitrary_fall() -> RunBound:
+    """(23): both readings of its cap are stronger than z <= 1/8."""
+    made = bound_round(_arbitrary_fall(), FALL, "squared_gradient", ("decrease", "slope", "summed", "R"), plain=True)
+    kept = tuple(c for c in made.where.conditions if c.name not in ("share", "size"))
+    return restrict(made, Where(FALL, kept), {"share": FALL.number(0), "size": FALL.number(1)}, made.given)
 
 
 def snapshot() -> RunBound:
@@ -48,7 +69,11 @@ def either() -> RunBound:
 _OF_ROUND = LETTERS | {
     "R": "rounds", "start": "initial_distance", "slope": "gradient_norm", "a": "young_parameter",
 }  # fmt: skip
+_OF_FALL = LETTERS | {
+    "R": "rounds", "slope": "gradient_norm", "decrease": "objective_decrease", "summed": "arbitrary_pseudogradient",
+}  # fmt: skip
 BOUNDS: dict[str, tuple[Callable[[], RunBound], Mapping[str, str], str]] = {
+    "eq23@main": (arbitrary_fall, _OF_FALL, "squared_gradient"),
     "eq30@main": (snapshot, _OF_ROUND, FINAL_DISTANCE),
     "eq38@main": (arbitrary, _OF_ROUND, FINAL_DISTANCE),
     "eq39@main": (either, _OF_ROUND, FINAL_DISTANCE),
