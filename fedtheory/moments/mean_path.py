@@ -19,10 +19,10 @@ both to the mean over x. A gradient step of size eta_i has the factor g_i = max(
     b_i         = eta_i L sum_{k<K_i} e_i(k)   how far noise moves the mean of local steps, e_i(k) the same after k,
     beta^2      = sum_ij |C_ij| b_i b_j.
 
-Weights omega_i that are estimated from participation remember the past. If clients take part independently, with probability P_i, a coefficient of
-round r is c_i = a_i omega_i/P_i in a round in which i takes part, a_i = global_lr P_i/M. Weights are between 1 and W,
-the lesser of the cutoff and r. Given the past, x' has the mean x + sum_i a_i omega_i D_i(x), and the path has
-E[omega_i] in omega_i's place. With V_i = Var[omega_i] and Q_i = E[omega_i^2]
+Weights omega_i that are estimated from participation remember the past. If clients take part independently, with
+probability P_i, a coefficient of round r is c_i = a_i omega_i/P_i in a round in which i takes part, a_i = global_lr
+P_i/M. Weights are between 1 and W, the lesser of the cutoff and r. Given the past, x' has the mean x + sum_i a_i
+omega_i D_i(x), and the path has E[omega_i] in omega_i's place. With V_i = Var[omega_i] and Q_i = E[omega_i^2]
 
     s_{r+1}^2 = (rho s_r + delta(z_r) + sum_i a_i Q_i^(1/2) b_i)^2 + (tau s_r + sigma(z_r) + beta)^2 + nu^2,
     delta(z)^2  = sum_i a_i^2 V_i |D_i(z)|^2        how far estimated weights are from their means,
