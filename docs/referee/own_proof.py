@@ -23,7 +23,7 @@ from fedtheory.claims.statement import Assumption, Claim, Hypothesis, Term
 from fedtheory.functionals import FINAL_SQUARED_DISTANCE
 from fedtheory.papers.paper import Paper
 from fedtheory.proof.gram import dot, norm2, vectors
-from fedtheory.proof.printed_proofs import PrintedProof
+from fedtheory.proof.printed_proof import PrintedProof
 from fedtheory.proof.steps import Identity, Step
 from fedtheory.proof.symbol_regions import capped, count, nonnegative, positive, region
 from fedtheory.proof.write import given, gram, same

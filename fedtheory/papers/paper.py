@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from ..claims.statement import Claim
     from ..proof.derivations import Derivation
-    from ..proof.printed_proofs import PrintedProof
+    from ..proof.printed_proof import PrintedProof
     from ..proof.steps import Step
     from ..setting import Setting
     from ..subjects.protocol import Point, Subject

@@ -18,7 +18,7 @@ from ..proof.library import Library
 from ..proof.step_certificates import Shelf, chain_data, decision_data, own_steps, steps_data, verified_all
 from ..proof.chains import Chain, tied
 from ..proof.polynomial_data import fields, parse_text
-from ..proof.printed_proofs import PrintedProof
+from ..proof.printed_proof import PrintedProof
 from .registry import claim as claim_of
 from .registry import papers
 from .proofs import library, library_of, prove

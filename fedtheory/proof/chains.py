@@ -12,7 +12,7 @@ from . import compatibility
 from .claim_theorems import KernelClaim
 from .derivations import Derivation
 from .library import CLAIM, Library
-from .printed_proofs import PrintedProof
+from .printed_proof import PrintedProof
 from .steps import Decision, Step, decide_all
 from .verdict_word import DECLARED, KERNEL, PROVED, STEPS_DECIDED, is_of_kernel
 

@@ -10,7 +10,7 @@ from ..claims.statement import Claim, algorithm_of
 from ..quantities import nearest
 from .algorithm_match import Rounds, built_in
 from .derivations import Derivation
-from .printed_proofs import PrintedProof
+from .printed_proof import PrintedProof
 from .steps import Decision, Step, decide
 
 CLAIM = "claim."

@@ -37,7 +37,7 @@ import sympy
 from fedtheory.claims.statement import Assumption, Claim, Term
 from fedtheory.functionals import LINEARIZATION_ERROR
 from fedtheory.papers.paper import Paper
-from fedtheory.proof.printed_proofs import PrintedProof
+from fedtheory.proof.printed_proof import PrintedProof
 from fedtheory.proof.write import same
 from fedtheory.quantities import symbols
 
@@ -355,7 +355,7 @@ import sympy
 from fedtheory.claims.statement import Hypothesis, Term
 from fedtheory.papers import claim
 from fedtheory.papers.paper import Paper
-from fedtheory.proof.printed_proofs import PrintedProof
+from fedtheory.proof.printed_proof import PrintedProof
 from fedtheory.proof.steps import Identity, Step
 from fedtheory.quantities import symbols
 

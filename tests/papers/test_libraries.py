@@ -10,7 +10,7 @@ import pytest
 from fedtheory.claims.statement import OF_RUNS, algorithm_of
 from fedtheory.papers import Paper, built_in, claim
 from fedtheory.papers.proofs import _library_for, library, library_of
-from fedtheory.proof.printed_proofs import PrintedProof
+from fedtheory.proof.printed_proof import PrintedProof
 
 
 def differences(paper: Paper) -> list[str]:

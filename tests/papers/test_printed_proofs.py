@@ -6,7 +6,7 @@ import pytest
 
 from fedtheory.papers import papers
 from fedtheory.papers.proofs import library
-from fedtheory.proof.printed_proofs import PrintedProof
+from fedtheory.proof.printed_proof import PrintedProof
 from tests.loops import looped
 
 COUNTS = {

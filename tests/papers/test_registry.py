@@ -15,7 +15,7 @@ from fedtheory.papers.index import listed
 from fedtheory.papers.paper import Paper, PaperError
 from fedtheory.papers.proofs import library_with, prove, sentence
 from fedtheory.proof.chains import decided_by
-from fedtheory.proof.printed_proofs import PrintedProof
+from fedtheory.proof.printed_proof import PrintedProof
 from fedtheory.proof.write import given
 from fedtheory.quantities import symbol, symbols
 
@@ -28,7 +28,7 @@ import sympy
 from fedtheory.claims.statement import Assumption, Claim, Term
 from fedtheory.functionals import LINEARIZATION_ERROR
 from fedtheory.papers.paper import Paper
-from fedtheory.proof.printed_proofs import PrintedProof
+from fedtheory.proof.printed_proof import PrintedProof
 from fedtheory.proof.write import same
 from fedtheory.quantities import symbols
 

@@ -25,7 +25,7 @@ from fedtheory.papers.flics.proofs import DERIVATIONS
 from fedtheory.papers.flics.statements import eq7, lemmas, thm1, thm2
 from fedtheory.papers.proofs import library, proof_of, prove, sentence
 from fedtheory.proof.chains import Chain
-from fedtheory.proof.printed_proofs import PrintedProof
+from fedtheory.proof.printed_proof import PrintedProof
 from fedtheory.proof.steps import Identity, Vectors
 from fedtheory.proof.text import describe, lines
 from fedtheory.quantities import symbols

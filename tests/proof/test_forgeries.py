@@ -35,7 +35,7 @@ from fedtheory.proof.kernel.scalars import Ring, Scalar
 from fedtheory.proof.kernel.tactics import Square, of_runs, over_rounds, show
 from fedtheory.proof.kernel.theorems import Multiples, Refused, Theorem, combine, instantiate
 from fedtheory.proof.kernel.weighted_run_bounds import EXPECTED_SCALE, telescope_weights
-from fedtheory.proof.printed_proofs import PrintedProof
+from fedtheory.proof.printed_proof import PrintedProof
 from fedtheory.proof.steps import Finding, Step
 from fedtheory.proof.translate.claim_bounds import MadeBound
 from fedtheory.proof.verdict_word import is_of_kernel

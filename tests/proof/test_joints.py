@@ -14,7 +14,7 @@ from fedtheory.papers.saved_certificates import reverify, steps_decided
 from fedtheory.proof.chains import proof_of
 from fedtheory.proof.derivations import Derivation
 from fedtheory.proof.library import Library
-from fedtheory.proof.printed_proofs import PrintedProof
+from fedtheory.proof.printed_proof import PrintedProof
 from fedtheory.proof.text import uses
 from fedtheory.proof.translate.claim_bounds import MadeBound
 from fedtheory.proof.verdict_word import DECLARED, KERNEL, is_of_kernel, table

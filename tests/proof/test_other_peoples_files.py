@@ -31,7 +31,7 @@ from fedtheory.proof.kernel.regions import Condition, Where
 from fedtheory.proof.kernel.run_bounds import RunBound, weaken
 from fedtheory.proof.kernel.scalars import Ring
 from fedtheory.proof.library import Library
-from fedtheory.proof.printed_proofs import PrintedProof
+from fedtheory.proof.printed_proof import PrintedProof
 from fedtheory.proof.steps import Identity, Step
 from fedtheory.proof.translate.claim_bounds import MadeBound
 from fedtheory.quantities import LENGTH, Quantity, symbols

@@ -25,7 +25,7 @@ from fedtheory.papers.safari.printed_proofs import PRINTED_PROOFS
 from fedtheory.papers.safari.proofs import DERIVATIONS
 from fedtheory.papers.safari.statements import corollaries, rem5, rounds, thm4, thm5
 from fedtheory.proof.chains import ASSUMES, Chain
-from fedtheory.proof.printed_proofs import PrintedProof
+from fedtheory.proof.printed_proof import PrintedProof
 from fedtheory.proof.text import describe, lines
 from fedtheory.quantities import symbols
 

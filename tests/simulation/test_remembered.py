@@ -93,7 +93,7 @@ def test_a_round_changes_it_where_it_is(monkeypatch):
         moved = (state.memory["local_mean"] != copies["local_mean"]).any(-1).sum(1)
         seen.append((places == {name: value.data_ptr() for name, value in state.memory.items()}, changed, moved))
 
-    monkeypatch.setattr("fedtheory.simulation.engine.advance", watched)
+    monkeypatch.setattr("fedtheory.simulation.engine.advancing", watched)
     run(None, clients=100, rounds=4)
     assert len(seen) == 4
     for same, changed, moved in seen:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...claims import readings
-from ...proof.printed_proofs import PrintedProof
+from ...proof.printed_proof import PrintedProof
 
 _DISTINCT = {readings.UNIFORM_COHORT: readings.WITHOUT_REPLACEMENT}
 _MIXED = {**_DISTINCT, readings.SNAPSHOTS: readings.PROBABILITY}

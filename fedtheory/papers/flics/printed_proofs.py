@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...claims import readings
-from ...proof.printed_proofs import PrintedProof
+from ...proof.printed_proof import PrintedProof
 
 _UNDIVIDED = {readings.LINE_14: readings.NOT_DIVIDED}
 _COVARIANCE = {readings.SIGMA: readings.COVARIANCE}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...claims import readings
-from ...proof.printed_proofs import PrintedProof
+from ...proof.printed_proof import PrintedProof
 
 _EITHER = (readings.EXACT_SHARES, readings.PROBABILITY)
 _RANDOM = {readings.KINDS_OF_ROUNDS: readings.PROBABILITY}

@@ -15,7 +15,7 @@ from ...papers.proofs import library
 from ...papers.saved_certificates import STEPS, folders, source_of
 from ...proof.derivations import Derivation
 from ...proof.library import CLAIM
-from ...proof.printed_proofs import PrintedProof
+from ...proof.printed_proof import PrintedProof
 from ...proof.text import JOINTS, in_letters
 from ...tightness import scorecard_column
 
