@@ -4312,6 +4312,8 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         for scalar, letters in [*((c, free) for c in inside), *((c, every) for c in self.scalars(stated["bound"]))]:
             need(letters_of(scalar.top) | letters_of(scalar.bottom) <= letters, "a letter of which nothing is said")
             need(self.proof.never_zero(scalar.bottom, known), "a division by what may be 0")
+        for scalar in (*stated["parameters"].values(), *(c for _, c in stated["assumptions"] if c is not None)):
+            need(letters_of(scalar.top) | letters_of(scalar.bottom) <= every, "a parameter by what nothing is said of")
 
     def of_rounds(self, theorem: dict, names: list, functional: str, bound: list, definitions: dict) -> dict:
         """Return the bound on runs whose every round is as a theorem says, with the letters of a run's parameters."""
@@ -4603,6 +4605,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         parts = {part for q in inside for part in q.split(" - ", 1)}
         fit(parts <= QUANTITIES.keys(), f"letters: allowed are {', '.join(QUANTITIES)}")
         fit(len(set(self.letters.values())) == len(self.letters), "letters: two for one quantity")
+        need(not {*self.letters} & {*last["definitions"]}, "letters: a defined one stands for what it is defined to be")
         need(self.letters.get("K", "local_steps") == "local_steps", "K stands for local_steps")
         need("k" not in self.letters, "the step k stands for no quantity")
         self.chosen = self.in_place(words_of["choices"], words_of["hypotheses"])

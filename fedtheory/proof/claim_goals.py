@@ -329,7 +329,8 @@ class Goal:
     def whichever(self, bound: RunBound) -> set[str]:
         """Return the ambiguities of the claim whose options make no difference to a bound."""
         shared = {readings.KINDS_OF_ROUNDS} if any(name == SHARES for name, _ in bound.assumptions) else set()
-        return answer_goals.whichever(self.claim) | shared | ({readings.ROOT} - dict(self.more).keys())
+        left = set() if self.claim.functional.alternatives else {readings.ROOT} - dict(self.more).keys()
+        return answer_goals.whichever(self.claim) | shared | left
 
     def differences(self, bound: RunBound) -> Iterator[str]:
         """List in words what a bound says otherwise than the claim; none if it is the claim's theorem.
@@ -345,6 +346,8 @@ class Goal:
                 yield f"it bounds {dict(bound.parameters)[VALUE]}, and the claim {value}"
         elif bound.functional != functional.name or not known:
             yield f"it bounds {bound.functional}, and the claim {functional.name}"
+        if defined := {d.name for d in bound.definitions} & self.letters.keys():
+            yield f"{', '.join(sorted(defined))}: defined, so that no quantity is what it stands for"
         right = self.right_side(bound.definitions, bound.known)
         if bound.where.ring is not self.ring or bound.bound != right:
             yield f"its right side is {bound.bound}, and the claim's {right}"

@@ -4,6 +4,7 @@ takes it out and sees the word come back."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,13 +24,16 @@ from fedtheory.papers.paper import Paper, PaperError
 from fedtheory.papers.proofs import library, library_with, proof_of, prove
 from fedtheory.papers.registry import subject_of
 from fedtheory.proof import chains, checker
-from fedtheory.proof.claim_goals import Goal
+from fedtheory.proof.claim_goals import Goal, claim_data
 from fedtheory.proof.claim_theorems import ClaimTheorem
 from fedtheory.proof.derivations import Derivation
 from fedtheory.proof.kernel.number_bounds import value
 from fedtheory.proof.kernel.regions import Condition, Where
-from fedtheory.proof.kernel.run_bounds import RunBound, weaken
+from fedtheory.proof.kernel.run_bounds import Definition, RunBound, enlarge, restrict, weaken
+from fedtheory.proof.kernel.run_bounds import define as define_log
+from fedtheory.proof.kernel.saved_claims import digest, saved_claim
 from fedtheory.proof.kernel.scalars import Ring
+from fedtheory.proof.kernel.sealed import Refused
 from fedtheory.proof.library import Library
 from fedtheory.proof.printed_proof import PrintedProof
 from fedtheory.proof.steps import Identity, Step
@@ -239,6 +243,87 @@ def test_a_quantity_with_the_name_of_another() -> None:
     ):
         with pytest.raises(ValueError, match=f"{own.name} is a quantity already: .*; allowed is another name"):
             define(own)
+
+
+# Letters whose meaning changes on the way ----------------------------------------------------------------------------
+
+NAMED = Ring("x l m")
+(decrease,) = symbols("objective_decrease")
+
+
+def renamed() -> RunBound:
+    """x <= x for all x, with l = log 2 for x, and then log 3 for l in the right side alone."""
+    bound = define_log(value(Where(NAMED, (Condition("x", "real"),)), NAMED["x"]), "l", NAMED.number(2))
+    bound = restrict(bound, Where(NAMED, ()), {"x": NAMED["l"]})
+    return enlarge(bound, "l", Definition("m", "log", NAMED.number(3)))
+
+
+def line_of(rule: str, where: int, value: Any, bound: Any, definitions: Sequence[Any], **arguments: Any) -> dict:
+    """A bound on a number in a file."""
+    return {
+        "rule": rule, "arguments": arguments, "functional": "value", "kind": "", "where": where, "given": [],
+        "definitions": definitions, "assumptions": [], "parameters": {"value": value}, "bound": [bound],
+    }  # fmt: skip
+
+
+def test_no_letter_loses_its_meaning_where_a_parameter_has_it() -> None:
+    """The number that is bounded would be l of which nothing is known: any quantity would be at most log 3."""
+    with pytest.raises(Refused, match="l: allowed are letters of which the region says something"):
+        renamed()
+    x, low, high = ({"top": [[[int(at == i) for i in range(3)], "1"]], "bottom": ONE_AS_DATA} for at in range(3))
+    two, three = ({"top": [[[0, 0, 0], n]], "bottom": ONE_AS_DATA} for n in "23")
+    letters = {"l": "objective_decrease"}
+    said = {
+        "id": "mine.thm", "edition": "main", "source": "", "algorithm": "", "functional": "objective_decrease",
+        "terms": {"one": "log(3)"}, "choices": {}, "hypotheses": {}, "assumptions": [], "readings": {},
+    }  # fmt: skip
+    file = {
+        "format": checker.OF_CLAIM, "names": ["x", "l", "m"], "regions": [[["x", "real", None]], []], "theorems": [],
+        "bounds": [
+            line_of("value", 0, x, x, [], expression=x),
+            line_of("define", 0, x, x, [["l", "log", two]], letter="l", of=two),
+            line_of("restrict", 1, low, low, [["l", "log", two]], values={"x": low}),
+            line_of("enlarge", 1, low, high, [["m", "log", three]], letter="l", name="m", sort="log", of=three),
+        ],
+        "letters": letters, "claim": said, "roots": [], "digest": digest(letters, said),
+    }  # fmt: skip
+    with pytest.raises(checker.Wrong, match="bound 3: a parameter by what nothing is said of"):
+        checker.check(file)
+    said["terms"] = {"one": "log(2)"}  # it is the checker's own rule that is missing: all else is as it should be
+    file |= {"bounds": file["bounds"][:3], "digest": digest(letters, said)}
+    with pytest.raises(checker.Wrong, match="a defined one stands for what it is defined to be"):
+        checker.check(file)
+
+
+ONE_AS_DATA = [[[0, 0, 0], "1"]]
+
+
+def test_no_quantity_is_what_a_letter_is_defined_to_be() -> None:
+    """E|x_R - x*|^2 <= perturbation |x_0 - x*|^2 + ..., as (1 - mu eta)^(K R) has a letter."""
+    (other,) = symbols("perturbation")
+    terms = [replace(t, expression=distance**2 * other) if t.name == "initial" else t for t in LOCAL.terms]
+    this, known = mine(LOCAL, terms=tuple(terms)), next(d for d in library().derivations if LOCAL.ref in d.proves)
+    assert isinstance(known.origin, MadeBound)
+    origin = replace(known.origin, letters={**known.origin.letters, "power": "perturbation"})
+    its = Paper("mine", "", algorithm="local_sgd", claims=(this,), derivations=(origin.derivation("m", (this.ref,)),))
+    assert word(this, its) == "open"
+    goal = origin.check(this, "local_sgd", library_with(its).rounds).goal
+    assert list(goal.differences(origin.bound)) == ["power: defined, so that no quantity is what it stands for"]
+    said = claim_data(this, {}, "local_sgd")
+    with pytest.raises(checker.Wrong, match="letters: a defined one stands for what it is defined to be"):
+        checker.check(checker.read(json.dumps(saved_claim(origin.bound, origin.letters, said))))
+
+
+def test_a_left_side_that_is_read_in_two_ways_is_read_in_one() -> None:
+    """q <= 1, and 5 q in the other reading, of which nothing is shown."""
+    first, second = readings.OPTIONS[readings.ROOT]
+    left = replace(of_values("my_value", "q", q, "q"), alternatives={second: 5 * q})
+    this = mine(functional=left, terms=(Term("one", sympy.Integer(1)),), hypotheses=(), assumptions=(),
+                ambiguities=(Ambiguity(readings.ROOT, (first, second), ""),))  # fmt: skip
+    letters = {"q": "snapshot_probability"}
+    assert word(this, by_number(this, one, letters)) == "open"
+    assert word(this, by_number(this, one, letters, **{readings.ROOT: second})) == "open"
+    assert word(this, by_number(this, one, letters, **{readings.ROOT: first})) == "proved"
 
 
 def test_a_symbol_of_another_making() -> None:

@@ -167,15 +167,17 @@ def _bound(
     for expression in (bound, *given):
         if not known.defines(expression):
             raise Refused(f"{expression}: divides by what may be 0 on the region")
-    if STEP in bound.names or not bound.names <= {c.name for c in known.conditions}:
-        raise Refused(f"{bound}: allowed are letters of which the region says something, and no step")
+    said = frozenset(assumptions)
+    for expression in (bound, *parameters.values(), *(c for _, c in said if c is not None)):
+        if STEP in expression.names or not expression.names <= {c.name for c in known.conditions}:
+            raise Refused(f"{expression}: allowed are letters of which the region says something, and no step")
     return RunBound(
         functional,
         kind,
         where,
         tuple(given),
         tuple(definitions),
-        frozenset(assumptions),
+        said,
         tuple(sorted(parameters.items())),
         bound,
         rule,
@@ -342,20 +344,16 @@ def enlarge(premise: RunBound, letter: str, larger: Definition) -> RunBound:
     if larger.name in {*premise.where.ring.names} & {*old, *(c.name for c in premise.where.conditions)}:
         raise Refused(f"{larger.name}: allowed is a letter that is not used yet")
     smaller = old[letter]
-    if (smaller.sort, larger.sort) == ("power", "power"):
-        difference = larger.of - smaller.of
-    elif (smaller.sort, larger.sort) == ("power", "exponential"):
-        difference = dict(premise.parameters)[ROUNDS] * (1 - smaller.of) - larger.of
-    elif (smaller.sort, larger.sort) == ("exponential", "exponential"):
-        difference = smaller.of - larger.of
-    elif (smaller.sort, larger.sort) == ("log", "log"):
-        difference = larger.of - smaller.of
-    else:
+    difference = {
+        ("power", "power"): larger.of - smaller.of,
+        ("power", "exponential"): dict(premise.parameters).get(ROUNDS, 0) * (1 - smaller.of) - larger.of,
+        ("exponential", "exponential"): smaller.of - larger.of,
+        ("log", "log"): larger.of - smaller.of,
+    }.get((smaller.sort, larger.sort))
+    if difference is None:
         raise Refused(f"{larger}: allowed is no power in the place of an exponential")
     if not premise.where.certifies(difference):
         raise Refused(f"{difference}: not certified to be >= 0, so that {larger} may be smaller than {smaller}")
-    if letter in premise.bound.bottom.names:
-        raise Refused(f"{premise.bound}: divides by what depends on {letter}")
     right = premise.where.ring.number(0)
     for power, coefficient in premise.bound.coefficients(letter).items():
         if power and not known.certifies(coefficient):
