@@ -4497,7 +4497,8 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             less += self.scalars(self.summed([factor]), taken)
         rest = self.summed([*self.scalars(stated["bound"]), *(-each for each in less)])
         need(self.all_nonnegative(rest, known), "a right side that may be smaller")
-        occurs = {i for c in self.scalars(stated["bound"]) for i in letters_of(c.top) | letters_of(c.bottom)}
+        spoken = [*self.scalars(stated["bound"]), *premise["parameters"].values()]
+        occurs = {i for c in spoken for i in letters_of(c.top) | letters_of(c.bottom)}
         kept = {n: d for n, d in premise["definitions"].items() if self.proof.number[n] in occurs}
         return self.same(premise, bound=stated["bound"], definitions=kept)
 

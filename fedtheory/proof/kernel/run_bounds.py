@@ -308,7 +308,7 @@ def weaken(
 ) -> RunBound:
     """Replace the right side by one that is larger: the difference is certified to be >= 0 on the region, if need be
     after multiples >= 0 of the expressions that are given to be >= 0 are taken off, and multiples c >= 0 of ``squares``
-    (c, y) of y. A definition whose letter does not occur any more is dropped."""
+    (c, y) of y. A definition whose letter no parameter has, nor the right side, is dropped."""
     untouched(premise)
     known, factors = premise.known, [premise.where.ring.number(1) * c for c in multipliers]
     if factors and len(factors) != len(premise.given):
@@ -323,7 +323,7 @@ def weaken(
         rest = rest - factor * taken
     if not known.certifies(rest):
         raise Refused(f"{rest}: not certified to be >= 0 on the region, so that {bound} may be too small")
-    kept = [d for d in premise.definitions if d.name in bound.names]
+    kept = [d for d in premise.definitions if d.name in bound.names.union(*(c.names for _, c in premise.parameters))]
     more: dict[str, Any] = {"squares": squares} if squares else {}
     return _follows("weaken", premise, bound, definitions=kept, multipliers=factors, **more)
 

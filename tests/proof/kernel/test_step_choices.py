@@ -165,7 +165,21 @@ def _own(name: str) -> Any:
     return chain("fast.cor3@corrected").theorem.make().arguments[name]
 
 
+def without_noise() -> RunBound:
+    """The same for exact gradients: the right side is exp(-A cap) D + 1, and has no logarithm."""
+    x, start, mu, none = (PERIODS[n] for n in ("eta", "start", "mu", "sigma"))
+    before = fast_before()
+    zero = {"sigma": 0 * none, "sigma_G": 0 * none}
+    where = Where(PERIODS, tuple(c for c in before.where.conditions if c.name not in zero))
+    before = restrict(before, where, zero, before.given)
+    made = choose_by_logarithm(before, "local_lr", start**2, _own("cap"), "I", "power")
+    assert before.bound == PERIODS["decay"] * start**2 and "I" not in made.bound.names
+    return weaken(made, made.bound + x * mu)
+
+
 UNSOUND |= {
+    "another number for a logarithm that only the choice has": ("allowed are letters that are not defined", lambda: (
+        restrict(without_noise(), without_noise().where, {"I": PERIODS.number(0)}, without_noise().given))),
     "a negative number in the logarithm": ("not certified to be >= 0", lambda: by_logarithm(-_own("of"))),
     "a cap below 0": ("not certified to be >= 0", lambda: by_logarithm(cap=-_own("cap"))),
     "a cap by the step": ("allowed is exp", lambda: by_logarithm(cap=PERIODS["eta"])),
