@@ -307,6 +307,12 @@ def of_scope(scope: str) -> tuple[str, ...]:
 ANYBODYS = frozenset({"global_lr", "cohort", "participation_probability"})
 """Quantities that a claim about any algorithm that it names may speak of, though only some built-in ones have them."""
 
+OF_A_SETTING = frozenset({
+    *(name for name, known in QUANTITIES.items() if known.data or known.scope), "clients", "arbitrary_cohort", "rounds",
+    "smoothness", "strong_convexity", "dissimilarity_at_optimum",
+})  # fmt: skip
+"""Quantities that a federation, its participants or a run have, so that no algorithm can say what they are."""
+
 RUN_QUANTITIES = of_scope("run")
 SERVER_RUN_QUANTITIES = of_scope("server run")
 LEAST_QUANTITIES = ("least_full_pseudogradient", "least_arbitrary_pseudogradient")  # as RUN_QUANTITIES[:2]

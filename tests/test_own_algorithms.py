@@ -357,6 +357,20 @@ def test_an_algorithm_that_is_none_is_refused(arguments: dict, why: str) -> None
         own(step, **arguments)
 
 
+@pytest.mark.parametrize("name", ["clients", "rounds", "arbitrary_cohort", "smoothness", "initial_distance",
+                                  "gradient_noise", "peak_full_pseudogradient"])  # fmt: skip
+def test_what_clients_or_runs_have_is_no_number_of_a_step(name: str) -> None:
+    """Else a claim would be judged at a start of distance 1, say, of runs that start elsewhere."""
+
+    def step(x, memory, round, *, local_lr, **numbers):
+        return x - local_lr * (round.share * round.gradient(x)).sum(1), {}
+
+    with pytest.raises(ValueError, match=f"{name} = 1: clients, start or run say what it is"):
+        own(step, local_lr="1/8", **{name: 1})
+    with pytest.raises(ValueError, match=f"{name} = 1: clients, start or run say what it is"):
+        own(step, local_lr="1/8").with_numbers(**{name: 1})
+
+
 def test_its_numbers_are_the_claims_quantities() -> None:
     made = PAIRS["momentum"][0]
     assert made.quantities() == {"local_lr": 0.1, "local_steps": 3, "global_lr": 0.5}

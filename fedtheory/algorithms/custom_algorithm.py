@@ -14,7 +14,7 @@ from ..code_digest import code_digest
 from ..extras import torch
 from ..own import ComputeError, place
 from ..participation import Participation, Uniform
-from ..quantities import QUANTITIES
+from ..quantities import OF_A_SETTING, QUANTITIES
 from ..rationals import exact_number, option
 from ..schedule import StepRule, at_round, step_size
 from .aggregation import Memory
@@ -177,8 +177,8 @@ def own(step: Callable[..., Any], *, memory: Mapping[str, str] | None = None, na
             own (``fedtheory.own.define``); these have their bounds.
 
     Raises:
-        ValueError: a memory of another kind, a number that is none or out of bounds, or a step that does not take these
-            arguments.
+        ValueError: a memory of another kind, a number that is none, is out of bounds or has the name of what clients or
+            runs have, or a step that does not take these arguments.
 
     >>> def averaging(x, memory, round, *, local_lr, local_steps):
     ...     return x + (round.share * round.train(x, local_lr, local_steps)).sum(1), {}
@@ -203,6 +203,10 @@ def own(step: Callable[..., Any], *, memory: Mapping[str, str] | None = None, na
 def _numbers(numbers: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
     checked: list[tuple[str, Any]] = []
     for name, value in numbers.items():
+        if name in OF_A_SETTING:
+            raise ValueError(
+                f"{name} = {value!r}: clients, start or run say what it is; allowed is a number of another name"
+            )
         if isinstance(value, list | tuple):
             checked.append((name, tuple(exact_number(f"{name}[{i}]", each) for i, each in enumerate(value))))
             continue

@@ -124,6 +124,9 @@ class OwnPoint(Point):
         if claim.algorithm != self.algorithm.name:
             raise ValueError(f"{claim.ref} is not about {self.algorithm.name}: allowed is another algorithm")
         check_constants(claim, self.constants)
+        for name in sorted(self.constants.keys() & self.algorithm.numbers.keys()):
+            if self.constants[name] != (own := self.algorithm.numbers[name]):
+                raise ValueError(f"{name} = {self.constants[name]}: allowed is {own}, which the algorithm has")
         check_counts(rounds=self.rounds)
         check_size("clients", self.setting.federation.clients, MOST_COPIES)
         check_size("dimension", self.setting.federation.dimension)

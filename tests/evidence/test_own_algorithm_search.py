@@ -20,7 +20,7 @@ import pytest
 from numpy.random import default_rng as random
 from sympy import Integer
 
-from fedtheory.algorithms import fast, fedavg
+from fedtheory.algorithms import fast, fedavg, own
 from fedtheory.claims.statement import Term
 from fedtheory.evidence.confirm import confirmed
 from fedtheory.evidence.judge import judge
@@ -45,6 +45,7 @@ from fedtheory.papers.registry import from_setting, subject_of
 from fedtheory.participation import Bernoulli, Cyclic, Fixed, Markov, Uniform
 from fedtheory.quantities import DIMENSIONLESS, QUANTITIES, Quantity, symbol
 from fedtheory.setting import Setting
+from fedtheory.subjects.custom_points import OwnPoint
 from fedtheory.subjects.custom_search import AVAILABLE, CROWD, EVERYONE, INDEPENDENT, MARKOV, NOISY, UNIFORM, Candidate
 from fedtheory.subjects.custom_search import FIXED as SOME
 from fedtheory.subjects.protocol import Instance
@@ -253,6 +254,21 @@ def test_a_file_that_holds_no_instance_is_refused(change: dict[str, Any], why: s
             match="kind = 'beta': allowed is 'fixed', 'phases', 'uniform', 'bernoulli', 'markov' or 'cyclic'",
         ):
             subject.parse(data | {"participation": {"kind": "beta"}}, paper.claims[0])
+
+
+def test_an_instance_states_no_other_number_than_its_algorithm_has() -> None:
+    """The right side would be judged at one value, and the runs made with another."""
+
+    def step(x, memory, round, *, local_lr, step_shift):
+        return x - local_lr / step_shift * (round.share * round.gradient(x)).sum(1), {}
+
+    base = next(iter(load(WORKED).claims))
+    claim = replace(base, terms=(Term("shift", symbol("step_shift") * base.terms[0].expression),))
+    setting = Setting(Quadratic([[1]], [[1]]), own(step, name="averaged", local_lr="1/2", step_shift=3), Fixed([0]))
+    constants = {"smoothness": F(1), "strong_convexity": F(1), "gradient_noise": F(0)}
+    OwnPoint(setting, 1, {**constants, "step_shift": F(3)}).check(claim)
+    with pytest.raises(ValueError, match="step_shift = 4: allowed is 3, which the algorithm has"):
+        OwnPoint(setting, 1, {**constants, "step_shift": F(4)}).check(claim)
 
 
 ONE_BY_ONE = """for i in range(round.share.shape[1]):
