@@ -3762,8 +3762,7 @@ class RulesOfIntervals:
             C, m = (self.proof.name(of[quantity]) for quantity in ("cutoff", "guaranteed_intervals"))
             late = any(m * C + self.proof.name(name) - C == each for each in slacks)
             return late and kind == "interval" and bound == C - ONE
-        every = [*self.scalars(last["bound"]), *last["given"]]  # type: ignore[attr-defined]
-        every += [b for _, _, b in self.conditions(last["where"]) if b is not None]  # type: ignore[attr-defined]
+        every = [*self.scalars(last["bound"]), *slacks]  # type: ignore[attr-defined]
         divides = any(not self.proof.put(Scalar(c.bottom), {name: ZERO}).top for c in every)
         return x == "participation_probability" and kind == "capped" and bound == ONE and divides
 
@@ -4606,7 +4605,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         parts = {part for q in inside for part in q.split(" - ", 1)}
         fit(parts <= QUANTITIES.keys(), f"letters: allowed are {', '.join(QUANTITIES)}")
         fit(len(set(self.letters.values())) == len(self.letters), "letters: two for one quantity")
-        need(not {*self.letters} & {*last["definitions"]}, "letters: a defined one stands for what it is defined to be")
+        self.letters = {n: q for n, q in self.letters.items() if n not in last["definitions"]}  # which stand for that
         need(self.letters.get("K", "local_steps") == "local_steps", "K stands for local_steps")
         need("k" not in self.letters, "the step k stands for no quantity")
         self.chosen = self.in_place(words_of["choices"], words_of["hypotheses"])
@@ -4614,6 +4613,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         need(same, f"what is bounded is {last['functional']}")
         total = self.summed(part for text in words_of["terms"].values() for part in self.values(self.tree(text)))
         need(self.equal(total, last["bound"]), "its right side is not what is proved")
+        last = last | {"bound": total}  # as the claim writes it: by what it divides, that is not 0
         slacks = [slack for text in words_of["hypotheses"].values() for slack in self.sayable(text)]
         self.check_region(last, slacks)
         self.check_assumptions(last, words_of["readings"], slacks)

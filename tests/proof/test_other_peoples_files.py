@@ -291,7 +291,7 @@ def test_no_letter_loses_its_meaning_where_a_parameter_has_it() -> None:
         checker.check(file)
     said["terms"] = {"one": "log(2)"}  # it is the checker's own rule that is missing: all else is as it should be
     file |= {"bounds": file["bounds"][:3], "digest": digest(letters, said)}
-    with pytest.raises(checker.Wrong, match="a defined one stands for what it is defined to be"):
+    with pytest.raises(checker.Wrong, match="no letter stands for 'objective_decrease'"):
         checker.check(file)
 
 
@@ -310,7 +310,7 @@ def test_no_quantity_is_what_a_letter_is_defined_to_be() -> None:
     goal = origin.check(this, "local_sgd", library_with(its).rounds).goal
     assert list(goal.differences(origin.bound)) == ["power: defined, so that no quantity is what it stands for"]
     said = claim_data(this, {}, "local_sgd")
-    with pytest.raises(checker.Wrong, match="letters: a defined one stands for what it is defined to be"):
+    with pytest.raises(checker.Wrong, match="no letter stands for 'perturbation'"):
         checker.check(checker.read(json.dumps(saved_claim(origin.bound, origin.letters, said))))
 
 

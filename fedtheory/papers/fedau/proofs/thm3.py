@@ -322,7 +322,7 @@ _BOUNDS: dict[str, tuple[Callable[[], RunBound], Mapping[str, str], str]] = {
     "thm3@main": (average_by_logarithm, LETTERS, _AVERAGE),
     "thm3@sharp": (average_in_blocks, LETTERS, _AVERAGE),
     "lemmaB_7_1@main": (chosen, LETTERS, _AVERAGE),
-    "lemmaB_7_1@sharp": (_chosen_in_blocks, LETTERS, _AVERAGE),
+    "lemmaB_7_1@sharp": (_chosen_in_blocks, {n: q for n, q in LETTERS.items() if n != "spread"}, _AVERAGE),
     "eqB_7_2@main": (_bias, LETTERS, "long_run_bias"),
 }  # fmt: skip
 
