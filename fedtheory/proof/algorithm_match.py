@@ -101,7 +101,8 @@ def read_rounds(algorithm: Algorithm, participation: Participation) -> Rounds:
         raise ValueError(f"{type(algorithm).__name__}: the kernel has no words for how {' and '.join(kinds)} alternate")
     twice = isinstance(participation, Multinomial) or (isinstance(participation, Uniform) and participation.replacement)
     ends = set()
-    if not twice and (kinds == (BY_SHARES,) or (kinds == (ARBITRARY,) and plain_mean)):
+    of_clients = kinds in ((ARBITRARY,), (ARBITRARY, SERVER))
+    if not twice and (kinds == (BY_SHARES,) or (of_clients and plain_mean)):
         ends.add(readings.EVERYONE)
     if kinds == (ARBITRARY,) and isinstance(participation, Multinomial) and _same(participation, weights):
         ends.add(readings.BY_WEIGHT)

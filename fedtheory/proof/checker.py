@@ -852,6 +852,14 @@ def at_start(entry: tuple) -> bool:
     return "S" not in bounds and all(stage(atom)[0] == "start" for atom in atoms)
 
 
+def over_all(entry: tuple) -> tuple:
+    """Return an entry with every mean over the cohort one over all clients."""
+    if entry[0] == "one":
+        return entry
+    terms = entry[2:] if entry[0] == "value" else sorted((t[0].replace("S", "M"), t[1]) for t in entry[2:])
+    return (entry[0], entry[1].replace("S", "M"), *terms)
+
+
 def of_cohort(entry: tuple) -> bool:
     """Whether a cohort's mean, or the round's end, occurs in an entry."""
     if entry[0] == "product":
@@ -1223,12 +1231,17 @@ class Rules:
         cohorts = ["S" in t[0] for t in entry[2:]]
         if "S" not in entry[1] and not any(cohorts):
             return [(entry, ONE)]
-        need(all(stage(t[1])[0] == "start" for t in entry[2:]), "a cohort's later vector")
-        terms = [(t[0].replace("S", "M"), t[1]) for t in entry[2:]]
-        far = ("product", entry[1].replace("S", "M"), *sorted(terms))
+        far, when = over_all(entry), [stage(t[1])[0] for t in entry[2:]]
+        if when != ["start", "start"]:  # what is along the paths is independent of the draw
+            need("S" not in entry[1], "a cohort's later vector")
+            if all(cohorts):  # a random number
+                return [(entry, ONE)]
+            known = when[0] if cohorts[1] else when[1]
+            need(known == "start" and "path" in when, "a cohort's later vector")
+            return [(far, ONE)]
         if not all(cohorts):
             return [(far, ONE)]
-        return [(("product", "M", *sorted(("", t[1]) for t in terms)), share), (far, rest)]
+        return [(("product", "M", *sorted(("", t[1]) for t in entry[2:])), share), (far, rest)]
 
     def expect_arbitrary(self) -> dict:
         """Conclude a premise that holds given the cohort for a round with an arbitrary cohort."""
@@ -1241,6 +1254,21 @@ class Rules:
             context="kind",
             kind="arbitrary",
             equality=theorem["equality"],
+            parameters=together(theorem["parameters"], {"size": size}),
+        )
+
+    def expect_everyone(self) -> dict:
+        """Conclude a premise that holds given the cohort for a round in which every client takes part, once, so that a
+        mean over the cohort is one over all clients, with equal weights."""
+        (theorem,), size = self.premises, self.argument("size")
+        self.context_allows(theorem, "cohort", "arbitrary")
+        need("i" not in self.frees(theorem) and self.region == theorem["where"], "of every client, or another region")
+        return self.concluded(
+            self.total(([(over_all(e), c) for e, c in self.items(theorem)], None)),
+            context="kind",
+            kind="arbitrary",
+            equality=theorem["equality"],
+            more=(("full_participation", None), ("equal_weights", None)),
             parameters=together(theorem["parameters"], {"size": size}),
         )
 
@@ -2674,8 +2702,9 @@ def verified(data: object, work: int | None = None) -> WorstCase:
 
 RULES = {name.replace("_", " "): name for name in (
     "combine", "over_clients", "over_steps", "induct", "last_step", "instantiate", "expect_uniform", "expect_arbitrary",
-    "project", "mix", "smooth", "cocoercive", "convex", "descent", "dissimilar", "optimal", "local_step", "round",
-    "unbiased", "variance", "uncorrelated", "steps_apart", "interpolated", "server_round", "server_unbiased",
+    "expect_everyone", "project", "mix", "smooth", "cocoercive", "convex", "descent", "dissimilar", "optimal",
+    "local_step", "round", "unbiased", "variance", "uncorrelated", "steps_apart", "interpolated", "server_round",
+    "server_unbiased",
     "server_variance", "server_descent", "mix_server", "worst_case", "mean_iterate", "optimal_along",
     "uncorrelated_clients",
     "weighted_noise", "stochastic_gradient", "lowest", "heterogeneity", "everyone", "drawn_mean", "spread_of_draw",
@@ -2744,7 +2773,8 @@ QUANTITIES = {
     **dict.fromkeys(
         ("least_full_pseudogradient", "peak_cohort_pseudogradient", "least_server_gradient"), "nonnegative"
     ),
-    "young_parameter": "positive", "arbitrary_pseudogradient": "nonnegative",
+    "young_parameter": "positive",
+    **dict.fromkeys(("arbitrary_pseudogradient", "full_pseudogradient", "cohort_pseudogradient"), "nonnegative"),
     # of answers
     **dict.fromkeys(("global_lr", "participation_estimate", "failure_probability", "hidden_constant"), "positive"),
     **dict.fromkeys(
@@ -2795,7 +2825,7 @@ PARAMETERS = {
         "expected_weight_scale", "weight_scale", "update_weight", "least_objective_weight", "gradient_norm", "absence",
         "cutoff_bias", "participation_probability", "cutoff", "guaranteed_intervals", "history",
         "least_participation_probability", "weight_spread", "step_index", "objective_decrease", "displacement",
-        "perturbation", "arbitrary_pseudogradient",
+        "perturbation", "arbitrary_pseudogradient", "full_pseudogradient", "cohort_pseudogradient",
     )
 } | {"probability": "snapshot_probability", "period": "snapshot_period"}  # fmt: skip
 OF_HYPOTHESES = ("fractions", "q-condition", "root")
@@ -2815,9 +2845,10 @@ ALGORITHMS = {
 are of a kind. Those without a law add updates with weights in every round, or are of ``OF_STEPS``."""
 OF_STEPS = {
     "fedavg_decaying": ("everyone", "by weight", "uniformly"), "fedavg": ("everyone",), "local_sgd": ("everyone",),
+    "safari": ("everyone",),
 }  # fmt: skip
-"""Algorithms in which all clients make steps, and a round ends in the mean of all clients' models by their weights in
-F, or of some who are drawn: how."""
+"""Algorithms in which all clients may make steps, so that a round of clients ends in the mean of all their models by
+their weights in F, or of some who are drawn: how."""
 DRAWS = {"by weight": "S with replacement by p_k", "uniformly": "S without replacement, p_k = 1/N"}
 """Words of a claim on who is drawn: S independently, so that the share is 1/S, or a set of S of N, (N - S)/(S (N - 1)).
 """
@@ -2830,6 +2861,7 @@ OF_KINDS = {"fedau": {"local_lr", "weighted_lr", "clients", "weight_error", "pea
             "fedavg": {"local_lr", "clients"}, "local_sgd": {"local_lr", "clients"}}  # fmt: skip
 OF_RUN = {
     "rounds", "initial_distance", "initial_gap", "gradient_norm", "objective_decrease", "arbitrary_pseudogradient",
+    "full_pseudogradient", "cohort_pseudogradient",
 }  # fmt: skip
 """The parameters of an algorithm's rounds, and those of a run."""
 BOUND_FIELDS = "rule arguments functional kind where given definitions assumptions parameters bound"
@@ -2861,18 +2893,25 @@ ROUND_QUANTITIES = {
     "initial_distance": squared(AT_START, AT_OPTIMUM), "gradient_norm": {SQUARED_SLOPE: ONE},
     "objective_decrease": {("value", "M", START_POINT): ONE, ("value", "M", NEXT): MINUS},
     "arbitrary_pseudogradient": {("product", "", ("KS", ALONG), ("KS", ALONG)): ONE},
+    "full_pseudogradient": {("product", "", ("KM", ALONG), ("KM", ALONG)): ONE},
+    "cohort_pseudogradient": {("product", "", ("KS", ALONG), ("KS", ALONG)): ONE},
 }  # fmt: skip
 """Forms of quantities of a round: of their squares, but for ``AS_THEY_ARE``."""
-AS_THEY_ARE = ("objective_decrease", "arbitrary_pseudogradient")
+SUMS_OF_GRADIENTS = {"uniform": ("full_pseudogradient", "cohort_pseudogradient")}
+"""Squared sums of local gradients of which a bound on |grad F(x)|^2 may speak, by the kind of round; in others it is
+that of an arbitrary cohort."""
+AS_THEY_ARE = ("objective_decrease", "arbitrary_pseudogradient", *SUMS_OF_GRADIENTS["uniform"])
 ROUND_FUNCTIONALS = {
     "final_squared_distance": (squared(("", NEXT), AT_OPTIMUM), ("initial_distance", "gradient_norm")),
-    "squared_gradient": (
-        {SQUARED_SLOPE: ONE}, ("objective_decrease", "gradient_norm", "arbitrary_pseudogradient"),
-    ),
+    "squared_gradient": ({SQUARED_SLOPE: ONE}, ("objective_decrease", "gradient_norm")),
     "local_gradient_error": (squared(("", ALONG), SLOPE), ("gradient_norm",)),
     "negated_full_progress": (
         {("product", "", *sorted((("KM", ALONG), AT_START))): MINUS,
          ("product", "", *sorted((("KM", ALONG), AT_OPTIMUM))): ONE}, ("initial_distance",),
+    ),
+    "negated_arbitrary_progress": (
+        {("product", "", *sorted((("KS", ALONG), AT_START))): number(-2),
+         ("product", "", *sorted((("KS", ALONG), AT_OPTIMUM))): number(2)}, ("initial_distance",),
     ),
     "weighted_divergence": (squared(("", ("g_start", True, ())), SLOPE), ("gradient_norm",)),
     "local_drift": (squared(("", ITERATE), AT_START), ("gradient_norm",)),
@@ -3036,6 +3075,11 @@ class RulesOfWeights:
         functional = word("functional", stated["functional"], tuple(ROUND_FUNCTIONALS))
         others = [self.theorem_at(n) for n in listed("others", arguments["others"], most=1)]
         form, quantities = ROUND_FUNCTIONALS[functional]
+        if functional == "squared_gradient":
+            quantities += SUMS_OF_GRADIENTS.get(theorem["kind"], ("arbitrary_pseudogradient",))
+        if functional == "negated_arbitrary_progress":  # 2 eta times the sum of the cohort's inner products
+            need(theorem["kind"] == "arbitrary" and "local_lr" in theorem["parameters"], "of no arbitrary cohort")
+            form = {e: c * theorem["parameters"]["local_lr"] for e, c in form.items()}
         last, plain = AFTER_THE_LAST.get(functional), truth("plain", arguments["plain"])
         need((last is not None) == bool(others), "allowed is one theorem on the last step, of a path, and else none")
         parts = {name: ROUND_QUANTITIES[name] for name in quantities}
@@ -4930,7 +4974,10 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
                 need(plain and not self.is_of_any_mean(last), "of the plain mean, and the claim is of any")
             else:
                 quantity, power = ASSUMED.get(name, ("", 0))
-                made = {f"{n}({ASSUMED[n][0]})" if n in ASSUMED else n for n in (name, *GIVEN_BY.get(name, ()))}
+                others = GIVEN_BY.get(name, ())
+                if name == "cohort_before_noise" and last["kind"] == "uniform" and "uniform_cohorts" in names:
+                    others += ("uniform_cohorts",)  # such cohorts are independent of the noise
+                made = {f"{n}({ASSUMED[n][0]})" if n in ASSUMED else n for n in (name, *others)}
                 need(bool(made & {*self.assumed}), f"{name}: an assumption that the claim does not make")
                 if quantity:
                     own = self.letter(quantity) ** power

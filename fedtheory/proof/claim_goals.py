@@ -30,10 +30,11 @@ from .kernel.interval_bounds import CHOSEN_CUTOFF, CUTOFF, ENDED, HISTORY
 from .kernel.number_bounds import VALUE
 from .kernel.regions import Condition, Where
 from .kernel.round_bounds import OF_POINTS
+from .kernel.round_rules import UNIFORM
 from .kernel.run_bounds import MEAN_GRADIENT, ROUNDS, Definition, RunBound, untouched
 from .kernel.scalars import Ring, Scalar
 from .kernel.step_choices import ABOVE, BELOW, LEAST, of_choice
-from .kernel.theorems import Theorem
+from .kernel.theorems import Assumption, Theorem
 
 Letters = Mapping[str, str]
 """Quantity for which each letter of a bound stands, or "a - b" for a letter that is by how much a exceeds b, so that a
@@ -65,7 +66,7 @@ PARAMETERS = {
 } | {name: name for name in (
     "clients", "weight_error", "peak_weight_error", "objective_error", "expected_weight_scale", "weight_scale",
     "update_weight", "least_objective_weight", "gradient_norm", "objective_decrease", "displacement", "perturbation",
-    "arbitrary_pseudogradient",
+    "arbitrary_pseudogradient", "full_pseudogradient", "cohort_pseudogradient",
 )} | weight_goals.PARAMETERS  # fmt: skip
 """Quantity that each parameter of an algorithm or of a run is; the free ``share`` of a draw is none."""
 
@@ -470,7 +471,7 @@ class Goal:
     def _assumptions(self, bound: RunBound) -> Iterator[str]:
         made = self.claim.assumed
         read_as = {*READINGS, SCALE_KNOWN, "in_expectation"} | ({"equal_weights"} if self._is_plain_mean else set())
-        for name, constant in sorted(bound.assumptions, key=str):
+        for name, constant in asked_of(bound):
             kind = ASSUMPTIONS.get(AT_ONE_PLACE.get(name, name))
             if name in ALTERNATING:
                 if constant != self.letter(ALTERNATING[name]):
@@ -580,6 +581,13 @@ def _above(cap: sympy.Expr) -> sympy.Expr:
     if not roots or not known:
         return cap
     return cap.xreplace({f: sympy.Rational(isqrt(4096 * int(f.base)) + 1, 64) for f in roots})
+
+
+def asked_of(bound: RunBound) -> list[Assumption]:
+    """Return the assumptions of a bound, but one that is made by another: a cohort that is drawn uniformly is
+    independent of the round's noise, so that noise is after it where all rounds have such cohorts."""
+    implied = "cohort_before_noise" if bound.kind == UNIFORM and ("uniform_cohorts", None) in bound.assumptions else ""
+    return sorted((a for a in bound.assumptions if a[0] != implied), key=str)
 
 
 def theorem_of(bound: RunBound) -> Theorem | None:

@@ -150,6 +150,21 @@ class CurvedSGD:
         left = coefficient(most.form, g, g, "S")
         return combine([(most, 1)], where=where, context="cohort", squares=[(u, "S", -left)])
 
+    @cached_property
+    def cohort_progress(self) -> Theorem:
+        """Bound sum_k mean_S E<v_k, D> from below by |D|^2, <mean_S b_i, D> and constants."""
+        s, D, u, b, g = self.sgd, self.sgd.distance, self.rest, self.at_optimum, self.sgd.gradient_at_start
+        eta, room = s.axioms.step, s.L**2 * s.axioms.step**3 * s.K * (s.K - 1) / 2
+        paid = self._of_gradients(0 * eta) / (2 * eta) + room
+        most = combine(
+            [(self.progress, 1), (over_clients(self.near_optimum, "S"), paid * 2)],
+            where=self.where,
+            context="cohort",
+            squares=[(b - u - D * self.mu, "S", paid), (u - D * self.mu, "S", paid * 2), (g, "S", room)],
+        )
+        left = coefficient(most.form, g, g, "S")
+        return combine([(most, 1)], where=self.where, context="cohort", squares=[(u, "S", -left)])
+
     def _of_gradients(self, drifts: Scalar) -> Scalar:
         """The multiple of mean_S |g_i|^2 by which the paths' lengths enter, with ``drifts`` eta^2 times |e|^2."""
         s, g = self.sgd, self.sgd.gradient_at_start

@@ -162,11 +162,17 @@ class LocalSGD:
     def exact_drift_bound(self) -> Theorem:
         """Prove that E|e|^2 is at most L^2 K times the sum over k of the bounds on mean_S E|d_k|^2. Nothing is rounded
         up, and there is no drift at K = 1."""
+        return self.drift_over("S")
+
+    def drift_over(self, binder: str) -> Theorem:
+        """Prove the same of the drift of the cohort's gradients (S), or of all clients' (M), given the cohort."""
         ax, K, L = self.axioms, self.K, self.L
         change = self.gradient_along - self.gradient_at_start
-        spread = combine([], where=ax.where, context=ax.given, squares=[(change - self.drift / K, "SK", K)])
-        smooth = over_steps(over_clients(ax.smooth(ITERATE, START_POINT, L), "S"))
-        paths = over_steps(over_clients(self.path if self.convex else self.rough_path, "S"))
+        drift = change.under(binder).under("K")
+        squares = [(change - drift / K, f"{binder}K", K)]
+        spread = combine([], where=ax.where, context=ax.given, squares=squares)
+        smooth = over_steps(over_clients(ax.smooth(ITERATE, START_POINT, L), binder))
+        paths = over_steps(over_clients(self.path if self.convex else self.rough_path, binder))
         return combine([(spread, 1), (smooth, K), (paths, K * L**2)], where=ax.where, context=ax.given)
 
     @cached_property

@@ -30,13 +30,11 @@ _TO_39 = (
 _TO_40 = (*_TO_39, "a3.40_factor_nonnegative", "a3.40_floors*", "a3.40_geometric_sum", "a3.40_exponential")
 
 PRINTED_PROOFS = (
-    PrintedProof("(5) to (13)", ("fast.eq13@main",), _TO_13, _DISTINCT),
     PrintedProof(
         "(14) to (23)", ("fast.eq23@main",), _TO_23, {readings.ROOT: (readings.ROOT_OF_30_L_K, readings.ROOT_OF_30)}
     ),
     PrintedProof("(29)", ("fast.eq29@main",), ("a3.29*",), _DISTINCT),
     PrintedProof("(26) to (30)", ("fast.eq30@main",), _TO_30, _DISTINCT),
-    PrintedProof("(31) to (35)", ("fast.eq35@main",), _TO_35),
     PrintedProof("(31) to (38)", ("fast.eq38@main",), _TO_38),
     PrintedProof("(26) to (39)", ("fast.eq39@main",), _TO_39, _MIXED),
     PrintedProof("(26) to (40)", ("fast.thm2@main",), _TO_40, _MIXED),

@@ -1,4 +1,4 @@
-"""SAFARI's proofs as they are printed, and that of Theorem 5 with all clients, which the kernel does not make."""
+"""SAFARI's proofs as they are printed."""
 
 from __future__ import annotations
 
@@ -58,13 +58,5 @@ PRINTED_PROOFS = (
         _PRINTED_85,
         {**_RANDOM, readings.Q_CONDITION: readings.PRODUCT,
          readings.CONSTANTS: (readings.UNIFORM, readings.OF_THE_PROBLEM)},
-    ),
-    PrintedProof(
-        "Theorem 5, all clients",
-        ("safari.thm5@unbiased",),
-        ("thm5.unbiased.round", "thm5.unbiased.progress", "thm5.unbiased.factor", "s5.84_geometric_sum",
-         "s5.84_exponential"),
-        _RANDOM,
-        lacks="cohorts of all clients, among rounds of several kinds",
     ),
 )  # fmt: skip

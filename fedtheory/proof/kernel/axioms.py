@@ -9,7 +9,7 @@ from typing import Any, Literal
 from .forms import END, PATH, STEP, Atom, Form, Term, Value, Vector, dot, known_before, square
 from .regions import Where
 from .scalars import Ring, Scalar
-from .theorems import Assumption, Context, Refused, Theorem, _theorem, entry_binders, joined, started
+from .theorems import Assumption, Context, Refused, Theorem, _theorem, about_start, entry_binders, joined, started
 
 _FIRST = (1, 0, 0)
 START_POINT, OPTIMUM, NEXT = Atom("x"), Atom("x*"), Atom("x+", stage=END)
@@ -120,10 +120,11 @@ class Axioms:
         rule: str,
         form: Form,
         *assumptions: tuple[str, Scalar | None],
-        context: Context = "start",
         equality: bool = False,
         **arguments: Any,
     ) -> Theorem:
+        """State an axiom, given the cohort if it speaks of paths or of the round's end, and else given the start."""
+        context: Context = "start" if about_start(form) else "cohort"
         parameters = self._parameters if context == "cohort" else {}
         if context == "cohort" and self.given != "cohort":
             if any("S" in entry_binders(e) for e in form.entries) or any(t.atom.stage == END for t in form.terms):
@@ -142,44 +143,31 @@ class Axioms:
             **arguments,
         )
 
-    def _context(self, *points: Atom) -> Context:
-        return "cohort" if any(p.stage in (PATH, END) for p in points) else "start"
-
     # federations
 
     def smooth(self, p: Atom, q: Atom, L: Scalar) -> Theorem:
         """State the axiom |grad F_i(p) - grad F_i(q)| <= L |p - q|."""
         form = square(self.vector(p) - self.vector(q)) * L**2 - square(self.gradient(p) - self.gradient(q))
-        return self._fact("smooth", form, ("smooth", L), context=self._context(p, q), p=p, q=q, L=L)
+        return self._fact("smooth", form, ("smooth", L), p=p, q=q, L=L)
 
     def cocoercive(self, p: Atom, q: Atom, mu: Scalar, L: Scalar) -> Theorem:
         """State the axiom (mu + L) <grad F_i(p) - grad F_i(q), p - q> >= mu L |p - q|^2 + |grad F_i(p) - grad F_i(q)|^2
         (Nesterov, Introductory Lectures on Convex Optimization, Theorem 2.1.12; mu = 0: co-coercivity)."""
         d, g = self.vector(p) - self.vector(q), self.gradient(p) - self.gradient(q)
         form = dot(g, d) * (mu + L) - square(d) * (mu * L) - square(g)
-        return self._fact(
-            "cocoercive",
-            form,
-            ("smooth", L),
-            ("strongly_convex", mu),
-            context=self._context(p, q),
-            p=p,
-            q=q,
-            mu=mu,
-            L=L,
-        )
+        return self._fact("cocoercive", form, ("smooth", L), ("strongly_convex", mu), p=p, q=q, mu=mu, L=L)
 
     def convex(self, p: Atom, q: Atom, mu: Scalar) -> Theorem:
         """State the axiom F_i(p) >= F_i(q) + <grad F_i(q), p - q> + mu/2 |p - q|^2."""
         d = self.vector(p) - self.vector(q)
         form = self._values(p, q) - dot(self.gradient(q), d) - square(d) * mu / 2
-        return self._fact("convex", form, ("strongly_convex", mu), context=self._context(p, q), p=p, q=q, mu=mu)
+        return self._fact("convex", form, ("strongly_convex", mu), p=p, q=q, mu=mu)
 
     def descent(self, p: Atom, q: Atom, L: Scalar) -> Theorem:
         """State the axiom F_i(p) <= F_i(q) + <grad F_i(q), p - q> + L/2 |p - q|^2."""
         d = self.vector(p) - self.vector(q)
         form = dot(self.gradient(q), d) + square(d) * L / 2 - self._values(p, q)
-        return self._fact("descent", form, ("smooth", L), context=self._context(p, q), p=p, q=q, L=L)
+        return self._fact("descent", form, ("smooth", L), p=p, q=q, L=L)
 
     def interpolated(self, p: Atom, q: Atom, mu: Scalar, L: Scalar) -> Theorem:
         """State the axiom of interpolation by a mu-strongly convex, L-smooth function (Taylor, Hendrickx and Glineur,
@@ -193,17 +181,7 @@ class Axioms:
         d, g = self.vector(p) - self.vector(q), self.gradient(p) - self.gradient(q)
         above = self._values(p, q) - dot(self.gradient(q), d)
         form = above * (2 * (L - mu)) - square(g) - square(d) * (mu * L) + dot(g, d) * (2 * mu)
-        return self._fact(
-            "interpolated",
-            form,
-            ("smooth", L),
-            ("strongly_convex", mu),
-            context=self._context(p, q),
-            p=p,
-            q=q,
-            mu=mu,
-            L=L,
-        )
+        return self._fact("interpolated", form, ("smooth", L), ("strongly_convex", mu), p=p, q=q, mu=mu, L=L)
 
     def _values(self, p: Atom, q: Atom) -> Form:
         one = self.where.ring.number(1)
@@ -219,9 +197,7 @@ class Axioms:
         optimum."""
         form = Form.constant(squared) - square(self.gradient(point) - self.global_gradient(point))
         name = "bounded_dissimilarity_at_optimum" if point == OPTIMUM else "bounded_dissimilarity"
-        return self._fact(
-            "dissimilar", form, (name, squared), context=self._context(point), point=point, squared=squared
-        )
+        return self._fact("dissimilar", form, (name, squared), point=point, squared=squared)
 
     # equations of vectors, paired with any vector
 
@@ -238,7 +214,7 @@ class Axioms:
         """State the axiom <x_{i,k+1} - x_{i,k} + eta (grad F_i(x_{i,k}) + N_{i,k}), w> = 0 for every k < K."""
         step = self.vector(ITERATE._replace(step=(1, 0, 1))) - self.vector(ITERATE)
         moved = step + (self.gradient(ITERATE) + self.vector(NOISE)) * self.step
-        return self._fact("local step", dot(moved, other), context="cohort", equality=True, other=other)
+        return self._fact("local step", dot(moved, other), equality=True, other=other)
 
     def round(self, other: Vector) -> Theorem:
         """State the axiom <x+ - x + eta sum_k mean_S (grad F_i(x_{i,k}) + N_{i,k}), w> = 0: the mean of the cohort's
@@ -247,7 +223,7 @@ class Axioms:
             raise Refused(f"step {self.step}: allowed is the same size in all steps of a round")
         steps = (self.gradient(ITERATE) + self.vector(NOISE)).under("S").under("K")
         moved = self.vector(NEXT) - self.vector(START_POINT) + steps * self.step
-        return self._fact("round", dot(moved, other), context="cohort", equality=True, other=other)
+        return self._fact("round", dot(moved, other), equality=True, other=other)
 
     # noise
 
@@ -260,7 +236,6 @@ class Axioms:
             dot(self.vector(NOISE), other),
             ("unbiased_noise", None),
             ("cohort_before_noise", None),
-            context="cohort",
             equality=True,
             other=other,
         )
@@ -268,14 +243,7 @@ class Axioms:
     def variance(self, squared: Scalar) -> Theorem:
         """State the axiom E|N_{i,k}|^2 <= sigma^2."""
         form = Form.constant(squared) - square(self.vector(NOISE))
-        return self._fact(
-            "variance",
-            form,
-            ("bounded_noise", squared),
-            ("cohort_before_noise", None),
-            context="cohort",
-            squared=squared,
-        )
+        return self._fact("variance", form, ("bounded_noise", squared), ("cohort_before_noise", None), squared=squared)
 
     def uncorrelated(self) -> Theorem:
         """State the axiom |mean_S N_{i,k}|^2 = mean_S |N_{i,k}|^2 / size: no two different clients' noises of a step
@@ -289,7 +257,6 @@ class Axioms:
             ("unbiased_noise", None),
             ("cohort_before_noise", None),
             ("cohort_is_a_set", None),
-            context="cohort",
             equality=True,
         )
 
@@ -301,11 +268,4 @@ class Axioms:
         earlier one."""
         noise = self.vector(NOISE).under("S")
         form = square(noise.under("K")) - square(noise).under("K")
-        return self._fact(
-            "steps apart",
-            form,
-            ("unbiased_noise", None),
-            ("cohort_before_noise", None),
-            context="cohort",
-            equality=True,
-        )
+        return self._fact("steps apart", form, ("unbiased_noise", None), ("cohort_before_noise", None), equality=True)

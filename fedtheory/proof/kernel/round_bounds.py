@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 
 from .axioms import ITERATE, NEXT, OPTIMUM, POINTS, START_POINT, gradient_at
 from .forms import STEP, Atom, Form, Term, Value, Vector, dot, square
+from .round_rules import ARBITRARY, UNIFORM
 from .run_bounds import DISTANCE, FINAL_DISTANCE, ROUNDS, RunBound, _of_rounds
 from .scalars import Ring, Scalar
 from .theorems import Assumption, Refused, Theorem, at_step, intact, split
@@ -26,11 +27,12 @@ from .weighted_run_bounds import (
 
 OF_THE_ROUND: Assumption = ("weights_of_the_round", None)
 """Reading of a bound: what is given are the weights of the round alone."""
-GRADIENT, DECREASE, DISPLACEMENT, PERTURBATION, SUMMED = (
-    "gradient_norm", "objective_decrease", "displacement", "perturbation", "arbitrary_pseudogradient",
-)  # fmt: skip
-"""Parameters of a round: |grad F(x)| and F(x) - E F(x+); the distances of the points that a function is at; and
-E|mean_S sum_k grad F_i(x_{i,k})|^2 of an arbitrary cohort."""
+GRADIENT, DECREASE, DISPLACEMENT, PERTURBATION = "gradient_norm", "objective_decrease", "displacement", "perturbation"
+"""Parameters of a round: |grad F(x)| and F(x) - E F(x+); and the distances of the points that a function is at."""
+SUMS = {ARBITRARY: ("arbitrary_pseudogradient",), UNIFORM: ("full_pseudogradient", "cohort_pseudogradient")}
+"""E|mean sum_k grad F_i(x_{i,k})|^2 by the kind of round: of an arbitrary cohort; of all clients, and a uniform one."""
+PROGRESS = "negated_arbitrary_progress"
+"""Functional that is 2 eta times its form, of an arbitrary cohort."""
 
 Made = Callable[[Ring], Form]
 
@@ -52,13 +54,20 @@ def _apart(point: Atom) -> Made:
     return lambda ring: square(_one(ring, gradient_at(point)) - _gradient(ring))
 
 
+def _summed(binder: str) -> Made:
+    return lambda ring: square(_one(ring, gradient_at(ITERATE)).under(binder).under("K"))
+
+
 def _increase(ring: Ring) -> Form:
     return Form.of(ring, {Value("M", NEXT): ring.number(1), Value("M", START_POINT): -ring.number(1)})
 
 
-def _progress(ring: Ring) -> Form:
-    steps = _one(ring, gradient_at(ITERATE)).under("M").under("K")
-    return dot(steps, _one(ring, START_POINT) - _one(ring, OPTIMUM)) * -1
+def _progress(binder: str) -> Made:
+    def form(ring: Ring) -> Form:
+        steps = _one(ring, gradient_at(ITERATE)).under(binder).under("K")
+        return dot(steps, _one(ring, START_POINT) - _one(ring, OPTIMUM)) * -1
+
+    return form
 
 
 def _linearized(to: int, of: int) -> Made:
@@ -74,20 +83,23 @@ def _linearized(to: int, of: int) -> Made:
 QUANTITIES: Mapping[str, Made] = {
     DISTANCE: _squared(START_POINT, OPTIMUM), GRADIENT: lambda ring: square(_gradient(ring)),
     DECREASE: lambda ring: -_increase(ring),
-    SUMMED: lambda ring: square(_one(ring, gradient_at(ITERATE)).under("S").under("K")),
+    **{name: _summed("M" if name == "full_pseudogradient" else "S") for names in SUMS.values() for name in names},
 }  # fmt: skip
-"""Form of each quantity of a round: its square, but for the decrease and the squared sum."""
+"""Form of each quantity of a round: its square, but for the decrease and the squared sums."""
 
 FUNCTIONALS: Mapping[str, tuple[Made, tuple[str, ...]]] = {
     FINAL_DISTANCE: (_squared(NEXT, OPTIMUM), (DISTANCE, GRADIENT)),
-    "squared_gradient": (lambda ring: square(_gradient(ring)), (DECREASE, GRADIENT, SUMMED)),
+    "squared_gradient": (lambda ring: square(_gradient(ring)), (DECREASE, GRADIENT)),
     "local_gradient_error": (_apart(ITERATE), (GRADIENT,)),
-    "negated_full_progress": (_progress, (DISTANCE,)),
+    "negated_full_progress": (_progress("M"), (DISTANCE,)),
+    PROGRESS: (_progress("S"), (DISTANCE,)),
     "weighted_divergence": (_apart(START_POINT), (GRADIENT,)),
     "weighted_increase": (_increase, (GRADIENT,)),
     "local_drift": (_squared(ITERATE, START_POINT), (GRADIENT,)),
 }
 """Functionals of one round as forms, of any client and step, and the quantities that a bound on each may have."""
+
+AS_THEY_ARE = (DECREASE, *SUMS[ARBITRARY], *SUMS[UNIFORM])
 
 OF_POINTS: Mapping[str, tuple[Made, Mapping[str, Made]]] = {
     "linearization_error": (_linearized(1, 0), {DISPLACEMENT: _squared(POINTS[1], POINTS[0])}),
@@ -135,7 +147,13 @@ def bound_round(
         raise Refused(f"{functional}: allowed are {', '.join(FUNCTIONALS)}, of a theorem given a round's start")
     made, names = FUNCTIONALS[functional]
     own = theorem.where.ring
+    names += SUMS.get(theorem.kind, SUMS[ARBITRARY]) if functional == "squared_gradient" else ()
     form, parts = made(own), {name: QUANTITIES[name](own) for name in names}
+    if functional == PROGRESS:
+        step = dict(theorem.parameters).get("local_lr")
+        if theorem.kind != ARBITRARY or step is None:
+            raise Refused(f"{theorem}: allowed is a theorem on local steps, given that the cohort is arbitrary")
+        form = form * (step * 2)
     factors = split(intact(theorem).form + form, parts)
     if any(STEP in factor.names for factor in factors.values()):
         raise Refused(f"{theorem}: allowed is a bound that is free of the step")
@@ -152,7 +170,7 @@ def bound_round(
     named = dict(zip((*names, ROUNDS), letters, strict=True))
     right = factors[""].within(ring)
     for name in names:
-        right = right + factors[name].within(ring) * ring[named[name]] ** (1 if name in (DECREASE, SUMMED) else 2)
+        right = right + factors[name].within(ring) * ring[named[name]] ** (1 if name in AS_THEY_ARE else 2)
     weights = _of_weights(theorem, ring, plain)
     assumed = [*([PLAIN_MEAN] if plain else []), *([OF_THE_ROUND] if own_letters(theorem) else [])]
     return _of_rounds(

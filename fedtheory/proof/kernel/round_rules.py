@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from .forms import END, START, Atom, Entry, Form, Product, Term, Value, Vector, dot, square
+from .forms import END, PATH, START, Atom, Entry, Form, Product, Term, Value, Vector, dot, square
 from .regions import Where
 from .scalars import Ring, Scalar
 from .sealed import intact
 from .theorems import (
     MEAN,
+    Assumption,
     Context,
     Refused,
     Theorem,
@@ -25,14 +26,15 @@ UNIFORM, ARBITRARY = "uniform", "arbitrary"
 
 
 def expect_uniform(theorem: Theorem, size: Scalar, share: Scalar, where: Where) -> Theorem:
-    """Take the expectation over a uniform cohort of ``size`` clients, given the start, of a theorem known before the
-    draw:
+    """Take the expectation over a uniform cohort of ``size`` clients, given the start, of a theorem on vectors known
+    before the draw:
 
         E mean_S <u_i, v_i> = mean <u_i, v_i>,   E <mean_S u, w> = <mean u, w>,
         E <mean_S u, mean_S v> = share mean <u_i, v_i> + (1 - share) <mean u, mean v>,
 
     where share = (M - m)/(m (M - 1)) without replacement (any number for M = 1), 1/m with; both in [0, 1/m], which
-    the region has to say.
+    the region has to say. Of vectors along the paths, which are independent of the draw, the second is taken with w
+    known at the start; means of them stay in products with one another, as random vectors.
     """
     _check_context(theorem, "cohort", UNIFORM)
     ring = where.ring
@@ -70,23 +72,47 @@ def _drawn(entry: Entry, share: Scalar, one: Scalar) -> Form:
     ring = share.ring
     if known_at_start(entry):
         return Form.of(ring, {entry: one})
-    if isinstance(entry, Value):
-        if entry.point.stage == START:
-            return Form.of(ring, {Value(entry.bound.replace("S", "M"), entry.point): one})
-        if "S" not in entry.bound:
-            return Form.of(ring, {entry: one})
+    if isinstance(entry, Value) and (entry.point.stage == START or "S" not in entry.bound):
+        return Form.of(ring, {_of_all(entry): one})
     if isinstance(entry, Product):
         cohorts = ["S" in entry.left.bound, "S" in entry.right.bound]
         if "S" not in entry.bound and not any(cohorts):
             return Form.of(ring, {entry: one})
         if entry.left.atom.stage == entry.right.atom.stage == START:
-            left, right = (t._replace(bound=t.bound.replace("S", "M")) for t in (entry.left, entry.right))
-            far = Form.of(ring, {Product(entry.bound.replace("S", "M"), *sorted((left, right))): one})
+            far = Form.of(ring, {_of_all(entry): one})
             if not all(cohorts):
                 return far
-            near = Form.of(ring, {Product("M", *sorted((Term("", left.atom), Term("", right.atom)))): one})
+            near = Form.of(ring, {Product("M", *sorted((Term("", entry.left.atom), Term("", entry.right.atom)))): one})
             return near * share + far * (1 - share)
+        if "S" not in entry.bound:
+            other = entry.right if cohorts[0] else entry.left
+            if all(cohorts):
+                return Form.of(ring, {entry: one})
+            if other.atom.stage == START and {entry.left.atom.stage, entry.right.atom.stage} <= {START, PATH}:
+                return Form.of(ring, {_of_all(entry): one})
     raise Refused(f"{entry}: of a cohort, and not known before it is drawn")
+
+
+def _of_all(entry: Entry) -> Entry:
+    """Return an entry with all clients in the place of the cohort."""
+    if isinstance(entry, Product):
+        left, right = (t._replace(bound=t.bound.replace("S", "M")) for t in (entry.left, entry.right))
+        return Product(entry.bound.replace("S", "M"), *sorted((left, right)))
+    return entry._replace(bound=entry.bound.replace("S", "M")) if isinstance(entry, Value) else entry
+
+
+def expect_everyone(theorem: Theorem, size: Scalar) -> Theorem:
+    """Take a theorem given an arbitrary cohort of ``size`` clients for rounds in which that is every client, once: its
+    means are those over all clients, who weigh the same in F."""
+    _check_context(theorem, "cohort", ARBITRARY)
+    if "i" in theorem.form.open:
+        raise Refused(f"{theorem}: allowed is a closed form")
+    total = Form.of(theorem.form.ring, {})
+    for entry, c in theorem.form.entries.items():
+        total = total + Form.of(theorem.form.ring, {_of_all(entry): c})
+    return _of_any_cohort(
+        "expect everyone", theorem, total, size, ("full_participation", None), ("equal_weights", None)
+    )
 
 
 def expect_arbitrary(theorem: Theorem, size: Scalar) -> Theorem:
@@ -95,13 +121,19 @@ def expect_arbitrary(theorem: Theorem, size: Scalar) -> Theorem:
     _check_context(theorem, "cohort", ARBITRARY)
     if any("S" in e.bound for e in theorem.form.entries if not isinstance(e, str)) or "i" in theorem.form.open:
         raise Refused(f"{theorem}: a mean of products over an arbitrary cohort has no law")
+    return _of_any_cohort("expect arbitrary", theorem, theorem.form, size)
+
+
+def _of_any_cohort(rule: str, theorem: Theorem, form: Form, size: Scalar, *more: Assumption) -> Theorem:
+    """Make a theorem given that the round is of arbitrary clients, ``size`` of them, from one given its cohort."""
     return _theorem(
-        "expect arbitrary",
+        rule,
         [theorem],
         context="kind",
         kind=ARBITRARY,
         where=theorem.where,
-        form=theorem.form,
+        form=form,
+        assumptions={*theorem.assumptions, *more},
         parameters=joined(dict(theorem.parameters), {"size": size}),
         equality=theorem.equality,
         size=size,

@@ -256,16 +256,26 @@ def over_clients(theorem: Theorem, binder: str) -> Theorem:
     if binder == "S" and theorem.context != "cohort" and not about_start(theorem.form):
         raise Refused(f"{theorem}: the mean over a cohort is taken of what holds given the cohort")
     context: Context = "cohort" if binder == "S" else theorem.context
+    to_the_end = theorem.path_to_the_end
+    return _follows(
+        "over clients", theorem, theorem.form.under(binder), context=context, path_to_the_end=to_the_end, binder=binder
+    )
+
+
+def _follows(
+    rule: str, theorem: Theorem, form: Form, *, context: Context | None = None, where: Where | None = None, **more: Any
+) -> Theorem:
+    """Make a theorem of another form, given the same, on the same region and with the same sign, but for what is given
+    here."""
     return _theorem(
-        "over clients",
+        rule,
         [theorem],
-        context=context,
+        context=context or theorem.context,
         kind=theorem.kind,
-        where=theorem.where,
-        form=theorem.form.under(binder),
+        where=where or theorem.where,
+        form=form,
         equality=theorem.equality,
-        path_to_the_end=theorem.path_to_the_end,
-        binder=binder,
+        **more,
     )
 
 
@@ -273,15 +283,7 @@ def over_steps(theorem: Theorem) -> Theorem:
     """Sum a theorem that holds for every step over k = 0, ..., K - 1."""
     if "k" not in theorem.form.open:
         raise Refused(f"{theorem}: allowed is a theorem for every step k")
-    return _theorem(
-        "over steps",
-        [theorem],
-        context=theorem.context,
-        kind=theorem.kind,
-        where=theorem.where,
-        form=theorem.form.under("K"),
-        equality=theorem.equality,
-    )
+    return _follows("over steps", theorem, theorem.form.under("K"))
 
 
 def induct(base: Theorem, step: Theorem, bound: Form, factor: Scalar) -> Theorem:
@@ -359,15 +361,7 @@ def last_step(theorem: Theorem) -> Theorem:
     """Take a theorem that holds up to the end of the path at k = K."""
     if not theorem.path_to_the_end:
         raise Refused(f"{theorem}: shown for k < K only")
-    return _theorem(
-        "last step",
-        [theorem],
-        context=theorem.context,
-        kind=theorem.kind,
-        where=theorem.where,
-        form=at_step(theorem.form, 0, 1, 0),
-        equality=theorem.equality,
-    )
+    return _follows("last step", theorem, at_step(theorem.form, 0, 1, 0))
 
 
 def instantiate(theorem: Theorem, values: Mapping[str, Scalar], where: Where) -> Theorem:
@@ -384,16 +378,13 @@ def instantiate(theorem: Theorem, values: Mapping[str, Scalar], where: Where) ->
                 raise Refused(f"{changed} {'>' if strict else '>='} 0: not certified on the region")
     assumptions = [(name, c.replace(values) if c is not None else None) for name, c in theorem.assumptions]
     parameters = {name: value.replace(values) for name, value in theorem.parameters}
-    return _theorem(
+    return _follows(
         "instantiate",
-        [theorem],
-        context=theorem.context,
-        kind=theorem.kind,
+        theorem,
+        theorem.form.mapped(lambda t: t, values),
         where=where,
-        form=theorem.form.mapped(lambda t: t, values),
         assumptions=assumptions,
         parameters=parameters,
-        equality=theorem.equality,
         path_to_the_end=theorem.path_to_the_end,
         values=dict(values),
     )

@@ -10,7 +10,7 @@ import sympy
 
 from ...claims.statement import Claim
 from ..algorithm_match import Rounds
-from ..claim_goals import theorem_of
+from ..claim_goals import asked_of, theorem_of
 from ..claim_theorems import ClaimTheorem
 from ..derivations import Derivation, Origin
 from ..kernel.run_bounds import RunBound, untouched
@@ -56,8 +56,7 @@ class MadeBound(Origin):
 
     def assumed(self) -> tuple[str, ...]:
         """Return the assumptions of the bound, each with its constant if it has one."""
-        found = sorted(self.bound.assumptions, key=str)
-        return tuple(name if c is None else f"{name}({self._read(c)})" for name, c in found)
+        return tuple(name if c is None else f"{name}({self._read(c)})" for name, c in asked_of(self.bound))
 
     def _read(self, scalar: Scalar) -> sympy.Expr:
         """Return a scalar in the vocabulary's names."""
@@ -66,7 +65,7 @@ class MadeBound(Origin):
 
     def assumptions(self) -> tuple[str, ...]:
         """Return the names of the bound's assumptions."""
-        return tuple(name for name, _ in sorted(self.bound.assumptions, key=str))
+        return tuple(name for name, _ in asked_of(self.bound))
 
     def check(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> ClaimTheorem:
         """Return the check that a claim is the bound.

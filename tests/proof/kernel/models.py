@@ -247,6 +247,11 @@ class Model(OfExact):
             return exact(0)
         return exact(clients - self.cohort, self.cohort * (clients - 1))
 
+    @property
+    def everyone(self) -> bool:
+        """Whether all clients are said to take part in rounds of an arbitrary cohort."""
+        return self.arbitrary_cohort == len(self.clients)
+
     def slacks(self, theorem: Theorem, free: Mapping[str, Fraction]) -> Iterator[Exact]:
         """The form's value, given each thing that may be given, for every client and step; nothing where the scalars
         are outside of the theorem's region."""
@@ -270,6 +275,8 @@ class Model(OfExact):
         expressions it may be of others."""
         own = self.parameters(theorem)
         if any(valued(value, at) != own[name] for name, value in theorem.parameters if name in own):
+            return False
+        if ("full_participation", None) in theorem.assumptions and not self.everyone:
             return False
         return all(self._meets(name, valued(c, at), at) for name, c in theorem.assumptions if c is not None)
 

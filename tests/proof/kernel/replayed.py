@@ -15,7 +15,7 @@ from fedtheory.proof.kernel.client_means import MeanAxioms, own_share
 from fedtheory.proof.kernel.forms import Atom, Term, Vector
 from fedtheory.proof.kernel.participation_intervals import Intervals
 from fedtheory.proof.kernel.regions import Condition, Where
-from fedtheory.proof.kernel.round_rules import expect_arbitrary, expect_uniform, mix, project
+from fedtheory.proof.kernel.round_rules import expect_arbitrary, expect_everyone, expect_uniform, mix, project
 from fedtheory.proof.kernel.scalars import Scalar
 from fedtheory.proof.kernel.sealed import ancestry
 from fedtheory.proof.kernel.server_rounds import ServerAxioms, mix_server
@@ -91,6 +91,8 @@ class Made:
                 return expect_uniform(*p, a["size"], a["share"], where)
             case "expect arbitrary":
                 return expect_arbitrary(*p, a["size"])
+            case "expect everyone":
+                return expect_everyone(*p, a["size"])
             case "project":
                 return project(a["family"], a["other"], self.kind, where)
             case "mix":
@@ -198,7 +200,7 @@ def remade(
 
 _OF_A_REGION = {"combine", "instantiate", "expect uniform", "project", "mix", "mix server", "own share"}
 """The rules that are told a region; the others but the axioms take their premises'."""
-_RULES = {*_OF_A_REGION, "over clients", "over steps", "induct", "last step", "expect arbitrary"}
+_RULES = {*_OF_A_REGION, "over clients", "over steps", "induct", "last step", "expect arbitrary", "expect everyone"}
 
 
 def changes(line: Made, number: int, all_regions: list[Where]) -> Iterator[tuple[str, Made]]:

@@ -58,7 +58,7 @@ VIOLATIONS = {
 }  # fmt: skip
 """By paper, and by assumption, a model that violates it."""
 OTHER_PAPERS = {"li2020": {"smooth", "unbiased_noise", "uncorrelated_noise"}, "khaled2020": {"full_participation",
-                "strongly_convex"}, "safari": {"cohort_is_a_set"}}  # fmt: skip
+                "strongly_convex"}, "safari": {"cohort_is_a_set", "equal_weights"}}  # fmt: skip
 """Assumptions that one paper has in common with another one, in whose models they are violated."""
 
 

@@ -94,7 +94,8 @@ ATTEMPTS: dict[str, Callable[[], object]] = {
     "noise against a forged earlier iterate": lambda: AXIOMS.smooth(Atom("x", True, (1, 0, 0), START), START_POINT, L),
     "the mean over a cohort that is not given": lambda: over_clients(LATE, "S"),
     "what is given the cohort used without": lambda: combine([(SGD.drift_bound, 1)], where=PLAIN, context="start"),
-    "the mean of a drawn cohort's later iterates": lambda: expect_uniform(SGD.drift_bound, m, share, PLAIN),
+    "the mean of a drawn cohort's later squares": lambda: expect_uniform(
+        instantiate(over_clients(SGD.path, "S"), {"size": m}, PLAIN), m, share, PLAIN),
     "a mean of squares over an arbitrary cohort": lambda: expect_arbitrary(NEAR, n),
     "a share of which nothing is said": lambda: expect_uniform(NEAR, m, q, PLAIN),
     "a multiple of the share that is bounded": lambda: expect_uniform(NEAR, m, share * 101 / 100, PLAIN),

@@ -31,7 +31,7 @@ from .server_models import ServerModel
 WHERE = Kinds(convex=True).where
 COMPOSED = (
     thm5.strongly_convex, thm4.nonconvex_averaged, repaired.contraction_corrected, repaired.clients_descent,
-    repaired.server_descent, repaired.server_distance,
+    repaired.server_descent, repaired.server_distance, thm5.of_everyone,
 )  # fmt: skip
 
 
@@ -56,6 +56,7 @@ MODELS = {
     "steps tied for Theorem 4": replace(MODEL, clients=KINKED, start=F(1, 8), step=F(1, 150), server_step=F(1, 150)),
     "steps tied for Theorem 5": replace(MODEL, step=F(1, 80), server_step=F(3, 320)),
     "one client": replace(MODEL, clients=QUADRATIC[:1], arbitrary_cohort=1, steps=3),
+    "all clients": replace(MODEL, arbitrary_cohort=3, step=F(1, 160), noise=F(3)),
 }
 
 
@@ -106,7 +107,15 @@ def claiming(of: ServerModel = MODELS["kinks"], **claimed: F) -> ServerModel:
     return model
 
 
+class Missing(ServerModel):
+    """A model of which it is said that all clients take part."""
+
+    everyone = True
+
+
 VIOLATIONS = {
+    "full_participation": Missing(**{f: getattr(replace(MODEL, arbitrary_cohort=1, step=F(1, 160), noise=F(0), start=F(-1)), f)
+                                     for f in MODEL.__dataclass_fields__}),
     "uncorrelated_noise": replace(MODEL, law="common"),
     "unbiased_noise": replace(MODEL, law="biased"),
     "cohort_before_noise": replace(MODEL, choice="after noise"),

@@ -1,21 +1,23 @@
-"""Displays (23), (30), (38) and (39) of FAST, composed by the kernel: |grad F(x)|^2 before an arbitrary round, by the
-fall of F and the sum of local gradients; |x+ - x*|^2 after a snapshot, an arbitrary round, and a round of either kind,
-in terms of |x - x*|^2."""
+"""Displays (13), (23), (30), (35), (38) and (39) of FAST, composed by the kernel: |grad F(x)|^2 before a snapshot, and
+before an arbitrary round, by the fall of F and sums of local gradients; what an arbitrary cohort's local gradients have
+along x - x*; |x+ - x*|^2 after a snapshot, an arbitrary round, and a round of either kind, in terms of |x - x*|^2."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
 
+from ....proof.kernel.axioms import NEXT, START_POINT
 from ....proof.kernel.regions import Condition, Where
-from ....proof.kernel.round_bounds import bound_round
-from ....proof.kernel.round_rules import ARBITRARY, expect_arbitrary
+from ....proof.kernel.round_bounds import PROGRESS, bound_round
+from ....proof.kernel.round_rules import ARBITRARY, UNIFORM, expect_arbitrary, expect_uniform
 from ....proof.kernel.run_bounds import FINAL_DISTANCE, RunBound, restrict, weaken
 from ....proof.kernel.scalars import Ring
-from ....proof.kernel.theorems import Theorem, instantiate
+from ....proof.kernel.tactics import coefficient
+from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, over_clients, over_steps
 from . import thm2_curved
 from .eq17_eq28 import ROUND
-from .kinds_of_round import LETTERS, RING, Kinds, n, sigma_G
+from .kinds_of_round import LETTERS, RING, K, Kinds, L, eta, m, n, share, sigma_G
 
 
 def _of_round(theorem: Theorem) -> RunBound:
@@ -28,6 +30,33 @@ def _arbitrary_fall() -> Theorem:
     return expect_arbitrary(instantiate(given, {"size": n}, given.where), n)
 
 
+@cache
+def _snapshot_fall() -> Theorem:
+    """With W the sum over the steps of the cohort's mean gradients, and V that of all clients', of which it has the
+    mean: <g, V> = (|K g|^2 + |V|^2 - |K g - V|^2)/(2 K), where V - K g is the drift of all clients."""
+    sgd = Kinds(convex=False).sgd
+    ax, where, g0 = sgd.axioms, sgd.axioms.where, sgd.gradient_at_start
+    g, W, w, scale = g0.under("M"), sgd.gradient_along.under("S").under("K"), sgd.cohort_noise, 4 / (K * eta)
+    premises: Multiples = [
+        (over_clients(ax.descent(NEXT, START_POINT, L), "M"), scale),
+        (ax.round(g + (ax.vector(NEXT) - sgd.start - (W + w) * eta) * L / 2), -scale),
+        (over_steps(over_clients(ax.unbiased(g), "S")), scale * eta),
+        (sgd.noise_bound, 4 * L * eta / K),
+    ]
+    falls = combine(premises, where=where, context="cohort", squares=[(W - w, "", 2 * L * eta / K)])
+    drawn, drift = (expect_uniform(instantiate(t, {"size": m}, where), m, share, where)
+                    for t in (falls, sgd.drift_over("M")))  # fmt: skip
+    of_drift = coefficient(drift.form, g0, g0, "M") * 2 / K**2
+    near = over_clients(ax.dissimilar(START_POINT, sigma_G**2), "M")
+    return combine(
+        [(drawn, 1), (drift, 2 / K**2), (near, of_drift)],
+        where=where,
+        context="kind",
+        kind=UNIFORM,
+        squares=[(g, "", 1 - of_drift)],
+    )
+
+
 FALL = Ring(" ".join([*RING.names, "R", "slope", "decrease", "summed"]))
 """The letters of a round; rounds, |grad F(x)|, F(x) - E F(x+), and the squared sum of local gradients."""
 
@@ -37,6 +66,25 @@ def arbitrary_fall() -> RunBound:
     made = bound_round(_arbitrary_fall(), FALL, "squared_gradient", ("decrease", "slope", "summed", "R"), plain=True)
     kept = tuple(c for c in made.where.conditions if c.name not in ("share", "size"))
     return restrict(made, Where(FALL, kept), {"share": FALL.number(0), "size": FALL.number(1)}, made.given)
+
+
+FALL_OF_ALL = Ring(" ".join([*RING.names, "R", "slope", "decrease", "full", "cohort"]))
+"""The same before a snapshot, with the squared sums of all clients' gradients and of the cohort's."""
+
+
+def snapshot_fall() -> RunBound:
+    """(13)."""
+    letters = ("decrease", "slope", "full", "cohort", "R")
+    made = bound_round(_snapshot_fall(), FALL_OF_ALL, "squared_gradient", letters, plain=True)
+    kept = tuple(c for c in made.where.conditions if c.name != "size")
+    return restrict(made, Where(FALL_OF_ALL, kept), {"size": FALL_OF_ALL.number(1)}, made.given)
+
+
+def arbitrary_progress() -> RunBound:
+    """(35)."""
+    made = bound_round(thm2_curved.arbitrary_progress(), ROUND, PROGRESS, ("start", "R"), plain=True)
+    kept = tuple(c for c in made.where.conditions if c.name not in ("share", "size"))
+    return restrict(made, Where(ROUND, kept), {"share": ROUND.number(0), "size": ROUND.number(1)}, made.given)
 
 
 def snapshot() -> RunBound:
@@ -72,9 +120,14 @@ _OF_ROUND = LETTERS | {
 _OF_FALL = LETTERS | {
     "R": "rounds", "slope": "gradient_norm", "decrease": "objective_decrease", "summed": "arbitrary_pseudogradient",
 }  # fmt: skip
+_OF_FALL_OF_ALL = {name: quantity for name, quantity in _OF_FALL.items() if name != "summed"} | {
+    "full": "full_pseudogradient", "cohort": "cohort_pseudogradient",
+}  # fmt: skip
 BOUNDS: dict[str, tuple[Callable[[], RunBound], Mapping[str, str], str]] = {
+    "eq13@main": (snapshot_fall, _OF_FALL_OF_ALL, "squared_gradient"),
     "eq23@main": (arbitrary_fall, _OF_FALL, "squared_gradient"),
     "eq30@main": (snapshot, _OF_ROUND, FINAL_DISTANCE),
+    "eq35@main": (arbitrary_progress, _OF_ROUND, PROGRESS),
     "eq38@main": (arbitrary, _OF_ROUND, FINAL_DISTANCE),
     "eq39@main": (either, _OF_ROUND, FINAL_DISTANCE),
 }

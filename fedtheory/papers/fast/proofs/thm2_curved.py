@@ -121,6 +121,23 @@ def arbitrary_by_young() -> Theorem:
 
 
 @cache
+def arbitrary_progress() -> Theorem:
+    """(35): 2 eta times what a cohort's local gradients have along D is at least 2 eta times that of their means at x*,
+    and 2 <b, D> <= 2 a |D|^2 + |b|^2/(2 a)."""
+    whole = instantiate(_curved().cohort_progress, {"size": n}, _WHERE)
+    made, D, where = expect_arbitrary(whole, n), _KINDS.sgd.distance, _KINDS.with_young
+    pull = coefficient(whole.form, _KINDS.sgd.start, _curved().cohort_at_optimum)
+    share = K * eta * (-pull / K) ** 2 / (2 * a)
+    return combine(
+        [(made, 2 * eta), (_projected(D), -2 * eta * pull), (bias_bound(), share)],
+        where=where,
+        context="kind",
+        kind=ARBITRARY,
+        squares=[(D * (2 * a) - _bias() * (pull / K), "", K * eta / (2 * a))],
+    )
+
+
+@cache
 def by_dissimilarity() -> Theorem:
     """(39): both kinds of round, with sigma_G^2/(K eta) for a."""
     where = Where(RING, tuple(

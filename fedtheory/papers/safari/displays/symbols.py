@@ -16,7 +16,6 @@ __all__ = ["K", "L", "R", "d", "decrease", "gradient", "mu", "sigma", "sigma_G",
 m, q, eta, eta_s, sigma_s = sympy.symbols("arbitrary_cohort client_round_probability local_lr server_lr server_noise")
 G1, G2 = sympy.symbols("peak_server_gradient peak_arbitrary_pseudogradient")
 least_G1, least_G2 = sympy.symbols("least_server_gradient least_arbitrary_pseudogradient")
-clients = sympy.Symbol("clients")
 least_ratio = sympy.Symbol("least_client_progress")
 pseudogradient, excess, drift = sympy.symbols("arbitrary_pseudogradient arbitrary_excess arbitrary_drift")
 
@@ -26,12 +25,6 @@ one, half, quarter = sympy.Integer(1), sympy.Rational(1, 2), sympy.Rational(1, 4
 
 tied_rate = 2 * eta_s * L * mu / (L + mu)
 rate = eta * K * mu / 2
-UNBIASED_PROGRESS = (
-    2 * mu * ((1 - q) * eta_s + q * K * eta) - (1 - q) * L * mu * eta_s**2 - 9 * q * L**2 * K**2 * eta**2
-)
-UNBIASED_REST = 6 * q * K**2 * eta**2 * bias + (1 - q) * eta_s**2 * server + (1 + 1 / clients) * q * K * eta**2 * noise
-"""Progress of a round of Theorem 5 where all clients take part, and what is added in it."""
-
 client_cost = 1 + 30 * L * tied_rate / mu * (1 + 2 * L * tied_rate / mu)
 
 

@@ -6,14 +6,11 @@ w = grad F_i(x_r), N and S the noise of the clients and of the server; G the par
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import sympy
 
-from ....proof.analytic import Enclosed
 from ....proof.gram import dot, norm2, vectors
 from ....proof.symbol_regions import capped, interval, positive, region
-from ....proof.steps import Ball, Nonnegative, Step
+from ....proof.steps import Nonnegative, Step
 from ....proof.write import given, nonnegative_step, same
 from .symbols import (
     K,
@@ -190,8 +187,6 @@ RECURSION = (
          [(4 * q * eta**2 * K**2 / rate, 8 * q * eta * K / mu), (q * K * eta**2 / m / rate, 2 * q * eta / (mu * m)),
           (q * 2 * eta * K * L * (1 + K * eta * L) / rate, 4 * q * L * (1 + K * eta * L) / mu),
           ((1 - q) * eta_s**2 / tied_rate, (1 - q) * (L + mu) / (2 * L * mu) * eta_s)]),
-    Step("s5.84_exponential", "repaired", "1 - a <= exp(-a) for 0 <= a <= 1, so (1 - a)^R <= exp(-a R)", "analytic",
-         (Ball(Enclosed(sympy.exp(-bar) - 1 + bar, "bar", Fraction(0), Fraction(1), order=2)),), printed=False),
 )  # fmt: skip
 
 ALL = (*SERVER, *CLIENTS, *ROUNDS, *CONDITION, *RECURSION)

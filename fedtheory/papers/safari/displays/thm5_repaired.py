@@ -11,24 +11,17 @@ import sympy
 from ....proof.gram import dot, norm2, vectors
 from ....proof.symbol_regions import Region, at_least, capped, count, equal
 from ....proof.steps import Nonnegative, Step
-from ....proof.write import given, nonnegative_step
 from .symbols import (
-    UNBIASED_PROGRESS,
-    UNBIASED_REST,
     K,
     L,
     bias,
-    clients,
     eta,
-    eta_s,
     gram,
     m,
     mu,
     noise,
     one,
-    q,
     rate,
-    server,
     setting,
     under,
     z,
@@ -121,50 +114,4 @@ CLIENT_ROUND = (
          given=((QUARTER - after, one),), printed=False, rests_on=("s5.client_round",)),
 )  # fmt: skip
 
-# Any two steps -------------------------------------------------------------------------------------------------------
-
-_c = q * K * eta
-_a = (1 - q) * eta_s + _c
-_slow = setting(capped("local_lr", mu / (20 * L**2 * K)), capped("server_lr", 1 / (2 * L)))
-_server_moved = norm2(e - eta_s * (g + S))
-_cross_drift = z * L * norm2(e) + norm2(Y) / (z * L) + 2 * dot(e, Y)
-
-SHARP = (
-    gram("thm5.sharp.cross_drift", "repaired", "2 |<e, Y>| <= z L |e|^2 + |Y|^2/(z L)", _cross_drift, printed=False),
-    # grad F(x*) = 0; both directions of Lemma 1 with convexity
-    gram("thm5.sharp.cocoercive", "repaired", "<g, e> >= |g|^2/L, the mean of which is used with <g, e> >= mu |e|^2",
-         dot(g, e) - norm2(g - b) / L, given=((dot(g - b, e) - norm2(g - b) / L, one),), zero=((dot(b, e), one),),
-         printed=False, rests_on=("convex.cocoercive", *_optimum)),
-)  # fmt: skip
-
-# Where all clients take part A is 0 -----------------------------------------------------------------------------------
-
-_squared = (1 - q) * L * eta_s**2 + 8 * q * L * K**2 * eta**2
-_of_Y = _c / (z * L) + 2 * q * K**2 * eta**2
-_unbiased = g + Y
-_everyone = setting(capped("local_lr", mu / (20 * L**2 * K)), capped("server_lr", 1 / (2 * L)), count("clients"))
-
-UNBIASED = (
-    given("thm5.unbiased.everyone", "not printed",
-          "all clients take part in the clients' rounds, so that the participants' "
-          "mean of grad F_i(x_r) is grad F(x_r)"),
-    gram("thm5.unbiased.round", "not printed",
-         "E|x_{r+1} - x*|^2 <= (1 - P)|e|^2 + the rest, without a floor, P = 2 mu a - "
-         "(1-q) L mu eta_s^2 - 9 q L^2 K^2 eta_c^2",
-         (1 - UNBIASED_PROGRESS) * norm2(e) + UNBIASED_REST - (1 - q) * _server_moved
-         - q * norm2(e - eta * (K * _unbiased + N)),
-         given=((server - norm2(S), (1 - q) * eta_s**2),
-                (K**2 * norm2(_unbiased) + K * noise / clients - norm2(K * _unbiased + N), q * eta**2),
-                (dot(e, g) - mu * norm2(e), 2 * _a - _squared), (dot(e, g) - norm2(g) / L, _squared),
-                (_cross_drift, _c), (2 * norm2(g) + 2 * norm2(Y) - norm2(_unbiased), q * K**2 * eta**2),
-                (L**2 * D - norm2(Y), _of_Y), (_mean_2 - D, L**2 * _of_Y)),
-         zero=((dot(e, S), 2 * (1 - q) * eta_s), (dot(g, S), -2 * (1 - q) * eta_s**2), (dot(e, N), 2 * q * eta)),
-         where=_everyone, printed=False,
-         rests_on=("thm5.unbiased.everyone", "thm2.monotone", "thm5.sharp.cocoercive", "thm5.sharp.cross_drift",
-                   "server.noise", "noise.separated", "drift.mean", "jensen", "s5.78_kinds", *_optimum)),
-    nonnegative_step("thm5.unbiased.progress", "not printed", "P >= mu a > 0", UNBIASED_PROGRESS - mu * _a, _slow,
-                     printed=False),
-    nonnegative_step("thm5.unbiased.factor", "not printed", "P <= 1", 1 - UNBIASED_PROGRESS, _slow, printed=False),
-)  # fmt: skip
-
-ALL = (*CLIENT_ROUND, *SHARP, *UNBIASED)
+ALL = CLIENT_ROUND

@@ -23,12 +23,13 @@ from functools import cache
 
 from ....proof.curved_sgd import CurvedSGD
 from ....proof.kernel.forms import ONE
-from ....proof.kernel.round_rules import ARBITRARY, expect_arbitrary
+from ....proof.kernel.regions import Condition, Where
+from ....proof.kernel.round_rules import ARBITRARY, expect_arbitrary, expect_everyone
 from ....proof.kernel.server_rounds import SERVER, mix_server
 from ....proof.kernel.tactics import coefficient
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate
 from ....proof.local_sgd import cocoercive, monotone
-from .kinds_of_round import K, Kinds, L, client_step, eta, eta_s, m, mean_step, mu, q, sigma, sigma_G, sigma_s, z
+from .kinds_of_round import RING, K, Kinds, L, client_step, eta, eta_s, m, mean_step, mu, q, sigma, sigma_G, sigma_s, z
 
 _KINDS = Kinds(convex=True)
 RATE = mu * mean_step - (1 - q) * mu**2 * eta_s**2 / 2 - q * mu**2 * K**2 * eta**2 * 5 / 2
@@ -56,20 +57,54 @@ def server_round() -> Theorem:
 
 
 @cache
-def client_round() -> Theorem:
-    """Bound |x+ - x*|^2 after the clients' round, with <E[b_S | start, kind], D>; coefficients are rounded up."""
+def _cohort_round() -> Theorem:
+    """Bound |x+ - x*|^2 after the clients' round, given the cohort, with <b_S, D>; coefficients are rounded up."""
     whole, where, D = instantiate(_curved().one_round, {"size": m}, _KINDS.where), _KINDS.where, _KINDS.sgd.distance
     x = _KINDS.sgd.start
-    cross = coefficient(whole.form, x, _curved().cohort_at_optimum)
     drift = (1 + 10 * z) * K**2 * eta**2 * sigma_G**2
     noise = ((1 + z) / m + (1 - 1 / K) * z * 8 / 3) * K * eta**2 * sigma**2
     factor = 1 - 2 * mu * K * eta + 5 * mu**2 * K**2 * eta**2
     squares = [(D, "", factor - coefficient(whole.form, x, x))]
-    rounded = combine(
+    return combine(
         [(whole, 1)], where=where, context="cohort", squares=squares, constant=drift + noise - whole.form.entries[ONE]
     )
-    premises: Multiples = [(expect_arbitrary(rounded, m), 1), (_KINDS.projected(D), -cross)]
-    return combine(premises, where=where, context="kind", kind=ARBITRARY)
+
+
+@cache
+def client_round() -> Theorem:
+    """The same given the kind of round, with <E[b_S | start, kind], D>."""
+    given, sgd = _cohort_round(), _KINDS.sgd
+    cross = coefficient(given.form, sgd.start, _curved().cohort_at_optimum)
+    premises: Multiples = [(expect_arbitrary(given, m), 1), (_KINDS.projected(sgd.distance), -cross)]
+    return combine(premises, where=_KINDS.where, context="kind", kind=ARBITRARY)
+
+
+_SLOW = Where(RING, tuple(
+    {"eta": Condition("eta", "capped", mu / (20 * L**2 * K)), "eta_s": Condition("eta_s", "capped", 1 / (2 * L))}.get(
+        c.name, c) for c in _KINDS.where.conditions
+))  # fmt: skip
+
+
+@cache
+def of_everyone() -> Theorem:
+    """E|x+ - x*|^2 <= (1 - P) |D|^2 + (the drift, the noises), without a floor, as grad F(x*) = 0."""
+    sgd = _KINDS.sgd
+    everyone = expect_everyone(_cohort_round(), m)
+    cross = coefficient(everyone.form, sgd.start, _curved().at_optimum.under("M"))
+    unbiased = combine(
+        [(everyone, 1), (sgd.axioms.optimal(sgd.distance), -cross)], where=_KINDS.where, context="kind", kind=ARBITRARY
+    )
+    mixed = mix_server(server_round(), unbiased, q, _KINDS.where)
+    noise = (1 - q) * eta_s**2 * sigma_s**2 + q * (1 + 1 / m) * K * eta**2 * sigma**2
+    claimed = 6 * q * K**2 * eta**2 * sigma_G**2 + noise
+    rate = 2 * mu * mean_step - (1 - q) * L * mu * eta_s**2 - 9 * q * z**2
+    return combine(
+        [(mixed, 1)],
+        where=_SLOW,
+        context="start",
+        constant=claimed - mixed.form.entries[ONE],
+        squares=[(sgd.distance, "", 1 - rate - coefficient(mixed.form, sgd.start, sgd.start))],
+    )
 
 
 @cache
