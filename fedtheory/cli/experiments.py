@@ -204,8 +204,8 @@ def run(
     svg: Annotated[bool, typer.Option("--svg", help="Draw figures as SVG, not as PNG.")] = False,
     json: Json = False,
 ) -> None:
-    """Run experiment files, or resume them, and draw figure files. Exit status 1 if something failed; the others are run
-    all the same. 2 if nothing was run. Python files that an experiment file names are executed; the command says so.
+    """Run experiment files, or resume them, and draw figure files. Exit status 1 if something failed; the others are
+    run all the same. 2 if nothing was run. Python files that an experiment file names are executed; it says so.
 
     Example: fedtheory run experiments/fast/figures/thm1.toml
     """
