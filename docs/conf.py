@@ -13,11 +13,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from docutils.nodes import SkipNode, math_block
+from docutils import nodes
 from sphinx.errors import ExtensionError
 from sphinx.ext.autodoc.mock import mock
 
 import fedtheory
+from fedtheory.papers import papers
 from fedtheory.report.site.mathml import mathml
 
 HERE = Path(__file__).parent
@@ -107,18 +108,24 @@ def write_gallery(app: Any) -> None:
         "click on a figure saves it at its full size."
     )
     lines = ["# Figures", "", first, ""]
-    for file in sorted(HERE.parent.glob("experiments/*/figures/*.toml")):
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
-        name = f"{file.parts[-3]}.{file.stem}"
-        lines += [
-            f"## {content['title']}",
-            "",
-            f"[![{content['title']}](../figures/{name}.png)](../figures/{name}.png)",
-            "",
-            f"{content['caption']} Drawn by `experiments/{file.parts[-3]}/figures/{file.name}`.",
-            "",
-        ]
+    about = {**{name: paper.title for name, paper in papers().items()}, "engine": "What runs cost"}
+    for name, title in about.items():
+        files = sorted(HERE.parent.glob(f"experiments/{name}/figures/*.toml"))
+        lines += [f"## {title}", "", *(line for file in files for line in figure_lines(name, file))] if files else []
     put_page(HERE / "gallery.md", "\n".join(lines))
+
+
+def figure_lines(about: str, file: Path) -> list[str]:
+    """Return the lines of a figure in the gallery."""
+    content, name = tomllib.loads(file.read_text(encoding="utf-8")), f"{about}.{file.stem}"
+    return [
+        f"### {content['title']}",
+        "",
+        f"[![{content['title']}](../figures/{name}.png)](../figures/{name}.png)",
+        "",
+        f"{content['caption']} Drawn by `experiments/{about}/figures/{file.name}`.",
+        "",
+    ]
 
 
 def put_page(path: Path, text: str) -> None:
@@ -135,6 +142,14 @@ def bars_are_bars(app: Any, what: str, name: str, thing: object, options: Any, l
             lines[i] = "".join(part if part.startswith("`") else part.replace("|", r"\|") for part in parts)
 
 
+def let_names_break(app: Any, doctree: Any, page: str) -> None:
+    """Let a name in a table break before its edition: `fast.thm1` before `@main`."""
+    for text in [each for entry in doctree.findall(nodes.entry) for each in entry.findall(nodes.Text)]:
+        first, *rest = re.split(r"(?<=\w)(?=@)", text)
+        parts = [part for each in rest for part in (nodes.raw("", "<wbr>", format="html"), nodes.Text(each))]
+        text.parent.replace(text, [nodes.Text(first), *parts])
+
+
 def all_are_there(app: Any, error: Exception | None) -> None:
     """End with an error if a public name has no entry."""
     entries = app.env.domaindata["py"]["objects"]
@@ -145,10 +160,10 @@ def all_are_there(app: Any, error: Exception | None) -> None:
 
 def draw_formula(writer: Any, node: Any) -> None:
     """Write a formula as MathML; one on a line of its own in a block that can be scrolled."""
-    display = isinstance(node, math_block)
+    display = isinstance(node, nodes.math_block)
     drawn = str(mathml(node.astext()))
     writer.body.append(f'<div class="formula">{drawn}</div>' if display else drawn)
-    raise SkipNode
+    raise nodes.SkipNode
 
 
 def setup(app: Any) -> None:
@@ -158,4 +173,5 @@ def setup(app: Any) -> None:
     app.connect("autodoc-process-docstring", bars_are_bars, priority=400)
     app.connect("builder-inited", write_reference)
     app.connect("builder-inited", write_gallery)
+    app.connect("doctree-resolved", let_names_break)
     app.connect("build-finished", all_are_there)

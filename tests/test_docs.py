@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import runpy
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -78,6 +80,20 @@ def test_every_public_package_is_in_the_reference(tmp_path: Path) -> None:
     (package := tmp_path / "planted").mkdir()
     (package / "__init__.py").write_text('__all__ = ["name"]\n')
     assert unlisted(tmp_path) == {"planted"}
+
+
+def test_a_public_name_without_an_entry_ends_the_build() -> None:
+    """Planted: an entry that is missing."""
+    errors = pytest.importorskip("sphinx.errors")
+    conf = runpy.run_path(str(DOCS / "conf.py"))
+    entries = {f"{package}.{name}" for package, names in conf["public_names"]().items() for name in names}
+
+    def ended(there: set[str]) -> None:
+        conf["all_are_there"](SimpleNamespace(env=SimpleNamespace(domaindata={"py": {"objects": there}})), None)
+
+    ended(entries)
+    with pytest.raises(errors.ExtensionError, match=r"not in the reference: fedtheory\.Setting$"):
+        ended(entries - {"fedtheory.Setting"})
 
 
 def unlisted(folder: Path) -> set[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -69,3 +71,35 @@ def test_all_help_has_what_the_short_one_leaves_out(capsys: pytest.CaptureFixtur
         told = " ".join(capsys.readouterr().out.split())
         assert " ".join((command.help or "").split()) in told, path
         assert all(" ".join(each.help.split()) in told for each in command.params if getattr(each, "help", "")), path
+
+
+ROOT = Path(__file__).parents[1]
+TEXTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def unknown(text: str) -> list[str]:
+    """What pages write in code after `fedtheory` that is no command, or no option of it."""
+    code = re.findall(r"```\w*\n(.*?)```|`([^`]+)`", text, re.DOTALL)
+    lines = "\n".join(block.replace("\\\n", " ") or " ".join(span.split()) for block, span in code).splitlines()
+    found = []
+    for command in (line.partition(" #")[0].split() for line in lines if line.startswith("fedtheory ")):
+        path = tuple(command[1:3]) if tuple(command[1:3]) in ALL else tuple(command[1:2])
+        if path in ALL:
+            known = {name for each in ALL[path].params for name in (*each.opts, *each.secondary_opts)}
+            named = {word.partition("=")[0] for word in command if word.startswith("--")}
+            found += [f"{' '.join(path)} {name}" for name in named - known - {"--help", "--help-all"}]
+        elif re.fullmatch(r"[a-z]+", path[0]) and command[1:] != ["data"] and path[0] != "claim":  # a file's format
+            found.append(path[0])
+    return found
+
+
+@pytest.mark.skipif(not (ROOT / "docs").exists(), reason="the pages are not beside the tests")
+def test_commands_on_pages_are_there_with_their_options() -> None:
+    """Planted: a command and an option that are not."""
+    planted = (
+        "`fedtheory proves` `fedtheory data get`\n```sh\nfedtheory run X --seed 1 --set \\\n  a=1  # as it is\n```\n"
+    )
+    assert sorted(unknown(planted)) == ["data", "proves", "run --seed"]
+    texts = {path: path.read_text(encoding="utf-8") for path in TEXTS}
+    assert sum(text.count("`fedtheory ") for text in texts.values()) > 100
+    assert {path: found for path, text in texts.items() if (found := unknown(text))} == {}

@@ -207,17 +207,3 @@ def test_example_of_the_kit(tmp_path):
     table = lines.index(next(line for line in lines if line.startswith("rule ")))
     assert table - 1 == int(re.search(r"# (\d+) properties", given).group(1))
     assert lines[table + 1].startswith("right ") and lines[-1].startswith("known statistics")
-
-
-def test_the_worked_example_of_a_log_is_diagnosed(tmp_path):
-    family, averages, cutoff = printed(example(DOCS / "diagnose.md", "ft.diagnose"), tmp_path)
-    assert family == "none True violated"
-    rule, distance, other, less = re.fullmatch(r"(.*) (0\.\d+) (.*) (0\.\d+)", averages).groups()
-    assert (rule, other) == ("mean of those who came", "sum over all clients")
-    assert 0.05 < float(distance) < 0.15 and float(less) < float(distance) and float(cutoff.split()[0]) >= 10
-
-
-def test_the_worked_example_of_constants_is_certified_where_it_says(tmp_path):
-    assert printed(example(DOCS / "diagnose.md", "constants_toml"), tmp_path) == ["0.1 bound estimate"]
-    lines = (tmp_path / "c.toml").read_text().splitlines()
-    assert len(lines) == 6 and all(" = { value = " in line for line in lines)

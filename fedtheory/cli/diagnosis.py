@@ -33,16 +33,18 @@ class OptionalJson(Command):
 LogFile = Annotated[Path, typer.Argument(help="The log: CSV, .jsonl, .parquet, or .json (FedScale, FLASH).")]
 Width = Annotated[str | None, typer.Option(help="How long a round is: '1 hour', or a number in the log's unit.")]
 Zone = Annotated[str | None, typer.Option(help="Zone of dates without one, and of hours: Europe/Berlin.")]
-Like = Annotated[str, typer.Option(help="The form; told from the columns unless given: see read_log.")]
-Column = Annotated[list[str] | None, typer.Option(help="A column's own name: client=phone. May be repeated.")]
+Like = Annotated[str, typer.Option(help="The form of the log; by default told from its columns.")]
+Column = Annotated[list[str] | None, typer.Option(help="What a column is called in the log: client=phone. Repeatable.")]
 Roster = Annotated[
     Path | None, typer.Option(help="CSV with a column client: all there are, also those who never came.")
 ]
 Until = Annotated[str | None, typer.Option(help="When the log ends, if later than its last moment.")]
-Present = Annotated[list[str] | None, typer.Option(help="A state or status of who is there. May be repeated.")]
-Where = Annotated[list[str] | None, typer.Option(help="FLASH: a condition, such as charging. May be repeated.")]
+Present = Annotated[list[str] | None, typer.Option(help="A state or status that means: is there. Repeatable.")]
+Where = Annotated[list[str] | None, typer.Option(help="FLASH: a condition, such as charging. Repeatable.")]
 Server = Annotated[str | None, typer.Option(help="Traffic: the server's name.")]
-Samples = Annotated[Path | None, typer.Option(help="CSV: client,samples. Then the fair objective is n_i/n.")]
+Samples = Annotated[
+    Path | None, typer.Option(help="CSV: client,samples. Clients then weigh n_i/n in the fair objective.")
+]
 JsonFile = Annotated[str | None, typer.Option("--json", help="Print every number as JSON, or write it to FILE.json.")]
 
 

@@ -78,7 +78,7 @@ def experiments(
     pages: Annotated[bool, typer.Option("--pages", help="Write the pages of tables beside the results.")] = False,
     prices: Annotated[
         list[Path] | None,
-        typer.Option("--price", help="Time some rounds of this experiment file, and keep it; repeatable."),
+        typer.Option("--price", help="Time some rounds of this experiment file, and keep the price; repeatable."),
     ] = None,
 ) -> None:
     """List what there is: printed tables, experiment files, what was run and what it cost.
@@ -163,19 +163,19 @@ def new(
 @app.command()
 def run(
     files: Annotated[list[Path] | None, typer.Argument(help="Experiment files and figure files (TOML).")] = None,
-    all: Annotated[bool, typer.Option("--all", help="Every experiment file of the experiments folder.")] = False,
-    all_figures: Annotated[bool, typer.Option("--all-figures", help="Every figure file of that folder.")] = False,
+    all: Annotated[bool, typer.Option("--all", help="Run every experiment file of the experiments folder.")] = False,
+    all_figures: Annotated[bool, typer.Option("--all-figures", help="Draw every figure file of that folder.")] = False,
     budget: Annotated[str | None, typer.Option(help="Time after which nothing new begins: 90s, 30m, 2h.")] = None,
     set: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Another value in all settings: KEY=VALUE, as algorithm.local_lr=0.1; repeatable."),
+        typer.Option("--set", help="Set a value in all settings: KEY=VALUE, as algorithm.local_lr=0.1; repeatable."),
     ] = None,
-    only: Annotated[str, typer.Option(help="Settings by name, with * and ?: 'FedAvg*'.")] = "*",
-    store: Annotated[Path, typer.Option(help="Where runs are kept; the same store goes on with them.")] = Path("runs"),
-    workers: Annotated[int, typer.Option(help="Processes on this machine; 0: none but this one.")] = 0,
+    only: Annotated[str, typer.Option(help="Run settings of this name, with * and ?: 'FedAvg*'.")] = "*",
+    store: Annotated[Path, typer.Option(help="Where runs are kept, and resumed from.")] = Path("runs"),
+    workers: Annotated[int, typer.Option(help="Worker processes on this machine; 0: this process alone.")] = 0,
     scheduler: Annotated[str | None, typer.Option(help="The address of a Dask scheduler.")] = None,
     track: Annotated[
-        str | None, typer.Option(help="tensorboard:FOLDER, mlflow:ADDRESS or wandb:PROJECT, live.")
+        str | None, typer.Option(help="Report live to tensorboard:FOLDER, mlflow:ADDRESS or wandb:PROJECT.")
     ] = None,
     publish: Annotated[
         bool, typer.Option("--publish", help="Keep the results in tables/ours, with those that are there already.")
@@ -183,19 +183,19 @@ def run(
     device: Annotated[
         str | None, typer.Option(help="Where runs are computed: cpu, cuda, cuda:1, auto; by default as a file says.")
     ] = None,
-    threads: Annotated[int | None, typer.Option(help="Of each run; by default as a file says, else 1.")] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads of each run; by default as a file says, else 1.")] = None,
     memory_limit: Annotated[
         int | None,
         typer.Option(help="Bytes that a run may hold besides its data; another split may change its last bits."),
     ] = None,
     mixed: Annotated[
-        bool, typer.Option("--mixed", help="Go on with, and publish together, what other machines or versions began.")
+        bool, typer.Option("--mixed", help="Resume, and publish together, what other machines or versions began.")
     ] = False,
     together: Annotated[
         bool, typer.Option("--together", help="Advance runs of a network that differ in their seed alone in one batch.")
     ] = False,
     methods: Annotated[
-        int, typer.Option(help="With --together: so many settings at once that share their network, data and rounds.")
+        int, typer.Option(help="With --together: how many settings at once, of the same network, data and rounds.")
     ] = 1,
     missing: Annotated[bool, typer.Option("--missing", help="Leave out runs that tables/ours has already.")] = False,
     figures: Annotated[Path, typer.Option(help="Where figures are drawn, their numbers beside them.")] = Path(
@@ -204,8 +204,8 @@ def run(
     svg: Annotated[bool, typer.Option("--svg", help="Draw figures as SVG, not as PNG.")] = False,
     json: Json = False,
 ) -> None:
-    """Run experiment files, or go on with them, and draw figure files. Exit status 1 if something failed; the others
-    are run all the same. 2 if nothing was run. Python files that an experiment file names are executed, and it is said.
+    """Run experiment files, or resume them, and draw figure files. Exit status 1 if something failed; the others are
+    run all the same. 2 if nothing was run. Python files that an experiment file names are executed; it says so.
 
     Example: fedtheory run experiments/fast/figures/thm1.toml
     """

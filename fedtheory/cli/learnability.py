@@ -20,11 +20,11 @@ def learnability(
     server: Annotated[int, typer.Option(help="Samples that the server has.")] = 100,
     beta: Annotated[float, typer.Option(help="The exponent of Assumption 2.")] = 1.0,
     confidence: Annotated[float, typer.Option(help="How often the bounds may fail.")] = 0.05,
-    rows: Annotated[int, typer.Option(help="At most so many rows of the data are used.")] = 6000,
+    rows: Annotated[int, typer.Option(help="How many rows of the data are used at most.")] = 6000,
     seed: Annotated[int, typer.Option(help="Of the partition, who takes part, and the samples.")] = 0,
     json: Json = False,
 ) -> None:
-    """Say how clients that stay away matter, and what a server's sample buys: SAFARI's section 3 on real data.
+    """Say what clients that stay away cost, and what a server's own samples buy: SAFARI's section 3 on real data.
 
     Example: fedtheory learnability digits --clients 10 --participants 5 --server 100
     """

@@ -29,25 +29,29 @@ def tightness(
     values: Annotated[
         list[str] | None, typer.Argument(help="name=number, such as local_steps=4; the others are chosen.")
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Of every convergence claim, at its defaults.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Compare every convergence claim, at its defaults.")] = False,
     over: Annotated[
         str | None,
-        typer.Option(help="A curve: local_lr (a picture's default), local_steps, a cohort, a probability or a period."),
+        typer.Option(
+            help="Along a curve: local_lr (a picture's default), local_steps, a cohort, a probability or a period."
+        ),
     ] = None,
     save: Annotated[
         Path | None,
-        typer.Option(help="Draw bound, worst case and exact error here (.png); with --all or of a file a page (.md)."),
+        typer.Option(
+            help="Draw bound, worst case and exact error here (.png); with --all, or for a file, write a page (.md)."
+        ),
     ] = None,
     accept: Annotated[
         bool, typer.Option("--accept", help="With --all: publish what was found, the scorecard's column with it.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Compare a claim's bound with the worst case over all (strongly) convex functions that it is about; of a claim on
-    squared gradients, the terms of every constant with the least that would do after a few rounds.
+    """Compare a claim's bound with the worst case over all (strongly) convex functions that it is about. Of a claim on
+    squared gradients, each constant is compared with the least that would do after a few rounds.
 
-    Of a file, each claim is compared; about a step of one's own, with the worst case of two clients after one round and
-    two, without noise.
+    A file has each of its claims compared. One about a step of your own is compared with two clients without noise,
+    after one round and after two.
 
     Example: fedtheory tightness fast.thm2@sharp --over cohort
     """

@@ -31,13 +31,13 @@ VERDICTS_READ = (
     "and whether [the kernel](../kernel.md) composes it from its axioms; or where it is open."
 )
 FINDINGS_READ = (
-    "*Where* is a place in the paper, or a term or a hypothesis by its name in the code. An *instance* is exact and "
+    "*Where* is a place in the paper, or a term or a hypothesis by its name. An *instance* is exact and "
     "meets every hypothesis that is printed, and its left side > its right side, both enclosed. A finding of the "
     "*proof* says what is claimed there, and where that fails; one that is *undecided* is neither proved nor refuted."
 )
 
 
-HEAD = ("| claim | where | finding | found by |", "| --- | --- | --- | --- |")
+HEAD = ("| claim | where | found by | finding |", "| --- | --- | --- | --- |")
 
 
 def put(path: Path, generated: str) -> None:
@@ -162,7 +162,9 @@ def findings(paper: str, rows: Sequence[Row]) -> str:
     for part in ("claim", "where"):
         told = list(_together(told, part))
     lines = ["## Findings", "", FINDINGS_READ, "", *HEAD]
-    lines += [f"| {' | '.join(map(cell, (row.claim, row.where, row.what, row.check)))} |" for row in told]
+    for row in told:
+        where = re.sub(r"_(?=[a-z]{2})", " ", row.where)  # names of the code as words
+        lines.append(f"| {' | '.join(map(cell, (row.claim, where, row.check, row.what)))} |")
     meanings = [f"- `{kind}`: {ASSUMPTIONS[kind].meaning}" for kind in ASSUMPTIONS if kind in named]
     return "\n".join([*lines, *(["", "Assumptions that are not stated:", "", *meanings] if meanings else [])])
 
