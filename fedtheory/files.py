@@ -478,9 +478,12 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def read_csv(path: str | Path) -> Iterator[tuple[int, list[str]]]:
+def read_csv(path: str | Path, separators: str = ",") -> Iterator[tuple[int, list[str]]]:
     """The lines of a CSV file: the number of the last line that each ends in, and its cells,
     stripped.
+
+    Args:
+        separators: what may stand between cells; it is the first of these that the first line has outside of quotes.
 
     Raises:
         Damaged: there is none, it cannot be read, is no UTF-8, or no CSV; the line is named.
@@ -489,7 +492,10 @@ def read_csv(path: str | Path) -> Iterator[tuple[int, list[str]]]:
         text = read_text(path)
     except FileNotFoundError:
         raise Damaged(path, "cannot be read: no such file") from None
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    first = re.search(r"[^\r\n]+", text)
+    header = re.sub(r'"[^"]*"', "", first[0]) if first else ""
+    separator = next((each for each in separators if each in header), separators[0])
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=separator)
     while True:
         try:
             cells = next(reader)

@@ -103,6 +103,8 @@ def numbered(
     number = {name: k for k, name in enumerate(dict.fromkeys([*known, *words] if names is None else map(str, names)))}
     if names is not None and len(number) != len(names):
         raise ValueError(f"names = {list(names)}: allowed are distinct names")
+    if names is not None and not number:
+        raise ValueError("names is empty: allowed is at least one client")
     for i, name in enumerate(client) if any(name not in number for name in words) else ():
         if name not in number:
             some = ", ".join([*number][:5]) + (f" and {len(number) - 5} more" if len(number) > 5 else "")

@@ -7,7 +7,7 @@ import difflib
 import io
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import check_kind
 from ..files import Damaged, parse_json, read_csv, read_file, read_parquet
 
 USUAL: Mapping[str, tuple[str, ...]] = {
@@ -71,7 +72,10 @@ class Columns:
         name = self.named(what)
         if name is None:
             raise Damaged(self.path, f"no column {what!r}: {self._near(what)}; columns={{'{what}': NAME}} names it")
-        return self.cells[name]
+        if isinstance(found := self.cells[name], Nested):
+            wrong = f"{found.cell[:60]}: allowed is a text or a number, and a row for each"
+            raise Damaged(self.path, wrong, f"{self.place(found.row)}, column {name!r}")
+        return found
 
     def _near(self, name: str) -> str:
         near = difflib.get_close_matches(name, self.cells, 1)
@@ -83,18 +87,46 @@ def read_columns(path: Path, given: Mapping[str, str] | None = None) -> Columns:
     """Read all columns of a file: JSON lines (.jsonl, .ndjson), Parquet (.parquet; needs pyarrow), else CSV.
 
     Raises:
-        Damaged: the file is none, has a column twice, rows of other lengths, or no row.
-        ValueError: ``given`` has another key than ``USUAL``.
+        Damaged: the file is none, is packed, has a column twice, rows of other lengths, or no row.
+        ValueError: ``given`` has another key than ``USUAL``, or another value than a name.
     """
-    for what in given or {}:
+    check_kind("columns", given, (Mapping, type(None)), "a dict of names, such as {'client': 'phone'}")
+    for what, name in (given or {}).items():
         if what not in USUAL:
             raise ValueError(f"columns has {what!r}: allowed are {', '.join(USUAL)}")
+        check_kind(f"columns[{what!r}]", name, str, "a column's name")
+    if path.suffix.lower() in PACKED:
+        raise Damaged(path, "is packed, by its name: allowed is CSV, .jsonl or .parquet that is not")
     kinds = {".jsonl": _json_lines, ".ndjson": _json_lines, ".parquet": _parquet}
     read = kinds.get(path.suffix.lower())
     cells, place = _csv(path, given or {}) if read is None else read(path)
     if not any(map(len, cells.values())):
         raise Damaged(path, "no row: allowed is at least one")
     return Columns(path, cells, place, given or {})
+
+
+PACKED = frozenset((".gz", ".bz2", ".xz", ".zst", ".zip", ".xlsx", ".ods"))
+"""Ends of the names of files that no form is read from."""
+
+
+@dataclass(frozen=True)
+class Nested(Sequence[str]):
+    """Cells of which one is neither text nor number: a list, an object, bytes.
+
+    Attributes:
+        row, cell: the first such.
+        rows: how many rows there are.
+    """
+
+    row: int
+    cell: str
+    rows: int
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def __getitem__(self, i: Any) -> Any:
+        return self.cell
 
 
 @dataclass(frozen=True)
@@ -147,6 +179,9 @@ MANY = 1_000_000
 SEVERAL_WAYS = re.compile(rb"[,\n][-+]*0[0-9]|[+ ]|-0")
 """Integers that are not written as they are printed: 007 and 7 are two names."""
 
+SEPARATORS = ",;\t"
+"""What may stand between cells; the first of these that the first line has."""
+
 NUMERIC = frozenset(("start", "end", "round", "time", "bytes"))
 """Things that a column of numbers may say."""
 
@@ -173,6 +208,8 @@ def _plain_csv(path: Path, given: Mapping[str, str]) -> Mapping[str, Sequence[st
 
         header = content[: content.index(b"\n")].decode().split(",")
     except (ImportError, ValueError):
+        return None
+    if not all(header) or (len(header) == 1 and any(each in header[0] for each in SEPARATORS)):
         return None
     lines = content.count(b"\n") + (not content.endswith(b"\n"))
     if content.count(b",") != lines * (len(header) - 1) or len({*header}) != len(header):
@@ -225,10 +262,9 @@ def _plain_csv(path: Path, given: Mapping[str, str]) -> Mapping[str, Sequence[st
 
 
 def _any_csv(path: Path) -> tuple[dict[str, list[str]], Callable[[int], str]]:
-    lines = ((number, cells) for number, cells in read_csv(path) if cells)  # an empty line is no row
+    lines = ((number, cells) for number, cells in read_csv(path, SEPARATORS) if cells)  # an empty line is no row
     header = next(lines, (1, []))[1]
-    if len({*header}) != len(header) or not all(header):
-        raise Damaged(path, f"its columns are {', '.join(header)}: allowed are distinct names", "line 1")
+    _check_names(path, header)
     numbers = array("q")
     columns: list[list[str]] = [[] for _ in header]
     for number, cells in lines:
@@ -240,7 +276,13 @@ def _any_csv(path: Path) -> tuple[dict[str, list[str]], Callable[[int], str]]:
     return dict(zip(header, columns, strict=True)), lambda i: f"line {numbers[i]}"
 
 
-def _json_lines(path: Path) -> tuple[dict[str, list[str]], Callable[[int], str]]:
+def _check_names(path: Path, header: Sequence[str]) -> None:
+    """Refuse names that are not distinct. The first of several columns may have none: the index of a data frame."""
+    if len({*header}) != len(header) or not all(header[1:] or header):
+        raise Damaged(path, f"its columns are {', '.join(header)}: allowed are distinct names", "line 1")
+
+
+def _json_lines(path: Path) -> tuple[dict[str, Sequence[str]], Callable[[int], str]]:
     rows: list[dict[str, Any]] = []
     numbers = []
     for number, line in enumerate(read_file(path).splitlines(), 1):
@@ -251,16 +293,20 @@ def _json_lines(path: Path) -> tuple[dict[str, list[str]], Callable[[int], str]]
                 raise Damaged(path, error.wrong, f"line {number}") from None
             numbers.append(number)
     names = dict.fromkeys(name for row in rows for name in row)
-    return {name: [_text(row.get(name)) for row in rows] for name in names}, lambda i: f"line {numbers[i]}"
+    return {name: _texts([row.get(name) for row in rows]) for name in names}, lambda i: f"line {numbers[i]}"
 
 
-def _parquet(path: Path) -> tuple[dict[str, list[str]], Callable[[int], str]]:
+def _parquet(path: Path) -> tuple[dict[str, Sequence[str]], Callable[[int], str]]:
     table = read_parquet(path)
+    _check_names(path, table.column_names)
     cells = {name: _texts(table[name].to_pylist()) for name in table.column_names}
     return cells, lambda i: f"row {i + 1}"
 
 
-def _texts(values: Iterable[Any]) -> list[str]:
+def _texts(values: Sequence[Any]) -> Sequence[str]:
+    for i, value in enumerate(values):
+        if isinstance(value, (list, dict, bytes)):
+            return Nested(i, str(value), len(values))
     return [value.isoformat() if hasattr(value, "isoformat") else _text(value) for value in values]
 
 

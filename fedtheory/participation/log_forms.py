@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,8 @@ AWAY = frozenset({"0", "false", "no", "off", "down", "stop", "end", "leave", "le
                   "timeout", "timed out", "drop", "dropped", "dropout", "aborted", "cancelled", "canceled", "missing",
                   "skipped"})  # fmt: skip
 """States and statuses of who is not."""
+BITS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
+"""Cells of a mask, in small letters."""
 
 
 @dataclass
@@ -126,7 +128,7 @@ def rounds(columns: Columns, options: Options) -> Rows:
     kept: Sequence[int] = range(len(client))
     place: Callable[[int], str] = columns.place
     if columns.named("status") is not None:
-        here = np.array([_is_here(columns, "status", i, options.present) for i in range(len(client))])
+        here = _here(columns, "status", options.present, told)
         key = number * len(known) + np.array([known[name] for name in client])
         order = np.argsort(key, kind="stable")
         differ = np.flatnonzero((np.diff(key[order]) == 0) & (np.diff(here[order].astype(int)) != 0))
@@ -156,8 +158,8 @@ def transitions(columns: Columns, options: Options) -> Rows:
     """
     client = _names(columns, "client")
     time, dates = moments(columns.path, columns.of("time"), "time", columns.place, options.tz)
-    here = [_is_here(columns, "state", i, options.present) for i in range(len(client))]
     found = Rows(UNITS[dates], columns.place, known=tuple(dict.fromkeys(client)))
+    here = _here(columns, "state", options.present, found.told).tolist()
     found.begins, found.ends = float(time.min()), float(time.max())
     _walk(found, client, time, here)
     return found
@@ -189,9 +191,14 @@ def _walk(found: Rows, client: Sequence[str], time: np.ndarray, here: Sequence[b
 
 
 def mask(columns: Columns, options: Options) -> Rows:
-    """Read a column of 0 and 1 for each client, and perhaps ``round``; a row is a round."""
+    """Read a column of 0 and 1 for each client, and perhaps ``round``; a row is a round.
+
+    A first column without a name, the index of a data frame, is the round.
+    """
+    if "" in columns.cells and columns.named("round") is None:
+        columns = replace(columns, given={**columns.given, "round": ""})
     name = columns.named("round")
-    names = [each for each in columns.cells if each != name]
+    names = [each for each in columns.cells if each not in (name, "")]
     number = np.arange(len(columns.cells[names[0]])) if name is None else _rounds(columns)
     order = np.argsort(number, kind="stable")
     if (again := order[1:][np.diff(number[order]) == 0]).size:
@@ -199,12 +206,11 @@ def mask(columns: Columns, options: Options) -> Rows:
         raise Damaged(
             columns.path, f"round {number[i]} stands there twice: allowed is one row a round", columns.place(i)
         )
-    cells = np.array([columns.cells[each] for each in names])
-    for k, i in zip(*np.nonzero((cells != "0") & (cells != "1")), strict=True):
-        raise Damaged(
-            columns.path, f"{str(cells[k, i])!r}: allowed is 0 or 1", f"{columns.place(int(i))}, column {names[k]!r}"
-        )
-    which, row = np.nonzero(cells == "1")
+    here = np.array([[BITS.get(cell.lower(), 2) for cell in columns.cells[each]] for each in names], dtype=np.int8)
+    for k, i in np.argwhere(here == 2).tolist():
+        wrong = f"{columns.cells[names[k]][i]!r}: allowed is 0 or 1, or True or False"
+        raise Damaged(columns.path, wrong, f"{columns.place(i)}, column {names[k]!r}")
+    which, row = np.nonzero(here == 1)
     at = number[row].astype(float)
     begins, ends = float(number.min()), float(number.max() + 1)
     return Rows(
@@ -405,8 +411,9 @@ def form_of(columns: Columns) -> str:
                 )
                 raise Damaged(columns.path, f"{wrong} (LEAF's metrics of the system), or like='rounds' if that is so")
             return form
-    rest = [values for name, values in columns.cells.items() if name != columns.named("round")]
-    if rest and all(values[0] in ("0", "1") for values in rest):
+    apart = (columns.named("round"), "")
+    rest = [values for name, values in columns.cells.items() if name not in apart]
+    if rest and all(values[0].lower() in BITS for values in rest):
         return "mask"
     forms = "; ".join(f"{', '.join(needed)} ({form})" for form, needed in NEEDED.items())
     wrong = f"its columns are {', '.join(columns.cells)}: allowed are {forms}; or a column of 0 and 1 a client (mask)"
@@ -474,13 +481,17 @@ def _rounds(columns: Columns) -> np.ndarray:
     return found
 
 
-def _is_here(columns: Columns, what: str, i: int, present: frozenset[str] | None) -> bool:
-    cell = columns.of(what)[i].lower()
-    if present is not None:
-        return cell in present
-    if cell not in HERE and cell not in AWAY:
-        place = f"{columns.place(i)}, column {columns.named(what)!r}"
-        raise Damaged(
-            columns.path, f"{cell!r} is no known state: allowed is present=[...], the states of who is there", place
-        )
-    return cell in HERE
+def _here(columns: Columns, what: str, present: frozenset[str] | None, told: Told) -> np.ndarray:
+    """Whether the client of each row is there, (rows,) bool, by its state or status."""
+    cells = [cell.lower() for cell in columns.of(what)]
+    words = dict.fromkeys(cells)
+    for cell in words if present is None else ():
+        if cell not in HERE and cell not in AWAY:
+            place = f"{columns.place(cells.index(cell))}, column {columns.named(what)!r}"
+            raise Damaged(
+                columns.path, f"{cell!r} is no known state: allowed is present=[...], the states of who is there", place
+            )
+    for cell in sorted((present or frozenset()) - {*words}):
+        told.add(f"state of who is there that no row has, {cell!r}")
+    here = {cell: cell in (HERE if present is None else present) for cell in words}
+    return np.array([here[cell] for cell in cells], dtype=bool)

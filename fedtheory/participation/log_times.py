@@ -30,7 +30,7 @@ def zone(name: str | tzinfo | None) -> tzinfo | None:
         return name
     try:
         return ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
+    except (KeyError, ValueError, OSError, TypeError):
         raise ValueError(
             f"tz = {name!r}: allowed is the name of a time zone, such as 'Europe/Berlin' or 'UTC'"
         ) from None
@@ -101,7 +101,7 @@ def moments(
             known[cell] = moment(cell, tz)
         except ValueError as error:
             raise damaged(cell, str(error)) from None
-        is_date = not _is_number(cell)
+        is_date = not is_number(cell)
         if dates is not None and dates != is_date:
             kinds = "a date, and others are numbers" if is_date else "a number, and others are dates"
             raise damaged(cell, f"{cell!r} is {kinds}: allowed is one of both")
@@ -109,7 +109,8 @@ def moments(
     return np.array([known[cell] for cell in cells], dtype=float), bool(dates)
 
 
-def _is_number(cell: str) -> bool:
+def is_number(cell: str) -> bool:
+    """Whether a cell is a number, and no date."""
     try:
         float(cell)
     except ValueError:

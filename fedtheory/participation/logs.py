@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import tzinfo
 from functools import cached_property
 from itertools import pairwise
+from numbers import Real
 from pathlib import Path
 
 import numpy as np
 
-from ..arguments import check_option
+from ..arguments import check_kind, check_option
 from ..files import Damaged
 from .interval_tables import Table, numbered
 from .log_columns import read_columns
-from .log_forms import IN_COLUMNS, Options, Rows, form_of, read_entries
-from .log_times import moment, zone
+from .log_forms import IN_COLUMNS, UNITS, Options, Rows, form_of, read_entries
+from .log_times import is_number, moment, zone
 from .recorded import Recorded
-from .traces import rounds_of
+from .traces import MOST_ENTRIES, rounds_of
 
 FORMS = ("auto", *IN_COLUMNS, "fedscale", "flash")
 
@@ -86,13 +87,16 @@ class Log:
         if by_rounds == (width is not None):
             allowed = "nothing for a log of rounds" if by_rounds else f"how long a round is, in {self.unit}"
             raise ValueError(f"width = {width}: allowed is {allowed}")
-        length = 1.0 if width is None else float(width)
+        length = 1.0 if width is None else width
+        check_kind("width", length, Real, "a positive finite number")
+        length = float(length)
         if not 0 < length < np.inf:
             raise ValueError(f"width = {width}: allowed is a positive finite number")
-        rounds = max(1, int(np.ceil((self.ends - self.begins) / length)))
-        if not len(self.client):
-            return np.zeros((rounds, len(self.names)), dtype=bool)
-        return rounds_of(self.table, length, rounds, self.begins, rule)
+        rounds = np.ceil((self.ends - self.begins) / length)
+        if not rounds < MOST_ENTRIES:
+            wrong = f"width = {width}: from {self.begins:g} to {self.ends:g} there would be {rounds:g} rounds"
+            raise ValueError(f"{wrong}; allowed are fewer than {MOST_ENTRIES}")
+        return rounds_of(self.table, length, max(1, int(rounds)), self.begins, rule)
 
     def recorded(self, width: float | None = None, after: str = "repeat", rule: str = "any") -> Recorded:
         """Return the process in which the clients come as they did: see ``mask`` and ``Recorded``."""
@@ -121,15 +125,15 @@ def read_log(
     - "intervals": columns client, start, end. An empty end is open: the client stayed until the log ends.
     - "rounds": columns round, client and perhaps status, as simulators and LEAF's metrics of the system have them.
     - "transitions": columns client, time, state: who came, and who left.
-    - "mask": a column of 0 and 1 for each client, a row for each round.
+    - "mask": a column of 0 and 1, or of True and False, for each client, a row for each round.
     - "traffic": columns round, sender, receiver: a client takes part when it sends to the server.
     - "fedscale": JSON by client, with seconds ``active`` and ``inactive``.
     - "flash": JSON by client, with ``messages`` of a device's events.
 
-    Columns stand in CSV, JSON lines (.jsonl) or Parquet (.parquet, needs pyarrow). Times are numbers, or dates with a
-    zone, which become seconds since 1970 UTC. Rows that stand there twice count once, overlaps are merged, rounds and
-    times in which nobody came stay; ``told`` says how often, and in which row first. The log begins with its first
-    moment and ends with its last, or with ``until``.
+    Columns stand in CSV (with commas, semicolons or tabs), JSON lines (.jsonl) or Parquet (.parquet, needs pyarrow).
+    Times are numbers, or dates with a zone, which become seconds since 1970 UTC. Rows that stand there twice count
+    once, overlaps are merged, rounds and times in which nobody came stay; ``told`` says how often, and in which row
+    first. The log begins with its first moment and ends with its last, or with ``until``.
 
     Args:
         path: the file. It is parsed, never evaluated.
@@ -158,24 +162,36 @@ def read_log(
     1: rows that stand there twice (first: line 3)
     1: intervals without an end: counted until the log ends (first: line 4)
     """
+    check_kind("path", path, (str, Path), "a file's name")
     path = Path(path)
     check_option("like", like, FORMS)
-    states = None if present is None else frozenset(str(state).lower() for state in present)
-    options = Options(zone(tz), states, (where,) if isinstance(where, str) else tuple(where), server)
+    states = None if present is None else frozenset(str(state).lower() for state in _listed("present", present))
+    options = Options(zone(tz), states, tuple(map(str, _listed("where", where))), server)
     if like in ("fedscale", "flash") or (like == "auto" and path.suffix.lower() == ".json"):
         rows = read_entries(path, like, options)
     else:
         found = read_columns(path, columns)
         form = form_of(found) if like == "auto" else like
         rows = IN_COLUMNS[form](found, options)
-    return _log(path, rows, names, None if until is None else _until(until, options.tz))
+    if names is not None:
+        check_kind("names", names, Sequence, "a list of the clients' names")
+    return _log(path, rows, names, None if until is None else _until(until, options.tz, rows.unit))
 
 
-def _until(until: float | str, tz: tzinfo | None) -> float:
+def _listed(name: str, words: Sequence[str]) -> Sequence[str]:
+    """The words, also of one word alone."""
+    check_kind(name, words, (Sequence, Set), "a list of words")
+    return (words,) if isinstance(words, str) else tuple(words)
+
+
+def _until(until: float | str, tz: tzinfo | None, unit: str) -> float:
     try:
-        return moment(str(until), tz)
+        found = moment(str(until), tz)
     except ValueError as error:
         raise ValueError(f"until = {error}") from None
+    if unit != UNITS[1] and not is_number(str(until)):
+        raise ValueError(f"until = {until!r} is a date, and the log has {unit}: allowed is a number")
+    return found
 
 
 def _log(path: Path, rows: Rows, names: Sequence[str] | None, until: float | None) -> Log:

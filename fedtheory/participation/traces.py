@@ -17,7 +17,7 @@ ACTIVE = ("span", "used")
 MEGABYTE = 10**6
 
 MOST_ENTRIES = 2**30
-"""The most entries of a mask, rounds times clients; it takes up to 17 bytes an entry while it is made."""
+"""The most entries of a mask, rounds times clients; it takes 5 bytes an entry while it is made."""
 
 
 def rounds_of(
@@ -47,11 +47,11 @@ def rounds_of(
     """
     check_option("rule", rule, RULES)
     first, last, rounds = _slots(table, width, rounds, origin, rule)
-    edges = np.zeros((rounds + 1, len(table.names)), dtype=np.int64)
+    edges = np.zeros((rounds + 1, len(table.names)), dtype=np.int32)
     here = first < last
     np.add.at(edges, (first[here], table.client[here]), 1)
     np.add.at(edges, (last[here], table.client[here]), -1)
-    return np.cumsum(edges, axis=0)[:-1] > 0
+    return np.cumsum(edges, axis=0, out=edges)[:-1] > 0
 
 
 def _slots(

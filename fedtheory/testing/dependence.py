@@ -230,13 +230,14 @@ def own_replica(rule: Estimator) -> bool:
         history = _random(30, *shape)
         try:
             together = np.asarray(rule.batch(history))
+        except check_errors.InvalidWeightError as error:
+            raise check_errors.MixedReplicasError(error.expected, error.got, history[:8, 0]) from None
         except Exception:  # a rule for (rounds, clients) alone
             return False
         for replica in range(shape[0]):
             alone = np.asarray(rule.batch(history[:, replica]))
-            if together.shape != history.shape or not same(alone, together[:, replica]):
-                got = together[:, replica] if together.shape == history.shape else together
-                raise check_errors.MixedReplicasError(alone[:8], got[:8], history[:8, replica])
+            if not same(alone, together[:, replica]):
+                raise check_errors.MixedReplicasError(alone[:8], together[:8, replica], history[:8, replica])
     return True
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..arguments import check_count
+from ..arguments import check_count, described
 from ..participation import Inclusion, Keys, Participation
 from ..randomness import Axis
 from ..rationals import checked_seed
@@ -23,11 +23,20 @@ from .weight_checks import Report
 LEVEL = 1e-8
 """Probability that a correct process is refused."""
 
-REPLICAS, MOMENT_ROUNDS = 16_000, (0, 1, 6)
-"""Number of replicas of the samples of moments, and their rounds."""
+REPLICAS, MOMENT_ROUNDS, LATE_ROUNDS = 16_000, (0, 1, 6), (300, 1000)
+"""Number of replicas of the samples of moments, and their rounds; of late rounds there are as many as histories."""
 
 FOLLOWED, LAGS, HISTORIES = 12, 6, 2_000
 """Number of rounds that are followed, of lags at which they are compared, and of replicas."""
+
+REPEATS = (*range(64), 100, 128, 255, 256, 300, 512, 1000, 1001, 1024)
+"""Rounds of which any two are compared, for each client, where rounds are independent."""
+
+SEEDS = (1, 2, 2**8, 2**16, 2**32, 2**62)
+"""Distances of other seeds."""
+
+GROUPS = 3
+"""Number of groups of means, each with its part of the level: moments, rounds at short lags, any two rounds."""
 
 FEW = 7
 """Number of replicas in comparisons of draws with draws."""
@@ -106,25 +115,50 @@ def check_participation(
         return Report(told)
     known.agree()
     tried.moments(known, replicas)
-    told["moments of one round"] = f"from {replicas} replicas of the rounds {', '.join(map(str, MOMENT_ROUNDS))}"
+    late = "".join(f", {HISTORIES} of round {round}" for round in tried.late_moments(known))
+    rounds = ", ".join(map(str, MOMENT_ROUNDS))
+    told["moments of one round"] = f"from {replicas} replicas of the rounds {rounds}{late}"
     tried.covariances(known)
     told["replicas independent"] = ""
     if process.independent_rounds or hasattr(process, "twice"):
         told["dependence between rounds"] = f"up to lag {LAGS}"
+    if process.independent_rounds:
+        told["dependence between rounds"] += f"; of a client itself, any two of {tried.repeats()} rounds"
     return Report(told)
 
 
 def _clients(process: Participation) -> int:
     """Find a number of clients that the process accepts and draws counts for."""
+    wrong = ""
     for clients in CANDIDATES:
         try:
             process.check(clients)
-            counts, _ = process.step(process.init(Keys(0, Axis.ARBITRARY, torch.arange(2), clients)), 0)
-        except (ValueError, IndexError, RuntimeError):
+        except ValueError:
+            continue
+        try:
+            counts, _ = drawn_by(process, process.init(Keys(0, Axis.ARBITRARY, torch.arange(2), clients)), 0)
+        except (ValueError, IndexError, RuntimeError) as error:
+            wrong = (
+                wrong or f" (of {clients}, which it accepts: {type(error).__name__}: {' '.join(str(error).split())})"
+            )
             continue
         if counts.shape == (2, clients):
             return clients
-    raise ValueError(f"clients: {type(process).__name__} runs on none of 1 to 256; allowed is their number")
+        shape = f"counts of 2 replicas are {tuple(counts.shape)}"
+        wrong = wrong or f" (of {clients}, which it accepts: {shape}, allowed is (2, {clients}))"
+    raise ValueError(f"clients: {type(process).__name__} runs on none of 1 to 256{wrong}; allowed is their number")
+
+
+def drawn_by(process: Participation, state: Any, round: int) -> tuple[Any, Any]:
+    """Return what ``step`` returns.
+
+    Raises:
+        CountsError: it is not two things.
+    """
+    found = process.step(state, round)
+    if not isinstance(found, tuple) or len(found) != 2:
+        raise check_errors.CountsError("the counts and the next state from step", described(found))
+    return found
 
 
 class _Moments:
@@ -136,9 +170,19 @@ class _Moments:
     def marginal(self, round: int) -> Inclusion | None:
         """Return the moments of a round, or None if the process states none."""
         try:
-            return self.process.marginal(self.clients, round).as_floats()
+            found = self.process.marginal(self.clients, round)
         except (ValueError, NotImplementedError):
             return None
+        return self._whole("marginal", found)
+
+    def _whole(self, name: str, found: Any) -> Inclusion:
+        """Return moments in floats, of the shapes that they have to have."""
+        if not isinstance(found, Inclusion):
+            raise check_errors.MomentsError("an Inclusion", described(found), told=f"of {name}")
+        shapes = (self.clients,), (self.clients, self.clients)
+        if (found.first.shape, found.second.shape) != shapes:
+            raise check_errors.MomentsError(shapes, (found.first.shape, found.second.shape), told=f"{name}, by shape")
+        return found.as_floats()
 
     def agree(self) -> None:
         """Check that `expected`, `inclusion` and `stationary` agree with `marginal`."""
@@ -157,7 +201,7 @@ class _Moments:
             for name, first in found.items():
                 self._same(name, round, np.asarray(first, float), marginal.first)
             if "inclusion" in said:
-                self._same("inclusion", round, said["inclusion"].as_floats().second, marginal.second)
+                self._same("inclusion", round, self._whole("inclusion", said["inclusion"]).second, marginal.second)
             self._same("marginal, transposed,", round, marginal.second.T, marginal.second)
 
     def _same(self, name: str, round: int, one: np.ndarray, other: np.ndarray) -> None:
@@ -179,24 +223,31 @@ class _Tried:
             self.last = round
             break
 
-    def state(self, replicas: int | Tensor, seed: int | None = None) -> Any:
+    def state(self, replicas: int | Tensor, seed: int | None = None, axis: Axis = Axis.ARBITRARY) -> Any:
         ids = torch.arange(replicas) if isinstance(replicas, int) else replicas
-        return self.process.init(Keys(self.seed if seed is None else seed, Axis.ARBITRARY, ids, self.clients))
+        return self.process.init(Keys(self.seed if seed is None else seed, axis, ids, self.clients))
 
-    def drawn(self, replicas: int | Tensor, rounds: int = FOLLOWED, seed: int | None = None) -> Tensor:
+    def drawn(
+        self, replicas: int | Tensor, rounds: int = FOLLOWED, seed: int | None = None, axis: Axis = Axis.ARBITRARY
+    ) -> Tensor:
         """Draw counts (rounds, replicas, clients) step by step."""
-        state, found = self.state(replicas, seed), []
+        state, found = self.state(replicas, seed, axis), []
         for round in range(min(rounds, self.last + 1)):
             counts, state = self.process.step(state, round)
             found.append(torch.as_tensor(counts))
         return torch.stack(found)
 
     def counts(self) -> None:
-        counts = self.process.step(self.state(FEW), 0)[0]
+        counts = drawn_by(self.process, self.state(FEW), 0)[0]
         if not isinstance(counts, Tensor) or counts.dtype != torch.int8 or counts.shape != (FEW, self.clients):
             shown = f"{type(counts).__name__} {tuple(getattr(counts, 'shape', ()))} {getattr(counts, 'dtype', '')}"
             raise check_errors.CountsError(f"a tensor ({FEW}, {self.clients}) of int8", shown)
-        fewest, most = self.process.sizes(self.clients)
+        said = self.process.sizes(self.clients)
+        if not (isinstance(said, tuple) and len(said) == 2 and all(isinstance(each, int) for each in said)):
+            raise check_errors.CountsError(
+                "two integers from sizes", said if isinstance(said, tuple) else described(said)
+            )
+        fewest, most = said
         found = self.drawn(400)
         sizes = found.to(torch.int64).sum(2)
         for bad in torch.argwhere((found < 0).any(2) | (sizes < fewest) | (sizes > most)).tolist()[:1]:
@@ -245,18 +296,21 @@ class _Tried:
             state = following
 
     def determinism(self) -> None:
-        """Check that draws agree between replicas and between seeds only if the process states to be deterministic."""
+        """Check that draws agree between replicas, seeds and axes only if the process states to be deterministic."""
         found = self.drawn(400)
-        others = {"replicas": found.roll(1, 1), "seeds": self.drawn(400, seed=self.seed + 1)}
-        alike = {name: torch.equal(found, other) for name, other in others.items()}
+        moments = _Moments(self.process, self.clients).marginal(0)
+        others = [("replicas", found.roll(1, 1))]
+        if moments is not None:  # else it may look at the run, as LargestNoise does
+            others += [("axes", self.drawn(400, axis=Axis.SNAPSHOT))]
+        others += [("seeds", self.drawn(400, seed=(self.seed + distance) % 2**63)) for distance in SEEDS]
+        alike = [(name, torch.equal(found, other)) for name, other in others]
         if self.process.deterministic:
-            wrong = [name for name, same in alike.items() if not same]
+            wrong = [name for name, same in alike if not same]
             expected = "the same draws"
         else:  # Uniform(clients) is not said to be deterministic, and is
-            moments = _Moments(self.process, self.clients).marginal(0)
             changes = 1.0 if moments is None else float((np.diag(moments.second) - moments.first**2).sum())
             certain = changes * 400 * FOLLOWED < RARE
-            wrong = [name for name, same in alike.items() if same and not certain]
+            wrong = [name for name, same in alike if same and not certain]
             expected = "other draws, as it is not said to be deterministic,"
         if wrong:
             raise check_errors.DeterminismError(f"{expected} for other {wrong[0]}", "the contrary in 400 replicas")
@@ -266,27 +320,61 @@ class _Tried:
             said = known.marginal(round) if round <= self.last else None
             if said is None:
                 break
-            counts = self.process.step(self.state(replicas), round)[0].double().numpy()
-            span = max(1.0, counts.max())
-            numbers = len(MOMENT_ROUNDS) * (said.first.size + said.second.size)
-            for order, found, expected in (
-                ("first", counts.mean(0), said.first),
-                ("second", counts.T @ counts / replicas, said.second),
-            ):
-                most = span if order == "first" else span**2
-                allowed = bernstein(np.maximum(most * expected, 0.0), most, replicas, numbers)
-                if order == "first":
-                    variance = np.diag(said.second) - expected**2
-                    allowed = bernstein(np.maximum(variance, 0.0), most, replicas, numbers)
-                wrong = np.abs(found - expected) > np.where(expected == 0, 1e-12, allowed)
-                if wrong.any():
-                    which = tuple(np.argwhere(wrong)[0].tolist())
-                    raise check_errors.MomentsError(
-                        f"{expected[which]:.6g} within {allowed[which]:.2g}",
-                        found[which],
-                        told=f"of {order} order in round {round}, client"
-                        f"{'s' * (len(which) - 1)} {', '.join(map(str, which))}",
-                    )
+            self._moments_of(round, said, replicas)
+
+    def late_moments(self, known: _Moments) -> list[int]:
+        """Check the moments of late rounds, in smaller samples, and return the rounds that there are."""
+        rounds = [round for round in LATE_ROUNDS if self.last == FAR and known.marginal(round) is not None]
+        for round in rounds:
+            said = known.marginal(round)
+            assert said is not None
+            self._moments_of(round, said, HISTORIES)
+        return rounds
+
+    def _moments_of(self, round: int, said: Inclusion, replicas: int) -> None:
+        counts = self.process.step(self.state(replicas), round)[0].double().numpy()
+        span = max(1.0, counts.max())
+        numbers = len(MOMENT_ROUNDS + LATE_ROUNDS) * (said.first.size + said.second.size)
+        for order, found, expected in (
+            ("first", counts.mean(0), said.first),
+            ("second", counts.T @ counts / replicas, said.second),
+        ):
+            most = span if order == "first" else span**2
+            allowed = bernstein(np.maximum(most * expected, 0.0), most, replicas, numbers)
+            if order == "first":
+                variance = np.diag(said.second) - expected**2
+                allowed = bernstein(np.maximum(variance, 0.0), most, replicas, numbers)
+            wrong = np.abs(found - expected) > np.where(expected == 0, 1e-12, allowed)
+            if wrong.any():
+                which = tuple(np.argwhere(wrong)[0].tolist())
+                raise check_errors.MomentsError(
+                    f"{expected[which]:.6g} within {allowed[which]:.2g}",
+                    found[which],
+                    told=f"of {order} order in round {round}, client"
+                    f"{'s' * (len(which) - 1)} {', '.join(map(str, which))}",
+                )
+
+    def repeats(self) -> int:
+        """Check that each client's counts of any two of ``REPEATS`` are uncorrelated, and return how many there are."""
+        rounds = [round for round in REPEATS if round <= self.last or self.last == FAR]
+        first = np.stack([np.asarray(self.process.expected(self.clients, round), float) for round in rounds])
+        state, drawn = self.state(HISTORIES), []
+        for round in rounds:
+            counts, state = self.process.step(state, round)
+            drawn.append(counts.double().numpy())
+        counts = np.stack(drawn)
+        span = max(1.0, counts.max())
+        away = counts - first[:, None]
+        variance = np.maximum(span * first - first**2, 0.0)  # at the most, of counts from 0 to the span
+        products = np.einsum("rmi,smi->irs", away, away, optimize=True) / HISTORIES
+        allowed = bernstein(np.einsum("ri,si->irs", variance, variance), span**2, HISTORIES, products.size)
+        wrong = (np.abs(products) > allowed) & ~np.eye(len(rounds), dtype=bool)
+        for i, r, s in np.argwhere(wrong)[:1].tolist():
+            raise check_errors.RoundCovarianceError(
+                f"0 within {allowed[i, r, s]:.2g}", f"{products[i, r, s]:.4g}",
+                told=f"of client {i}, rounds {rounds[r]} and {rounds[s]}",
+            )  # fmt: skip
+        return len(rounds)
 
     def covariances(self, known: _Moments) -> None:
         counts = self.drawn(HISTORIES).double().numpy()
@@ -335,12 +423,12 @@ def bernstein(variance: np.ndarray, span: float, samples: int, numbers: int) -> 
     """Return Bernstein's bound on the deviation of a mean of ``samples`` independent variables from its expectation.
 
     Each variable lies within ``span`` of its expectation. The bound holds for all of ``numbers`` means at once with
-    probability 1 - LEVEL.
+    probability 1 - LEVEL / GROUPS.
 
     >>> bernstein(np.array([0.25]), 1.0, 16_000, 100).round(3).tolist()
-    [0.028]
+    [0.029]
     """
-    spread = np.log(2 * numbers / LEVEL)
+    spread = np.log(2 * numbers * GROUPS / LEVEL)
     return np.asarray(np.sqrt(2 * variance * spread / samples) + span * spread / (3 * samples) + 1e-12)
 
 

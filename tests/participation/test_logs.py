@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -141,6 +142,95 @@ def test_a_dropped_client_did_not_take_part(tmp_path: Path) -> None:
 def test_what_is_refused_names_the_line(tmp_path: Path, text: str, wrong: str) -> None:
     with pytest.raises(Damaged, match=wrong):
         read_log(write(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("round;client\n0;a\n1;b\n", "of a spreadsheet.csv"),
+        ("round\tclient\n0\ta\n1\tb\n", "log.tsv"),
+        (",round,client\n5,0,a\n9,1,b\n", "of a data frame.csv"),
+        ("a,b\nTrue,False\nFALSE,TRUE\n", "truth.csv"),
+        ("a,b\n1.0,0.0\n0.0,1.0\n", "floats.csv"),
+        (",a,b\n1,False,True\n0,True,False\n", "frame of truth.csv"),
+    ],
+)
+def test_what_other_programs_write(tmp_path: Path, text: str, name: str) -> None:
+    log = read_log(write(tmp_path, text, name))
+    assert sorted(log.names) == ["a", "b"] and log.mask()[:, np.argsort(log.names)].astype(int).tolist() == [
+        [1, 0],
+        [0, 1],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "wrong"),
+    [
+        ('{"round": 0, "client": "a"}\n{"round": 1, "client": ["a", "b"]}\n', "a.jsonl",
+         r"line 2, column 'client': \['a', 'b'\]: allowed is a text or a number"),
+        ('{"round": {"n": 0}, "client": "a"}\n', "a.jsonl", r"line 1, column 'round': \{'n': 0\}: allowed is a text"),
+        ("round,client\n0,a\n", "log.csv.gz", "is packed"),
+        ("a,,b\n1,0,1\n", "a.csv", "line 1: its columns are a, , b: allowed are distinct names"),
+        ("x;y\n1,5;2\n", "a.csv", "its columns are x, y"),
+    ],
+)  # fmt: skip
+def test_other_files_that_are_refused(tmp_path: Path, text: str, name: str, wrong: str) -> None:
+    with pytest.raises(Damaged, match=wrong):
+        read_log(write(tmp_path, text, name))
+    write(tmp_path, '{"round": 0, "client": "a", "more": [1]}\n', "b.jsonl")  # what is not looked at may be anything
+    assert read_log(tmp_path / "b.jsonl").names == ("a",)
+
+
+TWO = "client,start,end\na,0,10\nb,0,1\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "wrong"),
+    [
+        ({"columns": ["client"]}, "columns is of type list"),
+        ({"columns": {"client": None}}, r"columns\['client'\] is None"),
+        ({"present": 3}, "present is 3: allowed is a list of words"),
+        ({"where": 3}, "where is 3: allowed is a list of words"),
+        ({"names": 3}, "names is 3"),
+        ({"names": []}, "names is empty"),
+        ({"tz": 3}, "tz = 3: allowed is the name of a time zone"),
+        ({"until": "2026-01-01T00:00Z"}, "until = '2026-01-01T00:00Z' is a date, and the log has numbers"),
+    ],
+)
+def test_options_that_are_refused(tmp_path: Path, options: dict, wrong: str) -> None:
+    with pytest.raises(ValueError, match=wrong):
+        read_log(write(tmp_path, TWO), **options)
+
+
+def test_files_and_widths_of_other_kinds(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="path is 3: allowed is a file's name"):
+        read_log(3)  # type: ignore[arg-type]
+    log = read_log(write(tmp_path, TWO.replace("0,10", "-1e308,1e308")))
+    for width, wrong in (
+        ("1", "width is '1'"),
+        ([1], "width is of type list"),
+        (1e307, "inf rounds; allowed are fewer"),
+    ):
+        with pytest.raises(ValueError, match=wrong):
+            log.mask(width)  # type: ignore[arg-type]
+    nobody = read_log(write(tmp_path, "round,client,status\n0,a,failed\n1000000000000,b,failed\n"))
+    with pytest.raises(ValueError, match=r"1e\+12 rounds; allowed are fewer"):
+        nobody.mask()
+
+
+def test_one_state_of_who_is_there_is_a_word_and_not_its_letters(tmp_path: Path) -> None:
+    path = write(tmp_path, "round,client,status\n0,a,here\n1,b,gone\n")
+    assert read_log(path, present="here").mask().astype(int).tolist() == [[1, 0], [0, 0]]
+    assert read_log(path, present=["here", "heer"]).told[0] == "1: state of who is there that no row has, 'heer'"
+
+
+def test_a_mask_of_many_clients_is_read_in_time_that_grows_with_its_size(tmp_path: Path) -> None:
+    """A list of all columns was once made for each column: 20000 took minutes, and take a second."""
+    width = 20_000
+    path = write(tmp_path, ",".join(f"c{i}" for i in range(width)) + "\n" + ",".join("01" * (width // 2)) + "\n")
+    start = time.process_time()
+    assert read_log(path).mask().sum() == width // 2
+    assert time.process_time() - start < 20
 
 
 def test_a_log_of_nobody_who_took_part(tmp_path: Path) -> None:

@@ -444,7 +444,27 @@ def memoryless(history):
     return (chances + 1) / (came + 1)
 
 
+def of_even_rounds(history):
+    """Rounds over participations, of every second round: wrong for whoever comes in the others."""
+    return (
+        ratio(np.asarray(history) * (np.arange(len(history)) % 2 == 0).reshape(-1, *[1] * (np.ndim(history) - 1))) / 2
+    )
+
+
+class SaysNothing(Streamed):
+    def long_run(self, participation_probability):
+        return None
+
+
 PLANTED = {
+    "some rounds only": (of_even_rounds, "DependentMeanError"),
+    "half precision": (lambda history: ratio(history).astype(np.float16), "InvalidWeightError"),
+    "no weights": (lambda history: None, "InvalidWeightError"),
+    "one weight for all": (lambda history: np.ones((len(history), 1)), "InvalidWeightError"),
+    "no number before a participation": (
+        lambda history: np.where(ratio(history) == np.arange(1, len(history) + 1)[:, None], np.nan, ratio(history)),
+        "InvalidWeightError",
+    ),
     "look-ahead": (LooksAhead(4), "LookAheadError"),
     "off by one: late": (OneRoundLate(4), "FirstParticipationError"),
     "off by one: length": (CountsFromZero(4), "FirstParticipationError"),
@@ -587,6 +607,7 @@ def test_bugs_of_functions_are_named(rule, expected):
         (OfBatch, "rule = OfBatch is a class"),
         (3.0, "rule = 3.0: allowed is a WeightRule, an object with `batch` or"),
         (None, "rule = None: allowed is a WeightRule"),
+        (SaysNothing(4), r"long_run\(p\) is None: allowed is what has mean and variance"),
         (type("Half", (), {"init": None, "step": len})(), "rule = .*Half.*: allowed is a WeightRule"),
     ],
 )

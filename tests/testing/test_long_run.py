@@ -44,7 +44,8 @@ def slow(history):
     return weights
 
 
-RIGHT = {"ratio": ratio(1, 1), "other beginning": ratio(2, 2), "far beginning": ratio(30, 3), "slow": slow,
+RIGHT = {"ratio": ratio(1, 1), "other beginning": ratio(2, 2), "far beginning": ratio(30, 3),
+         "very far beginning": ratio(100, 100), "slow": slow,
          "last interval": ExponentialAverage(1.0)}  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from fedtheory import testing
 from fedtheory.participation import AnySize, Bernoulli, Cyclic, Fixed, Keys, LargestNoise, Markov, Recorded, Uniform
 from fedtheory.participation.base import Inclusion
 from fedtheory.participation.bernoulli import client_uniforms, independent_inclusion
+from fedtheory.randomness import Axis
 from fedtheory.testing import check_participation
 
 P = [Fraction(1, 4), Fraction(1, 2), Fraction(1, 3)]
@@ -188,7 +189,77 @@ class OtherMemory(Markov):
         return np.array(self.law, dtype=object) ** 2
 
 
+class LateOthers(Coins):
+    """From round 500 on everybody comes."""
+
+    def step(self, state, round):
+        counts, state = super().step(state, round)
+        return (counts if round < 500 else torch.ones_like(counts)), state
+
+
+class Repeats(Coins):
+    """Rounds come again after 20."""
+
+    def chances(self, keys, round):
+        return client_uniforms(keys, round % 20)
+
+
+class StandsStill(Coins):
+    """From round 100 on nothing changes."""
+
+    def chances(self, keys, round):
+        return client_uniforms(keys, min(round, 100))
+
+
+class SomeSeeds(Coins):
+    """Seeds differ in their last bits alone."""
+
+    def chances(self, keys, round):
+        return client_uniforms(Keys(keys.seed % 4, keys.axis, keys.replica_ids, 3), round)
+
+
+class OneAxis(Coins):
+    """Snapshots see the arbitrary rounds."""
+
+    def chances(self, keys, round):
+        return client_uniforms(Keys(keys.seed, Axis.ARBITRARY, keys.replica_ids, 3), round)
+
+
+class NoState(Coins):
+    def step(self, state, round):
+        return None
+
+
+class NoInclusion(Coins):
+    def inclusion(self, clients):
+        return [1, 2, 3]
+
+
+class ShortInclusion(Coins):
+    def inclusion(self, clients):
+        return independent_inclusion(P[:2])
+
+
+class Fails(Coins):
+    def step(self, state, round):
+        raise RuntimeError("two\nlines")
+
+
+class NoSizes(Coins):
+    def sizes(self, clients):
+        return None
+
+
 PLANTED = {
+    LateOthers(): "MomentsError",
+    Repeats(): "RoundCovarianceError",
+    StandsStill(): "RoundCovarianceError",
+    SomeSeeds(): "DeterminismError",
+    OneAxis(): "DeterminismError",
+    NoState(): "CountsError",
+    NoInclusion(): "MomentsError",
+    ShortInclusion(): "MomentsError",
+    NoSizes(): "CountsError",
     Unkeyed(): "UnkeyedDrawsError",
     ByPlace(): "BatchPlaceError",
     ByBatch(): "BatchPlaceError",
@@ -257,6 +328,10 @@ def test_what_is_refused() -> None:
         check_participation(Coins(), 4)
     with pytest.raises(ValueError, match="clients: Bernoulli runs on none"):
         check_participation(Bernoulli([0.5] * 257))
+    with pytest.raises(
+        ValueError, match=r"runs on none of 1 to 256 \(of 3, which it accepts: RuntimeError: two lines\)"
+    ):
+        check_participation(Fails())
 
 
 def test_moments_may_be_of_floats_or_fractions() -> None:
