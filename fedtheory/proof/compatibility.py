@@ -183,9 +183,10 @@ def _met(
 @cache
 def _rungs(seed: int, names: int) -> np.ndarray:
     """Rungs of so many ladders without an end, (SAMPLES, names): the first ones are drawn most often."""
-    draw = random.Random(seed)
-    rungs = [int(draw.expovariate(0.7)) for _ in range(SAMPLES * names)]
-    return np.array(rungs, dtype=np.int64).reshape(SAMPLES, names)
+    *key, at = random.Random(seed).getstate()[1]
+    draw = np.random.RandomState()
+    draw.set_state(("MT19937", key, at))
+    return (-np.log(1 - draw.random_sample((SAMPLES, names))) / 0.7).astype(np.int64)
 
 
 def _fixed(hypotheses: Sequence[Hypothesis]) -> dict[str, sympy.Expr]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations
 
 from flint import fmpq_mpoly
 
@@ -126,7 +125,7 @@ class Chart:
 
     def _no_zero(self, top: fmpq_mpoly) -> bool:
         terms = self._supports(top)
-        return frozenset() in terms or not any(all(t & zero for t in terms) for zero in self._vanishing)
+        return all(any(term <= kept for term in terms) for kept in self._kept)
 
     def _supports(self, polynomial: fmpq_mpoly) -> set[frozenset[str]]:
         """The parameters of each term that may be 0."""
@@ -136,13 +135,15 @@ class Chart:
         }
 
     @cached_property
-    def _vanishing(self) -> tuple[frozenset[str], ...]:
-        """The sets of parameters that may be 0 together: those at which nothing is divided by 0."""
-        names = [n for n in self.parameters if n not in self.positive]
+    def _kept(self) -> list[frozenset[str]]:
+        """The smallest sets of parameters that keep every divisor from 0 while all others are 0. What is 0 at such a
+        point is so where fewer are 0, so that no other points are asked."""
+        kept = [frozenset[str]()]
         divided = [self._divided(i) for i, (_, letter) in enumerate(self.letters) if not letter.is_polynomial]
-        supports = [self._supports(d) for d in divided if _no_sign(d)]
-        sets = (frozenset(s) for size in range(len(names) + 1) for s in combinations(names, size))
-        return tuple(s for s in sets if all(any(not t & s for t in terms) for terms in supports))
+        for terms in (self._supports(d) for d in divided if _no_sign(d)):
+            sets = {some | term for some in kept for term in terms}
+            kept = [some for some in sets if not any(other < some for other in sets)]
+        return kept
 
     def _divided(self, number: int) -> fmpq_mpoly:
         """Return the divisor of a letter, in the parameters."""
