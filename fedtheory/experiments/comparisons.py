@@ -136,7 +136,12 @@ class Higher(Paired):
         yield Outcome(2 * right > len(found), f"{right} of {len(found)} cells are higher")
 
     def trials(self, printed: Sequence[Table], ours: Ours) -> Iterator[Trial]:
-        """Yield our comparisons: with every partner where it is the largest that matters, with any where the least."""
+        """Yield our comparisons: with every partner where it is the largest that matters, with any where the least.
+
+        None of most cells that are above the largest of several partners: comparisons do not count cells then.
+        """
+        if self.mostly and self.against == "largest":
+            return
         every = self.model_copy(update={"against": "every"})
         found: dict[Cell, list[tuple[Cell, Differences | None]]] = {}
         for cell, other, gap in every.gaps(printed, ours):

@@ -15,7 +15,7 @@ from .printed_tables import folder, tables
 from .published import read_kept
 from .results import current, experiment_files
 from .schema import Experiment, read_experiment
-from .table_checks import check
+from .table_checks import check, read_checks
 from .table_pages import compared
 from .theirs_and_ours import REASONS, VERDICTS, reason
 
@@ -36,14 +36,15 @@ CLAIMS = f"""## What the papers claim of practice
 
 Each sentence of a paper about its tables, judged by our runs, paired by seed, by the mean over the last third of the
 rounds. A sentence is *borne out* if all its comparisons hold, and *not borne out* if one fails; of a sentence on most
-of them, more than half have to hold. The probability of any wrong word in a row is at most {LEVEL:.0%} (Holm), and
+of them, more than half have to hold. It is read literally first, and where it is not borne out, in the next way that
+it can be read, in a row of its own. The probability of any wrong word in a row is at most {LEVEL:.0%} (Holm), and
 nothing is said from fewer than {LEAST_SEEDS} seeds. "Farthest" is the comparison that is farthest from holding: our
 difference, in points, with an interval and the difference that these seeds would see with probability {POWER:.0%}.
 "Cost" is what the runs took, "price of the rest" what the runs would take that are missing, on one core: seconds a
 round, as runs of such rounds took or as `fedtheory experiments --price FILE` has timed them (`prices.json`), times
 rounds and runs. More than {GPU_HOURS} core-hours are for a GPU. Some printed numbers have no file, mostly as their
-data are not to be had here. A file may stand for a table with data of its own: Fashion-MNIST for MNIST and SVHN; each
-file says so below.
+data are not to be had here. What figures alone show is not judged, and has the price of the runs that it would take. A
+file may stand for a table with data of its own: Fashion-MNIST for MNIST and SVHN; each file says so below.
 """
 
 PAIRS = f"""## What printed orders come to
@@ -81,15 +82,21 @@ def _claims(papers: Sequence[str], root: Path) -> Iterator[str]:
     yield CLAIMS
     yield "| paper | claim | verdict | comparisons | farthest | difference | resolution | cost | price of the rest |"
     yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+    pace = seconds_a_round(root)
     for paper in papers:
         for claim in practical_claims(paper, root):
-            what, difference, resolution = "-", "-", "-"
+            what, difference, resolution = "-", "-", "-" if claim.verdict == "not run" else REASONS[0]
             if claim.least is not None:
                 what, mean, half, seen = claim.least
                 difference, resolution = f"{mean:+.2f} ± {half:.2f}", f"{seen:.2f}"
             says = claim.statement.says + (f" (read as: {claim.reading})" if claim.reading else "")
             cost = duration(claim.seconds) if claim.seconds else "-"
             cells = (paper, says, claim.verdict, claim.count, what, difference, resolution, cost, rest(claim.rest))
+            yield f"| {' | '.join(map(cell, cells))} |"
+        for drawn in read_checks(paper, root).drawn:
+            rounds = drawn.runs * read_experiment(root / f"{drawn.like}.toml").plan.rounds
+            cost = priced(rounds * pace.get(drawn.like, math.inf))
+            cells = (paper, drawn.says, "not judged", f"no numbers: {drawn.place}", *"----", cost)
             yield f"| {' | '.join(map(cell, cells))} |"
     yield ""
 

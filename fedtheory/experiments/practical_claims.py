@@ -101,7 +101,7 @@ class PracticalClaim:
 
 def practical_claims(paper: str, root: Path | None = None) -> Iterator[PracticalClaim]:
     """Yield the sentences of a paper that runs can bear out, in the order of its file; none of what only printed
-    numbers can be asked.
+    numbers can be asked. One that is not borne out as it is read first is judged by its next reading too.
 
     Raises:
         ValueError: results that are damaged.
@@ -115,7 +115,8 @@ def practical_claims(paper: str, root: Path | None = None) -> Iterator[Practical
             if made[0].trials:
                 best = max(made, key=lambda claim: claim.runs)  # the first of several
                 yield replace(best, rest=shop.rest(_cells(reading, printed)))
-                break
+                if best.verdict != "not borne out":
+                    break
 
 
 def _cells(reading: AnyComparison, printed: Sequence[Table]) -> Iterable[Cell]:

@@ -1,8 +1,8 @@
 """Prices of runs that were not made: seconds a round, times the rounds, times the runs that are missing.
 
-What a run costs is known of a file that has runs. Of another one a few rounds of its first setting are timed, or of two
-where settings differ in the clients a round, and kept in ``experiments/prices.json``; where its data are not there, on
-noise in their shape, which costs as much.
+What a run costs is known of a file that has runs. Of another one, and where runs shared their core, a few rounds of
+its first setting are timed, or of two where settings differ in the clients a round, and kept in
+``experiments/prices.json``; where its data are not there, on noise in their shape, which costs as much.
 """
 
 from __future__ import annotations
@@ -57,17 +57,18 @@ def kept_prices(root: Path | None = None) -> dict[str, float]:
 def seconds_a_round(root: Path | None = None) -> dict[str, float]:
     """Seconds that a round of a run takes, by the name of the file.
 
-    It is what its runs took, or what was timed; else what runs of a file took whose rounds are the same work. Files of
-    which nothing is known are left out.
+    It is what was timed, as runs may have shared their core; or what its runs took; else what is known of a file whose
+    rounds are the same work. Files of which nothing is known are left out.
     """
     root = root or folder()
-    own, works = kept_prices(root), dict[str, str]()
+    own, works = dict[str, float](), dict[str, str]()
     for path in experiment_files(root):
         experiment = read_experiment(path)
         works[key_of(path)] = work_of_round(experiment)
         if (content := read_current(path, experiment)) is not None and "search" not in content:
             runs = sum(len(row["seeds"]) for row in content["settings"])
             own[key_of(path)] = float(content["seconds"]) / runs / experiment.plan.rounds
+    own |= kept_prices(root)
     by_work = {works[name]: each for name, each in own.items() if name in works}
     return {name: own.get(name) or by_work[work] for name, work in works.items() if name in own or work in by_work}
 

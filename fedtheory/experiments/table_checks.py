@@ -61,6 +61,22 @@ class Statement(Strict):
     readings: Listed[AnyComparison] = Field(min_length=1)
 
 
+class Drawn(Strict):
+    """A sentence of a paper about what its figures alone show, without a printed number: it has a price, no verdict.
+
+    Attributes:
+        place: where it stands.
+        says: what it says, in our words.
+        like: the experiment file of which it would take runs, as "safari/grid.cifar10".
+        runs: how many.
+    """
+
+    place: str
+    says: str
+    like: str
+    runs: int = Field(gt=0)
+
+
 class Binomial(Strict):
     """Shares that are counts of independent draws: round(100 k / trials, digits) with k ~ Bin(trials, chance).
 
@@ -121,6 +137,7 @@ class Checks(Strict):
     """Checks of a paper's tables besides that cells of the same labels agree."""
 
     statements: Listed[Statement] = ()
+    drawn: Listed[Drawn] = ()
     same: Listed[Twice] = ()
     binomial: Listed[Binomial] = ()
     repeated: Listed[Repeated] = ()

@@ -224,7 +224,8 @@ def test_a_page_has_no_interval_of_one_seed(root: Path) -> None:
         each["curves"]["squared_distance"] = [[1.0, 0.5]]
     published(root / "p" / experiment.name.split("/")[-1]).write_text(json_text(sealed(content)))
     (text,) = pages(root).values()
-    assert "| method a, s 0 | method a, s 1 | +10.0 | +0.00 | - | - | 1 | open |" in text and "nan" not in text
+    said = "| method a, s 0 | method a, s 1 | +10.0 | +0.00 | - | - | 1 | open: fewer than 5 seeds |"
+    assert said in text and "nan" not in text
 
 
 def test_two_settings_of_one_cell_are_refused(root: Path) -> None:
