@@ -124,14 +124,24 @@ class OwnPoint(Point):
         if claim.algorithm != self.algorithm.name:
             raise ValueError(f"{claim.ref} is not about {self.algorithm.name}: allowed is another algorithm")
         check_constants(claim, self.constants)
-        for name in sorted(self.constants.keys() & self.algorithm.numbers.keys()):
-            if self.constants[name] != (own := self.algorithm.numbers[name]):
-                raise ValueError(f"{name} = {self.constants[name]}: allowed is {own}, which the algorithm has")
+        self._check_numbers()
         check_counts(rounds=self.rounds)
         check_size("clients", self.setting.federation.clients, MOST_COPIES)
         check_size("dimension", self.setting.federation.dimension)
         if not self.kinked and (size := layout_of(self.setting).size) > LARGEST_STATE:
             raise ValueError(f"a state of {size} numbers: allowed in an instance are at most {LARGEST_STATE}")
+
+    def _check_numbers(self) -> None:
+        """Raise ``ValueError`` where a quantity would be one number in the runs, and another in the claim."""
+        numbers = self.algorithm.numbers
+        for name in sorted(self.constants.keys() & numbers.keys()):
+            if self.constants[name] != numbers[name]:
+                raise ValueError(
+                    f"{name} = {self.constants[name]}: allowed is {numbers[name]}, which the algorithm has"
+                )
+        process, own = self.setting.participation, numbers.get("participation_probability")
+        if own is not None and isinstance(process, Bernoulli) and {*map(Fraction, process.probabilities)} != {own}:
+            raise ValueError(f"participation_probability = {own}: allowed is that with which every client takes part")
 
     def examined(self, claim: Claim, follow: bool = True) -> Examined:
         """Return the runs as the claim speaks of them."""

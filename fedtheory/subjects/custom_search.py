@@ -184,8 +184,9 @@ class Candidate:
         if self.who == UNIFORM:
             return Uniform(cohort)
         if self.who == INDEPENDENT:
-            alike = [short(self.chance, self.digits)] * self.clients
-            return Bernoulli(alike if self.chance else [Fraction(1 + (cohort + i) % 4, 4) for i in range(self.clients)])
+            chance = self.fixed_numbers().get("participation_probability") or short(self.chance, self.digits)
+            unlike = [Fraction(1 + (cohort + i) % 4, 4) for i in range(self.clients)]
+            return Bernoulli([chance] * self.clients if chance else unlike)
         order = list(range(self.clients))
         if self.who == CYCLE:
             sets = [(order[j:] + order[:j])[:cohort] for j in range(0, self.clients, cohort)]

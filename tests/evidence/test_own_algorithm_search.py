@@ -271,6 +271,28 @@ def test_an_instance_states_no_other_number_than_its_algorithm_has() -> None:
         OwnPoint(setting, 1, {**constants, "step_shift": F(4)}).check(claim)
 
 
+def test_clients_come_as_often_as_the_algorithm_says() -> None:
+    def step(x, memory, round, *, local_lr, participation_probability):
+        return x - local_lr / participation_probability * (round.present * round.gradient(x)).sum(1), {}
+
+    claim = next(iter(load(WORKED).claims))
+    claim = replace(claim, terms=(Term("often", symbol("participation_probability") * claim.terms[0].expression),))
+    algorithm = own(step, name="averaged", local_lr="1/2", participation_probability="1/3")
+    constants = {"smoothness": F(1), "strong_convexity": F(1), "gradient_noise": F(0)}
+    for chances, allowed in (["1/3", "1/3"], True), (["1/3", "1/2"], False), (["1/2", "1/2"], False):
+        point = OwnPoint(Setting(Quadratic([[1], [1]], [[1], [1]]), algorithm, Bernoulli(chances)), 1, constants)
+        if allowed:
+            point.check(claim)
+        else:
+            with pytest.raises(ValueError, match="participation_probability = 1/3: allowed is that with which every"):
+                point.check(claim)
+    drawn = replace(CANDIDATE, numbers=(("participation_probability", F(3, 4)),), chance=0.25, who=INDEPENDENT)
+    assert drawn.participation() == Bernoulli([F(3, 4)] * 2)
+
+
+CANDIDATE = Candidate(2, 1, 0, 1.0, 1.0, 1.0, 0.0, 3.0, EVERYONE, 1, 1.0, ())
+
+
 ONE_BY_ONE = """for i in range(round.share.shape[1]):
         x = x - local_lr * round.gradient(x)[:, i]
     return x, {}"""

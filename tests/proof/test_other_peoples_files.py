@@ -298,6 +298,29 @@ def test_no_letter_loses_its_meaning_where_a_parameter_has_it() -> None:
 ONE_AS_DATA = [[[0, 0, 0], "1"]]
 
 
+def test_a_claim_divides_by_what_its_own_text_divides_by() -> None:
+    """b <= x for x > b, with x (x - b)/(x - b) for x in the file: x >= b is all that the claim says."""
+    b = {"top": [[[0, 1], "1"]], "bottom": [[[0, 0], "1"]]}
+    quotient = {"top": [[[2, 0], "1"], [[1, 1], "-1"]], "bottom": [[[1, 0], "1"], [[0, 1], "-1"]]}
+    letters = {"x": "perturbation", "b": "displacement"}
+    said = {
+        "id": "mine.thm", "edition": "main", "source": "", "algorithm": "", "functional": "displacement",
+        "terms": {"one": "perturbation"}, "choices": {}, "assumptions": [], "readings": {},
+        "hypotheses": {"far": "perturbation >= displacement"},
+    }  # fmt: skip
+    file = {
+        "format": checker.OF_CLAIM, "names": ["x", "b"], "theorems": [], "letters": letters, "claim": said,
+        "regions": [[["x", "above", b], ["b", "real", None]]], "roots": [], "digest": digest(letters, said),
+        "bounds": [
+            line_of("value", 0, b, b, [], expression=b), line_of("weaken", 0, b, quotient, [], multipliers=[]),
+        ],
+    }  # fmt: skip
+    with pytest.raises(checker.Wrong, match="claim: x: a condition that the claim does not make"):
+        checker.check(file)
+    said["terms"] = {"one": "perturbation*(perturbation - displacement)/(perturbation - displacement)"}
+    assert checker.check(file | {"digest": digest(letters, said)}) == 0  # no theorem on a round
+
+
 def test_no_quantity_is_what_a_letter_is_defined_to_be() -> None:
     """E|x_R - x*|^2 <= perturbation |x_0 - x*|^2 + ..., as (1 - mu eta)^(K R) has a letter."""
     (other,) = symbols("perturbation")
