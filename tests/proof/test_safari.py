@@ -271,6 +271,8 @@ IMPLIED = {
     },
     "thm5@sharp": dict.fromkeys(
         ("half of drift", "99% of drift", "99% of noise", "1% looser server_cap", "1% looser drift_cap"), _SHARPER),
+    "thm5@unbiased": dict.fromkeys(
+        ("no arbitrary_cohort_at_most", "no arbitrary_cohort_at_least"), "the claim is of cohorts of all clients"),
 }  # fmt: skip
 FAST_ENOUGH = ("eq28@main", "eq58@main", "rem5.b@main", "thm4@corrected")
 
