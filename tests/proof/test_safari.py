@@ -47,8 +47,8 @@ OPEN = {
     "safari.thm4@sharper": (),
     "safari.thm4@averaged": (),
     # 1/(L + mu) is printed where 1/(L mu) follows; then the condition on q is not the one needed
-    "safari.thm5@main": (_GAIN, "claim.needs.q_condition"),
-    "safari.thm5@appendix": (_GAIN, "claim.needs.q_condition"),
+    "safari.thm5@main": (_GAIN,),
+    "safari.thm5@appendix": (_GAIN,),
     "safari.thm5@derived": (),
     "safari.thm5@corrected": (),
     "safari.thm5@sharp": (),
