@@ -67,7 +67,8 @@ LACKING: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("fast.cor2@main", "fast.rem1.a@main", "fast.rem1.b@main", "fast.rem3@main"), _ROUND),
     "fast.cor3@main": _ROUND,
     "fast.eq29@main": _POTENTIAL,
-    **dict.fromkeys(("fast.eq30@main", "fast.eq38@main", "fast.eq39@main", "fast.thm2@main"), _ROUND),
+    "fast.eq30@main": ("uncorrelated_noise",),
+    **dict.fromkeys(("fast.eq38@main", "fast.eq39@main", "fast.thm2@main"), _ROUND),
     "fast.eq35@main": ("cohort_before_noise",),
     "fast.thm2@appendix": _ROUND,
 }

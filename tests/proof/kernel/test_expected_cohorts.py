@@ -1,5 +1,5 @@
-"""Expectations over cohorts of what is along the paths: of a uniform cohort, and of one that is all clients. They hold in
-models, fail where a cohort is another one, and a kernel that takes more is refused by the checker."""
+"""Expectations over cohorts of what is along the paths: of a uniform cohort, and of one that is all clients. They hold
+in models, fail where a cohort is another one, and a kernel that takes more is refused by the checker."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_it_refuses(name: str) -> None:
         make()
 
 
-# A weaker kernel, and the checker --------------------------------------------------------------------------------------
+# A weaker kernel, and the checker ----------------------------------------------------------------------------------
 
 
 def refusal(made: Theorem | RunBound) -> str:

@@ -114,8 +114,12 @@ class Missing(ServerModel):
 
 
 VIOLATIONS = {
-    "full_participation": Missing(**{f: getattr(replace(MODEL, arbitrary_cohort=1, step=F(1, 160), noise=F(0), start=F(-1)), f)
-                                     for f in MODEL.__dataclass_fields__}),
+    "full_participation": Missing(
+        **{
+            f: getattr(replace(MODEL, arbitrary_cohort=1, step=F(1, 160), noise=F(0), start=F(-1)), f)
+            for f in MODEL.__dataclass_fields__
+        }
+    ),
     "uncorrelated_noise": replace(MODEL, law="common"),
     "unbiased_noise": replace(MODEL, law="biased"),
     "cohort_before_noise": replace(MODEL, choice="after noise"),

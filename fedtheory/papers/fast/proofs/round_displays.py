@@ -69,7 +69,7 @@ def arbitrary_fall() -> RunBound:
 
 
 FALL_OF_ALL = Ring(" ".join([*RING.names, "R", "slope", "decrease", "full", "cohort"]))
-"""The same before a snapshot, with the squared sums of all clients' gradients and of the cohort's."""
+"""Letters before a snapshot, with the squared sums of all clients' gradients and of the cohort's."""
 
 
 def snapshot_fall() -> RunBound:

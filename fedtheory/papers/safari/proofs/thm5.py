@@ -72,7 +72,7 @@ def _cohort_round() -> Theorem:
 
 @cache
 def client_round() -> Theorem:
-    """The same given the kind of round, with <E[b_S | start, kind], D>."""
+    """Bound |x+ - x*|^2 after the clients' round given its kind, with <E[b_S | start, kind], D>."""
     given, sgd = _cohort_round(), _KINDS.sgd
     cross = coefficient(given.form, sgd.start, _curved().cohort_at_optimum)
     premises: Multiples = [(expect_arbitrary(given, m), 1), (_KINDS.projected(sgd.distance), -cross)]
