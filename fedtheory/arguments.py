@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import inspect
 import reprlib
-from collections.abc import Sequence
-from numbers import Integral
+from collections.abc import Iterable, Sequence
+from numbers import Integral, Real
 from typing import Any
 
 
@@ -32,6 +32,48 @@ def check_has(name: str, value: Any, members: tuple[str, ...], allowed: str) -> 
     """
     if isinstance(value, type) or not all([hasattr(value, member) for member in members]):
         raise ValueError(f"{name} is {described(value)}: allowed is {allowed}")
+
+
+def is_real(value: Any) -> bool:
+    """Whether a value is a real number, and so can be compared with one."""
+    return isinstance(value, Real)
+
+
+def listed(name: str, value: Any, allowed: str = "a list") -> tuple[Any, ...]:
+    """Return the entries of a list, array or the like.
+
+    Raises:
+        ValueError: it has no entries, or is a text.
+
+    >>> listed("members", 3)
+    Traceback (most recent call last):
+    ValueError: members is 3: allowed is a list
+    """
+    if (
+        isinstance(value, (str, bytes))
+        or not isinstance(value, Iterable)
+        or (hasattr(value, "ndim") and not value.ndim)
+    ):
+        raise ValueError(f"{name} is {described(value)}: allowed is {allowed}")
+    return tuple(value)
+
+
+def number_array(name: str, values: Any, kind: Any = float) -> Any:
+    """Return an array, of floats by default; with ``None`` for ``kind``, of the values' own kind.
+
+    Raises:
+        ValueError: the values are no numbers, or have rows of several lengths.
+
+    >>> number_array("features", [[1], [1, 2]])
+    Traceback (most recent call last):
+    ValueError: features is of type list: allowed is an array of numbers
+    """
+    import numpy as np
+
+    try:
+        return np.asanyarray(values, dtype=kind)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} is {described(values)}: allowed is an array of numbers") from None
 
 
 def described(value: Any) -> str:
@@ -64,7 +106,7 @@ def check_count(name: str, value: object, least: int = 1) -> int:
 
 def check_option(name: str, value: str, allowed: Sequence[str]) -> None:
     """Raise ``ValueError`` unless ``value`` is one of ``allowed``."""
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} = {value!r}: allowed is one of {', '.join(allowed)}")
 
 

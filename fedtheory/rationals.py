@@ -97,7 +97,7 @@ def exact_array(name: str, values: object) -> np.ndarray:
     array = values if plain else np.asarray(values, dtype=object)
     assert isinstance(array, np.ndarray)
     if array.size == 0:
-        raise ValueError(f"{name} is empty")
+        raise ValueError(f"{name} is empty: allowed is at least one number")
     flat, exact = np.empty(array.size, dtype=object), converter(name)
     rows = array.ravel()
     for begin in range(0, array.size, SHARED):
@@ -223,7 +223,7 @@ def probability(name: str, value: Number) -> Fraction:
 
 def option(name: str, value: str, allowed: Sequence[str]) -> None:
     """Raise ``ValueError`` unless ``value`` is one of ``allowed``."""
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} = {value!r}: allowed is one of {', '.join(allowed)}")
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 import fedtheory as ft
-from fedtheory import Setting, data
+from fedtheory import Setting, data, learning, weights
 from fedtheory import algorithms as A
 from fedtheory import federations as F
 from fedtheory import participation as P
@@ -80,6 +81,75 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "a step that is missing": (lambda: A.fedavg(), "local_lr"),
     "a folder for a run": (lambda: Run.load("."), "folder"),
 }  # fmt: skip
+
+
+LISTS, NUMBERS, WORDS = (None, 3, "x", len), (None, "x", [1], 1j, len), (None, 3, np.zeros(0), ["a"])
+"""What is no list, no number and no word."""
+
+KINDS: dict[Callable[..., object], dict[str, tuple[Any, tuple[Any, ...]]]] = {
+    data.Dirichlet: {"clients": (3, ()), "alpha": (1.0, NUMBERS), "test": ("whole", (None, [1], len))},
+    data.LabelDirichlet: {"clients": (3, ()), "alpha": (1.0, NUMBERS), "over": ("classes", WORDS)},
+    data.ByQuantity: {"clients": (3, ()), "alpha": (1.0, NUMBERS)},
+    data.BySize: {"clients": (3, ()), "growth": ("linear", WORDS), "rate": (1.0, NUMBERS)},
+    data.ByFeatureNoise: {"clients": (3, ()), "level": (1.0, NUMBERS), "spread": ("variance", WORDS)},
+    data.CoarseLabels: {"alpha": (1.0, NUMBERS), "beta": (1.0, NUMBERS)},
+    data.LabelsPerClient: {"clients": (3, ()), "labels": (2, ()), "choice": ("random", WORDS)},
+    data.Partition: {"train": ((np.arange(2),), (*LISTS, [None], np.zeros(0)))},
+    data.Dataset: {"name": ("d", ()), "features": (np.eye(2), ("x", {}, [[1], [1, 2]], [1j])),
+                   "labels": (np.arange(2), ([[1], [1, 2]],)), "classes": (2, NUMBERS)},
+    data.synthetic: {"clients": (2, ()), "alpha": (1.0, NUMBERS), "beta": (1.0, NUMBERS),
+                     "spread": ("deviation", WORDS)},
+    data.load: {"name": ("digits", (["digits"], {}))},
+    A.fedavg: {"local_lr": (1, ()), "average": ("all", WORDS)},
+    A.fednova: {"local_lr": (1, ()), "local_steps": ([1, 2], LISTS)},
+    A.scaffold: {"local_lr": (1, ()), "option": (2, (np.zeros(0),))},
+    A.naive: {"local_lr": (1, ()), "budget": (1, ()), "groups": ([0, 1], (*LISTS, [None], ["a"], [0, 10**18]))},
+    A.own: {"step": (lambda x, memory, round: (x, memory), (3, "9" * 500, int)), "memory": ({}, ("x", 3, ["a"])),
+            "name": ("a", (3, ["a"]))},
+    P.Fixed: {"members": ([0], (*LISTS, "9" * 500))},
+    P.Bernoulli: {"probabilities": (["1/2"], (*LISTS, [[1], [1, 2]]))},
+    P.DayNightGroups: {"groups": ([0], (*LISTS, [10**9])), "day": ([1.0], (*LISTS, [None])), "night": ([1.0], LISTS)},
+    P.GroupChain: {"groups": ([0], LISTS), "counts": ([[1]], (*LISTS, [3])), "initial": ([1], LISTS)},
+    P.Incomplete: {"process": (P.Uniform(1), ("x", P.Uniform)), "absent": ([], LISTS)},
+    P.IndexBeta: {"cohort": (1, ()), "alpha": (1.0, NUMBERS), "beta": (1.0, NUMBERS)},
+    P.IndexGamma: {"cohort": (1, ()), "shape": (1.0, NUMBERS), "scale": (1.0, NUMBERS), "beyond": ("last", WORDS)},
+    P.Mixture: {"processes": ([P.Uniform(1)], (*LISTS, ["x"])), "probabilities": ([1], LISTS)},
+    P.Multinomial: {"cohort": (1, NUMBERS), "probabilities": ([1], LISTS)},
+    P.Phases: {"sets": ([[0]], LISTS), "lengths": ([1], LISTS)},
+    P.PoissonGroups: {"groups": ([0], LISTS), "rates": ([1.0], (*LISTS, ["a"]))},
+    P.RandomPatterns: {"mask": ([[1]], ([[1], [1, 0]],)), "pools": ([[0]], (*LISTS, [3])), "pool_of": ([0], LISTS)},
+    P.Recorded: {"mask": ([[1]], ([[1], [1, 0]], 3)), "after": ("repeat", WORDS)},
+    P.UniformGroups: {"groups": ([0], LISTS), "lowest": ([0], LISTS), "highest": ([1], LISTS)},
+    P.Weighted: {"cohort": (1, ()), "weights": ([1.0], (*LISTS, ["a"]))},
+    P.class_weights: {"classes": (2, ()), "concentration": (1.0, NUMBERS), "seed": (0, ("x", -1, 1.5))},
+    P.participation_probabilities: {"class_distributions": ([[1.0]], ("x", [["a"]])),
+                                    "weights": ([1.0], ("x", [[1], [1, 2]])), "mean": (0.5, NUMBERS), "floor": (0.1, NUMBERS)},
+    P.history: {"process": (P.Uniform(1), (None, P.Uniform)), "clients": (2, NUMBERS), "rounds": (2, ())},
+    P.estimated_marginal: {"process": (P.Uniform(1), (None, P.Uniform)), "clients": (2, NUMBERS), "round": (0, NUMBERS),
+                           "confidence": (0.9, NUMBERS)},
+    F.Quadratic: {"hessians": ([[1]], ([],)), "centres": ([[1]], ([],)), "noise": ("gaussian", WORDS),
+                  "objective_weight": ([1], (3, []))},
+    F.Logistic: {"features": ([np.ones((1, 1))], (*LISTS, [["a"]])), "labels": ([[0]], LISTS), "l2": (1.0, NUMBERS),
+                 "gradient_noise": (0.0, NUMBERS)},
+    F.PiecewiseLinear: {"slopes": ([1], LISTS), "breakpoints": ([], LISTS)},
+    weights.weight_moments: {"participation_probability": ([0.5], ([[1], [1, 1]],)), "cutoff": (5, ()),
+                             "rounds": (3, ())},
+    weights.best_cutoff: {"participation_probability": ([0.5], ()), "rounds": (3, ()),
+                          "candidates": ([1], (3, "x", len))},
+    learning.binomial_tail: {"trials": (3, ()), "probability": ("1/2", ()), "above": (1, NUMBERS)},
+}  # fmt: skip
+"""Arguments that are right, and wrong ones of other kinds."""
+
+
+@pytest.mark.parametrize("made", KINDS, ids=lambda made: made.__name__)
+def test_an_argument_of_another_kind_is_named_in_one_line(made: Callable[..., object]) -> None:
+    right = {name: value for name, (value, _) in KINDS[made].items()}
+    made(**right)
+    for name, (_, others) in KINDS[made].items():
+        for wrong in others:
+            with pytest.raises(ValueError, match=f"{name.removesuffix('s')}.*allowed") as caught:
+                made(**{**right, name: wrong})
+            assert "\n" not in str(caught.value) and len(str(caught.value)) < 400, (name, wrong)
 
 
 @pytest.mark.parametrize(("mistake", "message"), MISTAKES.values(), ids=MISTAKES.keys())

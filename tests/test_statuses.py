@@ -18,6 +18,7 @@ from fedtheory.evidence.result_cache import Cache
 from fedtheory.files import LARGEST, check_target, read_file, read_json, write_beside
 from fedtheory.papers import claim, instance_path
 from fedtheory.printing import PIPE, print_findings, print_table
+from fedtheory.proof.saved_proofs import check_file
 from tests.work import counted
 
 PAGE = Path(__file__).parent.parent / "docs" / "exit-statuses.md"
@@ -194,8 +195,9 @@ def strange(tmp_path):
 
 def test_what_is_no_regular_file_is_refused_at_once(strange, tmp_path):
     for why, path in strange.items():
-        with pytest.raises(ValueError, match=why), counted(1000, bytes=2**20):
-            read_json(path)
+        for read in (read_json, check_file):
+            with pytest.raises(ValueError, match=why), counted(1000, bytes=2**20):
+                read(Path(path))
     (tmp_path / "long").write_bytes(b"12345")
     assert read_file(tmp_path / "long", 5) == b"12345" and LARGEST >= 2**20
     with pytest.raises(ValueError, match="has more than 4 bytes"):
@@ -207,6 +209,7 @@ def test_commands_refuse_what_is_no_regular_file(strange, tmp_path, capsys):
     budget.write_text("budget\n1\n")
     for why, path in strange.items():
         assert re.search(why, refused(capsys, "replay", path))
+        assert re.search(why, refused(capsys, "prove", "--check", path))
         assert re.search(why, refused(capsys, "offvar", path, "--budget", budget, "--weights", budget))
         status, text = told(capsys, "run", path)
         assert status == 2 and re.search(why, text) and text.count("\n") == 1

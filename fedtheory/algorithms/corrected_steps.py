@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
+from ..arguments import is_real, listed
 from ..rationals import Number, positive, probability, whole
 from .custom_algorithm import Own, own
 
@@ -47,7 +48,7 @@ def scaffold(*, local_lr: Number, local_steps: int = 1, global_lr: Number = 1, o
     >>> setting.fixed_point(exact=True).point.tolist()
     [Fraction(3, 1)]
     """
-    if option not in (1, 2):
+    if not is_real(option) or option not in (1, 2):
         raise ValueError(f"option = {option!r}: allowed is 1 or 2")
     rate = positive("global_lr", global_lr)
     return _made(_scaffold, "scaffold", {"controls": "clients"}, local_lr, local_steps, global_lr=rate, option=option)
@@ -156,7 +157,7 @@ def fednova(*, local_lr: Number, local_steps: Sequence[int], global_lr: Number =
     Source: Wang et al., "Tackling the Objective Inconsistency Problem in Heterogeneous Federated Optimization" (2020),
     section 4, with |a_i|_1 = tau_i and tau_eff = sum p_i tau_i.
     """
-    steps = [whole(f"local_steps[{i}]", each) for i, each in enumerate(local_steps)]
+    steps = [whole(f"local_steps[{i}]", each) for i, each in enumerate(listed("local_steps", local_steps))]
     if not steps:
         raise ValueError("local_steps is empty: allowed is one number for each client")
     return own(_fednova, name="fednova", local_lr=local_lr, steps=steps, global_lr=positive("global_lr", global_lr))

@@ -10,6 +10,7 @@ from fractions import Fraction
 from math import comb
 from typing import TYPE_CHECKING, Any
 
+from ..arguments import check_has, check_kind
 from ..code_digest import code_digest
 from ..extras import torch
 from ..own import ComputeError, place
@@ -185,16 +186,19 @@ def own(step: Callable[..., Any], *, memory: Mapping[str, str] | None = None, na
     >>> own(averaging, local_lr="1/10", local_steps=2).numbers
     {'local_lr': Fraction(1, 10), 'local_steps': Fraction(2, 1)}
     """
+    check_has("step", step, ("__call__",), "a function of x, memory, round and numbers")
     where = place(step)
+    check_kind("name", name, str, "a text")
     name = name or getattr(step, "__name__", "")
     if not name.isidentifier():
         raise ValueError(f"{where}: name = {name!r}: allowed is a name such as 'heavy_ball'")
+    check_kind("memory", memory, (Mapping, type(None)), "a dict of kinds by name, such as {'controls': 'clients'}")
     kept = dict(memory or {})
     for key, kind in kept.items():
         option(f"{where}: memory[{key!r}]", kind, MEMORIES)
     try:
         inspect.signature(step).bind(None, None, None, **numbers)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:  # what is no function, or tells nothing of its arguments
         listed = ", ".join(["x", "memory", "round", *(["*", *numbers] if numbers else [])])
         raise ValueError(f"{where}: algorithm {name}: {error}; allowed is a step({listed})") from None
     return Own(OwnRound(step, name, tuple(kept.items()), _numbers(numbers), digest=code_digest(step)))

@@ -215,6 +215,7 @@ def fedavg(
     >>> fedavg(local_lr="1/10", average="samples", samples=[1, 2]).round.aggregation
     SampleShares(samples=(Fraction(1, 1), Fraction(2, 1)))
     """
+    option("average", average, (*AVERAGES, BY_OBJECTIVE, BY_SAMPLES))
     server, weights = Plain(global_step(global_lr)), _weights(average, objective_weight)
     kind = _kind_of_average(average, weights, samples)
     made = every_round(local_lr, local_steps, server, kind, selection=_selection(budget))
@@ -225,7 +226,6 @@ def _kind_of_average(
     average: str, weights: tuple[Fraction, ...] | None, samples: Sequence[Number] | None
 ) -> Aggregation:
     """The rule of this name, with its numbers."""
-    option("average", average, (*AVERAGES, BY_OBJECTIVE, BY_SAMPLES))
     if average == BY_SAMPLES:
         return SampleShares(weights if samples is None else _held(samples))
     if samples is not None:

@@ -177,7 +177,7 @@ def fast(
     Traceback (most recent call last):
     ValueError: snapshot_probability has no value: with adaptivity = 1 it depends on the run; ...
     """
-    if [adaptivity, snapshot_period, snapshot_probability].count(None) != 2:
+    if sum(each is None for each in (adaptivity, snapshot_period, snapshot_probability)) != 2:
         raise ValueError("adaptivity, snapshot_period and snapshot_probability: give exactly one of them")
     given: dict[str, Any] = {
         "cohort": cohort,

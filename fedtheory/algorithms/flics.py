@@ -9,9 +9,11 @@ distances are measured.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
+from ..arguments import is_real, listed
 from ..rationals import Number, at_least_zero, budgets, each, option, positive
 from ..selection.inputs import WEIGHT_SUM_TOLERANCE
 from ..selection.online import COUNTS, UPDATES
@@ -221,11 +223,12 @@ def _flics(
 
 def _groups(groups: Sequence[int], group_weight: Sequence[Number] | None) -> tuple[tuple[int, ...], tuple]:
     """The clients' groups and the groups' weights."""
-    labels = tuple(int(group) for group in groups)
+    groups = listed("groups", groups, "a number 0, 1, ... for each client")
+    labels = tuple(int(group) if is_real(group) and math.isfinite(group) else -1 for group in groups)
     if not labels or any(label != group for label, group in zip(labels, groups, strict=True)):
         raise ValueError(f"groups = {list(groups)}: allowed is a number 0, 1, ... for each client")
     number = max(labels) + 1
-    if set(labels) != set(range(number)):
+    if len(set(labels)) != number or min(labels) < 0:
         raise ValueError(f"groups = {list(groups)}: allowed are the numbers 0, 1, ..., each with a client at least")
     if group_weight is None:
         return labels, tuple(Fraction(labels.count(j), len(labels)) for j in range(number))

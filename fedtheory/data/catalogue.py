@@ -24,7 +24,7 @@ def entry(name: str) -> Entry:
     Raises:
         ValueError: for an unknown name, with the nearest known one.
     """
-    if name not in ENTRIES:
+    if not isinstance(name, str) or name not in ENTRIES:
         nearest = get_close_matches(str(name), NAMES, n=1, cutoff=0.4)
         hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
         raise ValueError(f"name = {name!r}: allowed is one of {', '.join(NAMES)}{hint}")

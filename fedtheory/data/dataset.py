@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from ..arguments import number_array
 from .conversion import read_parts
 
 _PARTS = 64  # images are summed in so many parts, so that no float64 copy of all of them is made
@@ -105,7 +107,7 @@ class Dataset:
     vocabulary: str = ""
 
     def __post_init__(self) -> None:
-        if self.classes < 2 and self.classes != 0:
+        if not isinstance(self.classes, Integral) or (self.classes < 2 and self.classes != 0):
             raise ValueError(f"classes = {self.classes}: allowed is an integer >= 2, or 0 for regression")
         if self.class_names and len(self.class_names) != self.classes:
             raise ValueError(f"class_names has {len(self.class_names)} entries: allowed is 0 or {self.classes}")
@@ -312,7 +314,7 @@ def _scaled(features: np.ndarray, scale: float, bias: bool) -> np.ndarray:
 
 
 def _checked_features(features: np.ndarray, vocabulary: str) -> np.ndarray:
-    features = np.asanyarray(features)
+    features = number_array("features", features, None)
     if vocabulary:
         return _checked_text(features, len(vocabulary))
     if features.ndim == 4:
@@ -324,6 +326,8 @@ def _checked_features(features: np.ndarray, vocabulary: str) -> np.ndarray:
                 "or floats, not empty"
             )
         return _finite("features", features)
+    if features.dtype.kind not in "biuf":
+        raise ValueError(f"features have type {features.dtype}: allowed are numbers, (N, p) or (N, C, H, W)")
     features = np.asarray(features, dtype=np.float64)
     if features.ndim != 2 or 0 in features.shape:
         raise ValueError(f"features has shape {features.shape}: allowed is (N, p) or (N, C, H, W), not empty")
@@ -338,7 +342,7 @@ def _finite(name: str, values: np.ndarray) -> np.ndarray:
 
 def _targets(data: Dataset, each: tuple[int, ...]) -> np.ndarray:
     """Targets of regression, in float64."""
-    labels = np.asanyarray(data.labels)
+    labels = number_array("labels", data.labels, None)
     if data.vocabulary or labels.dtype.kind not in "iuf" or labels.shape[:1] != each or labels.ndim not in (1, 2):
         raise ValueError(
             f"labels of regression have shape {labels.shape} and type {labels.dtype}: allowed are numbers, {each} or "
@@ -360,7 +364,7 @@ def _checked_text(features: np.ndarray, characters: int) -> np.ndarray:
 
 def _whole(name: str, values: np.ndarray, below: int | None, *shapes: tuple[int, ...]) -> np.ndarray:
     """Integers >= 0, of one of these shapes, less than ``below``, as int64."""
-    values = np.asanyarray(values)
+    values = number_array(name, values, None)
     if values.shape not in shapes or values.dtype.kind not in "iu":
         allowed = " or ".join(map(str, shapes))
         raise ValueError(f"{name} has shape {values.shape} and type {values.dtype}: allowed is {allowed}, integers")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..arguments import is_real, listed, number_array
 from ..data import Dataset, dirichlet
 from ..extras import torch
 from .constants import Constants, Region
@@ -89,7 +90,7 @@ class Logistic(ConvexFederation):
         server_noise: float = 0.0,
     ) -> None:
         check_noise(gradient_noise, noise, server_noise)
-        if not 0 < l2 < float("inf"):
+        if not (is_real(l2) and 0 < l2 < float("inf")):
             raise ValueError(f"l2 = {l2}: allowed is a finite number > 0")
         self.l2, self.gradient_noise, self.noise = float(l2), float(gradient_noise), noise
         self.server_noise = float(server_noise)
@@ -356,7 +357,13 @@ class Logistic(ConvexFederation):
 
 def _checked(features: Sequence[np.ndarray], labels: Sequence[np.ndarray]) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """The clients' rows as float64 and labels as int64, or a ``ValueError``."""
-    blocks, targets = [np.asarray(block, dtype=np.float64) for block in features], [np.asarray(y) for y in labels]
+    blocks, targets = (
+        [
+            number_array(f"{name}[{i}]", each, kind)
+            for i, each in enumerate(listed(name, values, "a list of arrays, one a client"))
+        ]
+        for name, values, kind in (("features", features, np.float64), ("labels", labels, None))
+    )
     if len(blocks) == 0 or len(blocks) != len(targets):
         raise ValueError(f"{len(blocks)} features and {len(targets)} labels: allowed is as many of each, at least one")
     for i, (block, target) in enumerate(zip(blocks, targets, strict=True)):

@@ -119,8 +119,7 @@ class Network(Evaluated):
         check_kind("partition", partition, (Partition, Scheme), "a partition, such as data.Uniform(clients=3)")
         option("objective", objective, ("clients", "samples"))
         for name, value, allowed in (("path", path, (*CHOSEN, *PATHS)), ("precision", precision, PRECISIONS)):
-            if value not in allowed:
-                raise ValueError(f"{name} = {value!r}: allowed is one of {', '.join(allowed)}")
+            option(name, value, allowed)
         if augmentation is not None and dataset.kind != "images":
             raise ValueError(f"augmentation of {dataset.kind}: allowed is that of images")
         workers = checked_count("workers", workers, 0)

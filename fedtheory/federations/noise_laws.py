@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from ..arguments import is_real
 from ..assumptions import (
     CONSTANT_NOISE,
     INDEPENDENT_NOISE,
@@ -36,9 +37,9 @@ def rise_of(noise: str) -> int | None:
 def check_noise(gradient_noise: float, noise: str, server_noise: float = 0.0) -> None:
     """Raise ``ValueError`` unless the arguments describe a law of noise."""
     for name, level in {"gradient_noise": gradient_noise, "server_noise": server_noise}.items():
-        if not 0 <= level < float("inf"):
+        if not (is_real(level) and 0 <= level < float("inf")):
             raise ValueError(f"{name} = {level}: allowed is a finite number >= 0")
-    if noise not in NOISES and rise_of(noise) is None:
+    if not isinstance(noise, str) or (noise not in NOISES and rise_of(noise) is None):
         raise ValueError(
             f"noise = {noise!r}: allowed is one of {', '.join(NOISES)}, or 'two-point 2' to 'two-point 999'"
         )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..arguments import listed
 from ..extras import torch
 from ..rationals import exact_array, exact_number
 from .constants import BOUND, EXACT, Constant, Constants, Region
@@ -44,7 +45,8 @@ class PiecewiseLinear:
 
     def __init__(self, slopes: Sequence, breakpoints: Sequence = (), at_zero: object = 0) -> None:
         for name, values in (("slopes", slopes), ("breakpoints", breakpoints)):
-            exact = exact_array(name, values) if len(values) else np.empty(0)
+            values = listed(name, values, "a list of numbers")
+            exact = exact_array(name, values) if values else np.empty(0)
             if exact.ndim != 1:
                 raise ValueError(f"{name} have shape {exact.shape}: allowed is a list of numbers")
             object.__setattr__(self, name, tuple(exact))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..arguments import listed
 from ..extras import torch
 from ..rationals import exact_array, exact_number
 from .constants import BOUND, EXACT, Constant, Constants, Region
@@ -444,7 +445,7 @@ def checked_weights(values: Sequence, clients: int) -> tuple[Fraction, ...]:
     Raises:
         ValueError: they are not as many as clients, one is below 0, or their sum is not 1.
     """
-    weights = tuple(exact_array("objective_weight", values).tolist())
+    weights = tuple(exact_array("objective_weight", listed("objective_weight", values)).tolist())
     if len(weights) != clients or min(weights) < 0 or sum(weights) != 1:
         raise ValueError(
             f"objective_weight = {[str(p) for p in weights]}: allowed are {clients} numbers >= 0 with the sum 1"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,12 @@ LARGEST_EXACT = 5000
 
 _CHUNK = 4096
 _MOST_TERMS = 10**8
+
+
+def _whole(above: Any) -> int:
+    if not isinstance(above, Integral):
+        raise ValueError(f"above = {above!r}: allowed is an integer")
+    return int(above)
 
 
 def binomial_tail(trials: int, probability: Any, above: int) -> Fraction:
@@ -32,7 +39,7 @@ def binomial_tail(trials: int, probability: Any, above: int) -> Fraction:
     if trials > LARGEST_EXACT:
         raise ValueError(f"trials = {trials}: allowed is at most {LARGEST_EXACT} in Fractions; log_tail takes more")
     a, b = p.numerator, p.denominator - p.numerator
-    first = max(above + 1, 0)
+    first = max(_whole(above) + 1, 0)
     total = sum(math.comb(trials, k) * a**k * b ** (trials - k) for k in range(first, trials + 1))
     return Fraction(total, p.denominator**trials)
 
@@ -52,6 +59,7 @@ def log_tail(trials: int, probability: Any, above: int) -> float:
     -0.693148
     """
     trials, p = check_count("trials", trials, least=0), check_probability("probability", probability)
+    above = _whole(above)
     if above < 0:
         return 0.0
     if above >= trials or p == 0:

@@ -26,6 +26,7 @@ from .enclosed import observed_in_balls, rounded
 from .exchangeable import enumerated
 from .factored_runs import followed, followed_in_balls
 from .linear_rounds import functional, mean_map, packed, symmetric_moment_map
+from .number_kinds import in_floats
 from .participation_laws import chain_of
 from .round_maps import initial_state, is_one_sided, layout_of, quadratic, spread_over_participation
 from .timeline import Schedule, Timeline, Varying, advance, layout_for, observed, timeline
@@ -123,12 +124,12 @@ def exact_errors(setting: Setting, rounds: Any = None, exact: bool = False) -> E
         numbers, first = _in_fractions(setting, rounds)
     else:
         numbers, off = rounded(rounds, lambda: _enclosed(setting, rounds.tolist()))
-        first = float(_initial_squared_gradient(setting))
+        first = in_floats(_initial_squared_gradient(setting))
         return _made(rounds, numbers, first, dict(zip(NUMBERS, off, strict=True)))
     off = np.zeros(numbers.shape)
     if not exact:
-        numbers, first = numbers.astype(float), float(first)
-        off = np.spacing(numbers) * (numbers > 0)
+        numbers, first = np.frompyfunc(in_floats, 1, 1)(numbers).astype(float), in_floats(first)
+        off = np.where(np.isinf(numbers), np.inf, np.spacing(numbers)) * (numbers > 0)
     return _made(rounds, numbers, first, dict(zip(NUMBERS, off, strict=True)))
 
 
@@ -152,7 +153,7 @@ def errors_in_floats(setting: Setting, rounds: Any = None) -> ExactErrors:
     values, first = _in_floats(setting, rounds)
     values[:, ~np.isfinite(values).all(0)] = np.inf
     none = dict.fromkeys(NUMBERS, np.full(len(rounds), np.inf))
-    return _made(rounds, [*values, values[2] + values[1] - first], float(first), none)
+    return _made(rounds, [*values, values[2] + values[1] - first], in_floats(first), none)
 
 
 def _in_fractions(setting: Setting, rounds: np.ndarray) -> tuple[np.ndarray, Any]:

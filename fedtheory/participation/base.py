@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import check_kind
 from ..extras import torch
 from ..randomness import Axis
 from ..rationals import checked_count
@@ -165,7 +166,8 @@ def history(
     >>> history(Fixed([1]), clients=3, rounds=2)[:, 0].tolist()
     [[0, 1, 0], [0, 1, 0]]
     """
-    for name, value in {"rounds": rounds, "replicas": replicas}.items():
+    check_kind("process", process, Participation, "a Participation")
+    for name, value in {"rounds": rounds, "replicas": replicas, "clients": clients}.items():
         checked_count(name, value)
     checked_count("first", first, 0)
     state = process.init(Keys(seed, Axis.ARBITRARY, torch.arange(replicas), clients))

@@ -7,7 +7,7 @@ from math import isfinite
 
 import numpy as np
 
-from ..arguments import check_count, check_option
+from ..arguments import check_count, check_option, is_real, number_array
 
 ABOVE = ("cap", "refuse")
 NORMALISATIONS = ("expected", "empirical")
@@ -26,9 +26,9 @@ def class_weights(classes: int, concentration: float = 0.1, seed: int = 0) -> np
     ((10,), np.float64(1.0))
     """
     classes = check_count("classes", classes)
-    if not (isfinite(concentration) and concentration > 0):
+    if not (is_real(concentration) and isfinite(concentration) and concentration > 0):
         raise ValueError(f"concentration = {concentration}: allowed is a positive finite number")
-    return np.random.default_rng(seed).dirichlet(np.full(classes, float(concentration)))
+    return np.random.default_rng(check_count("seed", seed, least=0)).dirichlet(np.full(classes, float(concentration)))
 
 
 def participation_probabilities(
@@ -63,11 +63,11 @@ def participation_probabilities(
     """
     check_option("above", above, ABOVE)
     check_option("normalisation", normalisation, NORMALISATIONS)
-    if not 0 < mean <= 1:
+    if not (is_real(mean) and 0 < mean <= 1):
         raise ValueError(f"mean = {mean}: allowed is (0, 1]")
-    if not 0 <= floor <= 1:
+    if not (is_real(floor) and 0 <= floor <= 1):
         raise ValueError(f"floor = {floor}: allowed is [0, 1]")
-    kappa, q = np.asarray(class_distributions, dtype=float), np.asarray(weights, dtype=float)
+    kappa, q = number_array("class_distributions", class_distributions), number_array("weights", weights)
     if kappa.ndim != 2 or kappa.size == 0 or q.shape != kappa.shape[1:]:
         raise ValueError(
             f"class_distributions has shape {kappa.shape}, weights {q.shape}: "

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import check_clients, check_count
+from ..arguments import check_clients, check_count, listed
 from ..extras import torch
 from ..randomness import uniforms, words
 from .base import AnySize, Inclusion, Keys
@@ -78,7 +78,10 @@ class GroupChain(AnySize):
     def __post_init__(self) -> None:
         groups = check_groups(self.groups)
         sizes = np.bincount(groups)
-        counts = tuple(tuple(check_count(f"counts[{z}]", n, least=0) for n in row) for z, row in enumerate(self.counts))
+        counts = tuple(
+            tuple(check_count(f"counts[{z}]", n, least=0) for n in listed(f"counts[{z}]", row))
+            for z, row in enumerate(listed("counts", self.counts))
+        )
         for z, row in enumerate(counts):
             if len(row) != len(sizes) or any(n > size for n, size in zip(row, sizes, strict=True)):
                 raise ValueError(f"counts[{z}] = {list(row)}: allowed are at most {sizes.tolist()}, one a group")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..arguments import check_clients, check_count, check_option
+from ..arguments import check_clients, check_count, check_option, is_real, listed
 from ..extras import torch
 from ..randomness import uniforms, words
 from ..selection.availability import PoissonAvailability, UniformAvailability
@@ -256,22 +256,24 @@ def check_groups(groups: Sequence[int]) -> tuple[int, ...]:
     Raises:
         ValueError: they are not 0, 1, ... with clients each.
     """
-    numbers = tuple(check_count(f"groups[{i}]", g, least=0) for i, g in enumerate(groups))
-    missing = set(range(max(numbers, default=0) + 1)) - set(numbers)
-    if missing:
-        raise ValueError(f"groups: no client is in group {min(missing)}; allowed are 0, 1, ... with clients each")
+    numbers = tuple(check_count(f"groups[{i}]", g, least=0) for i, g in enumerate(listed("groups", groups)))
+    known = set(numbers)
+    missing = next(k for k in range(len(known) + 1) if k not in known)
+    if missing <= max(numbers, default=0):
+        raise ValueError(f"groups: no client is in group {missing}; allowed are 0, 1, ... with clients each")
     return numbers
 
 
 def _one_each(name: str, values: Sequence[float], sizes: np.ndarray) -> Sequence[float]:
+    values = listed(name, values)
     if len(values) != len(sizes):
         raise ValueError(f"{name}: there are {len(values)}, allowed is one for each of {len(sizes)} groups")
     return values
 
 
 def _rates(name: str, values: Sequence[float], sizes: np.ndarray) -> tuple[float, ...]:
-    rates = tuple(float(rate) for rate in _one_each(name, values, sizes))
+    rates = _one_each(name, values, sizes)
     for k, rate in enumerate(rates):
-        if not (isfinite(rate) and rate >= 0):
+        if not (is_real(rate) and isfinite(rate) and rate >= 0):
             raise ValueError(f"{name}[{k}] = {rate}: allowed is a finite number >= 0")
-    return rates
+    return tuple(map(float, rates))

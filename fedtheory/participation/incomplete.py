@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import check_count
+from ..arguments import check_count, check_kind, listed
 from ..extras import torch
 from .base import Inclusion, Keys, Participation
 
@@ -52,7 +52,9 @@ class Incomplete(Participation):
     absent: Sequence[int]
 
     def __post_init__(self) -> None:
-        absent = tuple(check_count(f"absent[{i}]", client, least=0) for i, client in enumerate(self.absent))
+        check_kind("process", self.process, Participation, "a Participation")
+        given = listed("absent", self.absent)
+        absent = tuple(check_count(f"absent[{i}]", client, least=0) for i, client in enumerate(given))
         if len(set(absent)) != len(absent):
             raise ValueError(f"absent = {list(absent)}: allowed are distinct clients")
         object.__setattr__(self, "absent", absent)

@@ -9,7 +9,7 @@ from math import isfinite
 import numpy as np
 import scipy
 
-from ..arguments import check_option
+from ..arguments import check_option, is_real
 from .successive_sampling import SuccessiveSampling
 
 BEYOND = ("redrawn", "last")
@@ -34,7 +34,7 @@ class _IndexLaw(SuccessiveSampling):
 
     def _check(self, **parameters: float) -> None:
         for name, value in parameters.items():
-            if not (isfinite(value) and value > 0):
+            if not (is_real(value) and isfinite(value) and value > 0):
                 raise ValueError(f"{name} = {value}: allowed are positive finite numbers")
         check_option("beyond", self.beyond, BEYOND)
 

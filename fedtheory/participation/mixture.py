@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import check_clients
+from ..arguments import check_clients, check_kind, listed
 from ..extras import torch
 from ..randomness import uniforms, words
 from .base import AnySize, Inclusion, Keys, Participation
@@ -49,7 +49,9 @@ class Mixture(AnySize):
     probabilities: Sequence[Any]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "processes", tuple(self.processes))
+        object.__setattr__(self, "processes", listed("processes", self.processes))
+        for i, process in enumerate(self.processes):
+            check_kind(f"processes[{i}]", process, Participation, "a Participation")
         object.__setattr__(self, "probabilities", check_probabilities("probabilities", self.probabilities))
         check_clients("probabilities", len(self.probabilities), len(self.processes))
         if sum(self.probabilities) != 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,7 +45,7 @@ class Multinomial(Participation):
         object.__setattr__(self, "probabilities", check_probabilities("probabilities", self.probabilities))
         if sum(self.probabilities) != 1:
             raise ValueError(f"probabilities add up to {sum(self.probabilities)}: allowed is 1")
-        if not 1 <= self.cohort <= LARGEST_COUNT:
+        if not (isinstance(self.cohort, Integral) and 1 <= self.cohort <= LARGEST_COUNT):
             raise ValueError(f"cohort = {self.cohort}: with replacement allowed is 1 to {LARGEST_COUNT}")
 
     @property

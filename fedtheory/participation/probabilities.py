@@ -20,7 +20,7 @@ def check_probabilities(name: str, values: Sequence[Any]) -> tuple[Fraction, ...
     >>> check_probabilities("probabilities", [0.5, "1/3"])
     (Fraction(1, 2), Fraction(1, 3))
     """
-    if isinstance(values, str) or np.ndim(values) != 1 or len(values) == 0:
+    if isinstance(values, str) or not _is_rectangular(values) or np.ndim(values) != 1 or len(values) == 0:
         raise ValueError(f"{name} = {values!r}: allowed is a list of one probability for each client")
     exact, convert = [], converter(name)
     for i, value in enumerate(values):
@@ -33,12 +33,22 @@ def check_probabilities(name: str, values: Sequence[Any]) -> tuple[Fraction, ...
     return tuple(exact)
 
 
+def _is_rectangular(values: object) -> bool:
+    try:
+        np.asarray(values)
+    except ValueError:
+        return False
+    return True
+
+
 def check_mask(name: str, values: object) -> np.ndarray:
     """Return a copy of ``values`` (rounds, columns) as bool.
 
     Raises:
         ValueError: it is not two-dimensional and non-empty, or an entry is neither 0 nor 1.
     """
+    if not _is_rectangular(values):
+        raise ValueError(f"{name} has rows of several lengths: allowed is (rounds, columns)")
     array = np.asarray(values)
     if array.ndim != 2 or array.size == 0:
         raise ValueError(f"{name} has shape {array.shape}: allowed is (rounds, columns), none of them 0")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arguments import check_count, check_has
+from ..arguments import check_count, listed
 from ..extras import torch
 from ..randomness import finalized, in_memory, refined, words
 from .base import Inclusion, Keys, Participation
@@ -90,7 +90,7 @@ class Fixed(Participation):
     members: tuple[int, ...]
 
     def __init__(self, members: Sequence[int]) -> None:
-        check_has("members", members, ("__iter__", "__len__"), "a list of clients, such as [0, 1]")
+        members = listed("members", members, "a list of clients, such as [0, 1]")
         whole = all(issubclass(kind, (int, np.integer)) and kind is not bool for kind in set(map(type, members)))
         if not whole or len(members) == 0 or len(set(members)) != len(members):
             raise ValueError(f"members = {list(members)}: allowed is a non-empty list of distinct clients")
@@ -149,7 +149,8 @@ class Phases(Participation):
     cyclic: bool = False
 
     def __init__(self, sets: Sequence[Sequence[int]], lengths: Sequence[int], cyclic: bool = False) -> None:
-        members = tuple(Fixed(members).members for members in sets)
+        members = tuple(Fixed(members).members for members in listed("sets", sets))
+        lengths = listed("lengths", lengths)
         if len({len(m) for m in members}) != 1:
             raise ValueError(f"sets = {[list(m) for m in members]}: allowed are one or more, all of one size")
         if len(lengths) != len(members) or not all(isinstance(n, (int, np.integer)) and n >= 1 for n in lengths):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..arguments import check_clients, check_count, check_option
+from ..arguments import check_clients, check_count, check_option, listed
 from ..extras import torch
 from ..randomness import words
 from .base import AnySize, Inclusion, Keys
@@ -259,12 +259,15 @@ class RandomPatterns(_InOrder):
         self._set_record("mask")
         check_option("after", self.after, AFTER)
         users = self.mask.shape[1]
-        pools = tuple(tuple(check_count(f"pools[{k}]", u, 0) for u in pool) for k, pool in enumerate(self.pools))
+        pools = tuple(
+            tuple(check_count(f"pools[{k}]", u, 0) for u in listed(f"pools[{k}]", pool))
+            for k, pool in enumerate(listed("pools", self.pools))
+        )
         for k, pool in enumerate(pools):
             if not pool or len(set(pool)) != len(pool) or max(pool) >= users:
                 allowed = f"distinct users of 0 to {users - 1}, at least one"
                 raise ValueError(f"pools[{k}] = {list(pool)}: allowed are {allowed}")
-        pool_of = tuple(check_count(f"pool_of[{i}]", k, least=0) for i, k in enumerate(self.pool_of))
+        pool_of = tuple(check_count(f"pool_of[{i}]", k, least=0) for i, k in enumerate(listed("pool_of", self.pool_of)))
         for i, k in enumerate(pool_of):
             if k >= len(pools):
                 raise ValueError(f"pool_of[{i}] = {k}: allowed is 0 to {len(pools) - 1}")

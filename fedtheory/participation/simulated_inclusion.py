@@ -7,7 +7,7 @@ from math import log, sqrt
 
 import numpy as np
 
-from ..arguments import check_count
+from ..arguments import check_count, check_kind, is_real
 from ..extras import torch
 from ..randomness import Axis
 from .base import Keys, Participation
@@ -59,8 +59,12 @@ def estimated_marginal(
     >>> bool((abs(found.first - 0.25) < found.first_error).all()), round(found.first_error, 3)
     (True, 0.044)
     """
-    samples, most = check_count("samples", samples), check_count("most", most)
-    if not 0 < confidence < 1:
+    check_kind("process", process, Participation, "a Participation")
+    samples, most, clients = (
+        check_count(name, value) for name, value in {"samples": samples, "most": most, "clients": clients}.items()
+    )
+    round = check_count("round", round, least=0)
+    if not (is_real(confidence) and 0 < confidence < 1):
         raise ValueError(f"confidence = {confidence}: allowed is between 0 and 1")
     first, second = np.zeros(clients), np.zeros((clients, clients))
     size = max(1, _CHUNK // clients)

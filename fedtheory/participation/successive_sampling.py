@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import scipy
 
+from ..arguments import is_real, listed
 from ..extras import torch
 from ..randomness import exponentials, refined, words
 from .base import Inclusion, Keys, Participation
@@ -114,10 +115,10 @@ class Weighted(SuccessiveSampling):
     weights: Sequence[float]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "weights", tuple(float(w) for w in self.weights))
-        for i, w in enumerate(self.weights):
-            if not (isfinite(w) and w > 0):
+        for i, w in enumerate(listed("weights", self.weights)):
+            if not (is_real(w) and isfinite(w) and w > 0):
                 raise ValueError(f"weights[{i}] = {w}: allowed are positive finite numbers")
+        object.__setattr__(self, "weights", tuple(map(float, self.weights)))
 
     def check(self, clients: int) -> None:
         if len(self.weights) != clients:
@@ -154,7 +155,7 @@ class IndexBeta(SuccessiveSampling):
     def __post_init__(self) -> None:
         for name in ("alpha", "beta"):
             value = getattr(self, name)
-            if not (isfinite(value) and value > 0):
+            if not (is_real(value) and isfinite(value) and value > 0):
                 raise ValueError(f"{name} = {value}: allowed are positive finite numbers")
 
     def relative_weights(self, clients: int) -> np.ndarray:

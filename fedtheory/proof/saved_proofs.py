@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..files import Damaged, read_file
 from . import checker
 
 LARGEST_FILE = 64 * 2**20
@@ -84,12 +85,14 @@ def check_file(file: Path) -> dict[str, int]:
 
 def _read(file: Path) -> Any:
     try:
-        if (size := file.stat().st_size) > LARGEST_FILE:
-            raise Unreadable(f"{file}: cannot be read: {size} bytes, allowed are {LARGEST_FILE}")
-        return checker.read(file.read_bytes())
-    except (OSError, ValueError) as error:
-        if isinstance(error, Unreadable):
-            raise
+        content = read_file(file, LARGEST_FILE)
+    except FileNotFoundError:
+        raise Unreadable(f"{file}: cannot be read: no such file") from None
+    except Damaged as error:
+        raise Unreadable(str(error)) from None
+    try:
+        return checker.read(content)
+    except ValueError as error:
         raise Unreadable(f"{file}: cannot be read: {error}") from None
 
 

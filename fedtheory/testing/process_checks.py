@@ -362,9 +362,9 @@ class _Tried:
         for round in rounds:
             counts, state = self.process.step(state, round)
             drawn.append(counts.double().numpy())
-        counts = np.stack(drawn)
-        span = max(1.0, counts.max())
-        away = counts - first[:, None]
+        every = np.stack(drawn)
+        span = max(1.0, float(every.max()))
+        away = every - first[:, None]
         variance = np.maximum(span * first - first**2, 0.0)  # at the most, of counts from 0 to the span
         products = np.einsum("rmi,smi->irs", away, away, optimize=True) / HISTORIES
         allowed = bernstein(np.einsum("ri,si->irs", variance, variance), span**2, HISTORIES, products.size)

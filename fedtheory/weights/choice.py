@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import listed
 from ..numerals import rational
 from .exact_moments import weight_moments
 from .weight_arguments import check_count, check_cutoff, check_probabilities
@@ -149,7 +150,7 @@ def best_cutoff(
         return errors[cutoff]
 
     if candidates is not None:
-        chosen = {c if c < rounds else math.inf for c in map(check_cutoff, candidates)}
+        chosen = {c if c < rounds else math.inf for c in map(check_cutoff, listed("candidates", candidates))}
         if not chosen:
             raise ValueError("candidates is empty: allowed is at least one cutoff")
         best = min(sorted(chosen), key=error)

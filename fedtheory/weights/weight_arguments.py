@@ -76,7 +76,10 @@ def check_probabilities(
     Raises:
         ValueError: as `check_probability`, naming the entry.
     """
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise ValueError(f"{name} has rows of several lengths: allowed is one number for each client") from None
     if array.size == 0:
         raise ValueError(f"{name} is empty: allowed is one number for each client")
     checked = [

@@ -558,6 +558,17 @@ def test_a_diverging_setting_has_infinite_errors() -> None:
     assert exact.squared_distance.tolist() == [math.inf]
 
 
+def test_errors_beyond_the_range_of_floats_are_infinite_from_the_start() -> None:
+    setting = Setting(
+        Quadratic.common_hessian(offsets=[1, -1]),
+        fast(cohort=1, local_lr="1/10", snapshot_period=1),
+        Uniform(1),
+        start=1e160,
+    )
+    exact = setting.exact([0, 5])
+    assert exact.squared_distance.tolist() == [math.inf, math.inf] and exact.initial_squared_gradient == math.inf
+
+
 def test_averages_need_a_round() -> None:
     exact = CASES["plane"].setting.exact([0, 1])
     for reading in READINGS:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...arguments import check_option, is_real
 from ...rationals import checked_count
 from ..dataset import Dataset
 from ..entry import Entry
@@ -120,12 +121,11 @@ def _check(
     seed: int,
 ) -> None:
     for name, value in (("alpha", alpha), ("beta", beta)):
-        if not (value >= 0 and np.isfinite(value)):
+        if not (is_real(value) and 0 <= value < np.inf):
             raise ValueError(f"{name} = {value}: allowed is a finite number >= 0")
     counts = {"groups": groups, "clients": clients, "samples": samples, "test_samples": test_samples, "seed": seed}
     for name, count in counts.items():
         least = 0 if name in ("test_samples", "seed") else 1
         checked_count(name, count, least)
     for name, option, allowed in (("covariance", covariance, COVARIANCES), ("spread", spread, SPREADS)):
-        if option not in allowed:
-            raise ValueError(f"{name} = {option!r}: allowed is one of {', '.join(allowed)}")
+        check_option(name, option, allowed)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...arguments import check_option, is_real
 from ..dataset import Dataset
 from .split import Drawn, FeatureNoise, ForClients
 
@@ -42,10 +43,9 @@ class ByFeatureNoise(ForClients):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (self.level >= 0 and math.isfinite(self.level)):
+        if not (is_real(self.level) and self.level >= 0 and math.isfinite(self.level)):
             raise ValueError(f"level = {self.level}: allowed is a finite number >= 0")
-        if self.spread not in SPREADS:
-            raise ValueError(f"spread = {self.spread!r}: allowed is one of {', '.join(SPREADS)}")
+        check_option("spread", self.spread, SPREADS)
 
     def draw(self, dataset: Dataset, rng: np.random.Generator) -> Drawn:
         if dataset.kind == "text":

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arguments import check_option
 from ..dataset import Dataset
 from .balanced import drawn as balanced_draw
 from .dirichlet_draws import SMALL, log_dirichlet, relative, within
@@ -86,8 +87,7 @@ class LabelDirichlet(ForClients):
         check_count("least", self.least)
         check_alpha("alpha", self.alpha)
         for name, value, allowed in (("over", self.over, OVER), ("rounding", self.rounding, ROUNDING)):
-            if value not in allowed:
-                raise ValueError(f"{name} = {value!r}: allowed is one of {', '.join(allowed)}")
+            check_option(name, value, allowed)
 
     def draw(self, dataset: Dataset, rng: np.random.Generator) -> Drawn:
         labels = class_labels(dataset)
@@ -164,8 +164,7 @@ class LabelsPerClient(ForClients):
         check_count("labels", self.labels)
         if self.samples is not None:
             check_count("samples", self.samples)
-        if self.choice not in CHOICES:
-            raise ValueError(f"choice = {self.choice!r}: allowed is one of {', '.join(CHOICES)}")
+        check_option("choice", self.choice, CHOICES)
 
     def draw(self, dataset: Dataset, rng: np.random.Generator) -> Drawn:
         check_count("clients", self.clients, len(dataset), "the number of samples")

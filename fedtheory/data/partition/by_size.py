@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...arguments import check_option, is_real
 from ..dataset import Dataset
 from .dirichlet_draws import within
 from .split import Drawn, ForClients, check_alpha, check_count, enough_for_each
@@ -42,9 +43,8 @@ class BySize(ForClients):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.growth not in GROWTHS:
-            raise ValueError(f"growth = {self.growth!r}: allowed is one of {', '.join(GROWTHS)}")
-        if not (self.rate > 0 and math.isfinite(self.rate)):
+        check_option("growth", self.growth, GROWTHS)
+        if not (is_real(self.rate) and self.rate > 0 and math.isfinite(self.rate)):
             raise ValueError(f"rate = {self.rate}: allowed is a finite number > 0")
 
     def draw(self, dataset: Dataset, rng: np.random.Generator) -> Drawn:

@@ -96,15 +96,16 @@ class Partition:
         return cls(found[0], found[1] if len(found) > 1 else None, held_out, shared)
 
     def __post_init__(self) -> None:
-        for name, parts in (("train", self.train), ("test", self.test or ())):
-            for client, part in enumerate(parts):
+        for name, parts in (("train", self.train), ("test", () if self.test is None else self.test)):
+            for client, part in enumerate(arguments.listed(name, parts, "a tuple of arrays, one for each client")):
+                arguments.check_kind(f"{name}[{client}]", part, np.ndarray, "an array of int64 indices")
                 if part.ndim != 1 or part.dtype != np.int64 or (np.diff(part) <= 0).any() or (part < 0).any():
                     raise ValueError(f"{name}[{client}]: allowed are increasing int64 indices >= 0, (n,)")
             if parts and not self.shared and len(np.unique(np.concatenate(parts))) < sum(map(len, parts)):
                 raise ValueError(f"{name}: a sample is of two clients; allowed are disjoint parts")
         empty = [client for client, part in enumerate(self.train) if len(part) == 0]
         deviations = None if self.noise is None else self.noise.deviations
-        if empty or not self.train:
+        if empty or len(self.train) == 0:
             raise ValueError(f"train: client {empty[:1] or 'list'} is empty; allowed is at least 1 sample for each")
         each_clients = {
             "test": self.test,
@@ -226,7 +227,7 @@ class Scheme(ABC):
         if isinstance(self.test, str):
             if self.test not in (WHOLE, PROPORTIONS):
                 raise ValueError(f"test = {self.test!r}: allowed is {PROPORTIONS}, {WHOLE} or a number in (0, 1)")
-        elif not 0 < self.test < 1:
+        elif not (arguments.is_real(self.test) and 0 < self.test < 1):
             raise ValueError(f"test = {self.test}: allowed is {PROPORTIONS}, {WHOLE} or a number in (0, 1)")
 
     def split(self, dataset: Dataset) -> Partition:
@@ -377,5 +378,5 @@ def check_count(name: str, count: int, most: int | None = None, what: str = "") 
 
 def check_alpha(name: str, alpha: float) -> None:
     """Refuse a concentration that is not finite and > 0."""
-    if not (alpha > 0 and math.isfinite(alpha)):
+    if not (arguments.is_real(alpha) and alpha > 0 and math.isfinite(alpha)):
         raise ValueError(f"{name} = {alpha}: allowed is a finite number > 0")
