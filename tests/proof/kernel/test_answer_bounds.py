@@ -294,13 +294,19 @@ def proof_of(ref: str) -> checker.Proof:
     return checker.proof_of(json.loads(text_of(ref)))
 
 
+@cache
+def roots_of(ref: str) -> str:
+    """Roots of a file, as text."""
+    return json.dumps(json.loads(text_of(ref))["roots"])
+
+
 def wrong(ref: str, letters: dict[str, str], words: dict[str, Any], sealed: str = "") -> str:
     """Why the checker does not find that what a file proves is a claim, given by its words; "" where it does."""
     of = proof_of(ref).claim
     assert of is not None
     checker.LEFT["work"] = checker.LARGEST["work"]
     try:
-        of.read(letters, words, sealed or digest(letters, words), json.loads(text_of(ref))["roots"])
+        of.read(letters, words, sealed or digest(letters, words), json.loads(roots_of(ref)))
     except checker.Wrong as found:
         return str(found)
     return ""

@@ -373,9 +373,16 @@ def proof_of(ref: str) -> checker.Proof:
     return checker.proof_of(json.loads(text_of(ref)))
 
 
-def words_of(ref: str) -> tuple[dict[str, str], dict[str, Any]]:
+@cache
+def read_once(ref: str) -> dict[str, Any]:
+    """What a file says of its claim, read once; not to be changed."""
     data = json.loads(text_of(ref))
-    return data["letters"], data["claim"]
+    return {name: data[name] for name in ("letters", "claim", "roots")}
+
+
+def words_of(ref: str) -> tuple[dict[str, str], dict[str, Any]]:
+    said = copy.deepcopy(read_once(ref))
+    return said["letters"], said["claim"]
 
 
 def wrong(ref: str, letters: dict[str, str], claim: dict[str, Any], sealed: str = "") -> str:
@@ -384,7 +391,7 @@ def wrong(ref: str, letters: dict[str, str], claim: dict[str, Any], sealed: str 
     assert proof is not None
     checker.LEFT["work"] = checker.LARGEST["work"]
     try:
-        proof.read(letters, claim, sealed or digest(letters, claim), json.loads(text_of(ref))["roots"])
+        proof.read(letters, claim, sealed or digest(letters, claim), copy.deepcopy(read_once(ref)["roots"]))
     except checker.Wrong as error:
         return str(error)
     return ""
