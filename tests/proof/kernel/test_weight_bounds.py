@@ -42,7 +42,7 @@ from fedtheory.proof.kernel.regions import Condition, Where
 from fedtheory.proof.kernel.round_bounds import bound_round
 from fedtheory.proof.kernel.round_rules import average
 from fedtheory.proof.kernel.run_bounds import Definition, RunBound, define, enlarge, restrict, weaken
-from fedtheory.proof.kernel.saved_claims import digest, saved_claim
+from fedtheory.proof.kernel.saved_claims import saved_claim
 from fedtheory.proof.kernel.theorems import Theorem, combine, instantiate
 from fedtheory.proof.kernel.weighted_run_bounds import (
     EXPECTED_SCALE,
@@ -442,8 +442,7 @@ def test_no_other_claim_passes(change: str) -> None:
     ref, edit = CHANGES[change]
     data = json.loads(text_of(ref))
     edit(data["claim"])
-    with pytest.raises(checker.Wrong, match="claim"):
-        checker.check(data | {"digest": digest(data["letters"], data["claim"])})
+    assert "claim" in why_no_claim(text_of(ref), data["letters"], data["claim"])
 
 
 def test_a_bound_that_forgot_the_cutoff_is_none_of_all_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
