@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,28 +103,38 @@ def _same(a: Any, b: Any) -> bool:
     return _vanishes(a - b)
 
 
-_POINTS = 3
+_POINTS, _FURTHER_POINTS = 3, 20
+"""How many points are tried before a numerator is expanded, and before anything is simplified."""
 
 
 def _vanishes(difference: sympy.Expr) -> bool:
     """Whether an expression is 0. One that is not 0 at a point is not; that costs little where simplifying costs much.
     A rational function is 0 where its numerator over a common denominator is."""
+    if not _zero_at(difference, _POINTS, range(2, 10), 100):
+        return False
+    if difference.is_rational_function(*difference.free_symbols):
+        numerator, _ = sympy.fraction(sympy.together(difference))
+        return sympy.expand(numerator) == 0
+    # Two minima are often the same while all numbers are of one size.
+    return _zero_at(difference, _FURTHER_POINTS, (1, 2, 3, 10, 100, 1000), 10_000) and sympy.simplify(difference) == 0
+
+
+def _zero_at(difference: sympy.Expr, points: int, whole: Sequence[int], below: int) -> bool:
+    """Whether an expression is 0, or has no value, at some points: of these whole numbers, and shares of ``below``."""
     symbols = sorted(difference.free_symbols, key=lambda s: s.name)
     draw = random.Random(0)
-    for _ in range(_POINTS):
-        point = {
-            s: sympy.Integer(draw.randint(2, 9)) if s.is_integer else sympy.Rational(draw.randint(1, 99), 100)
-            for s in symbols
-        }
+
+    def number(of: sympy.Symbol) -> sympy.Rational:
+        return sympy.Integer(draw.choice(whole)) if of.is_integer else sympy.Rational(draw.randint(1, below - 1), below)
+
+    for _ in range(points):
+        point = {symbol: number(symbol) for symbol in symbols}
         value = difference.xreplace(point)
         if value.is_Rational and value != 0:
             return False
         if not value.is_Rational and value.is_finite and abs(value.evalf(50)) > sympy.Float(10) ** -30:
             return False
-    if difference.is_rational_function(*symbols):
-        numerator, _ = sympy.fraction(sympy.together(difference))
-        return sympy.expand(numerator) == 0
-    return sympy.simplify(difference) == 0
+    return True
 
 
 PRINTED = ("main", "appendix", "submission")

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
+import pytest
 import sympy
 
 from fedtheory.claims.comparison import compare
@@ -54,6 +55,17 @@ def test_the_same_mathematics_written_otherwise() -> None:
     reversed_direction = replace(q_condition, relation=sympy.Le(q, q_condition.relation.rhs))
     changed = replace(THM1, hypotheses=(step_cap, reversed_direction))
     assert [d.name for d in compare(THM1, changed)] == ["q_condition"]
+
+
+def test_minima_that_differ_where_numbers_are_of_other_sizes_are_told_apart_without_simplifying(monkeypatch) -> None:
+    """1/(20 m) is the least of both where the cohort is not 1 and R not far above it."""
+    small, large = sympy.Min(1 / (20 * m), 1 / R), sympy.Min(1 / (20 * m), 1 / (2 * R))
+    same = sympy.Min(1 / (20 * m), sympy.expand((1 + q) ** 2) / (R * (1 + q) ** 2))
+    first, *others = THM1.terms
+    one, other, written = (replace(THM1, terms=(replace(first, expression=e), *others)) for e in (small, large, same))
+    assert compare(one, written) == []
+    monkeypatch.setattr(sympy, "simplify", lambda *_: pytest.fail("nothing is left to simplify"))
+    assert [d.name for d in compare(one, other)] == [first.name]
 
 
 def test_every_kind_of_difference() -> None:

@@ -31,18 +31,18 @@ def somewhere(chart: Chart, expression: Scalar, says: Callable[[fmpq], bool]) ->
 
 def _points(chart: Chart) -> list[list[fmpq]]:
     """Return a few points, as values of the letters of theorems; a letter of which the region says nothing is 0."""
-    rng, found = Random(0), []
+    rng, found, zero = Random(0), [], fmpq(0)
     for _ in range(16):
         at = {
             n: fmpq(1 if n in chart.positive else rng.choice((0, 0, 1, 9)), rng.choice((1, 3, 20)))
             for n in chart.parameters
         }
         for name, letter in reversed(chart.letters):
-            values = [at.get(n, fmpq(0)) for n in chart.ring.names]
+            values = [at.get(n, zero) for n in chart.ring.names]
             bottom = letter.denominator(*values)
             if bottom == 0:
                 break
             at[name] = letter.numerator(*values) / bottom
         else:
-            found.append([at.get(n, fmpq(0)) for n in chart.of])
+            found.append([at.get(n, zero) for n in chart.of])
     return found

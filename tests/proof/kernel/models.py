@@ -4,14 +4,15 @@ linear gradients, noise of a few points, cohorts drawn or chosen. All that can h
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
+from operator import mul
 
 from flint import fmpq
 
-from fedtheory.proof.kernel.forms import Atom, Entry, Form, Product, Term, Value
+from fedtheory.proof.kernel.forms import Atom, Entry, Product, Term, Value, _open
 from fedtheory.proof.kernel.scalars import Scalar
 from fedtheory.proof.kernel.theorems import Theorem
 
@@ -24,7 +25,7 @@ def exact(value: Fraction | fmpq | int, below: int = 1) -> Exact:
     """A rational number of any kind, over a whole one."""
     if isinstance(value, Fraction):
         return fmpq(value.numerator, value.denominator) / below
-    return fmpq(value) / below
+    return fmpq(value) / below if below != 1 else fmpq(value)
 
 
 ZERO = exact(0)
@@ -260,8 +261,7 @@ class Model(OfExact):
             at = numbers | {"size": exact(size)}
             if not (_inside(theorem, at) and self._is_of(theorem, at)):
                 continue
-            for weighted in self.given(theorem.context, theorem.kind, size):
-                yield from self._values(theorem, at, weighted)
+            yield from self._values(theorem, at, self.given(theorem.context, theorem.kind, size))
 
     def parameters(self, theorem: Theorem) -> dict[str, Exact]:
         """The algorithm's, by the names that a theorem has for them; a cohort's size only where its kind is known."""
@@ -319,22 +319,25 @@ class Model(OfExact):
                 total = sum(p for p, _ in chosen)
                 yield Worlds((p / total, w) for p, w in chosen)
 
-    def _values(self, theorem: Theorem, at: Mapping[str, Exact], worlds: Worlds) -> Iterator[Exact]:
+    def _values(self, theorem: Theorem, at: Mapping[str, Exact], given: Sequence[Worlds]) -> Iterator[Exact]:
         free = theorem.form.open
         last = self.steps + (1 if theorem.path_to_the_end else 0)
-        for i in range(len(self.clients)) if "i" in free else [None]:
-            for k in range(last) if "k" in free else [0]:
-                yield self.value(theorem.form, {**at, "k": exact(k)}, worlds, i, k)
-
-    def value(self, form: Form, at: Mapping[str, Exact], worlds: Worlds, i: int | None, k: int) -> Exact:
-        total = exact(0)
-        for entry, c in form.entries.items():
-            total += valued(c, at) * self.mean(entry, worlds, i, k)
-        return total
+        for k in range(last) if "k" in free else [0]:
+            coefficients = [valued(c, {**at, "k": exact(k)}) for c in theorem.form.entries.values()]
+            for worlds, i in itertools.product(given, range(len(self.clients)) if "i" in free else [None]):
+                means = (
+                    self.mean(entry, worlds, i if "i" in opened(entry) else None, k if "k" in opened(entry) else 0)
+                    for entry in theorem.form.entries
+                )
+                yield sum(map(mul, coefficients, means), ZERO)
 
     @cache  # noqa: B019 (a model lives as long as its test)
     def mean(self, entry: Entry, worlds: Worlds, i: int | None, k: int) -> Exact:
         return sum((p * self.entry(entry, w, i, k) for p, w in worlds), exact(0))
+
+
+opened = cache(_open)
+"""Which of the client i and the step k an entry depends on: its mean is kept for these alone."""
 
 
 def _index(i: int | None) -> int:

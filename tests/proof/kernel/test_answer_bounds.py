@@ -41,6 +41,7 @@ from fedtheory.proof.kernel.theorems import Refused, Theorem, combine, instantia
 from fedtheory.proof.translate.claim_bounds import MadeBound
 
 from .test_run_bounds import refusal
+from .written import proof_in, why_no_claim
 
 WIDE = thm1._WIDE
 OF_CLAIMS = {ref: d.origin for d in library().derivations if isinstance(d.origin, MadeBound) for ref in d.proves}
@@ -289,21 +290,8 @@ def text_of(ref: str) -> str:
     return check_of(ref).text()
 
 
-@cache
-def proof_of(ref: str) -> checker.Proof:
-    return checker.proof_of(json.loads(text_of(ref)))
-
-
 def wrong(ref: str, letters: dict[str, str], words: dict[str, Any], sealed: str = "") -> str:
-    """Why the checker does not find that what a file proves is a claim, given by its words; "" where it does."""
-    of = proof_of(ref).claim
-    assert of is not None
-    checker.LEFT["work"] = checker.LARGEST["work"]
-    try:
-        of.read(letters, words, sealed or digest(letters, words), json.loads(text_of(ref))["roots"])
-    except checker.Wrong as found:
-        return str(found)
-    return ""
+    return why_no_claim(text_of(ref), letters, words, sealed)
 
 
 @pytest.mark.parametrize("ref", REFS)
@@ -344,7 +332,7 @@ def test_no_digit_of_the_claim_may_change(ref: str) -> None:
         changed = words | {part: words[part] | {name: text}}
         assert "digest" in wrong(ref, letters, changed, digest(letters, words))
         assert wrong(ref, letters, changed).startswith("claim"), (part, name, text)
-    if proof_of(ref).claim.bounds[-1]["functional"] == "value":  # type: ignore[union-attr]
+    if proof_in(text_of(ref))[0].claim.bounds[-1]["functional"] == "value":  # type: ignore[union-attr]
         for found in re.finditer(r"\d", words["functional"]):
             at, text = found.start(), words["functional"]
             changed = words | {"functional": text[:at] + str(int(text[at]) % 9 + 1) + text[at + 1 :]}

@@ -42,6 +42,8 @@ from fedtheory.proof.kernel.saved_claims import digest, saved_claim
 from fedtheory.proof.kernel.scalars import Ring, Scalar
 from fedtheory.proof.kernel.theorems import Refused, Theorem, combine
 
+from .written import proof_in, why_no_claim
+
 WIDE = Ring(" ".join([*RING.names, "rounds", "start", "power", "decay"]))
 R, start, power, decay = (WIDE[name] for name in ("rounds", "start", "power", "decay"))
 eta, q, K = WIDE["eta"], WIDE["q"], WIDE["K"]
@@ -369,25 +371,19 @@ def text_of(ref: str) -> str:
 
 
 @cache
-def proof_of(ref: str) -> checker.Proof:
-    return checker.proof_of(json.loads(text_of(ref)))
+def kept_words(ref: str) -> str:
+    """Letters and claim of a file, as text: the whole file is long."""
+    data = json.loads(text_of(ref))
+    return json.dumps([data["letters"], data["claim"]])
 
 
 def words_of(ref: str) -> tuple[dict[str, str], dict[str, Any]]:
-    data = json.loads(text_of(ref))
-    return data["letters"], data["claim"]
+    letters, claim = json.loads(kept_words(ref))
+    return letters, claim
 
 
 def wrong(ref: str, letters: dict[str, str], claim: dict[str, Any], sealed: str = "") -> str:
-    """Why the checker does not find that what a file proves is a claim, given by its words; "" where it does."""
-    proof = proof_of(ref).claim
-    assert proof is not None
-    checker.LEFT["work"] = checker.LARGEST["work"]
-    try:
-        proof.read(letters, claim, sealed or digest(letters, claim), json.loads(text_of(ref))["roots"])
-    except checker.Wrong as error:
-        return str(error)
-    return ""
+    return why_no_claim(text_of(ref), letters, claim, sealed)
 
 
 @pytest.mark.parametrize("ref", CLAIMS)
@@ -483,7 +479,7 @@ def test_a_term_of_another_name_is_seen() -> None:
 def test_text_that_is_no_expression_is_unreadable(text: Any) -> None:
     letters, claim = words_of("fast.thm2@sharper")
     claim["terms"]["noise"] = text
-    proof = proof_of("fast.thm2@sharper").claim
+    proof = proof_in(text_of("fast.thm2@sharper"))[0].claim
     assert proof is not None
     with pytest.raises(checker.Unfit):
         proof.read(letters, claim, digest(letters, claim), [])

@@ -42,7 +42,7 @@ from fedtheory.proof.kernel.regions import Condition, Where
 from fedtheory.proof.kernel.round_bounds import bound_round
 from fedtheory.proof.kernel.round_rules import average
 from fedtheory.proof.kernel.run_bounds import Definition, RunBound, define, enlarge, restrict, weaken
-from fedtheory.proof.kernel.saved_claims import digest, saved_claim
+from fedtheory.proof.kernel.saved_claims import saved_claim
 from fedtheory.proof.kernel.theorems import Theorem, combine, instantiate
 from fedtheory.proof.kernel.weighted_run_bounds import (
     EXPECTED_SCALE,
@@ -53,6 +53,7 @@ from fedtheory.proof.kernel.weighted_run_bounds import (
 
 from .models import exact
 from .test_intervals import LAW, Comings
+from .written import why_no_claim
 
 PROVED = sorted(f"fedau.{ref}" for ref in (*rounds._BOUNDS, *weights._BOUNDS, *cor4._BOUNDS)
                 if "lemmaB_6_1.variance_below" not in ref)  # fmt: skip
@@ -387,13 +388,13 @@ def test_the_checker_accepts_each_bound_on_the_way() -> None:
 @pytest.mark.parametrize("ref", FEW)
 def test_no_digit_of_the_claim_may_change(ref: str) -> None:
     data, tried = json.loads(text_of(ref)), 0
+    assert not why_no_claim(text_of(ref), data["letters"], data["claim"])
     for part in ("terms", "hypotheses", "choices"):
         for name, text in data["claim"][part].items():
             for found in re.finditer(r"\d", text):
                 new = text[: found.start()] + str(int(found.group()) % 9 + 1) + text[found.end() :]
                 changed = data["claim"] | {part: data["claim"][part] | {name: new}}
-                with pytest.raises(checker.Wrong, match="claim"):
-                    checker.check(data | {"claim": changed, "digest": digest(data["letters"], changed)})
+                assert "claim" in why_no_claim(text_of(ref), data["letters"], changed)
                 tried += 1
     assert tried >= 2
 
@@ -441,8 +442,7 @@ def test_no_other_claim_passes(change: str) -> None:
     ref, edit = CHANGES[change]
     data = json.loads(text_of(ref))
     edit(data["claim"])
-    with pytest.raises(checker.Wrong, match="claim"):
-        checker.check(data | {"digest": digest(data["letters"], data["claim"])})
+    assert "claim" in why_no_claim(text_of(ref), data["letters"], data["claim"])
 
 
 def test_a_bound_that_forgot_the_cutoff_is_none_of_all_rounds(monkeypatch: pytest.MonkeyPatch) -> None:

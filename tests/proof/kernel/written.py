@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
 from fedtheory.proof import checker
+from fedtheory.proof.kernel.saved_claims import digest
 
 
 def scalar(*terms: tuple[str, str], names: str, over: str = "1") -> dict:
@@ -44,6 +46,25 @@ def accepted(data: dict | str) -> bool:
     except (checker.Wrong, ValueError):
         return False
     return True
+
+
+@cache
+def proof_in(text: str) -> tuple[checker.Proof, str]:
+    """A file's proof, checked once, and the roots that it names, as text."""
+    data = json.loads(text)
+    return checker.proof_of(data), json.dumps(data["roots"])
+
+
+def why_no_claim(text: str, letters: dict[str, str], words: dict[str, Any], sealed: str = "") -> str:
+    """Why the checker does not find that what a file proves is a claim, given by its words; "" where it does."""
+    proof, roots = proof_in(text)
+    assert proof.claim is not None
+    checker.LEFT["work"] = checker.LARGEST["work"]
+    try:
+        proof.claim.read(letters, words, sealed or digest(letters, words), json.loads(roots))
+    except checker.Wrong as found:
+        return str(found)
+    return ""
 
 
 LETTERS = "k K a b c"
