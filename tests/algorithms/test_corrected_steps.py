@@ -6,12 +6,14 @@ import inspect
 import math
 from collections.abc import Callable
 from fractions import Fraction as F
+from itertools import product
 
 import numpy as np
 import pytest
 import torch
 
 from fedtheory.algorithms import Own, corrected_steps, feddyn, fedlin, fednova, own, sag, saga, scaffnew, scaffold
+from fedtheory.algorithms.custom_algorithm import Outcomes
 from fedtheory.federations import Logistic, Quadratic
 from fedtheory.moments.custom_rounds import MOST_WAYS
 from fedtheory.moments.linear_rounds import NotClosed
@@ -238,6 +240,17 @@ def test_draws_by_hand() -> None:
     runs = setting.simulate(replicas=30_000, rounds=1).rows["squared_distance"][:, 1]
     assert sorted({round(float(each), 6) for each in runs}) == [9.0, 16.0]
     assert float((runs < 10).mean()) == pytest.approx(1 / 3, abs=5 * math.sqrt(2 / 9 / 30_000))
+
+
+def test_cohorts_with_replacement_are_counted() -> None:
+    for clients, size in product(range(1, 4), repeat=2):
+        drawn = [tuple(asked.count(i) for i in range(clients)) for asked in product(range(clients), repeat=size)]
+        found, way = {}, Outcomes()
+        while way is not None:
+            counts = way.cohort(clients, size, True)
+            assert counts not in found
+            found[counts], number, way = way.probability, way.number, way.next()
+        assert found == {counts: F(drawn.count(counts), clients**size) for counts in drawn} and len(found) == number
 
 
 def test_orders_are_uniform_and_fresh() -> None:
