@@ -124,9 +124,9 @@ def surely(
 ) -> np.ndarray:
     """Return the part of a left side that is certain, where floats have ``seen`` it.
 
-    Where it exceeds the right side but may be nothing but rounding, that is the lower end of its enclosure, at the first
-    of such rounds and at the last: between them sides go on as they began. It is 0 where no enclosure is asked for, or
-    there is none, and where the right side is nothing in floats.
+    Where it exceeds the right side but may be nothing but rounding, that is the lower end of its enclosure at the first
+    of such rounds and at the last, as between them sides go on as they began. It is 0 at others, and where there is
+    none, or the right side is nothing in floats.
     """
     if not _of_moments(setting, functional) or not (seen > right).any():
         return seen
