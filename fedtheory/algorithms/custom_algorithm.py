@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import comb
+from math import comb, factorial
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import check_has, check_kind
@@ -254,18 +254,23 @@ class Outcomes:
         """Return how often each client is in a uniform cohort; ``None``, of as many ways, where it is not ``asked``.
 
         >>> Outcomes([4]).cohort(4, 2, False), Outcomes([4]).cohort(4, 2, True)
-        ((0, 1, 0, 1), (1, 1, 0, 0))
+        ((0, 1, 0, 1), (0, 1, 1, 0))
         """
-        number = clients**size if replacement else comb(clients, size)
+        number = comb(clients + size - 1, size) if replacement else comb(clients, size)
         if not asked:
             self.number *= number
             return None
         place, counts = self._place(number), [0] * clients
-        self.probability /= number
-        if replacement:  # whose draws are the digits of the place
-            for k in range(size):
-                counts[place // clients**k % clients] += 1
+        if replacement:  # of the counts, those with fewer of client i come first
+            self.probability *= Fraction(factorial(size), clients**size)
+            for i in range(clients):
+                others = clients - i - 1
+                while counts[i] < size and place >= (ways := comb(others + size - counts[i] - 1, size - counts[i])):
+                    place, counts[i] = place - ways, counts[i] + 1
+                self.probability /= factorial(counts[i])
+                size -= counts[i]
             return tuple(counts)
+        self.probability /= number
         for i in range(clients):  # of the sets, those with client i come first
             having = comb(clients - i - 1, size - 1) if size else 0
             counts[i] = int(place < having)

@@ -56,6 +56,8 @@ def rounded(
     """
     bits = SPARE + 4 * int(rounds.max()).bit_length()
     wanted = [math.frexp(max(each, LEAST))[1] - 1 for each in enough] or [-1074] * len(rounds)
+    if enough:  # moments about x* cancel down to that
+        bits = min(MOST_BITS, bits + max(0, -min(wanted)))
     while bits <= MOST_BITS:
         with working_precision(bits):
             found = enclose()

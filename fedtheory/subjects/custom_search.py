@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from sympy import Ge, Le
 
+from ..algorithms.algorithm import OwnRound
 from ..algorithms.custom_algorithm import CLIENTS, Outcomes, Own
 from ..assumptions import (
     INDEPENDENT_DRAWS,
@@ -57,7 +58,9 @@ from .short_numbers import rounded_to, short
 from .varying_steps import SEARCHED_BY_RULE, certainly, computed_left, left_in_floats, longest, scale_of, surely
 
 DIMENSIONS = (1, 1, 2)
-MOST_LOCAL_STEPS = 10
+MOST_LOCAL_STEPS, FAR_LOCAL_STEPS = 10, 100
+"""The most local steps that are drawn, and those of a few settings, for what shows with many alone."""
+
 DECADES = 5
 """Number of tenths of the cap down to which step sizes reach."""
 
@@ -90,6 +93,9 @@ and the step tells them apart; and a seed that no draw has."""
 
 WANDERERS = 2
 """The most clients with a memory, whose joint states multiply; the others are always there."""
+
+COHORTS = ("cohort", "arbitrary_cohort")
+"""Quantities of which there are no more than clients."""
 
 MOST_WAYS = 256
 """The most cohorts and ways of draws of a round of more than ``MOST_CLIENTS`` clients, of which each is followed."""
@@ -364,6 +370,8 @@ class OwnRuns(Space):
                 yield replace(self._many(crowd, UNIFORM, share), cohort=self._cohort(size), start=0.0)
         for who, noise in product(self.who, noises[::2]):
             yield from self._far_numbers(replace(self._many(crowd, who, 1e-2), noise=noise))
+        if self._steps_are_drawn and not self._quiet:
+            yield replace(self._far_in_all(self._plain(1, self.who[0])), share=1e-2, noise=1e2)
         for clients, who, share, noise in product((2, 1, 5), self.who, (1.0, 1e-2, 1e-4), noises):
             plain = replace(self._plain(clients, who), share=share, noise=noise)
             yield plain
@@ -373,11 +381,17 @@ class OwnRuns(Space):
             if clients == 5 and share == 1 and not noise:
                 differing = replace(plain, mixed=not self.common_hessian, conditioning=0.1, seed=7)
                 yield from (differing, replace(differing, start=0.0))
+                if self._steps_are_drawn and who == self.who[0]:
+                    yield replace(self._far_in_all(differing), conditioning=1e-2)
                 yield from (replace(plain, cohort=self._cohort(size)) for size in (-1, 0) if who != EVERYONE)
+        if not self._quiet:
+            yield from self._all_with_noise(self.most_clients)
         for who in self.who:
             if self._with_kinks:
                 yield from (self._kinked(kink, who, rng) for kink in kinked_structured(self._demands) if not kink.crowd)
             yield self._many(self.most_clients, who, 1.0)
+            if who == UNIFORM:  # what is remembered of a client is as old as there are clients
+                yield replace(self._many(self.most_clients, who, 1.0), cohort=self._cohort(1), start=0.0)
 
     def _far_numbers(self, candidate: Candidate) -> Iterator[Candidate]:
         """The candidate with the algorithm's numbers, one after the other, far from what they are."""
@@ -390,15 +404,30 @@ class OwnRuns(Space):
                 if quantity.lower <= far <= quantity.upper:
                     yield replace(candidate, numbers=tuple({**given, name: far}.items()))
 
+    @property
+    def _steps_are_drawn(self) -> bool:
+        return "local_steps" in dict(self._given()).keys() - self.statement.bound.keys()
+
+    def _far_in_all(self, candidate: Candidate) -> Candidate:
+        """The candidate with many local steps, and the algorithm's other numbers as large as they are drawn."""
+        far = {n: v if isinstance(v, StepRule) else _far(QUANTITIES[n], v)[-1] for n, v in candidate.numbers}
+        return replace(candidate, numbers=tuple({**far, "local_steps": Fraction(FAR_LOCAL_STEPS)}.items()))
+
     def _many(self, clients: int, who: str, share: float) -> Candidate:
         """A crowd of two kinds, one half after the other."""
         half = clients // 2 if self._counted_by_kind or who != UNIFORM else 1
         cohort = self._cohort(min(half, MOST_DRAWN) if who == UNIFORM else half)
         return replace(self._plain(clients, who), share=share, seed=HALVES, kinds=2, chance=0.5, cohort=cohort)
 
+    def _all_with_noise(self, clients: int) -> Iterator[Candidate]:
+        """A crowd with noise, of which all are there or asked, and with the algorithm's numbers far from these."""
+        everyone = replace(self._many(clients, self.who[0], 1e-2), noise=1e2, cohort=self._cohort(0))
+        yield everyone
+        yield from self._far_numbers(everyone)
+
     def _plain(self, clients: int, who: str) -> Candidate:
         """Curvatures 1, minimisers +-1, near the start."""
-        clients = int(self.statement.bound.get("clients", clients))
+        clients = self._clients(clients)
         plain = Candidate(clients, 1, 0, 1.0, 1.0, 1.0, 0.0, 3.0, who, self._cohort(1), 1.0, self._given())
         return replace(plain, chance=0.5) if "participation_probability" in self.statement.quantities else plain
 
@@ -426,7 +455,7 @@ class OwnRuns(Space):
         crowd = rng.random() < CROWDS
         most = min(self.most_clients, 10 * CROWD) if crowd else MOST_CLIENTS
         drawn = 1 + log_uniform(rng, most - 1) if crowd and most > 1 else rng.integers(1, MOST_CLIENTS + 1)
-        clients = int(self.statement.bound.get("clients", drawn))
+        clients = self._clients(int(drawn))
         who = str(rng.choice(self.who))
         few = crowd and who == UNIFORM and not self._counted_by_kind
         numbers = tuple((name, self._drawn(name, rng)) for name, _ in self._given())
@@ -466,7 +495,7 @@ class OwnRuns(Space):
 
     def _kinked(self, kink: KinkedCandidate, who: str, rng: np.random.Generator) -> Candidate:
         """A candidate of few clients with kinks, in one dimension; with noise where it has few signs in a round."""
-        clients = int(self.statement.bound.get("clients", min(4, max(2, kink.clients))))
+        clients = self._clients(min(4, max(2, kink.clients)))
         width = 0.0 if kink.crowd else kink.width
         numbers = tuple((name, self._drawn(name, rng)) for name, _ in self._given())
         kink = self._conforming(replace(kink, width=width), clients, numbers)
@@ -504,6 +533,9 @@ class OwnRuns(Space):
         return short(float(own) * 10.0 ** rng.uniform(-2, 2), DIGITS) if own else own
 
     def perturb(self, candidate: Candidate, rng: np.random.Generator, size: float) -> Candidate:
+        if dict(candidate.numbers).get("local_steps", 0) > MOST_LOCAL_STEPS:  # many of which would take long
+            numbers = tuple((name, self._drawn(name, rng)) for name, _ in self._given())
+            candidate = replace(candidate, numbers=numbers)
         if candidate.kink is not None:
             kink = kinked_perturb(candidate.kink, rng, self._demands, size)
             numbers = tuple((name, self._drawn(name, rng)) for name, _ in self._given())
@@ -544,9 +576,17 @@ class OwnRuns(Space):
         return {name: Fraction(int(value.p), int(value.q)) for name, value in bound if value.is_Rational}
 
     def _numbers(self, candidate: Candidate) -> dict[str, Any]:
-        """The algorithm's numbers as they are drawn, or bound."""
+        """The algorithm's numbers as they are drawn, or bound; of a cohort no more than there are clients."""
         bound = {name: value for name, value in self._bound.items() if name in self.algorithm.numbers}
-        return candidate.fixed_numbers() | bound
+        numbers = candidate.fixed_numbers() | bound
+        if isinstance(numbers.get("cohort"), Fraction):
+            numbers["cohort"] = min(numbers["cohort"], Fraction(candidate.clients))
+        return numbers
+
+    def _clients(self, drawn: int) -> int:
+        """So many clients, if the claim does not bind their number; no fewer than a cohort that it binds."""
+        bound = self.statement.bound
+        return int(bound.get("clients", max(drawn, *(int(self._bound.get(n, 1)) for n in COHORTS))))
 
     def _as_drawn(self, candidate: Candidate) -> Setting:
         """The candidate's setting with the numbers that were drawn, and the algorithm's own step sizes."""
@@ -606,7 +646,9 @@ class OwnRuns(Space):
         if not admissible.any():
             return None
         if candidate.kink is not None:
-            certain = not candidate.kink.noise and candidate.who in (EVERYONE, FIXED, CYCLE, SWITCH)
+            drawn_in_it = _ways(setting.algorithm.kinds[0].at(0), (1,) * candidate.clients, 1) > 1
+            quiet = not candidate.kink.noise and not drawn_in_it
+            certain = quiet and candidate.who in (EVERYONE, FIXED, CYCLE, SWITCH)
             left = seen = self._left_with_kinks(setting, certain)
         else:
             left, seen = self._left(setting, len(self.horizons))
@@ -628,8 +670,7 @@ class OwnRuns(Space):
         if isinstance(law, CrowdLaw) or isinstance(layout, CrowdLayout):
             return True
         cohorts = law_of(law, fed.clients) if isinstance(law, Participation) else law
-        _, way = traced(kind, cohorts[0][0], fed.dimension, Outcomes())
-        return way.number * len(cohorts) <= MOST_WAYS
+        return _ways(kind, cohorts[0][0], fed.dimension) * len(cohorts) <= MOST_WAYS
 
     def _holds_exactly(self, setting: Setting, name: str) -> bool:
         """Whether a hypothesis holds in Fractions that seems to fail in floats, such as where a step size is fixed."""
@@ -718,11 +759,21 @@ class OwnRuns(Space):
         """Yield runs in which all clients' noise is one, if that is asked for."""
         if kind != UNCORRELATED_NOISE or self.why_simulated:
             return
-        for candidate in self.structured():
-            if candidate.noise and candidate.clients > 1 and candidate.spread == 0 and candidate.dimension == 1:
-                found = self.assess(replace(candidate, common=True))
-                if found is not None and found[0].ratio > 1:
-                    yield from self.rounded(found[0], DIGITS)
+        for candidate in self._noisy():
+            found = self.assess(replace(candidate, spread=0.0, common=True))
+            if found is not None and found[0].ratio > 1:
+                yield from self.rounded(found[0], DIGITS)
+
+    def _noisy(self) -> Iterator[Candidate]:
+        """Candidates with noise, of few clients, and of many who all take part."""
+        yield from (c for c in self.structured() if c.noise and c.clients > 1 and c.dimension == 1 and not c.spread)
+        yield from self._all_with_noise(CROWD)
+        yield from self._all_with_noise(self.most_clients)
+
+
+def _ways(kind: OwnRound, counts: tuple[int, ...], dimension: int) -> int:
+    """The most ways in which the draws of a round come."""
+    return traced(kind, counts, dimension, Outcomes())[1].number
 
 
 def _far(quantity: Quantity, value: Any) -> tuple[Any, ...]:

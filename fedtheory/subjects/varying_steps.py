@@ -124,8 +124,9 @@ def surely(
 ) -> np.ndarray:
     """Return the part of a left side that is certain, where floats have ``seen`` it.
 
-    Where it exceeds the right side but may be nothing but rounding, that is the lower end of its enclosure. It is 0
-    where there is none, and where the right side is nothing in floats.
+    Where it exceeds the right side but may be nothing but rounding, that is the lower end of its enclosure at the first
+    of such rounds and at the last, as between them sides go on as they began. It is 0 at others, and where there is
+    none, or the right side is nothing in floats.
     """
     if not _of_moments(setting, functional) or not (seen > right).any():
         return seen
@@ -135,6 +136,7 @@ def surely(
     if doubtful.any():
         found[doubtful] = 0.0
         doubtful &= right > NOTHING
+        doubtful[np.flatnonzero(doubtful)[1:-1]] = False
     if doubtful.any() and _enclosed(setting, functional):
         found[doubtful] = lower_ends(setting, rounds[doubtful], functional, average, (right[doubtful] / 1000).tolist())
     return found

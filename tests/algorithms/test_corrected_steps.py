@@ -6,12 +6,14 @@ import inspect
 import math
 from collections.abc import Callable
 from fractions import Fraction as F
+from itertools import product
 
 import numpy as np
 import pytest
 import torch
 
 from fedtheory.algorithms import Own, corrected_steps, feddyn, fedlin, fednova, own, sag, saga, scaffnew, scaffold
+from fedtheory.algorithms.custom_algorithm import Outcomes
 from fedtheory.federations import Logistic, Quadratic
 from fedtheory.moments.custom_rounds import MOST_WAYS
 from fedtheory.moments.linear_rounds import NotClosed
@@ -134,9 +136,9 @@ def test_beside_plain_loops(name: str) -> None:
 
 
 def test_scaffnew_beside_a_plain_loop() -> None:
-    """The law of the meetings, enumerated over three rounds."""
+    """The law of the meetings, enumerated over three rounds; a run is one of the eight, and 400 runs have each."""
     setting = Setting(QUIET, scaffnew(local_lr="1/10", communication_probability="3/10"), EVERYONE, start=[5, 1])
-    total = F(0)
+    total, ends = F(0), []
     for way in range(8):
         meets, chance = [bool(way >> k & 1) for k in range(3)], F(1)
         x, h = [[F(5), F(1)] for _ in range(3)], [[F(0), F(0)] for _ in range(3)]
@@ -151,8 +153,12 @@ def test_scaffnew_beside_a_plain_loop() -> None:
                 x[i] = mean if meet else y[i]
                 h[i] = [h[i][a] + F(3, 10) * 10 * (x[i][a] - y[i][a]) for a in range(2)]
         final = [sum(x[i][a] for i in range(3)) / 3 - QUIET.exact_optimum[a] for a in range(2)]
-        total += chance * sum(v * v for v in final)
+        ends.append(sum(v * v for v in final))
+        total += chance * ends[-1]
     assert setting.exact([3], exact=True).squared_distance.tolist() == [total]
+    runs = setting.simulate(replicas=400, rounds=3).rows["squared_distance"][:, 3]
+    apart = np.abs(runs[:, None] - np.array(ends, dtype=float)) < 1e-12 * runs[:, None]
+    assert apart.any(1).all() and apart.any(0).all()
 
 
 SETTLED: dict[str, tuple[Own, Participation]] = {
@@ -238,6 +244,17 @@ def test_draws_by_hand() -> None:
     runs = setting.simulate(replicas=30_000, rounds=1).rows["squared_distance"][:, 1]
     assert sorted({round(float(each), 6) for each in runs}) == [9.0, 16.0]
     assert float((runs < 10).mean()) == pytest.approx(1 / 3, abs=5 * math.sqrt(2 / 9 / 30_000))
+
+
+def test_cohorts_with_replacement_are_counted() -> None:
+    for clients, size in product(range(1, 4), repeat=2):
+        drawn = [tuple(asked.count(i) for i in range(clients)) for asked in product(range(clients), repeat=size)]
+        found, way = {}, Outcomes()
+        while way is not None:
+            counts = way.cohort(clients, size, True)
+            assert counts not in found
+            found[counts], number, way = way.probability, way.number, way.next()
+        assert found == {counts: F(drawn.count(counts), clients**size) for counts in drawn} and len(found) == number
 
 
 def test_orders_are_uniform_and_fresh() -> None:

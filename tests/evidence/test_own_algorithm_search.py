@@ -41,12 +41,24 @@ from fedtheory.functionals import (
 from fedtheory.moments.evaluators import Question, left
 from fedtheory.own import define
 from fedtheory.papers import added
+from fedtheory.papers.paper import Paper
 from fedtheory.papers.registry import from_setting, subject_of
 from fedtheory.participation import Bernoulli, Cyclic, Fixed, Markov, Uniform
 from fedtheory.quantities import DIMENSIONLESS, QUANTITIES, Quantity, symbol
 from fedtheory.setting import Setting
-from fedtheory.subjects.custom_points import OwnPoint
-from fedtheory.subjects.custom_search import AVAILABLE, CROWD, EVERYONE, INDEPENDENT, MARKOV, NOISY, UNIFORM, Candidate
+from fedtheory.subjects.custom_points import MOST_COPIES, OwnPoint
+from fedtheory.subjects.custom_search import (
+    AVAILABLE,
+    CROWD,
+    EVERYONE,
+    INDEPENDENT,
+    MARKOV,
+    MOST_LOCAL_STEPS,
+    NOISY,
+    UNIFORM,
+    Candidate,
+    OwnRuns,
+)
 from fedtheory.subjects.custom_search import FIXED as SOME
 from fedtheory.subjects.protocol import Instance
 from fedtheory.subjects.varying_steps import surely
@@ -478,6 +490,107 @@ def test_what_shows_with_many_clients_is_among_the_first_candidates(slip: str, t
         judgement, why = confirmed(claim, found, space)
         assert judgement is not None and judgement.refutes, why
         assert found.candidate.clients == CROWD
+
+
+SAMPLING = "8 * step / mu * G**2 / S"
+NOISE = "24 * step * sigma**2 / (mu * {} * {}) * (1 + S / g**2)"
+
+
+def _sampled(folder: Path, **parts: str) -> Paper:
+    text = {"algorithm": "fedavg", "sampling": SAMPLING, "noise": NOISE.format("K", "S"), "drift": DRIFT, "cap": "16"}
+    (folder / "sampled.py").write_text(SAMPLED.format(**text | parts))
+    return load(folder / "sampled.py")
+
+
+@pytest.mark.parametrize(
+    ("steps", "cohort", "clients"),
+    [("K**2", "S", 1), ("K", "S**2", MOST_COPIES), ("K", "S", 1)],
+)
+def test_loose_constants_do_not_hide_a_square(steps: str, cohort: str, clients: int, tmp_path: Path) -> None:
+    """24 is 48 times what noise costs, so that it takes as many local steps, or participants, to see a square."""
+    paper = _sampled(tmp_path, noise=NOISE.format(steps, cohort))
+    with added(paper):
+        (claim,) = paper.claims
+        space = subject_of(claim).space(claim)
+        noisy = (c for c in space.structured() if c.noise and c.spread and c.clients == clients)
+        assessed = (space.assess(candidate) for candidate in noisy)
+        found = next((both[0] for both in assessed if both and both[0].ratio > 1.01), None)
+        assert (found is not None) == ("**" in steps + cohort)
+        if found is not None:
+            judgement, why = confirmed(claim, found, space)
+            assert judgement is not None and judgement.refutes, why
+
+
+def test_common_noise_shows_where_many_take_part(tmp_path: Path) -> None:
+    """It is not averaged; the bound says so of more than 48 participants alone."""
+    paper = _sampled(tmp_path)
+    with added(paper):
+        claim = replace(paper.claims[0], assumptions=tuple(a for a in paper.claims[0].assumptions if a.name != "free"))
+        point = next(subject_of(claim).space(claim).violating("uncorrelated_noise"))
+        assert point.setting.federation.clients > 48
+        judged = judge(Instance(claim.ref, point), statement=claim)
+        assert judged.refutes and "uncorrelated_noise" in judged.instance.point.violated
+
+
+SHORT_STEPS = """
+from sympy import Ge, Le
+from fedtheory.claims.statement import Assumption, Claim, Hypothesis, Term
+from fedtheory.functionals import FINAL_GAP
+from fedtheory.quantities import symbols
+
+L, mu, sigma = symbols("smoothness", "strong_convexity", "gradient_noise")
+K, R, eta, gap, M = symbols("local_steps", "rounds", "local_lr", "initial_gap", "clients")
+CLAIM = Claim(
+    id="short.thm1", title="corrected steps", source="here", functional=FINAL_GAP,
+    terms=(Term("gap", (1 - mu / (6 * L)) ** R * gap),),
+    hypotheses=(Hypothesis("most", Le(eta, 1 / {step}), "here"), Hypothesis("least", Ge(eta, 1 / {step}), "here"),
+                Hypothesis("exact", Le(sigma, 0), "here")),
+    assumptions=(Assumption("smooth", "smoothness", "A"),
+                 Assumption("convex", "strong_convexity", "A", from_below=True),
+                 Assumption("noise", "gradient_noise", "A")),
+    algorithm="fedlin", bound={{"arbitrary_cohort": M}},
+)
+"""
+
+
+@pytest.mark.parametrize(("step", "falls"), [("(6 * L * K)", False), ("(2 * L)", True)])
+def test_a_step_that_forgets_how_many_there_are_falls_with_many(
+    step: str, falls: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first is FedLin's Theorem 1. With the second, a round multiplies the error by 1 - (1 + K/2)/4 where half of
+    the clients have the Hessian L, the others nearly 0, and K is large."""
+    monkeypatch.setattr("fedtheory.subjects.custom_search.FAR_LOCAL_STEPS", 30)
+    (tmp_path / "short.py").write_text(SHORT_STEPS.format(step=step))
+    paper = load(tmp_path / "short.py")
+    with added(paper):
+        (claim,) = paper.claims
+        space = subject_of(claim).space(claim)
+        (many,) = (c for c in space.structured() if dict(c.numbers)["local_steps"] == 30)
+        found, _ = space.assess(many)
+        assert (found.ratio > 1) == falls
+        few = space.perturb(many, random(0), 0.1)
+        assert dict(few.numbers)["local_steps"] <= MOST_LOCAL_STEPS
+
+
+def asking(x, memory, round, *, local_lr, cohort):
+    asked = round.cohort(cohort, replacement=True)
+    return x + (asked.share * asked.train(x, local_lr)).sum(1), {}
+
+
+def test_a_step_asks_no_more_than_all_clients(tmp_path: Path) -> None:
+    paper = load(written(tmp_path / "own.py", "return x - local_lr * way, {}"))
+    with added(paper):
+        (claim,) = paper.claims
+        claim = replace(claim, terms=(*claim.terms, Term("asked", 1 / symbol("cohort"))))
+        algorithm = own(asking, local_lr="1/10", cohort=2)
+        space = OwnRuns(claim, algorithm)
+        alone = replace(next(space.structured()), clients=1, kinds=0)
+        assert space.setting(alone).algorithm.numbers["cohort"] == 1 and space.assess(alone) is not None
+        kinked = (c for c in space.structured() if c.kink is not None)
+        rounds = {both[0].rounds for both in map(space.assess, islice(kinked, 3)) if both}
+        assert rounds and rounds <= {1, 2}  # its draws branch, as cohorts of the process do
+        bound = OwnRuns(replace(claim, bound={"cohort": Integer(4)}), algorithm)
+        assert min(c.clients for c in bound.structured()) == 4 and not bound.why_simulated
 
 
 def test_clients_whose_hessians_differ_are_looked_at_from_the_optimum(tmp_path: Path) -> None:
