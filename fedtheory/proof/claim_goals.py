@@ -20,7 +20,7 @@ from flint.utils.flint_exceptions import DomainError
 from .. import functionals
 from ..assumptions import ASSUMPTIONS, AT_ONE_PLACE
 from ..claims import readings
-from ..claims.statement import Claim, leaves_objective_open
+from ..claims.statement import Claim, Hypothesis, leaves_objective_open
 from ..quantities import QUANTITIES, bare
 from . import answer_goals, weight_goals
 from .algorithm_match import LAWS, WEIGHTED, Rounds, is_of_an_end, strange
@@ -145,7 +145,7 @@ class Goal:
         found: dict[str, Scalar] = {}
         for letter, (large, small) in self.differences_of.items():
             found[large] = self.letter(small, found) + self.ring[letter]
-        for slack in (hypothesis.slack for hypothesis in self.claim.hypotheses):
+        for slack in (hypothesis.slack for hypothesis in self.settled):
             names = sorted(slack.free_symbols, key=str)
             if len(names) == 2 and sympy.expand(slack + (names[0] - names[1]) ** 2) == 0:
                 found[names[0].name] = self.letter(names[1].name, found)
@@ -188,16 +188,18 @@ class Goal:
             value - int(QUANTITIES[name].lower) for name, value in self.in_place.items() if QUANTITIES[name].integer
         )
 
+    @property
+    def settled(self) -> list[Hypothesis]:
+        """The claim's hypotheses, but those that have several readings: what holds without one holds with it."""
+        fixed = self.claim.under(dict(self.more)).hypotheses
+        read = [{*a.options} for a in self.claim.ambiguities if a.name in dict(self.more)]
+        return [h for h in fixed if not h.alternatives or any({*h.alternatives} < options for options in read)]
+
     def slacks(self) -> tuple[Scalar, ...]:
         """Return expressions that are all >= 0 where the claim's hypotheses hold. One that cannot be said in these
-        letters, or has several readings, is left out: what holds without it holds with it."""
+        letters is left out, too."""
         found = []
-        fixed = self.claim.under(dict(self.more)) if self.more else self.claim
-        read = [{*a.options} for a in self.claim.ambiguities if a.name in dict(self.more)]
-        for hypothesis in fixed.hypotheses:
-            if hypothesis.alternatives and not any({*hypothesis.alternatives} < options for options in read):
-                continue
-            relation = hypothesis.relation
+        for relation in (hypothesis.relation for hypothesis in self.settled):
             small, large = (relation.lhs, relation.rhs) if relation.rel_op == "<=" else (relation.rhs, relation.lhs)
             tops = large.args if isinstance(large, sympy.Min) else (large,)
             bottoms = small.args if isinstance(small, sympy.Max) else (small,)

@@ -349,6 +349,20 @@ def test_a_left_side_that_is_read_in_two_ways_is_read_in_one() -> None:
     assert word(this, by_number(this, one, letters, **{readings.ROOT: first})) == "proved"
 
 
+def test_quantities_are_not_equal_by_one_of_several_readings() -> None:
+    """a <= b where a = b, or where a <= 1, as the hypothesis is read."""
+    first, second = readings.OPTIONS[readings.ROOT]
+    ring, (a, b) = Ring("x y"), symbols("perturbation", "displacement")
+    same = Hypothesis("same", Le((a - b) ** 2, 0), "", {second: Le(a, 1)})
+    this = mine(functional=of_values("my_value", "a", a, "a"), terms=(Term("one", b),), hypotheses=(same,),
+                assumptions=(), ambiguities=(Ambiguity(readings.ROOT, (first, second), ""),))  # fmt: skip
+    letters = {"x": "perturbation", "y": "displacement"}
+    made = lambda: value(Where(ring, (Condition("x", "nonnegative"),)), ring["x"])  # noqa: E731
+    assert word(this, by_number(this, made, letters)) == "open"
+    assert word(this, by_number(this, made, letters, **{readings.ROOT: second})) == "open"
+    assert word(this, by_number(this, made, letters, **{readings.ROOT: first})) == "proved"
+
+
 def test_a_symbol_of_another_making() -> None:
     with pytest.raises(ValueError, match="is a symbol of another making"):
         mine(
