@@ -275,5 +275,7 @@ def _rates(name: str, values: Sequence[float], sizes: np.ndarray) -> tuple[float
     rates = _one_each(name, values, sizes)
     for k, rate in enumerate(rates):
         if not (is_real(rate) and isfinite(rate) and rate >= 0):
-            raise ValueError(f"{name}[{k}] = {rate}: allowed is a finite number >= 0")
+            raise ValueError(
+                f"{name}[{k}] = {float(rate) if is_real(rate) else repr(rate)}: allowed is a finite number >= 0"
+            )
     return tuple(map(float, rates))

@@ -117,7 +117,9 @@ class Weighted(SuccessiveSampling):
     def __post_init__(self) -> None:
         for i, w in enumerate(listed("weights", self.weights)):
             if not (is_real(w) and isfinite(w) and w > 0):
-                raise ValueError(f"weights[{i}] = {w}: allowed are positive finite numbers")
+                raise ValueError(
+                    f"weights[{i}] = {float(w) if is_real(w) else repr(w)}: allowed are positive finite numbers"
+                )
         object.__setattr__(self, "weights", tuple(map(float, self.weights)))
 
     def check(self, clients: int) -> None:

@@ -101,7 +101,7 @@ class Partition:
                 arguments.check_kind(f"{name}[{client}]", part, np.ndarray, "an array of int64 indices")
                 if part.ndim != 1 or part.dtype != np.int64 or (np.diff(part) <= 0).any() or (part < 0).any():
                     raise ValueError(f"{name}[{client}]: allowed are increasing int64 indices >= 0, (n,)")
-            if parts and not self.shared and len(np.unique(np.concatenate(parts))) < sum(map(len, parts)):
+            if len(parts) and not self.shared and len(np.unique(np.concatenate(parts))) < sum(map(len, parts)):
                 raise ValueError(f"{name}: a sample is of two clients; allowed are disjoint parts")
         empty = [client for client, part in enumerate(self.train) if len(part) == 0]
         deviations = None if self.noise is None else self.noise.deviations
