@@ -185,7 +185,7 @@ def _rungs(seed: int, names: int) -> np.ndarray:
     """Rungs of so many ladders without an end, (SAMPLES, names): the first ones are drawn most often."""
     *key, at = random.Random(seed).getstate()[1]
     draw = np.random.RandomState()
-    draw.set_state(("MT19937", key, at))
+    draw.set_state(("MT19937", np.array(key, np.uint32), at, 0, 0.0))
     return (-np.log(1 - draw.random_sample((SAMPLES, names))) / 0.7).astype(np.int64)
 
 

@@ -646,7 +646,7 @@ class OwnRuns(Space):
         if not admissible.any():
             return None
         if candidate.kink is not None:
-            drawn_in_it = _ways(setting.algorithm.kinds[0].at(0), (1,) * candidate.clients, 1) > 1
+            drawn_in_it = _ways(self.algorithm.kinds[0].at(0), (1,) * candidate.clients, 1) > 1
             quiet = not candidate.kink.noise and not drawn_in_it
             certain = quiet and candidate.who in (EVERYONE, FIXED, CYCLE, SWITCH)
             left = seen = self._left_with_kinks(setting, certain)

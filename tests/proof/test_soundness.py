@@ -123,10 +123,12 @@ _KINDS = tuple(kind.name for kind in ASSUMPTIONS.values() if not kind.quantity)
 BOUNDS = [d for d in library().derivations if isinstance(d.origin, MadeBound)]
 
 WITH_ROOM = {
-    ("fast.eq17@main", "gradient"), ("fast.eq17@main", "noise"),
-    ("fast.eq28@main", "noise"), ("fast.eq28@main", "heterogeneity"), ("fast.thm1@corrected", "noise"),
-    ("fast.cor1@corrected", "noise"), ("fast.cor2@corrected", "noise"), ("fast.thm2@corrected", "arbitrary_rounds"),
-    ("fast.thm2@corrected", "heterogeneity"), ("fast.thm2@corrected", "noise"),
+    ("fast.eq13@main", "heterogeneity"), ("fast.eq17@main", "gradient"), ("fast.eq17@main", "noise"),
+    ("fast.eq28@main", "noise"), ("fast.eq28@main", "heterogeneity"), ("fast.eq30@main", "heterogeneity"),
+    ("fast.eq30@main", "noise"), ("fast.eq35@main", "noise"), ("fast.eq38@main", "noise"),
+    ("fast.thm1@corrected", "noise"), ("fast.cor1@corrected", "noise"), ("fast.cor2@corrected", "noise"),
+    ("fast.thm2@corrected", "arbitrary_rounds"), ("fast.thm2@corrected", "heterogeneity"),
+    ("fast.thm2@corrected", "noise"), ("safari.eq50@main", "drift"),
     ("safari.thm5@corrected", "client_bias"), ("safari.thm5@corrected", "drift"),
 }  # fmt: skip
 """Terms whose printed factors are larger than those that the kernel shows."""
