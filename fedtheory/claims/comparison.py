@@ -104,7 +104,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 _POINTS, _FURTHER_POINTS = 3, 20
-"""How many points are tried before a numerator is expanded, and before anything is simplified."""
+"""Number of points that are tried before a numerator is expanded, and before anything is simplified."""
 
 
 def _vanishes(difference: sympy.Expr) -> bool:

@@ -34,8 +34,10 @@ def short_histories(clients: int, longest: int) -> Iterator[np.ndarray]:
 
 
 def same(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two arrays are equal to rounding, as a running average and a quotient of sums are."""
-    return a.shape == b.shape and bool(np.allclose(a, b, rtol=max(tolerance(a), tolerance(b)), atol=0.0))
+    """Whether two arrays are equal to rounding, as a running average and a quotient of sums are; no number is equal to
+    no number."""
+    rounding = max(tolerance(a), tolerance(b))
+    return a.shape == b.shape and bool(np.allclose(a, b, rtol=rounding, atol=0.0, equal_nan=True))
 
 
 def shrunk(history: np.ndarray, fails: Callable[[np.ndarray], bool]) -> np.ndarray:

@@ -426,7 +426,7 @@ def bernstein(variance: np.ndarray, span: float, samples: int, numbers: int) -> 
     probability 1 - LEVEL / GROUPS.
 
     >>> bernstein(np.array([0.25]), 1.0, 16_000, 100).round(3).tolist()
-    [0.029]
+    [0.028]
     """
     spread = np.log(2 * numbers * GROUPS / LEVEL)
     return np.asarray(np.sqrt(2 * variance * spread / samples) + span * spread / (3 * samples) + 1e-12)

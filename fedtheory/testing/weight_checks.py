@@ -324,8 +324,8 @@ def _bounded(rule: Estimator) -> None:
 
 
 EVERY: dict[Callable[[Estimator], None], dict[str, str]] = {
-    _valid: {"positive finite weights": ""},
     leaves_nothing: {"nothing left behind": ""},
+    _valid: {"positive finite weights": ""},
     no_look_ahead: {},
     own_history: {},
     equivariant: {"permutation equivariance": ""},

@@ -148,7 +148,7 @@ def test_cohorts_are_told_apart_and_drawn_anew() -> None:
 
     algorithm = own(step, cohort=2)
     found = traces(algorithm.round, (1, 1, 1), 1)
-    assert len(found) == 3 * 9 and sum(each.probability for each in found) == 1
+    assert len(found) == 3 * 6 and sum(each.probability for each in found) == 1
     both = sum(each.probability * each.factors("x")[1] for each in found)
     assert both == 3 * F(2, 3) ** 2  # E sum_i N_i N'_i, of cohorts that are independent
     moved = Setting(LINE, algorithm, Fixed([0]), 3).simulate(replicas=4000, rounds=1).models[1] - 3

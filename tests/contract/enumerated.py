@@ -103,8 +103,7 @@ class Enumerated:
             yield sum((valued(c, at) * model.mean(entry) for entry, c in theorem.form.entries.items()), exact(0))
             return
         if isinstance(model, Model):
-            for worlds in model.given(theorem.context, theorem.kind, int(at["size"])):
-                yield from model._values(theorem, at, worlds)
+            yield from model._values(theorem, at, model.given(theorem.context, theorem.kind, int(at["size"])))
             return
         free, last = theorem.form.open, model.steps + (1 if theorem.path_to_the_end else 0)
         for k in range(last) if "k" in free else [0]:

@@ -133,9 +133,7 @@ ALTERED = [
     (EQ_13, f"{EQ_13}.json", lambda d: d.update(claim="fast.eq23@main"), "claim = 'fast.eq23@main'"),
     (EQ_13, f"{EQ_13}.json", lambda d: d.update(source="Lemma 1"), "source = 'Lemma 1'"),
     (EQ_13, f"{EQ_13}.json", lambda d: d["steps"].pop(), "steps of"),
-    (EQ_13, f"{EQ_13}.json", lambda d: d["steps"].reverse(), "step ="),
     (EQ_13, f"{EQ_13}.json", lambda d: d.update(more=1), "fields"),
-    (EQ_13, f"{EQ_13}.json", _outcome("claim.assumes.uniform_cohorts", "gap"), "claim.assumes.uniform_cohorts"),
     (EQ_13, f"{EQ_13}.json", _outcome("claim.assumes.uncorrelated_noise", "given"), "claim.assumes.uncorrelated_noise"),
     (EQ_17, f"{EQ_17}.json", _outcome(GOAL, "gap"), GOAL),
     (EQ_17, f"{EQ_17}.json", _finding(GOAL, "unknown"), GOAL),
@@ -143,6 +141,8 @@ ALTERED = [
     (EQ_17, f"{EQ_17}.json", lambda d: _evidence(d, GOAL).update(
         data=_evidence(d, GOAL)["data"].replace("60*gradient_norm", "59*gradient_norm")), GOAL),
     (COROLLARY, f"{COROLLARY}.json", lambda d: d.update(outcome="proved"), "outcome"),
+    (THEOREM, f"{THEOREM}.json", lambda d: d["steps"].reverse(), "step ="),
+    (THEOREM, f"{THEOREM}.json", _outcome("claim.assumes.uniform_cohorts", "gap"), "claim.assumes.uniform_cohorts"),
     (THEOREM, STEPS, _finding("a2.24_noise_term_dropped", "proved"), "a2.24_noise_term_dropped"),
     (THEOREM, STEPS, lambda d: _certificate(d, "drift.gradient")["squares"].pop(), "drift.gradient"),
     (THEOREM, STEPS, lambda d: _certificate(d, "drift.gradient")["given"][0].__setitem__(1, {}), "fields"),
