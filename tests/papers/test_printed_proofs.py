@@ -10,7 +10,8 @@ from fedtheory.proof.printed_proof import PrintedProof
 from tests.loops import looped
 
 COUNTS = {
-    "(14) to (23)": 37, "(29)": 22, "(26) to (30)": 44, "(31) to (38)": 41, "(26) to (39)": 66, "(26) to (40)": 72, "(5) to (24)": 70, "Theorem 1, with minima": 29,
+    "(14) to (23)": 37, "(29)": 22, "(26) to (30)": 44, "(31) to (38)": 41, "(26) to (39)": 66, "(26) to (40)": 72,
+    "(5) to (24)": 70, "Theorem 1, with minima": 29,
     "the quotient of leading coefficients": 2, "rates for few samples, as printed": 1, "(29) to (50)": 34,
     "(25) to (55), with minima": 48, "(25) to (55)": 48, "Remark 5, identical clients": 42, "(59) to (65)": 59,
     "(59) to (77)": 63, "(56) to (83)": 75, "(56) to (85)": 81, "(56) to (85), as printed": 81,

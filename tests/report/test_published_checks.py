@@ -235,11 +235,14 @@ def _numbers(data):
 
 
 def test_a_certificate_whose_number_is_changed(files):
-    """A number of the evidence that ties a claim to its derivation."""
+    """A number of the theorem that the claim is."""
 
     def alter(content):
-        box, key = next(_numbers([step["findings"] for step in content["steps"]]))
+        evidence = content["steps"][0]["findings"][0]["evidence"][0]
+        saved = json.loads(evidence["data"])
+        box, key = next(_numbers(saved["bounds"]))
         box[key] = str(int(box[key]) + 1)
+        evidence["data"] = json.dumps(saved, separators=(",", ":"))
 
     change(files / "certificates" / f"{SOMETIMES}.json", alter)
     lines = wrong(files, SOMETIMES)
