@@ -191,6 +191,12 @@ class Claim:
         check_kinds("terms", self.terms, Term, "Term(name, expression)")
         check_kinds("hypotheses", self.hypotheses, Hypothesis, "Hypothesis(name, relation, source)")
         check_kinds("assumptions", self.assumptions, Assumption, "Assumption(name, quantity, source)")
+        check_kinds("ambiguities", self.ambiguities, Ambiguity, "Ambiguity(name, options, why)")
+        if type(self.functional) is not Functional:
+            raise ValueError(f"functional = {self.functional!r}: allowed is a Functional(name, meaning, units, latex)")
+        for part in ("terms", "assumptions", "ambiguities"):
+            object.__setattr__(self, part, tuple(getattr(self, part)))
+        object.__setattr__(self, "choices", dict(self.choices))
         bound = expressed(self.bound, self.choices)
         own = [Hypothesis(*named, BOUND) for item in bound.items() for named in relations_of(*item)]
         stated = [hypothesis for hypothesis in self.hypotheses if hypothesis.source != BOUND]
