@@ -103,6 +103,9 @@ class Assumption:
         kind = self.kind or (kind_of(self.quantity).name if self.quantity else "")
         if not self.quantity and kind not in ASSUMPTIONS:
             raise ValueError(f"assumption {self.name!r}: kind = {kind!r}, {nearest(kind, ASSUMPTIONS)}")
+        if self.quantity and kind in ASSUMPTIONS and ASSUMPTIONS[kind].quantity != self.quantity:
+            allowed = repr(ASSUMPTIONS[kind].quantity) if ASSUMPTIONS[kind].quantity else "none"
+            raise ValueError(f"assumption {self.name!r}: quantity = {self.quantity!r} of {kind}, allowed is {allowed}")
         object.__setattr__(self, "kind", kind)
 
     @property

@@ -40,6 +40,7 @@ BINDERS = ("", "K", "M", "S", "KM", "KS")
 CONTEXTS, KINDS = ("cohort", "kind", "start", "run"), ("", "uniform", "arbitrary", "server")
 COEFFICIENT, NUMBER = re.compile(r"-?[1-9][0-9]*(/[1-9][0-9]*)?"), re.compile(r"(0|-?[1-9][0-9]*)(/[1-9][0-9]*)?")
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
+EXPRESSION = re.compile(r"[A-Za-z0-9_+\-*/()., <>=]*")
 STAGES = {  # (name, of a client, has a step): (stage, lag)
     ("x", False, False): ("start", 0), ("x*", False, False): ("start", 0), ("x+", False, False): ("end", 0),
     ("g_start", True, False): ("start", 0), ("g_opt", True, False): ("start", 0),
@@ -161,6 +162,18 @@ def word(what: str, value: object, allowed: tuple | None = None) -> str:
     if type(value) is not str or (allowed is not None and value not in allowed):
         raise Unfit(f"{what} = {str(value)[:60]!r}: allowed is {'a text' if allowed is None else f'one of {allowed}'}")
     return value
+
+
+def seen(data: dict) -> dict:
+    """Return the data if all texts in it are seen as they are: without what a terminal obeys, or does not show."""
+    waiting: list = [data]
+    while waiting:
+        part = waiting.pop()
+        if type(part) is str:
+            fit(part.isprintable(), f"{ascii(part)[:60]}: allowed is what can be printed")
+        else:
+            waiting += [*part, *part.values()] if type(part) is dict else part if type(part) is list else []
+    return data
 
 
 # work and memory are counted before anything is multiplied out
@@ -4244,7 +4257,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             )
             need(signs, "a root that may be negative")
             self.letters = {n: word("a letter", q) for n, q in keyed("letters", letters).items()}
-            self.claim = keys("a claim", claim, CLAIM_FIELDS)
+            self.claim = seen(keys("a claim", claim, CLAIM_FIELDS))
             written = json.dumps([self.letters, self.claim], sort_keys=True, separators=(",", ":"))
             need(hashlib.sha256(written.encode()).hexdigest() == digest, "its text is not that of its digest")
             self.compare()
@@ -4752,6 +4765,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
     def tree(self, text: object) -> ast.expr:
         """Return an expression's syntax tree."""
         fit(len(word("an expression", text)) <= 5000, "an expression too long")
+        fit(EXPRESSION.fullmatch(str(text)) is not None, f"unreadable: {ascii(text)[:60]}")
         try:
             return ast.parse(str(text), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -5849,7 +5863,7 @@ class ClaimOfSamples(ClaimOfRuns):
         self.problem, self.bounds = proof, []
         with _named("claim"):
             self.letters = {n: word("a letter", q) for n, q in keyed("letters", given["letters"]).items()}
-            self.claim = keys("a claim", given["claim"], CLAIM_FIELDS)
+            self.claim = seen(keys("a claim", given["claim"], CLAIM_FIELDS))
             written = json.dumps([self.letters, self.claim], sort_keys=True, separators=(",", ":"))
             need(hashlib.sha256(written.encode()).hexdigest() == given["digest"], "its text is not that of its digest")
             self.compare()
