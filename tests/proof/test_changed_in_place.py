@@ -40,7 +40,7 @@ ORIGIN = MadeBound(made, {"L": "smoothness", "eta": "local_lr"}, "mine")
 
 
 def stated(of: type[Claim] = Claim, **changed: Any) -> Claim:
-    parts = {"terms": (Term("all", eta),), "hypotheses": (ORDER,), "functional": LEFT} | changed
+    parts: dict[str, Any] = {"terms": (Term("all", eta),), "hypotheses": (ORDER,), "functional": LEFT} | changed
     return of(id="mine.thm", title="", source="", **parts)
 
 
