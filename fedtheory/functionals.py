@@ -61,7 +61,7 @@ class Functional:
     alternatives: Mapping[str, sympy.Expr] = field(default_factory=dict, hash=False)
     algorithm: str = ""
     objective: str = ""
-    compute: Callable[[Question], Any] | None = field(default=None, compare=False, repr=False)
+    compute: Callable[[Question], Any] | None = field(default=None, repr=False)
 
     @property
     def of_all_rounds(self) -> bool:

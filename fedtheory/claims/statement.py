@@ -103,6 +103,9 @@ class Assumption:
         kind = self.kind or (kind_of(self.quantity).name if self.quantity else "")
         if not self.quantity and kind not in ASSUMPTIONS:
             raise ValueError(f"assumption {self.name!r}: kind = {kind!r}, {nearest(kind, ASSUMPTIONS)}")
+        if self.quantity and kind in ASSUMPTIONS and ASSUMPTIONS[kind].quantity != self.quantity:
+            allowed = repr(ASSUMPTIONS[kind].quantity) if ASSUMPTIONS[kind].quantity else "none"
+            raise ValueError(f"assumption {self.name!r}: quantity = {self.quantity!r} of {kind}, allowed is {allowed}")
         object.__setattr__(self, "kind", kind)
 
     @property
@@ -191,6 +194,12 @@ class Claim:
         check_kinds("terms", self.terms, Term, "Term(name, expression)")
         check_kinds("hypotheses", self.hypotheses, Hypothesis, "Hypothesis(name, relation, source)")
         check_kinds("assumptions", self.assumptions, Assumption, "Assumption(name, quantity, source)")
+        check_kinds("ambiguities", self.ambiguities, Ambiguity, "Ambiguity(name, options, why)")
+        if type(self.functional) is not Functional:
+            raise ValueError(f"functional = {self.functional!r}: allowed is a Functional(name, meaning, units, latex)")
+        for part in ("terms", "assumptions", "ambiguities"):
+            object.__setattr__(self, part, tuple(getattr(self, part)))
+        object.__setattr__(self, "choices", dict(self.choices))
         bound = expressed(self.bound, self.choices)
         own = [Hypothesis(*named, BOUND) for item in bound.items() for named in relations_of(*item)]
         stated = [hypothesis for hypothesis in self.hypotheses if hypothesis.source != BOUND]

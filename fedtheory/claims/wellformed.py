@@ -34,11 +34,12 @@ def check_relation(name: str, relation: Any) -> None:
 
 
 def check_kinds(part: str, items: Any, kind: type, made: str) -> None:
-    """Refuse a part of a claim that is no tuple of a kind."""
+    """Refuse a part of a claim that is no tuple of a kind, or has items of a class of one's own: that says what it
+    likes."""
     if not isinstance(items, (tuple, list)):
         raise ValueError(f"{part} = {items!r}: allowed is a tuple of {made}")
     for i, item in enumerate(items):
-        if not isinstance(item, kind):
+        if type(item) is not kind:
             raise ValueError(f"{part}[{i}] = {item!r}: allowed is a {made}")
 
 

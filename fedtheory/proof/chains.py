@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from ..assumptions import ASSUMPTIONS
 from ..claims.statement import Claim
@@ -124,6 +124,12 @@ class Chain:
         return {kind: (decided[kind], number) for kind, number in sorted(all_of.items())}
 
 
+def _restated(claim: Claim) -> Claim:
+    """Return the claim made anew of its parts, which are checked again. It may have been changed since it was made, or
+    be of a class that says otherwise what the parts are."""
+    return Claim(**{part.name: getattr(claim, part.name) for part in fields(Claim)})
+
+
 def prove(claim: Claim, library: Library) -> Chain:
     """Return the chain that proves the claim. If none does, return what comes nearest, with its open steps: the theorem
     of the kernel, or the printed proof, that was written for the claim, or else the first theorem for its functional.
@@ -136,6 +142,7 @@ def prove(claim: Claim, library: Library) -> Chain:
     >>> prove(claim("fast.lemma1").edited("main", "mutated", terms=half), library()).first_open.step.name
     'claim.composed'
     """
+    claim = _restated(claim)
     if (found := proof_of(claim, library)) is not None:
         return found
     nearest = library.nearest(claim)
@@ -146,6 +153,7 @@ def proof_of(claim: Claim, library: Library) -> Chain | None:
     """Return the chain that proves the claim, or ``None``: a theorem of the kernel that is the claim, or else a printed
     proof of it, all of whose steps are decided. No counterexample of the claim is looked for, and a solver is asked
     only whether the hypotheses can be met."""
+    claim = _restated(claim)
     for derivation in library.fitting(claim):
         if (theorem := _theorem_of_claim(claim, derivation, library)) is None:
             continue

@@ -40,6 +40,7 @@ BINDERS = ("", "K", "M", "S", "KM", "KS")
 CONTEXTS, KINDS = ("cohort", "kind", "start", "run"), ("", "uniform", "arbitrary", "server")
 COEFFICIENT, NUMBER = re.compile(r"-?[1-9][0-9]*(/[1-9][0-9]*)?"), re.compile(r"(0|-?[1-9][0-9]*)(/[1-9][0-9]*)?")
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
+EXPRESSION = re.compile(r"[A-Za-z0-9_+\-*/()., <>=]*")
 STAGES = {  # (name, of a client, has a step): (stage, lag)
     ("x", False, False): ("start", 0), ("x*", False, False): ("start", 0), ("x+", False, False): ("end", 0),
     ("g_start", True, False): ("start", 0), ("g_opt", True, False): ("start", 0),
@@ -161,6 +162,18 @@ def word(what: str, value: object, allowed: tuple | None = None) -> str:
     if type(value) is not str or (allowed is not None and value not in allowed):
         raise Unfit(f"{what} = {str(value)[:60]!r}: allowed is {'a text' if allowed is None else f'one of {allowed}'}")
     return value
+
+
+def seen(data: dict) -> dict:
+    """Return the data if all texts in it are seen as they are: without what a terminal obeys, or does not show."""
+    waiting: list = [data]
+    while waiting:
+        part = waiting.pop()
+        if type(part) is str:
+            fit(part.isprintable(), f"{ascii(part)[:60]}: allowed is what can be printed")
+        else:
+            waiting += [*part, *part.values()] if type(part) is dict else part if type(part) is list else []
+    return data
 
 
 # work and memory are counted before anything is multiplied out
@@ -3395,15 +3408,39 @@ class BoundsOnAnswers:
 
     # the claim
 
-    def above_zero(self, name: str, slacks: list) -> bool:
-        """Whether a letter is > 0 as its quantity is, or as a hypothesis divides by it."""
-        divided = any(not self.proof.put(Scalar(slack.bottom), {name: ZERO}).top for slack in slacks)
-        return QUANTITIES[self.letters[name]] in ("positive", "count") or divided
+    def above_zero(self, name: str, last: dict, slacks: list) -> bool:
+        """Whether a letter is > 0 as its quantity is, or may be taken to be, as the claim divides by it: a hypothesis
+        tends to -infinity at 0, or is undefined; or all with the letter divide by it, so that those that hold at 0 hold
+        near it, and the bound there is a limit, as neither the run nor what is chosen changes with the letter, or the
+        left side is continuous in it."""
+        quantity = self.letters[name]
+        if QUANTITIES[quantity] in ("positive", "count", "real"):
+            return QUANTITIES[quantity] != "real"
+        signs = [self.tends(slack, name) for slack in slacks if self.proof.depends(slack, name)]
+        right = self.tends(self.right_side(last), name) if quantity == "participation_probability" else None
+        fixed = [*self.chosen.values()]  # type: ignore[attr-defined]
+        fixed += [] if last["functional"] in ("value", *OF_INTERVALS) else [*last["parameters"].values()]
+        moved = {*signs, right} == {None} or None in signs or any(self.proof.depends(each, name) for each in fixed)
+        return -1 in signs or not moved
 
-    def divides_at(self, name: str, value: Scalar, last: dict) -> bool:
-        """Whether the right side divides by what is 0 where a letter has this value."""
-        bottoms = (Scalar(c.bottom) for c in self.scalars(last["bound"]))  # type: ignore[attr-defined]
-        return any(not self.proof.put(bottom, {name: value}).top for bottom in bottoms)
+    def tends(self, scalar: Scalar, name: str, value: Scalar = ZERO) -> int | None:
+        """Return the sign of the infinity to which a scalar tends as a letter falls to a value, 0 if its coefficients
+        do not show it; ``None`` if it does not divide by 0 there."""
+        moved, i = self.proof.put(scalar, {name: value + self.proof.name(name)}), self.proof.number[name]
+        parts = moved.top, moved.bottom
+        least = [min((power_of(key, i) for key in part), default=0) for part in parts]
+        if not moved.top or least[1] <= least[0]:
+            return None
+        first = [{k: c for k, c in part.items() if power_of(k, i) == p} for part, p in zip(parts, least, strict=True)]
+        signs = [{c > 0 for c in part.values()} for part in first]
+        of = [self.letters.get(self.proof.names[j], "") for part in first for j in letters_of(part) - {i}]
+        if any(QUANTITIES.get(quantity) == "real" for quantity in of) or {len(each) for each in signs} != {1}:
+            return 0
+        return 1 if signs[0] == signs[1] else -1
+
+    def right_side(self, last: dict) -> Scalar:
+        """Return a right side as one scalar."""
+        return functools.reduce(operator.add, self.scalars(last["bound"]), ZERO)  # type: ignore[attr-defined]
 
     def is_logarithm(self, name: str, kind: str, last: dict) -> bool:
         """Whether a letter for log(1/x) is >= 0, as the condition on x says that it is in (0, 1]."""
@@ -3446,9 +3483,9 @@ class BoundsOnAnswers:
 
     def is_difference(self, name: str, kind: str, last: dict, slacks: list) -> bool:
         """Whether a letter is by how much one quantity exceeds another, as a hypothesis says that it does; it is > 0
-        where the right side divides by it."""
+        where the right side is infinite at 0."""
         x = self.proof.name(name)
-        strict = kind == "positive" and self.divides_at(name, ZERO, last)
+        strict = kind == "positive" and self.tends(self.right_side(last), name) == 1
         return any(x == slack for slack in slacks) and (kind == "nonnegative" or strict)
 
 
@@ -3798,17 +3835,15 @@ class RulesOfIntervals:
                 return MINUS / (number(2) * self.proof.name(name))
         raise Wrong("a logarithm that is not what is proved")
 
-    def is_of_round(self, name: str, kind: str, bound: Scalar | None, last: dict, slacks: list) -> bool:
+    def is_of_round(self, name: str, kind: str, bound: Scalar | None, slacks: list) -> bool:
         """Whether a condition says that m C + r is a round t >= C, m = floor(t/C), of a claim with the hypothesis t >=
-        C, or that p > 0 where the right side divides by p."""
-        of, x = {quantity: n for n, quantity in self.letters.items()}, self.letters[name]  # type: ignore[attr-defined]
-        if x == WITHIN and {"cutoff", "guaranteed_intervals"} <= of.keys():
-            C, m = (self.proof.name(of[quantity]) for quantity in ("cutoff", "guaranteed_intervals"))
-            late = any(m * C + self.proof.name(name) - C == each for each in slacks)
-            return late and kind == "interval" and bound == C - ONE
-        every = [*self.scalars(last["bound"]), *slacks]  # type: ignore[attr-defined]
-        divides = any(not self.proof.put(Scalar(c.bottom), {name: ZERO}).top for c in every)
-        return x == "participation_probability" and kind == "capped" and bound == ONE and divides
+        C."""
+        of = {quantity: n for n, quantity in self.letters.items()}  # type: ignore[attr-defined]
+        if of.get(WITHIN) != name or not {"cutoff", "guaranteed_intervals"} <= of.keys():
+            return False
+        C, m = (self.proof.name(of[quantity]) for quantity in ("cutoff", "guaranteed_intervals"))
+        late = any(m * C + self.proof.name(name) - C == each for each in slacks)
+        return late and kind == "interval" and bound == C - ONE
 
     def is_logarithmic(self, quantity: str, text: object) -> bool:
         """Whether a choice is that of the cutoff ceil(R log T)."""
@@ -4222,7 +4257,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             )
             need(signs, "a root that may be negative")
             self.letters = {n: word("a letter", q) for n, q in keyed("letters", letters).items()}
-            self.claim = keys("a claim", claim, CLAIM_FIELDS)
+            self.claim = seen(keys("a claim", claim, CLAIM_FIELDS))
             written = json.dumps([self.letters, self.claim], sort_keys=True, separators=(",", ":"))
             need(hashlib.sha256(written.encode()).hexdigest() == digest, "its text is not that of its digest")
             self.compare()
@@ -4730,6 +4765,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
     def tree(self, text: object) -> ast.expr:
         """Return an expression's syntax tree."""
         fit(len(word("an expression", text)) <= 5000, "an expression too long")
+        fit(EXPRESSION.fullmatch(str(text)) is not None, f"unreadable: {ascii(text)[:60]}")
         try:
             return ast.parse(str(text), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -4865,7 +4901,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             if " - " in self.letters[name]:
                 need(self.is_difference(name, kind, last, slacks), f"{name}: no hypothesis of the claim")
                 continue
-            if self.is_of_round(name, kind, bound, last, slacks):
+            if self.is_of_round(name, kind, bound, slacks):
                 continue
             if self.is_of_draw(name, kind, bound, last):
                 continue
@@ -4873,19 +4909,19 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             need(self.letters[name] != WITHIN, f"{name}: no round t = m C + r")
             slack = None if bound is None else x - bound if kind in ("at_least", "above") else bound - x
             hypothesis = slack is not None and any(slack == each for each in slacks)
-            above = kind == "at_least" or (kind == "capped" and self.above_zero(name, slacks))
-            above |= kind == "above" and bound is not None and self.divides_at(name, bound, last)
+            above = kind == "at_least" or (kind == "capped" and self.above_zero(name, last, slacks))
+            above |= kind == "above" and bound is not None and self.tends(self.right_side(last), name, bound) == 1
             above |= kind == "interval" and sort != "real"
             curved = (
                 self.letters[name] == "smoothness" and kind == "at_least" and bound == self.letter("strong_convexity")
             )
             allowed = {
-                "positive": sort != "real" and self.above_zero(name, slacks),
+                "positive": kind == "positive" and self.above_zero(name, last, slacks),
                 "nonnegative": sort != "real",
                 "real": True,
                 "count": sort == "count",
                 "interval": sort == "probability" and bound == ONE,
-                "capped": sort == "probability" and bound == ONE and self.above_zero(name, slacks),
+                "capped": sort == "probability" and bound == ONE and self.above_zero(name, last, slacks),
                 "at_least": curved and {"smooth(smoothness)", "strongly_convex(strong_convexity)"} <= {*self.assumed},
             }
             need(
@@ -4909,12 +4945,15 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         return "uniformly" if share == (N - S) / (S * (N - ONE)) else ""
 
     def is_of_draw(self, name: str, kind: str, bound: Scalar | None, last: dict) -> bool:
-        """Whether a condition says that a set of S of N clients has S <= N, or that N is not 1, by which the claim
-        divides."""
+        """Whether a condition says that a set of S of N clients has S <= N, or that N is not 1, where the claim divides
+        by 0: with S = 1, too, it does not tend to -infinity."""
         if self.drawn(last) != "uniformly" or bound is None:
             return False
         if self.letters[name] == "clients":
-            return kind == "at_least" and bound == number(2) and self.divides_at(name, ONE, last)
+            right, (drawn,) = self.right_side(last), [n for n, q in self.letters.items() if q == "arbitrary_cohort"]
+            one = self.tends(self.proof.put(right, {drawn: ONE}), name, ONE)
+            divides = self.tends(right, name, ONE) is not None and one in (None, 1)
+            return kind == "at_least" and bound == number(2) and divides
         return self.letters[name] == "arbitrary_cohort" and kind == "capped" and bound == self.letter("clients")
 
     def is_share(self, name: str, kind: str, bound: Scalar | None, last: dict) -> bool:
@@ -5824,7 +5863,7 @@ class ClaimOfSamples(ClaimOfRuns):
         self.problem, self.bounds = proof, []
         with _named("claim"):
             self.letters = {n: word("a letter", q) for n, q in keyed("letters", given["letters"]).items()}
-            self.claim = keys("a claim", given["claim"], CLAIM_FIELDS)
+            self.claim = seen(keys("a claim", given["claim"], CLAIM_FIELDS))
             written = json.dumps([self.letters, self.claim], sort_keys=True, separators=(",", ":"))
             need(hashlib.sha256(written.encode()).hexdigest() == given["digest"], "its text is not that of its digest")
             self.compare()

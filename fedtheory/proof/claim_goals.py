@@ -26,7 +26,7 @@ from . import answer_goals, weight_goals
 from .algorithm_match import LAWS, WEIGHTED, Rounds, is_of_an_end, strange
 from .kernel.fixed_kinds import PERIOD, PERIODIC, SHARES
 from .kernel.forms import STEP, STEPS
-from .kernel.interval_bounds import CHOSEN_CUTOFF, CUTOFF, ENDED, HISTORY
+from .kernel.interval_bounds import CHANCE, CHOSEN_CUTOFF, CUTOFF, ENDED, HISTORY
 from .kernel.number_bounds import VALUE
 from .kernel.regions import Condition, Where
 from .kernel.round_bounds import OF_POINTS
@@ -384,16 +384,16 @@ class Goal:
             if condition.name in self.differences_of:
                 if self.ring[condition.name] not in slacks or condition.kind not in ("nonnegative", "positive"):
                     yield f"{condition}: no hypothesis of the claim"
-                elif condition.kind == "positive" and not _divides_at(condition.name, self.ring.number(0), bound):
-                    yield f"{condition}: allowed is >= 0, as the claim does not divide by it"
+                elif condition.kind == "positive" and self._tends(bound.bound, condition.name, 0) != 1:
+                    yield f"{condition}: allowed is >= 0, as the claim is not infinite where it is 0"
             elif self.letters.get(condition.name, "").startswith("log(1/"):
                 if condition.kind != "nonnegative" or not self._level_is_at_most_1(condition.name, bound.where):
                     yield f"{condition}: allowed is >= 0, of a level in (0, 1]"
             elif condition.name in self.letters:
-                known = weight_goals.is_known(condition, bound, dict(self.letters), slacks)
+                known = weight_goals.is_within(condition, bound, dict(self.letters), slacks)
                 if known or self._is_of_draw(condition, bound):
                     continue
-                if not (self._in_vocabulary(condition) or self._in_hypotheses(condition, slacks, bound)):
+                if not (self._in_vocabulary(condition, bound) or self._in_hypotheses(condition, slacks, bound)):
                     late = self.letters[condition.name] == weight_goals.WITHIN
                     what = "history >= cutoff" if late else f"{condition}"
                     yield f"{what}: neither of the vocabulary nor a hypothesis of the claim"
@@ -403,7 +403,7 @@ class Goal:
             if expression not in (*slacks, *self.bounded_below):
                 yield f"{expression} >= 0: no hypothesis of the claim"
 
-    def _in_vocabulary(self, condition: Condition) -> bool:
+    def _in_vocabulary(self, condition: Condition, bound: RunBound) -> bool:
         known = QUANTITIES.get(self.letters[condition.name])
         if known is None:
             return False
@@ -411,11 +411,11 @@ class Goal:
         if known.name == "smoothness" and condition.kind == "at_least" and both:
             return condition.bound == self.letter("strong_convexity")
         return {
-            "positive": self._above_zero(condition.name),
+            "positive": condition.kind == "positive" and self._above_zero(condition.name, bound),
             "nonnegative": known.lower >= 0,
             "count": known.integer and known.lower >= 1,
             "interval": condition.bound == 1 and known.lower >= 0 and known.upper <= 1,
-            "capped": condition.bound == 1 and known.upper <= 1 and self._above_zero(condition.name),
+            "capped": condition.bound == 1 and known.upper <= 1 and self._above_zero(condition.name, bound),
             "real": True,
         }.get(condition.kind, False)
 
@@ -425,20 +425,43 @@ class Goal:
         own = [c for c in where.conditions if self.letters.get(c.name) == level and c.kind == "capped"]
         return bool(own) and where.certifies(1 - self.ring[own[0].name])
 
-    def _above_zero(self, letter: str) -> bool:
-        """Whether a letter is > 0 as the vocabulary says so, or because a hypothesis divides by it."""
+    def _above_zero(self, letter: str, bound: RunBound) -> bool:
+        """Whether a letter is > 0 as the vocabulary says so, or may be taken to be, as the claim divides by it. What is
+        divided by 0 is its limit. So it is where a hypothesis tends to -infinity, or is undefined, at 0. Else all
+        hypotheses with the letter have to divide by it. One that holds at 0 tends to infinity then, and holds near 0
+        too. So the bound at 0 is the limit of those above it, if neither the run nor what is chosen changes with the
+        letter, or the left side is continuous in it."""
         known = QUANTITIES[self.letters[letter]]
-        zero = {letter: self.ring.number(0)}
-        divided = any(slack.bottom.replace(zero).is_zero for slack in self.slacks())
-        return known.positive or known.lower > 0 or (known.lower >= 0 and divided)
+        if known.positive or known.lower > 0 or known.lower < 0:
+            return known.lower >= 0
+        signs = [self._tends(slack, letter, 0) for slack in self.slacks() if letter in slack.names]
+        right = self._tends(bound.bound, letter, 0) if self.letters[letter] == CHANCE else None
+        continuous = bound.functional in (VALUE, *weight_goals.OF_INTERVALS)
+        fixed = [*self.in_place.values(), *(() if continuous else (value for _, value in bound.parameters))]
+        moved = {*signs, right} == {None} or None in signs or any(letter in each.names for each in fixed)
+        return -1 in signs or not moved
+
+    def _tends(self, scalar: Scalar, letter: str, value: Scalar | int) -> int | None:
+        """Return the sign of the infinity to which a quotient tends as a letter falls to a value, or 0 if that is not
+        seen at the signs of its coefficients; ``None`` if it does not divide by 0 there."""
+        x, zero = self.ring[letter], {letter: self.ring.number(0)}
+        moved = scalar.replace({letter: value + x})
+        if not moved.bottom.replace(zero).is_zero:
+            return None
+        left = (moved * x ** min(moved.bottom.coefficients(letter))).replace(zero)
+        signs = [{c > 0 for c in part.coeffs()} for part in (left.numerator, left.denominator)]
+        of = (QUANTITIES.get(self.letters.get(name, "")) for name in left.names)
+        if any(known is not None and known.lower < 0 for known in of) or {len(each) for each in signs} != {1}:
+            return 0
+        return 1 if signs[0] == signs[1] else -1
 
     def _in_hypotheses(self, condition: Condition, slacks: tuple[Scalar, ...], bound: RunBound) -> bool:
         known, x = QUANTITIES.get(self.letters[condition.name]), self.ring[condition.name]
         if condition.bound is None or known is None:
             return False
-        above = condition.kind == "capped" and self._above_zero(condition.name)
+        above = condition.kind == "capped" and self._above_zero(condition.name, bound)
         above |= condition.kind == "interval" and known.lower >= 0
-        above |= condition.kind == "above" and _divides_at(condition.name, condition.bound, bound)
+        above |= condition.kind == "above" and self._tends(bound.bound, condition.name, condition.bound) == 1
         slack = x - condition.bound if condition.kind in ("at_least", "above") else condition.bound - x
         return (above or condition.kind == "at_least") and slack in slacks
 
@@ -461,14 +484,17 @@ class Goal:
         )
 
     def _is_of_draw(self, condition: Condition, bound: RunBound) -> bool:
-        """Whether a condition says no more than that a set of S of N clients has S <= N, or that N is not 1, by which
-        the claim divides."""
+        """Whether a condition says no more than that a set of S of N clients has S <= N, or that N is not 1, where the
+        claim divides by 0: with S = 1, too, it does not tend to -infinity."""
         if (DRAWN, None) not in bound.assumptions or self.drawn(bound) != readings.UNIFORMLY:
             return False
         clients, drawn = self.letter("clients"), self.letter("arbitrary_cohort")
         capped = self.ring[condition.name] == drawn and condition.kind == "capped" and condition.bound == clients
-        divides = self.ring[condition.name] == clients and _divides_at(condition.name, self.ring.number(1), bound)
-        return capped or (divides and condition.kind == "at_least" and condition.bound == 2)
+        if capped or self.ring[condition.name] != clients or condition.kind != "at_least" or condition.bound != 2:
+            return capped
+        (name,), alone = drawn.names, self.ring.number(1)
+        one = self._tends(bound.bound.replace({name: alone}), condition.name, 1)
+        return self._tends(bound.bound, condition.name, 1) is not None and one in (None, 1)
 
     def _assumptions(self, bound: RunBound) -> Iterator[str]:
         made = self.claim.assumed
@@ -561,11 +587,6 @@ class Goal:
         at = ALL_OF_KIND.get((bound.kind, self.rounds.chance))
         if at is None or (at - self.letter(self.rounds.chance)) * (-1 if at else 1) not in self.slacks():
             yield f"all its rounds are {bound.kind}, which is no hypothesis of the claim"
-
-
-def _divides_at(letter: str, value: Scalar, bound: RunBound) -> bool:
-    """Whether the right side divides by what is 0 where a letter has this value, so that a claim says nothing there."""
-    return bound.bound.bottom.replace({letter: value}).is_zero
 
 
 def _has_root(expression: sympy.Expr) -> bool:

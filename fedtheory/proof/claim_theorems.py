@@ -83,6 +83,11 @@ class KernelClaim(ABC):
     decide = certified
     """Decide the check; the kernel refutes nothing, so this is ``certified``."""
 
+    def says(self, other: KernelClaim) -> bool:
+        """Whether the saved proof that was accepted is of what the claim of another check says now."""
+        data = [_proved(text) for text in self.certified().evidence if isinstance(text, str)]
+        return bool(data) and all(d is not None and d["claim"] == other.said(d["claim"]["readings"]) for d in data)
+
     def accepts(self, evidence: tuple[Evidence, ...]) -> bool:
         """Whether the checker accepts the text as a proof, from the very theorem that the kernel makes, of what the
         claim says."""

@@ -49,10 +49,11 @@ class Origin(ABC):
     def of_claim(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> KernelClaim | None:
         """Return the check that a claim is the theorem, or ``None`` if it is not found to be."""
         try:
-            check = _known(type(self).check(self, claim, algorithm, rounds))
+            asked = type(self).check(self, claim, algorithm, rounds)
         except ValueError:
             return None
-        return check if check.certified().outcome == "proved" else None
+        check = _known(asked)
+        return check if check.certified().outcome == "proved" and check.says(asked) else None
 
     def apart_from(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> Iterator[str]:
         """List in words why the theorem is not the claim."""
@@ -64,7 +65,7 @@ class Origin(ABC):
 
 @lru_cache(maxsize=1000)
 def _known(check: KernelClaim) -> KernelClaim:
-    """Return the first check that is equal to this one, which may have been decided."""
+    """Return the first check that is equal to this one, which may have been decided, and changed since then."""
     return check
 
 

@@ -68,15 +68,12 @@ def _named(expression: sympy.Expr, name: str) -> sympy.Symbol:
     return next((symbol for symbol in expression.free_symbols if symbol.name == name), sympy.Symbol(name))
 
 
-def is_known(condition: Condition, bound: RunBound, letters: dict[str, str], slacks: Collection[Scalar]) -> bool:
+def is_within(condition: Condition, bound: RunBound, letters: dict[str, str], slacks: Collection[Scalar]) -> bool:
     """Whether a condition says no more than that m C + r is a round t >= C, m = floor(t/C), of a claim that has the
-    hypothesis t >= C, or is p > 0 where the claim divides by p."""
+    hypothesis t >= C."""
     of, ring = {quantity: ring for ring, quantity in letters.items()}, bound.where.ring
-    if letters[condition.name] == WITHIN and {CUTOFF, ENDED} <= of.keys():
-        cutoff, ended = ring[of[CUTOFF]], ring[of[ENDED]]
-        late = ended * cutoff + ring[condition.name] - cutoff in slacks
-        return late and condition == Condition(condition.name, "interval", cutoff - 1)
-    every = [bound.bound, *bound.given, *(c.bound for c in bound.where.conditions if c.bound is not None)]
-    divides = any(scalar.bottom.replace({condition.name: ring.number(0)}).is_zero for scalar in every)
-    above_zero = condition == Condition(condition.name, "capped", ring.number(1))
-    return letters[condition.name] == CHANCE and divides and above_zero
+    if letters[condition.name] != WITHIN or not {CUTOFF, ENDED} <= of.keys():
+        return False
+    cutoff, ended = ring[of[CUTOFF]], ring[of[ENDED]]
+    late = ended * cutoff + ring[condition.name] - cutoff in slacks
+    return late and condition == Condition(condition.name, "interval", cutoff - 1)

@@ -11,7 +11,7 @@ import sympy
 from sympy import Ge, Le
 
 from fedtheory.algorithms import fast
-from fedtheory.claims.statement import Claim, Hypothesis, Term, algorithm_of, may_speak_of
+from fedtheory.claims.statement import Assumption, Claim, Hypothesis, Term, algorithm_of, may_speak_of
 from fedtheory.evidence.search import search
 from fedtheory.federations import Quadratic
 from fedtheory.functionals import AVERAGE_SQUARED_WEIGHTED_GRADIENT, FINAL_SQUARED_DISTANCE
@@ -191,6 +191,13 @@ def test_an_instance_of_another_algorithm_is_none():
     point.check(replace(named, algorithm=""))
     with pytest.raises(ValueError, match="is not about fast"):
         point.check(named)
+
+
+@pytest.mark.parametrize("kind", ["uncorrelated_noise", "smooth"])
+def test_an_assumption_has_the_quantity_of_its_kind(kind: str) -> None:
+    """Else it is made by the name of one kind, and checked as a bound of another."""
+    with pytest.raises(ValueError, match=f"quantity = 'gradient_noise' of {kind}, allowed is (none|'smoothness')"):
+        Assumption("mine", "gradient_noise", "", kind=kind)
 
 
 @pytest.mark.parametrize("where", ["terms", "hypotheses", "choices"])

@@ -526,9 +526,11 @@ def test_only_what_is_above_zero_by_its_meaning_may_be_taken_to_be() -> None:
     from fedtheory.quantities import QUANTITIES
 
     def is_known(name: str, *slacks: Scalar) -> bool:
-        goal: Any = SimpleNamespace(letters={"x": name}, claim=SimpleNamespace(assumptions=()), ring=ring)
-        goal.slacks, goal._above_zero = (lambda: slacks), (lambda letter: Goal._above_zero(goal, letter))
-        return Goal._in_vocabulary(goal, Condition("x", "positive"))
+        goal: Any = SimpleNamespace(letters={"x": name}, claim=SimpleNamespace(assumptions=()), ring=ring, in_place={})
+        bound: Any = SimpleNamespace(functional="", parameters=(), bound=ring.number(0))
+        goal._tends, goal.slacks = (lambda *of: Goal._tends(goal, *of)), (lambda: slacks)
+        goal._above_zero = lambda *of: Goal._above_zero(goal, *of)
+        return Goal._in_vocabulary(goal, Condition("x", "positive"), bound)
 
     ring = Ring("x")
     known = {name for name in QUANTITIES if is_known(name)}

@@ -1,0 +1,55 @@
+"""The words of a claim in a file are printed as they are checked: nothing of them is a comment, or moves a cursor."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from fedtheory.proof import checker
+from fedtheory.proof.kernel.number_bounds import value
+from fedtheory.proof.kernel.regions import Condition, Where
+from fedtheory.proof.kernel.run_bounds import restrict, weaken
+from fedtheory.proof.kernel.saved_claims import saved_claim
+from fedtheory.proof.kernel.scalars import Ring
+
+RING = Ring("L eta")
+WHERE = Where(RING, (Condition("L", "positive"), Condition("eta", "positive")))
+LETTERS = {"L": "smoothness", "eta": "local_lr"}
+WORDS: dict[str, Any] = {
+    "id": "mine.thm", "edition": "main", "source": "here", "algorithm": "fast", "functional": "smoothness",
+    "terms": {"all": "local_lr"}, "choices": {}, "hypotheses": {"order": "smoothness <= local_lr"}, "assumptions": [],
+    "readings": {},
+}  # fmt: skip
+"""L <= eta, given L <= eta."""
+
+
+def check(**changed: Any) -> str:
+    """What the checker prints of the proof with words changed, and with their digest."""
+    bound = weaken(restrict(value(WHERE, RING["L"]), WHERE, {}, [RING["eta"] - RING["L"]]), RING["eta"], [1])
+    return checker.told(json.loads(json.dumps(saved_claim(bound, LETTERS, WORDS | changed))), 10**6)[1]
+
+
+CLEARED = "\x1b[2J\x1b[H"
+CHANGES: dict[str, dict[str, Any]] = {
+    "a comment on the right side": {"terms": {"all": "local_lr #/1000"}},
+    "a line of it that is written over": {"terms": {"all": "local_lr #\r  <= local_lr/1000"}},
+    "a hypothesis that is not shown": {"hypotheses": {"order": f"smoothness <= local_lr #{CLEARED}"}},
+    "a name that hides what follows": {"hypotheses": {"\x1b[8m": WORDS["hypotheses"]["order"]}},
+    "a name of two lines": {"hypotheses": {"a\nb": WORDS["hypotheses"]["order"]}},
+    "letters that are read from the right": {"source": "here\u202e"},
+    "letters of another alphabet": {"terms": {"all": "\uff4cocal_lr"}},
+    "a claim before that": {"id": f"mine.thm{CLEARED}"},
+    "the left side": {"functional": "smoothness #*1000"},
+}
+
+
+def test_a_file_is_printed_as_it_is_checked() -> None:
+    assert "smoothness\n  <= local_lr" in check()
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_what_is_not_printed_as_it_is_read_is_refused(what: str) -> None:
+    with pytest.raises(checker.Unfit, match=r"allowed is what can be printed|unreadable"):
+        check(**CHANGES[what])
