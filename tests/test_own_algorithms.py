@@ -245,10 +245,25 @@ def test_a_step_that_looks_what_it_is_given_is_found_out() -> None:
             Setting(LINE, own(step, local_lr="1/10"), Fixed([0]), start=3).exact([1])
 
 
-def test_what_is_not_followed_is_not_called_nonlinear() -> None:
-    step = lambda x, m, r, *, local_lr: (torch.cat([x, x], 1)[:, :1], {})  # noqa: E731
-    with pytest.raises(NotLinear, match="is not followed at `cat`"):
-        Setting(LINE, own(step, name="cats", local_lr=1), Fixed([0])).exact([1])
+def in_place(x, memory, round, *, local_lr):
+    x[0] = 0
+    return x, {}
+
+
+NEITHER = {
+    "is not followed at `cat`": lambda x, m, r, *, local_lr: (torch.cat([x, x], 1)[:, :1], {}),
+    r"is not followed at `\+, with a tensor from outside": lambda x, m, r, *, local_lr: (x + torch.ones(1), {}),
+    "is not followed at `assignment to a part`": in_place,
+    "draws by itself at `randn_like`: allowed are draws by round": (
+        lambda x, m, r, *, local_lr: (x + torch.randn_like(x), {})
+    ),
+}
+
+
+@pytest.mark.parametrize("why", NEITHER)
+def test_what_is_not_followed_or_drawn_is_not_called_nonlinear(why: str) -> None:
+    with pytest.raises(NotLinear, match=rf"test_own_algorithms.py, line \d+: algorithm mine {why}"):
+        Setting(LINE, own(NEITHER[why], name="mine", local_lr=1), Fixed([0])).exact([1])
 
 
 def test_a_rounded_float_is_not_exact_and_an_unknown_law_is_refused() -> None:

@@ -28,6 +28,14 @@ UNKNOWN = frozenset({
 })  # fmt: skip
 """Operations of tensors that are not followed, although their results may be affine."""
 
+OUTSIDE, PART = ", with a tensor from outside the round", "assignment to a part"
+
+DRAWING = frozenset({
+    "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "normal_", "uniform_",
+    "bernoulli", "bernoulli_", "multinomial", "poisson", "dropout",
+})  # fmt: skip
+"""Operations of tensors that draw."""
+
 METHODS = ("sum", "mean", "clone", "unsqueeze", "squeeze")
 """Functions of torch that are methods too."""
 
@@ -41,7 +49,10 @@ class NotLinear(NotClosed, Refused):
     @classmethod
     def in_(cls, operation: str) -> NotLinear:
         """Return the error that names the operation that is not linear, or not followed."""
-        said = "not followed" if operation in UNKNOWN else "not linear in the state"
+        if operation in DRAWING:
+            return cls(f"draws by itself at `{operation}`: allowed are draws by round")
+        unknown = operation in UNKNOWN or operation == PART or operation.endswith(OUTSIDE)
+        said = "not followed" if unknown else "not linear in the state"
         return cls(f"is {said} at `{operation}`: moments do not close; followed are {FOLLOWED}")
 
 
@@ -352,7 +363,7 @@ class Affine:
         raise self._refused("~")
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        raise self._refused("assignment to a part")
+        raise self._refused(PART)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -395,7 +406,7 @@ class Affine:
                 raise self._refused("where")
             return condition * chosen + (1 - condition) * other
         if any(map(is_tensor, args)):
-            raise self._refused(f"{name}, with a tensor from outside the round")
+            raise self._refused(f"{name}{OUTSIDE}")
         raise self._refused(name)
 
     # What comes from elsewhere.
@@ -404,7 +415,7 @@ class Affine:
         if isinstance(other, Affine):
             return other
         if is_tensor(other):
-            raise self._refused(f"{operation}, with a tensor from outside the round")
+            raise self._refused(f"{operation}{OUTSIDE}")
         if isinstance(other, list | tuple | np.ndarray):
             if {len(self.space.crowd), sum(self.space.crowd)} & {*np.shape(other)} - {0}:
                 raise self._refused(f"{operation}, with numbers for each client of a crowd")
@@ -471,5 +482,7 @@ def exact_value(value: Any) -> Any:
     if isinstance(value, float) and np.isfinite(value) and Fraction(value).denominator <= SMALL:
         return Fraction(value)
     if isinstance(value, float):
-        raise ValueError(f"{value} is a float, which is not exact: give it to the algorithm as one of its numbers")
+        raise ValueError(
+            f"{value} is a float, which is not exact: give it to the algorithm as one of its numbers, or draw by round"
+        )
     raise ValueError(f"{value!r}: allowed is a number")

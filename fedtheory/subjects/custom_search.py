@@ -91,6 +91,10 @@ CROWD, REMEMBERED, HALVES = 30, 10, 2**31
 """Number of clients of a few settings, for what shows with many alone; the most where something is remembered of each
 and the step tells them apart; and a seed that no draw has."""
 
+SQUARES = ((100, -1, 1e-6), (1000, 100, 1e-5))
+"""Clients, cohort and share of the largest steps from x*, at which only what clients differ by moves x, for what shows
+with many alone although constants of some tens hide it: (1 - S/N)^2 for 1 - S/N, and S^2 for S."""
+
 WANDERERS = 2
 """The most clients with a memory, whose joint states multiply; the others are always there."""
 
@@ -368,6 +372,8 @@ class OwnRuns(Space):
                 yield replace(self._many(crowd, UNIFORM, share), cohort=self._cohort(size))
             for share, size in product((1.0, 1e-2, 1e-5), (1, -1)):  # from x*: only what clients differ by moves x
                 yield replace(self._many(crowd, UNIFORM, share), cohort=self._cohort(size), start=0.0)
+            for clients, size, share in SQUARES if self._counted_by_kind else ():
+                yield replace(self._many(clients, UNIFORM, share), cohort=self._cohort(size), start=0.0)
         for who, noise in product(self.who, noises[::2]):
             yield from self._far_numbers(replace(self._many(crowd, who, 1e-2), noise=noise))
         if self._steps_are_drawn and not self._quiet:
@@ -381,6 +387,8 @@ class OwnRuns(Space):
             if clients == 5 and share == 1 and not noise:
                 differing = replace(plain, mixed=not self.common_hessian, conditioning=0.1, seed=7)
                 yield from (differing, replace(differing, start=0.0))
+                if who in (EVERYONE, UNIFORM):
+                    yield self._together(differing)
                 if self._steps_are_drawn and who == self.who[0]:
                     yield replace(self._far_in_all(differing), conditioning=1e-2)
                 yield from (replace(plain, cohort=self._cohort(size)) for size in (-1, 0) if who != EVERYONE)
@@ -412,6 +420,12 @@ class OwnRuns(Space):
         """The candidate with many local steps, and the algorithm's other numbers as large as they are drawn."""
         far = {n: v if isinstance(v, StepRule) else _far(QUANTITIES[n], v)[-1] for n, v in candidate.numbers}
         return replace(candidate, numbers=tuple({**far, "local_steps": Fraction(FAR_LOCAL_STEPS)}.items()))
+
+    def _together(self, candidate: Candidate) -> Candidate:
+        """The candidate from x*, with all clients and local steps, by which alone they drift away from there."""
+        steps = {"local_steps": Fraction(2)} if self._steps_are_drawn else {}
+        numbers = tuple({**dict(candidate.numbers), **steps}.items())
+        return replace(candidate, start=0.0, cohort=self._cohort(0), numbers=numbers)
 
     def _many(self, clients: int, who: str, share: float) -> Candidate:
         """A crowd of two kinds, one half after the other."""

@@ -532,6 +532,57 @@ def test_common_noise_shows_where_many_take_part(tmp_path: Path) -> None:
         assert judged.refutes and "uncorrelated_noise" in judged.instance.point.violated
 
 
+OF_ALL = """
+from sympy import Le
+from fedtheory.claims.statement import Ambiguity, Assumption, Claim, Hypothesis, Term
+from fedtheory.functionals import AVERAGE_GAP
+from fedtheory.quantities import symbols
+
+L, sigma, G, B = symbols("smoothness", "gradient_noise", "dissimilarity_offset", "dissimilarity_factor")
+N, S, K, T, eta, D = symbols("clients", "arbitrary_cohort", "local_steps", "rounds", "local_lr", "initial_distance")
+g, = symbols("global_lr")
+way = K * eta * g
+CLAIM = Claim(
+    id="of_all.thm1", title="convex", source="here", functional=AVERAGE_GAP,
+    terms=(Term("start", 3 * D**2 / (way * T)), Term("sampling", {sampling}), Term("drift", {drift})),
+    ambiguities=(Ambiguity("average", ("r = 0..R-1",), "here"),),
+    hypotheses=(Hypothesis("cap", Le(eta, 1 / (8 * L * K * g * (1 + B**2))), "here"),
+                Hypothesis("global", Le(1, g), "here"), Hypothesis("exact", Le(sigma, 0), "here")),
+    assumptions=(Assumption("smooth", "smoothness", "A"),
+                 Assumption("convex", "strong_convexity", "A", from_below=True),
+                 Assumption("noise", "gradient_noise", "A"), Assumption("near", "dissimilarity_offset", "A"),
+                 Assumption("cohort", kind="uniform_cohorts", source="A")),
+    algorithm="fedavg",
+)
+"""
+PRINTED = {"sampling": "12 * way * G**2 / S * (1 - S / N)", "drift": "54 * L * way**2 * G**2"}
+LOOSE = {
+    "as printed": {},
+    "squared share of who is absent": {"sampling": "12 * way * G**2 / S * (1 - S / N) ** 2"},
+    "squared cohort": {"sampling": "12 * way * G**2 / S**2 * (1 - S / N)"},
+    "dropped drift": {"drift": "0 * L * way**2 * G**2"},
+}
+
+
+@pytest.mark.parametrize("slip", LOOSE)
+def test_constants_of_some_tens_do_not_hide_what_is_wrong(slip: str, tmp_path: Path) -> None:
+    """Karimireddy et al. 2020, Lemmas 7 and 8, summed over the rounds of a convex F: ``way / 3`` times the gap is at
+    most the fall of |x - x*|^2 and 4 way^2 G^2 (1 - S/N)/S + 18 L way^3 G^2. From x* cohorts cost a 48th of what the
+    bound has for them, N/(N - 1) times, so that N or S have to be larger than 48; drift shows where all take part."""
+    (tmp_path / "of_all.py").write_text(OF_ALL.format(**PRINTED | LOOSE[slip]))
+    paper = load(tmp_path / "of_all.py")
+    with added(paper):
+        (claim,) = paper.claims
+        space = subject_of(claim).space(claim)
+        from_optimum = (c for c in space.structured() if c.start == 0 and not c.kink and c.clients <= 1000)
+        finds = [both[0] for both in map(space.assess, from_optimum) if both is not None]
+        found = max(finds, key=lambda each: each.ratio)
+        assert len(finds) >= 10 and (found.ratio > 1.01) == (slip != "as printed")
+        if slip != "as printed":
+            judgement, why = confirmed(claim, found, space)
+            assert judgement is not None and judgement.refutes, why
+
+
 SHORT_STEPS = """
 from sympy import Ge, Le
 from fedtheory.claims.statement import Assumption, Claim, Hypothesis, Term
