@@ -144,7 +144,8 @@ def _table(path: Path, whole: bool) -> tuple[list[str], np.ndarray]:
     """The header and the numbers. Read in one go; where that fails, read again cell by cell to say where."""
     _, names = next(_lines(path))
     _check_names(path, names)
-    for kind in (np.int64, float) if whole else (float,):  # digits alone are read twice as fast as integers
+    kinds: tuple[type, ...] = (np.int64, float) if whole else (float,)  # digits alone are read twice as fast so
+    for kind in kinds:
         with contextlib.suppress(ValueError, Warning), warnings.catch_warnings():
             warnings.simplefilter("error")  # that a file holds no data, or 1.0 where integers are read
             table = np.loadtxt(
