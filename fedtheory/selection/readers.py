@@ -148,7 +148,7 @@ def _table(path: Path, whole: bool) -> tuple[list[str], np.ndarray]:
     for kind in kinds:
         with contextlib.suppress(ValueError, Warning), warnings.catch_warnings():
             warnings.simplefilter("error")  # that a file holds no data, or 1.0 where integers are read
-            table = np.loadtxt(
+            table: np.ndarray = np.loadtxt(
                 path, delimiter=",", skiprows=1, ndmin=2, dtype=kind, encoding="utf-8-sig", comments=None
             )
             if len(table) > 0 and table.shape[1] == len(names) and _is_allowed(table, whole):
