@@ -10,6 +10,7 @@ An availability file may also be Parquet, with the same columns. Files are parse
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import math
@@ -57,7 +58,7 @@ def read_availability(path: str | Path) -> Availability:
         names, table = names[1:], table[:, 1:]
     if not names:
         raise Damaged(path, f"allowed is at least one column besides {ROUND!r}")
-    return Availability(table.astype(np.int64), tuple(names))
+    return Availability(table.astype(np.int64, copy=False), tuple(names))
 
 
 def read_budget(path: str | Path, rounds: int) -> np.ndarray:
@@ -143,24 +144,29 @@ def _table(path: Path, whole: bool) -> tuple[list[str], np.ndarray]:
     """The header and the numbers. Read in one go; where that fails, read again cell by cell to say where."""
     _, names = next(_lines(path))
     _check_names(path, names)
-    try:
-        with warnings.catch_warnings():  # that a file holds no data, which is said below
-            warnings.simplefilter("error", UserWarning)
-            table = np.loadtxt(
-                path, delimiter=",", skiprows=1, ndmin=2, dtype=float, encoding="utf-8-sig", comments=None
+    kinds: tuple[type, ...] = (np.int64, float) if whole else (float,)  # digits alone are read twice as fast so
+    for kind in kinds:
+        with contextlib.suppress(ValueError, Warning), warnings.catch_warnings():
+            warnings.simplefilter("error")  # that a file holds no data, or 1.0 where integers are read
+            table: np.ndarray = np.loadtxt(
+                path, delimiter=",", skiprows=1, ndmin=2, dtype=kind, encoding="utf-8-sig", comments=None
             )
-        sound = len(table) > 0 and table.shape[1] == len(names)
-        sound = sound and bool((np.isfinite(table) & (table >= 0)).all())
-        if sound and (not whole or bool(((table == np.floor(table)) & (table <= LARGEST_COUNT)).all())):
-            return names, table
-    except (ValueError, UserWarning):
-        pass
+            if len(table) > 0 and table.shape[1] == len(names) and _is_allowed(table, whole):
+                return names, table
     lines = _lines(path)
     next(lines)
     rows = [[_number(path, at, n, c, whole) for n, c in zip(names, row, strict=True)] for at, row in lines]
     if not rows:
         raise Damaged(path, "no line after the header: allowed is one a round")
     return names, np.array(rows)
+
+
+def _is_allowed(table: np.ndarray, whole: bool) -> bool:
+    """Whether numbers are finite and at least 0 and, where asked for, whole and not too large."""
+    least, most = table.min(), table.max()  # NaN where there is one, which is below and above nothing
+    if not (least >= 0 and most < np.inf):
+        return False
+    return not whole or bool(most <= LARGEST_COUNT and (table.dtype.kind == "i" or (table == np.floor(table)).all()))
 
 
 def _check_names(path: Path, names: list[str]) -> None:

@@ -26,6 +26,8 @@ def test_files_that_fit(write):
     assert trace.groups == ("north", "south")
     assert trace.counts.tolist() == [[4, 0], [3, 7]]
     assert trace.counts.dtype == np.int64
+    points = read_availability(write("a,b\n3.0,1e2\n")).counts
+    assert points.tolist() == [[3, 100]] and points.dtype == np.int64
     assert read_availability(write("\ufeffa\n5\n")).counts.tolist() == [[5]]
     assert read_availability(write("a , b\r\n1, 2\r\n")).groups == ("a", "b")
     assert read_budget(write("budget\n2.5\n0\n"), 2).tolist() == [2.5, 0]

@@ -327,8 +327,13 @@ def test_a_changed_theorem_is_none() -> None:
 NAMES = list(samples.MAKERS)
 
 
+@cache
+def text_of(name: str) -> str:
+    return json.dumps(saved(theorem(name)))
+
+
 def data_of(name: str) -> dict:
-    return json.loads(json.dumps(saved(theorem(name))))
+    return json.loads(text_of(name))
 
 
 @pytest.mark.parametrize("name", NAMES)
