@@ -12,6 +12,7 @@ import contextlib
 import csv
 import errno
 import fcntl
+import gzip
 import io
 import json
 import logging
@@ -350,6 +351,19 @@ def read_file(path: str | Path, most: int | None = None) -> bytes:
             raise Damaged(path, f"cannot be read ({error.strerror}): allowed is a regular file") from None
 
 
+def read_unpacked(path: str | Path) -> bytes:
+    """The content of a regular file, unpacked if its name ends in ``.gz``.
+
+    Raises:
+        FileNotFoundError: there is none.
+        Damaged: as of `read_file`; or no complete gzip stream.
+    """
+    if not str(path).lower().endswith(".gz"):
+        return read_file(path)
+    with open_regular(path) as file, parsing(path, "no valid gzip stream", "; allowed is a complete, undamaged one"):
+        return read_counted(path, gzip.GzipFile(fileobj=file))
+
+
 def read_counted(path: str | Path, stream: Any, most: int | None = None) -> bytes:
     """Read a stream of a file, unpacked or not, and count the bytes while it is read.
 
@@ -390,7 +404,10 @@ def read_text(path: str | Path) -> str:
         FileNotFoundError: there is none.
         Damaged: it cannot be read, is too large, or no UTF-8.
     """
-    content = read_file(path)
+    return _decoded(path, read_file(path))
+
+
+def _decoded(path: str | Path, content: bytes) -> str:
     with parsing(path, "cannot be read: not UTF-8"):
         return content.decode("utf-8-sig")
 
@@ -479,8 +496,8 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_csv(path: str | Path, separators: str = ",") -> Iterator[tuple[int, list[str]]]:
-    """The lines of a CSV file: the number of the last line that each ends in, and its cells,
-    stripped.
+    """The lines of a CSV file, perhaps packed (``read_unpacked``): the number of the last line that each ends in, and
+    its cells, stripped.
 
     Args:
         separators: what may stand between cells; it is the first of these that the first line has outside of quotes.
@@ -489,7 +506,7 @@ def read_csv(path: str | Path, separators: str = ",") -> Iterator[tuple[int, lis
         Damaged: there is none, it cannot be read, is no UTF-8, or no CSV; the line is named.
     """
     try:
-        text = read_text(path)
+        text = _decoded(path, read_unpacked(path))
     except FileNotFoundError:
         raise Damaged(path, "cannot be read: no such file") from None
     first = re.search(r"[^\r\n]+", text)

@@ -16,14 +16,15 @@ from typing import Any
 import numpy as np
 
 from ..arguments import check_kind
-from ..files import Damaged, parse_json, read_csv, read_file, read_parquet
+from ..files import Damaged, parse_json, read_csv, read_parquet, read_unpacked
 
 USUAL: Mapping[str, tuple[str, ...]] = {
-    "client": ("client", "client_id", "clientid", "cid", "user", "user_id", "userid", "device", "device_id", "node",
-               "uid"),
+    "client": ("client", "client_id", "clientid", "cid", "client_name", "client_idx", "client_index", "user", "user_id",
+               "userid", "device", "device_id", "node", "node_id", "uid"),
     "start": ("start", "begin", "from", "start_time", "started", "login"),
     "end": ("end", "stop", "to", "until", "end_time", "ended", "logout"),
-    "round": ("round", "round_number", "round_id", "server_round", "current_round", "rnd", "iteration"),
+    "round": ("round", "round_number", "round_id", "server_round", "current_round", "round_num", "round_idx",
+              "rnd", "iteration"),
     "time": ("time", "timestamp", "datetime", "date", "t", "ts"),
     "state": ("state", "event", "action", "online", "available"),
     "status": ("status", "result", "outcome", "success"),
@@ -60,7 +61,7 @@ class Columns:
             if self.given[what] not in self.cells:
                 raise ValueError(f"columns = {dict(self.given)}: {self._near(self.given[what])}")
             return self.given[what]
-        taken, small = {*self.given.values()}, {name.lower().replace(" ", "_"): name for name in self.cells}
+        taken, small = {*self.given.values()}, {re.sub("[ -]", "_", name.lower()): name for name in self.cells}
         return next((small[name] for name in USUAL[what] if name in small and small[name] not in taken), None)
 
     def of(self, what: str) -> Sequence[str]:
@@ -84,7 +85,8 @@ class Columns:
 
 
 def read_columns(path: Path, given: Mapping[str, str] | None = None) -> Columns:
-    """Read all columns of a file: JSON lines (.jsonl, .ndjson), Parquet (.parquet; needs pyarrow), else CSV.
+    """Read all columns of a file: JSON lines (.jsonl, .ndjson), Parquet (.parquet; needs pyarrow), else CSV; of all but
+    Parquet also what is packed by gzip (.gz).
 
     Raises:
         Damaged: the file is none, is packed, has a column twice, rows of other lengths, or no row.
@@ -95,17 +97,23 @@ def read_columns(path: Path, given: Mapping[str, str] | None = None) -> Columns:
         if what not in USUAL:
             raise ValueError(f"columns has {what!r}: allowed are {', '.join(USUAL)}")
         check_kind(f"columns[{what!r}]", name, str, "a column's name")
-    if path.suffix.lower() in PACKED:
-        raise Damaged(path, "is packed, by its name: allowed is CSV, .jsonl or .parquet that is not")
+    kind = kind_of(path)
+    if path.suffix.lower() in PACKED or (kind == ".parquet" and path.suffix.lower() != kind):
+        raise Damaged(path, "is packed, by its name: allowed is CSV or .jsonl, also with .gz, or .parquet")
     kinds = {".jsonl": _json_lines, ".ndjson": _json_lines, ".parquet": _parquet}
-    read = kinds.get(path.suffix.lower())
+    read = kinds.get(kind)
     cells, place = _csv(path, given or {}) if read is None else read(path)
     if not any(map(len, cells.values())):
         raise Damaged(path, "no row: allowed is at least one")
     return Columns(path, cells, place, given or {})
 
 
-PACKED = frozenset((".gz", ".bz2", ".xz", ".zst", ".zip", ".xlsx", ".ods"))
+def kind_of(path: Path) -> str:
+    """Return the end of a file's name in small letters, without that of gzip: ".jsonl" of "log.jsonl.gz"."""
+    return Path(path.name.lower().removesuffix(".gz")).suffix
+
+
+PACKED = frozenset((".bz2", ".xz", ".zst", ".zip", ".xlsx", ".ods"))
 """Ends of the names of files that no form is read from."""
 
 
@@ -179,8 +187,8 @@ MANY = 1_000_000
 SEVERAL_WAYS = re.compile(rb"[,\n][-+]*0[0-9]|[+ ]|-0")
 """Integers that are not written as they are printed: 007 and 7 are two names."""
 
-SEPARATORS = ",;\t"
-"""Signs that may stand between cells; the first of these that the first line has is taken."""
+SEPARATORS = ",;\t|"
+"""Characters that may stand between cells; the first of these that the first line has does."""
 
 NUMERIC = frozenset(("start", "end", "round", "time", "bytes"))
 """Things that a column of numbers may say."""
@@ -198,7 +206,7 @@ def _plain_csv(path: Path, given: Mapping[str, str]) -> Mapping[str, Sequence[st
     pandas refuses lines with more, and commas are counted.
     """
     try:
-        content = read_file(path)
+        content = read_unpacked(path)
     except (OSError, ValueError):
         return None
     if len(content) < MANY or any(each in content for each in (b'"', b"\r", b"\0", b"\n\n", b"\xef\xbb\xbf")):
@@ -285,7 +293,7 @@ def _check_names(path: Path, header: Sequence[str]) -> None:
 def _json_lines(path: Path) -> tuple[dict[str, Sequence[str]], Callable[[int], str]]:
     rows: list[dict[str, Any]] = []
     numbers = []
-    for number, line in enumerate(read_file(path).splitlines(), 1):
+    for number, line in enumerate(read_unpacked(path).splitlines(), 1):
         if line.strip():
             try:
                 rows.append(parse_json(line, path))

@@ -7,23 +7,24 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..files import Damaged, read_json
+from ..files import Damaged, parse_json, read_unpacked
 from .log_columns import Coded, Columns, Plain
 from .log_times import moment, moments
 
 HERE = frozenset({"1", "true", "yes", "ok", "on", "up", "start", "begin", "join", "joined", "login", "online",
                   "connect", "connected", "available", "active", "success", "successful", "succeeded", "complete",
-                  "completed", "done", "finished", "received", "participated"})  # fmt: skip
+                  "completed", "done", "finished", "received", "participated", "accepted"})  # fmt: skip
 """States and statuses of who is there, in small letters."""
 AWAY = frozenset({"0", "false", "no", "off", "down", "stop", "end", "leave", "left", "logout", "offline",
                   "disconnect", "disconnected", "unavailable", "inactive", "fail", "failed", "failure", "error",
                   "timeout", "timed out", "drop", "dropped", "dropout", "aborted", "cancelled", "canceled", "missing",
-                  "skipped"})  # fmt: skip
+                  "skipped", "rejected", "discarded"})  # fmt: skip
 """States and statuses of who is not."""
 BITS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
 """Cells of a mask, in small letters."""
@@ -166,11 +167,19 @@ def transitions(columns: Columns, options: Options) -> Rows:
 
 
 def _walk(found: Rows, client: Sequence[str], time: np.ndarray, here: Sequence[bool]) -> None:
-    """Join comings and goings to intervals. Of the same moment they count in the file's order."""
+    """Join comings and goings to intervals.
+
+    Of the same moment they count in the file's order, but who is there leaves before coming again.
+    """
     since: dict[str, float] = {}
     seen: set[str] = set()
     rows: list[tuple[str, float, float, int]] = []
-    for i in np.argsort(time, kind="stable").tolist():
+    in_order = (
+        i
+        for _, rows_then in groupby(np.argsort(time, kind="stable").tolist(), time.__getitem__)
+        for i in sorted(rows_then, key=lambda i: here[i] and client[i] in since)
+    )
+    for i in in_order:
         name, at = client[i], float(time[i])
         if here[i] and name in since:
             found.told.add("comings of clients who are there already, which change nothing", found.place(i))
@@ -453,7 +462,7 @@ IN_COLUMNS: Mapping[str, Callable[[Columns, Options], Rows]] = {
 
 def read_entries(path: Path, like: str, options: Options) -> Rows:
     """Read a JSON dictionary by client."""
-    data = read_json(path)
+    data = parse_json(read_unpacked(path), path)
     if not data:
         raise Damaged(path, "no client: allowed is at least one")
     form = form_of_entries(path, data) if like == "auto" else like

@@ -15,11 +15,11 @@ import numpy as np
 from ..arguments import check_kind, check_option
 from ..files import Damaged
 from .interval_tables import Table, numbered
-from .log_columns import read_columns
+from .log_columns import kind_of, read_columns
 from .log_forms import IN_COLUMNS, UNITS, Options, Rows, form_of, read_entries
 from .log_times import is_number, moment, zone
 from .recorded import Recorded
-from .traces import MOST_ENTRIES, rounds_of
+from .traces import MOST_ENTRIES, rounds_of, widths_after
 
 FORMS = ("auto", *IN_COLUMNS, "fedscale", "flash")
 
@@ -92,7 +92,7 @@ class Log:
         length = float(length)
         if not 0 < length < np.inf:
             raise ValueError(f"width = {width}: allowed is a positive finite number")
-        rounds = np.ceil((self.ends - self.begins) / length)
+        rounds = np.ceil(widths_after(self.ends, self.begins, length))
         if not rounds < MOST_ENTRIES:
             wrong = f"width = {width}: from {self.begins:g} to {self.ends:g} there would be {rounds:g} rounds"
             raise ValueError(f"{wrong}; allowed are fewer than {MOST_ENTRIES}")
@@ -130,7 +130,8 @@ def read_log(
     - "fedscale": JSON by client, with seconds ``active`` and ``inactive``.
     - "flash": JSON by client, with ``messages`` of a device's events.
 
-    Columns stand in CSV (with commas, semicolons or tabs), JSON lines (.jsonl) or Parquet (.parquet, needs pyarrow).
+    Columns stand in CSV (with commas, semicolons, tabs or bars), JSON lines (.jsonl) or Parquet (.parquet, needs
+    pyarrow). All but Parquet may be packed by gzip (.csv.gz).
     Times are numbers, or dates with a zone, which become seconds since 1970 UTC. Rows that stand there twice count
     once, overlaps are merged, rounds and times in which nobody came stay; ``told`` says how often, and in which row
     first. The log begins with its first moment and ends with its last, or with ``until``.
@@ -167,7 +168,7 @@ def read_log(
     check_option("like", like, FORMS)
     states = None if present is None else frozenset(str(state).lower() for state in _listed("present", present))
     options = Options(zone(tz), states, tuple(map(str, _listed("where", where))), server)
-    if like in ("fedscale", "flash") or (like == "auto" and path.suffix.lower() == ".json"):
+    if like in ("fedscale", "flash") or (like == "auto" and kind_of(path) == ".json"):
         rows = read_entries(path, like, options)
     else:
         found = read_columns(path, columns)

@@ -63,9 +63,9 @@ def _slots(
     begin = float(table.start.min() if origin is None else origin)
     if not isfinite(begin):
         raise ValueError(f"origin = {origin}: allowed is a finite number")
-    first = table.start - begin
-    first = np.floor_divide(first, width) if rule == "any" else -np.floor_divide(-first, width)
-    last = -np.floor_divide(-(table.end - begin), width)
+    first = widths_after(table.start, begin, width)
+    first = np.floor(first) if rule == "any" else np.ceil(first)
+    last = np.ceil(widths_after(table.end, begin, width))
     if rounds is None:
         # An instant needs the round that it lies in.
         rounds = int(np.maximum(last, np.where(table.start == table.end, first + 1, 0)).max())
@@ -78,6 +78,23 @@ def _slots(
             f"mask of {MOST_ENTRIES} entries"
         )
     return np.clip(first, 0, rounds).astype(np.int64), np.clip(last, 0, rounds).astype(np.int64), rounds
+
+
+def widths_after(moment: np.ndarray | float, begin: float, width: float) -> np.ndarray:
+    """Return how many widths moments lie after the beginning; a whole number where doubles cannot tell it from one.
+
+    A moment and the beginning are each off by half a unit in the last place when they are read, and by as much again
+    if they were computed; the width, the difference and the quotient are off by half a unit each.
+
+    >>> 0.3 // 0.1, widths_after(0.3, 0.0, 0.1).item()
+    (2.0, 3.0)
+    """
+    unit = np.finfo(float).eps
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = np.asarray((np.asarray(moment) - begin) / width)
+        whole = np.rint(found)
+        room = unit * ((np.abs(moment) + abs(begin)) / width + 1.5 * np.abs(found))
+        return np.where(np.abs(found - whole) <= room, whole, found)
 
 
 @dataclass(frozen=True)

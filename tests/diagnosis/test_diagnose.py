@@ -130,21 +130,39 @@ def test_a_shifted_clock_changes_labels_alone(tmp_path: Path) -> None:
     assert np.allclose(np.roll(one["calendar"]["weekday"]["means"], 2), other["calendar"]["weekday"]["means"])
 
 
-def test_a_week_with_a_change_of_daylight_time_is_read_in_local_hours(tmp_path: Path) -> None:
+CHANGES = [
+    ("Europe/Berlin", (2026, 3, 25), [6, 7]),
+    ("Europe/Berlin", (2026, 10, 21), [6, 7]),
+    ("America/St_Johns", (2026, 3, 4), [10, 11, 12]),  # 3.5 hours behind, and 2.5
+    ("America/St_Johns", (2026, 10, 28), [10, 11, 12]),
+    ("Australia/Lord_Howe", (2026, 4, 1), [21, 22]),  # 11 hours ahead, and 10.5
+    ("Australia/Lord_Howe", (2026, 9, 30), [21, 22]),
+]
+"""Zones, the day on which a week with a change begins, and the hours in UTC of what is at 8 o'clock."""
+
+
+@pytest.mark.parametrize(("name", "day", "moved"), CHANGES)
+@pytest.mark.parametrize("offsets", [True, False])
+def test_a_week_with_a_change_of_daylight_time_is_read_in_local_hours(
+    tmp_path: Path, name: str, day: tuple[int, int, int], moved: list[int], offsets: bool
+) -> None:
     """Clients who come at 8 o'clock, local time, come at 8 on both sides of the change."""
-    zone = ZoneInfo("Europe/Berlin")
+    zone, half = ZoneInfo(name), 1800.0
     rows = []
-    for day in range(8):
-        at = datetime(2026, 3, 25, 8, tzinfo=zone) + timedelta(days=day)  # the clock's time stays
-        rows += [f"{name},{at.isoformat()},{at.replace(hour=9).isoformat()}\n" for name in NAMES[:3]]
+    for number in range(8):
+        at = datetime(*day, 8, tzinfo=zone) + timedelta(days=number)  # the clock's time stays
+        times = [each.isoformat()[: None if offsets else 19] for each in (at, at.replace(hour=9))]
+        rows += [f"{client},{','.join(times)}\n" for client in NAMES[:3]]
     file = tmp_path / "log.csv"
     file.write_text("client,start,end\n" + "".join(rows))
-    log = read_log(file, until="2026-04-02T08:00:00+02:00")
-    hour, weekday = diagnose(log, width=3600.0, tz=zone).calendar
+    ends = datetime(*day, 8, tzinfo=zone) + timedelta(days=8)
+    log = read_log(file, tz=None if offsets else name, until=ends.isoformat())
+    assert (log.end - log.start == 3600).all()
+    hour, weekday = diagnose(log, width=half, tz=zone).calendar
     assert hour.means[hour.labels.index(8)] == 3 and sum(hour.means) == 3 and hour.p is not None and hour.p < 0.01
     assert weekday.p is None and weekday.missing == 2  # of three weeks
-    (wrong, _) = calendar_effects(log.mask(3600.0).sum(axis=1).astype(float), log.begins, 3600.0)
-    assert sorted(wrong.labels[k] for k in np.flatnonzero(wrong.means)) == [6, 7]  # in UTC they move
+    (wrong, _) = calendar_effects(log.mask(half).sum(axis=1).astype(float), log.begins, half)
+    assert sorted(wrong.labels[k] for k in np.flatnonzero(wrong.means)) == moved  # in UTC they move
 
 
 # What is said ---------------------------------------------------------------------------------------------------------

@@ -37,6 +37,7 @@ ALGORITHMS: dict[str, Algorithm] = {
     "fedavg": algorithms.fedavg(**LOCAL, global_lr="3/2"),
     "average all": algorithms.fedavg(**LOCAL, average="all"),
     "by samples": algorithms.fedavg(**LOCAL, average="samples", samples=[1, 2, 3, 4]),
+    "weighted": algorithms.fedavg(**LOCAL, average="weighted", objective_weight=["1/2", "1/4", "1/8", "1/8"]),
     "by rule": algorithms.fedavg(local_lr="1/(8 + step_index)", local_steps=2, global_lr="2/(1 + round_index)"),
     "budgets": algorithms.fedavg(**LOCAL, budget=[4, 5]),
     "fedprox": algorithms.fedprox(**LOCAL, proximal="1/2"),
@@ -77,7 +78,10 @@ RANDOM: dict[str, Algorithm] = {
     ),
     "budgets": algorithms.fedavg(**LOCAL, budget=["3/2", 1]),
     "naive": algorithms.naive(**LOCAL, groups=GROUPS, budget=["3/2", 1]),
+    "fast": algorithms.fast(**LOCAL, cohort=2, snapshot_probability="1/3"),
+    "safari": algorithms.safari(**LOCAL, client_round_probability="2/3", server_lr="1/8"),
 }
+"""Cohorts, or kinds of rounds, are drawn."""
 
 
 def record(seed: int, rounds: int = 12) -> np.ndarray:
@@ -127,6 +131,16 @@ def test_selections_in_the_mean(name: str) -> None:
     runs = setting.simulate(replicas=20_000, rounds=6).rows["squared_distance"]
     away = np.abs(runs.mean(0) - setting.exact(range(7)).squared_distance)
     assert (away[1:] < 5 * runs.std(0)[1:] / math.sqrt(20_000)).all()
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_selections_and_noise_in_floats_are_those_in_fractions(name: str) -> None:
+    """Floats are enclosed, and the nearest but one at most: 1e-15."""
+    for seed in range(20):
+        setting = Setting(NOISY, RANDOM[name], Recorded(record(seed, 6)), start=4)
+        exact = setting.exact(range(7), exact=True).squared_distance
+        assert all(isinstance(each, F) for each in exact)
+        np.testing.assert_allclose(setting.exact(range(7)).squared_distance, exact.astype(float), rtol=1e-15)
 
 
 def test_fedau_by_hand() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import time
 from datetime import UTC, datetime
@@ -113,6 +114,16 @@ def test_comings_and_goings_that_do_not_match(tmp_path: Path) -> None:
     assert len(log.told) == 4
 
 
+@pytest.mark.parametrize("rows", ["off first", "on first"])
+def test_who_leaves_and_comes_at_one_moment_stays(tmp_path: Path, rows: str) -> None:
+    """Words that say who comes stand before or after those who leaves, where a log is sorted by them."""
+    pair = ["a,5,off", "a,5,on"] if rows == "off first" else ["a,5,on", "a,5,off"]
+    text = "\n".join(["client,time,state", "a,0,on", *pair, "b,5,on", "b,5,off", "a,9,off", "b,9,on"])
+    log = read_log(write(tmp_path, text), until=10)
+    assert log.intervals("a") == [(0, 9)] and log.intervals("b") == [(9, 10)]
+    assert not [line for line in log.told if "change nothing" in line]
+
+
 def test_a_dropped_client_did_not_take_part(tmp_path: Path) -> None:
     log = read_log(write(tmp_path, "round,client,status\n3,a,ok\n4,a,failed\n5,b,weird\n"), present=["ok"])
     assert log.mask().astype(int).tolist() == [[1, 0], [0, 0], [0, 0]] and log.begins == 3
@@ -149,12 +160,21 @@ def test_what_is_refused_names_the_line(tmp_path: Path, text: str, wrong: str) -
     [
         ("round;client\n0;a\n1;b\n", "of a spreadsheet.csv"),
         ("round\tclient\n0\ta\n1\tb\n", "log.tsv"),
+        ("round|client\n0|a\n1|b\n", "bars.csv"),
+        ('{"server-round": 1, "node_id": "a", "status": "OK"}\n{"server-round": 2, "node_id": "b", "status": "ok"}\n'
+         '{"server-round": 2, "node_id": "a", "status": "FAILURE"}\n', "flower.jsonl"),
+        ('{"current_round": 0, "client_name": "a", "status": "ACCEPTED"}\n{"current_round": 0, "client_name": "b", '
+         '"status": "DISCARDED"}\n{"current_round": 1, "client_name": "b", "status": "ACCEPTED"}\n', "nvflare.jsonl"),
+        ('{"msg_type": 2, "sender": 0, "receiver": "a", "round_idx": 0}\n{"msg_type": 2, "sender": 0, "receiver": "b", '
+         '"round_idx": 0}\n{"msg_type": 3, "sender": "a", "receiver": 0, "round_idx": 0}\n'
+         '{"msg_type": 3, "sender": "b", "receiver": 0, "round_idx": 1}\n', "fedml.jsonl"),
+        ("round_idx,client_idx\n0,a\n1,b\n", "fedml.csv"),
         (",round,client\n5,0,a\n9,1,b\n", "of a data frame.csv"),
         ("a,b\nTrue,False\nFALSE,TRUE\n", "truth.csv"),
         ("a,b\n1.0,0.0\n0.0,1.0\n", "floats.csv"),
         (",a,b\n1,False,True\n0,True,False\n", "frame of truth.csv"),
     ],
-)
+)  # fmt: skip
 def test_what_other_programs_write(tmp_path: Path, text: str, name: str) -> None:
     log = read_log(write(tmp_path, text, name))
     assert sorted(log.names) == ["a", "b"] and log.mask()[:, np.argsort(log.names)].astype(int).tolist() == [
@@ -163,13 +183,31 @@ def test_what_other_programs_write(tmp_path: Path, text: str, name: str) -> None
     ]
 
 
+def test_a_packed_log_is_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = gzip.compress
+    for form, path in forms(tmp_path).items():
+        options = {"tz": "UTC", "where": ["charging", "wifi"]} if form == "flash" else {}
+        other = tmp_path / f"{path.name}.gz"
+        other.write_bytes(packed(path.read_bytes()))
+        assert str(read_log(other, **options)) == str(read_log(path, **options)), form
+    other.write_bytes(packed(b"round,client\n0,a\n")[:-9])
+    with pytest.raises(Damaged, match=r"no valid gzip stream \(.*\); allowed is a complete"):
+        read_log(other)
+    other.write_bytes(packed(b"a" * 10**6))
+    monkeypatch.setenv("FEDTHEORY_LARGEST_FILE", "10000")
+    with pytest.raises(Damaged, match="has more than 10000 bytes"):
+        read_log(other)
+
+
 @pytest.mark.parametrize(
     ("text", "name", "wrong"),
     [
         ('{"round": 0, "client": "a"}\n{"round": 1, "client": ["a", "b"]}\n', "a.jsonl",
          r"line 2, column 'client': \['a', 'b'\]: allowed is a text or a number"),
         ('{"round": {"n": 0}, "client": "a"}\n', "a.jsonl", r"line 1, column 'round': \{'n': 0\}: allowed is a text"),
-        ("round,client\n0,a\n", "log.csv.gz", "is packed"),
+        ("round,client\n0,a\n", "log.csv.gz", "no valid gzip stream .*; allowed is a complete, undamaged one"),
+        ("round,client\n0,a\n", "log.csv.bz2", "is packed, by its name: allowed is CSV or .jsonl, also with .gz"),
+        ("round,client\n0,a\n", "log.parquet.gz", "is packed, by its name"),
         ("a,,b\n1,0,1\n", "a.csv", "line 1: its columns are a, , b: allowed are distinct names"),
         ("x;y\n1,5;2\n", "a.csv", "its columns are x, y"),
     ],

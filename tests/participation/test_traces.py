@@ -329,3 +329,29 @@ def test_a_log_is_resampled_by_the_day(tmp_path: Path) -> None:
     process = Resampled(read_log(file), block="1 day", width=3600.0, starts="aligned")
     assert process.block == 24 and process.mask.shape == (48, 2)
     assert process.expected(2, round=24).tolist() == [Fraction(1, 2), Fraction(1, 2)]
+
+
+@given(st.integers(1, 5000), st.integers(-(10**6), 10**12), st.integers(0, 2000), st.integers(1, 50))
+@settings(max_examples=300, deadline=None)
+def test_decimal_moments_are_in_the_rounds_that_their_digits_say(width: int, begin: int, first: int, many: int) -> None:
+    """Thousandths, as a log has them: of doubles, .3 // .1 is 2, and a client would come a round too early."""
+    moments = [(begin + width * r) / 1000 for r in (0, first, first + many)]
+    table = Table(("a", "b"), np.array([0, 1]), np.array([moments[0], moments[1]]), np.array([moments[1], moments[2]]))
+    for rule in ("any", "start"):
+        mask = rounds_of(table, width / 1000, rule=rule)
+        assert mask.shape == (first + many, 2) and mask[:, 0].sum() == first and mask[:first, 0].all()
+        assert mask[:, 1].sum() == many and mask[first:, 1].all()
+
+
+def test_a_log_of_decimal_moments_has_no_round_more(tmp_path):
+    ends = [k for k in range(1, 400) if np.ceil((0.1 + 0.1 * k - 0.1) / 0.1) != k]
+    assert ends  # of these doubles alone would make one more
+    for k in ends:
+        log = read_log(write(tmp_path, f"client,start,end\na,0.1,{0.1 + 0.1 * k!r}\n"))
+        assert log.mask(0.1).tolist() == [[True]] * k
+
+
+def test_what_is_clearly_beside_an_edge_stays_there():
+    """Thousands of units in the last place: doubles tell them apart."""
+    table = table_of([(0, 0.0, 10.0), (1, 10 - 1e-12, 10.0), (1, 20.0, 20 + 1e-12)], 2)
+    assert rounds_of(table, 10.0, rounds=3).astype(int).tolist() == [[1, 1], [0, 0], [0, 1]]
