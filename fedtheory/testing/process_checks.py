@@ -371,9 +371,10 @@ class _Tried:
         wrong = (np.abs(products) > allowed) & ~np.eye(len(rounds), dtype=bool)
         for i, r, s in np.argwhere(wrong)[:1].tolist():
             raise check_errors.RoundCovarianceError(
-                f"0 within {allowed[i, r, s]:.2g}", f"{products[i, r, s]:.4g}",
+                f"0 within {allowed[i, r, s]:.2g}",
+                f"{products[i, r, s]:.4g}",
                 told=f"of client {i}, rounds {rounds[r]} and {rounds[s]}",
-            )  # fmt: skip
+            )
         return len(rounds)
 
     def covariances(self, known: _Moments) -> None:

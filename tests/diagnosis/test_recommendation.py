@@ -401,6 +401,7 @@ def test_a_ridge_certifies_the_convexity_of_a_linear_model() -> None:
     from fedtheory.diagnosis import estimate_constants
 
     rng = np.random.default_rng(0)
+    torch.manual_seed(0)  # the model's start
     data = [(a := rng.normal(size=(12, 2)), (a[:, 0] > 0).astype(int)) for _ in range(3)]
     got = estimate_constants(torch.nn.Linear(2, 2), data, l2=0.25, resamples=0)
     assert got["strong_convexity"].kind == "bound" and got["strong_convexity"].value == 0.25
