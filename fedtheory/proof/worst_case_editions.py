@@ -288,6 +288,10 @@ class EditionClaim(KernelClaim):
         """Return nothing: the file has the theorem on one round, and no claim."""
         return {}
 
+    def says(self, other: KernelClaim) -> bool:
+        """Whether the claim of another check is the edition as it stands now: its file has no claim to compare."""
+        return isinstance(other, EditionClaim) and other.found()
+
     def is_of(self, data: Mapping[str, Any]) -> bool:
         """Whether a saved proof is from the theorem that the kernel makes now."""
         return self._theorem.accepts((json.dumps(data),))

@@ -118,7 +118,7 @@ def test_an_inequality_between_numbers_is_proved_by_a_bound_on_numbers() -> None
 def test_what_a_compute_gives_is_another_left_side() -> None:
     """A million at R = 12345, under the name of the error."""
     other = replace(FINAL_SQUARED_DISTANCE, compute=lambda asked: 10**6 * (asked.rounds == 12345))
-    assert other == FINAL_SQUARED_DISTANCE  # so that their equality tells nothing
+    assert other != FINAL_SQUARED_DISTANCE
     about = [d for d in library().derivations if d.functional == FINAL_SQUARED_DISTANCE.name]
     assert about and all(d.bounds(FINAL_SQUARED_DISTANCE) and not d.bounds(other) for d in about)
     named = mine(functional=replace(other, name="my_error"))
@@ -299,9 +299,11 @@ ONE_AS_DATA = [[[0, 0, 0], "1"]]
 
 
 def test_a_claim_divides_by_what_its_own_text_divides_by() -> None:
-    """b <= x for x > b, with x (x - b)/(x - b) for x in the file: x >= b is all that the claim says."""
+    """b <= x for x > b, with x (x - b)/(x - b) for x in the file: x >= b is all that the claim says. One that is
+    infinite at x = b says nothing there."""
     b = {"top": [[[0, 1], "1"]], "bottom": [[[0, 0], "1"]]}
     quotient = {"top": [[[2, 0], "1"], [[1, 1], "-1"]], "bottom": [[[1, 0], "1"], [[0, 1], "-1"]]}
+    infinite = {"top": [*quotient["top"], [[0, 0], "1"]], "bottom": quotient["bottom"]}
     letters = {"x": "perturbation", "b": "displacement"}
     said = {
         "id": "mine.thm", "edition": "main", "source": "", "algorithm": "", "functional": "displacement",
@@ -317,7 +319,8 @@ def test_a_claim_divides_by_what_its_own_text_divides_by() -> None:
     }  # fmt: skip
     with pytest.raises(checker.Wrong, match="claim: x: a condition that the claim does not make"):
         checker.check(file)
-    said["terms"] = {"one": "perturbation*(perturbation - displacement)/(perturbation - displacement)"}
+    said["terms"] = {"one": "perturbation", "other": "1/(perturbation - displacement)"}
+    file["bounds"][1] = line_of("weaken", 0, b, infinite, [], multipliers=[])
     assert checker.check(file | {"digest": digest(letters, said)}) == 0  # no theorem on a round
 
 
