@@ -188,7 +188,7 @@ SEVERAL_WAYS = re.compile(rb"[,\n][-+]*0[0-9]|[+ ]|-0")
 """Integers that are not written as they are printed: 007 and 7 are two names."""
 
 SEPARATORS = ",;\t|"
-"""Characters that may stand between cells; the first of these that the first line has does."""
+"""Characters that may stand between cells; the first of these that is in the first line separates them."""
 
 NUMERIC = frozenset(("start", "end", "round", "time", "bytes"))
 """Things that a column of numbers may say."""
