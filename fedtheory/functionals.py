@@ -291,12 +291,15 @@ POLICY_GAP = _selection(
 # Of learning problems. With probability at least 1 - confidence a random number is at most a bound: that is, its
 # quantile, the least number that it exceeds with no more than this probability, is at most the bound.
 NEGATED_FAILURE = _learning(
-    "negated_failure", "-(least over learners of the largest over two targets of P[error >= error_level])",
+    "negated_failure",
+    "-(least over learners of the largest over two targets of P[error >= error_level]); the samples that are left out "
+    "are chosen one by one",
     latex=r"-\mathbb{P}_{S\sim P}\big[\mathcal{R}_P(\mathcal{L}(\mathcal{F}(S)),f)>\frac{1-\omega}{8}\big]",
 )  # fmt: skip
 NEGATED_FAILURE_OF_FUNCTIONS = _learning(
     "negated_failure_of_functions",
-    "-(least over learners that draw no lots of the largest over two targets of P[error >= error_level])",
+    "-(least over learners that draw no lots of the largest over two targets of P[error >= error_level]); the samples "
+    "that are left out are chosen one by one",
     latex=r"-\mathbb{P}_{S\sim P}\big[\mathcal{R}_P(\mathcal{L}(\mathcal{F}(S)),f)>\frac{1-\omega}{8}\big]",
 )  # fmt: skip
 RARE_TAIL = _learning(

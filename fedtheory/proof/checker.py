@@ -125,8 +125,10 @@ def listed(what: str, value: object, count: int | None = None, most: int | None 
     """Return the value if it is a list, of this count or of at most so many entries."""
     if type(value) is not list:
         raise Unfit(f"{what}: allowed is a list")
-    fit(count is None or len(value) == count, f"{what}: {len(value)} entries, allowed are {count}")
-    fit(most is None or len(value) <= most, f"{what}: {len(value)} entries, allowed are at most {most}")
+    if count is not None and len(value) != count:
+        raise Unfit(f"{what}: {len(value)} entries, allowed are {count}")
+    if most is not None and len(value) > most:
+        raise Unfit(f"{what}: {len(value)} entries, allowed are at most {most}")
     return value
 
 
@@ -250,13 +252,19 @@ def times(a: dict, b: dict) -> dict:
 def sum_of_products(products: list) -> dict:
     """Return the sum of a b over pairs (a, b) of polynomials."""
     made: dict = {}
-    get, most = made.get, TERM + max((longest(a) + longest(b) for a, b in products), default=0)
-    for a, b in products:
-        fit(degree(a) + degree(b) <= LARGEST["degree"], "a power too large")
-        spend(1 + len(a) * len(b) + pieces(a) * pieces(b) // 500)
-        for p, c in a.items():
-            for r, d in b.items():
-                made[p + r] = get(p + r, 0) + c * d
+    most = TERM + max((longest(a) + longest(b) for a, b in products), default=0)
+    for one, other in products:
+        few, many = (one, other) if len(one) <= len(other) else (other, one)
+        fit(degree(one) + degree(other) <= LARGEST["degree"], "a power too large")
+        spend(1 + len(one) * len(other) + pieces(one) * pieces(other) // 500)
+        for p, c in few.items():
+            if made:
+                get = made.get
+                for r, d in many.items():
+                    key = p + r
+                    made[key] = get(key, 0) + c * d
+            else:
+                made = {p + r: c * d for r, d in many.items()}
             fit(len(made) * most <= LEFT["size"], "a polynomial of too many terms")
     made = {key: c for key, c in made.items() if c}
     hold(made)
@@ -285,18 +293,27 @@ def substituted(a: dict, index: int, top: dict, bottom: dict) -> tuple[dict, int
     """Substitute top/bottom for a letter; return bottom^d times the result, and d, the polynomial's degree in that
     letter."""
     spend(len(a))
-    if not any(power_of(key, index) for key in a):
+    if not power_of(functools.reduce(operator.or_, a, 0), index):
         return a, 0
-    unit, left = place(index), LEFT["size"]
-    by_power: dict[int, dict] = {}
-    for key, c in a.items():
-        p = power_of(key, index)
-        by_power.setdefault(p, {})[key - p * unit] = c
+    by_power, left = split_by_power(a, index), LEFT["size"]
     highest = max(by_power)
     over, under = powers(top, highest), powers(bottom, highest)
     made = sum_of_products([(part, times(over[p], under[highest - p])) for p, part in by_power.items()])
     hold(made, left=left)
     return made, highest
+
+
+def split_by_power(a: dict, index: int) -> dict:
+    """Return a polynomial's parts by the power of a letter, without that letter."""
+    unit, shift = place(index), FIELD * (index + 1)
+    found: dict[int, dict] = {}
+    for key, c in a.items():
+        if p := key >> shift & MASK:
+            key -= p * unit
+        if p not in found:
+            found[p] = {}
+        found[p][key] = c
+    return found
 
 
 def powers(a: dict, highest: int) -> list:
@@ -357,7 +374,7 @@ class Scalar:
 
     def has(self, index: int) -> bool:
         """Whether a letter occurs in the scalar as it is written."""
-        return any(power_of(key, index) for part in (self.top, self.bottom) for key in part)
+        return any(power_of(functools.reduce(operator.or_, part, 0), index) for part in (self.top, self.bottom))
 
     def put(self, values: dict, free: int) -> Scalar:
         """Substitute scalars for letters, given by their indices, all at once. Indices from ``free`` on must not be in
@@ -579,12 +596,8 @@ class Proof:
         """Return sum_{k=0}^{K-1} of a scalar that is a polynomial in k."""
         at, count = self.number["k"], self.name("K")
         need(not Scalar(scalar.bottom).has(at), "a sum over k of a quotient by k")
-        by_power: dict[int, dict] = {}
-        for key, c in scalar.top.items():
-            p = power_of(key, at)
-            by_power.setdefault(p, {})[key - p * place(at)] = c
         total = ZERO
-        for p, part in by_power.items():
+        for p, part in split_by_power(scalar.top, at).items():
             powers = [count**i * number(c) for i, c in enumerate(power_sum(p)) if c]
             total += functools.reduce(operator.add, powers) * Scalar(part, scalar.bottom)
         return total

@@ -59,17 +59,7 @@ probable, and how frequent, it is that two hypotheses differ, and that the first
 two-point problem the least over learners of the larger of P[error >= error_level] under the two targets; relatedness
 times excess(Q, any)^relatedness_exponent."""
 
-_AT_MOST_ONE = {
-    "excess",
-    "only",
-    "only frequency",
-    "risk",
-    "frequency",
-    "disagreement",
-    "disagreement frequency",
-    "failure",
-    "tail",
-}
+_AT_MOST_ONE = {*_OF_PROBLEM, "tail"} - {"related gap"}
 
 PARAMETERS = (
     "class_size", "samples", "server_samples", "clients", "arbitrary_cohort", "samples_per_client", "rare_mass",
@@ -714,7 +704,7 @@ def cantelli(of: Problem, letter: str) -> SampleTheorem:
 
 def learner(of: Problem, functions: bool) -> SampleTheorem:
     """Whatever a learner does, it errs by rare_mass under one of two targets with half the probability that the rare
-    point is hidden; with all of it, if it draws no lots."""
+    point can be left out by whoever chooses m n of the M n samples; with all of it, if it draws no lots."""
     M, m, n = (of.parameter(name) for name in ("clients", "arbitrary_cohort", "samples_per_client"))
     p, least = of.parameter("rare_mass"), of.parameter("error_level")
     _certify(of, p - least, "the error level is reached")
