@@ -128,13 +128,15 @@ def _decay(goal: Goal) -> Definition:
 def _regions(
     bound: RunBound, goal: Goal, slacks: Sequence[Scalar], values: Mapping[str, Scalar]
 ) -> Iterator[tuple[Where, list[Scalar]]]:
-    """Yield regions that the claim's hypotheses give, each with the other hypotheses. In the place of a theorem's cap
-    stands a hypothesis that caps the same letter, if there is one."""
+    """Yield regions that the claim's hypotheses give, each with the other hypotheses that are defined on it. In the
+    place of a theorem's cap stands a hypothesis that caps the same letter, if there is one; in that of a floor, one
+    that is a floor, or the floor itself, which the vocabulary may say."""
     choices: list[list[tuple[Condition, Scalar | None]]] = []
     for condition in bound.where.conditions:
         if condition.name in values:
             continue
-        choices.append([*_hypotheses(condition, goal, slacks)] or [(condition, None)])
+        others = [*_hypotheses(condition, goal, slacks)]
+        choices.append([*others, (condition, None)] if condition.kind == "at_least" or not others else others)
     for chosen in itertools.product(*choices):
         used = [slack for _, slack in chosen if slack is not None]
         of = {name for value in values.values() for name in value.names} - {c.name for c, _ in chosen}
@@ -142,9 +144,10 @@ def _regions(
         inside = {c.name for c, _ in chosen} | of
         given = [s for s in (*slacks, *goal.bounded_below) if s not in used and not s.is_zero and s.names <= inside]
         try:
-            yield Where(goal.ring, (*(condition for condition, _ in chosen), *more)), given
+            where = Where(goal.ring, (*(condition for condition, _ in chosen), *more))
         except ValueError:
             continue  # a bound that uses what comes before it
+        yield where, [slack for slack in given if where.defines(slack)]
 
 
 def _hypotheses(condition: Condition, goal: Goal, slacks: Sequence[Scalar]) -> Iterator[tuple[Condition, Scalar]]:

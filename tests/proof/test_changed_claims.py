@@ -6,13 +6,17 @@ from dataclasses import replace
 from random import Random
 
 import pytest
+import sympy
 
-from fedtheory.papers import all_claims
+from fedtheory.claims.statement import Hypothesis
+from fedtheory.papers import all_claims, claim
 from fedtheory.papers.proofs import chain, proof_of
 from fedtheory.papers.saved_certificates import published_outcome
+from fedtheory.quantities import symbols
 
 from .changed_claims import ALGORITHMS, KINDS, Change, changes, may_be_proved
 
+L, mu, q = symbols("smoothness", "strong_convexity", "snapshot_probability")
 PAPERS = ("fast", "safari", "khaled2020", "li2020")
 PROVED = tuple(
     c.ref for c in all_claims()
@@ -56,6 +60,15 @@ def test_what_is_weaker_may_be_proved() -> None:
     """Else the test above would say nothing: a larger number of a right side keeps its proof, and may."""
     larger = [c for c in changes("fast.thm2@sharper") if "3/5 * 101/100" in c.part]
     assert larger and all(proof_of(c.claim) is not None and may_be_proved(c) for c in larger)
+
+
+@pytest.mark.parametrize("more", [sympy.Le(L, 1 / q), sympy.Ge(L, 1), sympy.Le(mu, 5)], ids=str)
+def test_a_claim_that_asks_for_more_keeps_its_proof(more: sympy.Basic) -> None:
+    """Its slack may divide by what is 0 somewhere, and a floor may stand beside one of the vocabulary, mu <= L."""
+    own = claim("fast.thm2@sharper")
+    asked = (*own.hypotheses, Hypothesis("more", more, "here"))
+    found = proof_of(replace(own, edition="changed", hypotheses=asked))
+    assert found is not None and found.verdict == "proved"
 
 
 @pytest.mark.exhaustive
