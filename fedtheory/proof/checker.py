@@ -4871,7 +4871,24 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         small, large = tree.left, tree.comparators[0]
         if isinstance(tree.ops[0], ast.GtE):
             small, large = large, small
-        return [self.above(b) - self.of_tree(a) for b in self.parts(large, "Min") for a in self.parts(small, "Max")]
+        made = [self.above(b) - self.of_tree(a) for b in self.parts(large, "Min") for a in self.parts(small, "Max")]
+        return [*made, *(cap for slack in made for cap in self.caps(slack))]
+
+    def caps(self, slack: Scalar) -> list:
+        """Return a slack a - b x divided by b, for each letter x for which b is seen to be > 0."""
+        made = []
+        for i in sorted(letters_of(slack.top) - letters_of(slack.bottom)):
+            parts = split_by_power(slack.top, i)
+            before = Scalar(minus(parts[max(parts)]), slack.bottom)
+            if max(parts) == 1 and self.surely_positive(before):
+                made.append(slack / before)
+        return made
+
+    def surely_positive(self, scalar: Scalar) -> bool:
+        """Whether a scalar is > 0 as its coefficients are, and the quantities that its letters stand for."""
+        of = letters_of(scalar.top) | letters_of(scalar.bottom)
+        above = all(QUANTITIES.get(self.letters.get(self.proof.names[i], "")) in ("positive", "count") for i in of)
+        return above and len({c > 0 for part in (scalar.top, scalar.bottom) for c in part.values()}) == 1
 
     def sayable(self, text: object) -> list:
         """Return the same, and nothing of a hypothesis that cannot be said in the letters: what holds without it holds

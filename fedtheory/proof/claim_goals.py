@@ -197,7 +197,8 @@ class Goal:
 
     def slacks(self) -> tuple[Scalar, ...]:
         """Return expressions that are all >= 0 where the claim's hypotheses hold. One that cannot be said in these
-        letters is left out, too."""
+        letters is left out, too. What stands before a letter, and is above 0, is divided by: eta L <= 1 is a cap of
+        eta."""
         found = []
         for relation in (hypothesis.relation for hypothesis in self.settled):
             small, large = (relation.lhs, relation.rhs) if relation.rel_op == "<=" else (relation.rhs, relation.lhs)
@@ -205,7 +206,24 @@ class Goal:
             bottoms = small.args if isinstance(small, sympy.Max) else (small,)
             with suppress(Inexpressible):
                 found += [self.scalar(_above(top)) - self.scalar(bottom) for top in tops for bottom in bottoms]
-        return tuple(found)
+        return (*found, *(cap for slack in found for cap in self._caps(slack)))
+
+    def _caps(self, slack: Scalar) -> Iterator[Scalar]:
+        """Yield a slack a - b x divided by b, for each letter x for which that is above 0, and not 1."""
+        for name in sorted(slack.names - slack.bottom.names):
+            parts = slack.coefficients(name)
+            if parts.keys() <= {0, 1} and parts[1] != -1 and self.surely_positive(-parts[1]):
+                yield slack / -parts[1]
+
+    def surely_positive(self, scalar: Scalar) -> bool:
+        """Whether a scalar is > 0 as its coefficients are, in letters of quantities that are."""
+        of = [QUANTITIES.get(self.letters.get(name, "")) for name in scalar.names]
+        signs = [{c > 0 for c in part.coeffs()} for part in (scalar.numerator, scalar.denominator)]
+        return (
+            signs[0] == signs[1]
+            and len(signs[0]) == 1
+            and all(q is not None and (q.positive or q.lower > 0) for q in of)
+        )
 
     def parameter(self, name: str, kind: str = "") -> Scalar | None:
         """Return what a parameter of an algorithm or of a run has to be, or ``None`` if nothing says that."""

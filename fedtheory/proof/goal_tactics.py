@@ -136,7 +136,11 @@ def _regions(
         if condition.name in values:
             continue
         others = [*_hypotheses(condition, goal, slacks)]
-        choices.append([*others, (condition, None)] if condition.kind == "at_least" or not others else others)
+        if condition.kind == "at_least" or not others:
+            others.append((condition, None))
+        if condition.kind == "capped" and condition.bound != 1:
+            others.append((Condition(condition.name, "positive"), None))
+        choices.append(others)
     for chosen in itertools.product(*choices):
         used = [slack for _, slack in chosen if slack is not None]
         of = {name for value in values.values() for name in value.names} - {c.name for c, _ in chosen}

@@ -12,11 +12,15 @@ from fedtheory.claims.statement import Hypothesis
 from fedtheory.papers import all_claims, claim
 from fedtheory.papers.proofs import chain, proof_of
 from fedtheory.papers.saved_certificates import published_outcome
+from fedtheory.proof import checker
+from fedtheory.proof.claim_goals import Goal
 from fedtheory.quantities import symbols
 
 from .changed_claims import ALGORITHMS, KINDS, Change, changes, may_be_proved
 
-L, mu, q = symbols("smoothness", "strong_convexity", "snapshot_probability")
+L, mu, q, eta = symbols("smoothness", "strong_convexity", "snapshot_probability", "local_lr")
+K, sigma_G = symbols("local_steps", "dissimilarity")
+SEEING = {"goal": Goal, "checker": checker.ClaimOfRuns}
 PAPERS = ("fast", "safari", "khaled2020", "li2020")
 PROVED = tuple(
     c.ref for c in all_claims()
@@ -69,6 +73,33 @@ def test_a_claim_that_asks_for_more_keeps_its_proof(more: sympy.Basic) -> None:
     asked = (*own.hypotheses, Hypothesis("more", more, "here"))
     found = proof_of(replace(own, edition="changed", hypotheses=asked))
     assert found is not None and found.verdict == "proved"
+
+
+@pytest.mark.parametrize("cap", [8 * eta * K * L, eta * L * (8 * K + 1), 9 * eta * L * K / mu * mu], ids=str)
+def test_a_cap_may_be_a_product(cap: sympy.Expr) -> None:
+    assert found_with(sympy.Le(cap, 1)) == "proved"
+
+
+@pytest.mark.parametrize("factor", [q, 1 - q, sigma_G, 2 - q], ids=str)
+@pytest.mark.parametrize("loose", ["", "goal", "checker"])
+def test_what_may_be_0_is_not_divided_by(factor: sympy.Expr, loose: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The step has no cap where the factor is 0. (2 - q is not seen to be above 0.) Either one says so by itself."""
+    for name in (loose,) if loose else ():
+        monkeypatch.setattr(SEEING[name], "surely_positive", lambda of, scalar: True)
+    assert found_with(sympy.Le(factor * 8 * eta * K * L, factor), f"changed{loose}") is None
+
+
+def test_that_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    for seeing in SEEING.values():
+        monkeypatch.setattr(seeing, "surely_positive", lambda of, scalar: True)
+    assert found_with(sympy.Le(q * 8 * eta * K * L, q), "loose") == "proved"
+
+
+def found_with(cap: sympy.Basic, edition: str = "changed") -> str | None:
+    """The verdict on the paper's theorem with another cap in the place of its own; that on one edition is kept."""
+    own = claim("fast.thm1@sharper")
+    found = proof_of(replace(own, edition=edition, hypotheses=(replace(own.hypotheses[0], relation=cap),)))
+    return found and found.verdict
 
 
 @pytest.mark.exhaustive
