@@ -135,7 +135,7 @@ def _regions(
     for condition in bound.where.conditions:
         if condition.name in values:
             continue
-        others = [*_hypotheses(condition, goal, slacks)]
+        others: list[tuple[Condition, Scalar | None]] = [*_hypotheses(condition, goal, slacks)]
         if condition.kind == "at_least" or not others:
             others.append((condition, None))
         if condition.kind == "capped" and condition.bound != 1:
