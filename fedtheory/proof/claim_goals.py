@@ -497,8 +497,8 @@ class Goal:
         return self._tends(bound.bound, condition.name, 1) is not None and one in (None, 1)
 
     def lacks(self, bound: RunBound) -> list[str]:
-        """Return the names of assumptions of a bound that the claim neither makes nor says otherwise. The tactics change
-        none of them, so that a claim that lacks one of the bound that they begin with is not reached."""
+        """Return the names of assumptions of a bound that the claim neither makes nor says otherwise. The tactics
+        change none of them, so that a claim that lacks one of the bound that they begin with is not reached."""
         made, otherwise = self.claim.assumed, {*ALTERNATING, EVERYONE, *self._read_as}
         names = (name for name, _ in asked_of(bound) if name not in otherwise)
         return [name for name in names if AT_ONE_PLACE.get(name, name) not in made]

@@ -129,7 +129,7 @@ class ClaimTheorem(KernelClaim):
 
     @cached_property
     def bound(self) -> RunBound | None:
-        """The claim's theorem, or ``None`` where it is not found. Where the claim lacks an assumption, none is sought."""
+        """The claim's theorem, or ``None`` where it is not found. Where an assumption is lacking, none is sought."""
         try:
             made = untouched(self.make())
             return None if self.goal.lacks(made) else sought(made, self.goal)
