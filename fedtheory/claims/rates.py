@@ -7,6 +7,7 @@ being fixed. Powers of log(rounds) are not held against a rate: a soft O hides t
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -117,13 +118,30 @@ def _escape(order: Growth, rates: list[Growth], displayed: list[str]) -> str | N
         return "the rounds grow" if order.power > slowest else None
     if not slowest.is_finite:
         return None
-    ratio = order.coefficient / sympy.Add(*(rate.coefficient for rate in rates if rate.power == slowest))
-    present = {s.name for s in ratio.free_symbols}
+    total = sympy.Add(*(rate.coefficient for rate in rates if rate.power == slowest))
+    present = {s.name for s in (order.coefficient / total).free_symbols}
     for name in displayed:
         for way, towards in _ends(name, present):
-            if growth(sympy.factor(ratio.xreplace({symbol(name): towards}))).power > 0:
+            if _power_of_ratio(order.coefficient, total, name, towards) > 0:
                 return f"{name} {way}"
     return None
+
+
+def _power_of_ratio(top: sympy.Expr, bottom: sympy.Expr, name: str, towards: sympy.Expr) -> sympy.Expr:
+    """The power of the rounds with which top/bottom grows as a quantity goes to an end with them: of the two apart,
+    where both have one."""
+    try:
+        powers = _power(top, name, towards), _power(bottom, name, towards)
+    except ValueError:  # leading orders cancel
+        return _power(top / bottom, name, towards)
+    finite = all(power.is_finite for power in powers)
+    return powers[0] - powers[1] if finite else _power(top / bottom, name, towards)
+
+
+@functools.lru_cache(maxsize=1000)
+def _power(expression: sympy.Expr, name: str, towards: sympy.Expr) -> sympy.Expr:
+    """The power of the rounds with which an expression grows so; kept, as all terms have the same rates."""
+    return growth(sympy.factor(expression.xreplace({symbol(name): towards}))).power
 
 
 def _ends(name: str, present: set[str]) -> Iterator[tuple[str, sympy.Expr]]:

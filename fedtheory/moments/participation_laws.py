@@ -30,7 +30,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, lru_cache
-from math import ceil, comb, floor, prod
+from math import ceil, comb, floor, lcm, prod
 from typing import NamedTuple
 
 import numpy as np
@@ -130,11 +130,20 @@ class IndependentGroups(AtMostOnce):
 
     groups: Sequence[int]
     laws: Sequence[np.ndarray]
+    _joint: dict[int, np.ndarray] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def joint(self, power: int) -> np.ndarray:
+        if power not in self._joint:
+            self._joint[power] = self._of_clients(*self._expectations(power))
+            self._joint[power].flags.writeable = False
+        return self._joint[power]
+
+    def somebody(self) -> object:
+        return 1 - np.prod([law[0] for law in self.laws])
+
+    def _of_clients(self, alone: np.ndarray, pairs: np.ndarray) -> np.ndarray:
         groups = np.array(self.groups)
         sizes = np.bincount(groups)
-        alone, pairs = self._expectations(power)
         between = pairs[np.ix_(groups, groups)] / np.outer(sizes, sizes)[np.ix_(groups, groups)]
         within = np.diagonal(pairs) / np.maximum(sizes * (sizes - 1), 1)  # a group of one client has no pairs
         same = groups[:, None] == groups
@@ -142,28 +151,44 @@ class IndependentGroups(AtMostOnce):
         np.fill_diagonal(between, alone[groups] / sizes[groups])
         return between
 
-    def somebody(self) -> object:
-        return 1 - np.prod([law[0] for law in self.laws])
-
     def _expectations(self, power: int) -> tuple[np.ndarray, np.ndarray]:
         """E[A_k |A|^-p], (groups,), and E[A_k A_l |A|^-p], (groups, groups), with A_k (A_k - 1) on the diagonal."""
-        count, total = len(self.laws), sum(len(law) - 1 for law in self.laws)
-        kind = self.laws[0].dtype
-        values = np.array([Fraction(1, n**power) if n else Fraction(0) for n in range(total + 1)]).astype(kind)
-        drawn = [law * np.arange(len(law)) for law in self.laws]
-        alone, pairs = np.empty(count, dtype=kind), np.empty((count, count), dtype=kind)
-        for k in range(count):
-            others = [j for j in range(count) if j != k]
-            after = [values]  # at n: the expectation of ``values`` at n plus what the groups still to come bring
-            for j in reversed(others):
-                after.append(np.convolve(after[-1], self.laws[j][::-1], "valid"))
-            alone[k] = drawn[k] @ after[-1]
-            pairs[k, k] = (drawn[k] * (np.arange(len(drawn[k])) - 1)) @ after[-1]
-            before = drawn[k]
-            for j, still in zip(others, reversed(after[:-1]), strict=True):
-                pairs[k, j] = before @ np.convolve(still, drawn[j][::-1], "valid")
-                before = np.convolve(before, self.laws[j])
-        return alone, pairs
+        total = sum(len(law) - 1 for law in self.laws)
+        values = np.array([Fraction(1, n**power) if n else Fraction(0) for n in range(total + 1)])
+        if self.laws[0].dtype != object:
+            return _convolved(values.astype(float), self.laws)
+        (values, scale), *parts = map(_in_whole_numbers, (values, *self.laws))
+        unit = Fraction(1, scale * prod(denominator for _, denominator in parts))
+        alone, pairs = _convolved(values, [law for law, _ in parts])
+        return alone * unit, pairs * unit
+
+
+def _in_whole_numbers(numbers: np.ndarray) -> tuple[np.ndarray, int]:
+    """Fractions as whole numbers over one denominator, which are convolved without being reduced each time."""
+    denominator = lcm(*(each.denominator for each in numbers))
+    return np.array([int(each * denominator) for each in numbers], dtype=object), denominator
+
+
+def _convolved(values: np.ndarray, laws: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """E[A_k v(|A|)], (groups,), and E[A_k A_l v(|A|)], (groups, groups), with A_k (A_k - 1) on the diagonal."""
+    count, kind = len(laws), values.dtype
+    alone, pairs = np.empty(count, dtype=kind), np.empty((count, count), dtype=kind)
+    drawn = [law * np.arange(len(law)) for law in laws]
+    after = [values]  # at n: the expectation of ``values`` at n plus what the groups still to come bring
+    for law in reversed(laws):
+        after.append(np.convolve(after[-1], law[::-1], "valid"))
+    after.reverse()
+    last = [np.convolve(still, own[::-1], "valid") for still, own in zip(after[1:], drawn, strict=True)]
+    before = np.ones(1, dtype=int).astype(kind)  # the law of how many the groups so far bring
+    for k in range(count):
+        through = np.convolve(before, drawn[k])
+        alone[k] = through @ after[k + 1]
+        pairs[k, k] = np.convolve(before, drawn[k] * (np.arange(len(drawn[k])) - 1)) @ after[k + 1]
+        for j in range(k + 1, count):
+            pairs[k, j] = pairs[j, k] = through @ last[j]
+            through = np.convolve(through, laws[j])
+        before = np.convolve(before, laws[k])
+    return alone, pairs
 
 
 @dataclass(frozen=True)

@@ -514,9 +514,20 @@ class Goal:
         one = self._tends(bound.bound.replace({name: alone}), condition.name, 1)
         return self._tends(bound.bound, condition.name, 1) is not None and one in (None, 1)
 
+    def lacks(self, bound: RunBound) -> list[str]:
+        """Return the names of assumptions of a bound that the claim neither makes nor says otherwise. The tactics
+        change none of them, so that a claim that lacks one of the bound that they begin with is not reached."""
+        made, otherwise = self.claim.assumed, {*ALTERNATING, EVERYONE, *self._read_as}
+        names = (name for name, _ in asked_of(bound) if name not in otherwise)
+        return [name for name in names if AT_ONE_PLACE.get(name, name) not in made]
+
+    @property
+    def _read_as(self) -> set[str]:
+        """Names of assumptions that are readings of the claim, or hold by what its rounds are."""
+        return {*READINGS, SCALE_KNOWN, "in_expectation"} | ({"equal_weights"} if self._is_plain_mean else set())
+
     def _assumptions(self, bound: RunBound) -> Iterator[str]:
-        made = self.claim.assumed
-        read_as = {*READINGS, SCALE_KNOWN, "in_expectation"} | ({"equal_weights"} if self._is_plain_mean else set())
+        read_as, lacks = self._read_as, self.lacks(bound)
         for name, constant in asked_of(bound):
             kind = ASSUMPTIONS.get(AT_ONE_PLACE.get(name, name))
             if name in ALTERNATING:
@@ -527,7 +538,7 @@ class Goal:
                     yield "everyone takes part, which is no hypothesis of the claim"
             elif name in read_as:
                 continue
-            elif kind is None or kind.name not in made:
+            elif kind is None or name in lacks:
                 yield f"it assumes {name}, and the claim does not"
             elif kind.quantity:
                 own = self.letter(kind.quantity) ** kind.power

@@ -129,9 +129,10 @@ class ClaimTheorem(KernelClaim):
 
     @cached_property
     def bound(self) -> RunBound | None:
-        """The claim's theorem, or ``None`` where it is not found."""
+        """The claim's theorem, or ``None`` where it is not found. Where an assumption is lacking, none is sought."""
         try:
-            return sought(untouched(self.make()), self.goal)
+            made = untouched(self.make())
+            return None if self.goal.lacks(made) else sought(made, self.goal)
         except ValueError:  # the claim, or a part of it, is not reached
             return None
 
