@@ -8,6 +8,7 @@ one error, `Damaged`, with the file and the place. The limits are `largest` (byt
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import csv
 import errno
@@ -352,16 +353,16 @@ def read_file(path: str | Path, most: int | None = None) -> bytes:
 
 
 def read_unpacked(path: str | Path) -> bytes:
-    """The content of a regular file, unpacked if its name ends in ``.gz``.
+    """The content of a regular file, unpacked if its name ends in ``.gz``, without the mark that UTF-8 may begin with.
 
     Raises:
         FileNotFoundError: there is none.
         Damaged: as of `read_file`; or no complete gzip stream.
     """
     if not str(path).lower().endswith(".gz"):
-        return read_file(path)
+        return read_file(path).removeprefix(codecs.BOM_UTF8)
     with open_regular(path) as file, parsing(path, "no valid gzip stream", "; allowed is a complete, undamaged one"):
-        return read_counted(path, gzip.GzipFile(fileobj=file))
+        return read_counted(path, gzip.GzipFile(fileobj=file)).removeprefix(codecs.BOM_UTF8)
 
 
 def read_counted(path: str | Path, stream: Any, most: int | None = None) -> bytes:
@@ -509,7 +510,8 @@ def read_csv(path: str | Path, separators: str = ",") -> Iterator[tuple[int, lis
         text = _decoded(path, read_unpacked(path))
     except FileNotFoundError:
         raise Damaged(path, "cannot be read: no such file") from None
-    first = re.search(r"[^\r\n]+", text)
+    before = re.escape(separators) + r"\r\n"
+    first = re.search(rf'(?:(?<![^{before}])"[^"]*"|[^\r\n])+', text)  # a quoted cell may have several lines
     header = re.sub(r'"[^"]*"', "", first[0]) if first else ""
     separator = next((each for each in separators if each in header), separators[0])
     reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=separator)

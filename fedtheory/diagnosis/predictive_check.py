@@ -101,8 +101,13 @@ def _deviations(value: np.ndarray, mean: np.ndarray, spread: np.ndarray) -> np.n
 
 
 def statistics(mask: np.ndarray, groups: np.ndarray | None = None) -> tuple[np.ndarray, list[str]]:
-    """Return the statistics of a log and the name of each: what is fixed before any log is looked at."""
+    """Return the statistics of a log and the name of each: what is fixed before any log is looked at.
+
+    Clients who never came are left out, as they are of a log before a family is fitted to it: rare ones of a new log.
+    """
     rounds, clients = mask.shape
+    came = mask.any(axis=0) | (not mask.any())
+    mask, who = mask[:, came], int(came.sum())
     here = mask.astype(np.float32)
     sizes = here.sum(axis=1, dtype=np.float64)
     p = here.mean(axis=0, dtype=np.float64)
@@ -131,9 +136,10 @@ def statistics(mask: np.ndarray, groups: np.ndarray | None = None) -> tuple[np.n
     found["common change of rates"] = np.add.reduceat(centred, edges[:-1]) / lengths / scale
 
     gram = away @ away.T if rounds <= clients else away.T @ away
-    total = float((gram.astype(np.float64) ** 2).sum())
     own = rounds if rounds > clients else 0
-    found["pairs of clients"] = float(np.log(total / rounds**2 / clients + 1e-9))
+    total = float((gram.astype(np.float64) ** 2).sum()) / rounds**2
+    total = clients + (total - who) * (clients * (clients - 1) / max(who * (who - 1), 1))  # of as many pairs as before
+    found["pairs of clients"] = float(np.log(max(total, 0.0) / clients + 1e-9))
     if rounds > clients:
         pairs = gram / own
         np.fill_diagonal(pairs, 0)
@@ -152,11 +158,12 @@ def statistics(mask: np.ndarray, groups: np.ndarray | None = None) -> tuple[np.n
         power = np.abs(np.fft.rfft(centred)[1:]) ** 2 / rounds / scale**2
         found["a period of sizes"] = np.log(power + 0.05)
         mean_power = np.zeros(rounds // 2 + 1)
-        for first in range(0, clients, 512):
+        for first in range(0, who, 512):
             mean_power += (np.abs(np.fft.rfft(away[:, first : first + 512], axis=0)) ** 2).sum(axis=1)
-        found["a period of clients"] = np.log(mean_power[1:] / rounds / clients + 0.01)
+        found["a period of clients"] = np.log(mean_power[1:] / rounds / who + 0.01)
 
     if groups is not None:
+        groups = np.unique(groups[came], return_inverse=True)[1]
         mean = np.bincount(groups, p) / np.bincount(groups)
         found["rates within a group"] = float(np.log(((p - mean[groups]) ** 2).mean() * rounds + 1e-6))
     values, names = [], []

@@ -61,7 +61,9 @@ class Columns:
             if self.given[what] not in self.cells:
                 raise ValueError(f"columns = {dict(self.given)}: {self._near(self.given[what])}")
             return self.given[what]
-        taken, small = {*self.given.values()}, {re.sub("[ -]", "_", name.lower()): name for name in self.cells}
+        taken = {*self.given.values()}
+        small = {re.sub("[ -]", "_", name.lower()): name for name in reversed([*self.cells])}
+        small |= {name: name for name in self.cells}  # the first that is so called, before it one written just so
         return next((small[name] for name in USUAL[what] if name in small and small[name] not in taken), None)
 
     def of(self, what: str) -> Sequence[str]:

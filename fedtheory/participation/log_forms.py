@@ -15,7 +15,7 @@ import numpy as np
 
 from ..files import Damaged, parse_json, read_unpacked
 from .log_columns import Coded, Columns, Plain
-from .log_times import moment, moments
+from .log_times import is_number, moment, moments
 
 HERE = frozenset({"1", "true", "yes", "ok", "on", "up", "start", "begin", "join", "joined", "login", "online",
                   "connect", "connected", "available", "active", "success", "successful", "succeeded", "complete",
@@ -113,7 +113,7 @@ def spans(
     end, ends_are_dates = moments(columns.path, columns.of("end"), "end", columns.place, tz, empty=open_ends)
     if dates != ends_are_dates and not np.isnan(end).all():
         wrong = "one of start and end has dates, the other numbers: allowed is one of both"
-        raise Damaged(columns.path, wrong, columns.place(0))
+        raise Damaged(columns.path, wrong, columns.place(int(np.flatnonzero(~np.isnan(end))[0])))
     for i in np.flatnonzero(end < start).tolist():
         wrong = f"start = {columns.of('start')[i]}, end = {columns.of('end')[i]}: allowed is start <= end"
         raise Damaged(columns.path, wrong, columns.place(i))
@@ -260,7 +260,7 @@ def traffic(columns: Columns, options: Options) -> Rows:
     for i, (at_round, a, b) in enumerate(ways):
         if a != server and b == server:
             pairs.setdefault((at_round, a), i)
-    asked = {(at_round, b) for at_round, a, b in ways if a == server}
+    asked = {(at_round, b) for at_round, a, b in ways if a == server != b}
     told = Told()
     if silent := len(asked - pairs.keys()):
         told.add("clients a round that were sent something and sent nothing: counted as away", count=silent)
@@ -354,12 +354,14 @@ def flash(path: Path, data: Mapping[str, Any], options: Options) -> Rows:
     here: list[bool] = []
     places: list[str] = []
     begins, ends = math.inf, -math.inf
+    dates: dict[bool, str] = {}
     for name, entry in data.items():
         if not isinstance(entry, Mapping) or not isinstance(entry.get("messages"), str):
             raise Damaged(path, "allowed is an object with the text messages", f"client {name!r}")
         holds: dict[str, bool] = {}
         was = False
-        for at, event, line in sorted(_messages(path, name, entry["messages"], options.tz), key=lambda each: each[0]):
+        messages = _messages(path, name, entry["messages"], options.tz, dates)
+        for at, event, line in sorted(messages, key=lambda each: each[0]):
             begins, ends = min(begins, at), max(ends, at)
             if event not in STATES:
                 if not _LEVEL.fullmatch(event):
@@ -385,11 +387,15 @@ def flash(path: Path, data: Mapping[str, Any], options: Options) -> Rows:
             path, f"{', '.join(where)} never hold at once: allowed are conditions that a client meets together"
         )
     found.place, found.begins, found.ends = places.__getitem__, begins, ends
+    found.unit = UNITS[True in dates]
     _walk(found, client, np.array(time), here)
     return found
 
 
-def _messages(path: Path, name: str, text: str, tz: tzinfo | None) -> Iterator[tuple[float, str, int]]:
+def _messages(
+    path: Path, name: str, text: str, tz: tzinfo | None, dates: dict[bool, str]
+) -> Iterator[tuple[float, str, int]]:
+    """Moment, event and number of each message; ``dates`` has the first place of a date, and of a number."""
     for number, line in enumerate(text.replace("\x00", "").splitlines(), 1):
         if not line.strip():
             continue
@@ -398,9 +404,15 @@ def _messages(path: Path, name: str, text: str, tz: tzinfo | None) -> Iterator[t
         if not tab:
             raise Damaged(path, f"{line[:60]!r}: allowed is a time, a tab and an event", place)
         try:
-            yield moment(at.strip(), tz), event.strip().lower(), number
+            found = moment(at.strip(), tz)
         except ValueError as error:
             raise Damaged(path, str(error), place) from None
+        dates.setdefault(not is_number(at), place)
+        if len(dates) > 1:
+            kind, other = "number" if is_number(at) else "date", next(iter(dates.values()))
+            wrong = f"{at.strip()!r} is a {kind}, unlike that of {other}: allowed are dates alone, or numbers alone"
+            raise Damaged(path, wrong, place)
+        yield found, event.strip().lower(), number
 
 
 # What the forms have in common --------------------------------------------------------------------------------------
@@ -500,6 +512,10 @@ def _here(columns: Columns, what: str, present: frozenset[str] | None, told: Tol
             raise Damaged(
                 columns.path, f"{cell!r} is no known state: allowed is present=[...], the states of who is there", place
             )
+    if present is not None and present.isdisjoint(words):
+        some = ", ".join(map(repr, [*words][:5])) + ", ..." * (len(words) > 5)
+        wrong = f"no row has {', '.join(map(repr, sorted(present)))}: allowed as present= are {some}"
+        raise Damaged(columns.path, wrong, f"column {columns.named(what)!r}")
     for cell in sorted((present or frozenset()) - {*words}):
         told.add(f"state of who is there that no row has, {cell!r}")
     here = {cell: cell in (HERE if present is None else present) for cell in words}

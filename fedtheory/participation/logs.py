@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import tzinfo
@@ -166,7 +167,7 @@ def read_log(
     check_kind("path", path, (str, Path), "a file's name")
     path = Path(path)
     check_option("like", like, FORMS)
-    states = None if present is None else frozenset(str(state).lower() for state in _listed("present", present))
+    states = None if present is None else frozenset(str(state).strip().lower() for state in _listed("present", present))
     options = Options(zone(tz), states, tuple(map(str, _listed("where", where))), server)
     if like in ("fedscale", "flash") or (like == "auto" and kind_of(path) == ".json"):
         rows = read_entries(path, like, options)
@@ -198,6 +199,10 @@ def _until(until: float | str, tz: tzinfo | None, unit: str) -> float:
 def _log(path: Path, rows: Rows, names: Sequence[str] | None, until: float | None) -> Log:
     """Join rows to intervals, count what is there twice, and close what is open."""
     known, who = numbered(path, rows.client, rows.place, names, rows.known)
+    for k in _alike(known) if names is None else ():
+        first = np.flatnonzero(who == k)
+        place = rows.place(int(first[0])) if first.size else ""
+        rows.told.add("names that differ from an earlier one by case, blanks or unseen signs: other clients", place)
     moments = np.concatenate([rows.start, rows.end, [rows.begins, rows.ends]])
     if np.isnan(moments).all():
         raise Damaged(path, "no moment: allowed is at least one")
@@ -229,6 +234,22 @@ def _log(path: Path, rows: Rows, names: Sequence[str] | None, until: float | Non
     open_end = np.logical_or.reduceat(censored[:, 1], first) if len(first) else censored[:, 1]
     edges = np.column_stack([censored[first, 0], open_end])
     return Log(known, who[first], start[first], closing, edges, begins, ends, rows.unit, told.lines())
+
+
+def _alike(names: Sequence[str]) -> list[int]:
+    """Return the places of names that look like an earlier one.
+
+    >>> _alike(["ann", "Ann", "bo  b", "bob", "bo b"])
+    [1, 4]
+    """
+    seen: set[str] = set()
+    found = []
+    for k, name in enumerate(names):
+        plain = name if name.isascii() else unicodedata.normalize("NFKC", name)
+        text = " ".join("".join(each for each in plain if unicodedata.category(each) != "Cf").casefold().split())
+        found += [k] * (text in seen)
+        seen.add(text)
+    return found
 
 
 def _joined(who: np.ndarray, start: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -68,6 +68,18 @@ def test_logs_of_no_family_fit_none(kind: str) -> None:
     assert sum(choose_family(MISFITS[kind](rng, ROUNDS, CLIENTS)).name == "none" for _ in range(50)) >= 49
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_rare_clients_who_stay_away_of_new_logs_are_no_deviation(seed: int) -> None:
+    """Of a thousand clients some seventy never came, and of those who came as many again stay away of a new log."""
+    rng = np.random.default_rng(seed)
+    log = rng.random((200, 1000)) < rng.beta(1, 9, 1000) / 2
+    assert 60 < (~log.any(axis=0)).sum() < 90
+    found = choose_family(log)
+    assert found.name == "Bernoulli", found.check
+    log[::8, 1::2] = log[::8, ::2]  # in one round of eight, neighbours do alike
+    assert choose_family(log).name == "none"
+
+
 def test_a_family_without_its_check_would_fit() -> None:
     """The likelihood alone takes the nearest family for the truth: the check is what says none."""
     found = of_no_family("long_absences")

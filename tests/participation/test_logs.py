@@ -20,7 +20,7 @@ NAMES = "abc"
 
 
 def write(folder: Path, text: str, name: str = "log.csv") -> Path:
-    (folder / name).write_text(text)
+    (folder / name).write_text(text, encoding="utf-8")
     return folder / name
 
 
@@ -133,7 +133,7 @@ def test_a_dropped_client_did_not_take_part(tmp_path: Path) -> None:
     ("text", "wrong"),
     [
         ("client,start,end\na,5,4\n", r"line 2: start = 5, end = 4: allowed is start <= end"),
-        ("client,start,end\na,5,2026-01-01T00:00:00Z\n", "one of start and end has dates"),
+        ("client,start,end\na,5,\na,5,2026-01-01T00:00:00Z\n", "line 3: one of start and end has dates"),
         ("client,start,end\na,1,2\nb,2026-01-01T00:00:00Z,\n", r"line 3, column 'start': .* is a date, and others"),
         ("client,start,end\na,1,x\n", r"line 2, column 'end': 'x': allowed is a finite number"),
         ("client,start,end\n,1,2\n", r"line 2, column 'client': empty"),
@@ -173,11 +173,17 @@ def test_what_is_refused_names_the_line(tmp_path: Path, text: str, wrong: str) -
         ("a,b\nTrue,False\nFALSE,TRUE\n", "truth.csv"),
         ("a,b\n1.0,0.0\n0.0,1.0\n", "floats.csv"),
         (",a,b\n1,False,True\n0,True,False\n", "frame of truth.csv"),
+        ('"note, on;\nrounds";"round";client\n5" disk;0;a\nx;1;b\n', "a title of two lines.csv"),
+        ("Client,round,client\nx,0,a\ny,1,b\n", "names alike.csv"),
+        ("Client,CLIENT,Round\na,x,0\nb,y,1\n", "no name just so.csv"),
+        ('\ufeff{"round": 0, "client": "a"}\n{"round": 1, "client": "b"}\n', "with a mark.jsonl"),
+        ('\ufeff{"a": {"active": [0], "inactive": [1]}, "b": {"active": [1], "inactive": [2]}}', "with a mark.json"),
     ],
 )  # fmt: skip
 def test_what_other_programs_write(tmp_path: Path, text: str, name: str) -> None:
     log = read_log(write(tmp_path, text, name))
-    assert sorted(log.names) == ["a", "b"] and log.mask()[:, np.argsort(log.names)].astype(int).tolist() == [
+    assert sorted(log.names) == ["a", "b"]
+    assert log.mask(None if log.unit == "rounds" else 1)[:, np.argsort(log.names)].astype(int).tolist() == [
         [1, 0],
         [0, 1],
     ]
@@ -259,7 +265,25 @@ def test_files_and_widths_of_other_kinds(tmp_path: Path) -> None:
 def test_one_state_of_who_is_there_is_a_word_and_not_its_letters(tmp_path: Path) -> None:
     path = write(tmp_path, "round,client,status\n0,a,here\n1,b,gone\n")
     assert read_log(path, present="here").mask().astype(int).tolist() == [[1, 0], [0, 0]]
-    assert read_log(path, present=["here", "heer"]).told[0] == "1: state of who is there that no row has, 'heer'"
+    assert read_log(path, present=["here ", "heer"]).told[0] == "1: state of who is there that no row has, 'heer'"
+    with pytest.raises(Damaged, match="column 'status': no row has 'heer': allowed as present= are 'here', 'gone'"):
+        read_log(path, present="heer")
+
+
+def test_names_that_look_alike_are_told(tmp_path: Path) -> None:
+    path = write(tmp_path, "round,client\n0,ann\n1,bo b\n2, Ann\n3,bo  b\n4,ann\u200b\n5,ann \n6,bob\n")
+    log = read_log(path)
+    assert log.names == ("ann", "bo b", "Ann", "bo  b", "ann\u200b", "bob")
+    alike = "names that differ from an earlier one by case, blanks or unseen signs: other clients (first: line 4)"
+    assert log.told == (f"3: {alike}",)
+    assert not read_log(path, names=log.names).told  # a roster says who there is
+
+
+def test_a_server_that_writes_to_itself_is_no_client(tmp_path: Path) -> None:
+    path = write(tmp_path, "round,sender,receiver\n0,s,a\n0,a,s\n0,s,s\n1,s,b\n")
+    log = read_log(path)
+    assert log.names == ("a", "b") and log.mask().astype(int).tolist() == [[1, 0], [0, 0]]
+    assert log.told == ("1: clients a round that were sent something and sent nothing: counted as away",)
 
 
 def test_a_mask_of_many_clients_is_read_in_time_that_grows_with_its_size(tmp_path: Path) -> None:
@@ -312,6 +336,15 @@ def test_conditions_of_a_device(tmp_path: Path) -> None:
         read_log(path, tz="UTC", where=["wify"])
     with pytest.raises(Damaged, match="client 'd', message 1: '2020-01-01 00:00:00' has no time zone"):
         read_log(path)
+    numbers = "0\twifi\n1\tbattery_charged_on\n9\t4G\n"
+    own = write(tmp_path, json.dumps({"d": {"messages": numbers}}), "numbers.json")
+    held = read_log(own, where=["wifi", "charging"])
+    assert held.intervals("d") == [(1, 9)] and held.unit == "numbers"
+    date = "'2020-01-01 00:00:00' is a date"
+    for first, second, wrong in ((text, numbers, "'0' is a number"), (numbers, text, date)):
+        both = write(tmp_path, json.dumps({"d": {"messages": first}, "e": {"messages": second}}), "both.json")
+        with pytest.raises(Damaged, match=f"client 'e', message 1: {wrong}, unlike that of client 'd', message 1"):
+            read_log(both, tz="UTC", where=["wifi", "charging"])
 
 
 def test_nobody_may_have_come(tmp_path: Path) -> None:
