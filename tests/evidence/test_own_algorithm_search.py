@@ -209,7 +209,7 @@ WRONG = {
     "fails": ("return x - 1 / 0, {}", "", "line 14: algorithm mine: step fails: ZeroDivisionError: division by zero"),
     "shape": ("return way.sum(1), {}", "", "line 12: algorithm mine: step returns x = "),
     "forgets": ("return x - local_lr * way, {}", 'memory={"v": "vector"}, ', "line 12: algorithm mine: step forgets v"),
-    "late": ("n = mine.__dict__.setdefault('n', []); n.append(1); return x - local_lr * (1 + len(n) // 40) * way, {}", "",
+    "late": ("n = mine.__dict__.setdefault('n', []); n += [1]; return x - local_lr * (1 + len(n) // 40) * way, {}", "",
              "line 12: algorithm mine: two calls of step with the same arguments return different things"),
     "tensor": ("return x + local_lr * torch.randn(1), {}", "", "'Tensor'; allowed are no tensors of its own: round."),
     "hidden": ("mine.__dict__.setdefault('n', []).append(1); return x * len(mine.__dict__['n']), {}", "",
