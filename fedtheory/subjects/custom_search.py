@@ -402,7 +402,7 @@ class OwnRuns(Space):
                 if who in (EVERYONE, UNIFORM):
                     yield self._together(differing)
                 if self._steps_are_drawn and who == self.who[0]:
-                    yield replace(self._far_in_all(differing), conditioning=1e-2)
+                    yield replace(self._far_in_all(differing), conditioning=1e-3, seed=HALVES)
                 yield from (replace(plain, cohort=self._cohort(size)) for size in (-1, 0) if who != EVERYONE)
         if not self._quiet:
             yield from self._all_with_noise(self.most_clients)
