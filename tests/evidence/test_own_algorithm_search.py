@@ -637,8 +637,8 @@ def test_a_step_that_forgets_how_many_there_are_falls_with_many(
     step: str, falls: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first is FedLin's Theorem 1. With the second, a round multiplies the error by 1 - (1 + K/2)/4 where half of
-    the clients have the Hessian L, the others nearly 0, and K is large. With the third, three of five have L, and K = 30
-    multiplies by 3/5 * 2/5 + 2/5 * (1 - 30/4 * 3/5) = -29/25."""
+    the clients have the Hessian L, the others nearly 0, and K is large. With the third, three of five have L: K = 30
+    multiplies it by 3/5 * 2/5 + 2/5 * (1 - 30/4 * 3/5) = -29/25."""
     monkeypatch.setattr("fedtheory.subjects.custom_search.FAR_LOCAL_STEPS", 30)
     (tmp_path / "short.py").write_text(SHORT_STEPS.format(step=step))
     paper = load(tmp_path / "short.py")
