@@ -55,7 +55,7 @@ from .protocol import Point, Space, runs_of, span
 from .quadratic_candidates import DIVERGING_STEP, MOST_CLIENTS, Demands, demands, log_uniform
 from .quantity_limits import solved_limit
 from .short_numbers import rounded_to, short
-from .varying_steps import SEARCHED_BY_RULE, certainly, computed_left, left_in_floats, longest, scale_of, surely
+from .varying_steps import SEARCHED_BY_RULE, certainly, computed_left, left_in_floats, longest, scale, scale_of, surely
 
 DIMENSIONS = (1, 1, 2)
 MOST_LOCAL_STEPS, FAR_LOCAL_STEPS = 10, 100
@@ -716,7 +716,11 @@ class OwnRuns(Space):
         at = self.horizons[self.horizons <= (KINKED_ROUNDS if certain else 2)]
         found = values_at(setting, self.statement.functional, at.tolist(), self.average, exact=False)
         left[: len(found)] = np.array(found, dtype=float) * (1 - 1e-9)
-        return left
+        fed = setting.federation
+        assert isinstance(fed, Piecewise)
+        pulls = [[line.at_zero / fed.exact_constants()["smoothness"] for line in row] for row in fed.gradients]
+        points = np.vstack([pulls, setting.exact_start, fed.exact_optimum]).astype(float)
+        return np.maximum(left - RESOLUTION * scale(fed, self.statement.functional.units, points), 0)
 
     def _left(self, setting: Setting, count: int) -> tuple[np.ndarray, np.ndarray]:
         """The left side at the horizons, and what of it is certain."""

@@ -429,6 +429,19 @@ def test_kinks_and_noise_come_together(tmp_path: Path) -> None:
             assert math.isclose(float(judged.readings[0].left), found.left, rel_tol=1e-6)
 
 
+def test_what_floats_round_of_runs_with_kinks_is_no_lead(tmp_path: Path) -> None:
+    """Descent brings a quadratic nearer to x* by 1 - eta mu a round, until doubles cannot tell it from there."""
+    terms = 'Term("start", (1 - eta * mu) ** (2 * R) * D**2), Term("noise", eta * sigma**2 / mu),'
+    paper = load(written(tmp_path / "own.py", "return x - local_lr * way, {}", terms))
+    with added(paper):
+        space = subject_of(paper.claims[0]).space(paper.claims[0])
+        kinked = next(c for c in space.structured() if c.kink is not None)
+        line = replace(kinked.kink, left=1.0, right=1.0, width=0.0, level=0.0, offset=-1.01, start=0.011, noise=0.0)
+        for smoothness in (1.93, 1.0, 3.1):
+            found, _ = space.assess(replace(kinked, kink=replace(line, smoothness=smoothness), share=1.0))
+            assert found.ratio <= 1
+
+
 SAMPLED = """
 from sympy import Ge, Le
 from fedtheory.claims.statement import Assumption, Claim, Hypothesis, Term
