@@ -718,8 +718,10 @@ class OwnRuns(Space):
         left[: len(found)] = np.array(found, dtype=float) * (1 - 1e-9)
         fed = setting.federation
         assert isinstance(fed, Piecewise)
-        pulls = [[line.at_zero / fed.exact_constants()["smoothness"] for line in row] for row in fed.gradients]
-        points = np.vstack([pulls, setting.exact_start, fed.exact_optimum]).astype(float)
+        pulls = np.array(
+            [[line.at_zero / fed.exact_constants()["smoothness"] for line in row] for row in fed.gradients]
+        )
+        points = np.vstack([pulls, np.array(setting.exact_start), np.array(fed.exact_optimum)]).astype(float)
         return np.maximum(left - RESOLUTION * scale(fed, self.statement.functional.units, points), 0)
 
     def _left(self, setting: Setting, count: int) -> tuple[np.ndarray, np.ndarray]:
