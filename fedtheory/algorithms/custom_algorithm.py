@@ -393,6 +393,8 @@ def taken(kind: OwnRound, x: Any, memory: Mapping[str, Any], round: Round, numbe
         if isinstance(error, Refused):
             raise error.at(f"{place(kind.step, error)}: {what}") from None
         told = f"{place(kind.step, error)}: {what}: step fails: {type(error).__name__}: {error}"
+        if isinstance(error, TypeError) and "'Tensor'" in told:
+            told += "; allowed are no tensors of its own: round.each has numbers of clients, round.draw and noise draw"
         raise StepError(told) from None
     where = f"{place(kind.step)}: {what}: step"
     if not (isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], Mapping)):

@@ -263,7 +263,8 @@ def _examined(claim: Claim, path: Path, seed: int, candidates: int, progress: Te
         if str(path) in frames:
             raise RefereeError(f"{explained(error, path)}; nothing is decided about {claim.ref}") from None
         if isinstance(error, ValueError):
-            raise RefereeError(f"{path}: {claim.ref}: {error}") from None
+            told = str(error)  # a step's error says where already
+            raise RefereeError(told if told.startswith(f"{path}, ") else f"{path}: {claim.ref}: {told}") from None
         raise
 
 

@@ -351,14 +351,29 @@ def traces(kind: OwnRound, counts: tuple[int, ...], dimension: int, crowd: tuple
         if way.number > MOST_WAYS:
             raise too_many(kind)
         again, _ = traced(kind, counts, dimension, way.again(), crowd)
-        if _differ(trace, again):
-            raise StepError(
-                f"{place(kind.step)}: algorithm {kind.name}: two calls of step with the same arguments return "
-                "different things: allowed is a step that keeps nothing outside its memory and draws nothing by itself"
-            )
+        _check_same(kind, trace, again)
         found.append(trace)
         way = way.next()
     return tuple(found)
+
+
+def check_unchanged(kind: OwnRound, clients: int) -> None:
+    """Raise ``StepError`` if a step does something else than when this was first asked of it, with so many clients."""
+    before = _first_traced(kind, clients)
+    _check_same(kind, before, traced(kind, (1,) * clients, 1, Outcomes())[0])
+
+
+@lru_cache(maxsize=64)
+def _first_traced(kind: OwnRound, clients: int) -> Trace:
+    return traced(kind, (1,) * clients, 1, Outcomes())[0]
+
+
+def _check_same(kind: OwnRound, one: Trace, other: Trace) -> None:
+    if _differ(one, other):
+        raise StepError(
+            f"{place(kind.step)}: algorithm {kind.name}: two calls of step with the same arguments return "
+            "different things: allowed is a step that keeps nothing outside its memory and draws nothing by itself"
+        )
 
 
 def too_many(kind: OwnRound) -> NotClosed:

@@ -39,7 +39,7 @@ from ..moments.evaluators import FLOAT
 from ..moments.linear_rounds import NotClosed
 from ..moments.remembering_crowds import CrowdLayout
 from ..moments.round_maps import drawn, layout_of, rounds_of_kind
-from ..moments.step_trace import traced
+from ..moments.step_trace import check_unchanged, traced
 from ..participation import Bernoulli, Cyclic, Fixed, Markov, Participation, Phases, Uniform
 from ..quantities import QUANTITIES, STEP, Quantity, symbol
 from ..schedule import StepRule
@@ -55,7 +55,7 @@ from .protocol import Point, Space, runs_of, span
 from .quadratic_candidates import DIVERGING_STEP, MOST_CLIENTS, Demands, demands, log_uniform
 from .quantity_limits import solved_limit
 from .short_numbers import rounded_to, short
-from .varying_steps import SEARCHED_BY_RULE, certainly, computed_left, left_in_floats, longest, scale_of, surely
+from .varying_steps import SEARCHED_BY_RULE, certainly, computed_left, left_in_floats, longest, scale, scale_of, surely
 
 DIMENSIONS = (1, 1, 2)
 MOST_LOCAL_STEPS, FAR_LOCAL_STEPS = 10, 100
@@ -87,9 +87,12 @@ EVERYONE, FIXED, UNIFORM, INDEPENDENT = "everyone", "a fixed set", "uniform coho
 CYCLE, SWITCH = "one set after another", "one set first and another for ever"
 MARKOV, AVAILABLE = "Markov chains", "clients available for a part of every cycle"
 
-CROWD, REMEMBERED, HALVES = 30, 10, 2**31
+CROWD, REMEMBERED = 30, 10
 """Number of clients of a few settings, for what shows with many alone; the most where something is remembered of each
-and the step tells them apart; and a seed that no draw has."""
+and the step tells them apart."""
+
+HALVES, SWAPPED = 2**31, 2**31 + 1
+"""Seeds that no draw has: one half of the clients is unlike the other, and the other way round."""
 
 SQUARES = ((100, -1, 1e-6), (1000, 100, 1e-5))
 """Clients, cohort and share of the largest steps from x*, at which only what clients differ by moves x, for what shows
@@ -114,8 +117,8 @@ class Candidate:
 
     Attributes:
         clients, dimension: M, D.
-        seed: from which minimisers (and Hessians, where they are ``mixed``) are drawn; 0 or ``HALVES``: they are 1 and
-            -1, by turns or one half after the other.
+        seed: from which minimisers (and Hessians, where they are ``mixed``) are drawn; 0, ``HALVES`` or ``SWAPPED``:
+            they are 1 and -1, by turns, or one half after the other, and the curvatures largest and smallest.
         kinds: how many kinds of clients there are, if they are a crowd; 0: each is drawn for itself.
         lone: whether the last kind has one client alone, and not as many as the others.
         spread: how far the minimisers are apart.
@@ -179,10 +182,12 @@ class Candidate:
             return shortened(self.kink.federation(), self.digits)
         rng, shape = np.random.default_rng(self.seed), (self.different, self.dimension)
         turns = np.resize([1.0, -1.0], shape[0])
-        signs = {0: turns, HALVES: np.sort(turns)[::-1]}.get(self.seed)
+        signs = {0: turns, HALVES: np.sort(turns)[::-1], SWAPPED: np.sort(turns)}.get(self.seed)
         drawn = rng.standard_normal(shape) if signs is None else signs[:, None] + np.zeros(shape)
         ladder = np.arange(self.dimension) / max(1, self.dimension - 1)
-        powers = rng.uniform(0, 1, shape) if self.mixed else np.broadcast_to(ladder, shape)
+        powers = np.broadcast_to(ladder, shape)
+        if self.mixed:
+            powers = rng.uniform(0, 1, shape) if signs is None else (1 - signs[:, None]) / 2 + np.zeros(shape)
         hessians = self._copied(self._short(self.smoothness * self.conditioning**powers))
         noise = short(self.noise * self.smoothness, self.digits)
         law = COMMON if self.common else "two-point"
@@ -316,7 +321,12 @@ class OwnRuns(Space):
                 rounds_of_kind(setting, self.algorithm.kinds[0].at(0), exact=True)
             except NotLinear as error:
                 return _told(str(error))
+        self._check_unchanged()
         return ""
+
+    def _check_unchanged(self) -> None:
+        """Refuse a step that keeps what it has seen, so that it is another one than when the search began."""
+        check_unchanged(self.algorithm.kinds[0].at(0), self._clients(2))
 
     @property
     def searched(self) -> str:
@@ -387,10 +397,12 @@ class OwnRuns(Space):
             if clients == 5 and share == 1 and not noise:
                 differing = replace(plain, mixed=not self.common_hessian, conditioning=0.1, seed=7)
                 yield from (differing, replace(differing, start=0.0))
+                if differing.mixed and who == self.who[0]:  # nearly flat clients, of whom the first is one or the last
+                    yield from (replace(differing, seed=seed, conditioning=1e-3) for seed in (HALVES, SWAPPED))
                 if who in (EVERYONE, UNIFORM):
                     yield self._together(differing)
                 if self._steps_are_drawn and who == self.who[0]:
-                    yield replace(self._far_in_all(differing), conditioning=1e-2)
+                    yield replace(self._far_in_all(differing), conditioning=1e-3, seed=HALVES)
                 yield from (replace(plain, cohort=self._cohort(size)) for size in (-1, 0) if who != EVERYONE)
         if not self._quiet:
             yield from self._all_with_noise(self.most_clients)
@@ -434,8 +446,9 @@ class OwnRuns(Space):
         return replace(self._plain(clients, who), share=share, seed=HALVES, kinds=2, chance=0.5, cohort=cohort)
 
     def _all_with_noise(self, clients: int) -> Iterator[Candidate]:
-        """A crowd with noise, of which all are there or asked, and with the algorithm's numbers far from these."""
-        everyone = replace(self._many(clients, self.who[0], 1e-2), noise=1e2, cohort=self._cohort(0))
+        """A crowd from x* with noise, of which all are there or asked, and with the algorithm's numbers far from
+        these."""
+        everyone = replace(self._many(clients, self.who[0], 1e-2), noise=1e2, cohort=self._cohort(0), start=0.0)
         yield everyone
         yield from self._far_numbers(everyone)
 
@@ -703,7 +716,13 @@ class OwnRuns(Space):
         at = self.horizons[self.horizons <= (KINKED_ROUNDS if certain else 2)]
         found = values_at(setting, self.statement.functional, at.tolist(), self.average, exact=False)
         left[: len(found)] = np.array(found, dtype=float) * (1 - 1e-9)
-        return left
+        fed = setting.federation
+        assert isinstance(fed, Piecewise)
+        pulls = np.array(
+            [[line.at_zero / fed.exact_constants()["smoothness"] for line in row] for row in fed.gradients]
+        )
+        points = np.vstack([pulls, np.array(setting.exact_start), np.array(fed.exact_optimum)]).astype(float)
+        return np.maximum(left - RESOLUTION * scale(fed, self.statement.functional.units, points), 0)
 
     def _left(self, setting: Setting, count: int) -> tuple[np.ndarray, np.ndarray]:
         """The left side at the horizons, and what of it is certain."""
@@ -735,7 +754,13 @@ class OwnRuns(Space):
         return tuple(values[places] for values in found)
 
     def certain(self, found: Found) -> Found:
-        """Return the find with what is certain of its left side: the lower end of an enclosure, where it has one."""
+        """Return the find with what is certain of its left side: the lower end of an enclosure, where it has one.
+
+        Raises:
+            StepError: the step is not what it was.
+        """
+        if not self.why_simulated:
+            self._check_unchanged()
         floats = self.why_simulated or found.candidate.kink is not None
         return found if floats else certainly(found, self.statement.functional, self.average)
 
