@@ -255,8 +255,9 @@ IMPLIED = {
     "eq28@main": {},
     "eq58@main": {"without gradient": _NEGATIVE, **dict.fromkeys(
         ("no server_cap", "1% looser server_cap", "twice server_cap"), "(58) does not use the cap")},
-    "eq50@main": {"1% looser step_cap": _ROOT, "twice step_cap": _ROOT, **dict.fromkeys(
-        ("half of drift", "99% of drift"), _COMPOSED)},
+    "eq50@main": {"1% looser step_cap": _ROOT, "twice step_cap": _ROOT,
+                  "without pseudogradient": f"it is negative under the cap: {_NEGATIVE}",
+                  **dict.fromkeys(("half of drift", "99% of drift"), _COMPOSED)},
     "rem5.a@main": {"1% looser step_cap": _ROOT, "twice step_cap": _ROOT,
                     "not assuming assumption_4_server": "q = 1: the server computes nothing"},
     "rem5.b@main": {"1% looser step_cap": _ROOT, "twice step_cap": _ROOT, **dict.fromkeys(
