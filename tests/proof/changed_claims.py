@@ -175,6 +175,10 @@ ROOM = {
         f"safari.thm5@corrected: hypotheses server_cap {how}": "the drift cap gives eta_s <= 1/(40 L)"
         for how in ("less", "wider")
     },
+    **{
+        f"safari.thm5@unbiased: hypotheses arbitrary_cohort_at_least {how}": "its `bound` says so again"
+        for how in ("less", "wider")
+    },
 }
 """Changes that ask as much as a proof needs, with why."""
 
