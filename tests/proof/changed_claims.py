@@ -171,6 +171,7 @@ def changes(ref: str) -> Iterator[Change]:
 ROOM = {
     "safari.thm4@corrected: hypotheses step_cap wider": "101/(400 sqrt 30) < 1/21, which its theorem on a round asks",
     "safari.rem5.b@main: choices local_lr * 101/100": "the cap is one of a smaller server_lr",
+    "fast.thm2@sharp: hypotheses step_cap wider": "the edition `sharper` says as much",
     **{
         f"safari.thm5@corrected: hypotheses server_cap {how}": "the drift cap gives eta_s <= 1/(40 L)"
         for how in ("less", "wider")
