@@ -1,7 +1,12 @@
 """``python -m fedtheory``, and the command ``fedtheory``; nothing is imported before it can be interrupted."""
 
+import gc
 import os
 import sys
+
+SELDOM = (100_000, 20, 20)
+"""Thresholds of the garbage collector. Imports and formulas make many objects and few cycles, and looking through all
+of them again and again took a tenth of a short command's time."""
 
 
 def _open_what_is_closed() -> None:
@@ -17,6 +22,7 @@ def _open_what_is_closed() -> None:
 def main() -> None:
     """Run the command line and exit with its status."""
     _open_what_is_closed()
+    gc.set_threshold(*SELDOM)
     try:
         from .cli.statuses import run
 

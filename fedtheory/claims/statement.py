@@ -131,6 +131,16 @@ def least(*caps: sympy.Expr) -> sympy.Expr:
     return sympy.Min(*caps, evaluate=False)
 
 
+def at_most(left: Any, right: Any) -> sympy.core.relational.Relational:
+    """Return ``left <= right`` without sympy's looking whether that is always so, which takes long."""
+    return sympy.Le(left, right, evaluate=False)
+
+
+def at_least(left: Any, right: Any) -> sympy.core.relational.Relational:
+    """Return ``left >= right``, see ``at_most``."""
+    return sympy.Ge(left, right, evaluate=False)
+
+
 @dataclass(frozen=True)
 class Ambiguity:
     """A place where the paper's words admit several readings, the literal one first.

@@ -31,7 +31,7 @@ from ..participation import Fixed, LargestNoise, Phases
 from ..quantities import RUN_QUANTITIES, SERVER_RUN_QUANTITIES
 from ..schedule import StepRule
 from ..setting import Setting
-from .enclosures import FOLLOWED, Way, algorithm_of, left_side, run_boxes, steps_of, with_new_steps
+from .enclosures import EVERY_ROUND, FOLLOWED, Way, algorithm_of, left_side, run_boxes, steps_of, with_new_steps
 from .file_entries import (
     MOST_IDENTICAL,
     Participants,
@@ -302,7 +302,7 @@ class _ExaminedRun(Examined):
         way = self.point.part.way(self.point, self.claim, reading, self.algorithm)
         local = reading.get("local gradients", "k = 0..K-1")
         average = reading.get("average", AVERAGES[0])
-        divided = reading.get(Q_CONDITION) in (QUOTIENT, THIRD_LAYOUT)
+        divided = bool(self.asked & {*EVERY_ROUND}) and reading.get(Q_CONDITION) in (QUOTIENT, THIRD_LAYOUT)
         place = self._place(way)
         values, left = self._once((place, "left"), lambda: self._compared(way))
         boxes = self._once(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from sympy import Ge, Le
 
 from ....assumptions import (
     COHORT_BEFORE_NOISE, INDEPENDENT_NOISE, UNBIASED_NOISE, UNCORRELATED_NOISE, UNIFORM_COHORTS,
 )  # fmt: skip
 from ....claims import readings
-from ....claims.statement import Ambiguity, Assumption, Hypothesis, numbered
+from ....claims.statement import Ambiguity, Assumption, Hypothesis, numbered, at_least, at_most
 from ....quantities import symbols
 
 L, m, n, K, R = symbols("smoothness", "cohort", "arbitrary_cohort", "local_steps", "rounds")
@@ -56,8 +55,8 @@ EXACT_SHARES = Ambiguity(
 PERIODIC_SNAPSHOTS = Ambiguity(readings.SNAPSHOTS, (readings.PERIOD,), "the rounds 0, I, 2I, ... are snapshots")
 COHORT_IS_A_SET = Ambiguity(readings.UNIFORM_COHORT, (readings.WITHOUT_REPLACEMENT,), "m different clients")
 
-ONE_ROUND = Hypothesis("one_round", Le(R, 1), "one round, from x_0 = x_r")
-SNAPSHOT_ROUND = Hypothesis("snapshot_round", Ge(q, 1), "'uniformly samples clients'")
-ARBITRARY_ROUND = Hypothesis("arbitrary_round", Le(q, 0), "'arbitrarily samples clients'")
-DRIFT_CAP = Hypothesis("drift_cap", Le(eta, 1 / (8 * L * K)), "Lemma 3 of Reddi et al. 2020")
-EQUAL_COHORTS = Hypothesis("equal_cohorts", Le((m - n) ** 2, 0), "'supposing m = n'")
+ONE_ROUND = Hypothesis("one_round", at_most(R, 1), "one round, from x_0 = x_r")
+SNAPSHOT_ROUND = Hypothesis("snapshot_round", at_least(q, 1), "'uniformly samples clients'")
+ARBITRARY_ROUND = Hypothesis("arbitrary_round", at_most(q, 0), "'arbitrarily samples clients'")
+DRIFT_CAP = Hypothesis("drift_cap", at_most(eta, 1 / (8 * L * K)), "Lemma 3 of Reddi et al. 2020")
+EQUAL_COHORTS = Hypothesis("equal_cohorts", at_most((m - n) ** 2, 0), "'supposing m = n'")

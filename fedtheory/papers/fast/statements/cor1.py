@@ -6,9 +6,9 @@ sqrt(RK(nq + m(1-q))), c any constant; ``rates`` are the printed O(.).
 
 from __future__ import annotations
 
-from sympy import Ge, sqrt
+from sympy import sqrt
 
-from ....claims.statement import Hypothesis, Term
+from ....claims.statement import Hypothesis, Term, at_least
 from .common import EQUAL_COHORTS, K, L, R, inverse_cohort, m, n, q
 from .thm1 import CORRECTED as THEOREM_1_CORRECTED
 from .thm1 import MAIN as THEOREM_1
@@ -75,7 +75,7 @@ COROLLARY_2 = COROLLARY_1.edited(
     hypotheses=(
         *THEOREM_1.hypotheses,
         EQUAL_COHORTS,
-        Hypothesis("many_rounds", Ge(R, (m * n * K) ** 3 / (n * q + m * (1 - q)) ** 3), "before Corollary 2"),
+        Hypothesis("many_rounds", at_least(R, (m * n * K) ** 3 / (n * q + m * (1 - q)) ** 3), "before Corollary 2"),
     ),
     rates=(Term("only", one_size),),
 )

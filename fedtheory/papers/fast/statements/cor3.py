@@ -8,9 +8,9 @@ where the paper prints mu R; ``rates`` are the printed ones.
 
 from __future__ import annotations
 
-from sympy import Ge, Max, exp, log
+from sympy import Max, exp, log
 
-from ....claims.statement import Hypothesis, Term, least
+from ....claims.statement import Hypothesis, Term, least, at_least
 from .common import CORRECTED_STRONGLY_CONVEX, EQUAL_COHORTS, K, L, R, inverse_cohort, m, n, q
 from .thm2 import APPENDIX as THEOREM_2_APPENDIX
 from .thm2 import MAIN as THEOREM_2
@@ -44,7 +44,9 @@ MAIN = THEOREM_2.edited(
         "heterogeneity": _logs * 8 * sigma_G**2 / (mu * R),
         "noise": _logs * 2 * sigma**2 / (mu * m * K * R),
     },
-    hypotheses=(*THEOREM_2.hypotheses, EQUAL_COHORTS, Hypothesis("many_rounds", Ge(R, 20 * m * L), "Corollary 3")),
+    hypotheses=(
+        *THEOREM_2.hypotheses, EQUAL_COHORTS, Hypothesis("many_rounds", at_least(R, 20 * m * L), "Corollary 3"),
+    ),
     choices={"local_lr": _step(_log)},
     rates=(
         Term("initial", exp(-mu * R / (20 * m * L))),

@@ -9,9 +9,9 @@ so constants may depend on the problem, and not on m, K and R. Those here are Th
 
 from __future__ import annotations
 
-from sympy import Ge, sqrt
+from sympy import sqrt
 
-from ....claims.statement import Hypothesis
+from ....claims.statement import Hypothesis, at_least
 from .common import COHORT_DRAW, K, L, R, m, q
 from .cor1 import COROLLARY_2, c, one_size
 from .thm1 import MAIN as THEOREM_1
@@ -37,8 +37,8 @@ UNIFORM = COROLLARY_2.edited(
     },
     hypotheses=(
         THEOREM_1.hypothesis("step_cap"),
-        Hypothesis("every_round_uniform", Ge(q, 1), "Table 1: 'Uniform participation in every round'"),
-        Hypothesis("many_rounds", Ge(R, (m * K) ** 3), "before Corollary 2, at q = 1"),
+        Hypothesis("every_round_uniform", at_least(q, 1), "Table 1: 'Uniform participation in every round'"),
+        Hypothesis("many_rounds", at_least(R, (m * K) ** 3), "before Corollary 2, at q = 1"),
     ),
     choices={"local_lr": c * sqrt(m) / sqrt(R * K)},
     ambiguities=(SUM_OVER_ROUNDS, COHORT_DRAW),

@@ -6,9 +6,8 @@ parameter is a free number > 0.
 
 from __future__ import annotations
 
-from sympy import Le
 
-from ....claims.statement import Claim, Hypothesis, Term
+from ....claims.statement import Claim, Hypothesis, Term, at_most
 from ....functionals import (
     FINAL_SQUARED_DISTANCE,
     NEGATED_ARBITRARY_PROGRESS,
@@ -64,7 +63,7 @@ EQ_30 = Claim(
         Term("heterogeneity", 8 * K**2 * eta**2 * sigma_G**2),
         Term("noise", 2 * K * eta**2 / m * sigma**2),
     ),
-    hypotheses=(ONE_ROUND, SNAPSHOT_ROUND, Hypothesis("step_cap", Le(eta, 1 / (20 * m * L * K)), "after (30)")),
+    hypotheses=(ONE_ROUND, SNAPSHOT_ROUND, Hypothesis("step_cap", at_most(eta, 1 / (20 * m * L * K)), "after (30)")),
     assumptions=assumptions(*STRONGLY_CONVEX),
     ambiguities=(COHORT_DRAW,),
 )
@@ -93,7 +92,7 @@ EQ_38 = Claim(
         Term("heterogeneity", (K * eta / (2 * epsilon) + 8 * K**2 * eta**2) * sigma_G**2),
         Term("noise", 2 * K * eta**2 / n * sigma**2),
     ),
-    hypotheses=(ONE_ROUND, ARBITRARY_ROUND, Hypothesis("step_cap", Le(eta, 1 / (20 * n * L * K)), "after (38)")),
+    hypotheses=(ONE_ROUND, ARBITRARY_ROUND, Hypothesis("step_cap", at_most(eta, 1 / (20 * n * L * K)), "after (38)")),
     assumptions=assumptions(*STRONGLY_CONVEX),
 )
 

@@ -6,10 +6,10 @@ expectations. (13) prints grad F at the clients' local iterates for grad F_i, wh
 
 from __future__ import annotations
 
-from sympy import Le, sqrt
+from sympy import sqrt
 
 from ....claims import readings
-from ....claims.statement import Ambiguity, Claim, Hypothesis, Term
+from ....claims.statement import Ambiguity, Claim, Hypothesis, Term, at_most
 from ....functionals import LOCAL_GRADIENT_ERROR, SQUARED_GRADIENT
 from ....quantities import symbols
 from .common import (
@@ -35,7 +35,7 @@ EQ_13 = Claim(
         ONE_ROUND,
         SNAPSHOT_ROUND,
         DRIFT_CAP,
-        Hypothesis("rate_cap", Le(eta, 1 / (2 * sqrt(15) * K * L)), "after (10)"),
+        Hypothesis("rate_cap", at_most(eta, 1 / (2 * sqrt(15) * K * L)), "after (10)"),
     ),
     assumptions=assumptions(*NONCONVEX),
     ambiguities=(COHORT_DRAW,),
@@ -72,9 +72,9 @@ EQ_23 = Claim(
         DRIFT_CAP,
         Hypothesis(
             "rate_cap",
-            Le(eta, 1 / (2 * sqrt(30 * K * L))),
+            at_most(eta, 1 / (2 * sqrt(30 * K * L))),
             "after (21)",
-            alternatives={readings.ROOT_OF_30: Le(eta, 1 / (2 * sqrt(30) * K * L))},
+            alternatives={readings.ROOT_OF_30: at_most(eta, 1 / (2 * sqrt(30) * K * L))},
         ),
     ),
     assumptions=assumptions(*NONCONVEX),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sympy import Ge, Le, Rational
+from sympy import Rational
 
 from ....claims import readings
-from ....claims.statement import Ambiguity, Claim, Hypothesis, Term, least
+from ....claims.statement import Ambiguity, Claim, Hypothesis, Term, least, at_least, at_most
 from ....functionals import AVERAGE_SQUARED_GRADIENT, AVERAGES, of_values
 from ....quantities import symbols
 from ....units import SQUARED_SLOPE
@@ -50,12 +50,12 @@ MAIN = Claim(
         Term("heterogeneity", (120 * (1 - q) + 60 * q) * L**2 * K**2 * eta**2 * sigma_G**2),
     ),
     hypotheses=(
-        Hypothesis("step_cap", Le(eta, least(1 / (8 * L * K), NOISE_CAP)), "Theorem 1"),
+        Hypothesis("step_cap", at_most(eta, least(1 / (8 * L * K), NOISE_CAP)), "Theorem 1"),
         Hypothesis(
             "q_condition",
-            Ge(q, numerator / denominator),
+            at_least(q, numerator / denominator),
             "Theorem 1; G_1 to G_3 after (24)",
-            alternatives={readings.PRODUCT: Ge(q * denominator, numerator)},
+            alternatives={readings.PRODUCT: at_least(q * denominator, numerator)},
         ),
     ),
     assumptions=assumptions(*NONCONVEX),
@@ -76,7 +76,7 @@ MINIMA = MAIN.edited(
         MAIN.hypotheses[0],
         Hypothesis(
             "q_condition",
-            Ge(q * (least_G1 - 2 * z * G3), (1 - q) * (2 * K**2 * sigma_G**2 - (1 - 2 * z) * least_G2)),
+            at_least(q * (least_G1 - 2 * z * G3), (1 - q) * (2 * K**2 * sigma_G**2 - (1 - 2 * z) * least_G2)),
             "Theorem 1, before dividing",
         ),
     ),
@@ -105,11 +105,11 @@ FLOOR = Claim(
     ),
     terms=(Term("snapshots", q * least_G1), Term("arbitrary_rounds", (1 - q) * gradient**2)),
     hypotheses=(
-        Hypothesis("one_step", Le(K, 1), "one local step"),
-        Hypothesis("step_cap", Le(eta, 1 / (8 * L * K)), "Theorem 1"),
+        Hypothesis("one_step", at_most(K, 1), "one local step"),
+        Hypothesis("step_cap", at_most(eta, 1 / (8 * L * K)), "Theorem 1"),
         Hypothesis(
             "q_condition",
-            Ge(q * (least_G1 - 2 * z * G3), (1 - q) * (2 * K**2 * sigma_G**2 - (1 - 2 * z) * _LARGEST_G2)),
+            at_least(q * (least_G1 - 2 * z * G3), (1 - q) * (2 * K**2 * sigma_G**2 - (1 - 2 * z) * _LARGEST_G2)),
             "Theorem 1, before dividing, with G_2 as large as it can be",
         ),
     ),
@@ -129,7 +129,7 @@ CORRECTED = MAIN.edited(
         Term("cohorts", 8 * (q / m + 2 * (1 - q)) * z * sigma_G**2),
         Term("heterogeneity", 53 * z**2 * sigma_G**2),
     ),
-    hypotheses=(Hypothesis("step_cap", Le(eta, least(1 / (20 * L * K), NOISE_CAP)), "repaired"),),
+    hypotheses=(Hypothesis("step_cap", at_most(eta, least(1 / (20 * L * K), NOISE_CAP)), "repaired"),),
     ambiguities=_proved_reading,
     assumptions=CORRECTED_NONCONVEX,
 )
@@ -145,7 +145,7 @@ SHARP = CORRECTED.edited(
         Term("arbitrary_rounds", (1 - q) ** 2 * sigma_G**2 / (1 - 21 * z)),
         Term("heterogeneity", 22 * z * sigma_G**2 / (1 - 21 * z)),
     ),
-    hypotheses=(Hypothesis("step_cap", Le(eta, 1 / (42 * L * K)), "repaired"),),
+    hypotheses=(Hypothesis("step_cap", at_most(eta, 1 / (42 * L * K)), "repaired"),),
 )
 
 # Composed of the axioms by the kernel: a larger step size, and smaller constants in every term but the floor's.
@@ -160,7 +160,7 @@ SHARPER = SHARP.edited(
         Term("arbitrary_rounds", (1 - q) ** 2 * sigma_G**2 / (1 - 7 * z)),
         Term("heterogeneity", _spread / (1 - 7 * z)),
     ),
-    hypotheses=(Hypothesis("step_cap", Le(eta, 1 / (8 * L * K)), "composed"),),
+    hypotheses=(Hypothesis("step_cap", at_most(eta, 1 / (8 * L * K)), "composed"),),
 )
 
 # With steps that fall with the cohorts all of the noise does.
@@ -175,7 +175,7 @@ AVERAGED = SHARPER.edited(
         Term("arbitrary_rounds", (1 - q) ** 2 * sigma_G**2 / _left),
         Term("heterogeneity", _spread / _left),
     ),
-    hypotheses=(Hypothesis("step_cap", Le(eta, inverse_cohort / (16 * L * K)), "composed"),),
+    hypotheses=(Hypothesis("step_cap", at_most(eta, inverse_cohort / (16 * L * K)), "composed"),),
 )
 
 # Snapshots in the rounds 0, I, 2I, ...: every round is of a known kind, and the floor is the mean of 0 and sigma_G^2

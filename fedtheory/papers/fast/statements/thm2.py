@@ -11,10 +11,10 @@ the step size goes to 0. The repaired edition is the choice epsilon = mu / (8 (1
 
 from __future__ import annotations
 
-from sympy import Ge, Le, Rational, exp
+from sympy import Rational, exp
 
 from ....assumptions import COHORT_BEFORE_NOISE, UNCORRELATED_NOISE
-from ....claims.statement import Claim, Hypothesis, Term, least
+from ....claims.statement import Claim, Hypothesis, Term, least, at_least, at_most
 from ....functionals import FINAL_SQUARED_DISTANCE, of_values
 from ....quantities import symbols
 from .common import (
@@ -39,8 +39,8 @@ MAIN = Claim(
         Term("noise", 2 * (q * n + (1 - q) * m) / (m * n * mu) * eta * sigma**2),
     ),
     hypotheses=(
-        Hypothesis("step_cap", Le(eta, least(*_cohort_caps)), "Theorem 2"),
-        Hypothesis("q_condition", Ge(q, 1 - progress / (4 * sigma_G**2)), "Theorem 2"),
+        Hypothesis("step_cap", at_most(eta, least(*_cohort_caps)), "Theorem 2"),
+        Hypothesis("q_condition", at_least(q, 1 - progress / (4 * sigma_G**2)), "Theorem 2"),
     ),
     assumptions=assumptions(*STRONGLY_CONVEX),
     ambiguities=(SNAPSHOT_RULE, COHORT_DRAW),
@@ -50,7 +50,7 @@ APPENDIX = MAIN.edited(
     "appendix",
     "FAST, appendix A.3, Theorem 2, (25)",
     terms={"arbitrary_rounds": (1 - q) / (2 * mu) * K * eta * sigma_G**2},
-    hypotheses={"q_condition": Ge(q, 1 - progress / 4)},
+    hypotheses={"q_condition": at_least(q, 1 - progress / 4)},
 )
 
 # Not printed: a - 16 z^2 is largest at z = mu/(32 L), where it is mu^2/(64 L^2).
@@ -69,7 +69,7 @@ CORRECTED = MAIN.edited(
     "FAST, Theorem 2, repaired",
     title="FAST on strongly convex objectives, for every q, with the floor of arbitrary rounds",
     terms={"arbitrary_rounds": 4 * (1 - q) ** 2 * sigma_G**2 / mu**2},
-    hypotheses=(Hypothesis("step_cap", Le(eta, least(*_cohort_caps, mu / (32 * L**2 * K))), "repaired"),),
+    hypotheses=(Hypothesis("step_cap", at_most(eta, least(*_cohort_caps, mu / (32 * L**2 * K))), "repaired"),),
     ambiguities=(RANDOM_SNAPSHOTS, COHORT_IS_A_SET),
     assumptions=CORRECTED_STRONGLY_CONVEX,
 )
@@ -86,7 +86,7 @@ SHARP = CORRECTED.edited(
         "heterogeneity": 17 * K * eta * sigma_G**2 / _rate,
         "noise": (inverse_cohort + Rational(21, 10)) * eta * sigma**2 / _rate,
     },
-    hypotheses=(Hypothesis("step_cap", Le(eta, mu / (36 * L**2 * K)), "repaired"),),
+    hypotheses=(Hypothesis("step_cap", at_most(eta, mu / (36 * L**2 * K)), "repaired"),),
 )
 
 # Composed of the axioms by the kernel: a larger step size, and smaller constants in every term but the floor's.
@@ -102,7 +102,7 @@ SHARPER = SHARP.edited(
         "heterogeneity": _spread / _sharper_rate,
         "noise": (Rational(9, 8) * inverse_cohort + Rational(3, 5)) * eta * sigma**2 / _sharper_rate,
     },
-    hypotheses=(Hypothesis("step_cap", Le(eta, mu / (8 * L**2 * K)), "composed"),),
+    hypotheses=(Hypothesis("step_cap", at_most(eta, mu / (8 * L**2 * K)), "composed"),),
     assumptions=assumptions(*STRONGLY_CONVEX, UNCORRELATED_NOISE, COHORT_BEFORE_NOISE),
 )
 
@@ -118,7 +118,7 @@ AVERAGED = SHARPER.edited(
         "heterogeneity": _spread / _averaged_rate,
         "noise": Rational(7, 4) * inverse_cohort * eta * sigma**2 / _averaged_rate,
     },
-    hypotheses=(Hypothesis("step_cap", Le(eta, inverse_cohort * mu / (8 * L**2 * K)), "composed"),),
+    hypotheses=(Hypothesis("step_cap", at_most(eta, inverse_cohort * mu / (8 * L**2 * K)), "composed"),),
 )
 
 # By the clients' values in the place of Young's inequality between x - x* and the drift: no L^2/mu is in the rate or in
@@ -134,7 +134,7 @@ WIDE = SHARPER.edited(
         "heterogeneity": (1 + 10 * z) * K * eta * sigma_G**2 / _wide_rate,
         "noise": ((1 + z) * inverse_cohort + Rational(8, 3) * (1 - 1 / K) * z) * eta * sigma**2 / _wide_rate,
     },
-    hypotheses=(Hypothesis("step_cap", Le(eta, 1 / (8 * L * K)), "composed"),),
+    hypotheses=(Hypothesis("step_cap", at_most(eta, 1 / (8 * L * K)), "composed"),),
 )
 
 # Snapshots in the rounds 0, I, 2I, ...: the rounds of either kind are weighed by how much of them is left in the end,

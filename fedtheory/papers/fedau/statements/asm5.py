@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sympy import Ge, Integer, Le, Rational
+from sympy import Integer, Rational
 
 from ....claims import readings
-from ....claims.statement import Ambiguity, Claim, Hypothesis, Term
+from ....claims.statement import Ambiguity, Claim, Hypothesis, Term, at_least, at_most
 from ....functionals import of_values
 from ....quantities import symbols
 from .common import N, p
@@ -27,16 +27,16 @@ INTERVAL = Claim(
     functional=of_values("squared_weight_error", "(p_n omega_t - 1)^2", (p * omega - 1) ** 2, r"(p_n\omega_t^n-1)^2"),
     terms=(Term("tolerance", _NINTH**2),),
     hypotheses=(
-        Hypothesis("from_below", Ge(omega, 8 * _NINTH / p), "after Assumption 5",
-                   alternatives={readings.BESIDE_IT: Ge(omega, 8 * _NINTH * p)}),
-        Hypothesis("from_above", Le(omega, 10 * _NINTH / p), "after Assumption 5",
-                   alternatives={readings.BESIDE_IT: Le(omega, 10 * _NINTH * p)}),
+        Hypothesis("from_below", at_least(omega, 8 * _NINTH / p), "after Assumption 5",
+                   alternatives={readings.BESIDE_IT: at_least(omega, 8 * _NINTH * p)}),
+        Hypothesis("from_above", at_most(omega, 10 * _NINTH / p), "after Assumption 5",
+                   alternatives={readings.BESIDE_IT: at_most(omega, 10 * _NINTH * p)}),
     ),
     ambiguities=(FRACTION,),
 )  # fmt: skip
 
 # p_n omega_n^2 at omega_n = 1/p_n, p_n = S/N; the mean over clients is the same, since all are alike.
-_COHORT = Hypothesis("cohort", Le(S, N), "'sampling of S clients out of a total of N'")
+_COHORT = Hypothesis("cohort", at_most(S, N), "'sampling of S clients out of a total of N'")
 KNOWN = Claim(
     id="fedau.appA_3.scale",
     title="Known probabilities and S of N clients: Q = N/S",

@@ -7,11 +7,11 @@ else (Assumption 4).
 
 from __future__ import annotations
 
-from sympy import Ge, Integer, ceiling, log
+from sympy import Integer, ceiling, log
 
 from ....assumptions import INDEPENDENT_NOISE, INDEPENDENT_PARTICIPATION, UNBIASED_NOISE
 from ....claims import readings
-from ....claims.statement import Ambiguity, Assumption, Hypothesis, numbered
+from ....claims.statement import Ambiguity, Assumption, Hypothesis, numbered, at_least
 from ....quantities import symbols
 
 L, sigma, delta, initial_gap = symbols("smoothness", "gradient_noise", "dissimilarity", "initial_gap")
@@ -43,7 +43,7 @@ CONDITION = Ambiguity(
     "'based on at least one sample of S_n': in a round before the cutoff, given that an interval has ended, or not",
 )
 
-TWO_ROUNDS = Hypothesis("two_rounds", Ge(T, 2), "'when T >= 2'")
+TWO_ROUNDS = Hypothesis("two_rounds", at_least(T, 2), "'when T >= 2'")
 
 R = -1 / (2 * log(1 - p_min))
 """1/log c with c = 1/(1 - p)^2, where p is the least participation probability; c is infinite at p = 1."""

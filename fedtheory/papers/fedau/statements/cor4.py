@@ -5,10 +5,10 @@ The terms carry the constants that follow from Theorem 2, under either option of
 
 from __future__ import annotations
 
-from sympy import Ge, Rational, log, sqrt
+from sympy import Rational, log, sqrt
 
 from ....claims import readings
-from ....claims.statement import Ambiguity, Hypothesis, Term, least
+from ....claims.statement import Ambiguity, Hypothesis, Term, least, at_least
 from ....quantities import symbols
 from .common import LOGARITHMIC_CUTOFF, TWO_ROUNDS, G, I, K, L, N, R, T, delta, initial_gap, sigma
 from .rounds import Q
@@ -106,9 +106,11 @@ LONG_RUNS = NEARLY_OPTIMAL.edited(
     title="The rate of FedAU with nearly optimal weights, in long runs",
     hypotheses=(
         *NEARLY_OPTIMAL.hypotheses,
-        Hypothesis("three_rounds", Ge(T, 3), "T > c"),
-        Hypothesis("intervals_are_seen", Ge(K, 2), "T > c, so that K = ceil(log_c T) >= 2"),
-        Hypothesis("some_may_be_absent", Ge(_ever_absent, Rational(1, 8)), "p_n < 1 for an eighth of the clients"),
+        Hypothesis("three_rounds", at_least(T, 3), "T > c"),
+        Hypothesis("intervals_are_seen", at_least(K, 2), "T > c, so that K = ceil(log_c T) >= 2"),
+        Hypothesis(
+            "some_may_be_absent", at_least(_ever_absent, Rational(1, 8)), "p_n < 1 for an eighth of the clients"
+        ),
     ),
 )
 

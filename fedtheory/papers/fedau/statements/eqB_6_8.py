@@ -9,9 +9,8 @@ Jensen's inequality applies. The last line, after (c), holds in every round.
 
 from __future__ import annotations
 
-from sympy import Ge
 
-from ....claims.statement import Claim, Hypothesis, Term
+from ....claims.statement import Claim, Hypothesis, Term, at_least
 from ....functionals import ROUND_WEIGHT_ERROR, of_values
 from ....quantities import symbols
 from .common import OF_WEIGHTS, CONDITION, ZERO, K, absence, p, t
@@ -43,7 +42,7 @@ INITIAL_SHARP = Claim(
 )
 
 _BIAS = Term("bias", (1 - p) ** (2 * K))
-AFTER_THE_CUTOFF = Hypothesis("after_the_cutoff", Ge(t, K), "repaired")
+AFTER_THE_CUTOFF = Hypothesis("after_the_cutoff", at_least(t, K), "repaired")
 
 
 def _line(part: str, title: str, where: str, first: Term) -> Claim:

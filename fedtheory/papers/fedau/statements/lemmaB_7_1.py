@@ -13,13 +13,13 @@ The sharper form of Theorem 3 gives R log T (5 + 2 log T) / T instead.
 
 from __future__ import annotations
 
-from sympy import Ge, log
+from sympy import log
 
-from ....claims.statement import Claim, Hypothesis, Term
+from ....claims.statement import Claim, Hypothesis, Term, at_least
 from ....functionals import AVERAGE_WEIGHT_ERROR, LONG_RUN_BIAS
 from .common import EXPLICIT, OF_WEIGHTS, LOGARITHMIC_CUTOFF, R, T
 
-_two_rounds = Hypothesis("two_rounds", Ge(T, 2), "'When T >= 2'")
+_two_rounds = Hypothesis("two_rounds", at_least(T, 2), "'When T >= 2'")
 _rate = R * log(T) ** 2 / T
 
 MAIN = Claim(

@@ -7,10 +7,10 @@ Assumption 3 gives delta itself, Lemma B.5.1 has delta for the 2 delta of B.3.1.
 
 from __future__ import annotations
 
-from sympy import Le, Rational, sqrt
+from sympy import Rational, sqrt
 
 from ....claims import readings
-from ....claims.statement import Ambiguity, Claim, Hypothesis, Term
+from ....claims.statement import Ambiguity, Claim, Hypothesis, Term, at_most
 from ....functionals import LOCAL_DRIFT, WEIGHTED_DIVERGENCE, WEIGHTED_INCREASE
 from ....quantities import symbols
 from .common import NONCONVEX, I, L, N, T, assumptions, delta, eta, gamma, sigma
@@ -19,9 +19,9 @@ gradient, objective_error, Q, W = symbols("gradient_norm", "objective_error", "w
 (least_weight,) = symbols("least_objective_weight")
 step = gamma * eta
 
-ONE_ROUND = Hypothesis("one_round", Le(T, 1), "one round, from x_0 = x_t")
-LOCAL_CAP = Hypothesis("local_cap", Le(gamma, 1 / (4 * sqrt(15) * L * I)), "Lemma B.3.3; Theorem 2")
-GLOBAL_CAP = Hypothesis("global_cap", Le(step, 1 / (4 * L * I)), "Lemma B.3.3")
+ONE_ROUND = Hypothesis("one_round", at_most(T, 1), "one round, from x_0 = x_t")
+LOCAL_CAP = Hypothesis("local_cap", at_most(gamma, 1 / (4 * sqrt(15) * L * I)), "Lemma B.3.3; Theorem 2")
+GLOBAL_CAP = Hypothesis("global_cap", at_most(step, 1 / (4 * L * I)), "Lemma B.3.3")
 
 # A weight of a later round tells who took part in this one. Given all weights the lemma fails: N = L = I = 1,
 # F = x^2/2, no noise, p = 9/10, K >= 2, weights of Algorithm 2. If omega_2 = 2, round 0 had nobody and x_1 = x_0.
@@ -56,7 +56,7 @@ LEMMA_B_3_2 = Claim(
         Term("dissimilarity", 30 * I**2 * gamma**2 * (2 * delta) ** 2),
         Term("gradient", 30 * I**2 * gamma**2 * gradient**2),
     ),
-    hypotheses=(ONE_ROUND, Hypothesis("local_cap", Le(gamma, 1 / (sqrt(30) * L * I)), "Lemma B.3.2")),
+    hypotheses=(ONE_ROUND, Hypothesis("local_cap", at_most(gamma, 1 / (sqrt(30) * L * I)), "Lemma B.3.2")),
     assumptions=assumptions(*NONCONVEX),
 )
 
@@ -70,7 +70,7 @@ LEMMA_B_3_2_SHARP = LEMMA_B_3_2.edited(
         "dissimilarity": Rational(21, 2) * I**2 * gamma**2 * (2 * delta) ** 2,
         "gradient": Rational(21, 2) * I**2 * gamma**2 * gradient**2,
     },
-    hypotheses={"local_cap": Le(gamma, 1 / (4 * L * I))},
+    hypotheses={"local_cap": at_most(gamma, 1 / (4 * L * I))},
 )
 
 

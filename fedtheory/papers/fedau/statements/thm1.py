@@ -7,9 +7,9 @@ a number c and global_lr divided by it; nor does the bound.
 
 from __future__ import annotations
 
-from sympy import Le, Rational
+from sympy import Rational
 
-from ....claims.statement import Claim, Hypothesis, Term
+from ....claims.statement import Claim, Hypothesis, Term, at_most
 from ....functionals import AVERAGE_SQUARED_WEIGHTED_GRADIENT
 from ....quantities import symbols
 from .common import NONCONVEX, I, L, N, T, assumptions, delta, gamma, initial_gap, sigma
@@ -30,10 +30,10 @@ MAIN = Claim(
     ),
     hypotheses=(
         Hypothesis("local_cap", LOCAL_CAP.relation, "Lemma B.3.3", implicit=True),
-        Hypothesis("global_cap", Le(step * w, 1 / (4 * L * I)), "Lemma B.3.3", implicit=True),
+        Hypothesis("global_cap", at_most(step * w, 1 / (4 * L * I)), "Lemma B.3.3", implicit=True),
         Hypothesis(
             "descent",
-            Le(15 * L**2 * I**2 * gamma**2 + Rational(27, 8) * step * L * I * Q / (N * w), Rational(1, 8)),
+            at_most(15 * L**2 * I**2 * gamma**2 + Rational(27, 8) * step * L * I * Q / (N * w), Rational(1, 8)),
             "appendix B.4, after (B.4.2)",
             implicit=True,
         ),

@@ -6,10 +6,10 @@ The terms carry the constants that follow from summing (B.5.3), under Option 2 o
 
 from __future__ import annotations
 
-from sympy import Le, Rational
+from sympy import Rational
 
 from ....claims import readings
-from ....claims.statement import Ambiguity, Claim, Hypothesis, Term, least
+from ....claims.statement import Ambiguity, Claim, Hypothesis, Term, least, at_most
 from ....functionals import AVERAGE_SQUARED_GRADIENT, AVERAGES
 from ....quantities import symbols
 from .common import EXPLICIT, NONCONVEX, G, I, L, N, T, assumptions, delta, gamma, initial_gap, sigma
@@ -28,7 +28,7 @@ KNOWN_SCALE = Ambiguity(
 )
 GIVEN_WEIGHTS = Ambiguity(readings.WEIGHTS, (readings.GIVEN,), "Q is a number that is known beforehand")
 
-STEP_CAP = Hypothesis("global_cap", Le(step, least(1 / (4 * L * I), N / (54 * L * I * Q))), "Theorem 2")
+STEP_CAP = Hypothesis("global_cap", at_most(step, least(1 / (4 * L * I), N / (54 * L * I * Q))), "Theorem 2")
 _share = Rational(27, 8)
 
 MAIN = Claim(
@@ -88,7 +88,7 @@ NEARLY_OPTIMAL = MAIN.edited(
     hypotheses=(
         LOCAL_CAP,
         STEP_CAP,
-        Hypothesis("nearly_optimal", Le(peak_error, Rational(1, 81)), "Assumption 5, Option 1"),
+        Hypothesis("nearly_optimal", at_most(peak_error, Rational(1, 81)), "Assumption 5, Option 1"),
     ),
     assumptions=assumptions(*NONCONVEX),
     rates=(

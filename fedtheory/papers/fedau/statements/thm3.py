@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sympy import Ge, log
+from sympy import log
 
-from ....claims.statement import Claim, Hypothesis, Term
+from ....claims.statement import Claim, Hypothesis, Term, at_least
 from ....functionals import AVERAGE_WEIGHT_ERROR
 from .common import EXPLICIT, OF_WEIGHTS, TWO_ROUNDS, K, T, absence, cutoff_bias
 
@@ -36,7 +36,7 @@ SHARP = APPENDIX.edited(
     "FedAU, Theorem 3, sharpened",
     title="The error of FedAU's weights, smaller for clients that take part often",
     terms={"variance": absence * K * (2 + log(T / K)) / T},
-    hypotheses=(Hypothesis("cutoff_in_time", Ge(T, K), "sharpened"),),
+    hypotheses=(Hypothesis("cutoff_in_time", at_least(T, K), "sharpened"),),
 )
 
 EDITIONS = (MAIN, APPENDIX, SHARP)

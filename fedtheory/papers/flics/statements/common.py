@@ -12,11 +12,11 @@ cites, and local_lr <= 1/(8LK) is that lemma's.
 
 from __future__ import annotations
 
-from sympy import Ge, Le, Rational
+from sympy import Rational
 
 from ....assumptions import INDEPENDENT_ANSWERS, INDEPENDENT_NOISE, STATIONARY_AVAILABILITY, UNBIASED_NOISE
 from ....claims import readings
-from ....claims.statement import Ambiguity, Assumption, Hypothesis, numbered
+from ....claims.statement import Ambiguity, Assumption, Hypothesis, numbered, at_least, at_most
 from ....quantities import symbols
 
 L, M, K, T = symbols("smoothness", "groups", "local_steps", "rounds")
@@ -52,13 +52,13 @@ assumptions = numbered(
 NOISE = ("gradient_noise", UNBIASED_NOISE, INDEPENDENT_NOISE)
 ROUNDS = (STATIONARY_AVAILABILITY, INDEPENDENT_ANSWERS)
 
-ESTIMATES = Hypothesis("estimates", Le(worst, epsilon), "Theorem 1, Lemma 4: |s - s^(t)| is at most epsilon")
+ESTIMATES = Hypothesis("estimates", at_most(worst, epsilon), "Theorem 1, Lemma 4: |s - s^(t)| is at most epsilon")
 ERROR_ITSELF = Hypothesis(
-    "error_itself", Ge(worst, epsilon), "an equality in epsilon: of all bounds on the error, it is the error",
+    "error_itself", at_least(worst, epsilon), "an equality in epsilon: of all bounds on the error, it is the error",
     implicit=True,
 )  # fmt: skip
-LEAST_PARTICIPATION = Hypothesis("least_participation", Le(r_min, s_min), "Theorem 1, (10)")
-LOCAL_CAP = Hypothesis("local_cap", Le(eta_L, 1 / (8 * L * K)), "Lemma 2 of Yang et al. 2020", implicit=True)
+LEAST_PARTICIPATION = Hypothesis("least_participation", at_most(r_min, s_min), "Theorem 1, (10)")
+LOCAL_CAP = Hypothesis("local_cap", at_most(eta_L, 1 / (8 * L * K)), "Lemma 2 of Yang et al. 2020", implicit=True)
 
 LINE_14 = Ambiguity(
     readings.LINE_14,

@@ -6,11 +6,11 @@ n, the number of clients of a group, answer independently with probability r_i e
 
 from __future__ import annotations
 
-from sympy import Ge, Le, Rational, exp, log
+from sympy import Rational, exp, log
 
 from ....claims import readings
 from ....claims.hidden_constants import may_depend_on_the_problem
-from ....claims.statement import Claim, Hypothesis, Term
+from ....claims.statement import Claim, Hypothesis, Term, at_least, at_most
 from ....functionals import RATIO_FAILURE, of_values
 from ....quantities import symbols
 
@@ -47,12 +47,12 @@ AT_LEAST = AT_MOST.edited(
 
 # Both counts are of at most n clients, which is not written.
 _counts = (
-    Hypothesis("participation_of_n", Le(s, n), "a number of n clients", implicit=True),
-    Hypothesis("estimate_of_n", Le(estimate, n), "an empirical mean of such numbers", implicit=True),
+    Hypothesis("participation_of_n", at_most(s, n), "a number of n clients", implicit=True),
+    Hypothesis("estimate_of_n", at_most(estimate, n), "an empirical mean of such numbers", implicit=True),
 )
 _ratio = (
-    Hypothesis("ratio_above", Ge(s, (1 - epsilon) * estimate), "before the band"),
-    Hypothesis("ratio_below", Le(s, (1 + epsilon) * estimate), "before the band"),
+    Hypothesis("ratio_above", at_least(s, (1 - epsilon) * estimate), "before the band"),
+    Hypothesis("ratio_below", at_most(s, (1 + epsilon) * estimate), "before the band"),
 )
 LOWER = Claim(
     id="flics.eq7.c",
@@ -80,10 +80,12 @@ HOEFFDING = Claim(
     functional=RATIO_FAILURE,
     terms=(Term("failure", delta),),
     hypotheses=(
-        Hypothesis("many_rounds", Ge(t, C * log(1 / delta) / epsilon**2), "t = O(log(1/delta)/epsilon^2)"),
-        Hypothesis("constant", Ge(C, 1), "O(.)", alternatives={readings.OF_THE_PROBLEM: Ge(C, 4 / (n * r**2))}),
-        Hypothesis("small_delta", Le(delta, Rational(1, 2)), "O(.), delta to 0", implicit=True),
-        Hypothesis("small_epsilon", Le(epsilon, 1), "O(.), epsilon to 0", implicit=True),
+        Hypothesis("many_rounds", at_least(t, C * log(1 / delta) / epsilon**2), "t = O(log(1/delta)/epsilon^2)"),
+        Hypothesis(
+            "constant", at_least(C, 1), "O(.)", alternatives={readings.OF_THE_PROBLEM: at_least(C, 4 / (n * r**2))}
+        ),
+        Hypothesis("small_delta", at_most(delta, Rational(1, 2)), "O(.), delta to 0", implicit=True),
+        Hypothesis("small_epsilon", at_most(epsilon, 1), "O(.), epsilon to 0", implicit=True),
     ),
     ambiguities=(
         may_depend_on_the_problem(

@@ -7,10 +7,10 @@ selection variance, which holds for Y_t = (p_1/s^_1, ..., p_M/s^_M); Y_t is not 
 
 from __future__ import annotations
 
-from sympy import Integer, Le
+from sympy import Integer
 
 from ....claims import readings
-from ....claims.statement import Ambiguity, Claim, Hypothesis, Term
+from ....claims.statement import Ambiguity, Claim, Hypothesis, Term, at_most
 from ....functionals import (
     AGGREGATE_BIAS,
     AGGREGATE_ERROR,
@@ -58,7 +58,7 @@ LEMMA_4_CORRECTED = LEMMA_4.edited(
     hypotheses=(
         ESTIMATES,
         LEAST_PARTICIPATION,
-        Hypothesis("small_error", Le(epsilon, r_min), "repaired; where they are equal the bound is infinite"),
+        Hypothesis("small_error", at_most(epsilon, r_min), "repaired; where they are equal the bound is infinite"),
     ),
     ambiguities=(UNDIVIDED,),
 )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sympy import Le, Rational, sqrt
+from sympy import Rational, sqrt
 
 from ....assumptions import INDEPENDENT_ANSWERS
 from ....claims import readings
 from ....claims.hidden_constants import may_depend_on_the_problem
-from ....claims.statement import Ambiguity, Claim, Hypothesis, Term
+from ....claims.statement import Ambiguity, Claim, Hypothesis, Term, at_most
 from ....functionals import LEAST_SQUARED_GRADIENT, MEAN_SQUARED_GRADIENT
 from .common import (
     ESTIMATES, LEAST_PARTICIPATION, LINE_14, LOCAL_CAP, UNDIVIDED, G, K, L, M, NOISE, P, ROUNDS, SIGMA, T,
@@ -28,10 +28,10 @@ MINIMUM = Ambiguity(
 )
 
 CONSTANT_CAP = Hypothesis(
-    "constant_cap", Le(c, Rational(1, 2) - 15 * L**2 * K**2 * eta_L**2 * M * P), "appendix B, proof of Theorem 1",
+    "constant_cap", at_most(c, Rational(1, 2) - 15 * L**2 * K**2 * eta_L**2 * M * P), "appendix B, proof of Theorem 1",
     implicit=True,
 )  # fmt: skip
-STEP_CAP = Hypothesis("step_cap", Le(eta * eta_L, 1 / (K * L)), "appendix B, proof of Theorem 1", implicit=True)
+STEP_CAP = Hypothesis("step_cap", at_most(eta * eta_L, 1 / (K * L)), "appendix B, proof of Theorem 1", implicit=True)
 
 # The sum over t of the selection term is T times the mean over the rounds: no 1/T is printed.
 MAIN = Claim(
@@ -50,7 +50,7 @@ MAIN = Claim(
         LEAST_PARTICIPATION,
         STEP_CAP,
         Hypothesis(
-            "drift_cap", Le(eta_L, 1 / (sqrt(30) * K * L * M * P)), "appendix B, proof of Theorem 1", implicit=True
+            "drift_cap", at_most(eta_L, 1 / (sqrt(30) * K * L * M * P)), "appendix B, proof of Theorem 1", implicit=True
         ),
         CONSTANT_CAP,
         LOCAL_CAP,

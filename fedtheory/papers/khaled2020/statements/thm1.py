@@ -8,9 +8,8 @@ all take part by ``arbitrary_cohort`` = ``clients``.
 
 from __future__ import annotations
 
-from sympy import Ge, Le
 
-from fedtheory.claims.statement import Assumption, Claim, Hypothesis, Term
+from fedtheory.claims.statement import Assumption, Claim, Hypothesis, Term, at_least, at_most
 from fedtheory.functionals import FINAL_SQUARED_DISTANCE
 from fedtheory.quantities import symbols
 
@@ -29,9 +28,9 @@ MAIN = Claim(
         Term("drift", 2 * L * gamma**2 * (H - 1) * sigma**2 / mu),
     ),
     hypotheses=(
-        Hypothesis("step_cap", Le(gamma, 1 / (4 * L)), "Theorem 1"),
-        Hypothesis("identical_data", Le(spread, 0), "identical data: f_1 = ... = f_M"),
-        Hypothesis("everyone", Ge(taking_part, M), "local SGD"),
+        Hypothesis("step_cap", at_most(gamma, 1 / (4 * L)), "Theorem 1"),
+        Hypothesis("identical_data", at_most(spread, 0), "identical data: f_1 = ... = f_M"),
+        Hypothesis("everyone", at_least(taking_part, M), "local SGD"),
     ),
     assumptions=(
         Assumption("smooth", "smoothness", "smoothness"),

@@ -15,11 +15,10 @@ p_k = 1/N; where N = 1 its C divides by 0.
 
 from __future__ import annotations
 
-from sympy import Ge
 
 from fedtheory.assumptions import INDEPENDENT_DRAWS, UNBIASED_NOISE, UNCORRELATED_NOISE
 from fedtheory.claims import readings
-from fedtheory.claims.statement import Ambiguity, Assumption, Claim, Hypothesis, Term
+from fedtheory.claims.statement import Ambiguity, Assumption, Claim, Hypothesis, Term, at_least
 from fedtheory.functionals import FINAL_GAP
 from fedtheory.quantities import symbols
 
@@ -59,9 +58,9 @@ def theorem(number: int, edition: str) -> Claim:
         functional=FINAL_GAP,
         terms=(*terms, Term("initial", outside * mu * (gamma + less) / 2 * distance**2)),
         hypotheses=(
-            Hypothesis("first_step", Ge(gamma, 8 * kappa - less), f"Theorem {number}: gamma = max(8 kappa, E)"),
-            Hypothesis("slow_decay", Ge(gamma, E - less), f"Theorem {number}: gamma = max(8 kappa, E)"),
-            *([Hypothesis("everyone", Ge(S, N), "full device participation")] if number == 1 else []),
+            Hypothesis("first_step", at_least(gamma, 8 * kappa - less), f"Theorem {number}: gamma = max(8 kappa, E)"),
+            Hypothesis("slow_decay", at_least(gamma, E - less), f"Theorem {number}: gamma = max(8 kappa, E)"),
+            *([Hypothesis("everyone", at_least(S, N), "full device participation")] if number == 1 else []),
         ),
         assumptions=(
             Assumption("assumption_1", "smoothness", "Assumption 1"),

@@ -8,13 +8,13 @@ S_r are its ``arbitrary_cohort``.
 
 from __future__ import annotations
 
-from sympy import Ge, Le, sqrt
+from sympy import sqrt
 
 from ....assumptions import (
     COHORT_BEFORE_NOISE, INDEPENDENT_NOISE, UNBIASED_NOISE, UNBIASED_SERVER_NOISE, UNCORRELATED_NOISE,
 )  # fmt: skip
 from ....claims import readings
-from ....claims.statement import Ambiguity, Assumption, Hypothesis, numbered
+from ....claims.statement import Ambiguity, Assumption, Hypothesis, numbered, at_least, at_most
 from ....functionals import AVERAGES
 from ....quantities import symbols
 
@@ -77,13 +77,15 @@ ROOT = Ambiguity(
 
 STEP_CAP = Hypothesis(
     "step_cap",
-    Le(eta_c, 1 / (4 * sqrt(30 * L * K))),
+    at_most(eta_c, 1 / (4 * sqrt(30 * L * K))),
     "Theorem 4",
-    alternatives={readings.ROOT_OF_30: Le(eta_c, 1 / (4 * sqrt(30) * L * K))},
+    alternatives={readings.ROOT_OF_30: at_most(eta_c, 1 / (4 * sqrt(30) * L * K))},
 )
-MEANT_STEP_CAP = Hypothesis("step_cap", Le(eta_c, 1 / (4 * sqrt(30) * L * K)), "Theorem 4, with 30 alone in the root")
-SERVER_CAP = Hypothesis("server_cap", Le(eta_s, 2 / (L + mu)), "Theorem 5")
+MEANT_STEP_CAP = Hypothesis(
+    "step_cap", at_most(eta_c, 1 / (4 * sqrt(30) * L * K)), "Theorem 4, with 30 alone in the root"
+)
+SERVER_CAP = Hypothesis("server_cap", at_most(eta_s, 2 / (L + mu)), "Theorem 5")
 
-ONE_ROUND = Hypothesis("one_round", Le(R, 1), "one round, from x_0 = x_r")
-SERVER_ROUND = Hypothesis("server_round", Le(q, 0), "'when server updates'")
-CLIENT_ROUND = Hypothesis("client_round", Ge(q, 1), "'when clients update'")
+ONE_ROUND = Hypothesis("one_round", at_most(R, 1), "one round, from x_0 = x_r")
+SERVER_ROUND = Hypothesis("server_round", at_most(q, 0), "'when server updates'")
+CLIENT_ROUND = Hypothesis("client_round", at_least(q, 1), "'when clients update'")

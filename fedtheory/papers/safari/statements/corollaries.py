@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sympy import Ge, Integer, Le, log, sqrt
+from sympy import Integer, log, sqrt
 
 from ....claims.hidden_constants import may_depend_on_the_problem
-from ....claims.statement import Hypothesis, Term
+from ....claims.statement import Hypothesis, Term, at_least, at_most
 from .common import K, L, R, distance, m, mu, q, sigma, sigma_G, sigma_s, zeta
 from .thm4 import MAIN as THEOREM_4
 from .thm4 import SUBMISSION as THEOREM_4_SUBMISSION
@@ -56,12 +56,12 @@ SPEEDUP_BY_NOISE = RATE.edited(
     terms=_faster | {"server_noise": L * (1 - q) * sigma**2 * _speedup},
     hypotheses=(
         *THEOREM_4.hypotheses,
-        Hypothesis("precise_server", Le(sigma_s**2, sigma**2 / (m * K)), "Corollary 1, with the constant 1"),
+        Hypothesis("precise_server", at_most(sigma_s**2, sigma**2 / (m * K)), "Corollary 1, with the constant 1"),
     ),
     rates=(Term("only", _speedup),),
 )
 
-_mostly_clients = Hypothesis("mostly_clients", Ge(q, 1 - 1 / (m * K)), "Corollary 1, with the constant 1")
+_mostly_clients = Hypothesis("mostly_clients", at_least(q, 1 - 1 / (m * K)), "Corollary 1, with the constant 1")
 SPEEDUP_BY_CLIENTS = SPEEDUP_BY_NOISE.edited(
     "main",
     _SOURCE,

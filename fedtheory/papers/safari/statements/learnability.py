@@ -6,12 +6,12 @@ pooled sample has n_T samples of P and n_S of D, and Q is their mixture.
 
 from __future__ import annotations
 
-from sympy import Ge, Le, Pow, Rational
+from sympy import Pow, Rational
 
 from ....assumptions import ONE_TARGET, POSITIVELY_RELATED, SERVER_OF_TARGET, SOURCE_NOISE, TARGET_NOISE
 from ....claims import readings
 from ....claims.hidden_constants import may_depend_on_the_problem
-from ....claims.statement import Ambiguity, Assumption, Claim, Hypothesis, Term
+from ....claims.statement import Ambiguity, Assumption, Claim, Hypothesis, Term, at_least, at_most
 from ....functionals import (
     CHECKED_EXCESS, NEGATED_FAILURE, NEGATED_FAILURE_OF_FUNCTIONS, NEGATED_SOURCE_EXCESS, POOLED_EXCESS, RARE_TAIL,
     RELATEDNESS_GAP, TARGET_EXCESS, of_values,
@@ -45,7 +45,7 @@ LETTERS_OF_P = {"noise_constant": r"\alpha_P", "noise_exponent": r"\beta_P"}
 # The statement is that a process, a distribution and a target exist; the functional is of the proof's. Errors there are
 # 0 or P(x_2), so that > (1 - omega)/8 and >= (1 - omega)/8 are the same.
 
-_AWAY = Hypothesis("some_stay_away", Le(m, M - 1), "section 3.1: m in [0, M)")
+_AWAY = Hypothesis("some_stay_away", at_most(m, M - 1), "section 3.1: m in [0, M)")
 THEOREM_1 = Claim(
     id="safari.thm1",
     title="No learner succeeds where clients stay away",
@@ -76,7 +76,7 @@ TAIL = Claim(
 
 # The one-dimensional example, and mixtures ----------------------------------------------------------------------------
 
-_NESTED = Hypothesis("nested", Le(width_Q, width_P), "a <= a' <= b' <= b")
+_NESTED = Hypothesis("nested", at_most(width_Q, width_P), "a <= a' <= b' <= b")
 _WHERE = Ambiguity(
     readings.THRESHOLDS,
     (readings.ANYWHERE, readings.IN_THE_SUPPORT),
@@ -84,7 +84,7 @@ _WHERE = Ambiguity(
     "over widths, which they are within [a', b'] alone",
 )
 _WITHIN = Hypothesis(
-    "threshold", Le(width_Q, width_P), "t in R", alternatives={readings.IN_THE_SUPPORT: Le(outside, 0)}
+    "threshold", at_most(width_Q, width_P), "t in R", alternatives={readings.IN_THE_SUPPORT: at_most(outside, 0)}
 )
 EXAMPLE = Claim(
     id="safari.ex1",
@@ -104,7 +104,7 @@ SOURCE_EXCESS = Claim(
     hypotheses=(_NESTED, _WITHIN),
     ambiguities=(_WHERE,),
 )
-_SUPPORT = (_NESTED, Hypothesis("in_the_support", Le(outside, 0), "t in [a', b']"))
+_SUPPORT = (_NESTED, Hypothesis("in_the_support", at_most(outside, 0), "t in [a', b']"))
 EXAMPLE_WITHIN = EXAMPLE.edited(
     "within", "SAFARI, section 3.2, after Assumption 2, for thresholds in the support of Q",
     title="Uniform distributions are (1 - (b'-a')/(b-a), 1)-positively related, for thresholds in the support of Q",
@@ -122,8 +122,8 @@ MIXTURE = Claim(
     functional=RELATEDNESS_GAP,
     terms=(Term("related", alpha * e_Q),),
     hypotheses=(
-        Hypothesis("at_least_1", Ge(alpha, 1), "e_Q - e_P <= e_Q"),
-        Hypothesis("at_least_the_shares", Ge(alpha * (1 - share), share), "e_P <= e_Q/lambda_2"),
+        Hypothesis("at_least_1", at_least(alpha, 1), "e_Q - e_P <= e_Q"),
+        Hypothesis("at_least_the_shares", at_least(alpha * (1 - share), share), "e_P <= e_Q/lambda_2"),
     ),
     assumptions=(Assumption("one_target", kind=ONE_TARGET, source="'Denote the target hypothesis t*'"), OF_THE_TARGET),
 )
@@ -149,10 +149,10 @@ _CONSTANTS = may_depend_on_the_problem(
 def hidden(needed: object, option: str = readings.OF_THE_PROBLEM, source: str = "O~") -> Hypothesis:
     """Make the hypothesis on the constant of an O(.): at least 1, or under the reading ``option`` at least
     ``needed``."""
-    return Hypothesis("constant", Ge(c, 1), source, alternatives={option: Ge(c, needed)})
+    return Hypothesis("constant", at_least(c, 1), source, alternatives={option: at_least(c, needed)})
 
 
-_FEW_FAIL = Hypothesis("enough_samples", Le(a, 1), "where A > 1 the rate says nothing")
+_FEW_FAIL = Hypothesis("enough_samples", at_most(a, 1), "where A > 1 the rate says nothing")
 THEOREM_2 = Claim(
     id="safari.thm2",
     title="Excess risk with a server's data",
@@ -171,10 +171,10 @@ THEOREM_2_CORRECTED = THEOREM_2.edited(
     hypotheses=(), ambiguities=(),
 )  # fmt: skip
 _BETA_1 = (
-    Hypothesis("relatedness_exponent_is_1", Ge(beta, 1), "beta = 1"),
-    Hypothesis("beta_at_most_1", Le(beta, 1), "beta = 1"),
+    Hypothesis("relatedness_exponent_is_1", at_least(beta, 1), "beta = 1"),
+    Hypothesis("beta_at_most_1", at_most(beta, 1), "beta = 1"),
 )
-_NOISE_1 = (Hypothesis("noise_exponent_is_1", Ge(b, 1), "noise exponent 1"),)
+_NOISE_1 = (Hypothesis("noise_exponent_is_1", at_least(b, 1), "noise exponent 1"),)
 THEOREM_2_MASSART = THEOREM_2_CORRECTED.edited(
     "massart", "SAFARI, Theorem 2, with every constant, at beta = beta_Q = 1",
     title="Excess risk with a server's data, at beta = beta_Q = 1",
@@ -197,8 +197,8 @@ IMPROVEMENT = Claim(
                          r"\Big(\frac{1}{n_T+n_S}\Big)^{\frac{\beta}{2-\beta_Q}}"),
     terms=(Term("server_alone", Pow(1 / n_T, _rate)),),
     hypotheses=(
-        Hypothesis("below_1", Le(beta, 1), "0 < beta < 1"),
-        Hypothesis("many_clients", Ge(n_S, 1000 * n_T), "n_S >> n_T"),
+        Hypothesis("below_1", at_most(beta, 1), "0 < beta < 1"),
+        Hypothesis("many_clients", at_least(n_S, 1000 * n_T), "n_S >> n_T"),
     ),
 )  # fmt: skip
 DOMINATES = Claim(
@@ -209,8 +209,8 @@ DOMINATES = Claim(
                          r"\Big(\frac{d_{\mathcal{H}}}{n_T+n_S}\Big)^{\frac{\beta}{2-\beta_Q}}"),
     terms=(Term("first_rate", Pow(d / (n_T + n_S), _rate)),),
     hypotheses=(
-        Hypothesis("from_1_on", Ge(beta, 1), "'when beta >= 1'"),
-        Hypothesis("enough_samples", Le(d, n_T + n_S), "else a bound above 1 says nothing", implicit=True),
+        Hypothesis("from_1_on", at_least(beta, 1), "'when beta >= 1'"),
+        Hypothesis("enough_samples", at_most(d, n_T + n_S), "else a bound above 1 says nothing", implicit=True),
     ),
 )  # fmt: skip
 
@@ -224,8 +224,8 @@ THEOREM_3 = Claim(
     terms=(Term("rate", c * Pow(a_T, _rate)),),
     hypotheses=(
         hidden(16 * nu + 5),
-        Hypothesis("best_of_q", Le(e_0, a_T), "e_P(h_Q*) = O(A(n_T, delta))"),
-        Hypothesis("enough_samples", Le(a_T, 1), "where A > 1 the rate says nothing"),
+        Hypothesis("best_of_q", at_most(e_0, a_T), "e_P(h_Q*) = O(A(n_T, delta))"),
+        Hypothesis("enough_samples", at_most(a_T, 1), "where A > 1 the rate says nothing"),
     ),
     assumptions=(NOISE_OF_P, OF_THE_TARGET),
     ambiguities=(_CONSTANTS,),

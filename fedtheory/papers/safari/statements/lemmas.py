@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sympy import Ge, Max, Pow, Symbol, log, sqrt
+from sympy import Max, Pow, Symbol, log, sqrt
 
 from ....claims import readings
 from ....claims.hidden_constants import may_depend_on_the_problem
-from ....claims.statement import Ambiguity, Claim, Hypothesis, Term
+from ....claims.statement import Ambiguity, Claim, Hypothesis, Term, at_least
 from ....functionals import (
     CHECKED_EMPIRICAL_GAP, DISAGREEMENT_DEFICIT, DISAGREEMENT_EXCESS, PAIR_DEVIATION, POOLED_SOURCE_EXCESS,
 )  # fmt: skip
@@ -45,9 +45,9 @@ def complexity(n: Symbol, source: str) -> Hypothesis:
     beside = d / n * Max(log(Max(n, d) / d), 1) + _log_delta / n
     return Hypothesis(
         "complexity",
-        Ge(A, d / n * log(n / d + _log_delta / n)),
+        at_least(A, d / n * log(n / d + _log_delta / n)),
         source,
-        alternatives={readings.BESIDE_WITH_MAX: Ge(A, beside)},
+        alternatives={readings.BESIDE_WITH_MAX: at_least(A, beside)},
     )
 
 
@@ -56,7 +56,7 @@ def enough_samples(n: Symbol) -> Hypothesis:
 
     With fewer A can be below 0, which no constant mends.
     """
-    return Hypothesis("samples", Ge(n, d), "A(m, delta) > 0", implicit=True)
+    return Hypothesis("samples", at_least(n, d), "A(m, delta) > 0", implicit=True)
 
 
 LEMMA_1 = Claim(

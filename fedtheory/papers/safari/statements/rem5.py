@@ -8,9 +8,8 @@ of its rounds.
 
 from __future__ import annotations
 
-from sympy import Ge, Le
 
-from ....claims.statement import Hypothesis, Term
+from ....claims.statement import Hypothesis, Term, at_least, at_most
 from .common import ROOT, STEP_CAP, SUM_OVER_ROUNDS, K, L, eta_s, m, q, sigma, sigma_G, sigma_s
 from .thm4 import MAIN as THEOREM_4
 
@@ -28,8 +27,8 @@ IDENTICAL = THEOREM_4.edited(
     ),
     hypotheses=(
         STEP_CAP,
-        Hypothesis("identical", Le(sigma_G, 0), "'F_i(x) = F and sigma_G = 0'"),
-        Hypothesis("every_round_theirs", Ge(q, 1), "'we can simply choose q = 1'"),
+        Hypothesis("identical", at_most(sigma_G, 0), "'F_i(x) = F and sigma_G = 0'"),
+        Hypothesis("every_round_theirs", at_least(q, 1), "'we can simply choose q = 1'"),
     ),
     ambiguities=(SUM_OVER_ROUNDS, ROOT),
 )
@@ -40,7 +39,7 @@ UNBOUNDED = THEOREM_4.edited(
     id="safari.rem5.b",
     title="With clients that differ without bound no round is theirs",
     terms=(_optimization, Term("server_noise", L * eta_s * sigma_s**2)),
-    hypotheses=(STEP_CAP, Hypothesis("no_round_theirs", Le(q, 0), "'we can set q = 0'")),
+    hypotheses=(STEP_CAP, Hypothesis("no_round_theirs", at_most(q, 0), "'we can set q = 0'")),
     ambiguities=(SUM_OVER_ROUNDS, ROOT),
 )
 

@@ -5,9 +5,8 @@ Sums of local gradients and drifts are random, and read in expectation over the 
 
 from __future__ import annotations
 
-from sympy import Le
 
-from ....claims.statement import Claim, Hypothesis, Term
+from ....claims.statement import Claim, Hypothesis, Term, at_most
 from ....functionals import FINAL_SQUARED_DISTANCE, SQUARED_GRADIENT
 from ....quantities import symbols
 from .common import (
@@ -121,7 +120,9 @@ EQ_83 = EQ_77.edited(
         SERVER_CAP,
         Hypothesis(
             "q_condition",
-            Le((4 * q * tied_rate / mu**2 * client_cost + (1 - q) * _server_part) * gradient**2, 4 * q / mu * excess),
+            at_most(
+                (4 * q * tied_rate / mu**2 * client_cost + (1 - q) * _server_part) * gradient**2, 4 * q / mu * excess
+            ),
             "after (83)",
         ),
     ),

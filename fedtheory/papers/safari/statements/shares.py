@@ -16,9 +16,8 @@ the kinds of round are exact here.
 
 from __future__ import annotations
 
-from sympy import Ge, Le
 
-from ....claims.statement import Claim, Hypothesis, Term
+from ....claims.statement import Claim, Hypothesis, Term, at_least, at_most
 from ....functionals import of_values
 from ....quantities import symbols
 from ....units import SQUARED_SLOPE
@@ -37,8 +36,8 @@ RATIO = Claim(
                          (1 - q) / q, r"\frac{R_s}{R_c}"),
     terms=(Term("ratio", c / (m * K * (1 - c / (m * K)))),),
     hypotheses=(
-        Hypothesis("mostly_clients", Ge(q, 1 - c / (m * K)), "Corollary 1: q = Omega(1 - 1/(mK))"),
-        Hypothesis("some_clients", Ge(K, c / m), "R_c >= 0"),
+        Hypothesis("mostly_clients", at_least(q, 1 - c / (m * K)), "Corollary 1: q = Omega(1 - 1/(mK))"),
+        Hypothesis("some_clients", at_least(K, c / m), "R_c >= 0"),
     ),
     constants="c is a letter of the statement, which is proved for every c",
 )  # fmt: skip
@@ -61,9 +60,9 @@ FLOOR = Claim(
     ),
     terms=(Term("server_rounds", (1 - q) * least_G1), Term("client_rounds", q * a**2)),
     hypotheses=(
-        Hypothesis("server_cap", Le(eta_s, 1 / (2 * L)), "Theorem 4: its step cap has L eta_s <= 1/43"),
+        Hypothesis("server_cap", at_most(eta_s, 1 / (2 * L)), "Theorem 4: its step cap has L eta_s <= 1/43"),
         Hypothesis(
-            "q_condition", Le(q * (excess(LARGEST_G2, PROVED) + _covered), _covered),
+            "q_condition", at_most(q * (excess(LARGEST_G2, PROVED) + _covered), _covered),
             "Theorem 4, before dividing, with 2 L eta_s/K^2, and G_2 as large as it can be",
         ),
     ),

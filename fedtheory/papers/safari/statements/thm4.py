@@ -11,10 +11,10 @@ The local step size is chosen: local_lr = 2 server_lr / K.
 
 from __future__ import annotations
 
-from sympy import Integer, Le, Rational
+from sympy import Integer, Rational
 
 from ....claims import readings
-from ....claims.statement import Ambiguity, Claim, Hypothesis, Term
+from ....claims.statement import Ambiguity, Claim, Hypothesis, Term, at_most
 from ....functionals import AVERAGE_SQUARED_GRADIENT
 from ....quantities import symbols
 from .common import (
@@ -51,14 +51,14 @@ def q_condition(g1, g2) -> Hypothesis:
 
     def product(step):
         covered = (1 - L * eta_s) * g1
-        return Le(q * (excess(g2, step) + covered), covered)
+        return at_most(q * (excess(g2, step) + covered), covered)
 
     return Hypothesis(
         "q_condition",
-        Le(q, bound_on_q(g1, g2, LITERAL)),
+        at_most(q, bound_on_q(g1, g2, LITERAL)),
         "Theorem 4; G_1 and G_2 after it",
         alternatives={
-            readings.QUOTIENT_ETA_S: Le(q, bound_on_q(g1, g2, PROVED)),
+            readings.QUOTIENT_ETA_S: at_most(q, bound_on_q(g1, g2, PROVED)),
             readings.PRODUCT: product(LITERAL),
             readings.PRODUCT_ETA_S: product(PROVED),
         },
@@ -94,7 +94,7 @@ SUBMISSION = MAIN.edited(
     hypotheses=(
         STEP_CAP,
         q_condition(least_G1, least_G2),
-        Hypothesis("one_noise", Le(sigma_s, sigma), "Assumption 4 of the submitted version"),
+        Hypothesis("one_noise", at_most(sigma_s, sigma), "Assumption 4 of the submitted version"),
     ),
 )
 
@@ -125,8 +125,8 @@ SHARP = MAIN.edited(
         Term("noise", (2 / m + Rational(21, 10)) * q * L * K * eta_c**2 * sigma**2 / _progress),
     ),
     hypotheses=(
-        Hypothesis("step_cap", Le(eta_c, 1 / (42 * L * K)), "repaired"),
-        Hypothesis("server_cap", Le(eta_s, 1 / (2 * L)), "repaired"),
+        Hypothesis("step_cap", at_most(eta_c, 1 / (42 * L * K)), "repaired"),
+        Hypothesis("server_cap", at_most(eta_s, 1 / (2 * L)), "repaired"),
     ),
     ambiguities=(SUM_OF_THE_PROOF, RANDOM_KINDS),
     choices={},
@@ -155,8 +155,8 @@ def _composed(edition: str, says: str, T) -> Claim:
             Term("noise", noise * q * L * K * eta_c**2 * sigma**2 / progress),
         ),
         hypotheses=(
-            Hypothesis("step_cap", Le(eta_c, 1 / (8 * L * K)), "composed"),
-            Hypothesis("server_cap", Le(eta_s, 1 / L), "composed"),
+            Hypothesis("step_cap", at_most(eta_c, 1 / (8 * L * K)), "composed"),
+            Hypothesis("server_cap", at_most(eta_s, 1 / L), "composed"),
         ),
     )
 

@@ -13,11 +13,11 @@ asked for at the smallest G_3 of all rounds, with D > 0, which is no less than w
 
 from __future__ import annotations
 
-from sympy import Ge, Le, Rational, exp
+from sympy import Rational, exp
 
 from ....assumptions import COHORT_BEFORE_NOISE, UNCORRELATED_NOISE
 from ....claims import readings
-from ....claims.statement import Ambiguity, Claim, Hypothesis, Term
+from ....claims.statement import Ambiguity, Claim, Hypothesis, Term, at_least, at_most
 from ....functionals import FINAL_SQUARED_DISTANCE
 from ....quantities import symbols
 from .common import (
@@ -49,16 +49,16 @@ def _q_conditions(cost, gain) -> tuple[Hypothesis, ...]:
 
     # N/(1 + N/D) increases with N where D > 0, and is least at the largest ratio and the smallest G_3.
     smallest = least_G3 * (cost - 4 / mu * peak) / (1 + (cost - 4 / mu * peak) / gain)
-    third = {least: Ge(gain, 0), peak: Le(q, smallest)}
+    third = {least: at_least(gain, 0), peak: at_most(q, smallest)}
 
     def at(name, ratio):
         left = cost - 4 / mu * ratio
         return Hypothesis(
             name,
-            Le(q, 1 / (1 + left / gain)),
+            at_most(q, 1 / (1 + left / gain)),
             "Theorem 5; G_3 and G_4 after it",
             alternatives={
-                readings.PRODUCT: Le(q * (gain + left), gain),
+                readings.PRODUCT: at_most(q * (gain + left), gain),
                 readings.THIRD_LAYOUT: third[ratio],
             },
         )
@@ -98,7 +98,10 @@ _cost = 4 * tied_rate / mu**2 * client_cost
 DERIVED = MAIN.edited(
     "derived",
     "SAFARI, Theorem 5, with the condition on q that (81) leads to",
-    hypotheses=(SERVER_CAP, Hypothesis("q_condition", Le(q * (_gain + _cost - 4 / mu * least), _gain), "(81) to (83)")),
+    hypotheses=(
+        SERVER_CAP,
+        Hypothesis("q_condition", at_most(q * (_gain + _cost - 4 / mu * least), _gain), "(81) to (83)"),
+    ),
     ambiguities=(RANDOM_KINDS,),
 )
 
@@ -108,7 +111,7 @@ CORRECTED = MAIN.edited(
     "SAFARI, Theorem 5, repaired",
     title="SAFARI on strongly convex objectives, for every q, with the floor of the clients' rounds",
     terms={"client_rounds": 4 * q * sigma_G**2 / mu**2},
-    hypotheses=(SERVER_CAP, Hypothesis("drift_cap", Le(eta_c, 1 / (20 * L * K)), "repaired")),
+    hypotheses=(SERVER_CAP, Hypothesis("drift_cap", at_most(eta_c, 1 / (20 * L * K)), "repaired")),
     ambiguities=(RANDOM_KINDS,),
     assumptions=CORRECTED_STRONGLY_CONVEX,
 )
@@ -128,8 +131,8 @@ SHARP = MAIN.edited(
         Term("noise", (1 + 1 / m) * q * K * eta_c**2 * sigma**2 / _progress),
     ),
     hypotheses=(
-        Hypothesis("server_cap", Le(eta_s, 1 / (2 * L)), "repaired"),
-        Hypothesis("drift_cap", Le(eta_c, mu / (20 * L**2 * K)), "repaired"),
+        Hypothesis("server_cap", at_most(eta_s, 1 / (2 * L)), "repaired"),
+        Hypothesis("drift_cap", at_most(eta_c, mu / (20 * L**2 * K)), "repaired"),
     ),
     ambiguities=(RANDOM_KINDS,),
     choices={},
@@ -152,7 +155,7 @@ SHARPER = SHARP.edited(
         Term("server_noise", (1 - q) * eta_s**2 * sigma_s**2 / _sharper),
         Term("noise", ((1 + _z) / m + Rational(8, 3) * (1 - 1 / K) * _z) * q * K * eta_c**2 * sigma**2 / _sharper),
     ),
-    hypotheses=(SERVER_CAP, Hypothesis("drift_cap", Le(eta_c, 1 / (8 * L * K)), "composed")),
+    hypotheses=(SERVER_CAP, Hypothesis("drift_cap", at_most(eta_c, 1 / (8 * L * K)), "composed")),
     assumptions=assumptions(*STRONGLY_CONVEX, UNCORRELATED_NOISE, COHORT_BEFORE_NOISE),
 )
 
