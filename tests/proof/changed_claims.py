@@ -290,4 +290,6 @@ def _drawn(name: str, draw: Random) -> sympy.Expr:
         return exact(draw.choice([0, 0, 1, 3, 9, 10, 10]), 10)
     if name == "strong_convexity":
         return exact(draw.choice([1, 5, 10]), 10)
+    if name.startswith("dissimilarity"):  # 0 where all clients' data are the same
+        return exact(draw.choice([0, 2, 5, 20]))
     return exact(draw.choice([1, 2, 5, 20]))
