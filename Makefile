@@ -7,6 +7,8 @@ VENV ?= .venv
 # EXTRA_INDEX    further package index; on first install it chooses the build of torch, for example
 #                https://download.pytorch.org/whl/cpu or https://download.pytorch.org/whl/cu126
 EXTRA_INDEX ?=
+# EXTRAS         extras that `make wheel` tries; all, if none is named
+EXTRAS ?=
 # PYTEST_ARGS    options for pytest, for example PYTEST_ARGS='-k quadratic -x'
 PYTEST_ARGS ?=
 
@@ -43,12 +45,11 @@ figures: $(STAMP) ## draw every figure anew, its numbers beside it
 test: $(STAMP) ## run the quick tests and the examples in the docstrings
 	$(TESTS) -m 'not slow and not exhaustive' $(PYTEST_ARGS)
 
-test-all: $(STAMP) ## run all other tests, and try the wheel: with `make test`, all that is tested on every change
+test-all: $(STAMP) ## run all other tests: with `make test`, all that are run on every change
 	$(TESTS) -m 'slow and not exhaustive' $(PYTEST_ARGS)
-	$(VENV)/bin/python tests/wheel.py --extras core testing
 
 wheel: $(STAMP) ## build the wheel and try it with each extra in an environment of its own (gigabytes)
-	$(VENV)/bin/python tests/wheel.py
+	$(VENV)/bin/python tests/wheel.py $(if $(EXTRAS),--extras $(EXTRAS))
 
 frameworks: $(STAMP) ## run the tests behind Flower and NVFlare, each in an environment of its own
 	OMP_NUM_THREADS=1 $(VENV)/bin/python tests/frameworks.py
