@@ -268,6 +268,9 @@ def test_a_statement_is_cited_with_its_number_its_verdict_and_this_version():
         "refuted",
     )
     assert told["work"]["version"] == fedtheory.__version__
+    known = papers()["safari"].citation
+    assert told["paper"]["authors"] == [*known.authors] and told["paper"]["note"] is None
+    assert (told["paper"]["where"], told["paper"]["arxiv"]) == (known.where, known.arxiv) and known.where
     text = " ".join(sentences(run("cite", "fast.thm1@sharp").stdout))
     assert "Anonymous. FAST:" in text and "(an edition of fedtheory, not printed)" in text
     entry = run("cite", "flics.thm1", "--format", "bibtex").stdout

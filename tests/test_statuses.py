@@ -3,8 +3,10 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -130,6 +132,29 @@ main()
 def test_sigterm_is_told_by_the_status_and_closes_what_is_open():
     done = subprocess.run([sys.executable, "-c", ENDED], capture_output=True, timeout=60)
     assert (done.returncode, done.stderr, done.stdout) == (143, b"", b"closed\n")
+
+
+def test_a_handler_of_sigterm_that_is_there_stays_and_threads_set_none(monkeypatch):
+    """As where a server calls a command: its own handler counts, and a thread may set none."""
+
+    def own(number, frame):
+        pass
+
+    def handler(arguments):
+        seen.append(signal.getsignal(signal.SIGTERM))
+        return 0
+
+    monkeypatch.setattr(statuses, "_invoked", handler)
+    before, seen = signal.getsignal(signal.SIGTERM), []
+    try:
+        for there in (own, signal.SIG_IGN, signal.SIG_DFL):
+            signal.signal(signal.SIGTERM, there)
+            assert run() == 0 and signal.getsignal(signal.SIGTERM) == there
+        with ThreadPoolExecutor(1) as thread:
+            assert thread.submit(run).result() == 0
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert seen == [own, signal.SIG_IGN, statuses._terminate, signal.SIG_DFL]
 
 
 def test_messages_move_no_cursor(monkeypatch, capsys):

@@ -163,7 +163,7 @@ def known_settings(claim: Claim, seed: int) -> Iterator[Setting]:
         yield point.setting
     report = search(claim, candidates=150, climbs=3, steps=15, seed=seed)
     for found in (report.best, report.best_late):
-        if found is not None and isinstance(found.point, Setting) and isinstance(found.point.federation, Quadratic):
+        if found is not None and isinstance(found.point.federation, Quadratic):
             yield found.point
 
 

@@ -155,6 +155,25 @@ def test_worst_client_is_that_of_the_federation() -> None:
     assert (x**2).sum() == pytest.approx(found.squared_distance.sum(), rel=1e-12)
 
 
+@pytest.mark.parametrize("name", ["mifa", "mifa, waiting", "fedvarp", "fedvarp, going on"])
+def test_with_latest_updates_the_last_model_is_that_of_a_loop(name: str) -> None:
+    """Without noise. A step is the mean of all clients' latest updates; FedVarp's has the participants' changes too."""
+    algorithm = ALGORITHMS[name](local_lr="1/4", local_steps=2)
+    rule, g = algorithm.round.aggregation, float(algorithm.round.server.global_lr)
+    twin, mask = Twin(2.0, 0.5, 0.0, 1.25, 2.0, fair_weights(3)), small(3)
+    fed, left = twin.federation(), (1 - np.repeat(twin.eigenvalues, 3) / 4) ** 2
+    x, latest = np.full(9, twin.start()), np.zeros((3, 9))
+    for here in mask:
+        before = latest.copy()
+        latest[here] = ((left - 1) * (x - fed.centres))[here]
+        if here.any() or rule.steps_when_empty:
+            corrected = "fedvarp" in name
+            step = (before if corrected else latest).mean(axis=0)
+            x = x + g * (step + ((latest - before)[here].mean(axis=0) if corrected and here.any() else 0))
+    found = errors_on_trace(twin, algorithm, Trace(mask))
+    assert found.squared_distance.sum() == pytest.approx((x**2).sum(), rel=1e-12)
+
+
 def test_signs_are_orthonormal_in_the_mean() -> None:
     twin = Twin(1.0, 1.0, 0.0, 1.0, 2.0, fair_weights(6))
     gram = np.mean([(c := twin.federation(4, seed).centres) @ c.T for seed in range(400)], axis=0)

@@ -7,6 +7,7 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -17,12 +18,14 @@ from fedtheory.claims.statement import Claim
 from fedtheory.evidence import repair as repairing
 from fedtheory.evidence.adversarial_settings import (
     HORIZONS,
+    known_settings,
     least_pseudogradients,
     neighbour,
     rows_of,
     structured_settings,
 )
 from fedtheory.evidence.repair import Repair, repairs, tight_constant
+from fedtheory.federations import Piecewise, PiecewiseLinear
 from fedtheory.moments.trajectory import trajectory
 from fedtheory.papers import claim
 from fedtheory.quantities import symbols
@@ -180,6 +183,20 @@ def test_a_cap_that_is_too_weak_is_brought_back():
 
 
 # What a repair says, and how ------------------------------------------------------------------------------------------
+
+
+def test_a_search_supplies_its_quadratic_finds(monkeypatch):
+    """Beside the published instance: others have no moments."""
+    bent = Piecewise([[PiecewiseLinear([2, 1], [0], at_zero=g)] for g in (1, -1)])
+    late = pair(start=7)
+    monkeypatch.setattr(
+        "fedtheory.evidence.search.search",
+        lambda *given, **named: Mock(best=Mock(point=replace(pair(), federation=bent)), best_late=Mock(point=late)),
+    )
+    published, found = known_settings(claim("fast.thm1@main"), 0)
+    assert found is late and isinstance(published.federation, ft.federations.Quadratic)
+    monkeypatch.setattr("fedtheory.evidence.search.search", lambda *given, **named: Mock(best=None, best_late=None))
+    assert [*known_settings(claim("fast.thm2@main"), 0)] == []
 
 
 def test_rows_are_the_claims_own_numbers_at_admissible_settings():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import tarfile
 from pathlib import Path
@@ -105,6 +106,28 @@ def test_fasts_published_curves() -> None:
     assert "72.40±4.7 printed, 68.65±4.7" in differs.what and "71.48±4.5 printed, 69.60±2.1" in differs.what
     assert copy.verdict == "repeated" and "algorithm fedavg and for" in copy.what
     assert "65.94±1.3 printed, 77.00±1.1 (to step 9999) and 66.72±0.6" in several.what
+
+
+def test_which_of_several_runs_was_printed_is_counted(tmp_path: Path) -> None:
+    """The highest of two, twice; the lowest; and neither of four. By chance, two or more of three halves and a quarter:
+    1 - 3/32 - 10/32."""
+    runs = {"80.00±1.0": [77, 80.003], "90.00": [85, 89.996], "70.00": [70, 75], "60.00": [50, 70, 59, 60]}
+    kept = {
+        "agree": 4, "missing": [], "differ": [], "twice": [],
+        "several": [
+            {"table": "1", "labels": {}, "printed": printed, "curves": [
+                {"mean": mean, "deviation": 1.0, "end": 9, "run": f"{i} of {len(means)}"}
+                for i, mean in enumerate(means, 1)
+            ]}
+            for printed, means in runs.items()
+        ],
+    }  # fmt: skip
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "curves.json").write_text(json.dumps(kept))
+    _, several = findings("p", tmp_path)
+    assert several.what.startswith("for 4 printed numbers several different runs")
+    assert "the highest in 2 (so many or more by a random choice: p = 0.59) and the lowest in 1" in several.what
+    assert "the last run of its file in 3" in several.what
 
 
 def test_what_is_kept_is_what_the_archive_gives() -> None:

@@ -49,6 +49,7 @@ _RISE = "the last rise makes up for any level between the two kinks"
 _ANY_POINT = "which points are looked at; one that is found is verified"
 _WHOLE = "numerators and denominators of `Ratio.of` have whole coefficients, none of them 0"
 _VERIFIED = "what is made of it is verified afterwards, and refused"
+_SENSE = "the same rows are the largest in a direction of any length"
 _FINITE = "nothing that is not finite compares"
 
 _SKIPPED = "if value >= 0 or any(h.at(point) < 0 for h in hypotheses) or any(h.at(point) for h in vanishing):"
@@ -102,6 +103,10 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
     "evidence/verdict_rule.py": {
         ("return all(reading.get(name, options[0]) in options for name, options in covered.items())", "0 -> -1"):
             "each of the options is one that is covered",
+    },
+    "moments/worst_order.py": {
+        ("return np.array([[1.0], [-1.0]])", "1.0 -> 2.0"): _SENSE,
+        ("return np.array([[1.0], [-1.0]])", "1.0 -> 0.5"): _SENSE,
     },
     "proof/analytic.py": {
         ("_BITS = 128", "128 -> 129"): _PRECISION, ("_BITS = 128", "128 -> 127"): _PRECISION,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import random
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -18,7 +19,11 @@ from fedtheory.cli import app
 from fedtheory.papers.fast.proofs.thm1_thm2 import strongly_convex
 from fedtheory.papers.saved_certificates import reverify
 from fedtheory.proof.coq import NotExported, exported
-from fedtheory.proof.coq.proof_file import RULES, export
+from fedtheory.proof.coq.lemma_writer import Writer
+from fedtheory.proof.coq.proof_file import RULES, export, prelude
+from fedtheory.proof.coq.scalar_text import Polynomial, Scalar
+from fedtheory.proof.coq.sign_certificates import Condition, Region
+from fedtheory.proof.coq.theorem_lemmas import condition_text
 from fedtheory.proof.kernel.saved_theorems import saved
 from fedtheory.proof.kernel.sealed import ancestry
 
@@ -180,6 +185,23 @@ def test_every_theorem_is_a_lemma_with_what_it_assumes() -> None:
         assert ("local_lr eta" in statement) == ("local_lr" in line["parameters"])
     assert "Admitted" not in text
     assert "Axiom " not in text
+
+
+@pytest.mark.parametrize("kind", ["count", "at_least", "capped", "interval"])
+def test_a_letter_is_written_through_parameters_by_what_its_condition_says(kind: str) -> None:
+    """What the lemma assumes, in its order, is what the proofs that it is given are of."""
+    name, bound = ("K", None) if kind == "count" else ("eta", Scalar.of(Polynomial.name("L"), Polynomial.number(1)))
+    condition, writer = Condition(name, kind, bound), Writer(["eta", "L", "K", "k"])
+    region = Region((condition, Condition("L", "positive", None)), writer.names)
+    *before, last = writer._chart(condition, region, False)
+    lemma, letter, limit, given = re.match(r"destruct \(@(\w+) (\w+) (\(L\)|1) (.*)\) as ", last).groups()
+    stated = condition_text(condition, writer.real)
+    low, _, high = stated.strip("()").partition(" /\\ ")
+    known = {f"C_{name}": stated, f"(proj1 C_{name})": low, f"(proj2 C_{name})": f"{high})"}
+    known |= dict(re.match(r"assert \((\w+) : (.*)\) by ", line).groups() for line in before)
+    (assumed,) = re.findall(rf"Lemma {lemma} \(x b : R\) :\s+(.*) -> exists", prelude())
+    asked = assumed.replace("x", letter).replace("b", limit).split(" -> ")
+    assert [known[proof] for proof in re.findall(r"\(.*?\)|\w+", given)] == asked
 
 
 def test_every_rule_of_the_checker_is_exported_or_refused_by_name() -> None:

@@ -19,6 +19,7 @@ import fedtheory
 from fedtheory import Setting, algorithms, gpu, provenance
 from fedtheory.experiments.commands import RunOptions, run_files
 from fedtheory.federations import Quadratic, devices
+from fedtheory.neural.gradients import PATHS
 from fedtheory.participation import Uniform
 from fedtheory.simulation import engine
 from fedtheory.testing.pretended_device import pretended_device
@@ -155,6 +156,13 @@ def test_a_pretended_device_is_measured(tmp_path: Path) -> None:
     measured = json.loads((tmp_path / "measured.json").read_text())
     assert measured["device"][0]["device"] == "cuda: pretended" and counts.operations
     assert all(len(measured[name]) == 1 for name in ("correctness", "engine", "networks"))
+
+
+def test_every_way_of_training_networks_is_measured_alone_and_with_several_replicas(tmp_path: Path) -> None:
+    on = gpu.Measured(torch.device("cpu"), tmp_path, 0.0)
+    measured = {path: {row.args[2] for row in gpu.networks(on) if row.args[1] == path} for path in PATHS}
+    assert sum(map(len, measured.values())) == len([*gpu.networks(on)])
+    assert all(1 in replicas and max(replicas) > 1 for replicas in measured.values())
 
 
 @pytest.mark.usefixtures("quick")

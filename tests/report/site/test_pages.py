@@ -8,7 +8,9 @@ import os
 import re
 import tomllib
 from dataclasses import replace
-from itertools import islice
+from fractions import Fraction
+from itertools import islice, product
+from math import prod
 from pathlib import Path
 from urllib.parse import unquote
 from xml.etree import ElementTree
@@ -26,7 +28,7 @@ from fedtheory.cli.verdicts import _instance_file
 from fedtheory.experiments.setting_parts import FAMILIES
 from fedtheory.papers import all_claims, claim
 from fedtheory.papers.saved_certificates import folders, published
-from fedtheory.report.site import further_pages, pages, published_evidence
+from fedtheory.report.site import further_pages, pages, part_pages, published_evidence
 from fedtheory.report.site.calculator import calculator
 from fedtheory.report.site.claim_page import claim_page, figures_of, statement_of
 from fedtheory.report.site.instance_pages import film, point_of
@@ -104,6 +106,19 @@ def test_a_report_of_few_claims(tmp_path, monkeypatch):
     front = (site / "index.html").read_text(encoding="utf-8")
     assert [ref for ref in FEW if f'href="{pages.address(ref)}"' not in front] == []
     assert few[pages.address("safari.ex1@main")].text.count("Nothing to play: ") == 1
+
+
+def test_the_problem_of_the_algorithms_curves_is_that_of_its_words():
+    """FedAvg's error before and after its first round, over all sets of those who come, from the words alone."""
+    words, (_, pale) = part_pages._errors("fedavg")
+    said = re.search(r"minimisers (.*), which take part with probabilities (.*); a start at (.*?):", words)
+    minimisers, chances, (start,) = ([Fraction(each) for each in part.split(", ")] for part in said.groups())
+    error = 0
+    for here in product((0, 1), repeat=len(chances)):
+        chance = prod(p if i else 1 - p for i, p in zip(here, chances, strict=True))
+        ends = [start - (start - c) / 10 for i, c in zip(here, minimisers, strict=True) if i]
+        error += chance * (sum(ends) / len(ends) if ends else start) ** 2
+    assert sum(minimisers) == 0 and pale["points"][:2] == [[0, float(start**2)], [1, float(f"{float(error):.6g}")]]
 
 
 def test_a_process_that_a_pattern_names_is_used_there(read_pages):
