@@ -374,6 +374,10 @@ def test_the_papers_fingerprint_is_of_their_files(tmp_path, monkeypatch):
     (tmp_path / "instances").mkdir()
     (tmp_path / "instances" / "a.json").write_text("1")
     seen = {findings.papers_fingerprint(), findings.papers_fingerprint()}
+    (tmp_path / "proofs" / "__pycache__").mkdir(parents=True)
+    for made in ("proofs/__pycache__/a.pyc", findings.FILE):
+        (tmp_path / made).write_text("made of the others")
+        seen.add(findings.papers_fingerprint())
     (tmp_path / "instances" / "a.json").write_text("2")
     assert len(seen) == 1 and findings.papers_fingerprint() not in seen
 

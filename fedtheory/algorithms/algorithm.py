@@ -165,7 +165,7 @@ class ClientRound:
         aggregation = self.aggregation.bound(process, clients)
         return self if aggregation is self.aggregation else replace(self, aggregation=aggregation)
 
-    def initial(self, x: Tensor, clients: int, tables_apart: bool = False) -> Memory:
+    def initial(self, x: Tensor, clients: int, tables_apart: bool) -> Memory:
         """Return the parts' memory before round 0, for the iterates x (replicas, D).
 
         Args:

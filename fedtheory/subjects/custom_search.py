@@ -774,7 +774,7 @@ class OwnRuns(Space):
             raise ValueError(self._judged(found))
         if digits <= DIGITS:
             setting = self.setting(replace(found.candidate, digits=digits))
-            rounds = int(short(found.rounds, digits, whole=True))
+            rounds = int(short(found.rounds, digits))
             yield from_setting(self.statement, setting, rounds, self.algorithm)
 
     def on_data(self, federation: Federation, cohort: int, arbitrary_cohort: int, local_steps: int) -> Setting:

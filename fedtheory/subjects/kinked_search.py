@@ -386,7 +386,7 @@ def rounded(claim: Claim, found: Found, digits: int, part: Part, rule: Any) -> I
     given = {name: short(found.quantities[name], digits) for name in FREE if name in found.quantities}
     rows = [[_short_line(g, digits) for g in row] for row in fed.gradients]
     noises = [short(noise, digits) for noise in (fed.exact_gradient_noise, fed.exact_server_noise)]
-    rounds = int(short(found.rounds, digits, whole=True))
+    rounds = int(short(found.rounds, digits))
     for horizon in _horizons(found, rounds):
         for share in STEP_SHARES[: 1 if claim.choices else None]:
             steps: dict[str, Any] = {

@@ -317,7 +317,7 @@ class Runs(Space):
         federation = Quadratic(hessians, centres, noises[0], server_noise=noises[1])
         offset = [short(v, digits) for v in setting.exact_start - fed.exact_optimum]
         near = Setting(federation, algorithm, members, list(federation.exact_optimum + np.array(offset)))
-        rounds = int(short(found.rounds, digits, whole=True))
+        rounds = int(short(found.rounds, digits))
         return from_setting(self.statement, near, rounds, self.part, **given)
 
     def _rounded_rule(self, algorithm: Any, digits: int) -> dict[str, Any]:

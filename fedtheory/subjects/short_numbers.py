@@ -17,15 +17,13 @@ STEP_SHARES = tuple(Fraction(share) for share in ("1", "999/1000", "9/10", "1/2"
 """Shares of a find's step size that are tried: rounding other numbers may have lowered the cap on it."""
 
 
-def short(value: float | Fraction, digits: int, rounding: str = ROUND_HALF_EVEN, whole: bool = False) -> Fraction:
-    """Round a value to so many significant decimal digits.
+def short(value: float | Fraction, digits: int, rounding: str = ROUND_HALF_EVEN) -> Fraction:
+    """Round a value to so many significant decimal digits; what has no more of them stays.
 
-    >>> short(Fraction(2, 3), 2), short(0.0123, 1), short(98765.0, 3, whole=True)
-    (Fraction(67, 100), Fraction(1, 100), Fraction(98800, 1))
+    >>> short(Fraction(2, 3), 2), short(0.0123, 1), short(98765.0, 3), short(98765, 5)
+    (Fraction(67, 100), Fraction(1, 100), Fraction(98800, 1), Fraction(98765, 1))
     """
     exact = Fraction(value)
-    if whole and exact == int(exact) and len(str(int(exact))) <= digits:
-        return exact
     context = Context(prec=digits, rounding=rounding)
     return Fraction(context.divide(Decimal(exact.numerator), Decimal(exact.denominator)))
 

@@ -143,7 +143,7 @@ class Values(Space):
 
     def rounded(self, found: Found, digits: int) -> Iterator[ValuesPoint]:
         """Yield the values with so many digits; whole numbers stay whole."""
-        values = {name: short(v, digits, whole=QUANTITIES[name].integer) for name, v in found.point.items()}
+        values = {name: short(v, digits) for name, v in found.point.items()}
         yield ValuesPoint({name: values[name] for name in self.statement.quantities})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from fedtheory.diagnosis import Diagnosis, Recommendation, diagnose, recommend, 
 from fedtheory.diagnosis.recommendation import (
     LOCAL_STEPS,
     MAKERS,
+    Choice,
     Scored,
     candidates,
     groups_by_rate,
@@ -199,6 +201,38 @@ def test_what_closed_forms_do_not_know_is_refused() -> None:
     ):
         with pytest.raises(ValueError, match="allowed is plain local SGD"):
             errors_on_trace(twin, algorithm, Trace(small()))
+
+
+SENTENCES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "is 2.5 times the median: on 10% of the logs somebody hardly comes (the rarest client has the rate 0.25)":
+        ({"score": 0.5, "median": 0.2}, {}),
+    "No candidate meets the target 0.25: this one, of the lowest score, is 2 times above it":
+        ({"score": 0.5, "median": 0.5}, {"target": 0.25, "met": False}),
+    "depends most on smoothness: 1% more changes the score by -2%": ({"sensitivity": {"smoothness": -2.0}}, {}),
+    "Estimated, not certified: smoothness.": ({}, {"known": {"smoothness": "estimated", "gradient_noise": "given"}}),
+    "Proved: fast.thm2@periodic bounds this error by 9": ({"bound": 9.0, "bound_by": "fast.thm2@periodic"}, {}),
+    "No proved claim bounds this error: none": ({"bound_by": "none"}, {}),
+    "within 5% of what hindsight would choose on 75% of these logs": ({}, {"near": 0.75}),
+    "FAST needs a server that reaches": ({"arguments": {"kind": "fast"}}, {}),
+}  # fmt: skip
+"""What is said besides the first sentences of a choice, or of a recommendation, that has these entries."""
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_each_sentence_is_said_where_it_is_true(sentence: str) -> None:
+    """Its score is 4, the median 2: no more than twice that."""
+    of_choice, of_all = SENTENCES[sentence]
+
+    def said(of_choice: dict[str, Any], of_all: dict[str, Any]) -> str:
+        row = Choice("mean", al.fedavg(local_lr="1/4"), {"kind": "fedavg"}, 4, 8.0, 4.0, 2.0, 3.0, 5.0, "exact", {},
+                     (4.0, 4.0))  # fmt: skip
+        row, mask = replace(row, **of_choice), np.array([[True, True]] + [[True, False]] * 3)
+        twin = Twin(2.0, 0.5, 0.75, 1.25, 2.0, fair_weights(2))
+        whole = Recommendation((row,), row, True, 5.0, None, twin, 3, 1, "", mask, {}, 1.0, 0.9)
+        return str(replace(whole, **of_all))
+
+    assert said({}, {}).count("\n") == 1 and said(of_choice, of_all).count("\n") == 2
+    assert sentence in said(of_choice, of_all)
 
 
 @pytest.fixture(scope="module")

@@ -215,6 +215,7 @@ def test_steps_of_the_server_by_hand() -> None:
     for L in (1, 3):
         found = tightness("safari.rem5.b", rounds=1, server_lr="1/64", smoothness=L)
         assert [each.of for each in found.constants] == ["initial_gap"]
+        assert found.whole and found.contraction is None
         assert found.constants[0].coefficient == pytest.approx(2 * 64)
         known = 2 * L * max(1 / (1 + 2 * L / 64), (1 - L / 64) ** 2)
         assert found.constants[0].least == pytest.approx(known, rel=1e-6)

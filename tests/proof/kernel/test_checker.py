@@ -43,6 +43,20 @@ def test_it_accepts_the_others(make: Callable) -> None:
     assert checker.check(json.loads(json.dumps(saved(make())))) > 50
 
 
+X, NEXT, SLOPE = ["x", False, []], ["x", True, [1, 0, 1]], ["g", True, [0, 1, 1]]
+WORDS = {
+    "F_i(x)": ["value", "", X], "mean F(x)": ["value", "M", X], "sum F_i(x[i,k+1])": ["value", "K", NEXT],
+    "sum mean F(x[i,k+1])": ["value", "KM", NEXT], "mean |x[i,k+1]|^2": ["product", "M", ["", NEXT], ["", NEXT]],
+    "<x, cohort's mean g[i,K+1]>": ["product", "", ["S", SLOPE], ["", X]],
+    "|sum g[i,K+1]|^2": ["product", "", ["K", SLOPE], ["K", SLOPE]],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_an_entry_in_words(words: str) -> None:
+    assert checker.entry_in_words(checker.entry_of(WORDS[words])) == words
+
+
 def test_it_stands_alone() -> None:
     tree = ast.parse(Path(checker.__file__).read_text())
     names = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}

@@ -180,17 +180,19 @@ def test_chosen_cutoffs_of_enumerated_weights(chance: F) -> None:
 def test_errors_of_one_round_and_moments() -> None:
     late = bound_late_error(weights.by_rounds(), WIDE)
     every = bound_every_error(weights.late(), weights.early(), WIDE, weights.early_given())
+    first = bound_moment("interval_mean", weights.length(), weights.squared_length(), WIDE)
     for chance, cutoff, history in itertools.product((F(1, 3), F(4, 5), F(1)), (1, 2, 3), (1, 2, 4, 7)):
         absent, zeros = 1 - chance, dict.fromkeys(WIDE.names, F(0))
         at = zeros | {"p": chance, "C": F(cutoff), "a": absent**cutoff, "t": F(history)}
         at |= {"m": F(history // cutoff), "r": F(history % cutoff)}
+        law = Comings(exact(chance.numerator, chance.denominator), cutoff, 4)
+        mean, square = (F(str(sum((s * x["interval"] ** k for s, x in law.ways), exact(0)))) for k in (1, 2))
+        spread = chance**2 * (square - mean**2)
         assert error(chance, cutoff, history) <= every.bound.at(at)
         if history >= cutoff:
             assert all(given.at(at) >= 0 for given in late.given)
-            assert error(chance, cutoff, history) <= late.bound.at(at)
-        first = bound_moment("interval_mean", weights.length(), weights.squared_length(), WIDE)
-        law = Comings(exact(chance.numerator, chance.denominator), cutoff, 4)
-        assert first.bound.at(at) == F(str(sum((s * x["interval"] for s, x in law.ways), exact(0))))
+            assert error(chance, cutoff, history) <= late.bound.at(at) == 2 * cutoff * spread / history + at["a"] ** 2
+        assert first.bound.at(at) == mean
 
 
 def test_what_is_known_of_logarithms() -> None:

@@ -148,11 +148,11 @@ class EstimatedWeights(Space):
         """Yield the weights with shorter numbers."""
         weights, cutoff = found.point, found.point.cutoff
         probabilities = tuple(min(Fraction(1), short(p, digits)) for p in weights.probabilities)
-        rounds = int(short(weights.rounds, digits, whole=True))
+        rounds = int(short(weights.rounds, digits))
         if self.statement.choices:
             yield WeightsPoint(Weights(probabilities, math.inf, rounds), cutoff_given=False)
             return
-        cutoff = cutoff if cutoff == math.inf else int(short(cutoff, digits, whole=True))
+        cutoff = cutoff if cutoff == math.inf else int(short(cutoff, digits))
         yield WeightsPoint(Weights(probabilities, cutoff, rounds))
 
 

@@ -318,7 +318,7 @@ def rounded_run(run: FedauRun, statement: Claim, share: Fraction, short: Callabl
         probabilities=tuple(min(one, p) for p in row(run.probabilities)),
         weights=tuple(map(row, run.weights)),
         cutoff=None if chooses_cutoff(statement) else run.cutoff,
-        rounds=int(short(run.rounds, whole=True)),
+        rounds=int(short(run.rounds)),
         objective=objective,
         local_lr=step("local_lr", one),
         global_lr=step("global_lr", share),
