@@ -268,6 +268,9 @@ def _points(other: Claim, one: Claim) -> Iterator[dict[sympy.Symbol, sympy.Expr]
                 inside = (-slack).base
                 rest = {k: v for k, v in point.items() if k != tied[0]}
                 point[tied[0]] = sympy.solve(inside.subs(rest), tied[0])[0]
+        size = {s.name: value for s, value in point.items()}
+        if any(size.get(name, 0) > size.get("clients", 7) for name in ("cohort", "arbitrary_cohort")):
+            continue  # no more clients are asked than there are
         if not all(h.slack.subs(point) >= -TINY for h in other.hypotheses):
             continue
         yield point
