@@ -15,6 +15,7 @@ FOCUSED: dict[str, tuple[str, ...]] = {
     "evidence/judge.py": ("evidence/test_judging.py", "evidence/test_refuting_point.py"),
     "evidence/verdict_rule.py": ("evidence/test_rule.py",),
     "moments/exchangeable.py": ("moments/test_kinked_runs.py", "moments/test_mean_drift.py"),
+    "papers/flics/displays/lemmas.py": ("proof/test_flics.py",),
     "proof/analytic.py": ("proof/test_analytic.py",),
     "proof/gram.py": ("proof/test_gram.py",),
     "proof/positivity.py": ("proof/test_positivity.py",),
@@ -102,6 +103,10 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
     "evidence/verdict_rule.py": {
         ("return all(reading.get(name, options[0]) in options for name, options in covered.items())", "0 -> -1"):
             "each of the options is one that is covered",
+    },
+    "papers/flics/displays/lemmas.py": {
+        ('"gradients|^2", norm2(xi + chi) + norm2(t * xi) - norm2(xi + chi + t * xi),', "xi + chi -> xi - chi"):
+            "the product of the two noises is 0 there, so that either sign has the same square",
     },
     "proof/analytic.py": {
         ("_BITS = 128", "128 -> 129"): _PRECISION, ("_BITS = 128", "128 -> 127"): _PRECISION,
