@@ -448,6 +448,20 @@ def test_constants_of_a_module_are_those_of_its_least_squares(found: Diagnosis) 
     assert "Estimated, not certified: smoothness" in str(said) and said.known == how_known(content)
 
 
+@pytest.mark.parametrize("targets, classes", [
+    ([[0, 1], [2, 0]], 3), ([[2, 0], [0, 1]], 3), ([[0], [0]], 2), ([[0.5], [2.0]], 0), ([[1], [0.5]], 0),
+])  # fmt: skip
+def test_classes_are_counted_over_all_clients(targets: list[list[float]], classes: int) -> None:
+    """From 0 to the largest target that any client has; fractions are no classes."""
+    import torch
+
+    from fedtheory.diagnosis.twin_constants import Problem
+
+    data = [(np.ones((len(each), 1)), np.array(each)) for each in targets]
+    problem = Problem.of_module(torch.nn.Linear(1, max(1, classes)), data, None, None, 0.0)
+    assert problem.like.classes == problem.federation(data).federation.dataset.classes == classes
+
+
 def test_a_ridge_certifies_the_convexity_of_a_linear_model() -> None:
     import torch
 

@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,7 +15,7 @@ from fedtheory import __version__
 from fedtheory.algorithms import fast, safari
 from fedtheory.assumptions import ASSUMPTIONS, AT_ONE_PLACE, COHORT_BEFORE_NOISE, INDEPENDENT_NOISE, UNCORRELATED_NOISE
 from fedtheory.claims.statement import Claim
-from fedtheory.evidence import assess
+from fedtheory.evidence import assess, refute
 from fedtheory.evidence.judge import judge
 from fedtheory.evidence.refute import falls_without
 from fedtheory.evidence.replay import ReplayError, replay
@@ -216,6 +217,17 @@ def test_a_claim_that_falls_under_some_readings_is_found_where_it_is_asked_for()
     found = falls_without(statement, [COHORT_BEFORE_NOISE], partly=True)[COHORT_BEFORE_NOISE]
     falling = {reading.reading["q-condition"] for reading in found.readings if reading.refutes}
     assert falling == {"product", "product with 2 L eta_s"} and not found.refutes
+
+
+def test_what_seems_to_fall_and_does_not_is_not_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that rounding made a lead of: judged exactly, the claim holds there however it is read."""
+    statement = claim("safari.eq50")
+    assert len(list(statement.readings())) == 2
+    point = from_setting(statement, common("1", "1/1000", clients=2, start=10), 1, PARTS["safari"])
+    for leads, partly in product(([], [point]), (False, True)):
+        space = SimpleNamespace(violating=lambda kind, leads=leads: leads)
+        monkeypatch.setattr(refute, "subject_of", lambda claim, space=space: SimpleNamespace(space=lambda claim: space))
+        assert falls_without(statement, [UNCORRELATED_NOISE], partly) == {}
 
 
 # Where the participants' gradients vanish at x* -----------------------------------------------------------------------

@@ -79,9 +79,11 @@ def test_each_cell_is_compared_with_the_runs_of_its_labels(root: Path) -> None:
     assert not got.several  # the other run of q = 1 is that of q = 2
 
 
-def test_different_runs_of_a_setting_are_told(root: Path) -> None:
+@pytest.mark.parametrize("first", [0, 40])
+def test_different_runs_of_a_setting_are_told(root: Path, first: int) -> None:
+    """A step before the last one begins another run, whether it is the file's first step or one before all of it."""
     more = [(0, 0.1), (10, 0.75), (20, 0.77), (30, 0.79)]
-    good = [(0, 0.1), (10, 0.79), (20, 0.80), (30, 0.81)]
+    good = [(first, 0.1), (first + 10, 0.79), (first + 20, 0.80), (first + 30, 0.81)]
     archive(root / "curves.tar", {"run-one.csv": good + more})
     got = compare("p", root / "curves.tar", root)
     ((cell, runs),) = got.several

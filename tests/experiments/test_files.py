@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from fedtheory import data
+from fedtheory.experiments import setting_parts
 from fedtheory.experiments.by_class import ByClass
 from fedtheory.experiments.construction import setting
 from fedtheory.experiments.overview import overview
@@ -128,6 +130,17 @@ def test_participation_by_class_needs_labels() -> None:
         ByClass("Bernoulli").on(object())
     with pytest.raises(ValueError, match="pattern = 'Poisson': allowed is Bernoulli or Markov or Cyclic"):
         ByClass("Poisson")
+
+
+@pytest.mark.parametrize(("options", "features"), [({}, 16), ({"bias": True}, 17), ({"pooling": 2}, 4)])
+def test_a_logistic_regression_has_every_pixel_unless_it_is_told(
+    options: dict[str, Any], features: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of images of 4 x 4 pixels in two classes, each with weights of its own."""
+    pixels = np.random.default_rng(0).integers(0, 256, (12, 1, 4, 4), np.uint8)
+    monkeypatch.setattr(data, "load", lambda name: data.Dataset(name, pixels, np.arange(12) % 2, classes=2))
+    made = setting_parts.logistic("drawn", clients=2, alpha=1.0, l2=0.1, points=10, **options)
+    assert made.dimension == 2 * features
 
 
 def test_parts_are_built_of_parts() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -316,6 +317,17 @@ values = [0.25, 0.75]
     assert [len(stage["scores"]) for stage in seen] == [3, 2] and len(outcome.results) == 5
     scores = seen[1]["scores"]
     assert chosen["algorithm.snapshot_probability"] == min((0.25, 0.75), key=lambda value: scores[str(value)])
+
+
+@pytest.mark.parametrize("what", ["failed", "waiting"])
+def test_a_search_ends_with_a_stage_that_is_not_whole(tmp_path: Path, what: str) -> None:
+    """Of what fails, or is left for want of time, nothing is chosen, and no further stage begins."""
+    stage = '\n[[search.stages]]\nover = "algorithm.local_lr"\nvalues = ["1/20", "1/50"]\n'
+    text = EXPERIMENT.replace("440", "20") + '\n[search]\nstatistic = "distance"\n' + 2 * stage
+    text = text.replace("clients = 6", "clients = 1") if what == "failed" else text  # of whom 2 cannot be drawn
+    experiment = read_experiment(written(tmp_path, text))
+    chosen, seen, outcome = search(experiment, tmp_path / "store", deadline=0.0 if what == "waiting" else math.inf)
+    assert (chosen, seen) == ({}, []) and len(getattr(outcome, what)) == 2 and not outcome.results
 
 
 def test_the_command_publishes_what_it_ran(tmp_path: Path) -> None:

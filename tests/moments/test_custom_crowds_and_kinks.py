@@ -14,7 +14,8 @@ from fedtheory.moments.cohorts import law_of, law_of_crowd
 from fedtheory.moments.custom_kinks import values_at
 from fedtheory.moments.exchangeable import enumerated_errors
 from fedtheory.moments.kinked_runs import deterministic_errors
-from fedtheory.participation import Bernoulli, Fixed, Participation, Uniform
+from fedtheory.moments.linear_rounds import NotClosed
+from fedtheory.participation import Bernoulli, Fixed, Multinomial, Participation, Uniform
 
 
 def corrected(x, memory, round, *, local_lr):  # type: ignore[no-untyped-def]
@@ -113,6 +114,22 @@ def test_a_run_in_floats_that_comes_to_0_goes_on() -> None:
     fed = ft.federations.Piecewise([[ft.federations.PiecewiseLinear([1, 2], [0])]])
     setting = ft.Setting(fed, own(descent, name="descent", local_lr="1/2"), Fixed([0]), start=1)
     assert values_at(setting, FINAL_SQUARED_DISTANCE, [0, 1, 2], exact=False) == [1, 0, 0]
+
+
+@pytest.mark.parametrize("process, number", [
+    (Fixed([0, 2]), 1), (Uniform(2), 3), (Uniform(2, replacement=True), 6), (Uniform(4, replacement=True), 15),
+    (Multinomial(4, ["1/2", "1/3", "1/6"]), 15), (Bernoulli(["1/2", "1/3", "1/4"]), 8), (Bernoulli(["1/2", 0, 1]), 2),
+], ids=str)  # fmt: skip
+def test_cohorts_of_three_clients_are_counted_by_hand(
+    process: Participation, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 4 draws among 3 clients (4 + 2 choose 2) = 15 counts come out; a client whose chance is 0 or 1 has one way."""
+    monkeypatch.setattr(cohorts, "MOST_COHORTS", number)
+    law = law_of(process, 3)
+    assert len({counts for counts, _ in law}) == len(law) == number and sum(p for _, p in law) == 1
+    monkeypatch.setattr(cohorts, "MOST_COHORTS", number - 1)
+    with pytest.raises(NotClosed, match=f": {number} cohorts of 3 clients; .* at most {number - 1} apart"):
+        law_of(process, 3)
 
 
 def test_a_crowd_is_known_up_to_the_most_cohorts_and_no_further(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -108,6 +108,10 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
         ("return np.array([[1.0], [-1.0]])", "1.0 -> 2.0"): _SENSE,
         ("return np.array([[1.0], [-1.0]])", "1.0 -> 0.5"): _SENSE,
     },
+    "papers/flics/displays/lemmas.py": {
+        ('"gradients|^2", norm2(xi + chi) + norm2(t * xi) - norm2(xi + chi + t * xi),', "xi + chi -> xi - chi"):
+            "the product of the two noises is 0 there, so that either sign has the same square",
+    },
     "proof/analytic.py": {
         ("_BITS = 128", "128 -> 129"): _PRECISION, ("_BITS = 128", "128 -> 127"): _PRECISION,
         ("order: int = 0", "0 -> -1"): "no derivative either way",

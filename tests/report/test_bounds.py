@@ -15,6 +15,7 @@ from fedtheory.papers import all_claims
 from fedtheory.quantities import QUANTITIES
 from fedtheory.report.colours import EXACT, PRINTED, REPAIRED, WORST
 from fedtheory.report.style import caption_of, save
+from fedtheory.report.tightness_figures import LEAST, plot_tightness
 from tests.loops import looped
 
 
@@ -204,6 +205,25 @@ def test_the_refuting_instances(drawn) -> None:
         assert len(repaired) == 3 and all((exact <= values * (1 + 1e-12)).all() for values in repaired)
     bound = lines(drawn("safari.thm4").axes[0])["printed (main)"].get_ydata()[-1]
     assert bound == pytest.approx(0.064, rel=1e-12)
+
+
+def test_shares_of_bounds_are_marked_by_edition_and_by_how_they_are_known():
+    def row(ref, largest, refuting=None):
+        found = None if refuting is None else {"refutes": True, "ratio": refuting}
+        exact = {"search": {"largest_ratio": largest}, "instance": found}
+        return dict(zip(("id", "edition"), ref.split("@"), strict=True)) | {"evidence": {"exact": exact}}
+
+    shares = {"p.thm1@main": 0.5, "p.thm1@appendix": 0.25, "p.thm1@submission": 1e-9, "p.thm1@corrected": 0.75}
+    unseen = [row("p.lemma1@main", 0.5), row("p.thm2@main", None), {"id": "p.thm3", "edition": "main"}]
+    figure = plot_tightness([*(row(*each) for each in shares.items()), row("p.cor1@main", 0.5, 1.5), *unseen])
+    printed, repaired, falls = ("o", PRINTED), ("s", REPAIRED), ("X", PRINTED)
+    assert {line.get_label(): ((line.get_marker(), line.get_color()), *line.get_xydata()[0])
+            for line in figure.axes[0].lines[:-1]} == {
+        "_p.thm1@main": (printed, 0.5, 0), "_p.thm1@appendix": (printed, 0.25, 0),
+        "_p.thm1@submission": (printed, LEAST, 0), "_p.thm1@corrected": (repaired, 0.75, 0),
+        "_p.cor1@main": (falls, 1.5, 1),
+    }  # fmt: skip
+    assert legend(figure) == {"printed", "repaired", "printed, by a refuting instance"}
 
 
 def test_what_is_not_seen_is_not_in_the_legend(setting):

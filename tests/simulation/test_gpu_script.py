@@ -150,6 +150,14 @@ def test_the_device_of_a_file_is_overruled(tmp_path: Path) -> None:
         assert one["statistics"]["distance"]["mean"] == pytest.approx(other["statistics"]["distance"]["mean"], rel=1e-9)
 
 
+def test_the_memory_of_a_device_is_told_in_gib(tmp_path: Path) -> None:
+    on = gpu.Measured(torch.device("cuda"), tmp_path, 0.0)
+    with pretended_device(memory=3 * 2**30):
+        torch.cuda.set_per_process_memory_fraction(0.5)
+        (row,) = (make() for make in gpu.described(on))
+    assert (row["device"], row["GiB"], row["free GiB"]) == ("cuda: pretended", 3, 1.5)
+
+
 def test_a_pretended_device_is_measured(tmp_path: Path) -> None:
     with pretended_device() as counts:
         assert gpu.main(["--device", "cuda", "--budget", "1h", "--short", "--into", str(tmp_path)]) == 0

@@ -68,6 +68,13 @@ def other(text):
 OTHER = {"mine.thm1@other": Path("other.html")}
 
 
+def test_a_page_shows_the_other_editions_of_its_claim_and_no_other_claim():
+    this, edition = report("plain"), other("plain")
+    alone = page(this)
+    assert page(this, [this.statement, replace(edition, id="mine.thm2")], OTHER) == alone
+    assert "other.html" in page(this, [this.statement, edition], OTHER) and "other.html" not in alone
+
+
 def test_lists_of_reports_and_docstrings_are_escaped(tmp_path):
     several = [report(EVIL), replace(report(EVIL), claim="mine.thm2@main", instance=None)]
     several[1] = replace(several[1], statement=replace(several[1].statement, id="mine.thm2"))
