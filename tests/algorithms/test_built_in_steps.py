@@ -13,6 +13,7 @@ import pytest
 from fedtheory import algorithms
 from fedtheory.algorithms import Algorithm, built_in_steps, own
 from fedtheory.algorithms.built_in_steps import as_step
+from fedtheory.algorithms.custom_algorithm import StepError
 from fedtheory.federations import Piecewise, PiecewiseLinear, Quadratic
 from fedtheory.functionals import AVERAGES, FINAL_SQUARED_DISTANCE
 from fedtheory.moments.custom_kinks import values_at
@@ -136,7 +137,7 @@ COHORT = FormRound.cohort
 def test_a_cohort_that_is_another_one_is_seen(relapse: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FormRound, "cohort", relapse)
     traces.cache_clear()
-    with pytest.raises(AssertionError):
+    with pytest.raises((AssertionError, StepError)):  # by the moments, or where a step is first held against tensors
         test_exact_moments_of_a_step_are_those_of_the_parts_as_fractions("fast", "bernoulli")
     traces.cache_clear()
 
