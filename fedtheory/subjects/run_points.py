@@ -302,7 +302,8 @@ class _ExaminedRun(Examined):
         way = self.point.part.way(self.point, self.claim, reading, self.algorithm)
         local = reading.get("local gradients", "k = 0..K-1")
         average = reading.get("average", AVERAGES[0])
-        divided = bool(self.asked & {*EVERY_ROUND}) and reading.get(Q_CONDITION) in (QUOTIENT, THIRD_LAYOUT)
+        divided = reading.get(Q_CONDITION) in (QUOTIENT, THIRD_LAYOUT)
+        divided &= bool(self.asked & {*EVERY_ROUND})  # else it changes no box: what is followed is followed once
         place = self._place(way)
         values, left = self._once((place, "left"), lambda: self._compared(way))
         boxes = self._once(

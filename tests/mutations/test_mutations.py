@@ -64,6 +64,8 @@ def test_the_page_lists_the_table():
     page = (ROOT / "docs/mutations.md").read_text()
     told = {module: int(known) for module, known in re.findall(r"^\| `(.*)` \| (\d+) \|$", page, re.MULTILINE)}
     assert told == {module: len(EQUIVALENT.get(module, ())) for module in FOCUSED}
+    sample = re.findall(r"^\| `(.*?)` \|", (ROOT / "docs/mutations-sample.md").read_text(), re.MULTILINE)
+    assert EQUIVALENT.keys() <= {*told, *sample}
 
 
 def test_every_kind_of_change_and_none_of_texts():
