@@ -29,10 +29,12 @@ class Trial:
     Attributes:
         text: what is compared.
         wanted: the statements; empty if something was not run.
+        cells: the printed numbers in whose places ours are compared.
     """
 
     text: str
     wanted: tuple[Wanted, ...] = ()
+    cells: tuple[Cell, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -147,12 +149,16 @@ class Higher(Paired):
         for cell, other, gap in every.gaps(printed, ours):
             found.setdefault(cell, []).append((other, gap))
         for cell, partners in found.items():
+            each = [
+                (other, () if gap is None else (Wanted(gap, least=0.0, printed=float(value(cell) - value(other))),))
+                for other, gap in partners
+            ]
             if self.against != "least":
-                for other, gap in partners:
-                    yield Trial(between(cell, other), () if gap is None else (Wanted(gap, least=0.0),))
+                yield from (Trial(between(cell, other), wanted, (cell, other)) for other, wanted in each)
             else:
-                run = tuple(Wanted(gap, least=0.0) for _, gap in partners if gap is not None)
-                yield Trial(between(cell, partners[0][0]), run if len(run) == len(partners) else ())
+                run = tuple(one for _, wanted in each for one in wanted)
+                others = tuple(other for other, _ in each)
+                yield Trial(between(cell, others[0]), run if len(run) == len(others) else (), (cell, *others))
 
     def _outcome(self, cell: Cell, other: Cell) -> Outcome:
         gap = value(cell) - value(other)
@@ -182,14 +188,15 @@ class Within(Paired):
         """Yield our comparisons, with what rounds to an end of the interval in it."""
         slack = 0.5 * 10.0**-self.digits
         for cell, other, gap in self.gaps(printed, ours):
+            theirs = float(value(cell) - value(other))
             if gap is not None and self.relative:
-                mine = ours(cell) or {}
+                mine, theirs = ours(cell) or {}, 100 * theirs / float(value(cell))
                 shared = sorted(mine.keys() & (ours(other) or {}).keys())
                 gap = Differences(
                     tuple(100 * value / mine[seed] for seed, value in zip(shared, gap.values, strict=True))
                 )
-            wanted = () if gap is None else (Wanted(gap, self.least - slack, self.most + slack),)
-            yield Trial(between(cell, other), wanted)
+            wanted = () if gap is None else (Wanted(gap, self.least - slack, self.most + slack, theirs),)
+            yield Trial(between(cell, other), wanted, (cell, other))
 
 
 class Same(Paired):
@@ -275,8 +282,8 @@ class Limit(Comparison):
         """Yield our number of each cell."""
         for cell in self.chosen(printed, {}):
             mine = ours(cell)
-            run = () if not mine else (Wanted(Differences(tuple(mine.values())), self.least, self.most),)
-            yield Trial(cell.where, run)
+            of = Differences(tuple((mine or {}).values()))
+            yield Trial(cell.where, (Wanted(of, self.least, self.most, float(value(cell))),) if mine else (), (cell,))
 
 
 class Ordered(Comparison):
@@ -310,8 +317,9 @@ class Ordered(Comparison):
         """Yield our differences of neighbours."""
         for before, after in self.steps(printed):
             low, high = (before, after) if self.rising else (after, before)
-            gap = differences(ours(high), ours(low))
-            yield Trial(between(high, low), () if gap is None else (Wanted(gap, least=0.0),))
+            gap, theirs = differences(ours(high), ours(low)), float(value(high) - value(low))
+            wanted = () if gap is None else (Wanted(gap, least=0.0, printed=theirs),)
+            yield Trial(between(high, low), wanted, (high, low))
 
 
 class Gaps(Paired):
@@ -352,10 +360,12 @@ class Gaps(Paired):
     def trials(self, printed: Sequence[Table], ours: Ours) -> Iterator[Trial]:
         """Yield our differences of differences."""
         for shared, before, after in self.steps(printed):
-            low, high = (by_seed(ours(cell), ours(other)) for cell, other in (before, after))
-            gap = differences(high, low) if self.rising else differences(low, high)
+            less, more = (before, after) if self.rising else (after, before)
+            gap = differences(*(by_seed(ours(cell), ours(other)) for cell, other in (more, less)))
+            theirs = float((value(more[0]) - value(more[1])) - (value(less[0]) - value(less[1])))
             first, then = (f"{self.along} {cell.labels[self.along]}" for cell, _ in (before, after))
-            yield Trial(f"{shared}: {first} and {then}", () if gap is None else (Wanted(gap, least=0.0),))
+            wanted = () if gap is None else (Wanted(gap, least=0.0, printed=theirs),)
+            yield Trial(f"{shared}: {first} and {then}", wanted, (*before, *after))
 
 
 AnyComparison = Annotated[

@@ -17,7 +17,7 @@ from .results import current, experiment_files
 from .schema import Experiment, read_experiment
 from .table_checks import check, read_checks
 from .table_pages import compared
-from .theirs_and_ours import REASONS, VERDICTS, reason
+from .theirs_and_ours import REASONS, VERDICTS, More, Part, more, reason
 
 HEAD = """# Experiments
 
@@ -40,10 +40,13 @@ of them, more than half have to hold. It is read literally first, and where it i
 it can be read, in a row of its own. The probability of any wrong word in a row is at most {LEVEL:.0%} (Holm), and
 nothing is said from fewer than {LEAST_SEEDS} seeds. "Farthest" is the comparison that is farthest from holding: our
 difference, in points, with an interval and the difference that these seeds would see with probability {POWER:.0%}.
-"Cost" is what the runs took, "price of the rest" what the runs would take that are missing, on one core: seconds a
-round, as runs of such rounds took or as `fedtheory experiments --price FILE` has timed them (`prices.json`), times
-rounds and runs. More than {GPU_HOURS} core-hours are for a GPU. Some printed numbers have no file, mostly as their
-data are not to be had here. What figures alone show is not judged, and has the price of the runs that it would take. A
+"More seeds" is how many it takes to see, with that probability, half of what is printed in each open comparison, the
+difference or its distance from a claimed limit, and what the missing ones cost; to judge again what was judged is
+a second look, for which the {LEVEL:.0%} do not answer. "Cost" is what the runs took, "price of the rest" what the runs
+would take that are missing, on one core: seconds a round, as runs of such rounds took or as
+`fedtheory experiments --price FILE` has timed them (`prices.json`), times rounds and runs. More than {GPU_HOURS}
+core-hours are for a GPU. Some printed numbers have no file, mostly as their data are not to be had here. What figures
+alone show is not judged, and has the price of the runs that it would take. A
 file may stand for a table with data of its own: Fashion-MNIST for MNIST and SVHN; each file says so below.
 """
 
@@ -80,8 +83,9 @@ def overview(root: Path | None = None) -> str:
 def _claims(papers: Sequence[str], root: Path) -> Iterator[str]:
     """One row for each practical claim of a paper."""
     yield CLAIMS
-    yield "| paper | claim | verdict | comparisons | farthest | difference | resolution | cost | price of the rest |"
-    yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+    columns = ("verdict", "comparisons", "farthest", "difference", "resolution", "more seeds", "cost")
+    yield f"| paper | claim | {' | '.join(columns)} | price of the rest |"
+    yield "| --- " * (3 + len(columns)) + "|"
     pace = seconds_a_round(root)
     for paper in papers:
         for claim in practical_claims(paper, root):
@@ -91,12 +95,14 @@ def _claims(papers: Sequence[str], root: Path) -> Iterator[str]:
                 difference, resolution = f"{mean:+.2f} ± {half:.2f}", f"{seen:.2f}"
             says = claim.statement.says + (f" (read as: {claim.reading})" if claim.reading else "")
             cost = duration(claim.seconds) if claim.seconds else "-"
-            cells = (paper, says, claim.verdict, claim.count, what, difference, resolution, cost, rest(claim.rest))
+            longer = "-" if claim.more is None else seeds(claim.more)
+            numbers = (what, difference, resolution, longer, cost, rest(claim.rest))
+            cells = (paper, says, claim.verdict, claim.count, *numbers)
             yield f"| {' | '.join(map(cell, cells))} |"
         for drawn in read_checks(paper, root).drawn:
             rounds = drawn.runs * read_experiment(root / f"{drawn.like}.toml").plan.rounds
             cost = priced(rounds * pace.get(drawn.like, math.inf))
-            cells = (paper, drawn.says, "not judged", f"no numbers: {drawn.place}", *"----", cost)
+            cells = (paper, drawn.says, "not judged", f"no numbers: {drawn.place}", *"-----", cost)
             yield f"| {' | '.join(map(cell, cells))} |"
     yield ""
 
@@ -105,7 +111,9 @@ def _pairs(root: Path) -> Iterator[str]:
     """One row for each table that results stand beside, and one of all."""
     words = [word for word in VERDICTS if word not in ("open", "no order")]
     columns, rows = [*words, *(f"open: {each}" for each in REASONS)], list[tuple[str, Counter[str]]]()
+    stood = list[Part]()
     for _, table, parts in compared(root):
+        stood += parts
         pairs = [pair for part in parts for pair in part.pairs if pair.ordered]
         told = (f"open: {reason(pair)}" if pair.verdict == "open" else pair.verdict for pair in pairs)
         if pairs:
@@ -125,11 +133,43 @@ def _pairs(root: Path) -> Iterator[str]:
         f"Open are {late + early} of {run} pairs ({_share(late + early, run)}), and {late} of the {run - early} "
         f"with {LEAST_SEEDS} seeds or more ({_share(late, run - early)})."
     )
+    third, every = (_more(stood, most) for most in ((run - early) // 3, 0))
+    yield (
+        f"To see half the printed difference with probability {POWER:.0%} in all but a third of the latter takes "
+        f"{seeds(third)}; in each of them, {seeds(every)}: the most that a setting needs, and the missing runs' cost."
+    )
     yield ""
+
+
+def _more(parts: Sequence[Part], most: int) -> More:
+    """The seeds that leave at most so many of the pairs with seeds enough open, those that need most of them."""
+    open_pairs = [pair for part in parts for pair in part.pairs if pair.verdict == "open" and pair.differences.decides]
+    needed = sorted(pair.seeds_needed for pair in open_pairs)[: max(0, len(open_pairs) - most)]
+    last = needed[-1] if needed else 0.0
+    of_parts = [
+        more(
+            (pair.seeds_needed, (pair.one, pair.other))
+            for pair in part.pairs
+            if pair.verdict == "open" and pair.differences.decides and pair.seeds_needed <= last
+        )
+        for part in parts
+    ]
+    return More(last, sum(each.seconds for each in of_parts))
 
 
 def _share(part: int, whole: int) -> str:
     return f"{part / whole:.0%}" if whole else "-"
+
+
+def seeds(asked: More) -> str:
+    """Write how many seeds are asked, and what those that are missing cost.
+
+    >>> seeds(More(40, 7200.0)), seeds(More(5, 0.0)), seeds(More(math.inf, math.inf))
+    ('40 seeds: 2.0 h', 'none: these see it', 'no number decides')
+    """
+    if not asked.seconds:
+        return "none: these see it"
+    return "no number decides" if math.isinf(asked.seeds) else f"{asked.seeds:.0f} seeds: {priced(asked.seconds)}"
 
 
 def rest(missing: Rest) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from statistics import fmean, stdev
 
 LEVEL = 0.05
@@ -76,25 +76,65 @@ class Differences:
         The test at level a = LEVEL / (2 tests), one-sided, sees d with the probability that a noncentral t of
         noncentrality d / error exceeds t's quantile.
         """
-        from scipy.optimize import brentq
-        from scipy.stats import nct
-        from scipy.stats import t as student
-
         if not self.decides or self.error == 0:
             return 0.0 if self.error == 0 else math.nan
-        degrees = len(self.values) - 1
-        edge = float(student.isf(LEVEL / (2 * tests), degrees))
-        found = brentq(lambda shift: nct.sf(edge, degrees, shift) - POWER, 0.0, 40 * edge, xtol=1e-6)
-        return float(found) * self.error
+        return errors_seen(len(self.values), tests) * self.error
+
+    def seeds_for(self, size: float, tests: int = 1) -> float:
+        """Least number of seeds whose resolution is at most ``size`` > 0, were the deviation the one that is seen.
+
+        It is infinite if ``size`` is 0, and NaN where these seeds decide nothing.
+
+        >>> of = Differences((1.0, 2.0, 3.0, 2.5, 1.5))
+        >>> round(of.resolution(), 3), of.seeds_for(1.8), of.seeds_for(0.9)
+        (1.503, 5, 11)
+        """
+        from scipy.stats import norm
+
+        if not self.decides:
+            return math.nan
+        deviation = self.error * math.sqrt(len(self.values))
+        if deviation == 0:
+            return LEAST_SEEDS
+        if size == 0:
+            return math.inf
+        known = float(norm.isf(LEVEL / (2 * tests)) + norm.isf(1 - POWER)) * deviation / size  # were it known
+        n = max(LEAST_SEEDS, math.floor(known**2))
+        while errors_seen(n, tests) * deviation > size * math.sqrt(n):
+            n += 1
+        return n
+
+
+@lru_cache(maxsize=4096)
+def errors_seen(seeds: int, tests: int) -> float:
+    """Compute the resolution of so many seeds among ``tests``, in standard errors of the mean."""
+    from scipy.optimize import brentq
+    from scipy.stats import nct
+    from scipy.stats import t as student
+
+    edge = float(student.isf(LEVEL / (2 * tests), seeds - 1))
+    return float(brentq(lambda shift: nct.sf(edge, seeds - 1, shift) - POWER, 0.0, 40 * edge, xtol=1e-6))
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A statement on a mean difference: that it lies in [least, most]."""
+    """A statement on a mean difference: that it lies in [least, most].
+
+    Attributes:
+        differences: ours.
+        least, most: the ends.
+        printed: the difference that is printed in their place; NaN where none is.
+    """
 
     differences: Differences
     least: float = -math.inf
     most: float = math.inf
+    printed: float = math.nan
+
+    @property
+    def margin(self) -> float:
+        """Distance from the printed difference to the nearest end."""
+        return min(abs(self.printed - end) for end in (self.least, self.most))
 
     @property
     def p_holds(self) -> float:

@@ -19,7 +19,7 @@ from .published import read_current
 from .results import experiment_files
 from .schema import read_experiment
 from .table_checks import Statement, read_checks
-from .theirs_and_ours import Beside, parts_of
+from .theirs_and_ours import FACTOR, Beside, More, more, parts_of
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,8 @@ class PracticalClaim:
         mostly: whether more than half of the comparisons are enough.
         seconds: that the runs took, each setting counted once.
         rest: what the runs would cost that are missing.
+        more: the seeds, and their cost, that would see half of what is printed in each open comparison with seeds
+            enough for a test; ``None`` where there is none.
     """
 
     paper: str
@@ -46,6 +48,7 @@ class PracticalClaim:
     mostly: bool
     seconds: float
     rest: Rest = NOTHING
+    more: More | None = None
 
     @property
     def verdict(self) -> str:
@@ -136,18 +139,26 @@ def _made(
     paper: str, statement: Statement, reading: AnyComparison, printed: Sequence[Table], ours: Mapping[Cell, Beside]
 ) -> PracticalClaim:
     """The claim by one file's numbers."""
-    used: dict[int, Beside] = {}
-
-    def look(cell: Cell) -> Mapping[int, float] | None:
-        if cell not in ours:
-            return None
-        used[id(ours[cell])] = ours[cell]
-        return ours[cell].late
-
-    trials = tuple(reading.trials(printed, look))
-    seconds = math.fsum(run.seconds for run in used.values()) if any(trial.wanted for trial in trials) else 0.0
-    mostly = bool(getattr(reading, "mostly", False))
-    return PracticalClaim(paper, statement, reading.reading, trials, _words(trials), mostly, seconds)
+    trials = tuple(reading.trials(printed, lambda cell: ours[cell].late if cell in ours else None))
+    words, run = _words(trials), [trial for trial in trials if trial.wanted]
+    taken = {name: spent for trial in run for cell in trial.cells for name, spent in ours[cell].runs.items()}
+    tests = sum(wanted.differences.decides for trial in run for wanted in trial.wanted)
+    asked = [
+        (wanted.differences.seeds_for(wanted.margin / FACTOR, tests), [ours[cell] for cell in trial.cells])
+        for trial, word in zip(trials, words, strict=True)
+        for wanted in trial.wanted
+        if word == "open" and wanted.differences.decides
+    ]
+    return PracticalClaim(
+        paper=paper,
+        statement=statement,
+        reading=reading.reading,
+        trials=trials,
+        words=words,
+        mostly=bool(getattr(reading, "mostly", False)),
+        seconds=math.fsum(taken.values()),
+        more=more(asked) if asked else None,
+    )
 
 
 def _ours(paper: str, printed: Sequence[Table], root: Path) -> list[Mapping[Cell, Beside]]:

@@ -50,7 +50,7 @@ class Beside:
         labels: those in which it and the setting agree.
         values: the paper's statistic by seed; empty if the setting was not run.
         late: the mean over the last third of the rounds, by seed; the paper's statistic of what is no evaluation.
-        seconds: that the runs took.
+        runs: the seconds that the runs of each of the file's settings took which this is of, by the setting's name.
         commits: of the code that ran.
     """
 
@@ -58,8 +58,13 @@ class Beside:
     labels: Mapping[str, str]
     values: Mapping[int, float] = field(default_factory=dict)
     late: Mapping[int, float] = field(default_factory=dict)
-    seconds: float = 0.0
+    runs: Mapping[str, float] = field(default_factory=dict)
     commits: tuple[str, ...] = ()
+
+    @property
+    def seconds(self) -> float:
+        """The seconds that all of them took."""
+        return sum(self.runs.values())
 
     @property
     def mean(self) -> float:
@@ -108,6 +113,11 @@ class Ranked:
         return self.differences.resolution(self.tests)
 
     @property
+    def seeds_needed(self) -> float:
+        """Least number of seeds that see half the printed difference: a smaller one is not of its size (``FACTOR``)."""
+        return self.differences.seeds_for(abs(float(self.printed)) / FACTOR, self.tests)
+
+    @property
     def verdict(self) -> str:
         """One of ``VERDICTS``.
 
@@ -148,7 +158,7 @@ def beside(experiment: Experiment, content: Mapping[str, Any], likeness: Likenes
             found.append(Beside(cell, labels))
             continue
         values, late = _statistics(experiment, row, likeness.statistic)
-        seconds, commits = float(row["seconds"]), set(row["commits"])
+        runs, commits = {row["name"]: float(row["seconds"])}, set(row["commits"])
         if likeness.minus is not None:
             less = setting_with(content, {**labels, **likeness.minus}, experiment.name)
             others = ({}, {}) if less is None else _statistics(experiment, less, likeness.statistic)
@@ -156,9 +166,10 @@ def beside(experiment: Experiment, content: Mapping[str, Any], likeness: Likenes
                 {seed: value - other[seed] for seed, value in mine.items() if seed in other}
                 for mine, other in zip((values, late), others, strict=True)
             )
-            seconds += 0.0 if less is None else float(less["seconds"])
-            commits |= set() if less is None else set(less["commits"])
-        found.append(Beside(cell, labels, values, late, seconds, tuple(sorted(commits))))
+            if less is not None:
+                runs[less["name"]] = float(less["seconds"])
+                commits |= set(less["commits"])
+        found.append(Beside(cell, labels, values, late, runs, tuple(sorted(commits))))
     return found
 
 
@@ -259,6 +270,36 @@ def parts_of(table: Table, files: Iterable[tuple[Path, Experiment, Mapping[str, 
     ]
     judged = iter(ranked([pair for part in found for pair in part.pairs]))
     return [replace(part, pairs=list(itertools.islice(judged, len(part.pairs)))) for part in found]
+
+
+@dataclass(frozen=True)
+class More:
+    """More seeds, for what is open.
+
+    Attributes:
+        seeds: how many in all, of the setting that needs most.
+        seconds: that the runs of the seeds which are missing would take.
+    """
+
+    seeds: float
+    seconds: float
+
+
+def more(asked: Iterable[tuple[float, Iterable[Beside]]]) -> More:
+    """Sum up what more seeds cost, each setting as often as its most demanding comparison asks.
+
+    Args:
+        asked: of each comparison the seeds that it needs, and what it compares.
+    """
+    most: dict[str, float] = {}
+    most_seeds = 0.0
+    for seeds, compared in asked:
+        most_seeds = max(most_seeds, seeds)
+        for each in compared:
+            missing = (seeds - len(each.values)) / len(each.values)
+            for name, seconds in each.runs.items():
+                most[name] = max(most.get(name, 0.0), missing * seconds)
+    return More(most_seeds, sum(most.values()))
 
 
 def reason(pair: Ranked) -> str:

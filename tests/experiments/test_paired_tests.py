@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
 
-from fedtheory.experiments.paired_tests import LEVEL, POWER, Differences, Wanted, decided
+from fedtheory.experiments.paired_tests import LEAST_SEEDS, LEVEL, POWER, Differences, Wanted, decided, errors_seen
 
 
 def drawn(means: list[float], seeds: int, rng: np.random.Generator) -> list[Differences]:
@@ -48,6 +48,30 @@ def test_a_difference_as_large_as_the_resolution_is_seen() -> None:
     size = unit.resolution(tests) / (unit.error * math.sqrt(6))
     seen = sum(2 * Differences(tuple(size + rng.normal(size=6))).p_above(0) * tests <= LEVEL for _ in range(1000))
     assert abs(seen / 1000 - POWER) < 0.0475
+
+
+@pytest.mark.parametrize(("size", "tests"), [(3.0, 1), (1.0, 1), (1.0, 40), (0.05, 3)])
+def test_so_many_seeds_see_a_size_and_one_fewer_does_not(size: float, tests: int) -> None:
+    """Of half minus and half plus one, n values have the deviation sqrt(n / (n - 1)); 8 seeds tell it here."""
+    eight = Differences((-1.0, 1.0) * 4)
+    needed, deviation = int(eight.seeds_for(size, tests)), math.sqrt(8 / 7)
+
+    def seen(n: int) -> float:
+        return errors_seen(n, tests) * deviation / math.sqrt(n)
+
+    assert seen(needed) <= size and (needed == LEAST_SEEDS or seen(needed - 1) > size)
+    assert eight.resolution(tests) == pytest.approx(seen(8)) and eight.seeds_for(eight.resolution(tests), tests) == 8
+
+
+def test_seeds_that_nobody_can_count() -> None:
+    assert Differences((-1.0, 1.0) * 4).seeds_for(0.0) == math.inf
+    assert math.isnan(Differences((1.0, 2.0, 1.0, 2.0)).seeds_for(1.0)) and Differences((1.0,) * 6).seeds_for(0.5) == 5
+
+
+def test_the_margin_is_to_the_nearest_end() -> None:
+    few = Differences((1.0,))
+    assert Wanted(few, least=0.0, printed=-3.0).margin == 3.0 and Wanted(few, 2.0, 5.0, 4.5).margin == 0.5
+    assert math.isnan(Wanted(few, least=0.0).margin)
 
 
 def test_holm_steps_down() -> None:

@@ -19,6 +19,7 @@ from fedtheory.experiments.reading import parse_toml
 from fedtheory.experiments.results import digest, published, settings_now
 from fedtheory.experiments.schema import read_experiment
 from fedtheory.experiments.table_checks import Statement, read_checks
+from fedtheory.experiments.theirs_and_ours import Beside, More, more
 from fedtheory.files import json_text
 from fedtheory.seals import sealed
 
@@ -57,6 +58,15 @@ def means(trials: Sequence[Trial]) -> list[list[tuple[float, float, float]]]:
     return [[(round(each.differences.mean), each.least, each.most) for each in trial.wanted] for trial in trials]
 
 
+def printed(trials: Sequence[Trial]) -> list[list[float]]:
+    """What is printed in the places of ours, which the cells of a trial say too."""
+    found = []
+    for trial in trials:
+        assert trial.cells or not trial.wanted
+        found.append([round(each.printed, 6) for each in trial.wanted])
+    return found
+
+
 def trials(table: Table, kind: type[Any], **given: Any) -> list[Trial]:
     return list(kind.model_validate({"kind": kind.__name__.lower()} | given).trials([table], ours))
 
@@ -85,6 +95,31 @@ def test_each_kind_of_comparison_is_made_of_our_runs(table: Table) -> None:
     assert means(trials(table, Gaps, of=A, than=B, **along, rising=True)) == [[(-250, *UP)]]
     assert means(trials(table, Limit, cells=B, least=90.0)) == [[(500, 90.0, math.inf)], [(650, 90.0, math.inf)]]
     assert trials(table, Same, of=A, than=B) == [] == trials(table, Relative, of=A, than=B)
+
+
+def test_what_is_printed_stands_beside_each_comparison(table: Table) -> None:
+    """By hand: 80, 70, 65 of a and 60, 61 of b at s = 0, 1, 2."""
+    both = {"of": {"method": "a"}, "than": {"s": ["1", "2"]}, "cells": A}
+    assert printed(trials(table, Higher, of=A, than=B)) == [[20.0], [9.0]]
+    assert printed(trials(table, Higher, **both, against="least")) == [[10.0, 15.0], [5.0], [-5.0]]
+    assert printed(trials(table, Within, of=A, than=B, least=3.0)) == [[20.0], [9.0]]
+    assert printed(trials(table, Within, of=A, than=B, least=3.0, relative=True)) == [[25.0], [12.857143]]  # 900/70
+    along = {"along": "s", "values": ["0", "1", "2"]}
+    assert printed(trials(table, Ordered, cells=A, **along, rising=True)) == [[-10.0], [-5.0]]
+    assert printed(trials(table, Ordered, cells=A, **along, rising=False)) == [[10.0], [5.0]]
+    assert printed(trials(table, Gaps, of=A, than=B, **along, rising=False)) == [[11.0]]
+    assert printed(trials(table, Gaps, of=A, than=B, **along, rising=True)) == [[-11.0]]
+    assert printed(trials(table, Limit, cells=B, least=90.0)) == [[60.0], [61.0]]
+
+
+def test_more_seeds_are_counted_once_a_setting(table: Table) -> None:
+    """Two numbers of one run, of 2 s in two seeds, and one of another, of 9 s in three: 10 seeds of the one are 8 more,
+    8 of the other 5 more."""
+    cell = table.cells[0]
+    test, train = (Beside(cell, {}, {0: 1.0, 1: 1.0}, {}, {"one": 2.0}) for _ in range(2))
+    other = Beside(cell, {}, {0: 1.0, 1: 1.0, 2: 1.0}, {}, {"other": 9.0})
+    found = more([(10.0, [test]), (8.0, [train, other]), (1.0, [other])])
+    assert found == More(10.0, 8 * 1.0 + 5 * 3.0) and more([]) == More(0.0, 0.0)
 
 
 def claim(words: Sequence[str], mostly: bool = False) -> str:
@@ -207,10 +242,10 @@ def test_sentences_are_judged_by_what_is_published(tmp_path: Path, table: Table)
     text, mean, half, resolution = found_claim.least
     assert "method a against method b" in text and 0 < half < resolution < mean
     assert "| p | a is above b | borne out | 2 hold |" in overview(tmp_path)
-    assert found_claim.rest == NOTHING == Rest(0.0, 0)
-    assert "| p | a is faster | not judged | no numbers: Fig. 1 | - | - | - | - | 10 s |" in overview(
-        tmp_path
-    )  # 60 / 30 of 5 s
+    assert found_claim.rest == NOTHING == Rest(0.0, 0) and found_claim.more is None
+    faster = "| p | a is faster | not judged | no numbers: Fig. 1 | - | - | - | - | - | 10 s |"
+    assert faster in overview(tmp_path)  # 60 / 30 of 5 s
+    check_more(tmp_path, path, content)
     (paper / "checks.toml").write_text('[[statements]]\nid = "x"\nplace = "p"\nsays = "a rises"\n' + LITERALLY)
     words = [(each.reading, each.verdict) for each in practical_claims("p", tmp_path)]
     assert words == [("at each step", "not borne out"), ("from 1 to 2", "borne out")]
@@ -224,6 +259,47 @@ def test_sentences_are_judged_by_what_is_published(tmp_path: Path, table: Table)
     assert "| p | a is above b | open | 2 open | - | - | fewer than 5 seeds | " in written
     published(path).write_text(json_text(sealed(content)))
     check_prices(tmp_path, path)
+
+
+def check_more(root: Path, path: Path, content: dict[str, Any]) -> None:
+    """Where b is a with more noise, 9 printed points take more seeds; each setting's six took a second."""
+    rows = [dict(row) for row in content["settings"]]
+    (a,) = (row for row in rows if row["name"] == "a 1")
+    wild = [[0.0, 700 + 10 * (-1) ** k] for k in SEEDS]
+    rows = [
+        row | ({"curves": a["curves"] | {"squared_distance": wild}} if row["name"] == "b 1" else {}) for row in rows
+    ]
+    published(path).write_text(json_text(sealed({**content, "settings": rows})))
+    (open_claim,) = practical_claims("p", root)
+    assert (open_claim.verdict, open_claim.count) == ("open", "1 hold, 1 open") and open_claim.more is not None
+    ((_, wanted),) = ((t, w) for t in open_claim.trials for w in t.wanted if "s 1" in t.text)
+    needed = wanted.differences.seeds_for(4.5, 2)  # half of 70 - 61, of two tests
+    assert open_claim.more == More(needed, pytest.approx(2 * (needed - 6) / 6)) and needed > 40
+    written = overview(root)
+    assert f"| {needed:.0f} seeds: {2 * (needed - 6) / 6:.0f} s | 4 s | - |" in written
+    assert (
+        "To see half the printed difference with probability 90% in all but a third of the latter takes none" in written
+    )
+    published(path).write_text(json_text(sealed(content)))
+    check_cost(root, path, content)
+
+
+def check_cost(root: Path, path: Path, content: dict[str, Any]) -> None:
+    """Where a file has one setting for all numbers of a and one for those of b, each took its second once."""
+    before = path.read_text()
+    both = "".join(
+        f'[[variants]]\nname = "{name}"\nset = {{ "algorithm.local_lr" = {lr} }}\nlabels = {{ method = "{name}" }}\n'
+        for name, lr in (("a", 0.1), ("b", 0.2))
+    )
+    path.write_text(FILE.replace('"method", "s"', '"method"').replace('["method"], ["s"]', '["method"]') + both)
+    now = settings_now(read_experiment(path))
+    rows = [row | {"name": name, "labels": {"method": name}, "asked": now[name]}
+            for name, row in zip("ab", content["settings"], strict=False)]  # fmt: skip
+    published(path).write_text(json_text(sealed({**content, "sha256": digest(path), "settings": rows})))
+    (claim,) = practical_claims("p", root)
+    assert claim.count == "2 hold" and claim.seconds == 2.0
+    path.write_text(before)
+    published(path).write_text(json_text(sealed(content)))
 
 
 def first_seeds(row: dict[str, Any]) -> dict[str, Any]:
