@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 
@@ -13,7 +14,8 @@ from fedtheory.papers import all_claims, claim
 from fedtheory.papers.proofs import chain, proof_of
 from fedtheory.papers.saved_certificates import published_outcome
 from fedtheory.proof import checker
-from fedtheory.proof.claim_goals import Goal
+from fedtheory.proof.claim_goals import AT_ONE_PLACE, Goal, asked_of
+from fedtheory.proof.claim_theorems import untouched
 from fedtheory.quantities import symbols
 
 from .changed_claims import ALGORITHMS, KINDS, Change, changes, may_be_proved
@@ -58,6 +60,27 @@ def test_a_claim_of_another_algorithm(ref: str) -> None:
         theorem = chain(ref).theorem
         other = replace(theorem, algorithm=name)
         assert (other.certified().outcome == "proved") == (name == theorem.algorithm)
+
+
+ASSUMING = ("fast.thm2@sharper", "safari.thm5@sharper", "fedau.cor4@main", "flics.thm1@corrected", "li2020.thm3@main")
+
+
+def lacking(ref: str) -> Iterator[tuple[set[str], set[str]]]:
+    """Of each assumption that a claim may lose: those of its theorem that it lacks then, and what the goal names."""
+    theorem = chain(ref).theorem
+    bound, own = untouched(theorem.make()), theorem.claim
+    needed = {AT_ONE_PLACE.get(name, name) for name, _ in asked_of(bound)}
+    for lost in own.assumptions:
+        less = replace(own, assumptions=tuple(each for each in own.assumptions if each is not lost))
+        said = replace(theorem.goal, claim=less).lacks(bound)
+        yield (own.assumed - less.assumed) & needed, {AT_ONE_PLACE.get(name, name) for name in said}
+
+
+@pytest.mark.parametrize("ref", ASSUMING)
+def test_the_goal_alone_names_each_assumption_that_a_claim_loses(ref: str) -> None:
+    """Before the checker sees it."""
+    found = list(lacking(ref))
+    assert all(said == lost for lost, said in found) and sum(bool(lost) for lost, _ in found) >= 5
 
 
 def test_what_is_weaker_may_be_proved() -> None:
