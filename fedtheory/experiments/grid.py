@@ -21,7 +21,7 @@ MOST = 10_000
 """Settings that a file may have."""
 ONLY = "only"
 """The name of a file's setting that has no other name."""
-ASIDE_OF_RUN = ("seeds", "checkpoint_every", "device", "threads", "memory_limit", "memory_on_disk", "mixed")
+ASIDE_OF_RUN = ("seeds", "pilot", "checkpoint_every", "device", "threads", "memory_limit", "memory_on_disk", "mixed")
 """Keys of ``run`` that do not decide the numbers of a run with one of the seeds."""
 ASIDE = ("grid", "called", "variants", "search", "likeness")
 """Keys of a file that no setting has."""

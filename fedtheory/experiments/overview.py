@@ -36,18 +36,18 @@ CLAIMS = f"""## What the papers claim of practice
 
 Each sentence of a paper about its tables, judged by our runs, paired by seed, by the mean over the last third of the
 rounds. A sentence is *borne out* if all its comparisons hold, and *not borne out* if one fails; of a sentence on most
-of them, more than half have to hold. It is read literally first, and where it is not borne out, in the next way that
-it can be read, in a row of its own. The probability of any wrong word in a row is at most {LEVEL:.0%} (Holm), and
-nothing is said from fewer than {LEAST_SEEDS} seeds. "Farthest" is the comparison that is farthest from holding: our
-difference, in points, with an interval and the difference that these seeds would see with probability {POWER:.0%}.
-"More seeds" is how many it takes to see, with that probability, half of what is printed in each open comparison, the
-difference or its distance from a claimed limit, and what the missing ones cost; to judge again what was judged is
-a second look, for which the {LEVEL:.0%} do not answer. "Cost" is what the runs took, "price of the rest" what the runs
-would take that are missing, on one core: seconds a round, as runs of such rounds took or as
-`fedtheory experiments --price FILE` has timed them (`prices.json`), times rounds and runs. More than {GPU_HOURS}
-core-hours are for a GPU. Some printed numbers have no file, mostly as their data are not to be had here. What figures
-alone show is not judged, and has the price of the runs that it would take. A
-file may stand for a table with data of its own: Fashion-MNIST for MNIST and SVHN; each file says so below.
+of them, more than half have to hold. It is read literally first, and where it is not borne out, in the next way that it
+can be read, in a row of its own. The probability of any wrong word in a row is at most {LEVEL:.0%} (Holm), and nothing
+is said from fewer than {LEAST_SEEDS} seeds, nor from those of a pilot. "Farthest" is the comparison that is farthest
+from holding: our difference, in points, with an interval and the difference that these seeds would see with probability
+{POWER:.0%}. "More seeds" is how many it takes to see, with that probability, half of what is printed in each open
+comparison, the difference or its distance from a claimed limit, and what the missing ones cost; to judge again what was
+judged is a second look, for which the {LEVEL:.0%} do not answer, unless the first runs are a pilot (`run.pilot`).
+"Cost" is what the runs took, "price of the rest" what the runs would take that are missing, on one core: seconds a
+round, as runs of such rounds took or as `fedtheory experiments --price FILE` has timed them (`prices.json`), times
+rounds and runs. More than {GPU_HOURS} core-hours are for a GPU. Some printed numbers have no file, mostly as their data
+are not to be had here. What figures alone show is not judged, and has the price of the runs that it would take. A file
+may stand for a table with data of its own: Fashion-MNIST for MNIST and SVHN; each file says so below.
 """
 
 PAIRS = f"""## What printed orders come to

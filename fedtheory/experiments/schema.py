@@ -56,6 +56,7 @@ class RunPlan(Strict):
         memory_on_disk: whether what algorithms remember of every client is in files of the store.
         mixed: whether runs that something else has begun are gone on with; it is recorded.
         seeded: dotted keys of the file that take the seed as their value too: of a partition, say.
+        pilot: seeds that were looked at before it was fixed how many follow: nothing is judged by them.
     """
 
     rounds: int = Field(ge=1)
@@ -72,11 +73,14 @@ class RunPlan(Strict):
     memory_on_disk: bool = False
     mixed: bool = False
     seeded: Listed[str] = ()
+    pilot: Listed[int] = ()
 
     @model_validator(mode="after")
     def _check(self) -> RunPlan:
         if not self.seeds or len(set(self.seeds)) < len(self.seeds) or min(self.seeds) < 0:
             raise ValueError(f"seeds = {list(self.seeds)}: allowed are different integers >= 0, at least one")
+        if strange := [seed for seed in self.pilot if seed not in self.seeds]:
+            raise ValueError(f"pilot: {strange[0]} is none of the seeds: allowed are some of {list(self.seeds)}")
         return self
 
 

@@ -82,7 +82,7 @@ TAIL = """
 EXAMPLES = {
     "record_every": "5", "observers": '[{ kind = "evaluation", of = "test", every = 5 }]', "dtype": '"float64"',
     "checkpoint_every": "10", "keep_models": "10", "memory_limit": "4294967296",
-    "seeded": '["federation.partition.seed"]',
+    "seeded": '["federation.partition.seed"]', "pilot": "[0]",
 }  # fmt: skip
 """Values of keys of ``run`` whose default is not one that a file could have."""
 

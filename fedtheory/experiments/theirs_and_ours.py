@@ -49,7 +49,8 @@ class Beside:
         cell: the printed one.
         labels: those in which it and the setting agree.
         values: the paper's statistic by seed; empty if the setting was not run.
-        late: the mean over the last third of the rounds, by seed; the paper's statistic of what is no evaluation.
+        late: the mean over the last third of the rounds, by seed but those of the pilot; the paper's statistic of what
+            is no evaluation.
         runs: the seconds that the runs of each of the file's settings took which this is of, by the setting's name.
         commits: of the code that ran.
     """
@@ -189,16 +190,17 @@ def setting_with(content: Mapping[str, Any], wanted: Mapping[str, str], name: st
 
 
 def _statistics(experiment: Experiment, row: Mapping[str, Any], name: str) -> tuple[dict[int, float], dict[int, float]]:
-    """The paper's statistic and the mean over the last third of the rounds by seed, means over replicas."""
+    """The paper's statistic by seed, a mean over replicas, and what is judged by: the mean over the last third of the
+    rounds, without the pilot's seeds."""
     values = row["statistics"][name]["values"]
     paper = {
         seed: fmean(map(float, value)) if isinstance(value, list) else float(value)
         for seed, value in zip(row["seeds"], values, strict=True)
     }
     (statistic,) = (each for each in experiment.checked.statistics if each.name == name)
-    if statistic.of not in EVALUATIONS:
-        return paper, paper
-    return paper, dict(zip(row["seeds"], late_means(row["curves"], statistic), strict=True))
+    evaluated = statistic.of in EVALUATIONS
+    late = dict(zip(row["seeds"], late_means(row["curves"], statistic), strict=True)) if evaluated else paper
+    return paper, {seed: value for seed, value in late.items() if seed not in experiment.plan.pilot}
 
 
 def late_means(curves: Mapping[str, Any], statistic: Statistic) -> list[float]:
@@ -221,7 +223,7 @@ def pairs(rows: Sequence[Beside], orders: Sequence[Sequence[str]]) -> Iterator[R
     """Yield every two cells with numbers that differ in the labels of an order only, with our differences."""
     for order, (one, other) in itertools.product(orders, itertools.combinations(rows, 2)):
         same = all(one.labels[label] == other.labels[label] for label in one.labels if label not in order)
-        if same and one.cell.value is not None and other.cell.value is not None and one.values and other.values:
+        if same and one.cell.value is not None and other.cell.value is not None and one.late and other.late:
             shared = (value - other.late[seed] for seed, value in one.late.items() if seed in other.late)
             yield Ranked(one, other, one.cell.value - other.cell.value, Differences(tuple(shared)))
 
@@ -296,7 +298,7 @@ def more(asked: Iterable[tuple[float, Iterable[Beside]]]) -> More:
     for seeds, compared in asked:
         most_seeds = max(most_seeds, seeds)
         for each in compared:
-            missing = (seeds - len(each.values)) / len(each.values)
+            missing = (seeds - len(each.late)) / len(each.values)
             for name, seconds in each.runs.items():
                 most[name] = max(most.get(name, 0.0), missing * seconds)
     return More(most_seeds, sum(most.values()))

@@ -19,6 +19,7 @@ from fedtheory.experiments.reading import parse_toml
 from fedtheory.experiments.results import digest, published, settings_now
 from fedtheory.experiments.schema import read_experiment
 from fedtheory.experiments.table_checks import Statement, read_checks
+from fedtheory.experiments.table_pages import pages
 from fedtheory.experiments.theirs_and_ours import Beside, More, more
 from fedtheory.files import json_text
 from fedtheory.seals import sealed
@@ -113,13 +114,13 @@ def test_what_is_printed_stands_beside_each_comparison(table: Table) -> None:
 
 
 def test_more_seeds_are_counted_once_a_setting(table: Table) -> None:
-    """Two numbers of one run, of 2 s in two seeds, and one of another, of 9 s in three: 10 seeds of the one are 8 more,
-    8 of the other 5 more."""
-    cell = table.cells[0]
-    test, train = (Beside(cell, {}, {0: 1.0, 1: 1.0}, {}, {"one": 2.0}) for _ in range(2))
-    other = Beside(cell, {}, {0: 1.0, 1: 1.0, 2: 1.0}, {}, {"other": 9.0})
+    """Two numbers of one run, of 2 s in two seeds, and one of another, of 9 s in three, one of which is a pilot's: 10
+    seeds of the one are 8 more, 8 of the other 6 more."""
+    cell, two = table.cells[0], {0: 1.0, 1: 1.0}
+    test, train = (Beside(cell, {}, two, two, {"one": 2.0}) for _ in range(2))
+    other = Beside(cell, {}, {**two, 2: 1.0}, two, {"other": 9.0})
     found = more([(10.0, [test]), (8.0, [train, other]), (1.0, [other])])
-    assert found == More(10.0, 8 * 1.0 + 5 * 3.0) and more([]) == More(0.0, 0.0)
+    assert found == More(10.0, 8 * 1.0 + 6 * 3.0) and more([]) == More(0.0, 0.0)
 
 
 def claim(words: Sequence[str], mostly: bool = False) -> str:
@@ -282,6 +283,7 @@ def check_more(root: Path, path: Path, content: dict[str, Any]) -> None:
     )
     published(path).write_text(json_text(sealed(content)))
     check_cost(root, path, content)
+    check_pilot(root, path, content)
 
 
 def check_cost(root: Path, path: Path, content: dict[str, Any]) -> None:
@@ -300,6 +302,22 @@ def check_cost(root: Path, path: Path, content: dict[str, Any]) -> None:
     assert claim.count == "2 hold" and claim.seconds == 2.0
     path.write_text(before)
     published(path).write_text(json_text(sealed(content)))
+
+
+def check_pilot(root: Path, path: Path, content: dict[str, Any]) -> None:
+    """A pilot's seeds are shown, and nothing is judged by them: of six seeds, one is a pilot, or two."""
+    before = path.read_text()
+    for pilot, verdict in (("[5]", "borne out"), ("[0, 5]", "open")):
+        path.write_text(before.replace("seeds = [", f"pilot = {pilot}\nseeds = ["))
+        (claim,) = practical_claims("p", root)
+        left = {len(each.differences.values) for trial in claim.trials for each in trial.wanted}
+        assert (claim.verdict, left) == (verdict, {6 - pilot.count(",") - 1})
+        page = pages(root)[root / "p" / "tables" / "ours" / "table1.md"]
+        assert "| 0, 1, 2, 3, 4, 5 | 1 | c0ffee |" in page and f"| {left.pop()} | " in page
+    path.write_text(before.replace("seeds = [", "pilot = [6]\nseeds = ["))
+    with pytest.raises(ValueError, match=r"pilot: 6 is none of the seeds: allowed are some of \[0, 1, 2, 3, 4, 5\]"):
+        read_experiment(path)
+    path.write_text(before)
 
 
 def first_seeds(row: dict[str, Any]) -> dict[str, Any]:
