@@ -165,10 +165,10 @@ def seeds(asked: More) -> str:
     """Write how many seeds are asked, and what those that are missing cost.
 
     >>> seeds(More(40, 7200.0)), seeds(More(5, 0.0)), seeds(More(math.inf, math.inf))
-    ('40 seeds: 2.0 h', 'none: these see it', 'no number decides')
+    ('40 seeds: 2.0 h', 'none: these would have seen it', 'no number decides')
     """
     if not asked.seconds:
-        return "none: these see it"
+        return "none: these would have seen it"
     return "no number decides" if math.isinf(asked.seeds) else f"{asked.seeds:.0f} seeds: {priced(asked.seconds)}"
 
 

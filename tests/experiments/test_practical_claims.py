@@ -279,7 +279,7 @@ def check_more(root: Path, path: Path, content: dict[str, Any]) -> None:
     written = overview(root)
     assert f"| {needed:.0f} seeds: {2 * (needed - 6) / 6:.0f} s | 4 s | - |" in written
     assert (
-        "To see half the printed difference with probability 90% in all but a third of the latter takes none" in written
+        "To see half the printed difference with probability 90% in all but a third of the latter takes none: these would" in written
     )
     published(path).write_text(json_text(sealed(content)))
     check_cost(root, path, content)
