@@ -144,7 +144,7 @@ def conditional_mean(atom: Atom, kind: str, ring: Ring) -> Vector:
     """Return E[mean_S atom | start, kind], a vector known at the start, for a family known at the start."""
     if atom.stage != START or not atom.client:
         raise Refused(f"{atom.name}: allowed is a family over clients that is known at the start")
-    return Vector(ring, {Term("", Atom(f"{MEAN}{kind} {atom.name}")): ring.number(1)})
+    return Vector.one(ring, Atom(f"{MEAN}{kind} {atom.name}"))
 
 
 def project(atom: Atom, other: Vector, kind: str, where: Where) -> Theorem:
@@ -153,7 +153,7 @@ def project(atom: Atom, other: Vector, kind: str, where: Where) -> Theorem:
         raise Refused(f"{other}: allowed is a closed vector known at the start")
     if kind not in (UNIFORM, ARBITRARY):
         raise Refused(f"{kind}: allowed is a kind of round that has a cohort, {UNIFORM} or {ARBITRARY}")
-    mean = Vector(where.ring, {Term("S", atom): where.ring.number(1)})
+    mean = Vector.one(where.ring, atom, "S")
     return _theorem(
         "project",
         [],
@@ -228,9 +228,7 @@ def contraction(theorem: Theorem) -> tuple[Scalar, Scalar]:
     """
     _of_every_round(theorem)
     where, ring = theorem.where, theorem.where.ring
-    start, optimum, end = (
-        Vector(ring, {Term("", a): ring.number(1)}) for a in (Atom("x"), Atom("x*"), Atom("x+", stage=END))
-    )
+    start, optimum, end = (Vector.one(ring, a) for a in (Atom("x"), Atom("x*"), Atom("x+", stage=END)))
     says = "is P |x - x*|^2 + B - E|x+ - x*|^2 >= 0"
     parts = split(theorem.form + square(end - optimum), {"P": square(start - optimum)}, says)
     factor, addition = parts["P"], parts[""]
@@ -252,7 +250,7 @@ def average(theorem: Theorem) -> tuple[Scalar, Scalar]:
     _of_every_round(theorem)
     where, ring = theorem.where, theorem.where.ring
     one, values = ring.number(1), (Value("M", Atom("x")), Value("M", Atom("x+", stage=END)))
-    gradient = square(Vector(ring, {Term("M", Atom("g_start", True)): one}))
+    gradient = square(Vector.one(ring, Atom("g_start", True), "M"))
     says = "is F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0"
     parts = split(theorem.form - Form.of(ring, {values[0]: one, values[1]: -one}), {"c": -gradient}, says)
     fall, addition = parts["c"], parts[""]
