@@ -154,9 +154,9 @@ def _draw(rule: str, where: Where, functional: str, assumptions: tuple[str, ...]
     for name, value in parameters.items():
         if not where.defines(value):
             raise Refused(f"{name} = {value}: divides by what may be 0 on the region")
-    return _bound(rule, None, functional=functional, kind="", where=where, definitions=(),
-                  assumptions=[(name, None) for name in assumptions], parameters=parameters, bound=bound,
-                  **arguments)  # fmt: skip
+    assumed = [(name, None) for name in assumptions]
+    return _bound(rule, None, functional=functional, where=where, assumptions=assumed, parameters=parameters,
+                  bound=bound, **arguments)  # fmt: skip
 
 
 def selected_square(
@@ -174,8 +174,7 @@ def selected_square(
     """
     for name, value in (("first", first), ("second", second), ("first second - delta^2", first * second - mismatch**2),
                         ("mismatch", mismatch), ("mean", mean), ("vectors", vectors)):  # fmt: skip
-        if not where.certifies(value):
-            raise Refused(f"{name} = {value}: not certified to be >= 0 on the region")
+        where.ask(value, f"{name} =")
     bound = (1 + first) * mean + (mismatch**2 + second) * vectors + covariance
     parameters = {
         "squared_mean_vector": mean, "mean_squared_vector": vectors, "vector_covariance": covariance,
@@ -196,8 +195,7 @@ def selected_bias(where: Where, error: Scalar, least: Scalar, length: Scalar) ->
     s^_j >= s_j - e >= l - e > 0. The length of a sum is at most the sum of the lengths.
     """
     for name, value in (("error", error), ("least - error", least - error), ("length", length)):
-        if not where.certifies(value):
-            raise Refused(f"{name} = {value}: not certified to be >= 0 on the region")
+        where.ask(value, f"{name} =")
     if not where.never_zero(least - error):
         raise Refused(f"least - error = {least - error}: not certified to be > 0 on the region")
     parameters = {

@@ -40,6 +40,7 @@ from .theorems import Refused, Theorem, _theorem
 
 MEAN_ANSWER, MISMATCH, SPREAD = (Atom(f"{name}_answers", stage=END) for name in "BAZ")
 """B, which is known at the round's start, A and Z."""
+_BEFORE = "what is known at the round's start, and B"
 _ANSWERS, _NOISE = ("independent_answers", None), ("independent_noise", None)
 
 
@@ -67,10 +68,6 @@ class Answers(OnRegion):
     def _stochastic(self) -> Vector:
         return self._gradient + self.vector(NOISE)
 
-    def _known(self, other: Vector) -> None:
-        if any((t.atom.stage != START and t.atom != MEAN_ANSWER) or "S" in t.bound for t in other.terms):
-            raise Refused(f"{other}: allowed is what is known at the round's start, and B")
-
     # how a round moves
 
     def round(self, other: Vector) -> Theorem:
@@ -89,14 +86,14 @@ class Answers(OnRegion):
     def mean(self, other: Vector) -> Theorem:
         """State the axiom <B - sum_k mean grad F_i(x_{i,k}) - delta A, w> = 0 for w known at the start, or B: first
         moments."""
-        self._known(other)
+        self.known(other, START, _BEFORE, but=MEAN_ANSWER.name)
         sums = self._gradient.under("M").under("K") + self.vector(MISMATCH) * self.mismatch
         form = dot(self.vector(MEAN_ANSWER) - sums, other)
         return self._fact("mean of answers", form, UNBIASED, _ANSWERS, equality=True, other=other)
 
     def apart(self, other: Vector) -> Theorem:
         """State the axiom <Z, w> = 0 for w known at the start, or B: Z = Y - E Y."""
-        self._known(other)
+        self.known(other, START, _BEFORE, but=MEAN_ANSWER.name)
         return self._fact("answers around their mean", dot(self.vector(SPREAD), other), equality=True, other=other)
 
     def mismatched(self, theorem: Theorem) -> Theorem:

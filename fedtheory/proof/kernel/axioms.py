@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from .forms import END, PATH, STEP, Atom, Form, Value, Vector, dot, known_before, square
+from .forms import END, PATH, START, STEP, Atom, Form, Value, Vector, dot, known_before, square
 from .regions import Where
 from .scalars import Ring, Scalar
 from .theorems import Assumption, Context, Refused, Theorem, _theorem, about_start, entry_binders, joined, started
@@ -77,6 +77,13 @@ class OnRegion:
     def vector(self, atom: Atom, bound: str = "") -> Vector:
         """Return a single vector as a combination."""
         return Vector.one(self.where.ring, atom, bound)
+
+    def known(
+        self, vector: Vector, stage: int = START, allowed: str = "what is known at the round's start", but: str = ""
+    ) -> None:
+        """Refuse a vector that is not known at a stage, whatever the cohort is, but for the atom of one name."""
+        if any((t.atom.stage > stage and t.atom.name != but) or "S" in t.bound for t in vector.terms):
+            raise Refused(f"{vector}: allowed is {allowed}")
 
     def _fact(
         self,
@@ -216,12 +223,8 @@ class Axioms(OnRegion):
 
     def optimal(self, other: Vector) -> Theorem:
         """State the axiom <grad F(x*), w> = 0 for w known at the start."""
-        self._known_at_start(other)
+        self.known(other)
         return self._fact("optimal", dot(self.global_gradient(OPTIMUM), other), equality=True, other=other)
-
-    def _known_at_start(self, vector: Vector) -> None:
-        if any(t.atom.stage or "S" in t.bound for t in vector.terms):
-            raise Refused(f"{vector}: allowed is a vector known at the start")
 
     def local_step(self, other: Vector) -> Theorem:
         """State the axiom <x_{i,k+1} - x_{i,k} + eta (grad F_i(x_{i,k}) + N_{i,k}), w> = 0 for every k < K."""

@@ -113,8 +113,7 @@ class MeanAxioms(OnRegion):
     def drawn_mean(self, other: Vector, share: Scalar) -> Theorem:
         """State the axiom <x+ - mean x_{i,K}, w> = 0 for w known before the draw: who is drawn for x+ is independent of
         all paths, and every drawn client is i with probability p_i."""
-        if any(t.atom.stage > PATH or "S" in t.bound for t in other.terms):
-            raise Refused(f"{other}: allowed is what does not depend on the draw")
+        self.known(other, PATH, "what does not depend on the draw")
         form, more = dot(self.vector(NEXT) - self._last, other), _steady("share", share)
         return self._fact("drawn mean", form, _DRAWN, equality=True, more=more, other=other, share=share)
 
@@ -160,8 +159,7 @@ def _read(theorem: Theorem, bounded: Form, by: Form) -> tuple[Scalar, Scalar]:
     if theorem.context != "run":
         raise Refused(f"{theorem}: allowed is a theorem of the whole run")
     parts = split(theorem.form + bounded, {"P": by})
-    if not theorem.where.certifies(parts[""]):
-        raise Refused(f"addition {parts['']}: not certified to be >= 0")
+    theorem.where.ask(parts[""], "addition")
     return parts["P"], parts[""]
 
 

@@ -39,8 +39,8 @@ class Intervals(OnRegion):
 
     def __post_init__(self) -> None:
         self._letters(self.cutoff, self.tail)
-        self._certified(self.absence, "q >= 0")
-        self._certified(1 - self.absence, "q <= 1")
+        self.where.ask(self.absence, "q >= 0:")
+        self.where.ask(1 - self.absence, "q <= 1:")
 
     def _letters(self, *scalars: Scalar) -> None:
         names = [str(scalar) for scalar in scalars]
@@ -49,10 +49,6 @@ class Intervals(OnRegion):
             raise Refused(f"{', '.join(names)}: allowed are letters of their own")
         if self.absence.names & {*names}:
             raise Refused(f"q = {self.absence}: allowed is what does not depend on {', '.join(names)}")
-
-    def _certified(self, scalar: Scalar, what: str) -> None:
-        if not self.where.certifies(scalar):
-            raise Refused(f"{what}: {scalar} is not certified to be >= 0 on the region")
 
     @property
     def parameters(self) -> dict[str, Scalar]:
@@ -108,12 +104,12 @@ class Intervals(OnRegion):
 
     def _early(self, history: Scalar, head: Scalar) -> None:
         self._letters(self.cutoff, self.tail, history, head)
-        self._certified(history, "t >= 0")
-        self._certified(self.cutoff - 1 - history, "t < C")
+        self.where.ask(history, "t >= 0:")
+        self.where.ask(self.cutoff - 1 - history, "t < C:")
 
     def mean_ended(self, history: Scalar) -> Theorem:
         """State the axiom E omega = E S where t >= C."""
-        self._certified(history - self.cutoff, "t >= C")
+        self.where.ask(history - self.cutoff, "t >= C:")
         form, more = dot(self.vector(WEIGHT) - self.vector(INTERVAL), self.vector(UNIT)), {"history": history}
         return self._fact("mean of ended intervals", form, _LAW, equality=True, more=more, history=history)
 
@@ -129,8 +125,8 @@ class Intervals(OnRegion):
             raise Refused(f"{mean}: allowed is c E S - nu = 0")
         if not self.where.within(mean.where):
             raise Refused(f"{mean}: shown on a region that does not contain this one")
-        self._certified(ended - 1, "m >= 1")
-        self._certified(history - ended * self.cutoff, "t >= m C")
+        self.where.ask(ended - 1, "m >= 1:")
+        self.where.ask(history - ended * self.cutoff, "t >= m C:")
         form = square(length) * (scale**2 / ended) + Form.constant((1 - 1 / ended) * value**2)
         form = form - square(self.vector(WEIGHT)) * scale**2
         said: dict[str, Any] = {"ended": ended, "history": history}

@@ -47,20 +47,8 @@ def expect_uniform(theorem: Theorem, size: Scalar, share: Scalar, where: Where) 
     total = Form.of(ring, {})
     for entry, c in theorem.form.entries.items():
         total = total + _drawn(entry, share, ring.number(1)) * c
-    assumptions = {*theorem.assumptions, ("uniform_cohorts", None)}
-    return _theorem(
-        "expect uniform",
-        [theorem],
-        context="kind",
-        kind=UNIFORM,
-        where=where,
-        form=total,
-        assumptions=assumptions,
-        parameters=joined(dict(theorem.parameters), {"size": size, "share": share}),
-        equality=theorem.equality,
-        size=size,
-        share=share,
-    )
+    law: Assumption = ("uniform_cohorts", None)
+    return _given_kind("expect uniform", UNIFORM, theorem, where, total, law, size=size, share=share)
 
 
 def _says(where: Where, share: Scalar, bound: Scalar) -> bool:
@@ -110,9 +98,8 @@ def expect_everyone(theorem: Theorem, size: Scalar) -> Theorem:
     total = Form.of(theorem.form.ring, {})
     for entry, c in theorem.form.entries.items():
         total = total + Form.of(theorem.form.ring, {_of_all(entry): c})
-    return _of_any_cohort(
-        "expect everyone", theorem, total, size, ("full_participation", None), ("equal_weights", None)
-    )
+    laws: tuple[Assumption, ...] = ("full_participation", None), ("equal_weights", None)
+    return _given_kind("expect everyone", ARBITRARY, theorem, theorem.where, total, *laws, size=size)
 
 
 def expect_arbitrary(theorem: Theorem, size: Scalar) -> Theorem:
@@ -121,22 +108,25 @@ def expect_arbitrary(theorem: Theorem, size: Scalar) -> Theorem:
     _check_context(theorem, "cohort", ARBITRARY)
     if any("S" in e.bound for e in theorem.form.entries if not isinstance(e, str)) or "i" in theorem.form.open:
         raise Refused(f"{theorem}: a mean of products over an arbitrary cohort has no law")
-    return _of_any_cohort("expect arbitrary", theorem, theorem.form, size)
+    return _given_kind("expect arbitrary", ARBITRARY, theorem, theorem.where, theorem.form, size=size)
 
 
-def _of_any_cohort(rule: str, theorem: Theorem, form: Form, size: Scalar, *more: Assumption) -> Theorem:
-    """Make a theorem given that the round is of arbitrary clients, ``size`` of them, from one given its cohort."""
+def _given_kind(
+    rule: str, kind: str, theorem: Theorem, where: Where, form: Form, *more: Assumption, **law: Scalar
+) -> Theorem:
+    """Make a theorem given the kind of the round from one given its cohort; the parameters of the cohorts' law are the
+    rule's arguments, too."""
     return _theorem(
         rule,
         [theorem],
         context="kind",
-        kind=ARBITRARY,
-        where=theorem.where,
+        kind=kind,
+        where=where,
         form=form,
         assumptions={*theorem.assumptions, *more},
-        parameters=joined(dict(theorem.parameters), {"size": size}),
+        parameters=joined(dict(theorem.parameters), law),
         equality=theorem.equality,
-        size=size,
+        **law,
     )
 
 

@@ -146,12 +146,12 @@ def _bound(
     premise: Theorem | RunBound | None,
     *,
     functional: str,
-    kind: str,
     where: Where,
-    definitions: Sequence[Definition],
-    assumptions: Iterable[Assumption],
     parameters: Mapping[str, Scalar],
     bound: Scalar,
+    kind: str = "",
+    definitions: Sequence[Definition] = (),
+    assumptions: Iterable[Assumption] = (),
     given: Sequence[Scalar] = (),
     **arguments: Any,
 ) -> RunBound:
@@ -316,8 +316,7 @@ def weaken(
     rest = bound - premise.bound
     squares = [list(pair) for pair in squares]
     for factor, taken in (*zip(factors, premise.given, strict=bool(factors)), *((c, y**2) for c, y in squares)):
-        if not known.certifies(factor):
-            raise Refused(f"multiplier {factor}: not certified to be >= 0 on the region")
+        known.ask(factor, "multiplier")
         if not known.defines(taken):
             raise Refused(f"{taken}: divides by what may be 0 on the region")
         rest = rest - factor * taken
@@ -338,7 +337,7 @@ def enlarge(premise: RunBound, letter: str, larger: Definition) -> RunBound:
     All of it is certified on the region.
     """
     untouched(premise)
-    known, old = premise.known, {d.name: d for d in premise.definitions}
+    old = {d.name: d for d in premise.definitions}
     if letter not in old:
         raise Refused(f"{letter}: allowed is a letter that is defined")
     if larger.name in {*premise.where.ring.names} & {*old, *(c.name for c in premise.where.conditions)}:
@@ -354,14 +353,21 @@ def enlarge(premise: RunBound, letter: str, larger: Definition) -> RunBound:
         raise Refused(f"{larger}: allowed is no power in the place of an exponential")
     if not premise.where.certifies(difference):
         raise Refused(f"{difference}: not certified to be >= 0, so that {larger} may be smaller than {smaller}")
-    right = premise.where.ring.number(0)
-    for power, coefficient in premise.bound.coefficients(letter).items():
-        if power and not known.certifies(coefficient):
-            raise Refused(f"{coefficient} {letter}^{power}: its factor is not certified to be >= 0 on the region")
-        right = right + coefficient * premise.where.ring[larger.name] ** power
+    right = with_larger(premise, letter, premise.where.ring[larger.name])
     kept = [d for d in premise.definitions if d.name != letter]
     said: dict[str, Any] = {"letter": letter, "name": larger.name, "sort": larger.sort, "of": larger.of}
     return _follows("enlarge", premise, right, definitions=[*kept, larger], **said)
+
+
+def with_larger(premise: RunBound, letter: str, number: Scalar) -> Scalar:
+    """Return the right side with a number in the place of a letter: it is no smaller if the number is not, as the
+    factors of all powers of the letter are certified to be >= 0."""
+    right = premise.where.ring.number(0)
+    for power, coefficient in premise.bound.coefficients(letter).items():
+        if power and not premise.known.certifies(coefficient):
+            raise Refused(f"{coefficient} {letter}^{power}: its factor is not certified to be >= 0 on the region")
+        right = right + coefficient * number**power
+    return right
 
 
 def define(premise: RunBound, letter: str, of: Scalar) -> RunBound:

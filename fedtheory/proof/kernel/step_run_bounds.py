@@ -175,7 +175,6 @@ def _of_steps(
         rule,
         step,
         functional=FINAL_DISTANCE,
-        kind="",
         where=lifted(step.where, ring, *more),
         given=list(given),
         definitions=defined,

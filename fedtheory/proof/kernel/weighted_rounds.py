@@ -27,7 +27,7 @@ from .axioms import (
     descent_of_a_round,
     gradient_at,
 )  # fmt: skip
-from .forms import END, PATH, START, STEP, Atom, Form, Vector, dot, square
+from .forms import END, PATH, STEP, Atom, Form, Vector, dot, square
 from .scalars import Scalar
 from .theorems import Refused, Theorem
 
@@ -68,15 +68,13 @@ class WeightedRounds(OnRegion):
 
     def participation(self, other: Vector) -> Theorem:
         """State the axiom <V, w> = 0 for w of the start, of the paths, or A: who takes part is independent of them."""
-        if any((t.atom.stage > PATH and t.atom != BIAS) or "S" in t.bound for t in other.terms):
-            raise Refused(f"{other}: allowed is what does not depend on who takes part")
+        self.known(other, PATH, "what does not depend on who takes part", but=BIAS.name)
         form = dot(self.vector(PARTICIPATION), other)
         return self._fact("participation", form, _INDEPENDENT, equality=True, other=other)
 
     def noise(self, other: Vector) -> Theorem:
         """State the axiom <U, w> = 0 for w known at the start."""
-        if any(t.atom.stage != START or "S" in t.bound for t in other.terms):
-            raise Refused(f"{other}: allowed is what is known at the round's start")
+        self.known(other)
         form = dot(self.vector(ROUND_NOISE), other)
         return self._fact("weighted noise of a round", form, UNBIASED, _INDEPENDENT, equality=True, other=other)
 
