@@ -23,7 +23,7 @@ from .kernel.axioms import ITERATE, OPTIMUM, START_POINT
 from .kernel.forms import Form, Vector, dot, square
 from .kernel.regions import Where
 from .kernel.scalars import Scalar
-from .kernel.tactics import Square, coefficient, show
+from .kernel.tactics import Square, coefficient, rounded, show
 from .kernel.theorems import Multiples, Theorem, at_step, combine, induct, over_clients, over_steps
 from .local_sgd import LocalSGD
 
@@ -148,7 +148,7 @@ class CurvedSGD:
             ],
         )
         left = coefficient(most.form, g, g, "S")
-        return combine([(most, 1)], where=where, context="cohort", squares=[(u, "S", -left)])
+        return rounded(most, where, [(u, "S", -left)])
 
     @cached_property
     def cohort_progress(self) -> Theorem:
@@ -163,7 +163,7 @@ class CurvedSGD:
             squares=[(b - u - D * self.mu, "S", paid), (u - D * self.mu, "S", paid * 2), (g, "S", room)],
         )
         left = coefficient(most.form, g, g, "S")
-        return combine([(most, 1)], where=self.where, context="cohort", squares=[(u, "S", -left)])
+        return rounded(most, self.where, [(u, "S", -left)])
 
     def _of_gradients(self, drifts: Scalar) -> Scalar:
         """The multiple of mean_S |g_i|^2 by which the paths' lengths enter, with ``drifts`` eta^2 times |e|^2."""

@@ -14,7 +14,7 @@ from .kernel.axioms import ITERATE, NEXT, NOISE, OPTIMUM, START_POINT, Axioms, a
 from .kernel.forms import ONE, Form, Vector, square
 from .kernel.regions import Where
 from .kernel.scalars import Scalar
-from .kernel.tactics import Square, coefficient, show
+from .kernel.tactics import Square, coefficient, rounded, show
 from .kernel.theorems import Multiples, Theorem, at_step, combine, induct, over_clients, over_steps
 
 
@@ -185,13 +185,7 @@ class LocalSGD:
         squares = [
             (g0, "S", scale * K**2 * (1 if self.convex else Fraction(4, 3)) - coefficient(whole.form, g0, g0, "S"))
         ]
-        return combine(
-            [(whole, 1)],
-            where=ax.where,
-            context=ax.given,
-            squares=squares,
-            constant=scale * share * self.variance - whole.form.entries[ONE],
-        )
+        return rounded(whole, ax.where, squares, scale * share * self.variance - whole.form.entries[ONE])
 
     @cached_property
     def noise_bound(self) -> Theorem:

@@ -12,7 +12,7 @@ from ....proof.kernel.round_rules import (
     ARBITRARY, UNIFORM, conditional_mean, expect_arbitrary, expect_uniform, mix, project,
 )  # fmt: skip
 from ....proof.kernel.scalars import Ring, Scalar
-from ....proof.kernel.tactics import atom_of, coefficient
+from ....proof.kernel.tactics import atom_of, coefficient, rounded
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, over_clients
 from ....proof.local_sgd import LocalSGD
 
@@ -124,9 +124,7 @@ class Kinds:
     def bias(self) -> Theorem:
         """|E[mean_S grad F_i(x) | start, arbitrary] - grad F(x)| <= sigma_G."""
         g0, G, mean = self.sgd.gradient_at_start, self.sgd.cohort_gradient, self.expected_gradient
-        cohort = combine(
-            [(self._near("S"), 1)], where=self.plain, context="cohort", kind=ARBITRARY, squares=[(g0 - G, "S", 1)]
-        )
+        cohort = rounded(self._near("S"), self.plain, [(g0 - G, "S", 1)], kind=ARBITRARY)
         return combine(
             [(expect_arbitrary(cohort, n), 1), (self._projected(mean - self.gradient), 2)],
             where=self.plain,

@@ -22,7 +22,7 @@ from ....proof.kernel.client_means import LAST
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.scalars import Ring, Scalar
 from ....proof.kernel.client_means import own_share
-from ....proof.kernel.tactics import Square, show
+from ....proof.kernel.tactics import Square, rounded, show
 from ....proof.kernel.theorems import (
     Multiples,
     Theorem,
@@ -177,7 +177,7 @@ def descent(own: bool, drift_of_gradient: int = 2) -> Theorem:
 def _falling(whole: Theorem, where: Where, share: Scalar, *more: tuple[Theorem, Scalar]) -> Theorem:
     """F falls by at least c K share |g|^2 but for what is added; ``more`` bounds |g|^2 where E or Q multiply it."""
     made = combine([(whole, 1), *more], where=where, context="start")
-    return combine([(made, 1)], where=where, context="start", squares=[(_g, "", _of_gradient(made) - c * K * share)])
+    return rounded(made, where, [(_g, "", _of_gradient(made) - c * K * share)])
 
 
 def _of_gradient(theorem: Theorem) -> Scalar:

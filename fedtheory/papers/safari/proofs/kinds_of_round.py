@@ -11,7 +11,7 @@ from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.round_rules import ARBITRARY, conditional_mean, expect_arbitrary, project
 from ....proof.kernel.scalars import Ring, Scalar
 from ....proof.kernel.server_rounds import ServerAxioms
-from ....proof.kernel.tactics import atom_of
+from ....proof.kernel.tactics import atom_of, rounded
 from ....proof.kernel.theorems import Multiples, Theorem, combine, over_clients
 from ....proof.local_sgd import LocalSGD
 
@@ -89,9 +89,7 @@ class Kinds:
         away = family if self.convex else family - self.server.gradient
         mean = family.under("S")
         squares = [(away - away.under("S"), "S", 1)]
-        cohort = combine(
-            [(over_clients(near, "S"), 1)], where=self.where, context="cohort", kind=ARBITRARY, squares=squares
-        )
+        cohort = rounded(over_clients(near, "S"), self.where, squares, kind=ARBITRARY)
         premises: Multiples = [(expect_arbitrary(cohort, m), 1), (self.projected(self.bias), 2)]
         known = conditional_mean(atom_of(family).atom, ARBITRARY, RING)
         return combine(premises, where=self.where, context="kind", kind=ARBITRARY, squares=[(mean - known, "", 1)])
