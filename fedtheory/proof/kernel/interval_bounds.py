@@ -138,7 +138,7 @@ def _made(
     *,
     given: Sequence[Scalar] = (),
     assumed: Sequence[Assumption] = (),
-    **arguments: object,
+    **arguments: Any,
 ) -> RunBound:
     assumptions = {a for each in (theorem, *others) for a in each.assumptions}
     return _bound(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from .forms import END, PATH, START, Atom, Entry, Form, Product, Term, Value, Vector, dot, square
 from .regions import Where
@@ -112,7 +113,7 @@ def expect_arbitrary(theorem: Theorem, size: Scalar) -> Theorem:
 
 
 def _given_kind(
-    rule: str, kind: str, theorem: Theorem, where: Where, form: Form, *more: Assumption, **law: Scalar
+    rule: str, kind: str, theorem: Theorem, where: Where, form: Form, *more: Assumption, **law: Any
 ) -> Theorem:
     """Make a theorem given the kind of the round from one given its cohort; the parameters of the cohorts' law are the
     rule's arguments, too."""
