@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from .kernel.axioms import ITERATE, OPTIMUM, START_POINT
-from .kernel.forms import Form, Vector, dot, square
+from .kernel.forms import ONE, Form, Vector, dot, square
 from .kernel.regions import Where
 from .kernel.scalars import Scalar
 from .kernel.tactics import Square, coefficient, rounded, show
@@ -149,6 +149,15 @@ class CurvedSGD:
         )
         left = coefficient(most.form, g, g, "S")
         return rounded(most, where, [(u, "S", -left)])
+
+    def short_round(self, whole: Theorem, size: Scalar) -> Theorem:
+        """Round up the coefficients of ``one_round``, of cohorts of this size."""
+        s, z, K, eta, mu = self.sgd, self.z, self.sgd.K, self.sgd.axioms.step, self.mu
+        drift = (1 + 10 * z) * K**2 * eta**2 * self.dissimilarity
+        noise = ((1 + z) / size + (1 - 1 / K) * z * 8 / 3) * K * eta**2 * s.variance
+        factor = 1 - 2 * mu * K * eta + 5 * mu**2 * K**2 * eta**2
+        squares: list[Square] = [(s.distance, "", factor - coefficient(whole.form, s.start, s.start))]
+        return rounded(whole, self.where, squares, drift + noise - whole.form.entries[ONE])
 
     @cached_property
     def cohort_progress(self) -> Theorem:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from ....proof import local_sgd
 from ....proof.curved_sgd import CurvedSGD
 from ....proof.kernel.forms import ONE, Vector
 from ....proof.kernel.regions import Condition, Where
@@ -26,8 +27,8 @@ from ....proof.kernel.round_rules import (
 )  # fmt: skip
 from ....proof.kernel.scalars import Scalar
 from ....proof.kernel.tactics import atom_of, coefficient, rounded
-from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, over_clients
-from .kinds_of_round import RING, K, Kinds, L, a, eta, m, mu, n, p, q, share, sigma, sigma_G, size, z
+from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate
+from .kinds_of_round import RING, K, Kinds, L, a, eta, m, mu, n, p, q, share, sigma, sigma_G, size
 
 _KINDS = Kinds(convex=True)
 _WHERE = _KINDS.plain
@@ -52,16 +53,7 @@ def _projected(other: Vector) -> Theorem:
 @cache
 def cohort_round() -> Theorem:
     """Bound |x+ - x*|^2 after a round of any cohort, with <b_S, D>; coefficients are rounded up."""
-    whole, x = _curved().one_round, _KINDS.sgd.start
-    drift = (1 + 10 * z) * K**2 * eta**2 * sigma_G**2
-    noise = ((1 + z) / size + (1 - 1 / K) * z * 8 / 3) * K * eta**2 * sigma**2
-    factor = 1 - 2 * mu * K * eta + 5 * mu**2 * K**2 * eta**2
-    return rounded(
-        whole,
-        _WHERE,
-        [(_KINDS.sgd.distance, "", factor - coefficient(whole.form, x, x))],
-        drift + noise - whole.form.entries[ONE],
-    )
+    return _curved().short_round(_curved().one_round, size)
 
 
 def _pull(theorem: Theorem) -> Scalar:
@@ -88,15 +80,7 @@ def arbitrary() -> Theorem:
 @cache
 def bias_bound() -> Theorem:
     """|b|^2 <= sigma_G^2."""
-    b, B = _curved().at_optimum, _curved().cohort_at_optimum
-    cohort = rounded(over_clients(_curved().near_optimum, "S"), _WHERE, [(b - B, "S", 1)], kind=ARBITRARY)
-    return combine(
-        [(expect_arbitrary(cohort, n), 1), (_projected(_bias()), 2)],
-        where=_WHERE,
-        context="kind",
-        kind=ARBITRARY,
-        squares=[(B - _bias(), "", 1)],
-    )
+    return local_sgd.bias_bound(_curved().at_optimum, _curved().near_optimum, _bias(), n, _WHERE)
 
 
 @cache

@@ -59,13 +59,7 @@ def server_round() -> Theorem:
 @cache
 def _cohort_round() -> Theorem:
     """Bound |x+ - x*|^2 after the clients' round, given the cohort, with <b_S, D>; coefficients are rounded up."""
-    whole, where, D = instantiate(_curved().one_round, {"size": m}, _KINDS.where), _KINDS.where, _KINDS.sgd.distance
-    x = _KINDS.sgd.start
-    drift = (1 + 10 * z) * K**2 * eta**2 * sigma_G**2
-    noise = ((1 + z) / m + (1 - 1 / K) * z * 8 / 3) * K * eta**2 * sigma**2
-    factor = 1 - 2 * mu * K * eta + 5 * mu**2 * K**2 * eta**2
-    squares = [(D, "", factor - coefficient(whole.form, x, x))]
-    return rounded(whole, where, squares, drift + noise - whole.form.entries[ONE])
+    return _curved().short_round(instantiate(_curved().one_round, {"size": m}, _KINDS.where), m)
 
 
 @cache
