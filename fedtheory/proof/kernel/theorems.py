@@ -255,21 +255,11 @@ def over_clients(theorem: Theorem, binder: str) -> Theorem:
     )
 
 
-def _follows(
-    rule: str, theorem: Theorem, form: Form, *, context: Context | None = None, where: Where | None = None, **more: Any
-) -> Theorem:
-    """Make a theorem of another form, given the same, on the same region and with the same sign, but for what is given
-    here."""
-    return _theorem(
-        rule,
-        [theorem],
-        context=context or theorem.context,
-        kind=theorem.kind,
-        where=where or theorem.where,
-        form=form,
-        equality=theorem.equality,
-        **more,
-    )
+def _follows(rule: str, theorem: Theorem, form: Form, **but: Any) -> Theorem:
+    """Make a theorem of another form, given the same, on the same region and with the same sign, but for what is named;
+    what else is named are the rule's arguments."""
+    said = {part: getattr(theorem, part) for part in ("context", "kind", "where", "equality")}
+    return _theorem(rule, [theorem], form=form, **(said | but))
 
 
 def over_steps(theorem: Theorem) -> Theorem:
