@@ -372,6 +372,11 @@ class Scalar:
     def __pow__(self, p: int) -> Scalar:
         return Scalar(powers(self.top, p)[-1], powers(self.bottom, p)[-1])
 
+    @property
+    def letters(self) -> set:
+        """Indices of the letters that occur in the scalar as it is written."""
+        return letters_of(self.top) | letters_of(self.bottom)
+
     def has(self, index: int) -> bool:
         """Whether a letter occurs in the scalar as it is written."""
         return any(power_of(functools.reduce(operator.or_, part, 0), index) for part in (self.top, self.bottom))
@@ -639,7 +644,7 @@ class Proof:
             need(name != "K" or kind == "count", "region: K is a count")
             if bound is not None:
                 need(
-                    letters_of(bound.top) | letters_of(bound.bottom) <= seen,
+                    bound.letters <= seen,
                     f"region: the bound of {name} uses what is not yet given",
                 )
                 need(is_positive(pulled_back(bound.bottom, made), positive, pairs), f"region: {name}: a bound over 0")
@@ -894,12 +899,6 @@ def of_cohort(entry: tuple) -> bool:
     return entry[0] == "value" and ("S" in entry[1] or stage(entry[2])[0] == "end")
 
 
-def of_algorithm(form: dict) -> bool:
-    """Whether a form has an entry that is not known at the start, or an expectation over a cohort."""
-    names = {t[1][0] for e in form if e[0] == "product" for t in e[2:]}
-    return not all(map(at_start, form)) or any(name.startswith("E ") for name in names)
-
-
 def together(*several: dict) -> dict:
     """Return all parameters of several theorems, which are the same where two have one of the same name."""
     found: dict = {}
@@ -940,6 +939,11 @@ def distinct(assumptions: list) -> list:
         if each not in made:
             made.append(each)
     return made
+
+
+def bare(names: str) -> tuple:
+    """Return assumptions that have no constant."""
+    return tuple((name, None) for name in names.split())
 
 
 class Rules:
@@ -1107,6 +1111,10 @@ class Rules:
             "parameters": of,
         }
 
+    def like(self, theorem: dict, form: dict, **but: Any) -> dict:
+        """Return the theorem with this form, given what a premise is and with the same sign, but for what is named."""
+        return self.concluded(form, **{part: theorem[part] for part in ("context", "kind", "equality")} | but)
+
     # rules
 
     def combine(self) -> dict:
@@ -1156,24 +1164,13 @@ class Rules:
         need(binder == "M" or theorem["context"] != "run", "a mean over a cohort of what holds over the whole run")
         context = "cohort" if binder == "S" else theorem["context"]
         form = self.total((self.under(self.items(theorem), binder), None))
-        return self.concluded(
-            form,
-            context=context,
-            kind=theorem["kind"],
-            equality=theorem["equality"],
-            to_the_end=theorem["path_to_the_end"],
-        )
+        return self.like(theorem, form, context=context, to_the_end=theorem["path_to_the_end"])
 
     def over_steps(self) -> dict:
         """Conclude the sum over all steps of a premise that holds for every step."""
         (theorem,) = self.premises
         need("k" in self.frees(theorem), "a sum over steps of what is for every step")
-        return self.concluded(
-            self.total((self.under(self.items(theorem), "K"), None)),
-            context=theorem["context"],
-            kind=theorem["kind"],
-            equality=theorem["equality"],
-        )
+        return self.like(theorem, self.total((self.under(self.items(theorem), "K"), None)))
 
     def induct(self) -> dict:
         """Conclude a form >= 0 at every step k, from the one at step 0 and form(k + 1) >= factor form(k), factor >=
@@ -1193,12 +1190,7 @@ class Rules:
         """Conclude a premise at the step K, if it holds up to the path's end."""
         (theorem,) = self.premises
         need(theorem["path_to_the_end"], "shown for k < K only")
-        return self.concluded(
-            self.total((self.moved(self.items(theorem), 0, 1, 0), None)),
-            context=theorem["context"],
-            kind=theorem["kind"],
-            equality=theorem["equality"],
-        )
+        return self.like(theorem, self.total((self.moved(self.items(theorem), 0, 1, 0), None)))
 
     def instantiate(self) -> dict:
         """Conclude a premise with scalars for its letters, on a region where its conditions hold."""
@@ -1213,16 +1205,12 @@ class Rules:
                 need(self.proof.nonnegative(changed, self.region), why)
                 need(not strict or self.proof.never_zero(changed.top, self.region), why)
         form = {e: self.proof.put(c, values) for e, c in theorem["form"].items()}
-        assumptions = [(n, None if c is None else self.proof.put(c, values)) for n, c in theorem["assumptions"]]
-        parameters = {n: self.proof.put(c, values) for n, c in theorem["parameters"].items()}
-        return self.concluded(
+        return self.like(
+            theorem,
             {e: c for e, c in form.items() if c.top},
-            context=theorem["context"],
-            kind=theorem["kind"],
-            equality=theorem["equality"],
-            assumptions=assumptions,
+            assumptions=[(n, None if c is None else self.proof.put(c, values)) for n, c in theorem["assumptions"]],
             to_the_end=theorem["path_to_the_end"],
-            parameters=parameters,
+            parameters={n: self.proof.put(c, values) for n, c in theorem["parameters"].items()},
         )
 
     def expect_uniform(self) -> dict:
@@ -1236,14 +1224,9 @@ class Rules:
         said = [c for c in self.proof.regions[self.region] if name and c[0] == name[0] and c[1] == "interval"]
         need(any(c[2] == at_most for c in said), "0 <= share <= 1/size is not said")
         form = self.total(*((self.drawn(e, share, ONE - share), c) for e, c in self.items(theorem)))
-        return self.concluded(
-            form,
-            context="kind",
-            kind="uniform",
-            equality=theorem["equality"],
-            more=(("uniform_cohorts", None),),
-            parameters=together(theorem["parameters"], {"size": size, "share": share}),
-        )
+        parameters = together(theorem["parameters"], {"size": size, "share": share})
+        more = bare("uniform_cohorts")
+        return self.like(theorem, form, context="kind", kind="uniform", more=more, parameters=parameters)
 
     def drawn(self, entry: tuple, share: Scalar, rest: Scalar) -> list:
         """Return an entry's expectation over a uniformly drawn cohort, as items."""
@@ -1275,13 +1258,8 @@ class Rules:
         self.context_allows(theorem, "cohort", "arbitrary")
         need(not any("S" in e[1] for e in theorem["form"] if e[0] != "one"), "a mean of products over any cohort")
         need("i" not in self.frees(theorem) and self.region == theorem["where"], "of every client, or another region")
-        return self.concluded(
-            theorem["form"],
-            context="kind",
-            kind="arbitrary",
-            equality=theorem["equality"],
-            parameters=together(theorem["parameters"], {"size": size}),
-        )
+        parameters = together(theorem["parameters"], {"size": size})
+        return self.like(theorem, theorem["form"], context="kind", kind="arbitrary", parameters=parameters)
 
     def expect_everyone(self) -> dict:
         """Conclude a premise that holds given the cohort for a round in which every client takes part, once, so that a
@@ -1289,18 +1267,12 @@ class Rules:
         (theorem,), size = self.premises, self.argument("size")
         self.context_allows(theorem, "cohort", "arbitrary")
         need("i" not in self.frees(theorem) and self.region == theorem["where"], "of every client, or another region")
-        return self.concluded(
-            self.total(([(over_all(e), c) for e, c in self.items(theorem)], None)),
-            context="kind",
-            kind="arbitrary",
-            equality=theorem["equality"],
-            more=(("full_participation", None), ("equal_weights", None)),
-            parameters=together(theorem["parameters"], {"size": size}),
-        )
+        form = self.total(([(over_all(e), c) for e, c in self.items(theorem)], None))
+        parameters, more = together(theorem["parameters"], {"size": size}), bare("full_participation equal_weights")
+        return self.like(theorem, form, context="kind", kind="arbitrary", more=more, parameters=parameters)
 
     def project(self) -> dict:
         """Conclude <mean_S g_i - E mean_S g_i, w> = 0 for a family g_i and a vector w that are known at the start."""
-        self.no_premise()
         family, other, kind = atom_of(self.given["family"]), self.vector(self.given["other"]), self.line["kind"]
         need(stage(family)[0] == "start" and family[1] and kind in ("uniform", "arbitrary"), "of a family at the start")
         need(
@@ -1367,17 +1339,23 @@ class Rules:
 
     def axiom(self, items: list, *more: tuple, context: str = "start", equality: bool = False) -> dict:
         """Conclude an axiom on the round, its start or a cohort's paths."""
-        need(not self.premises, "an axiom has no premises")
-        given = self.said
         of_paths = {"local_lr", "size"} if context == "cohort" else set()
         if context == "cohort" and self.line["context"] in ("start", "run"):  # of paths, whatever the cohort
             need(not any(map(of_cohort, (e for e, _ in items))), "of a cohort, which is not given")
             context, of_paths = self.line["context"], {"local_lr"}
             more = tuple(part for part in more if part[0] != "cohort_before_noise")
-        need(set(given) == of_paths, "parameters of an axiom")
-        return self.concluded(
-            self.total((items, None)), context=context, equality=equality, more=more, parameters=given
-        )
+        return self.stated(items, of_paths, more, context=context, equality=equality)
+
+    def stated(self, items: list, own: set, more: tuple, also: tuple = (), steady: bool = False, **given: Any) -> dict:
+        """Conclude an axiom whose parameters are its ``own``, which may have to be steady, the same at every step;
+        those of its premises; and ``also``, pairs of a parameter and the argument that it has to equal."""
+        inherited = {n for theorem in self.premises for n in theorem["parameters"]}
+        need(set(self.said) == {*own, *(n for n, _ in also), *inherited}, "parameters of an axiom")
+        need(not steady or not any(self.proof.depends(self.said[n], "k") for n in own), "steps of several sizes")
+        need(all(self.said[n] == self.argument(a) for n, a in also), "a parameter and its argument")
+        for theorem in self.premises:
+            need(all(self.said[n] == v for n, v in theorem["parameters"].items()), "a premise of another algorithm")
+        return self.concluded(self.total((items, None)), more=more, parameters=self.said, **given)
 
     def points(self) -> tuple:
         """Return two points p and q of the arguments, the vector p - q, and the context in which both are known."""
@@ -1497,13 +1475,8 @@ class Rules:
         """Conclude <N_{i,k}, w> = 0 for w known before the noise of step k."""
         other = self.other()
         need(all(map(self.before_noise, (t for t, _ in other))), "noise against what may depend on it")
-        return self.axiom(
-            self.dot(self.of(NOISE), other),
-            ("unbiased_noise", None),
-            ("cohort_before_noise", None),
-            context="cohort",
-            equality=True,
-        )
+        named = bare("unbiased_noise cohort_before_noise")
+        return self.axiom(self.dot(self.of(NOISE), other), *named, context="cohort", equality=True)
 
     def before_noise(self, term: tuple) -> bool:
         """Whether a term is known before the noise of step k."""
@@ -1527,28 +1500,21 @@ class Rules:
             *self.square(self.vector_under(self.of(NOISE), "S")),
             *((e, -c / size) for e, c in apart),
         ]
-        named = ("uncorrelated_noise", "unbiased_noise", "cohort_before_noise", "cohort_is_a_set")
-        return self.axiom(items, *((name, None) for name in named), context="cohort", equality=True)
+        named = bare("uncorrelated_noise unbiased_noise cohort_before_noise cohort_is_a_set")
+        return self.axiom(items, *named, context="cohort", equality=True)
 
     def steps_apart(self) -> dict:
         """Conclude |sum_k mean_S N_{i,k}|^2 = sum_k |mean_S N_{i,k}|^2."""
         noise = self.vector_under(self.of(NOISE), "S")
         apart = self.under(self.square(noise, MINUS), "K")
         items = [*self.square(self.vector_under(noise, "K")), *apart]
-        return self.axiom(
-            items, ("unbiased_noise", None), ("cohort_before_noise", None), context="cohort", equality=True
-        )
+        return self.axiom(items, *bare("unbiased_noise cohort_before_noise"), context="cohort", equality=True)
 
     # a server's round
 
     def server_axiom(self, items: list, *more: tuple, equality: bool = False) -> dict:
         """Conclude an axiom on a server's round."""
-        need(not self.premises, "an axiom has no premises")
-        given = self.said
-        need(set(given) == {"server_lr"}, "parameters of an axiom")
-        return self.concluded(
-            self.total((items, None)), context="kind", kind="server", equality=equality, more=more, parameters=given
-        )
+        return self.stated(items, {"server_lr"}, more, context="kind", kind="server", equality=equality)
 
     def closed(self) -> list:
         """Read the vector that an axiom is paired with, which must depend on no single client or step."""
@@ -1589,12 +1555,10 @@ class Rules:
     def mean_axiom(self, items: list, *more: tuple, equality: bool = False, also: tuple = ()) -> dict:
         """Conclude an axiom on all clients' paths. ``also`` are parameters that have to equal the arguments of their
         names."""
-        need(not self.premises, "an axiom has no premises")
-        given = self.said
-        need(set(given) == {"local_lr", *also}, "parameters of an axiom")
+        pairs = tuple(zip(also, also, strict=True))
+        made = self.stated(items, {"local_lr"}, more, pairs, context="run", equality=equality)
         need(not any(self.proof.depends(self.argument(n), "k") for n in also), "a parameter that is one of a step")
-        need(all(given[n] == self.argument(n) for n in also), "a parameter and its argument")
-        return self.concluded(self.total((items, None)), context="run", equality=equality, more=more, parameters=given)
+        return made
 
     def ended(self) -> list:
         """Return x+ - mean x_{i,K}."""
@@ -1618,16 +1582,14 @@ class Rules:
             *self.square(self.vector_under(self.of(NOISE), "M")),
             *self.under(self.square(self.of(NOISE), share), "M"),
         ]
-        named = ("uncorrelated_noise", "unbiased_noise", "equal_weights")
-        return self.mean_axiom(items, *((name, None) for name in named), equality=True, also=("clients",))
+        named = bare("uncorrelated_noise unbiased_noise equal_weights")
+        return self.mean_axiom(items, *named, equality=True, also=("clients",))
 
     def weighted_noise(self) -> dict:
         """Conclude E|mean N_{i,k}|^2 <= bound."""
         bound, mean = self.argument("bound"), self.vector_under(self.of(NOISE), "M")
         items = [*self.number(bound), *self.square(mean, MINUS)]
-        return self.mean_axiom(
-            items, ("bounded_weighted_noise", bound), ("uncorrelated_noise", None), ("unbiased_noise", None)
-        )
+        return self.mean_axiom(items, ("bounded_weighted_noise", bound), *bare("uncorrelated_noise unbiased_noise"))
 
     def stochastic_gradient(self) -> dict:
         """Conclude E|grad F_i(x_{i,k}) + N_{i,k}|^2 <= G^2."""
@@ -1663,9 +1625,8 @@ class Rules:
         """Conclude <x+ - mean x_{i,K}, w> = 0 for independent draws and w that does not depend on the draw."""
         other = self.other()
         need(all(stage(t[1])[0] != "end" and "S" not in t[0] for t, _ in other), "what depends on the draw")
-        return self.mean_axiom(
-            self.dot(self.ended(), other), ("independent_draws", None), equality=True, also=("share",)
-        )
+        items = self.dot(self.ended(), other)
+        return self.mean_axiom(items, ("independent_draws", None), equality=True, also=("share",))
 
     def spread_of_draw(self) -> dict:
         """Conclude |x+ - mean x_{i,K}|^2 = share (mean |x_{i,K}|^2 - |mean x_{i,K}|^2) for independent draws."""
@@ -1683,31 +1644,16 @@ class Rules:
     def weighted_axiom(self, items: list, *more: tuple, equality: bool = False, also: tuple = ()) -> dict:
         """Conclude an axiom on a round that adds updates with weights. ``also`` are parameters that have to equal the
         arguments of their names."""
-        need(len(self.premises) <= 1, "premises of an axiom")
-        scalars = self.said
-        inherited = {n for theorem in self.premises for n in theorem["parameters"]}
-        need(set(scalars) == {"local_lr", "weighted_lr", "clients", *also, *inherited}, "parameters of an axiom")
-        need(not any(self.proof.depends(scalars[n], "k") for n in ("local_lr", "weighted_lr", "clients")), "of a step")
-        given = dict(scalars)
-        need(all(given[n] == self.argument(n) for n in also), "a parameter and its argument")
-        for theorem in self.premises:
-            need(all(given.get(n, v) == v for n, v in theorem["parameters"].items()), "a premise of another algorithm")
-        return self.concluded(
-            self.total((items, None)), context="start", equality=equality, more=more, parameters=given
-        )
+        own, pairs = {"local_lr", "weighted_lr", "clients"}, tuple(zip(also, also, strict=True))
+        return self.stated(items, own, more, pairs, steady=True, context="start", equality=equality)
 
     def parameter(self, name: str) -> Scalar:
         """Return one of the line's parameters."""
         return self.said[name]
 
-    def no_premise(self) -> None:
-        """Raise if the line has premises."""
-        need(not self.premises, "an axiom has no premises")
-
     def weighted_round(self) -> dict:
         """Conclude <x+ - x + eta (sum_k mean grad F_i(x_{i,k}) + A + V + U), w> = 0. A is the weights' bias, V the
         part of participation and U the round's noise."""
-        self.no_premise()
         steps = self.vector_under(self.vector_under(self.of(ALONG), "M"), "K")
         steps = [*steps, *self.of(WEIGHT_BIAS), *self.of(PARTICIPATION), *self.of(ROUND_NOISE)]
         moved = [*self.of(NEXT), *self.of(START_POINT, -1), *self.scaled(steps, self.parameter("weighted_lr"))]
@@ -1716,30 +1662,22 @@ class Rules:
     def weighted_descent(self) -> dict:
         """Conclude F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for a round that adds updates with
         weights."""
-        self.no_premise()
         return self.weighted_axiom(self.round_descent(), ("smooth", self.argument("L")))
 
     def participation(self) -> dict:
         """Conclude <V, w> = 0 for the part V of participation and w that does not depend on who takes part."""
-        self.no_premise()
         other = self.other()
         free = all((stage(t[1])[0] != "end" or t[1] == WEIGHT_BIAS) and "S" not in t[0] for t, _ in other)
         need(free, "what depends on who takes part")
-        return self.weighted_axiom(
-            self.dot(self.of(PARTICIPATION), other), ("independent_participation", None), equality=True
-        )
+        items = self.dot(self.of(PARTICIPATION), other)
+        return self.weighted_axiom(items, ("independent_participation", None), equality=True)
 
     def weighted_noise_of_a_round(self) -> dict:
         """Conclude <U, w> = 0 for the round's noise U and w known at the start."""
-        self.no_premise()
         other = self.other()
         need(all(stage(t[1])[0] == "start" and "S" not in t[0] for t, _ in other), "noise against what is known later")
-        return self.weighted_axiom(
-            self.dot(self.of(ROUND_NOISE), other),
-            ("unbiased_noise", None),
-            ("independent_participation", None),
-            equality=True,
-        )
+        named = bare("unbiased_noise independent_participation")
+        return self.weighted_axiom(self.dot(self.of(ROUND_NOISE), other), *named, equality=True)
 
     def over_count(self, scalar: Scalar) -> Scalar:
         """Return a scalar divided by the number of clients."""
@@ -1748,18 +1686,11 @@ class Rules:
 
     def scaled_noise(self) -> dict:
         """Conclude E|U|^2 <= scale K sigma^2 / M for the round's noise U."""
-        self.no_premise()
         squared, scale = self.argument("squared"), self.argument("scale")
         bound = scale * self.proof.name("K") * squared
         items = [*self.number(self.over_count(bound)), *self.square(self.of(ROUND_NOISE), MINUS)]
-        return self.weighted_axiom(
-            items,
-            ("bounded_noise", squared),
-            ("uncorrelated_noise", None),
-            ("unbiased_noise", None),
-            ("independent_participation", None),
-            also=("scale",),
-        )
+        named = bare("uncorrelated_noise unbiased_noise independent_participation")
+        return self.weighted_axiom(items, ("bounded_noise", squared), *named, also=("scale",))
 
     def of_each(self, factor: Scalar, atom: tuple) -> list:
         """Return factor C - |atom|^2, from the premise C - |sum_k grad F_i(x_{i,k})|^2 >= 0 for every client."""
@@ -1785,14 +1716,12 @@ class Rules:
 
     def around_plain_mean(self) -> dict:
         """Conclude |grad F_i(x) - g|^2 <= sigma_G^2, g the mean of the clients' gradients with equal weights."""
-        self.no_premise()
         squared, apart = self.argument("squared"), [*self.gradient(START_POINT), *self.of(("g_centre", False, ()), -1)]
         items = [*self.number(squared), *self.square(apart, MINUS)]
         return self.weighted_axiom(items, ("bounded_dissimilarity_of_plain_mean", squared))
 
     def bounded_gradient(self) -> dict:
         """Conclude |grad F(x)|^2 <= G^2."""
-        self.no_premise()
         squared, mean = self.argument("squared"), self.vector_under(self.gradient(START_POINT), "M")
         items = [*self.number(squared), *self.square(mean, MINUS)]
         return self.weighted_axiom(items, ("bounded_gradient", squared))
@@ -1825,22 +1754,11 @@ class Rules:
     def answer_axiom(self, items: list, *more: tuple, equality: bool = False, also: tuple = ()) -> dict:
         """Conclude an axiom on a round of clients that answer. ``also`` are pairs of a parameter and the argument that
         it has to equal."""
-        scalars = self.said
-        inherited = {n for theorem in self.premises for n in theorem["parameters"]}
-        own = ("local_lr", "selected_lr", "mismatch")
-        need(set(scalars) == {*own, *(n for n, _ in also), *inherited}, "parameters of an axiom")
-        need(not any(self.proof.depends(scalars[n], "k") for n in own), "of a step")
-        given = dict(scalars)
-        need(all(given[n] == self.argument(a) for n, a in also), "a parameter and its argument")
-        for theorem in self.premises:
-            need(all(given[n] == v for n, v in theorem["parameters"].items()), "a premise of another algorithm")
-        return self.concluded(
-            self.total((items, None)), context="start", equality=equality, more=more, parameters=given
-        )
+        own = {"local_lr", "selected_lr", "mismatch"}
+        return self.stated(items, own, more, also, steady=True, context="start", equality=equality)
 
     def sent_known(self) -> list:
         """Read the vector that a mean is paired with: known at the start, or the mean answer B."""
-        self.no_premise()
         other = self.other()
         known = all((stage(t[1])[0] == "start" or t[1] == MEAN_ANSWER) and "S" not in t[0] for t, _ in other)
         need(known, "a mean against what is known later")
@@ -1860,7 +1778,6 @@ class Rules:
     def answered_round(self) -> dict:
         """Conclude <x+ - x + c (B + Z), w> = 0. B is the mean answer, Z the spread of the answers around it, and c the
         step size."""
-        self.no_premise()
         sent = self.scaled([*self.of(MEAN_ANSWER), *self.of(SPREAD)], self.parameter("selected_lr"))
         return self.answer_axiom(
             self.dot([*self.of(NEXT), *self.of(START_POINT, -1), *sent], self.other()), equality=True
@@ -1868,7 +1785,6 @@ class Rules:
 
     def answered_descent(self) -> dict:
         """Conclude F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for a round of clients that answer."""
-        self.no_premise()
         return self.answer_axiom(self.round_descent(), ("smooth", self.argument("L")))
 
     def mean_of_answers(self) -> dict:
@@ -1896,9 +1812,7 @@ class Rules:
         (theorem,) = self.premises
         minus = self.square(bounded, MINUS)
         items = [*self.at_most(theorem, [ALONG, NOISE], self.argument(argument)), *minus]
-        return self.answer_axiom(
-            items, ("independent_answers", None), ("independent_noise", None), also=((name, argument),)
-        )
+        return self.answer_axiom(items, *bare("independent_answers independent_noise"), also=((name, argument),))
 
     def spread_of_answers(self) -> dict:
         """Conclude |Z|^2 <= V C for the spread Z of the answers, from |sum_k (grad F_i(x_{i,k}) + N_{i,k})|^2 <= C."""
@@ -1910,14 +1824,8 @@ class Rules:
 
     def of_paths(self, items: list, *more: tuple, to_the_end: bool = False) -> dict:
         """Conclude an axiom on local paths with bounded gradients and steps of one size."""
-        self.no_premise()
-        need(set(self.said) == {"local_lr"}, "parameters of an axiom")
-        need(not self.proof.depends(self.step(), "k"), "steps of several sizes")
         need(not any(self.proof.depends(c, "k") for _, c in more), "gradients of which every step has its own bound")
-        given = {"local_lr": self.step()}
-        return self.concluded(
-            self.total((items, None)), context="start", more=more, parameters=given, to_the_end=to_the_end
-        )
+        return self.stated(items, {"local_lr"}, more, steady=True, context="start", to_the_end=to_the_end)
 
     def bounded_local_gradient(self) -> dict:
         """Conclude |grad F_i(x_{i,k}) + N_{i,k}|^2 <= G^2."""
@@ -1938,18 +1846,14 @@ class Rules:
     def interval_axiom(self, items: list, *also: str, equality: bool = False) -> dict:
         """Conclude an axiom on intervals between participations. The parameters are q and letters for C and q^C;
         ``also`` are parameters that have to equal the arguments of their names."""
-        scalars = self.said
-        need(set(scalars) == {"absence", "cutoff", "tail", *also}, "parameters of an axiom")
+        own = {"absence", "cutoff", "tail"}
+        need(set(self.said) == {*own, *also}, "parameters of an axiom")
         need(self.letter("cutoff") != self.letter("tail"), "one letter for two")
-        q = scalars["absence"]
+        q = self.parameter("absence")
         need(self.proof.nonnegative(q, self.region) and self.proof.nonnegative(ONE - q, self.region), "q")
         need(not any(self.proof.depends(q, self.letter(n)) for n in ("cutoff", "tail")), "q depends on the cutoff")
-        given = dict(scalars)
-        need(all(given[n] == self.argument(n) for n in also), "a parameter and its argument")
-        for theorem in self.premises:
-            need(all(given.get(n) == v for n, v in theorem["parameters"].items()), "a premise of another algorithm")
-        law = () if self.line["rule"] == "unit" else (("independent_participation", None),)
-        return self.concluded(self.total((items, None)), context="run", equality=equality, parameters=given, more=law)
+        law = () if self.line["rule"] == "unit" else bare("independent_participation")
+        return self.stated(items, own, law, tuple(zip(also, also, strict=True)), context="run", equality=equality)
 
     def letter(self, parameter: str) -> str:
         """Return the letter that a parameter is."""
@@ -1960,7 +1864,6 @@ class Rules:
 
     def unit(self) -> dict:
         """Conclude |unit|^2 = 1."""
-        self.no_premise()
         items = [*self.square(self.of(UNIT)), *self.number(MINUS)]
         return self.interval_axiom(items, equality=True)
 
@@ -1979,7 +1882,6 @@ class Rules:
 
     def moment_of_an_interval(self) -> dict:
         """Conclude the first or second moment of an interval I that is cut off at C, times (1 - q)^power."""
-        self.no_premise()
         d, q = self.degree(1), self.parameter("absence")
         C, scale = self.parameter("cutoff"), (ONE - q) ** d
         more = C + ONE
@@ -2005,7 +1907,6 @@ class Rules:
 
     def early_moment_of_an_interval(self) -> dict:
         """Conclude a moment of power 0, 1 or 2 of an interval that ended by t < C, times (1 - q)^power."""
-        self.no_premise()
         d, q = self.degree(0), self.parameter("absence")
         t, head = self.before_cutoff()
         p = ONE - q
@@ -2023,7 +1924,6 @@ class Rules:
 
     def mean_of_ended_intervals(self) -> dict:
         """Conclude that the weight has the interval's mean, once t >= C."""
-        self.no_premise()
         self.late(ONE)
         apart = [*self.of(WEIGHT), *self.of(INTERVAL, -1)]
         return self.interval_axiom(self.dot(apart, self.of(UNIT)), "history", equality=True)
@@ -2052,7 +1952,6 @@ class Rules:
 
     def early_weight(self) -> dict:
         """Conclude a bound of E|c weight + d|^2 by that of an ended interval and q^t (c + d)^2, for t < C."""
-        self.no_premise()
         self.before_cutoff()
         c, d = self.argument("slope"), self.argument("shift")
         absent = self.parameter("head") * (c + d) ** 2
@@ -2067,7 +1966,6 @@ class Rules:
 
     def early_weight_of_an_interval(self) -> dict:
         """Conclude that |c weight + d|^2 is at most |c interval + d|^2, both over intervals that ended by t < C."""
-        self.no_premise()
         self.before_cutoff()
         items = [*self.affine(INTERVAL_ENDED, UNIT_ENDED), *self.affine(WEIGHT_ENDED, UNIT_ENDED, -1)]
         return self.interval_axiom(items, "history", "head")
@@ -2076,7 +1974,6 @@ class Rules:
 
     def worst_case(self) -> dict:
         """Conclude a certificate's bound in the line's L, with mu at least its share of L, and no noise."""
-        need(not self.premises, "a certificate has no premises")
         given = self.given
         found = WorstCase(given["certificate"])
         L, mu, zeta, noise = (self.argument(n) for n in ("L", "mu", "dissimilarity", "noise"))
@@ -2741,6 +2638,12 @@ RULES = {name.replace("_", " "): name for name in (
     "moment_of_an_interval", "early_moment_of_an_interval", "mean_of_ended_intervals", "spread_of_ended_intervals",
     "early_weight", "early_weight_of_an_interval", "own_share",
 )} | {"mu <= L": "constants_in_order"}  # fmt: skip
+FROM_PREMISES = {
+    "combine", "over clients", "over steps", "induct", "last step", "instantiate", "expect uniform", "expect arbitrary",
+    "expect everyone", "mix", "mix server", "own share", "error of weights", "scale of weights", "mismatch of answers",
+    "spread of answers", "second moment of answers", "spread of ended intervals",
+}  # fmt: skip
+"""Rules that conclude from theorems; others are axioms, which have no premises."""
 FIELDS = "rule premises arguments context kind where assumptions parameters form equality path_to_the_end"
 
 
@@ -2754,6 +2657,7 @@ def checked(proof: Proof, line: object) -> dict:
     for i in premises:
         need(type(i) is int and 0 <= i < proof.count, f"premise {str(i)[:60]} does not exist")
         need(i < len(proof), f"premise {i} comes at or after it: a cycle")
+    need(name in FROM_PREMISES or not premises, "an axiom has no premises")
     whole("where", stated["where"], 0, len(proof.regions) - 1)
     word("context", stated["context"], CONTEXTS), word("kind", stated["kind"], KINDS)
     truth("equality", stated["equality"]), truth("path_to_the_end", stated["path_to_the_end"])
@@ -2972,49 +2876,65 @@ POINT_FUNCTIONALS = {
 """Functionals of a function at points, and forms of the squared distances that a bound on each may have."""
 
 
-OF_WEIGHTS = ("telescope weights", "telescope constant weights", "bound round", "bound at points")
-"""Rules from theorems on rounds of weighted updates, and on one round of any."""
-
-
-class RulesOfWeights:
-    """Rules from theorems on rounds of weighted updates, given a round's start and its weights."""
+class BoundRules:
+    """What the rules on bounds have in common, and a claim's reading of what they conclude."""
 
     proof: Proof
-    conditions: Any
-    letters_in: Any
-    every_round: Any
-    by_power: Any
-    summed: Any
-    scalars: Any
+    bounds: list
+    data: tuple[int, ...]
+    claim: dict
+    letters: dict
+    chosen: dict
+    letter: Any
+    of_tree: Any
+    parts: Any
+    surd: Any
+    tree: Any
+
+    def bound_of(self, conditions: list, assumptions: list, parameters: dict, **more: Any) -> dict:
+        """Return a bound on rounds of any kind, given nothing but its conditions, but for what is named."""
+        made = {"conditions": conditions, "assumptions": assumptions, "parameters": parameters}
+        return {"kind": "", "given": [], "definitions": {}} | made | more
+
+    def right_side(self, bound: dict) -> Scalar:
+        """Return a right side as one scalar."""
+        return functools.reduce(operator.add, self.scalars(bound["bound"]), ZERO)
+
+    def unused(self, letters: list, conditions: list) -> list:
+        """Return the letters; raise unless they differ, and no theorem has one, nor one of the conditions."""
+        taken = {c[0] for c in conditions} | {n for t in self.proof.theorems for n in self.letters_in(t)}
+        need(len(set(letters)) == len(letters) and not taken & set(letters), "letters that a theorem has, or twice")
+        return letters
+
+    def letters_given(self, arguments: Arguments, count: int) -> list:
+        """Read the letters that an argument names."""
+        return [word("a letter", n) for n in listed("letters", arguments["letters"], count)]
 
     def theorem_at(self, number_of: object) -> dict:
         """Return a theorem of the file."""
         return self.proof.theorems[whole("a theorem", number_of, 0, len(self.proof.theorems) - 1)]
 
-    def of_weights(self, arguments: Arguments, names: tuple, parameters: dict, assumed: list, kept: list | None = None):
-        """Return a bound without functional and right side. ``names`` are new letters and the sorts of their
-        conditions."""
-        theorem = self.theorem_at(arguments["theorem"])
-        conditions = self.conditions(theorem["where"]) if kept is None else kept
-        given = {n: c for n, c in theorem["parameters"].items() if n not in ("error", "scale", "least_weight")}
-        of_start = theorem["context"] == "start" and not theorem["kind"]
-        need(of_start or theorem["context"] == "kind", "allowed is what is given a round's start")
-        need("weighted_lr" not in given or set(given) <= WEIGHTED_PARAMETERS, "another algorithm's rounds")
-        new = [name for name, _ in names]
-        taken = {c[0] for c in conditions} | {n for t in self.proof.theorems for n in self.letters_in(t)}
-        need(len(set(new)) == len(new) and not taken & set(new), "letters that a theorem has, or twice the same")
-        return {
-            "kind": theorem["kind"],
-            "given": [],
-            "definitions": {},
-            "assumptions": [*theorem["assumptions"], *assumed],
-            "parameters": given | parameters,
-            "conditions": [*((name, kind, None) for name, kind in names), *conditions],
-        }
-
     def letter_of(self, scalar: Scalar) -> str:
         """Return the name of the letter that a scalar is, or ""."""
         return next((name for name in self.proof.names if self.proof.name(name) == scalar), "")
+
+    def conditions(self, region: int) -> list:
+        """Return the conditions of a region."""
+        return self.proof.regions[region]
+
+    def letters_in(self, theorem: dict) -> set:
+        """Return the names of the letters in a theorem's form, assumptions and parameters."""
+        scalars = [*theorem["form"].values(), *theorem["parameters"].values()]
+        scalars += [c for _, c in theorem["assumptions"] if c is not None]
+        return {self.proof.names[i] for c in scalars for i in c.letters}
+
+    def every_round(self, theorem: dict) -> tuple[dict, int, Scalar]:
+        """Return form, region and constant of a theorem that holds in every round."""
+        need(
+            theorem["context"] in ("start", "kind"),
+            f"allowed is what holds given a round's start, not {theorem['context']}",
+        )
+        return theorem["form"], theorem["where"], theorem["form"].get(("one",), ZERO)
 
     def falls(self, theorem: dict) -> tuple[Scalar, Scalar]:
         """Return (c, B) of F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0, c > 0 and B >= 0."""
@@ -3025,6 +2945,74 @@ class RulesOfWeights:
         signs = all(self.proof.nonnegative(c, where) for c in (fall, added))
         need(signs and self.proof.never_zero(fall.top, where), "a fall that may be 0")
         return fall, added
+
+    def by_power(self, scalar: Scalar, letter: str) -> dict:
+        """Return the factors of a letter's powers in a scalar that does not divide by it."""
+        index, parts = self.proof.number[letter], {}  # type: ignore[var-annotated]
+        need(not Scalar(scalar.bottom).has(index), f"a division by what depends on {letter}")
+        for key, c in scalar.top.items():
+            p = power_of(key, index)
+            parts.setdefault(p, {})[key - p * place(index)] = c
+        return {p: Scalar(part, scalar.bottom) for p, part in parts.items()}
+
+    def same(self, premise: dict, **changed: object) -> dict:
+        """Return a premise with some parts changed."""
+        return premise | {"conditions": self.conditions(premise["where"])} | changed
+
+    def telescoped(self, rounds: str, gap: str, fall: Scalar, *added: Scalar) -> list:
+        """Return the summands of (F(x_0) - inf F)/(c R) + (sum of these)/c, c the fall."""
+        name = self.proof.name
+        return [name(gap) / (fall * name(rounds)), *self.scalars(self.summed(added), ONE / fall)]
+
+    # right sides: {product of the letters that are only known to be >= 0: scalar}
+
+    def nonnegative_letters(self, region: int) -> set:
+        """Return the indices of the letters that are only known to be >= 0."""
+        return {self.proof.number[name] for name, kind, _ in self.conditions(region) if kind == "nonnegative"}
+
+    def summed(self, scalars: Iterable) -> dict:
+        """Return a sum of scalars by products of data, the letters that the first region only knows to be >= 0."""
+        made: dict = {}
+        for scalar in scalars:
+            parts: dict = {}
+            spend(1 + len(scalar.top))
+            inside = letters_of(scalar.bottom)
+            for key, c in scalar.top.items():
+                data = sum(power_of(key, i) * place(i) for i in self.data if i not in inside)
+                parts.setdefault(data, {})[key - data] = c
+            for data, top in parts.items():
+                part = Scalar(top, scalar.bottom)
+                made[data] = made[data] + part if data in made else part
+        return {data: part for data, part in made.items() if part.top}
+
+    def scalars(self, bound: dict, factor: Scalar = ONE) -> list:
+        """Return the summands of a right side, times a scalar."""
+        return [Scalar({data: 1}) * part * factor for data, part in bound.items()]
+
+    def equal(self, one: dict, other: dict) -> bool:
+        """Whether two right sides are the same."""
+        return one.keys() == other.keys() and all(part == other[data] for data, part in one.items())
+
+
+OF_WEIGHTS = ("telescope weights", "telescope constant weights", "bound round", "bound at points")
+"""Rules from theorems on rounds of weighted updates, and on one round of any."""
+
+
+class RulesOfWeights(BoundRules):
+    """Rules from theorems on rounds of weighted updates, given a round's start and its weights."""
+
+    def of_weights(self, arguments: Arguments, names: tuple, parameters: dict, assumed: list, kept: list | None = None):
+        """Return a bound without functional and right side. ``names`` are new letters and the sorts of their
+        conditions."""
+        theorem = self.theorem_at(arguments["theorem"])
+        conditions = self.conditions(theorem["where"]) if kept is None else kept
+        given = {n: c for n, c in theorem["parameters"].items() if n not in ("error", "scale", "least_weight")}
+        of_start = theorem["context"] == "start" and not theorem["kind"]
+        need(of_start or theorem["context"] == "kind", "allowed is what is given a round's start")
+        need("weighted_lr" not in given or set(given) <= WEIGHTED_PARAMETERS, "another algorithm's rounds")
+        self.unused([name for name, _ in names], conditions)
+        known, every = [*theorem["assumptions"], *assumed], [*((name, kind, None) for name, kind in names), *conditions]
+        return self.bound_of(every, known, given | parameters, kind=theorem["kind"])
 
     def telescope_weights(self, _: object, arguments: Arguments, stated: dict) -> dict:
         """Conclude a bound on the mean of E|grad F(x_r)|^2, F the plain mean, as telescope does. What is added in a
@@ -3060,14 +3048,14 @@ class RulesOfWeights:
             free = kind == "nonnegative" or (name == scale and kind == "interval" and of == "weight_scale")
             need(not own or free, f"{name}: a condition on every round's")
             kept.append((name, kind, bound))
-        rounds, gap = (word("a letter", n) for n in listed("letters", arguments["letters"], 2))
+        rounds, gap = self.letters_given(arguments, 2)
         parameters = peak | {
             "weight_error": self.proof.name(error), of: self.proof.name(scale),
             "rounds": self.proof.name(rounds), "initial_gap": self.proof.name(gap),
         }  # fmt: skip
         assumed = [("equal_weights", None), *([("scale_known_beforehand", None)] if of == "weight_scale" else [])]
         made = self.of_weights(arguments, ((rounds, "count"), (gap, "nonnegative")), parameters, assumed, kept)
-        bound = self.summed(self.telescoped(rounds, gap, fall, added))  # type: ignore[attr-defined]
+        bound = self.summed(self.telescoped(rounds, gap, fall, added))
         return made | {"functional": "average_squared_gradient", "bound": bound}
 
     def telescope_constant_weights(self, _: object, arguments: Arguments, stated: dict) -> dict:
@@ -3082,7 +3070,7 @@ class RulesOfWeights:
         need(bool(scale) and "error" in given and not given["error"].top, "no scale, or an error that is not 0")
         need("least_weight" not in given, "a least weight of another mean")
         need(not OF_PLAIN_MEAN & {n for n, _ in theorem["assumptions"]}, "what is known of the plain mean only")
-        rounds, gap, weight = (word("a letter", n) for n in listed("letters", arguments["letters"], 3))
+        rounds, gap, weight = self.letters_given(arguments, 3)
         w = self.proof.name(weight)
         parameters = {
             "update_weight": w, "weighted_lr": given["weighted_lr"] / w, "weight_scale": self.proof.name(scale) * w**2,
@@ -3090,7 +3078,7 @@ class RulesOfWeights:
         }  # fmt: skip
         names = ((rounds, "count"), (gap, "nonnegative"), (weight, "positive"))
         made = self.of_weights(arguments, names, parameters, [])
-        bound = self.summed(self.telescoped(rounds, gap, fall, added))  # type: ignore[attr-defined]
+        bound = self.summed(self.telescoped(rounds, gap, fall, added))
         return made | {"functional": "average_squared_weighted_gradient", "bound": bound}
 
     def bound_round(self, _: object, arguments: Arguments, stated: dict) -> dict:
@@ -3119,7 +3107,7 @@ class RulesOfWeights:
         need(plain or not named, "what is known of the plain mean only")
         steps = "k" in self.proof.number and any(self.proof.depends(c, "k") for c in factors.values())
         need(not steps, "a bound that depends on the step")
-        letters = [word("a letter", n) for n in listed("letters", arguments["letters"], len(quantities) + 1)]
+        letters = self.letters_given(arguments, len(quantities) + 1)
         given, rounds = theorem["parameters"], letters[-1]
         parameters = {name: self.proof.name(n) for name, n in zip((*quantities, "rounds"), letters, strict=True)}
         if plain:
@@ -3152,21 +3140,12 @@ class RulesOfWeights:
         need(not theorem["parameters"], "what is of an algorithm")
         form, distances = POINT_FUNCTIONALS[functional]
         factors = self.split(theorem, form, distances)
-        letters = [word("a letter", n) for n in listed("letters", arguments["letters"], len(distances))]
         conditions = self.conditions(theorem["where"])
-        taken = {c[0] for c in conditions} | {n for t in self.proof.theorems for n in self.letters_in(t)}
-        need(len(set(letters)) == len(letters) and not taken & set(letters), "letters that a theorem has, or twice")
+        letters = self.unused(self.letters_given(arguments, len(distances)), conditions)
         own = {name: self.proof.name(n) for name, n in zip(distances, letters, strict=True)}
-        return {
-            "functional": functional,
-            "kind": "",
-            "given": [],
-            "definitions": {},
-            "assumptions": theorem["assumptions"],
-            "parameters": own,
-            "bound": self.summed([factors[""], *(factors[name] * x**2 for name, x in own.items())]),
-            "conditions": [*((n, "nonnegative", None) for n in letters), *conditions],
-        }
+        bound = self.summed([factors[""], *(factors[name] * x**2 for name, x in own.items())])
+        conditions = [*((n, "nonnegative", None) for n in letters), *conditions]
+        return self.bound_of(conditions, theorem["assumptions"], own, functional=functional, bound=bound)
 
     def split(self, theorem: dict, form: dict, parts: dict) -> dict:
         """Return the factors of some forms, and that of 1 by the name "", in a theorem's form plus another one."""
@@ -3212,20 +3191,15 @@ OTHERWISE = {"mismatch": "weight_mismatch", "mean_proxy": "selection_proxy", "le
 """Quantities of other names."""
 
 
-class BoundsOnAnswers:
+class BoundsOnAnswers(BoundRules):
     """Rules that begin a proof of a claim on answers or numbers, and what such a claim may ask."""
-
-    proof: Proof
-    claim: dict
-    letters: dict
 
     def begun(self, rule: str, theorem: dict | None, arguments: Arguments, stated: dict) -> dict:
         """Return what a rule concludes that begins a proof, from the last theorem, or from nothing."""
         if rule in FROM_NOTHING:
             need(not self.proof.theorems, f"{rule}: allowed is no theorem before it")
             found = getattr(self, rule.replace(" ", "_"))(arguments, stated["where"])
-            whole_region = self.proof.regions[stated["where"]]
-            return {"kind": "", "given": [], "definitions": {}, "assumptions": [], "conditions": whole_region} | found
+            return self.bound_of(self.conditions(stated["where"]), [], {}) | found
         if theorem is None:
             raise Wrong(f"{rule}: allowed is a theorem before it")
         of = theorem["parameters"]
@@ -3243,18 +3217,12 @@ class BoundsOnAnswers:
         self, theorem: dict, arguments: Arguments, functional: str, names: tuple, bound: list, of: dict
     ) -> dict:
         """Return the bound from a theorem, with letters for further parameters; rounds are a count, others >= 0."""
-        letters = [word("a letter", n) for n in listed("letters", arguments["letters"], len(names))]
-        conditions = self.proof.regions[theorem["where"]]
-        taken = {c[0] for c in conditions} | {n for t in self.proof.theorems for n in self.letters_in(t)}  # type: ignore[attr-defined]
-        need(len({*letters}) == len(letters) and not taken & {*letters}, "letters that the theorem has, or twice")
-        more = [(n, "count" if name == "rounds" else "nonnegative", None)
-                for name, n in zip(names, letters, strict=True)]  # fmt: skip
-        own = {name: self.proof.name(n) for name, n in zip(names, letters, strict=True)}
-        return {
-            "functional": functional, "kind": "", "given": [], "definitions": {},
-            "assumptions": theorem["assumptions"], "parameters": of | own,
-            "bound": self.summed(bound), "conditions": [*more, *conditions],  # type: ignore[attr-defined]
-        }  # fmt: skip
+        conditions = self.conditions(theorem["where"])
+        new = dict(zip(names, self.unused(self.letters_given(arguments, len(names)), conditions), strict=True))
+        more = [(n, "count" if name == "rounds" else "nonnegative", None) for name, n in new.items()]
+        own = of | {name: self.proof.name(n) for name, n in new.items()}
+        said = {"functional": functional, "bound": self.summed(bound)}
+        return self.bound_of([*more, *conditions], theorem["assumptions"], own, **said)
 
     def _averaged(self, theorem: dict) -> dict:
         """Return the letters of delta, V and W, of which a theorem asks that they are >= 0 and nothing else."""
@@ -3280,7 +3248,7 @@ class BoundsOnAnswers:
         every = [letter for letters in averaged.values() for letter in letters]
         for name, letters in averaged.items():
             for letter in letters:
-                for power, part in self.by_power(added, letter).items():  # type: ignore[attr-defined]
+                for power, part in self.by_power(added, letter).items():
                     need(power in (0, 2 if name == "mismatch" else 1), f"{letter}: in another power")
                     if power:
                         need(not any(self.proof.depends(part, other) for other in every), f"{letter}: in a product")
@@ -3292,14 +3260,14 @@ class BoundsOnAnswers:
         It follows from E F(x+) <= F(x) - c |grad F(x)|^2 + B in every round. B is linear in the round's delta^2, V and
         W, and c has none of them: in the mean over the rounds of what they are expected to be, B has the means.
         """
-        fall, added = self.falls(theorem)  # type: ignore[attr-defined]
+        fall, added = self.falls(theorem)
         averaged = self._averaged(theorem)
         every = [letter for letters in averaged.values() for letter in letters]
         need(not any(self.proof.depends(fall, letter) for letter in every), "a fall that depends on the weights")
         self._linear(theorem, added, averaged)
         of = {OVER_ROUNDS.get(name, name): value for name, value in theorem["parameters"].items()}
-        letters = [word("a letter", n) for n in listed("letters", arguments["letters"], 2)]
-        bound = self.telescoped(*letters, fall, added)  # type: ignore[attr-defined]
+        letters = self.letters_given(arguments, 2)
+        bound = self.telescoped(*letters, fall, added)
         return self._of_round(theorem, arguments, "mean_squared_gradient", ("rounds", "initial_gap"), bound, of)
 
     def bound_inner_product(self, theorem: dict, arguments: Arguments) -> dict:
@@ -3315,10 +3283,10 @@ class BoundsOnAnswers:
         shape = {squared: form.get(squared, ZERO), cross: eta, inner(MEAN_ANSWER, MEAN_ANSWER): length,
                  ("one",): added}  # fmt: skip
         need(form == {e: c for e, c in shape.items() if c.top}, "another form than that of an inner product")
-        letters = [word("a letter", n) for n in listed("letters", arguments["letters"], 2)]
+        letters = self.letters_given(arguments, 2)
         gradient, update = map(self.proof.name, letters)
         own = form.get(squared, ZERO) + eta * self.proof.name("K")
-        bound = [own * gradient**2, length / eta**2 * update, *self.scalars(self.summed([added]))]  # type: ignore[attr-defined]
+        bound = [own * gradient**2, length / eta**2 * update, *self.scalars(self.summed([added]))]
         return self._of_round(theorem, arguments, "inner_product", ("gradient_norm", "squared_mean_update"), bound, of)
 
     def bound_square(self, theorem: dict, arguments: Arguments) -> dict:
@@ -3338,9 +3306,9 @@ class BoundsOnAnswers:
         need(not any(self.proof.depends(length, letter) for letter in every), "a factor that depends on the weights")
         need(not any(self.proof.depends(added, n) for n in averaged.get("mismatch", ())), "delta of one state for all")
         self._linear(theorem, added, averaged)
-        (letter,) = (word("a letter", n) for n in listed("letters", arguments["letters"], 1))
+        (letter,) = self.letters_given(arguments, 1)
         eta = of["local_lr"]
-        bound = [(length + ONE) * self.proof.name(letter), *self.scalars(self.summed([added]), eta**2)]  # type: ignore[attr-defined]
+        bound = [(length + ONE) * self.proof.name(letter), *self.scalars(self.summed([added]), eta**2)]
         kept = {OVER_ROUNDS["proxy"] if n == "proxy" else n: value for n, value in of.items() if n != "mismatch"}
         return self._of_round(theorem, arguments, "squared_aggregate", ("squared_state_update",), bound, kept)
 
@@ -3356,7 +3324,7 @@ class BoundsOnAnswers:
                       "mismatch": delta}  # fmt: skip
         bound = [*((ONE + a) * mean, (delta**2 + b) * vectors, covariance)]
         return {"functional": "squared_selected_vector", "assumptions": [("cohort_before_noise", None)],
-                "parameters": parameters, "bound": self.summed(bound)}  # type: ignore[attr-defined]  # fmt: skip
+                "parameters": parameters, "bound": self.summed(bound)}  # fmt: skip
 
     def selected_bias(self, arguments: Arguments, where: int) -> dict:
         """Conclude |E Delta - sum p_j v_j| <= e/(l - e) sum p_j |v_j| where |s^_j - s_j| <= e and s_j >= l > e: the
@@ -3369,12 +3337,12 @@ class BoundsOnAnswers:
                       "mean_update_length": length}  # fmt: skip
         assumptions = [("independent_answers", None), ("stationary_availability", None)]
         return {"functional": "aggregate_bias", "assumptions": assumptions, "parameters": parameters,
-                "bound": self.summed([error / room * length])}  # type: ignore[attr-defined]  # fmt: skip
+                "bound": self.summed([error / room * length])}  # fmt: skip
 
     def value(self, arguments: Arguments, where: int) -> dict:
         """Conclude that an expression is at most itself."""
         expression = self.proof.scalar(arguments["expression"])
-        return {"functional": "value", "parameters": {"value": expression}, "bound": self.summed([expression])}  # type: ignore[attr-defined]
+        return {"functional": "value", "parameters": {"value": expression}, "bound": self.summed([expression])}
 
     def frequency(self, arguments: Arguments, where: int) -> dict:
         """Conclude P(s/s^ is not in [1 - epsilon, 1 + epsilon]) <= 2 exp(-2 n t x^2), by Hoeffding's inequality for n t
@@ -3391,7 +3359,7 @@ class BoundsOnAnswers:
         parameters = {"group_clients": n, "rounds": t, "response_probability": r, "relative_error": epsilon}
         return {"functional": "ratio_failure", "parameters": parameters,
                 "definitions": {letter: ("exponential", number(2) * n * t * x**2)},
-                "bound": self.summed([number(2) * self.proof.name(letter)])}  # type: ignore[attr-defined]  # fmt: skip
+                "bound": self.summed([number(2) * self.proof.name(letter)])}  # fmt: skip
 
     def by_logarithm(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
         """Conclude the right side with x^c for exp(-Y), x in (0, 1], as Y >= c log(1/x), after multiples >= 0 of what
@@ -3411,13 +3379,13 @@ class BoundsOnAnswers:
             rest = rest - factor * given
         self._asked(where, rest)
         total = []
-        for scalar in self.scalars(premise["bound"]):  # type: ignore[attr-defined]
-            for exponent, part in self.by_power(scalar, letter).items():  # type: ignore[attr-defined]
+        for scalar in self.scalars(premise["bound"]):
+            for exponent, part in self.by_power(scalar, letter).items():
                 need(exponent == 0 or self.proof.nonnegative(part, known), "a factor that may be negative")
                 total.append(part * level ** (power * exponent))
         kept = {n: d for n, d in premise["definitions"].items() if n != letter}
         own = premise["parameters"] | {"level": level, "logarithm": self.proof.name(log)}
-        return self.same(premise, bound=self.summed(total), definitions=kept, parameters=own)  # type: ignore[attr-defined]
+        return self.same(premise, bound=self.summed(total), definitions=kept, parameters=own)
 
     # the claim
 
@@ -3431,7 +3399,7 @@ class BoundsOnAnswers:
             return QUANTITIES[quantity] != "real"
         signs = [self.tends(slack, name) for slack in slacks if self.proof.depends(slack, name)]
         right = self.tends(self.right_side(last), name) if quantity == "participation_probability" else None
-        fixed = [*self.chosen.values()]  # type: ignore[attr-defined]
+        fixed = [*self.chosen.values()]
         fixed += [] if last["functional"] in ("value", *OF_INTERVALS) else [*last["parameters"].values()]
         moved = {*signs, right} == {None} or None in signs or any(self.proof.depends(each, name) for each in fixed)
         return -1 in signs or not moved
@@ -3451,10 +3419,6 @@ class BoundsOnAnswers:
             return 0
         return 1 if signs[0] == signs[1] else -1
 
-    def right_side(self, last: dict) -> Scalar:
-        """Return a right side as one scalar."""
-        return functools.reduce(operator.add, self.scalars(last["bound"]), ZERO)  # type: ignore[attr-defined]
-
     def is_logarithm(self, name: str, kind: str, last: dict) -> bool:
         """Whether a letter for log(1/x) is >= 0, as the condition on x says that it is in (0, 1]."""
         level = self.letters[name][len("log(1/") : -1]
@@ -3465,7 +3429,7 @@ class BoundsOnAnswers:
 
     def whole_of(self, quantities: tuple) -> Scalar:
         """Return the sum of quantities."""
-        return functools.reduce(operator.add, map(self.letter, quantities), ZERO)  # type: ignore[attr-defined]
+        return functools.reduce(operator.add, map(self.letter, quantities), ZERO)
 
     def check_answers(self, last: dict) -> dict:
         """Raise unless the parameters are the quantities of their names; return how the claim has to be read."""
@@ -3480,17 +3444,17 @@ class BoundsOnAnswers:
             known, asked = {name: self.whole_of(qs) for name, qs in laws[0][0].items()}, asked | {"counts": laws[0][1]}
         for name, value in of.items():
             if name == "selected_lr":
-                own_value = self.letter("global_lr") * self.letter("local_lr")  # type: ignore[attr-defined]
+                own_value = self.letter("global_lr") * self.letter("local_lr")
             elif name in known:
                 own_value = known[name]
             elif name == "logarithm":
-                own_value = self.letter("log(1/failure_probability)")  # type: ignore[attr-defined]
+                own_value = self.letter("log(1/failure_probability)")
             elif name == "value":
-                own_value = self.of_tree(self.tree(self.claim["functional"]))  # type: ignore[attr-defined]
+                own_value = self.of_tree(self.tree(self.claim["functional"]))
             else:
                 quantity = OTHERWISE.get(name, name)
                 need(quantity in OF_DRAWS or quantity != name, f"{name}: no parameter of answers")
-                own_value = self.letter(quantity)  # type: ignore[attr-defined]
+                own_value = self.letter(quantity)
             need(value == own_value, f"{name}: of another value")
         return asked
 
@@ -3523,22 +3487,20 @@ def pair(u: tuple, v: tuple) -> tuple:
     return ("product", "", *sorted((("", u), ("", v))))
 
 
-class RulesOfIntervals:
+class RulesOfIntervals(BoundRules):
     """Rules from theorems on intervals, for every probability p, every cutoff C, and all rounds t >= C or t < C; a =
     q^C, q = 1 - p."""
-
-    proof: Proof
 
     def lengths(self, number_of: object, when: str = "", every: bool = True) -> dict:
         """Return a theorem's letters p, C, a, and those of its rounds: t of t < C, or m and r of t = m C + r >= C. Each
         has its own condition, and there are no others."""
-        theorem = self.theorem_at(number_of)  # type: ignore[attr-defined]
+        theorem = self.theorem_at(number_of)
         given, name = theorem["parameters"], self.proof.name
         asked = {"": set(), "early": {"history", "head"}, "late": {"history"}}[when]
         least = {"absence", "cutoff", "tail"} | asked
         need(theorem["context"] == "run", "allowed is a theorem on intervals")
         need(least <= set(given) <= least | ({"ended"} if when == "late" else set()), f"no theorem for {when} rounds")
-        letters = {key: self.letter_of(given[part]) for key, part in (("C", "cutoff"), ("a", "tail"))}  # type: ignore[attr-defined]
+        letters = {key: self.letter_of(given[part]) for key, part in (("C", "cutoff"), ("a", "tail"))}
         letters["p"] = next((n for n in self.proof.names if given["absence"] == ONE - name(n)), "")
         need(all(letters.values()), "p, C or q^C is no letter")
         q, cutoff = given["absence"], name(letters["C"])
@@ -3546,15 +3508,15 @@ class RulesOfIntervals:
         known: dict = {letters["p"]: (chances, ONE), letters["a"]: (("interval",), q)}
         known[letters["C"]] = (("count",), None)
         if when == "early":
-            letters |= {"t": self.letter_of(given["history"]), "b": self.letter_of(given["head"])}  # type: ignore[attr-defined]
+            letters |= {"t": self.letter_of(given["history"]), "b": self.letter_of(given["head"])}
             known[letters["C"]] = (("at_least",), given["history"] + ONE)
             known |= {letters["t"]: (("nonnegative", "count"), None), letters["b"]: (("interval",), ONE)}
         if when == "late":
-            parts = self.by_power(given["history"], letters["C"])  # type: ignore[attr-defined]
-            letters |= {"m": self.letter_of(parts.get(1, ZERO)), "r": self.letter_of(parts.get(0, ZERO))}  # type: ignore[attr-defined]
+            parts = self.by_power(given["history"], letters["C"])
+            letters |= {"m": self.letter_of(parts.get(1, ZERO)), "r": self.letter_of(parts.get(0, ZERO))}
             need(set(parts) <= {0, 1} and given.get("ended", parts.get(1)) == parts.get(1), "another round's number")
             known |= {letters["m"]: (("count",), None), letters["r"]: (("interval",), cutoff - ONE)}
-        conditions = self.conditions(theorem["where"])  # type: ignore[attr-defined]
+        conditions = self.conditions(theorem["where"])
         need(all(letters.values()) and len(known) == len(letters), "letters of their own are asked for")
         need({c[0] for c in conditions} == known.keys(), "conditions on other letters")
         for one, kind, bound in conditions:
@@ -3585,24 +3547,16 @@ class RulesOfIntervals:
 
     def fresh(self, arguments: Arguments, count: int, *several: dict) -> list:
         """Return new letters that no condition of the theorems is on."""
-        letters = [word("a letter", n) for n in listed("letters", arguments["letters"], count)]
+        letters = self.letters_given(arguments, count)
         fit(all(n in self.proof.number for n in letters), "letters: no names")
-        taken = {c[0] for of in several for c in self.conditions(of["theorem"]["where"])}  # type: ignore[attr-defined]
+        taken = {c[0] for of in several for c in self.conditions(of["theorem"]["where"])}
         need(len(set(letters)) == count and not taken & set(letters), "letters that are used, or twice the same")
         return letters
 
     def of_intervals(self, functional: str, several: list, conditions: list, parameters: dict, bound: Scalar) -> dict:
         """Return a bound from theorems."""
-        return {
-            "functional": functional,
-            "kind": "",
-            "given": [],
-            "definitions": {},
-            "assumptions": [a for of in several for a in of["theorem"]["assumptions"]],
-            "parameters": parameters,
-            "bound": self.summed([bound]),  # type: ignore[attr-defined]
-            "conditions": conditions,
-        }
+        known = [a for of in several for a in of["theorem"]["assumptions"]]
+        return self.bound_of(conditions, known, parameters, functional=functional, bound=self.summed([bound]))
 
     def mean_over(self, value: Scalar, of: dict, absence: Scalar, bias: Scalar) -> Scalar:
         """Return the mean over clients of what is linear in q and q^(2C)."""
@@ -3696,21 +3650,21 @@ class RulesOfIntervals:
         need(not premise["given"] and "weight_spread" not in parameters, "a bound that has more of one client")
         ((a, (sort, q)),) = tails
         value = parameters.pop("participation_probability")
-        p = self.letter_of(value)  # type: ignore[attr-defined]
-        old = self.conditions(premise["where"])  # type: ignore[attr-defined]
+        p = self.letter_of(value)
+        old = self.conditions(premise["where"])
         need(sort == "tail" and bool(p) and q == ONE - value and (p, "interval", ONE) in old, "no bound for every p")
         kept = [c for c in old if c[0] != p]
         need(not any(b is not None and self.proof.depends(b, p) for _, _, b in kept), "a condition that depends on p")
-        letters = [word("a letter", n) for n in listed("letters", arguments["letters"], 2)]
+        letters = self.letters_given(arguments, 2)
         taken = {a, *(c[0] for c in old)}
         need(len(set(letters)) == 2 and not taken & set(letters), "letters that are used")
         absence, bias = map(self.proof.name, letters)
-        total = functools.reduce(operator.add, self.scalars(premise["bound"]), ZERO)  # type: ignore[attr-defined]
+        total = self.right_side(premise)
         right = self.mean_over(total, {"p": p, "a": a}, absence, bias)
         return premise | {
             "definitions": {},
             "parameters": parameters | {"absence": absence, "cutoff_bias": bias},
-            "bound": self.summed([right]),  # type: ignore[attr-defined]
+            "bound": self.summed([right]),
             "conditions": [*((n, "interval", ONE) for n in letters), *kept],
         }
 
@@ -3779,7 +3733,7 @@ class RulesOfIntervals:
             "parameters": {
                 "rounds": T, "least_participation_probability": self.proof.name(least), "logarithmic_cutoff": ONE,
             },
-            "conditions": [(self.letter_of(T), "at_least", number(2)), (least, "interval", ONE)],  # type: ignore[attr-defined]
+            "conditions": [(self.letter_of(T), "at_least", number(2)), (least, "interval", ONE)],
         }  # fmt: skip
 
     def choose_cutoff(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
@@ -3794,12 +3748,12 @@ class RulesOfIntervals:
         T, C, bias = given["rounds"], given["cutoff"], given["cutoff_bias"]
         ((logarithm, (sort, of)),) = definitions
         need(sort == "log" and of == T, "allowed is the logarithm of the rounds")
-        own = {self.letter_of(given[n]) for n in given}  # type: ignore[attr-defined]
-        letters = [word("a letter", n) for n in listed("letters", arguments["letters"], 3)]
-        old = {c[0]: c for c in self.conditions(premise["where"])}  # type: ignore[attr-defined]
+        own = {self.letter_of(given[n]) for n in given}
+        letters = self.letters_given(arguments, 3)
+        old = {c[0]: c for c in self.conditions(premise["where"])}
         need(old.keys() == own and len(own) == 4 and not {*letters} & {*own, logarithm}, "letters of T, C and means")
         need(len(set(letters)) == 3, "letters twice the same")
-        rounds, cutoff, mean_bias = (self.letter_of(each) for each in (T, C, bias))  # type: ignore[attr-defined]
+        rounds, cutoff, mean_bias = (self.letter_of(each) for each in (T, C, bias))
         need(old[cutoff][1] == "count", "allowed is a bound for every cutoff")
         if old[rounds][1] == "at_least":
             need(old[rounds][2] == C and len(numbers) == 1, "allowed is T >= C, with a theorem on rounds t < C")
@@ -3810,7 +3764,7 @@ class RulesOfIntervals:
             need(old[rounds][1] == "count", "allowed is a bound for every T, or for T >= C")
             for each in numbers:
                 self.lengths(each, "early")
-        total = functools.reduce(operator.add, self.scalars(premise["bound"]), ZERO)  # type: ignore[attr-defined]
+        total = self.right_side(premise)
         f = self.value_at(total, **{logarithm: ZERO, mean_bias: ZERO})
         s, y = self.value_at(total, **{mean_bias: ZERO}) - f, self.value_at(total, **{logarithm: ZERO}) - f
         log = self.proof.name(logarithm)
@@ -3819,28 +3773,28 @@ class RulesOfIntervals:
         for part in (f, s, y, two_s + number(2) * f + y - number(6)):
             self.proof.nonnegative(part, premise["where"])
         right = (two_s + (number(2) * f + y) / self.proof.name(letters[2])) * self.proof.name(letters[1]) * log**2 / T
-        return self.with_cutoff(premise, T, logarithm, letters) | {"bound": self.summed([right])}  # type: ignore[attr-defined]
+        return self.with_cutoff(premise, T, logarithm, letters) | {"bound": self.summed([right])}
 
     def choose_cutoff_of_bias(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
         """Conclude y/T from y q^(2C) for the cutoff ceil(R log T), as q^(2C) <= (1 - min p)^(2 R log T) = 1/T."""
         given, name = premise["parameters"], self.proof.name
-        rounds, logarithm, *letters = (word("a letter", n) for n in listed("letters", arguments["letters"], 5))
+        rounds, logarithm, *letters = self.letters_given(arguments, 5)
         need(premise["functional"] == "long_run_bias" and not premise["given"], "allowed is the long-run bias")
         need(not premise["definitions"] and set(given) == {"cutoff", "absence", "cutoff_bias"}, "of every cutoff")
-        taken = {c[0] for c in self.conditions(premise["where"])}  # type: ignore[attr-defined]
+        taken = {c[0] for c in self.conditions(premise["where"])}
         need(len({rounds, logarithm, *letters}) == 5 and not taken & {rounds, logarithm, *letters}, "letters in use")
-        total = functools.reduce(operator.add, self.scalars(premise["bound"]), ZERO)  # type: ignore[attr-defined]
+        total = self.right_side(premise)
         y = self.value_at(total)
         need(total == y * given["cutoff_bias"], "allowed is y q^(2C)")
         self.proof.nonnegative(y, premise["where"])
         made = self.with_cutoff(premise, name(rounds), logarithm, letters)
-        return made | {"bound": self.summed([y / name(rounds)])}  # type: ignore[attr-defined]
+        return made | {"bound": self.summed([y / name(rounds)])}
 
     # the claim
 
     def logarithm(self, tree: ast.expr) -> Scalar:
         """Return the letter of a logarithm, or -1/(2 R) for log(1 - min p)."""
-        of, definitions = self.of_tree(tree), self.bounds[-1]["definitions"]  # type: ignore[attr-defined]
+        of, definitions = self.of_tree(tree), self.bounds[-1]["definitions"]
         for name, (sort, value) in definitions.items():
             if sort == "log" and value == of:
                 return self.proof.name(name)
@@ -3851,7 +3805,7 @@ class RulesOfIntervals:
     def is_of_round(self, name: str, kind: str, bound: Scalar | None, slacks: list) -> bool:
         """Whether a condition says that m C + r is a round t >= C, m = floor(t/C), of a claim with the hypothesis t >=
         C."""
-        of = {quantity: n for n, quantity in self.letters.items()}  # type: ignore[attr-defined]
+        of = {quantity: n for n, quantity in self.letters.items()}
         if of.get(WITHIN) != name or not {"cutoff", "guaranteed_intervals"} <= of.keys():
             return False
         C, m = (self.proof.name(of[quantity]) for quantity in ("cutoff", "guaranteed_intervals"))
@@ -3860,22 +3814,22 @@ class RulesOfIntervals:
 
     def is_logarithmic(self, quantity: str, text: object) -> bool:
         """Whether a choice is that of the cutoff ceil(R log T)."""
-        return quantity == "cutoff" and ast.dump(self.tree(text)) == ast.dump(self.tree(LOGARITHMIC))  # type: ignore[attr-defined]
+        return quantity == "cutoff" and ast.dump(self.tree(text)) == ast.dump(self.tree(LOGARITHMIC))
 
     def check_cutoff(self, value: Scalar) -> None:
         """Raise unless the claim chooses the cutoff ceil(R log T)."""
-        chosen = self.claim["choices"].get("cutoff", "0")  # type: ignore[attr-defined]
+        chosen = self.claim["choices"].get("cutoff", "0")
         need(value == ONE and self.is_logarithmic("cutoff", chosen), f"the cutoff is not {LOGARITHMIC}")
 
     def check_intervals(self, last: dict) -> None:
         """Raise unless the parameters are the quantities of their names, and the cutoff is the claim's."""
-        need(not last["kind"] and self.claim["algorithm"] == "fedau", "weights of another algorithm")  # type: ignore[attr-defined]
+        need(not last["kind"] and self.claim["algorithm"] == "fedau", "weights of another algorithm")
         for name, value in last["parameters"].items():
             if name == "logarithmic_cutoff":
                 self.check_cutoff(value)
             else:
                 need(name == "rounds" or name in INTERVAL_QUANTITIES, f"{name}: no parameter of intervals")
-                need(value == self.letter(name), f"{name}: of another value")  # type: ignore[attr-defined]
+                need(value == self.letter(name), f"{name}: of another value")
 
 
 # bounds on runs of local steps of all clients' mean, whoever takes part
@@ -3885,16 +3839,9 @@ MEAN_PATH = ("M", ITERATE), ("M", ("x", True, (1, 0, 1))), ("M", LAST)
 """The mean of all clients' iterates at a step, at the next one, and at a round's end."""
 
 
-class RulesOfSteps:
+class RulesOfSteps(BoundRules):
     """Rules from theorems P A_k + B >= A_{k+1} on every step, A_k = E|mean x_{i,k} - x*|^2, and A_K + C >= E|x+ - x*|^2
     on a round's end: all clients start the next round from x+."""
-
-    proof: Proof
-    theorem_at: Any
-    conditions: Any
-    letters_in: Any
-    summed: Any
-    scalars: Any
 
     def apart(self, theorem: dict, now: tuple, then: tuple) -> tuple[Scalar, Scalar]:
         """Return (P, B) of P |now - x*|^2 + B - |then - x*|^2 >= 0 over the whole run, B >= 0."""
@@ -3931,26 +3878,14 @@ class RulesOfSteps:
         """Return a bound on runs without its right side. What is assumed, and all parameters but ``sizes``, are the
         same in all steps."""
         conditions = self.conditions(step["where"])
-        taken = {c[0] for c in conditions} | {n for th in self.proof.theorems for n in self.letters_in(th)}
-        need(len(set(names)) == len(names) and not taken & set(names), "letters that a theorem has, or twice the same")
-        of = {
-            n: self.steady(c, changing)
-            for n, c in together(step["parameters"], end["parameters"]).items()
-            if n not in sizes
-        }
-        assumed = [
-            (n, None if c is None else self.steady(c, changing)) for n, c in step["assumptions"] + end["assumptions"]
-        ]
-        rounds, distance = map(self.proof.name, names[:2])
-        return {
-            "functional": "final_squared_distance",
-            "kind": "",
-            "given": [],
-            "definitions": {},
-            "assumptions": assumed,
-            "parameters": of | sizes | {"rounds": rounds, "initial_distance": distance},
-            "conditions": [(names[0], "count", None), (names[1], "nonnegative", None), *conditions],
-        }
+        rounds, distance = map(self.proof.name, self.unused(names, conditions)[:2])
+        both = together(step["parameters"], end["parameters"])
+        of = {n: self.steady(c, changing) for n, c in both.items() if n not in sizes}
+        of |= sizes | {"rounds": rounds, "initial_distance": distance}
+        every = step["assumptions"] + end["assumptions"]
+        known = [(n, None if c is None else self.steady(c, changing)) for n, c in every]
+        conditions = [(names[0], "count", None), (names[1], "nonnegative", None), *conditions]
+        return self.bound_of(conditions, known, of, functional="final_squared_distance")
 
     def iterate_steps(self, _: object, arguments: Arguments, stated: dict) -> dict:
         """Conclude E|x_R - x*|^2 <= P^T |x_0 - x*|^2 + B (1 - P^T)/(1 - P), T = K R, where P in [0, 1) and B are the
@@ -3961,7 +3896,7 @@ class RulesOfSteps:
         factor, added = (self.steady(c, ("k",)) for c in (factor, added))
         signs = all(self.proof.nonnegative(c, where) for c in (factor, ONE - factor))
         need(signs and self.proof.never_zero((ONE - factor).top, where), "a factor that may be 1")
-        names = [word("a letter", n) for n in listed("letters", arguments["letters"], 3)]
+        names = self.letters_given(arguments, 3)
         power, distance = self.proof.name(names[2]), self.proof.name(names[1])
         kept = self.scalars(self.summed([added]), (ONE - power) / (ONE - factor))
         made = self.over_steps(step, end, names, ("k",), {})
@@ -3988,7 +3923,7 @@ class RulesOfSteps:
         for each in (b, c):
             self.proof.nonnegative(each, step["where"])
         size = self.proof.put(step["parameters"]["local_lr"], {first: t - k})
-        names = [word("a letter", n) for n in listed("letters", arguments["letters"], 2)]
+        names = self.letters_given(arguments, 2)
         sizes = {"local_lr": self.steady(size, ("k",)), "step_index": t}
         made = self.over_steps(step, end, names, (first, "k"), sizes)
         rounds, distance = map(self.proof.name, names)
@@ -4026,17 +3961,8 @@ RUN_RULES = ("weaken", "enlarge", "define", "restrict", "by logarithm", "bound g
 """Rules with which a chain of bounds begins, and those from the bound before."""
 
 
-class RulesOfChoices:
+class RulesOfChoices(BoundRules):
     """Rules that put a bound in the place of the weights' error, and that choose a step."""
-
-    proof: Proof
-    bounds: list
-    conditions: Any
-    by_power: Any
-    summed: Any
-    scalars: Any
-    same: Any
-    letter_of: Any
 
     def alone(self, bound: dict, parameter: str) -> str:
         """Return the name of a parameter's letter that is in the right side, in what is given, in its own condition and
@@ -4159,7 +4085,7 @@ class RulesOfChoices:
         exp(-A cap) D + D/Y + b l/A + d, as x <= l/A and exp(-l) <= 1/Y; where Y <= 0, D = (D/Y) Y is 0."""
         parameter, known = word("parameter", arguments["parameter"]), premise["known"]
         of, cap, quotient = (self.proof.scalar(arguments[n]) for n in ("of", "cap", "quotient"))
-        logarithm, decay = (word("a letter", n) for n in listed("letters", arguments["letters"], 2))
+        logarithm, decay = self.letters_given(arguments, 2)
         x = self.letter_of(premise["parameters"].get(parameter, ZERO))
         need(any(c[0] == x for c in self.conditions(premise["where"])), f"{parameter}: no letter")
         falling = [n for n, (_, value) in premise["definitions"].items() if self.proof.depends(value, x)]
@@ -4198,7 +4124,7 @@ class RulesOfChoices:
     def check_least(self, parameter: str, last: dict, choices: dict) -> None:
         """Raise unless the claim chooses a parameter as the least of the same scalars."""
         entries = [value for n, value in last["parameters"].items() if n.startswith(f"{parameter} least ")]
-        own = [self.of_tree(e) for e in self.parts(self.tree(choices.get(parameter, "0")), "Min")]  # type: ignore[attr-defined]
+        own = [self.of_tree(e) for e in self.parts(self.tree(choices.get(parameter, "0")), "Min")]
         same = all(e in own for e in entries) and all(e in entries for e in own)
         need(same, f"{parameter}: chosen otherwise than by the claim")
 
@@ -4226,14 +4152,14 @@ class RulesOfChoices:
     def check_choice(self, parameter: str, last: dict, choices: dict) -> None:
         """Raise unless the claim chooses a parameter as it was chosen: as the least of y >= 0 with y^2 S = A."""
         pairs, parts = self.entries_of(parameter, last), PRODUCTS.get(parameter, (parameter,))
-        trees = [self.tree(choices.get(part, "0")) for part in parts]  # type: ignore[attr-defined]
+        trees = [self.tree(choices.get(part, "0")) for part in parts]
         chosen = trees[-1]
         if len(trees) == 2:  # x y of x, and y = (...)/x
             over = isinstance(chosen, ast.BinOp) and isinstance(chosen.op, ast.Div)
             need(over and ast.dump(chosen.right) == ast.dump(trees[0]), f"{parameter}: not chosen as a whole")
             chosen = chosen.left
-        for entry in self.parts(chosen, "Min"):  # type: ignore[attr-defined]
-            factor, radicand = self.surd(entry)  # type: ignore[attr-defined]
+        for entry in self.parts(chosen, "Min"):
+            factor, radicand = self.surd(entry)
             fits = [e for e in pairs if bool(e[1].top) and factor**2 * radicand * e[1] == e[0]]
             need(bool(fits), f"{parameter}: chosen otherwise than by the claim")
             signs = self.proof.never_zero(factor.bottom, last["known"]) and self.proof._nonnegative(
@@ -4319,39 +4245,6 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         self.closed(stated, where)
         return stated
 
-    def conditions(self, region: int) -> list:
-        """Return the conditions of a region."""
-        return self.proof.regions[region]
-
-    # right sides: {product of the letters that are only known to be >= 0: scalar}
-
-    def nonnegative_letters(self, region: int) -> set:
-        """Return the indices of the letters that are only known to be >= 0."""
-        return {self.proof.number[name] for name, kind, _ in self.conditions(region) if kind == "nonnegative"}
-
-    def summed(self, scalars: Iterable) -> dict:
-        """Return a sum of scalars by products of data, the letters that the first region only knows to be >= 0."""
-        made: dict = {}
-        for scalar in scalars:
-            parts: dict = {}
-            spend(1 + len(scalar.top))
-            inside = letters_of(scalar.bottom)
-            for key, c in scalar.top.items():
-                data = sum(power_of(key, i) * place(i) for i in self.data if i not in inside)
-                parts.setdefault(data, {})[key - data] = c
-            for data, top in parts.items():
-                part = Scalar(top, scalar.bottom)
-                made[data] = made[data] + part if data in made else part
-        return {data: part for data, part in made.items() if part.top}
-
-    def scalars(self, bound: dict, factor: Scalar = ONE) -> list:
-        """Return the summands of a right side, times a scalar."""
-        return [Scalar({data: 1}) * part * factor for data, part in bound.items()]
-
-    def equal(self, one: dict, other: dict) -> bool:
-        """Whether two right sides are the same."""
-        return one.keys() == other.keys() and all(part == other[data] for data, part in one.items())
-
     def all_nonnegative(self, rest: dict, region: int) -> bool:
         """Whether a right side is >= 0 on a region: each part where all data are >= 0 there, else the sum."""
         if set(self.data) <= self.nonnegative_letters(region):
@@ -4370,7 +4263,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             need(self.proof.nonnegative(of - ONE if sort == "log" else of, where), f"{name}: of what may be too small")
             if sort in ("power", "steps", "tail", "decay"):
                 need(self.proof.nonnegative(ONE - of, where), f"{name}: a {sort} of what may be above 1")
-            if sort == "log" and not letters_of(of.top) | letters_of(of.bottom):
+            if sort == "log" and not of.letters:
                 numbers.append((name, "at_least", ONE - ONE / of))  # log n >= 1 - 1/n
                 continue
             logs = [(n, x) for n, (other, x) in definitions.items() if sort == other == "log"]
@@ -4387,7 +4280,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
 
     def is_below(self, x: Scalar, of: Scalar, where: int) -> bool:
         """Whether a number is shown to be at most another scalar."""
-        return not letters_of(x.top) | letters_of(x.bottom) and x != of and self.proof._nonnegative(of - x, where)
+        return not x.letters and x != of and self.proof._nonnegative(of - x, where)
 
     def closed(self, stated: dict, where: int) -> None:
         """Raise unless all letters are of the region or defined, each once, and nothing is divided by what may be 0."""
@@ -4398,53 +4291,31 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         )
         gains = [of for sort, of in stated["definitions"].values() if sort == "gain"]
         inside = [*stated["given"], *(of for sort, of in stated["definitions"].values() if sort != "gain")]
-        need(all(letters_of(c.top) | letters_of(c.bottom) <= free and c.bottom for c in gains), "a letter of nothing")
+        need(all(c.letters <= free and c.bottom for c in gains), "a letter of nothing")
         every = free | {number[n] for n in stated["definitions"]}
         for scalar, letters in [*((c, free) for c in inside), *((c, every) for c in self.scalars(stated["bound"]))]:
-            need(letters_of(scalar.top) | letters_of(scalar.bottom) <= letters, "a letter of which nothing is said")
+            need(scalar.letters <= letters, "a letter of which nothing is said")
             need(self.proof.never_zero(scalar.bottom, known), "a division by what may be 0")
         for scalar in (*stated["parameters"].values(), *(c for _, c in stated["assumptions"] if c is not None)):
-            need(letters_of(scalar.top) | letters_of(scalar.bottom) <= every, "a parameter by what nothing is said of")
+            need(scalar.letters <= every, "a parameter by what nothing is said of")
 
     def of_rounds(self, theorem: dict, names: list, functional: str, bound: list, definitions: dict) -> dict:
         """Return the bound on runs whose every round is as a theorem says, with the letters of a run's parameters."""
         rounds, start = names[0], names[1]
         conditions = self.conditions(theorem["where"])
-        taken = {c[0] for c in conditions} | {n for t in self.proof.theorems for n in self.letters_in(t)}
-        need(
-            len(set(names)) == len(names) and not taken & set(names), "letters that the theorem has, or twice the same"
-        )
+        self.unused(names, conditions)
         begins = "initial_distance" if functional == "final_squared_distance" else "initial_gap"
-        return {
-            "functional": functional,
-            "kind": theorem["kind"] if theorem["context"] == "kind" else "",
-            "given": [],
-            "definitions": definitions,
-            "assumptions": theorem["assumptions"],
-            "parameters": theorem["parameters"] | {"rounds": self.proof.name(rounds), begins: self.proof.name(start)},
-            "bound": self.summed(bound),
-            "conditions": [(rounds, "count", None), (start, "nonnegative", None), *conditions],
-        }
-
-    def letters_in(self, theorem: dict) -> set:
-        """Return the names of the letters in a theorem's form, assumptions and parameters."""
-        scalars = [*theorem["form"].values(), *theorem["parameters"].values()]
-        scalars += [c for _, c in theorem["assumptions"] if c is not None]
-        return {self.proof.names[i] for c in scalars for i in letters_of(c.top) | letters_of(c.bottom)}
-
-    def every_round(self, theorem: dict) -> tuple[dict, int, Scalar]:
-        """Return form, region and constant of a theorem that holds in every round."""
-        need(
-            theorem["context"] in ("start", "kind"),
-            f"allowed is what holds given a round's start, not {theorem['context']}",
-        )
-        return theorem["form"], theorem["where"], theorem["form"].get(("one",), ZERO)
+        of = theorem["parameters"] | {"rounds": self.proof.name(rounds), begins: self.proof.name(start)}
+        conditions = [(rounds, "count", None), (start, "nonnegative", None), *conditions]
+        kind = theorem["kind"] if theorem["context"] == "kind" else ""
+        said = {"functional": functional, "kind": kind, "definitions": definitions, "bound": self.summed(bound)}
+        return self.bound_of(conditions, theorem["assumptions"], of, **said)
 
     def iterate(self, theorem: dict, arguments: Arguments, stated: dict) -> dict:
         """Conclude E|x_R - x*|^2 <= P^R |x_0 - x*|^2 + B (1 - P^R)/(1 - P) from a contraction by P in [0, 1), and B >=
         0, in every round: after r + 1 rounds it is at most P (P^r D + B (1 - P^r)/(1 - P)) + B, the same with r + 1."""
         factor, added = self.contracts(theorem)
-        names = [word("a letter", n) for n in listed("letters", arguments["letters"], 3)]
+        names = self.letters_given(arguments, 3)
         power, start = self.proof.name(names[2]), self.proof.name(names[1])
         kept = self.scalars(self.summed([added]), (ONE - power) / (ONE - factor))
         bound = [power * start**2, *kept]
@@ -4471,14 +4342,9 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         """Conclude that the mean over r < R of E|grad F(x_r)|^2 is at most (F(x_0) - inf F)/(c R) + B/c from E F(x+) <=
         F(x) - c |grad F(x)|^2 + B in every round, c > 0 and B >= 0: added up, F(x_R) >= inf F is left."""
         fall, added = self.falls(theorem)
-        names = [word("a letter", n) for n in listed("letters", arguments["letters"], 2)]
+        names = self.letters_given(arguments, 2)
         bound = self.telescoped(names[0], names[1], fall, added)
         return self.of_rounds(theorem, names, "average_squared_gradient", bound, {})
-
-    def telescoped(self, rounds: str, gap: str, fall: Scalar, *added: Scalar) -> list:
-        """Return the summands of (F(x_0) - inf F)/(c R) + (sum of these)/c, c the fall."""
-        name = self.proof.name
-        return [name(gap) / (fall * name(rounds)), *self.scalars(self.summed(added), ONE / fall)]
 
     def telescope_kinds(self, clients: dict, arguments: Arguments, stated: dict) -> dict:
         """Conclude the same from theorems on the clients' rounds and on the server's with the same c, of which q R and
@@ -4497,7 +4363,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         need("server_lr" in one and "size" in two, "of other rounds")
         of = together(one, two)
         of = together(of, {"arbitrary_cohort": of.pop("size"), "client_round_probability": q})
-        names = [word("a letter", n) for n in listed("letters", arguments["letters"], 2)]
+        names = self.letters_given(arguments, 2)
         both = self.telescoped(names[0], names[1], fall, *self.scalars(self.summed([added]), q))
         both += self.scalars(self.summed([by_server]), (ONE - q) / fall)
         made = self.of_rounds(clients, names, "average_squared_gradient", both, {})
@@ -4508,7 +4374,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
     def telescope_periods(self, theorem: dict, arguments: Arguments, stated: dict) -> dict:
         """Conclude the same from a theorem for every probability q of a snapshot, where the rounds 0, I, 2I, ... are:
         of R rounds at most R/I + 1 - 1/I, with B(1), and at most (1 - 1/I) R others, with B(0)."""
-        (fall, added), names = self.falls(theorem), self.letters_of_periods(arguments, 3)
+        (fall, added), names = self.falls(theorem), self.letters_given(arguments, 3)
         rounds, start, period = map(self.proof.name, names)
         own = ONE / period
         bound = [start / (fall * rounds)]
@@ -4523,7 +4389,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         + (1 - 1/I) (1 - P))/(1 - P), as each is at most those of the I - 1 rounds after it, the last of which may lack;
         those of others to at most (1 - 1/I) (2 - P)/(1 - P), as a snapshot's is at least those of the I - 1 before
         it."""
-        (factor, added), names = self.contracts(theorem), self.letters_of_periods(arguments, 4)
+        (factor, added), names = self.contracts(theorem), self.letters_given(arguments, 4)
         _, start, period, power = map(self.proof.name, names)
         own, fall = ONE / period, ONE - factor
         bound = [power * start**2]
@@ -4531,10 +4397,6 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         for part, share in zip(self.of_kinds(theorem, added, fall), shares, strict=True):
             bound += self.scalars(self.summed([part]), share / fall)
         return self.of_periods(theorem, names, "final_squared_distance", bound, {names[3]: ("power", factor)})
-
-    def letters_of_periods(self, arguments: Arguments, count: int) -> list:
-        """Return the names of the letters of rounds, start, period and a power."""
-        return [word("a letter", n) for n in listed("letters", arguments["letters"], count)]
 
     def snapshot_letter(self, theorem: dict) -> str:
         """Return the letter of a snapshot's probability, any in [0, 1], on which nothing else depends."""
@@ -4567,10 +4429,6 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             "conditions": [rounds, start, sort, *(c for c in kept if c[0] != letter)],
         }
 
-    def same(self, premise: dict, **changed: object) -> dict:
-        """Return a premise with some parts changed."""
-        return premise | {"conditions": self.conditions(premise["where"])} | changed
-
     def weaken(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
         """Conclude a right side that is larger by multiples >= 0 of what is given to be >= 0 and of squares, and by a
         rest >= 0."""
@@ -4589,7 +4447,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         rest = self.summed([*self.scalars(stated["bound"]), *(-each for each in less)])
         need(self.all_nonnegative(rest, known), "a right side that may be smaller")
         spoken = [*self.scalars(stated["bound"]), *premise["parameters"].values()]
-        occurs = {i for c in spoken for i in letters_of(c.top) | letters_of(c.bottom)}
+        occurs = {i for c in spoken for i in c.letters}
         kept = {n: d for n, d in premise["definitions"].items() if self.proof.number[n] in occurs}
         return self.same(premise, bound=stated["bound"], definitions=kept)
 
@@ -4626,17 +4484,8 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         letter, of = word("letter", arguments["letter"]), self.proof.scalar(arguments["of"])
         taken = {*premise["definitions"], *(c[0] for c in self.conditions(premise["where"]))}
         fit(letter in self.proof.number, "letter: no name")
-        need(letter not in taken and not letters_of(of.top) | letters_of(of.bottom), "allowed is a number's logarithm")
+        need(letter not in taken and not of.letters, "allowed is a number's logarithm")
         return self.same(premise, definitions=premise["definitions"] | {letter: ("log", of)})
-
-    def by_power(self, scalar: Scalar, letter: str) -> dict:
-        """Return the factors of a letter's powers in a scalar that does not divide by it."""
-        index, parts = self.proof.number[letter], {}  # type: ignore[var-annotated]
-        need(not Scalar(scalar.bottom).has(index), f"a division by what depends on {letter}")
-        for key, c in scalar.top.items():
-            p = power_of(key, index)
-            parts.setdefault(p, {})[key - p * place(index)] = c
-        return {p: Scalar(part, scalar.bottom) for p, part in parts.items()}
 
     def restrict(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
         """Conclude the premise with scalars in the places of letters, on a region where its conditions hold, and with
@@ -4647,7 +4496,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         sorts = {sort for sort, _ in premise["definitions"].values()}
         exponents = [rounds] if sorts & {"power", "steps"} else []
         exponents += [premise["parameters"]["cutoff"]] if "tail" in sorts else []
-        fixed |= {self.proof.names[i] for c in exponents for i in letters_of(c.top) | letters_of(c.bottom)}
+        fixed |= {self.proof.names[i] for c in exponents for i in c.letters}
         need(
             set(values) <= {*self.proof.names} - fixed,
             "values: allowed are letters that are not defined, and no exponent",
@@ -4734,7 +4583,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         made = {n: self.surd(self.tree(text)) for n, text in choices.items() if n not in read_by_bound}
         by_root = {name: a**2 * r for name, (a, r) in made.items() if r != ONE}
         for name, square in by_root.items():
-            inside = {self.proof.names[i] for i in letters_of(square.top) | letters_of(square.bottom)}
+            inside = {self.proof.names[i] for i in square.letters}
             roots = [q for q in ("rounds", "groups") if any(self.letters.get(n) == q for n in inside)]
             of = roots[0] if roots else "rounds"
             need(of not in self.chosen, f"two choices by roots of {of}")
@@ -4746,7 +4595,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             )
             self.chosen |= {of: rest / x if rest == square * rounds else x / rest}
         plain = {name: a for name, (a, r) in made.items() if name not in by_root}
-        used = {self.proof.names[i] for c in plain.values() for i in letters_of(c.top) | letters_of(c.bottom)}
+        used = {self.proof.names[i] for c in plain.values() for i in c.letters}
         need(not {self.letters.get(n) for n in used} & {*self.chosen, *plain}, "a choice by what others stand for")
         return self.chosen | plain
 
@@ -4886,7 +4735,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
 
     def surely_positive(self, scalar: Scalar) -> bool:
         """Whether a scalar is > 0 as its coefficients are, and the quantities that its letters stand for."""
-        of = letters_of(scalar.top) | letters_of(scalar.bottom)
+        of = scalar.letters
         above = all(QUANTITIES.get(self.letters.get(self.proof.names[i], "")) in ("positive", "count") for i in of)
         return above and len({c > 0 for part in (scalar.top, scalar.bottom) for c in part.values()}) == 1
 
@@ -4904,9 +4753,9 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         """Return a cap; a product >= 0 times the root of a whole number with the next 64th above in the root's place,
         as what is at most the cap is at most that."""
         a, r = self.surd(tree)
-        if r == ONE or letters_of(r.top) | letters_of(r.bottom) or r.top[0] % r.bottom[0]:
+        if r == ONE or r.letters or r.top[0] % r.bottom[0]:
             return self.of_tree(tree)
-        of = [self.letters.get(self.proof.names[i], "") for i in letters_of(a.top) | letters_of(a.bottom)]
+        of = [self.letters.get(self.proof.names[i], "") for i in a.letters]
         product = len(a.top) == len(a.bottom) == 1 and min(*a.top.values(), *a.bottom.values()) > 0
         product &= not any(QUANTITIES.get(quantity) == "real" for quantity in of)
         need(product and r.top[0] * r.bottom[0] > 0, "a cap with the root of a number, that is no product >= 0")
@@ -5279,7 +5128,7 @@ class SampleProof(Proof):
         """Raise unless a number made of scalars is one on the region, by letters that come before it."""
         kind, *parts = meaning
         for part in parts:
-            need(not {self.names[i] for i in letters_of(part.top) | letters_of(part.bottom)} & later, "a later letter")
+            need(not {self.names[i] for i in part.letters} & later, "a later letter")
         region = self.known(later)
         need(all(self.never_zero(part.bottom, region) for part in parts), "a division by what may be 0")
         least = {"distance": [], "tail": [*parts, ONE - parts[1]] if kind == "tail" else []}.get(kind, parts)
@@ -5308,7 +5157,7 @@ class SampleProof(Proof):
         kept: list[tuple] = []
         seen = {self.number[n] for n, *_ in numbers}
         for name, kind, bound in reversed(self.stated):
-            used = set() if bound is None else letters_of(bound.top) | letters_of(bound.bottom)
+            used = set() if bound is None else bound.letters
             if name not in later and used <= seen:
                 kept.insert(0, (name, kind, bound))
                 seen.add(self.number[name])
@@ -5350,6 +5199,7 @@ class SampleProof(Proof):
         ]
         need(not any(p["functional"] for p in premises), "a premise that is said of the whole problem")
         rule = word("rule", stated["rule"], tuple(SAMPLE_RULES))
+        need(rule in SAMPLES_FROM_PREMISES or not premises, "an axiom has no premises")
         given = Arguments(keyed("arguments", stated["arguments"]))
         form, confidence = self.scalar(stated["form"]), stated["confidence"]
         confidence = None if confidence is None else self.scalar(confidence)
@@ -5453,21 +5303,15 @@ class SampleProof(Proof):
 
     # numbers
 
-    def no_premises(self, premises: list) -> None:
-        """Raise if an axiom has premises."""
-        need(not premises, "an axiom has no premise")
-
     def root(self, given: Arguments, premises: list) -> dict:
         """(x^(1/n))^n = x for n = 1, ..., 4."""
-        self.no_premises(premises)
         x, p = self.made_of(given["letter"], "power")
         found = [n for n in range(1, 5) if p * number(n) == ONE]
         need(bool(found), "no root")
         return {"form": self.name(given["letter"]) ** found[0] - x, "equality": True}  # type: ignore[arg-type]
 
-    def three(self, given: Arguments, premises: list) -> tuple:
+    def three(self, given: Arguments) -> tuple:
         """Return the letters, bases and exponents of a power and of the two that it is the product of."""
-        self.no_premises(premises)
         parts = [given[n] for n in ("whole", "first", "second")]
         made = [self.made_of(letter, "power") for letter in parts]
         a, b, c = map(self.name, parts)  # type: ignore[arg-type]
@@ -5475,19 +5319,18 @@ class SampleProof(Proof):
 
     def sum_of_exponents(self, given: Arguments, premises: list) -> dict:
         """x^(p + q) = x^p x^q."""
-        form, x, p = self.three(given, premises)
+        form, x, p = self.three(given)
         need(x[0] == x[1] and x[0] == x[2] and p[0] == p[1] + p[2], "no sum of exponents")
         return {"form": form, "equality": True}
 
     def power_of_product(self, given: Arguments, premises: list) -> dict:
         """(x y)^p = x^p y^p."""
-        form, x, p = self.three(given, premises)
+        form, x, p = self.three(given)
         need(x[0] == x[1] * x[2] and p[0] == p[1] and p[0] == p[2], "no power of a product")
         return {"form": form, "equality": True}
 
     def power_of_power(self, given: Arguments, premises: list) -> dict:
         """x^(p q) = (x^p)^q."""
-        self.no_premises(premises)
         (x, p), (y, r) = self.made_of(given["inner"], "power"), self.made_of(given["whole"], "power")
         need(bool(p.top) and x == y, "no power of a power")
         outer = self.letter_of("power", self.name(given["inner"]), r / p)  # type: ignore[arg-type]
@@ -5495,7 +5338,6 @@ class SampleProof(Proof):
 
     def order_of_exponents(self, given: Arguments, premises: list) -> dict:
         """x^p >= x^q for x in [0, 1] and p <= q; the other way about for x >= 1."""
-        self.no_premises(premises)
         (x, p), (y, q) = self.made_of(given["lower"], "power"), self.made_of(given["higher"], "power")
         need(x == y, "powers of two numbers")
         self.at_least_0(q - p, "exponents out of order")
@@ -5506,14 +5348,12 @@ class SampleProof(Proof):
 
     def power_at_most(self, given: Arguments, premises: list) -> dict:
         """x^p <= 1 + x for p <= 1."""
-        self.no_premises(premises)
         x, p = self.made_of(given["letter"], "power")
         self.at_least_0(ONE - p, "an exponent that may be above 1")
         return {"form": ONE + x - self.name(given["letter"])}  # type: ignore[arg-type]
 
     def power_at_least(self, given: Arguments, premises: list) -> dict:
         """x^p >= min(x, 1) for p <= 1."""
-        self.no_premises(premises)
         x, p = self.made_of(given["letter"], "power")
         self.at_least_0(ONE - p, "an exponent that may be above 1")
         return {"form": self.name(given["letter"]) - self.letter_of("minimum", x, ONE)}  # type: ignore[arg-type]
@@ -5521,7 +5361,7 @@ class SampleProof(Proof):
     def growth_at_most(self, given: Arguments, premises: list) -> dict:
         """A growth is at most 5 complexities (of pairs 8): log(2 e n/d) <= 17/10 + l, l = max(log(n/d), 1) and d >= 1,
         so that d (17/10 + l) + log 4 <= 5 d l, and 2 d (17/10 + l) + log 8 <= 8 d l."""
-        growth, other = self.words(given, premises, "growth", "complexity")
+        growth, other = self.words(given, "growth", "complexity")
         pairs = self.meanings.get(growth, ("",))[0] == "growth of pairs"
         x, n, d = self.made_of(growth, "growth of pairs" if pairs else "growth")
         need((x, n, d) == self.made_of(other, "complexity"), "a complexity of something else")
@@ -5531,14 +5371,12 @@ class SampleProof(Proof):
 
     def of_maximum(self, given: Arguments, premises: list) -> dict:
         """max(x, y) is at least either."""
-        self.no_premises(premises)
         x, y = self.made_of(given["letter"], "maximum")
         part = y if truth("second", given["second"]) else x
         return {"form": self.name(given["letter"]) - part}  # type: ignore[arg-type]
 
     def level_of_power(self, given: Arguments, premises: list) -> dict:
         """log(1/x^p)/n = p log(1/x)/n."""
-        self.no_premises(premises)
         (x, n), (y, count) = self.made_of(given["level"], "level"), self.made_of(given["lower"], "level")
         found = [m for a, m in self.meanings.items() if m[0] == "power" and self.name(a) == x and m[1] == y]
         need(bool(found) and n == count, "no level of a power")
@@ -5547,21 +5385,19 @@ class SampleProof(Proof):
 
     def probability(self, given: Arguments, premises: list) -> dict:
         """A probability is at most 1."""
-        self.no_premises(premises)
         letter = word("a letter", given["letter"])
         need(self.meanings.get(letter, ("",))[0] in AT_MOST_ONE, "no probability")
         return {"form": ONE - self.name(letter)}
 
     # learning problems
 
-    def words(self, given: Arguments, premises: list, *names: str) -> list:
-        """Return arguments that are words, of an axiom."""
-        self.no_premises(premises)
+    def words(self, given: Arguments, *names: str) -> list:
+        """Return arguments that are words."""
         return [word(n, given[n]) for n in names]
 
     def excess(self, given: Arguments, premises: list) -> dict:
         """The excess risk under Q, or P, is the risk less the best hypothesis' one."""
-        law, h = self.words(given, premises, "law", "hypothesis")
+        law, h = self.words(given, "law", "hypothesis")
         risks = self.letter_of("risk", law, h) - self.letter_of("risk", law, self.best(law))
         return {"form": self.letter_of("excess", law, h) - risks, "equality": True}
 
@@ -5572,19 +5408,18 @@ class SampleProof(Proof):
 
     def minimiser(self, given: Arguments, premises: list) -> dict:
         """A minimiser of the errors on the pool has no more of them than another one."""
-        h, other = self.words(given, premises, "hypothesis", "than")
+        h, other = self.words(given, "hypothesis", "than")
         need(h in ("minimiser", "checked"), "no minimiser")
         return {"form": self.letter_of("frequency", "pool", other) - self.letter_of("frequency", "pool", h)}
 
     def checked_one(self, given: Arguments, premises: list) -> dict:
         """A checked one has no more errors on the server's samples than the best of Q."""
-        self.no_premises(premises)
         frequencies = [self.letter_of("frequency", "server", h) for h in ("best of Q", "checked")]
         return {"form": frequencies[0] - frequencies[1]}
 
     def of_target(self, given: Arguments, premises: list) -> dict:
         """The server's samples are of P."""
-        kind, first, second = self.words(given, premises, "kind", "first", "second")
+        kind, first, second = self.words(given, "kind", "first", "second")
         need(kind in ("risk", "disagreement"), "no number of a law alone")
         of = (first, second) if kind == "disagreement" else (first,)
         need(kind == "disagreement" or not second, "one hypothesis too many")
@@ -5593,34 +5428,32 @@ class SampleProof(Proof):
 
     def noise(self, given: Arguments, premises: list) -> dict:
         """A hypothesis differs from the best one with probability at most a e^b, e its excess risk."""
-        law, h = self.words(given, premises, "law", "hypothesis")
+        law, h = self.words(given, "law", "hypothesis")
         power = self.letter_of("power", self.letter_of("excess", law, h), self.quantity("noise_exponent"))
         form = self.quantity("noise_constant") * power - self.letter_of("disagreement", law, h, self.best(law))
         return {"form": form, "assumptions": ("source_noise" if law == "pool" else "target_noise",)}
 
     def triangle(self, given: Arguments, premises: list) -> dict:
         """Two differ only where one of them differs from a third one."""
-        law, first, second, by = self.words(given, premises, "law", "first", "second", "by")
+        law, first, second, by = self.words(given, "law", "first", "second", "by")
         sides = self.letter_of("disagreement", law, first, by) + self.letter_of("disagreement", law, by, second)
         return {"form": sides - self.letter_of("disagreement", law, first, second)}
 
     def related(self, given: Arguments, premises: list) -> dict:
         """The excess risks under P and Q differ by at most alpha e_Q^beta."""
-        (h,), above = self.words(given, premises, "hypothesis"), truth("above", given["above"])
+        (h,), above = self.words(given, "hypothesis"), truth("above", given["above"])
         of_p, of_q = (self.letter_of("excess", law, h) for law in ("target", "pool"))
         most = self.quantity("relatedness") * self.letter_of("power", of_q, self.quantity("relatedness_exponent"))
         return {"form": most + (of_q - of_p if above else of_p - of_q), "assumptions": ("positively_related",)}
 
     def related_gap(self, given: Arguments, premises: list) -> dict:
         """The related gap is alpha e_Q^beta."""
-        self.no_premises(premises)
         e, beta = self.letter_of("excess", "pool", "any"), self.quantity("relatedness_exponent")
         form = self.letter_of("related gap") - self.quantity("relatedness") * self.letter_of("power", e, beta)
         return {"form": form, "equality": True}
 
     def mixture(self, given: Arguments, premises: list) -> dict:
         """Excess risks mix as the laws do, as one target makes them the risks."""
-        self.no_premises(premises)
         share = self.quantity("client_share")
         e = {law: self.letter_of("excess", law, "any") for law in ("pool", "clients", "target")}
         form = e["pool"] - (share * e["clients"] + (ONE - share) * e["target"])
@@ -5628,7 +5461,7 @@ class SampleProof(Proof):
 
     def uniform(self, given: Arguments, premises: list) -> dict:
         """The excess risk of a threshold in the support of Q is its distance over the width."""
-        (law,) = self.words(given, premises, "law")
+        (law,) = self.words(given, "law")
         need(law in ("pool", "target"), "a law that is not uniform")
         wide, narrow = self.quantity("target_width"), self.quantity("source_width")
         self.at_least_0(-self.quantity("outside_support"), "a threshold that may be outside the support")
@@ -5656,14 +5489,14 @@ class SampleProof(Proof):
 
     def bernstein(self, given: Arguments, premises: list) -> dict:
         """R(h) - R(g) - (R^(h) - R^(g)) <= sqrt(2 P(h != g) a) + a/3, but for the event's failure."""
-        sample, first, second, level = self.words(given, premises, "sample", "first", "second", "level")
+        sample, first, second, level = self.words(given, "sample", "first", "second", "level")
         event = self.event("risks", sample, first, second, level)
         off = [self.letter_of("risk", sample, h) - self.letter_of("frequency", sample, h) for h in (first, second)]
         return {"form": self.deviation(sample, first, second, level) - off[0] + off[1], "events": (event,)}
 
     def frequent(self, given: Arguments, premises: list) -> dict:
         """The frequency of h != g is above, or below, its probability by at most sqrt(2 P(h != g) a) + a/3."""
-        sample, first, second, level = self.words(given, premises, "sample", "first", "second", "level")
+        sample, first, second, level = self.words(given, "sample", "first", "second", "level")
         above = truth("above", given["above"])
         event = self.event("often" if above else "seldom", sample, first, second, level)
         off = self.letter_of("disagreement frequency", sample, first, second)
@@ -5673,7 +5506,7 @@ class SampleProof(Proof):
     def relative(self, given: Arguments, premises: list) -> dict:
         """p - f <= sqrt(16 L p) for errors of h that g, which is fixed, does not make, p probable and f frequent, L the
         growth of a class; f - p <= sqrt(16 L f) for errors of g that h does not make."""
-        sample, h, g, level = self.words(given, premises, "sample", "first", "second", "level")
+        sample, h, g, level = self.words(given, "sample", "first", "second", "level")
         need(g in CHOSEN_BEFORE and h not in CHOSEN_BEFORE, "one has to be fixed, one drawn")
         pair = (g, h) if truth("above", given["above"]) else (h, g)
         return self.frequency_off(given, "growth", "only", *pair) | {"events": (("relative", sample, "any", g, level),)}
@@ -5681,7 +5514,7 @@ class SampleProof(Proof):
     def relative_pair(self, given: Arguments, premises: list) -> dict:
         """p - f <= sqrt(16 L p), and f - p <= sqrt(16 L f), p and f how probable and how frequent it is that two
         differ, or that the first alone errs, L the growth of pairs."""
-        sample, kind, h, g, level = self.words(given, premises, "sample", "kind", "first", "second", "level")
+        sample, kind, h, g, level = self.words(given, "sample", "kind", "first", "second", "level")
         need(kind in ("only", "disagreement"), "no set of samples")
         event = ("relative pair", sample, "any", "other", level)
         return self.frequency_off(given, "growth of pairs", kind, h, g) | {"events": (event,)}
@@ -5701,7 +5534,7 @@ class SampleProof(Proof):
 
     def split(self, given: Arguments, premises: list) -> dict:
         """Errors that only one of two makes: the difference of their errors, and where the two differ."""
-        kind, law, h, g = self.words(given, premises, "kind", "law", "first", "second")
+        kind, law, h, g = self.words(given, "kind", "law", "first", "second")
         need(kind in ("risk", "frequency", "disagreement", "disagreement frequency"), "no number of errors")
         only = "only frequency" if "frequency" in kind else "only"
         first, second = self.letter_of(only, law, h, g), self.letter_of(only, law, g, h)
@@ -5729,7 +5562,6 @@ class SampleProof(Proof):
 
     def cantelli(self, given: Arguments, premises: list) -> dict:
         """P[X >= t] (v + (t - N p)^2) <= v = N p (1 - p) for t >= N p."""
-        self.no_premises(premises)
         trials, p, t = self.made_of(given["letter"], "tail")
         beyond, v = t - trials * p, trials * p * (ONE - p)
         self.at_least_0(beyond, "a tail that may begin below the mean")
@@ -5742,7 +5574,6 @@ class SampleProof(Proof):
 
     def learner(self, given: Arguments, premises: list) -> dict:
         """Whoever cannot see the rare point errs there under one of two targets, half of the time if it draws lots."""
-        self.no_premises(premises)
         functions = truth("functions", given["functions"])
         self.at_least_0(self.quantity("rare_mass") - self.quantity("error_level"), "an error that may not be reached")
         self.at_least_0(self.quantity("clients") - self.quantity("arbitrary_cohort"), "more clients than there are")
@@ -5753,7 +5584,7 @@ class SampleProof(Proof):
 
     def of_quantities(self, scalar: Scalar) -> bool:
         """Whether a scalar depends on no sample, and on no hypothesis that claims do not name."""
-        for index in letters_of(scalar.top) | letters_of(scalar.bottom):
+        for index in scalar.letters:
             meaning = self.meanings.get(self.names[index])
             if meaning is None or meaning in NAMED_BY_CLAIMS:
                 continue
@@ -6042,7 +5873,7 @@ class ClaimOfSamples(ClaimOfRuns):
                 region, later = self.after(at)
                 for each in slacks:
                     factor = ONE if slack == each else Scalar(each.bottom) / Scalar(slack.bottom)
-                    free = letters_of(factor.top) | letters_of(factor.bottom) <= later
+                    free = factor.letters <= later
                     if free and slack == each * factor and proof._nonnegative(factor, region):
                         break
                 else:
@@ -6053,7 +5884,7 @@ class ClaimOfSamples(ClaimOfRuns):
         kept: list[tuple] = []
         seen: set[int] = set()
         for name, kind, bound in reversed(self.problem.stated[at + 1 :]):
-            if bound is None or letters_of(bound.top) | letters_of(bound.bottom) <= seen:
+            if bound is None or bound.letters <= seen:
                 kept.insert(0, (name, kind, bound))
                 seen.add(self.problem.number[name])
         self.problem.regions.append(kept)
@@ -6072,6 +5903,10 @@ SAMPLE_RULES = {name.replace("_", " "): name for name in (
     "cantelli", "learner", "bounds", "bounds_deviation",
     "raised", "largest", "absolute",
 )} | {"add": "added", "cancel": "cancelled", "solve": "solved", "checked": "checked_one"}  # fmt: skip
+SAMPLES_FROM_PREMISES = {
+    "add", "cancel", "solve", "raised", "largest", "least", "absolute", "bounds", "bounds deviation",
+}  # fmt: skip
+"""Rules on samples that conclude from theorems; others are axioms, which have no premises."""
 
 
 def check(data: object) -> int:

@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from .kernel.axioms import ITERATE, OPTIMUM, START_POINT
-from .kernel.forms import Form, Vector, dot, square
+from .kernel.forms import ONE, Form, Vector, dot, square
 from .kernel.regions import Where
 from .kernel.scalars import Scalar
-from .kernel.tactics import Square, coefficient, show
+from .kernel.tactics import Square, coefficient, rounded, show
 from .kernel.theorems import Multiples, Theorem, at_step, combine, induct, over_clients, over_steps
 from .local_sgd import LocalSGD
 
@@ -148,7 +148,16 @@ class CurvedSGD:
             ],
         )
         left = coefficient(most.form, g, g, "S")
-        return combine([(most, 1)], where=where, context="cohort", squares=[(u, "S", -left)])
+        return rounded(most, where, [(u, "S", -left)])
+
+    def short_round(self, whole: Theorem, size: Scalar) -> Theorem:
+        """Round up the coefficients of ``one_round``, of cohorts of this size."""
+        s, z, K, eta, mu = self.sgd, self.z, self.sgd.K, self.sgd.axioms.step, self.mu
+        drift = (1 + 10 * z) * K**2 * eta**2 * self.dissimilarity
+        noise = ((1 + z) / size + (1 - 1 / K) * z * 8 / 3) * K * eta**2 * s.variance
+        factor = 1 - 2 * mu * K * eta + 5 * mu**2 * K**2 * eta**2
+        squares: list[Square] = [(s.distance, "", factor - coefficient(whole.form, s.start, s.start))]
+        return rounded(whole, self.where, squares, drift + noise - whole.form.entries[ONE])
 
     @cached_property
     def cohort_progress(self) -> Theorem:
@@ -163,7 +172,7 @@ class CurvedSGD:
             squares=[(b - u - D * self.mu, "S", paid), (u - D * self.mu, "S", paid * 2), (g, "S", room)],
         )
         left = coefficient(most.form, g, g, "S")
-        return combine([(most, 1)], where=self.where, context="cohort", squares=[(u, "S", -left)])
+        return rounded(most, self.where, [(u, "S", -left)])
 
     def _of_gradients(self, drifts: Scalar) -> Scalar:
         """The multiple of mean_S |g_i|^2 by which the paths' lengths enter, with ``drifts`` eta^2 times |e|^2."""

@@ -128,15 +128,6 @@ class GramCertificate(Written):
             and self.verify()
         )
 
-    def data(self) -> dict:
-        """Return the certificate as plain data for JSON."""
-        return {
-            "expression": self.expression.data(),
-            "where": self.where.data(),
-            **{name: [[a.data(), b.data()] for a, b in getattr(self, name)] for name in ("given", "zero", "squares")},
-            "signs": [c.data() for c in self.signs],
-        }
-
     @classmethod
     def from_data(cls, data: object) -> Self:
         names = "expression", "where", "given", "zero", "squares", "signs"
@@ -177,15 +168,6 @@ class GramCounterexample(Written):
         except (KeyError, ZeroDivisionError):
             return False
         return held and value == to_rational(self.value) < 0
-
-    def data(self) -> dict:
-        """Return the counterexample as plain data for JSON."""
-        return {
-            "parameters": [list(p) for p in self.parameters],
-            "coordinates": [[name, list(v)] for name, v in self.coordinates],
-            "numbers": [list(p) for p in self.numbers],
-            "value": self.value,
-        }
 
     @classmethod
     def from_data(cls, data: object) -> Self:

@@ -13,8 +13,9 @@ from functools import cached_property
 from .kernel.axioms import ITERATE, NEXT, NOISE, OPTIMUM, START_POINT, Axioms, at
 from .kernel.forms import ONE, Form, Vector, square
 from .kernel.regions import Where
+from .kernel.round_rules import ARBITRARY, conditional_mean, expect_arbitrary, project
 from .kernel.scalars import Scalar
-from .kernel.tactics import Square, coefficient, show
+from .kernel.tactics import Square, atom_of, coefficient, rounded, show
 from .kernel.theorems import Multiples, Theorem, at_step, combine, induct, over_clients, over_steps
 
 
@@ -185,13 +186,7 @@ class LocalSGD:
         squares = [
             (g0, "S", scale * K**2 * (1 if self.convex else Fraction(4, 3)) - coefficient(whole.form, g0, g0, "S"))
         ]
-        return combine(
-            [(whole, 1)],
-            where=ax.where,
-            context=ax.given,
-            squares=squares,
-            constant=scale * share * self.variance - whole.form.entries[ONE],
-        )
+        return rounded(whole, ax.where, squares, scale * share * self.variance - whole.form.entries[ONE])
 
     @cached_property
     def noise_bound(self) -> Theorem:
@@ -294,6 +289,20 @@ def monotone(axioms: Axioms, mu: Scalar) -> Theorem:
     ]
     distance = axioms.vector(START_POINT) - axioms.vector(OPTIMUM)
     return combine([*both, (axioms.optimal(distance), 1)], where=axioms.where, context="start")
+
+
+def bias_bound(family: Vector, near: Theorem, bias: Vector, size: Scalar, where: Where) -> Theorem:
+    """Prove |bias|^2 <= D for the bias E[mean_S u_i | start] - c of a family over an arbitrary cohort of this size,
+    from |u_i - c|^2 <= D for every client."""
+    atom, mean = atom_of(family).atom, family.under("S")
+    cohort = rounded(over_clients(near, "S"), where, [(family - mean, "S", 1)], kind=ARBITRARY)
+    return combine(
+        [(expect_arbitrary(cohort, size), 1), (project(atom, bias, ARBITRARY, where), 2)],
+        where=where,
+        context="kind",
+        kind=ARBITRARY,
+        squares=[(mean - conditional_mean(atom, ARBITRARY, where.ring), "", 1)],
+    )
 
 
 def cocoercive(axioms: Axioms, mu: Scalar, L: Scalar) -> Theorem:

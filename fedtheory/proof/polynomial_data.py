@@ -50,8 +50,37 @@ def to_name(text: object) -> str:
     return text
 
 
+class Written:
+    """Base of dataclasses that are kept as plain data, by ``data`` and ``from_data``, and as JSON. Nothing that is read
+    is evaluated."""
+
+    def data(self) -> dict:
+        """Return the object as plain data for JSON."""
+        return {name: _plain_data(getattr(self, name)) for name in self.__dataclass_fields__}  # type: ignore[attr-defined]
+
+    @classmethod
+    def from_data(cls, data: object) -> Self:
+        """Read an object from what ``data`` gives; raise ``ValueError`` for anything else."""
+        raise NotImplementedError
+
+    def to_json(self) -> str:
+        """Return the object as a JSON text."""
+        return json.dumps(self.data())
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what ``to_json`` wrote; ``ValueError`` for anything else."""
+        return cls.from_data(parse_text(text))
+
+
+def _plain_data(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain_data(part) for part in value]
+    return value.data() if isinstance(value, Written) else value
+
+
 @dataclass(frozen=True)
-class Polynomial:
+class Polynomial(Written):
     """Polynomial with rational coefficients, as data: names, and (exponents, "p/q") in descending order.
 
     >>> x, y = sympy.symbols("x y")
@@ -110,19 +139,14 @@ class Polynomial:
             total += product
         return Fraction(int(total.p), int(total.q))
 
-    def data(self) -> dict:
-        """Return the polynomial as plain data for JSON."""
-        return {"names": list(self.names), "terms": [[list(powers), c] for powers, c in self.terms]}
-
     @classmethod
-    def from_data(cls, data: object) -> Polynomial:
-        """Read a polynomial from what ``data`` gives."""
+    def from_data(cls, data: object) -> Self:
         names, terms = fields(data, "names", "terms")
         return cls(tuple(list_of(names)), tuple((tuple(list_of(p)), c) for p, c in map(pair_of, list_of(terms))))
 
 
 @dataclass(frozen=True)
-class Ratio:
+class Ratio(Written):
     """Rational function, as data."""
 
     numerator: Polynomial
@@ -151,13 +175,8 @@ class Ratio:
         """Return the exact value at a rational point; raise ``ZeroDivisionError`` if it is undefined."""
         return self.numerator.at(values) / self.denominator.at(values)
 
-    def data(self) -> dict:
-        """Return the ratio as plain data for JSON."""
-        return {"numerator": self.numerator.data(), "denominator": self.denominator.data()}
-
     @classmethod
-    def from_data(cls, data: object) -> Ratio:
-        """Read a ratio from what ``data`` gives."""
+    def from_data(cls, data: object) -> Self:
         ratio = cls(*map(Polynomial.from_data, fields(data, "numerator", "denominator")))
         if not any(ratio.denominator.coefficients):
             raise ValueError("denominator = 0: allowed is a polynomial other than 0")
@@ -271,29 +290,6 @@ def times_power(polynomial: Polynomial, exponent: int) -> Polynomial:
 def parse_text(text: str) -> Any:
     """Read a JSON text in which no key stands twice."""
     return checker.read(text)
-
-
-class Written:
-    """Base of objects that are kept as plain data, by ``data`` and ``from_data``, and as JSON. Nothing that is read is
-    evaluated."""
-
-    def data(self) -> dict:
-        """Return the object as plain data for JSON."""
-        raise NotImplementedError
-
-    @classmethod
-    def from_data(cls, data: object) -> Self:
-        """Read an object from what ``data`` gives; raise ``ValueError`` for anything else."""
-        raise NotImplementedError
-
-    def to_json(self) -> str:
-        """Return the object as a JSON text."""
-        return json.dumps(self.data())
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """Read what ``to_json`` wrote; ``ValueError`` for anything else."""
-        return cls.from_data(parse_text(text))
 
 
 def fields(data: object, *names: str) -> list:

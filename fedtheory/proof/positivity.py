@@ -76,16 +76,6 @@ class Certificate(Written):
         same = Ratio.of(plain(expression)) == self.inequality  # lowest terms: far cheaper than to expand a difference
         return (same or is_identity(self.inequality.expression(), plain(expression))) and self.verify()
 
-    def data(self) -> dict:
-        """Return the certificate as plain data for JSON."""
-        return {
-            "inequality": self.inequality.data(),
-            "region": self.region.data(),
-            "polya": self.polya,
-            "numerator": self.numerator.data(),
-            "denominator": self.denominator.data(),
-        }
-
     @classmethod
     def from_data(cls, data: object) -> Self:
         parts = fields(data, "inequality", "region", "polya", "numerator", "denominator")
@@ -122,16 +112,6 @@ class Counterexample(Written):
     def refutes(self, expression: sympy.Expr, where: Region) -> bool:
         """Whether this refutes exactly this inequality on exactly this region."""
         return self.region == where and is_identity(self.inequality.expression(), plain(expression)) and self.verify()
-
-    def data(self) -> dict:
-        """Return the counterexample as plain data for JSON."""
-        return {
-            "inequality": self.inequality.data(),
-            "region": self.region.data(),
-            "parameters": [list(pair) for pair in self.parameters],
-            "point": [list(pair) for pair in self.point],
-            "value": self.value,
-        }
 
     @classmethod
     def from_data(cls, data: object) -> Self:

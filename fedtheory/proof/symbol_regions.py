@@ -7,17 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import Self
 
 import sympy
 
-from .polynomial_data import Polynomial, Ratio, fields, list_of, pair_of, substituted, to_name
+from .polynomial_data import Polynomial, Ratio, Written, fields, list_of, pair_of, substituted, to_name
 
 KINDS = ("nonnegative", "positive", "integer")
 """Kinds of parameter in the search for a counterexample: any number >= 0, one > 0, or a whole number >= 0."""
 
 
 @dataclass(frozen=True)
-class Region:
+class Region(Written):
     """Image of all nonnegative parameters under substitutions.
 
     Attributes:
@@ -104,16 +105,8 @@ class Region:
         terms = _supports(numerator, self)
         return frozenset() in terms or not any(all(t & zero for t in terms) for zero in _vanishing(self))
 
-    def data(self) -> dict:
-        """Return the region as plain data for JSON."""
-        return {
-            "substitutions": [[name, ratio.data()] for name, ratio in self.substitutions],
-            "kinds": [list(pair) for pair in self.kinds],
-        }
-
     @classmethod
-    def from_data(cls, data: object) -> Region:
-        """Read a region from what ``data`` gives."""
+    def from_data(cls, data: object) -> Self:
         substitutions, kinds = fields(data, "substitutions", "kinds")
         made = tuple((to_name(name), Ratio.from_data(ratio)) for name, ratio in map(pair_of, list_of(substitutions)))
         given = tuple((to_name(name), to_name(kind)) for name, kind in map(pair_of, list_of(kinds)))

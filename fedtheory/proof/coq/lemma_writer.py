@@ -4,7 +4,7 @@ canonical form."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -216,9 +216,9 @@ class Writer:
         if not where.positive(scalar.bottom):
             return start + self._by_divisor(scalar, region, strict)
         found = where.certificate(scalar, strict)
-        start += [f"destruct (facts_{region} {self.all_letters} Kr R0) as {_pattern('P_', where.conditions)}."]
+        start += [f"destruct (facts_{region} {self.all_letters} Kr R0) as {pattern('P_', where.conditions)}."]
         if found.letters:
-            start += [f"destruct R0 as {_pattern('C_', where.conditions)}."]
+            start += [f"destruct R0 as {pattern('C_', where.conditions)}."]
         charts = [line for c in found.letters for line in self._chart(c, where, STEP in scalar.names)]
         return start + charts + self._through(scalar, found, where, strict)
 
@@ -236,7 +236,7 @@ class Writer:
         total = " + ".join(texts)
         conditions = self.regions[region].conditions
         return [
-            f"destruct (facts_{region} {self.all_letters} Kr R0) as {_pattern('P_', conditions)}.",
+            f"destruct (facts_{region} {self.all_letters} Kr R0) as {pattern('P_', conditions)}.",
             *lines,
             f"assert (Q0 : {scalar.text(self.real)} = {total}) by ({self.unfold(total)}field; nonzero).",
             f"refine (le0 _ Q0). {_split(proofs)}",
@@ -348,6 +348,7 @@ def _factors(polynomial: Polynomial) -> list[Scalar]:
     return [Scalar.of(polynomial, one)]
 
 
-def _pattern(prefix: str, conditions: tuple[Condition, ...]) -> str:
+def pattern(prefix: str, conditions: Sequence[Condition]) -> str:
+    """Return the pattern that names the parts of a conjunction of conditions."""
     names = [f"{prefix}{c.name}" for c in conditions]
     return "(" + " & ".join(names) + ")" if len(names) > 1 else names[0]

@@ -184,7 +184,7 @@ class Rules(Theorem):
         first, later = [], []
         for entry, c in line.form:
             first.append(Piece((Factor(c, ((STEP, zero),)),), self._started(entry)))
-            later.append(Piece((Factor(c, ((STEP, after),)),), _later(entry)))
+            later.append(Piece((Factor(c, ((STEP, after),)),), _moved(entry, 1, 0, 1)))
         self.do("induction k as [|k IH].", "- change (INR 0) with 0.")
         for entry, _ in line.form:
             if nested_sums.open_in(entry, "k"):
@@ -230,7 +230,7 @@ class Rules(Theorem):
         """Prove a premise at the step K."""
         (premise,) = self.line.premises
         values = {STEP: _name(STEPS)}
-        pieces = [Piece(p.factors, _last(p.entry)) for p in premise.pieces(values)]
+        pieces = [Piece(p.factors, _moved(p.entry, 0, 1, 0)) for p in premise.pieces(values)]
         proof = self.use(premise, k="K", below="(Nat.le_refl K)") if premise.open("k") else self.use(premise)
         if premise.open("k"):
             proof = proof.replace("(Nat.lt_le_incl _ _ (Nat.le_refl K))", "(Nat.le_refl K)")
@@ -315,15 +315,8 @@ def _begun(term: Term) -> Term:
     return term
 
 
-def _later(entry: Entry) -> Entry:
-    """Return the entry one step later."""
+def _moved(entry: Entry, a: int, b: int, c: int) -> Entry:
+    """Return the entry at the step a k + b K + c."""
     if entry == ONE or entry[0] == "value":
         return entry
-    return ("product", entry[1], *((t[0], _shifted(t[1], 1, 0, 1) if "K" not in t[0] else t[1]) for t in entry[2:]))
-
-
-def _last(entry: Entry) -> Entry:
-    """Return the entry at the end of the path."""
-    if entry == ONE or entry[0] == "value":
-        return entry
-    return ("product", entry[1], *((t[0], _shifted(t[1], 0, 1, 0) if "K" not in t[0] else t[1]) for t in entry[2:]))
+    return ("product", entry[1], *((t[0], _shifted(t[1], a, b, c) if "K" not in t[0] else t[1]) for t in entry[2:]))

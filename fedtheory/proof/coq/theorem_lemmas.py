@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import nested_sums
-from .lemma_writer import Factor, Piece
+from .lemma_writer import Factor, Piece, pattern
 from .nested_sums import Entry
 from .scalar_text import NotExported, Scalar
 from .sign_certificates import STEP, STEPS, Condition
@@ -314,12 +314,6 @@ def condition_text(c: Condition, at: Mapping[str, str]) -> str:
     if c.kind == "at_least":
         return f"{bound} <= {x}"
     return f"(0 {'<' if c.kind == 'capped' else '<='} {x} /\\ {x} <= {bound})"
-
-
-def pattern(prefix: str, conditions: Sequence[Condition]) -> str:
-    """Return the pattern that names the parts of a conjunction of conditions."""
-    names = [f"{prefix}{c.name}" for c in conditions]
-    return "(" + " & ".join(names) + ")" if len(names) > 1 else names[0]
 
 
 __all__ = ["STEPS", "Line", "Source", "Theorem", "condition_text", "pattern"]

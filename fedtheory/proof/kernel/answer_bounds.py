@@ -12,7 +12,7 @@ from typing import Any
 
 from .answering_clients import MEAN_ANSWER, SPREAD
 from .axioms import START_POINT, gradient_at
-from .forms import Atom, Term, Vector, dot, square
+from .forms import Vector, dot, square
 from .regions import Where
 from .round_bounds import GRADIENT
 from .round_rules import average
@@ -105,10 +105,6 @@ def telescope_answers(theorem: Theorem, ring: Ring, rounds: str, gap: str) -> Ru
     )
 
 
-def _one(ring: Ring, atom: Atom, bound: str = "") -> Vector:
-    return Vector(ring, {Term(bound, atom): ring.number(1)})
-
-
 def bound_inner_product(theorem: Theorem, ring: Ring, gradient: str, update: str) -> RunBound:
     """Conclude from g |grad F(x)|^2 + b |B|^2 + C - eta_L <grad F(x), K grad F(x) - B> >= 0, with E Delta = -eta_L B,
 
@@ -118,7 +114,7 @@ def bound_inner_product(theorem: Theorem, ring: Ring, gradient: str, update: str
     if of.keys() & {"proxy", "second_moment"}:
         raise Refused(f"{theorem}: allowed is a theorem on the first moment alone")
     own, eta = theorem.where.ring, of["local_lr"]
-    g, mean = _one(own, gradient_at(START_POINT), "M"), _one(own, MEAN_ANSWER)
+    g, mean = Vector.one(own, gradient_at(START_POINT), "M"), Vector.one(own, MEAN_ANSWER)
     form = theorem.form + dot(g, g * own["K"] - mean) * eta
     parts = split(form, {GRADIENT: square(g), MEAN_UPDATE: square(mean)})
     made = {name: part.within(ring) for name, part in parts.items()}
@@ -138,8 +134,8 @@ def bound_square(theorem: Theorem, ring: Ring, update: str) -> RunBound:
     if "second_moment" in of or "proxy" not in of:
         raise Refused(f"{theorem}: allowed is a theorem given who is there")
     own, eta, letters = theorem.where.ring, of["local_lr"], _letters(theorem, of)
-    mean = _one(own, MEAN_ANSWER)
-    parts = split(theorem.form + square(mean + _one(own, SPREAD)), {STATE_UPDATE: square(mean)})
+    mean = Vector.one(own, MEAN_ANSWER)
+    parts = split(theorem.form + square(mean + Vector.one(own, SPREAD)), {STATE_UPDATE: square(mean)})
     every = set[str]().union(*letters.values())
     if parts[STATE_UPDATE].names & every or parts[""].names & letters.get("mismatch", set()):
         raise Refused(f"{theorem}: allowed is V alone, in what is added")
@@ -158,9 +154,9 @@ def _draw(rule: str, where: Where, functional: str, assumptions: tuple[str, ...]
     for name, value in parameters.items():
         if not where.defines(value):
             raise Refused(f"{name} = {value}: divides by what may be 0 on the region")
-    return _bound(rule, None, functional=functional, kind="", where=where, definitions=(),
-                  assumptions=[(name, None) for name in assumptions], parameters=parameters, bound=bound,
-                  **arguments)  # fmt: skip
+    assumed = [(name, None) for name in assumptions]
+    return _bound(rule, None, functional=functional, where=where, assumptions=assumed, parameters=parameters,
+                  bound=bound, **arguments)  # fmt: skip
 
 
 def selected_square(
@@ -178,8 +174,7 @@ def selected_square(
     """
     for name, value in (("first", first), ("second", second), ("first second - delta^2", first * second - mismatch**2),
                         ("mismatch", mismatch), ("mean", mean), ("vectors", vectors)):  # fmt: skip
-        if not where.certifies(value):
-            raise Refused(f"{name} = {value}: not certified to be >= 0 on the region")
+        where.ask(value, f"{name} =")
     bound = (1 + first) * mean + (mismatch**2 + second) * vectors + covariance
     parameters = {
         "squared_mean_vector": mean, "mean_squared_vector": vectors, "vector_covariance": covariance,
@@ -200,8 +195,7 @@ def selected_bias(where: Where, error: Scalar, least: Scalar, length: Scalar) ->
     s^_j >= s_j - e >= l - e > 0. The length of a sum is at most the sum of the lengths.
     """
     for name, value in (("error", error), ("least - error", least - error), ("length", length)):
-        if not where.certifies(value):
-            raise Refused(f"{name} = {value}: not certified to be >= 0 on the region")
+        where.ask(value, f"{name} =")
     if not where.never_zero(least - error):
         raise Refused(f"least - error = {least - error}: not certified to be > 0 on the region")
     parameters = {

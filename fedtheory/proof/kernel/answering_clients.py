@@ -28,25 +28,26 @@ from .axioms import (
     NEXT,
     NOISE,
     START_POINT,
+    UNBIASED,
+    OnRegion,
     bound_of_each,
     descent_of_a_round,
     gradient_at,
-    of_a_round,
 )  # fmt: skip
-from .forms import END, START, STEP, Atom, Form, Term, Vector, dot, square
-from .regions import Where
+from .forms import END, START, STEP, Atom, Form, Vector, dot, square
 from .scalars import Scalar
 from .theorems import Refused, Theorem, _theorem
 
 MEAN_ANSWER, MISMATCH, SPREAD = (Atom(f"{name}_answers", stage=END) for name in "BAZ")
 """B, which is known at the round's start, A and Z."""
+_BEFORE = "what is known at the round's start, and B"
+_ANSWERS, _NOISE = ("independent_answers", None), ("independent_noise", None)
 
 
 @dataclass(frozen=True)
-class Answers:
+class Answers(OnRegion):
     """Axioms on a region, for one size of the local steps, one c and one delta throughout a round."""
 
-    where: Where
     step: Scalar
     selected_step: Scalar
     mismatch: Scalar
@@ -55,40 +56,24 @@ class Answers:
         if any(STEP in scalar.names for scalar in (self.step, self.selected_step, self.mismatch)):
             raise Refused("a round of answers: allowed are a step size, c and delta that do not depend on k")
 
-    def _one(self, atom: Atom) -> Vector:
-        return Vector(self.where.ring, {Term("", atom): self.where.ring.number(1)})
+    @property
+    def parameters(self) -> dict[str, Scalar]:
+        return {"local_lr": self.step, "selected_lr": self.selected_step, "mismatch": self.mismatch}
 
     @property
     def _gradient(self) -> Vector:
-        return self._one(gradient_at(ITERATE))
+        return self.vector(gradient_at(ITERATE))
 
     @property
     def _stochastic(self) -> Vector:
-        return self._gradient + self._one(NOISE)
-
-    def _fact(
-        self,
-        rule: str,
-        form: Form,
-        *assumptions: tuple[str, Scalar | None],
-        premise: Theorem | None = None,
-        equality: bool = False,
-        more: dict[str, Scalar] | None = None,
-        **arguments: Any,
-    ) -> Theorem:
-        own = {"local_lr": self.step, "selected_lr": self.selected_step, "mismatch": self.mismatch, **(more or {})}
-        return of_a_round(rule, self.where, form, assumptions, own, premise, equality, **arguments)
-
-    def _known(self, other: Vector) -> None:
-        if any((t.atom.stage != START and t.atom != MEAN_ANSWER) or "S" in t.bound for t in other.terms):
-            raise Refused(f"{other}: allowed is what is known at the round's start, and B")
+        return self._gradient + self.vector(NOISE)
 
     # how a round moves
 
     def round(self, other: Vector) -> Theorem:
         """State the axiom <x+ - x + c (B + Z), w> = 0 for any w."""
-        equation = self._one(NEXT) - self._one(START_POINT)
-        equation = equation + (self._one(MEAN_ANSWER) + self._one(SPREAD)) * self.selected_step
+        equation = self.vector(NEXT) - self.vector(START_POINT)
+        equation = equation + (self.vector(MEAN_ANSWER) + self.vector(SPREAD)) * self.selected_step
         return self._fact("answered round", dot(equation, other), equality=True, other=other)
 
     def descent(self, L: Scalar) -> Theorem:
@@ -101,54 +86,34 @@ class Answers:
     def mean(self, other: Vector) -> Theorem:
         """State the axiom <B - sum_k mean grad F_i(x_{i,k}) - delta A, w> = 0 for w known at the start, or B: first
         moments."""
-        self._known(other)
-        sums = self._gradient.under("M").under("K") + self._one(MISMATCH) * self.mismatch
-        return self._fact(
-            "mean of answers",
-            dot(self._one(MEAN_ANSWER) - sums, other),
-            ("unbiased_noise", None),
-            ("independent_answers", None),
-            equality=True,
-            other=other,
-        )
+        self.known(other, START, _BEFORE, but=MEAN_ANSWER.name)
+        sums = self._gradient.under("M").under("K") + self.vector(MISMATCH) * self.mismatch
+        form = dot(self.vector(MEAN_ANSWER) - sums, other)
+        return self._fact("mean of answers", form, UNBIASED, _ANSWERS, equality=True, other=other)
 
     def apart(self, other: Vector) -> Theorem:
         """State the axiom <Z, w> = 0 for w known at the start, or B: Z = Y - E Y."""
-        self._known(other)
-        return self._fact("answers around their mean", dot(self._one(SPREAD), other), equality=True, other=other)
+        self.known(other, START, _BEFORE, but=MEAN_ANSWER.name)
+        return self._fact("answers around their mean", dot(self.vector(SPREAD), other), equality=True, other=other)
 
     def mismatched(self, theorem: Theorem) -> Theorem:
         """State the axiom |A|^2 <= C, from |s_i|^2 <= C for every group: |sum p_i a_i s_i|^2 <= sum p_i a_i^2 |s_i|^2,
         |a_i| <= 1."""
-        form = bound_of_each(theorem, self._gradient.under("K"), self.where) - square(self._one(MISMATCH))
+        form = bound_of_each(theorem, self._gradient.under("K"), self.where) - square(self.vector(MISMATCH))
         return self._fact("mismatch of answers", form, premise=theorem)
 
     def spread(self, theorem: Theorem, proxy: Scalar) -> Theorem:
         """State the axiom E|Z|^2 <= V C, from |S_i|^2 <= C for every group, given who is there: second moments."""
-        form = bound_of_each(theorem, self._stochastic.under("K"), self.where) * proxy - square(self._one(SPREAD))
-        return self._fact(
-            "spread of answers",
-            form,
-            ("independent_answers", None),
-            ("independent_noise", None),
-            premise=theorem,
-            more={"proxy": proxy},
-            proxy=proxy,
-        )
+        form = bound_of_each(theorem, self._stochastic.under("K"), self.where) * proxy - square(self.vector(SPREAD))
+        more = {"proxy": proxy}
+        return self._fact("spread of answers", form, _ANSWERS, _NOISE, premise=theorem, more=more, proxy=proxy)
 
     def second_moment(self, theorem: Theorem, second: Scalar) -> Theorem:
         """State the axiom E|B + Z|^2 <= W C, from |S_i|^2 <= C for every group, where it is not given who is there."""
-        sent = self._one(MEAN_ANSWER) + self._one(SPREAD)
+        sent = self.vector(MEAN_ANSWER) + self.vector(SPREAD)
         form = bound_of_each(theorem, self._stochastic.under("K"), self.where) * second - square(sent)
-        return self._fact(
-            "second moment of answers",
-            form,
-            ("independent_answers", None),
-            ("independent_noise", None),
-            premise=theorem,
-            more={"second_moment": second},
-            second=second,
-        )
+        more = {"second_moment": second}
+        return self._fact("second moment of answers", form, _ANSWERS, _NOISE, premise=theorem, more=more, second=second)
 
     # along the paths
 
@@ -160,7 +125,7 @@ class Answers:
     def path(self, squared: Scalar) -> Theorem:
         """State the axiom E|x_{i,k} - x|^2 <= k^2 eta^2 G^2 for k <= K: |sum of k vectors|^2 is at most k times the sum
         of squares."""
-        moved, steps = self._one(ITERATE) - self._one(START_POINT), self.where.ring[STEP]
+        moved, steps = self.vector(ITERATE) - self.vector(START_POINT), self.where.ring[STEP]
         form = Form.constant(steps**2 * self.step**2 * squared) - square(moved)
         return self._of_paths(
             "path of bounded steps", form, ("bounded_local_gradients", squared), to_the_end=True, squared=squared

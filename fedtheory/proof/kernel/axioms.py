@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from .forms import END, PATH, STEP, Atom, Form, Term, Value, Vector, dot, known_before, square
+from .forms import END, PATH, START, STEP, Atom, Form, Value, Vector, dot, known_before, square
 from .regions import Where
 from .scalars import Ring, Scalar
 from .theorems import Assumption, Context, Refused, Theorem, _theorem, about_start, entry_binders, joined, started
@@ -20,6 +20,10 @@ _GRADIENTS = {START_POINT: Atom("g_start", True), OPTIMUM: Atom("g_opt", True),
               **{point: Atom(f"g_{point.name}", True) for point in POINTS}}  # fmt: skip
 NOISE = Atom("N", True, _FIRST, PATH, 1)
 MEAN_ITERATE = Atom("x_mean", False, _FIRST, PATH, 0)
+UNBIASED, UNCORRELATED, BEFORE_NOISE = (
+    (name, None) for name in ("unbiased_noise", "uncorrelated_noise", "cohort_before_noise")
+)
+"""Assumptions on noise that have no constant."""
 
 
 def at(atom: Atom, shift: int) -> Atom:
@@ -42,7 +46,7 @@ def gradient_at(point: Atom) -> Atom:
 def descent_of_a_round(ring: Ring, L: Scalar) -> Form:
     """Return F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 - F_i(x+)."""
     one = ring.number(1)
-    start, end, slope = (Vector(ring, {Term("", a): one}) for a in (START_POINT, NEXT, gradient_at(START_POINT)))
+    start, end, slope = (Vector.one(ring, a) for a in (START_POINT, NEXT, gradient_at(START_POINT)))
     values = Form.of(ring, {Value("", START_POINT): one, Value("", NEXT): -one})
     return values + dot(slope, end - start) + square(end - start) * L / 2
 
@@ -57,33 +61,59 @@ def bound_of_each(theorem: Theorem, vector: Vector, where: Where) -> Form:
     return bound
 
 
-def of_a_round(
-    rule: str,
-    where: Where,
-    form: Form,
-    assumptions: Iterable[Assumption],
-    own: Mapping[str, Scalar],
-    premise: Theorem | None,
-    equality: bool,
-    **arguments: Any,
-) -> Theorem:
-    """State an axiom on a round with these parameters of its own, given its start; of a premise, if there is one, with
-    what that assumes, and the same parameters."""
-    return _theorem(
-        rule,
-        [] if premise is None else [premise],
-        context="start",
-        where=where,
-        form=form,
-        assumptions=[*(() if premise is None else premise.assumptions), *assumptions],
-        parameters=own if premise is None else joined(dict(premise.parameters), own),
-        equality=equality,
-        **arguments,
-    )
+@dataclass(frozen=True)
+class OnRegion:
+    """Axioms on a region of scalars: what all of them are given, and the parameters of the rounds that they are on."""
+
+    where: Where
+    context: ClassVar[Context] = "start"
+    kind: ClassVar[str] = ""
+
+    @property
+    def parameters(self) -> dict[str, Scalar]:
+        """Parameters that every axiom has."""
+        raise NotImplementedError
+
+    def vector(self, atom: Atom, bound: str = "") -> Vector:
+        """Return a single vector as a combination."""
+        return Vector.one(self.where.ring, atom, bound)
+
+    def known(
+        self, vector: Vector, stage: int = START, allowed: str = "what is known at the round's start", but: str = ""
+    ) -> None:
+        """Refuse a vector that is not known at a stage, whatever the cohort is, but for the atom of one name."""
+        if any((t.atom.stage > stage and t.atom.name != but) or "S" in t.bound for t in vector.terms):
+            raise Refused(f"{vector}: allowed is {allowed}")
+
+    def _fact(
+        self,
+        rule: str,
+        form: Form,
+        *assumptions: Assumption,
+        premise: Theorem | None = None,
+        equality: bool = False,
+        more: Mapping[str, Scalar] | None = None,
+        **arguments: Any,
+    ) -> Theorem:
+        """State an axiom, with ``more`` parameters of its own; of a premise, if there is one, with what that assumes,
+        and the same parameters."""
+        own = {**self.parameters, **(more or {})}
+        return _theorem(
+            rule,
+            [] if premise is None else [premise],
+            context=self.context,
+            kind=self.kind,
+            where=self.where,
+            form=form,
+            assumptions=[*(() if premise is None else premise.assumptions), *assumptions],
+            parameters=own if premise is None else joined(dict(premise.parameters), own),
+            equality=equality,
+            **arguments,
+        )
 
 
 @dataclass(frozen=True)
-class Axioms:
+class Axioms(OnRegion):
     """Axioms of a round of local SGD on a region of scalars. The step size is ``step``; the cohort has ``size``
     clients, and the round ends in the mean of its clients' last iterates.
 
@@ -92,18 +122,13 @@ class Axioms:
     said of the cohort.
     """
 
-    where: Where
     step: Scalar
     size: Scalar
     given: Literal["cohort", "start", "run"] = "cohort"
 
     @property
-    def _parameters(self) -> dict[str, Scalar]:
+    def parameters(self) -> dict[str, Scalar]:
         return {"local_lr": self.step, "size": self.size}
-
-    def vector(self, atom: Atom) -> Vector:
-        """Return a single vector as a combination."""
-        return Vector(self.where.ring, {Term("", atom): self.where.ring.number(1)})
 
     def gradient(self, point: Atom) -> Vector:
         """Return grad F_i(point)."""
@@ -116,21 +141,16 @@ class Axioms:
         return self.gradient(point).under("M")
 
     def _fact(
-        self,
-        rule: str,
-        form: Form,
-        *assumptions: tuple[str, Scalar | None],
-        equality: bool = False,
-        **arguments: Any,
+        self, rule: str, form: Form, *assumptions: Assumption, equality: bool = False, **arguments: Any
     ) -> Theorem:
         """State an axiom, given the cohort if it speaks of paths or of the round's end, and else given the start."""
         context: Context = "start" if about_start(form) else "cohort"
-        parameters = self._parameters if context == "cohort" else {}
+        parameters = self.parameters if context == "cohort" else {}
         if context == "cohort" and self.given != "cohort":
             if any("S" in entry_binders(e) for e in form.entries) or any(t.atom.stage == END for t in form.terms):
                 raise Refused(f"{form}: of a cohort, which is not given")
             context, parameters = self.given, {"local_lr": self.step}
-            assumptions = tuple(a for a in assumptions if a[0] != "cohort_before_noise")
+            assumptions = tuple(a for a in assumptions if a != BEFORE_NOISE)
         return _theorem(
             rule,
             [],
@@ -203,12 +223,8 @@ class Axioms:
 
     def optimal(self, other: Vector) -> Theorem:
         """State the axiom <grad F(x*), w> = 0 for w known at the start."""
-        self._known_at_start(other)
+        self.known(other)
         return self._fact("optimal", dot(self.global_gradient(OPTIMUM), other), equality=True, other=other)
-
-    def _known_at_start(self, vector: Vector) -> None:
-        if any(t.atom.stage or "S" in t.bound for t in vector.terms):
-            raise Refused(f"{vector}: allowed is a vector known at the start")
 
     def local_step(self, other: Vector) -> Theorem:
         """State the axiom <x_{i,k+1} - x_{i,k} + eta (grad F_i(x_{i,k}) + N_{i,k}), w> = 0 for every k < K."""
@@ -231,41 +247,25 @@ class Axioms:
         """State the axiom <N_{i,k}, w> = 0 for w known before the noise of step k is drawn."""
         if not all(known_before(term, _FIRST) for term in other.terms):
             raise Refused(f"{other}: allowed is what is known before the noise of step k")
-        return self._fact(
-            "unbiased",
-            dot(self.vector(NOISE), other),
-            ("unbiased_noise", None),
-            ("cohort_before_noise", None),
-            equality=True,
-            other=other,
-        )
+        form = dot(self.vector(NOISE), other)
+        return self._fact("unbiased", form, UNBIASED, BEFORE_NOISE, equality=True, other=other)
 
     def variance(self, squared: Scalar) -> Theorem:
         """State the axiom E|N_{i,k}|^2 <= sigma^2."""
         form = Form.constant(squared) - square(self.vector(NOISE))
-        return self._fact("variance", form, ("bounded_noise", squared), ("cohort_before_noise", None), squared=squared)
+        return self._fact("variance", form, ("bounded_noise", squared), BEFORE_NOISE, squared=squared)
 
     def uncorrelated(self) -> Theorem:
         """State the axiom |mean_S N_{i,k}|^2 = mean_S |N_{i,k}|^2 / size: no two different clients' noises of a step
         are correlated, and the cohort is a set."""
         noise = self.vector(NOISE)
-        form = square(noise.under("S")) - square(noise).under("S") / self._ring_size()
-        return self._fact(
-            "uncorrelated",
-            form,
-            ("uncorrelated_noise", None),
-            ("unbiased_noise", None),
-            ("cohort_before_noise", None),
-            ("cohort_is_a_set", None),
-            equality=True,
-        )
-
-    def _ring_size(self) -> Scalar:
-        return self.where.ring.number(1) * self.size
+        form = square(noise.under("S")) - square(noise).under("S") / (self.where.ring.number(1) * self.size)
+        a_set: Assumption = ("cohort_is_a_set", None)
+        return self._fact("uncorrelated", form, UNCORRELATED, UNBIASED, BEFORE_NOISE, a_set, equality=True)
 
     def steps_apart(self) -> Theorem:
         """State the axiom |sum_k mean_S N_{i,k}|^2 = sum_k |mean_S N_{i,k}|^2: a later noise has mean 0 given an
         earlier one."""
         noise = self.vector(NOISE).under("S")
         form = square(noise.under("K")) - square(noise).under("K")
-        return self._fact("steps apart", form, ("unbiased_noise", None), ("cohort_before_noise", None), equality=True)
+        return self._fact("steps apart", form, UNBIASED, BEFORE_NOISE, equality=True)

@@ -7,10 +7,20 @@ The mean over all clients is by their weights p_i, which sum to 1, and F is that
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from .axioms import ITERATE, MEAN_ITERATE, NEXT, NOISE, OPTIMUM, at, gradient_at
-from .forms import PATH, STEP, Atom, Form, Term, Value, Vector, dot, square
+from .axioms import (
+    ITERATE,
+    MEAN_ITERATE,
+    NEXT,
+    NOISE,
+    OPTIMUM,
+    UNBIASED,
+    UNCORRELATED,
+    OnRegion,
+    at,
+    gradient_at,
+)  # fmt: skip
+from .forms import PATH, STEP, Atom, Form, Value, Vector, dot, square
 from .regions import Where
 from .scalars import Scalar
 from .theorems import Refused, Theorem, _theorem, at_step, joined, split
@@ -18,89 +28,56 @@ from .theorems import Refused, Theorem, _theorem, at_step, joined, split
 LOWEST = Atom("x_own", True)
 """Minimizer of F_i; a strongly convex function has one."""
 LAST = ITERATE._replace(step=(0, 1, 0))
+_DRAWN = ("independent_draws", None)
 
 
 @dataclass(frozen=True)
-class MeanAxioms:
+class MeanAxioms(OnRegion):
     """Axioms on a region, for rounds of local steps of size ``step``, which may depend on the step k."""
 
-    where: Where
     step: Scalar
+    context = "run"
 
-    def _one(self, atom: Atom, bound: str = "") -> Vector:
-        return Vector(self.where.ring, {Term(bound, atom): self.where.ring.number(1)})
+    @property
+    def parameters(self) -> dict[str, Scalar]:
+        return {"local_lr": self.step}
 
     @property
     def _last(self) -> Vector:
         """mean x_{i,K}."""
-        return self._one(LAST, "M")
-
-    def _fact(
-        self,
-        rule: str,
-        form: Form,
-        *assumptions: tuple[str, Scalar | None],
-        equality: bool = False,
-        parameters: dict[str, Scalar] | None = None,
-        **arguments: Any,
-    ) -> Theorem:
-        for name, value in (parameters or {}).items():
-            if STEP in value.names:
-                raise Refused(f"{name} {value}: allowed is what is the same at every step")
-        return _theorem(
-            rule,
-            [],
-            context="run",
-            where=self.where,
-            form=form,
-            assumptions=assumptions,
-            parameters={"local_lr": self.step, **(parameters or {})},
-            equality=equality,
-            **arguments,
-        )
+        return self.vector(LAST, "M")
 
     # along the steps
 
     def mean_iterate(self, other: Vector) -> Theorem:
         """State the axiom <xbar_k - mean x_{i,k}, w> = 0 for every k, which defines xbar_k."""
-        apart = self._one(MEAN_ITERATE) - self._one(ITERATE, "M")
+        apart = self.vector(MEAN_ITERATE) - self.vector(ITERATE, "M")
         return self._fact("mean iterate", dot(apart, other), equality=True, other=other)
 
     def optimal_along(self, other: Vector) -> Theorem:
         """State the axiom <grad F(x*), w> = 0 for any w, as grad F(x*) = 0."""
-        return self._fact("optimal along", dot(self._one(gradient_at(OPTIMUM), "M"), other), equality=True, other=other)
+        return self._fact(
+            "optimal along", dot(self.vector(gradient_at(OPTIMUM), "M"), other), equality=True, other=other
+        )
 
     def uncorrelated_clients(self, clients: Scalar) -> Theorem:
         """State the axiom |mean N_{i,k}|^2 = mean |N_{i,k}|^2 / M of M clients that weigh the same."""
-        noise = self._one(NOISE)
+        noise = self.vector(NOISE)
         form = square(noise.under("M")) - square(noise).under("M") / clients
-        return self._fact(
-            "uncorrelated clients",
-            form,
-            ("uncorrelated_noise", None),
-            ("unbiased_noise", None),
-            ("equal_weights", None),
-            equality=True,
-            parameters={"clients": clients},
-            clients=clients,
-        )
+        assumed = UNCORRELATED, UNBIASED, ("equal_weights", None)
+        more = _steady("clients", clients)
+        return self._fact("uncorrelated clients", form, *assumed, equality=True, more=more, clients=clients)
 
     def weighted_noise(self, bound: Scalar) -> Theorem:
         """State the axiom E|mean N_{i,k}|^2 <= B, where E|N_{i,k}|^2 <= sigma_i^2 and B is the sum of the p_i^2
         sigma_i^2."""
-        form = Form.constant(bound) - square(self._one(NOISE, "M"))
-        return self._fact(
-            "weighted noise",
-            form,
-            ("bounded_weighted_noise", bound),
-            ("uncorrelated_noise", None),
-            ("unbiased_noise", None),
-            bound=bound,
-        )
+        form = Form.constant(bound) - square(self.vector(NOISE, "M"))
+        assumed = ("bounded_weighted_noise", bound), UNCORRELATED, UNBIASED
+        return self._fact("weighted noise", form, *assumed, bound=bound)
 
     def stochastic_gradient(self, squared: Scalar) -> Theorem:
         """State the axiom E|grad F_i(x_{i,k}) + N_{i,k}|^2 <= G^2."""
-        form = Form.constant(squared) - square(self._one(gradient_at(ITERATE)) + self._one(NOISE))
+        form = Form.constant(squared) - square(self.vector(gradient_at(ITERATE)) + self.vector(NOISE))
         return self._fact("stochastic gradient", form, ("bounded_stochastic_gradients", squared), squared=squared)
 
     # least values
@@ -111,7 +88,7 @@ class MeanAxioms:
         self._has_minimum(mu)
         one = self.where.ring.number(1)
         above = Form.of(self.where.ring, {Value("", point): one, Value("", LOWEST): -one})
-        form = above * (2 * L) - square(self._one(gradient_at(point)))
+        form = above * (2 * L) - square(self.vector(gradient_at(point)))
         return self._fact("lowest", form, ("smooth", L), ("strongly_convex", mu), point=point, mu=mu, L=L)
 
     def heterogeneity(self, gap: Scalar, mu: Scalar) -> Theorem:
@@ -119,14 +96,8 @@ class MeanAxioms:
         self._has_minimum(mu)
         one = self.where.ring.number(1)
         above = Form.of(self.where.ring, {Value("M", OPTIMUM): one, Value("M", LOWEST): -one})
-        return self._fact(
-            "heterogeneity",
-            Form.constant(gap) - above,
-            ("bounded_heterogeneity_gap", gap),
-            ("strongly_convex", mu),
-            gap=gap,
-            mu=mu,
-        )
+        assumed = ("bounded_heterogeneity_gap", gap), ("strongly_convex", mu)
+        return self._fact("heterogeneity", Form.constant(gap) - above, *assumed, gap=gap, mu=mu)
 
     def _has_minimum(self, mu: Scalar) -> None:
         if not (self.where.certifies(mu) and self.where.never_zero(mu)):
@@ -136,34 +107,30 @@ class MeanAxioms:
 
     def everyone(self, other: Vector) -> Theorem:
         """State the axiom <x+ - mean x_{i,K}, w> = 0 for any w, where all clients take part."""
-        apart = self._one(NEXT) - self._last
+        apart = self.vector(NEXT) - self._last
         return self._fact("everyone", dot(apart, other), ("full_participation", None), equality=True, other=other)
 
     def drawn_mean(self, other: Vector, share: Scalar) -> Theorem:
         """State the axiom <x+ - mean x_{i,K}, w> = 0 for w known before the draw: who is drawn for x+ is independent of
         all paths, and every drawn client is i with probability p_i."""
-        if any(t.atom.stage > PATH or "S" in t.bound for t in other.terms):
-            raise Refused(f"{other}: allowed is what does not depend on the draw")
-        apart = self._one(NEXT) - self._last
-        return self._fact(
-            "drawn mean",
-            dot(apart, other),
-            ("independent_draws", None),
-            equality=True,
-            parameters={"share": share},
-            other=other,
-            share=share,
-        )
+        self.known(other, PATH, "what does not depend on the draw")
+        form, more = dot(self.vector(NEXT) - self._last, other), _steady("share", share)
+        return self._fact("drawn mean", form, _DRAWN, equality=True, more=more, other=other, share=share)
 
     def spread_of_draw(self, share: Scalar) -> Theorem:
         """State the axiom |x+ - mean x_{i,K}|^2 = share (mean |x_{i,K}|^2 - |mean x_{i,K}|^2): with ``share`` 1/S for S
         clients drawn independently with replacement, (M - S)/(S (M - 1)) for S of M that weigh the same, without."""
-        last = self._one(ITERATE)
+        last = self.vector(ITERATE)
         spread = at_step(square(last).under("M"), 0, 1, 0) - square(self._last)
-        form = square(self._one(NEXT) - self._last) - spread * share
-        return self._fact(
-            "spread of draw", form, ("independent_draws", None), equality=True, parameters={"share": share}, share=share
-        )
+        form, more = square(self.vector(NEXT) - self._last) - spread * share, _steady("share", share)
+        return self._fact("spread of draw", form, _DRAWN, equality=True, more=more, share=share)
+
+
+def _steady(name: str, value: Scalar) -> dict[str, Scalar]:
+    """Return a parameter that is the same at every step."""
+    if STEP in value.names:
+        raise Refused(f"{name} {value}: allowed is what is the same at every step")
+    return {name: value}
 
 
 # What the steps of all rounds add up to. Every reader computes what it returns from a theorem's form.
@@ -173,16 +140,14 @@ def one_step(theorem: Theorem) -> tuple[Scalar, Scalar]:
     """Return (P, B) of a theorem P A_k + B - A_{k+1} >= 0 for every k < K, with A_k = E|mean x_{i,k} - x*|^2 and B >=
     0."""
     ring = theorem.where.ring
-    one, optimum = ring.number(1), Vector(ring, {Term("", OPTIMUM): ring.number(1)})
-    now, then = (Vector(ring, {Term("M", at(ITERATE, shift)): one}) - optimum for shift in (0, 1))
+    now, then = (Vector.one(ring, at(ITERATE, shift), "M") - Vector.one(ring, OPTIMUM) for shift in (0, 1))
     return _read(theorem, square(then), square(now))
 
 
 def round_end(theorem: Theorem) -> Scalar:
     """Return C of a theorem A_K + C - E|x+ - x*|^2 >= 0, with A_K = E|mean x_{i,K} - x*|^2 and C >= 0."""
     ring = theorem.where.ring
-    optimum, last = (Vector(ring, {t: ring.number(1)}) for t in (Term("", OPTIMUM), Term("M", LAST)))
-    end = Vector(ring, {Term("", NEXT): ring.number(1)})
+    optimum, last, end = Vector.one(ring, OPTIMUM), Vector.one(ring, LAST, "M"), Vector.one(ring, NEXT)
     factor, addition = _read(theorem, square(end - optimum), square(last - optimum))
     if factor != 1:
         raise Refused(f"{theorem}: allowed is A_K + C - E|x+ - x*|^2 >= 0")
@@ -194,8 +159,7 @@ def _read(theorem: Theorem, bounded: Form, by: Form) -> tuple[Scalar, Scalar]:
     if theorem.context != "run":
         raise Refused(f"{theorem}: allowed is a theorem of the whole run")
     parts = split(theorem.form + bounded, {"P": by})
-    if not theorem.where.certifies(parts[""]):
-        raise Refused(f"addition {parts['']}: not certified to be >= 0")
+    theorem.where.ask(parts[""], "addition")
     return parts["P"], parts[""]
 
 

@@ -80,6 +80,11 @@ class Vector:
         self.ring = ring
         self.terms: Mapping[Term, Scalar] = MappingProxyType({t: c for t, c in terms.items() if not c.is_zero})
 
+    @classmethod
+    def one(cls, ring: Ring, atom: Atom, bound: str = "") -> Vector:
+        """Make the vector that is one atom, below binders."""
+        return cls(ring, {Term(bound, atom): ring.number(1)})
+
     def __add__(self, other: Vector) -> Vector:
         return Vector(self.ring, _added(self.terms, other.terms))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from .forms import ONE, Atom, Form, Product, Term, Vector, dot, square
 from .participation_intervals import INTERVAL, UNIT, UNIT_ENDED, WEIGHT, WEIGHT_ENDED
@@ -137,14 +138,13 @@ def _made(
     *,
     given: Sequence[Scalar] = (),
     assumed: Sequence[Assumption] = (),
-    **arguments: object,
+    **arguments: Any,
 ) -> RunBound:
     assumptions = {a for each in (theorem, *others) for a in each.assumptions}
     return _bound(
         rule,
         theorem,
         functional=functional,
-        kind="",
         where=Where(ring, tuple(conditions)),
         definitions=definitions,
         assumptions=[*assumptions, *assumed],
@@ -394,7 +394,7 @@ def choose_cutoff(premise: RunBound, letters: Sequence[str], first: Theorem | No
     The letters are those of the least p, R and log 2.
     """
     untouched(premise)
-    of, ring, (least, decay, two) = dict(premise.parameters), premise.where.ring, letters
+    of, ring, (_, decay, two) = dict(premise.parameters), premise.where.ring, letters
     T, C, conditions = of.get(ROUNDS), of.get(CUTOFF), {c.name: c for c in premise.where.conditions}
     logs = premise.definitions
     if premise.functional != AVERAGE_ERROR or T is None or C is None or premise.given or len(logs) != 1:
@@ -426,9 +426,7 @@ def choose_cutoff(premise: RunBound, letters: Sequence[str], first: Theorem | No
         "choose cutoff",
         premise,
         (2 * s + (2 * f + y) / ring[two]) * ring[decay] * l**2 / T,
-        where=_two_rounds(ring, str(T), least),
-        definitions=_chosen(ring, T, logs[0].name, letters),
-        parameters={ROUNDS: T, LEAST: ring[least], CHOSEN_CUTOFF: ring.number(1)},
+        **_with_cutoff(ring, str(T), logs[0].name, letters),
         letters=list(letters),
         others=() if first is None else (first,),
     )
@@ -439,7 +437,6 @@ def choose_cutoff_of_bias(premise: RunBound, letters: Sequence[str]) -> RunBound
     every client. The letters are those of T, log T, the least p, R and log 2."""
     untouched(premise)
     of, ring, (rounds, logarithm, *others) = dict(premise.parameters), premise.where.ring, letters
-    least = others[0]
     y = premise.bound / of[BIAS] if BIAS in of else None
     own = {str(value) for value in of.values()} | {*(c.name for c in premise.where.conditions)}
     if premise.functional != LONG_RUN_BIAS or y is None or y.names or not premise.where.certifies(y):
@@ -450,22 +447,22 @@ def choose_cutoff_of_bias(premise: RunBound, letters: Sequence[str]) -> RunBound
         "choose cutoff of bias",
         premise,
         y / ring[rounds],
-        where=_two_rounds(ring, rounds, least),
-        definitions=_chosen(ring, ring[rounds], logarithm, others),
-        parameters={ROUNDS: ring[rounds], LEAST: ring[least], CHOSEN_CUTOFF: ring.number(1)},
+        **_with_cutoff(ring, rounds, logarithm, others),
         letters=list(letters),
     )
 
 
-def _two_rounds(ring: Ring, rounds: str, least: str) -> Where:
-    return Where(ring, (Condition(rounds, "at_least", ring.number(2)), Condition(least, "interval", ring.number(1))))
-
-
-def _chosen(ring: Ring, T: Scalar, logarithm: str, letters: Sequence[str]) -> list[Definition]:
-    """log T, log 2 and R."""
+def _with_cutoff(ring: Ring, rounds: str, logarithm: str, letters: Sequence[str]) -> dict[str, Any]:
+    """Return what a bound for the cutoff says besides: of two rounds or more, with log T, log 2 and R."""
     least, decay, two = letters
-    return [
-        Definition(logarithm, "log", T),
-        Definition(two, "log", ring.number(2)),
-        Definition(decay, "decay", ring[least]),
-    ]
+    return {
+        "where": Where(
+            ring, (Condition(rounds, "at_least", ring.number(2)), Condition(least, "interval", ring.number(1)))
+        ),
+        "definitions": [
+            Definition(logarithm, "log", ring[rounds]),
+            Definition(two, "log", ring.number(2)),
+            Definition(decay, "decay", ring[least]),
+        ],
+        "parameters": {ROUNDS: ring[rounds], LEAST: ring[least], CHOSEN_CUTOFF: ring.number(1)},
+    }

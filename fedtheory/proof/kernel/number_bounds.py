@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .regions import Where
-from .run_bounds import Definition, RunBound, _bound, _follows, untouched
+from .run_bounds import Definition, RunBound, _bound, _follows, untouched, with_larger
 from .scalars import Scalar
 from .theorems import Refused
 
@@ -14,18 +14,8 @@ VALUE, RATIO_FAILURE = "value", "ratio_failure"
 
 def value(where: Where, expression: Scalar) -> RunBound:
     """Conclude that an expression in quantities is at most itself, wherever it is defined."""
-    return _bound(
-        "value",
-        None,
-        functional=VALUE,
-        kind="",
-        where=where,
-        definitions=(),
-        assumptions=(),
-        parameters={"value": expression},
-        bound=expression,
-        expression=expression,
-    )
+    of = {"value": expression}
+    return _bound("value", None, functional=VALUE, where=where, parameters=of, bound=expression, expression=expression)
 
 
 def frequency(
@@ -51,17 +41,14 @@ def frequency(
     for end in (probability - deviation, probability + deviation):
         asked += [("above", probability - (1 - error) * end), ("below", (1 + error) * end - probability)]
     for name, scalar in asked:
-        if not where.certifies(scalar):
-            raise Refused(f"{name}: {scalar} is not certified to be >= 0 on the region")
+        where.ask(scalar, f"{name} =")
     defined = Definition(letter, "exponential", 2 * clients * rounds * deviation**2)
     return _bound(
         "frequency",
         None,
         functional=RATIO_FAILURE,
-        kind="",
         where=where,
         definitions=(defined,),
-        assumptions=(),
         parameters={
             "group_clients": clients, "rounds": rounds, "response_probability": probability, "relative_error": error,
         },
@@ -83,7 +70,7 @@ def by_logarithm(
     polynomial in the letter of exp(-Y) without negative coefficients but the first, and exp(-Y) <= exp(-c log(1/x)) =
     x^c."""
     untouched(premise)
-    known, where, old = premise.known, premise.where, {d.name: d for d in premise.definitions}
+    where, old = premise.where, {d.name: d for d in premise.definitions}
     if letter not in old or old[letter].sort != "exponential" or letter in premise.bound.bottom.names:
         raise Refused(f"{letter}: allowed is the letter of an exponential, by which nothing is divided")
     if "level" in dict(premise.parameters) or type(power) is not int or power < 1:
@@ -94,20 +81,14 @@ def by_logarithm(
         raise Refused(f"level {level}: not certified to be in (0, 1]")
     rest = old[letter].of - power * where.ring[logarithm]
     for factor, given in zip(multipliers, premise.given, strict=True):
-        if not where.certifies(factor):
-            raise Refused(f"multiplier {factor}: not certified to be >= 0 on the region")
+        where.ask(factor, "multiplier")
         rest = rest - factor * given
     if not where.certifies(rest):
         raise Refused(f"{rest}: not certified to be >= 0, so that exp(-Y) may be larger")
-    right = where.ring.number(0)
-    for exponent, coefficient in premise.bound.coefficients(letter).items():
-        if exponent and not known.certifies(coefficient):
-            raise Refused(f"{coefficient} {letter}^{exponent}: its factor is not certified to be >= 0 on the region")
-        right = right + coefficient * level ** (power * exponent)
     return _follows(
         "by logarithm",
         premise,
-        right,
+        with_larger(premise, letter, level**power),
         definitions=[d for d in premise.definitions if d.name != letter],
         parameters={**dict(premise.parameters), "level": level, "logarithm": where.ring[logarithm]},
         letter=letter,

@@ -10,6 +10,7 @@ from typing import Literal
 from .charts import Chart
 from .forms import STEP, STEPS
 from .scalars import Ring, Scalar
+from .sealed import Refused
 
 Kind = Literal["positive", "nonnegative", "count", "capped", "interval", "at_least", "above", "real"]
 
@@ -126,6 +127,11 @@ class Where:
             return False
         parts = self._parts(expression)
         return (len(parts) > 1 and all(map(self._certified, parts))) or self._certified(expression)
+
+    def ask(self, expression: Scalar, what: str = "") -> None:
+        """Refuse an expression that is not certified to be >= 0 on the region."""
+        if not self.certifies(expression):
+            raise Refused(f"{what} {expression}".strip() + ": not certified to be >= 0 on the region")
 
     def _certified(self, expression: Scalar) -> bool:
         if expression.is_zero or self.chart.certifies(expression):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from .axioms import ITERATE, NEXT, OPTIMUM, POINTS, START_POINT, gradient_at
-from .forms import STEP, Atom, Form, Term, Value, Vector, dot, square
+from .forms import STEP, Atom, Form, Value, Vector, dot, square
 from .round_rules import ARBITRARY, UNIFORM
 from .run_bounds import DISTANCE, FINAL_DISTANCE, ROUNDS, RunBound, _of_rounds
 from .scalars import Ring, Scalar
@@ -37,25 +37,21 @@ PROGRESS = "negated_arbitrary_progress"
 Made = Callable[[Ring], Form]
 
 
-def _one(ring: Ring, atom: Atom, bound: str = "") -> Vector:
-    return Vector(ring, {Term(bound, atom): ring.number(1)})
-
-
 def _squared(point: Atom, other: Atom) -> Made:
-    return lambda ring: square(_one(ring, point) - _one(ring, other))
+    return lambda ring: square(Vector.one(ring, point) - Vector.one(ring, other))
 
 
 def _gradient(ring: Ring) -> Vector:
-    return _one(ring, gradient_at(START_POINT), "M")
+    return Vector.one(ring, gradient_at(START_POINT), "M")
 
 
 def _apart(point: Atom) -> Made:
     """|grad F_i(point) - grad F(x)|^2."""
-    return lambda ring: square(_one(ring, gradient_at(point)) - _gradient(ring))
+    return lambda ring: square(Vector.one(ring, gradient_at(point)) - _gradient(ring))
 
 
 def _summed(binder: str) -> Made:
-    return lambda ring: square(_one(ring, gradient_at(ITERATE)).under(binder).under("K"))
+    return lambda ring: square(Vector.one(ring, gradient_at(ITERATE)).under(binder).under("K"))
 
 
 def _increase(ring: Ring) -> Form:
@@ -64,8 +60,8 @@ def _increase(ring: Ring) -> Form:
 
 def _progress(binder: str) -> Made:
     def form(ring: Ring) -> Form:
-        steps = _one(ring, gradient_at(ITERATE)).under(binder).under("K")
-        return dot(steps, _one(ring, START_POINT) - _one(ring, OPTIMUM)) * -1
+        steps = Vector.one(ring, gradient_at(ITERATE)).under(binder).under("K")
+        return dot(steps, Vector.one(ring, START_POINT) - Vector.one(ring, OPTIMUM)) * -1
 
     return form
 
@@ -75,7 +71,9 @@ def _linearized(to: int, of: int) -> Made:
 
     def form(ring: Ring) -> Form:
         values = Form.of(ring, {Value("", POINTS[to]): ring.number(1), Value("", POINTS[of]): -ring.number(1)})
-        return values - dot(_one(ring, gradient_at(POINTS[0])), _one(ring, POINTS[to]) - _one(ring, POINTS[of]))
+        return values - dot(
+            Vector.one(ring, gradient_at(POINTS[0])), Vector.one(ring, POINTS[to]) - Vector.one(ring, POINTS[of])
+        )
 
     return form
 

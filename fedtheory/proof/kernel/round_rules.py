@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from .forms import END, PATH, START, Atom, Entry, Form, Product, Term, Value, Vector, dot, square
 from .regions import Where
@@ -47,20 +48,8 @@ def expect_uniform(theorem: Theorem, size: Scalar, share: Scalar, where: Where) 
     total = Form.of(ring, {})
     for entry, c in theorem.form.entries.items():
         total = total + _drawn(entry, share, ring.number(1)) * c
-    assumptions = {*theorem.assumptions, ("uniform_cohorts", None)}
-    return _theorem(
-        "expect uniform",
-        [theorem],
-        context="kind",
-        kind=UNIFORM,
-        where=where,
-        form=total,
-        assumptions=assumptions,
-        parameters=joined(dict(theorem.parameters), {"size": size, "share": share}),
-        equality=theorem.equality,
-        size=size,
-        share=share,
-    )
+    law: Assumption = ("uniform_cohorts", None)
+    return _given_kind("expect uniform", UNIFORM, theorem, where, total, law, size=size, share=share)
 
 
 def _says(where: Where, share: Scalar, bound: Scalar) -> bool:
@@ -110,9 +99,8 @@ def expect_everyone(theorem: Theorem, size: Scalar) -> Theorem:
     total = Form.of(theorem.form.ring, {})
     for entry, c in theorem.form.entries.items():
         total = total + Form.of(theorem.form.ring, {_of_all(entry): c})
-    return _of_any_cohort(
-        "expect everyone", theorem, total, size, ("full_participation", None), ("equal_weights", None)
-    )
+    laws: tuple[Assumption, ...] = ("full_participation", None), ("equal_weights", None)
+    return _given_kind("expect everyone", ARBITRARY, theorem, theorem.where, total, *laws, size=size)
 
 
 def expect_arbitrary(theorem: Theorem, size: Scalar) -> Theorem:
@@ -121,22 +109,25 @@ def expect_arbitrary(theorem: Theorem, size: Scalar) -> Theorem:
     _check_context(theorem, "cohort", ARBITRARY)
     if any("S" in e.bound for e in theorem.form.entries if not isinstance(e, str)) or "i" in theorem.form.open:
         raise Refused(f"{theorem}: a mean of products over an arbitrary cohort has no law")
-    return _of_any_cohort("expect arbitrary", theorem, theorem.form, size)
+    return _given_kind("expect arbitrary", ARBITRARY, theorem, theorem.where, theorem.form, size=size)
 
 
-def _of_any_cohort(rule: str, theorem: Theorem, form: Form, size: Scalar, *more: Assumption) -> Theorem:
-    """Make a theorem given that the round is of arbitrary clients, ``size`` of them, from one given its cohort."""
+def _given_kind(
+    rule: str, kind: str, theorem: Theorem, where: Where, form: Form, *more: Assumption, **law: Any
+) -> Theorem:
+    """Make a theorem given the kind of the round from one given its cohort; the parameters of the cohorts' law are the
+    rule's arguments, too."""
     return _theorem(
         rule,
         [theorem],
         context="kind",
-        kind=ARBITRARY,
-        where=theorem.where,
+        kind=kind,
+        where=where,
         form=form,
         assumptions={*theorem.assumptions, *more},
-        parameters=joined(dict(theorem.parameters), {"size": size}),
+        parameters=joined(dict(theorem.parameters), law),
         equality=theorem.equality,
-        size=size,
+        **law,
     )
 
 
@@ -144,7 +135,7 @@ def conditional_mean(atom: Atom, kind: str, ring: Ring) -> Vector:
     """Return E[mean_S atom | start, kind], a vector known at the start, for a family known at the start."""
     if atom.stage != START or not atom.client:
         raise Refused(f"{atom.name}: allowed is a family over clients that is known at the start")
-    return Vector(ring, {Term("", Atom(f"{MEAN}{kind} {atom.name}")): ring.number(1)})
+    return Vector.one(ring, Atom(f"{MEAN}{kind} {atom.name}"))
 
 
 def project(atom: Atom, other: Vector, kind: str, where: Where) -> Theorem:
@@ -153,7 +144,7 @@ def project(atom: Atom, other: Vector, kind: str, where: Where) -> Theorem:
         raise Refused(f"{other}: allowed is a closed vector known at the start")
     if kind not in (UNIFORM, ARBITRARY):
         raise Refused(f"{kind}: allowed is a kind of round that has a cohort, {UNIFORM} or {ARBITRARY}")
-    mean = Vector(where.ring, {Term("S", atom): where.ring.number(1)})
+    mean = Vector.one(where.ring, atom, "S")
     return _theorem(
         "project",
         [],
@@ -228,9 +219,7 @@ def contraction(theorem: Theorem) -> tuple[Scalar, Scalar]:
     """
     _of_every_round(theorem)
     where, ring = theorem.where, theorem.where.ring
-    start, optimum, end = (
-        Vector(ring, {Term("", a): ring.number(1)}) for a in (Atom("x"), Atom("x*"), Atom("x+", stage=END))
-    )
+    start, optimum, end = (Vector.one(ring, a) for a in (Atom("x"), Atom("x*"), Atom("x+", stage=END)))
     says = "is P |x - x*|^2 + B - E|x+ - x*|^2 >= 0"
     parts = split(theorem.form + square(end - optimum), {"P": square(start - optimum)}, says)
     factor, addition = parts["P"], parts[""]
@@ -252,7 +241,7 @@ def average(theorem: Theorem) -> tuple[Scalar, Scalar]:
     _of_every_round(theorem)
     where, ring = theorem.where, theorem.where.ring
     one, values = ring.number(1), (Value("M", Atom("x")), Value("M", Atom("x+", stage=END)))
-    gradient = square(Vector(ring, {Term("M", Atom("g_start", True)): one}))
+    gradient = square(Vector.one(ring, Atom("g_start", True), "M"))
     says = "is F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0"
     parts = split(theorem.form - Form.of(ring, {values[0]: one, values[1]: -one}), {"c": -gradient}, says)
     fall, addition = parts["c"], parts[""]

@@ -146,12 +146,12 @@ def _bound(
     premise: Theorem | RunBound | None,
     *,
     functional: str,
-    kind: str,
     where: Where,
-    definitions: Sequence[Definition],
-    assumptions: Iterable[Assumption],
     parameters: Mapping[str, Scalar],
     bound: Scalar,
+    kind: str = "",
+    definitions: Sequence[Definition] = (),
+    assumptions: Iterable[Assumption] = (),
     given: Sequence[Scalar] = (),
     **arguments: Any,
 ) -> RunBound:
@@ -207,38 +207,26 @@ def _of_rounds(
     letters: Mapping[str, str],
     bound: Scalar,
     definitions: Sequence[Definition] = (),
-    *,
-    kind: str | None = None,
-    parameters: Mapping[str, Scalar] | None = None,
-    assumptions: Iterable[Assumption] | None = None,
-    conditions: Iterable[Condition] | None = None,
-    given: Sequence[Scalar] = (),
-    **arguments: Any,
+    **but: Any,
 ) -> RunBound:
     """Make the bound on a run whose every round is as a theorem says, or on one such round. The ``letters`` stand for
-    parameters that these have besides, each with a condition by ``KINDS``, and do not occur in the theorem. Where a
-    rule says more of a run, its parameters, assumptions and conditions are given."""
+    parameters that these have besides, each with a condition by ``KINDS``, and do not occur in the theorem. The kind,
+    the parameters, assumptions and conditions are the theorem's, but for those that are named, as a rule says more of a
+    run; what else is named are the rule's arguments."""
     old = {c.name for c in theorem.where.conditions} | {*theorem.where.ring.names}
     new = [*letters.values(), *(d.name for d in definitions)]
     if old & {*new} or len({*new}) < len(new):
         raise Refused(f"{', '.join(new)}: allowed are different letters that the theorem does not have")
     more = (Condition(letter, KINDS.get(name, "nonnegative")) for name, letter in letters.items())
-    own = dict(theorem.parameters) if parameters is None else parameters
-    said = theorem.assumptions if assumptions is None else assumptions
-    kept = theorem.where if conditions is None else Where(theorem.where.ring, tuple(conditions))
+    kind = theorem.kind if theorem.context == "kind" else ""
+    said = {part: getattr(theorem, part) for part in ("parameters", "assumptions")} | {"kind": kind} | but
+    kept = Where(theorem.where.ring, tuple(said.pop("conditions", theorem.where.conditions)))
+    own = {name: value.within(ring) for name, value in dict(said["parameters"]).items()}
+    said["parameters"] = own | {name: ring[letter] for name, letter in letters.items()}
+    said["assumptions"] = [(name, None if c is None else c.within(ring)) for name, c in said["assumptions"]]
+    where = lifted(kept, ring, *more)
     return _bound(
-        rule,
-        theorem,
-        functional=functional,
-        kind=(theorem.kind if theorem.context == "kind" else "") if kind is None else kind,
-        where=lifted(kept, ring, *more),
-        given=given,
-        definitions=definitions,
-        assumptions=((name, None if c is None else c.within(ring)) for name, c in said),
-        parameters={n: value.within(ring) for n, value in own.items()} | {n: ring[at] for n, at in letters.items()},
-        bound=bound,
-        letters=[*letters.values(), *(d.name for d in definitions)],
-        **arguments,
+        rule, theorem, functional=functional, where=where, definitions=definitions, bound=bound, letters=new, **said
     )
 
 
@@ -274,33 +262,12 @@ def telescoped(ring: Ring, rounds: str, gap: str, fall: Scalar, addition: Scalar
     return (ring[gap] / ring[rounds] + addition.within(ring)) / fall.within(ring)
 
 
-def _follows(
-    rule: str,
-    premise: RunBound,
-    bound: Scalar,
-    *,
-    functional: str = "",
-    where: Where | None = None,
-    given: Sequence[Scalar] | None = None,
-    definitions: Sequence[Definition] | None = None,
-    assumptions: Iterable[Assumption] | None = None,
-    parameters: Mapping[str, Scalar] | None = None,
-    **arguments: Any,
-) -> RunBound:
-    """Make a bound that says all that its premise says, but for its right side and what is given here."""
-    return _bound(
-        rule,
-        premise,
-        functional=functional or premise.functional,
-        kind=premise.kind,
-        where=premise.where if where is None else where,
-        given=premise.given if given is None else given,
-        definitions=premise.definitions if definitions is None else definitions,
-        assumptions=premise.assumptions if assumptions is None else assumptions,
-        parameters=dict(premise.parameters) if parameters is None else parameters,
-        bound=bound,
-        **arguments,
-    )
+def _follows(rule: str, premise: RunBound, bound: Scalar, **but: Any) -> RunBound:
+    """Make a bound that says all that its premise says, but for its right side and what is named; what else is named
+    are the rule's arguments."""
+    parts = ("functional", "kind", "where", "given", "definitions", "assumptions")
+    said = {part: getattr(premise, part) for part in parts} | {"parameters": dict(premise.parameters)}
+    return _bound(rule, premise, bound=bound, **(said | but))
 
 
 def weaken(
@@ -316,8 +283,7 @@ def weaken(
     rest = bound - premise.bound
     squares = [list(pair) for pair in squares]
     for factor, taken in (*zip(factors, premise.given, strict=bool(factors)), *((c, y**2) for c, y in squares)):
-        if not known.certifies(factor):
-            raise Refused(f"multiplier {factor}: not certified to be >= 0 on the region")
+        known.ask(factor, "multiplier")
         if not known.defines(taken):
             raise Refused(f"{taken}: divides by what may be 0 on the region")
         rest = rest - factor * taken
@@ -338,7 +304,7 @@ def enlarge(premise: RunBound, letter: str, larger: Definition) -> RunBound:
     All of it is certified on the region.
     """
     untouched(premise)
-    known, old = premise.known, {d.name: d for d in premise.definitions}
+    old = {d.name: d for d in premise.definitions}
     if letter not in old:
         raise Refused(f"{letter}: allowed is a letter that is defined")
     if larger.name in {*premise.where.ring.names} & {*old, *(c.name for c in premise.where.conditions)}:
@@ -354,14 +320,21 @@ def enlarge(premise: RunBound, letter: str, larger: Definition) -> RunBound:
         raise Refused(f"{larger}: allowed is no power in the place of an exponential")
     if not premise.where.certifies(difference):
         raise Refused(f"{difference}: not certified to be >= 0, so that {larger} may be smaller than {smaller}")
-    right = premise.where.ring.number(0)
-    for power, coefficient in premise.bound.coefficients(letter).items():
-        if power and not known.certifies(coefficient):
-            raise Refused(f"{coefficient} {letter}^{power}: its factor is not certified to be >= 0 on the region")
-        right = right + coefficient * premise.where.ring[larger.name] ** power
+    right = with_larger(premise, letter, premise.where.ring[larger.name])
     kept = [d for d in premise.definitions if d.name != letter]
     said: dict[str, Any] = {"letter": letter, "name": larger.name, "sort": larger.sort, "of": larger.of}
     return _follows("enlarge", premise, right, definitions=[*kept, larger], **said)
+
+
+def with_larger(premise: RunBound, letter: str, number: Scalar) -> Scalar:
+    """Return the right side with a number in the place of a letter: it is no smaller if the number is not, as the
+    factors of all powers of the letter are certified to be >= 0."""
+    right = premise.where.ring.number(0)
+    for power, coefficient in premise.bound.coefficients(letter).items():
+        if power and not premise.known.certifies(coefficient):
+            raise Refused(f"{coefficient} {letter}^{power}: its factor is not certified to be >= 0 on the region")
+        right = right + coefficient * number**power
+    return right
 
 
 def define(premise: RunBound, letter: str, of: Scalar) -> RunBound:

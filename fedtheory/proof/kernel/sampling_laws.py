@@ -402,8 +402,8 @@ def sum_of_exponents(of: Problem, whole: str, first: str, second: str) -> Sample
     (x, r), (y, p), (z, q) = (of.parts(letter, "power") for letter in (whole, first, second))
     if not x == y == z or r != p + q:
         raise Refused(f"{whole}, {first}, {second}: allowed are x^(p + q), x^p and x^q")
-    a, b, c = (of.where.ring[letter] for letter in (whole, first, second))
-    return _made("sum of exponents", of, a - b * c, equality=True, whole=whole, first=first, second=second)
+    form = of.where.ring[whole] - of.where.ring[first] * of.where.ring[second]
+    return _made("sum of exponents", of, form, equality=True, whole=whole, first=first, second=second)
 
 
 def power_of_product(of: Problem, whole: str, first: str, second: str) -> SampleTheorem:

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from .axioms import NEXT, START_POINT, descent_of_a_round
-from .forms import END, Atom, Form, Term, Vector, dot, square
+from .axioms import NEXT, START_POINT, OnRegion, descent_of_a_round
+from .forms import END, Atom, Form, Vector, dot, square
 from .regions import Where
 from .round_rules import ARBITRARY, mixed
 from .scalars import Scalar
-from .theorems import Refused, Theorem, _theorem, joined
+from .theorems import Refused, Theorem, joined
 
 SERVER = "server"
 """Kind of a round in which the server alone moves."""
@@ -21,45 +20,31 @@ _GRADIENT = Atom("g_start", True)
 
 
 @dataclass(frozen=True)
-class ServerAxioms:
+class ServerAxioms(OnRegion):
     """Axioms of a server's round on a region: x+ = x - step (grad F(x) + N_server)."""
 
-    where: Where
     step: Scalar
+    context = "kind"
+    kind = SERVER
 
-    def _one(self, atom: Atom, bound: str = "") -> Vector:
-        return Vector(self.where.ring, {Term(bound, atom): self.where.ring.number(1)})
+    @property
+    def parameters(self) -> dict[str, Scalar]:
+        return {"server_lr": self.step}
 
     @property
     def noise(self) -> Vector:
         """Noise N_server of the server's gradient."""
-        return self._one(SERVER_NOISE)
+        return self.vector(SERVER_NOISE)
 
     @property
     def moved(self) -> Vector:
         """Displacement x+ - x."""
-        return self._one(NEXT) - self._one(START_POINT)
+        return self.vector(NEXT) - self.vector(START_POINT)
 
     @property
     def gradient(self) -> Vector:
         """Gradient grad F(x)."""
-        return self._one(_GRADIENT, "M")
-
-    def _fact(
-        self, rule: str, form: Form, *assumptions: tuple[str, Scalar | None], equality: bool = False, **arguments: Any
-    ) -> Theorem:
-        return _theorem(
-            rule,
-            [],
-            context="kind",
-            kind=SERVER,
-            where=self.where,
-            form=form,
-            assumptions=assumptions,
-            parameters={"server_lr": self.step},
-            equality=equality,
-            **arguments,
-        )
+        return self.vector(_GRADIENT, "M")
 
     def round(self, other: Vector) -> Theorem:
         """State the axiom <x+ - x + step (grad F(x) + N_server), w> = 0."""
@@ -70,11 +55,9 @@ class ServerAxioms:
     def unbiased(self, other: Vector) -> Theorem:
         """State the axiom <N_server, w> = 0 for w known at the start."""
         _closed(other)
-        if any(term.atom.stage or "S" in term.bound for term in other.terms):
-            raise Refused(f"{other}: allowed is what is known at the round's start")
-        return self._fact(
-            "server unbiased", dot(self.noise, other), ("unbiased_server_noise", None), equality=True, other=other
-        )
+        self.known(other)
+        form = dot(self.noise, other)
+        return self._fact("server unbiased", form, ("unbiased_server_noise", None), equality=True, other=other)
 
     def variance(self, squared: Scalar) -> Theorem:
         """State the axiom E|N_server|^2 <= sigma_s^2."""

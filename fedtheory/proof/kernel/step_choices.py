@@ -116,8 +116,7 @@ def choose_step(
         ):
             raise Refused(f"{', '.join(map(str, inverses))}: not certified to be above the inverses of other entries")
         right = right + a * sum(inverses, zero)
-        if not known.certifies(ratio):
-            raise Refused(f"{ratio}: not certified to be >= 0")
+        known.ask(ratio)
     if not (lead := share + ratio).is_zero:
         if root in {*own, *(d.name for d in premise.definitions)} or root not in ring.names:
             raise Refused(f"{root or 'no letter'}: allowed is a new letter, for the root of {A * S}")

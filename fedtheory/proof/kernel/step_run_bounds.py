@@ -12,7 +12,7 @@ from typing import Any
 
 from .axioms import OPTIMUM, START_POINT
 from .client_means import one_step, round_end
-from .forms import STEP, STEPS, Form, Term, Value, Vector, square
+from .forms import STEP, STEPS, Form, Value, Vector, square
 from .regions import Condition
 from .run_bounds import DISTANCE, FINAL_DISTANCE, ROUNDS, Definition, RunBound, _bound, _follows, lifted, untouched
 from .scalars import Ring, Scalar
@@ -129,7 +129,7 @@ def _of_gap(theorem: Theorem) -> Scalar:
     ring = intact(theorem).where.ring
     one = ring.number(1)
     values = Form.of(ring, {Value("M", START_POINT): -one, Value("M", OPTIMUM): one})
-    distance = Vector(ring, {Term("", START_POINT): one, Term("", OPTIMUM): -one})
+    distance = Vector.one(ring, START_POINT) - Vector.one(ring, OPTIMUM)
     says = "is a |x - x*|^2 - F(x) + F(x*) >= 0"
     parts = split(theorem.form - values, {"a": square(distance)}, says)
     if theorem.context != "start" or not parts[""].is_zero:
@@ -175,7 +175,6 @@ def _of_steps(
         rule,
         step,
         functional=FINAL_DISTANCE,
-        kind="",
         where=lifted(step.where, ring, *more),
         given=list(given),
         definitions=defined,

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from .forms import ONE, Form, Product, Term, Vector, square
-from .regions import Where
-from .run_bounds import DISTANCE, FINAL_DISTANCE, GAP, MEAN_GRADIENT, ROUNDS, RunBound, iterate, telescope, weaken
+from .regions import Condition, Where
+from .run_bounds import (
+    DISTANCE,
+    FINAL_DISTANCE,
+    GAP,
+    MEAN_GRADIENT,
+    ROUNDS,
+    RunBound,
+    iterate,
+    restrict,
+    telescope,
+    weaken,
+)  # fmt: skip
 from .scalars import Ring, Scalar
 from .theorems import Context, Theorem, combine
 
@@ -48,6 +59,21 @@ def show(
     )
 
 
+def rounded(
+    theorem: Theorem, where: Where, squares: Sequence[Square] = (), constant: Scalar | int = 0, kind: str = ""
+) -> Theorem:
+    """Add multiples >= 0 of squares, and a constant >= 0, to a theorem, on a region that lies in its own; given a kind
+    of round besides, if one is named."""
+    return combine(
+        [(theorem, 1)],
+        where=where,
+        context=theorem.context,
+        kind=kind or theorem.kind,
+        squares=squares,
+        constant=constant,
+    )
+
+
 def coefficient(form: Form, left: Vector, right: Vector, bound: str = "") -> Scalar:
     """Return the factor of <u, v> in a form, for two single terms."""
     (u,), (v,) = left.terms, right.terms
@@ -68,6 +94,15 @@ def of_runs(functional: str, *more: str) -> dict[str, str]:
     """Return the quantities of the letters that ``over_rounds`` adds to a theorem's, ``more`` those that a claim
     chooses by."""
     return {name: name for name in (ROUNDS, _STARTS[functional], *more)}
+
+
+def with_letters(
+    bound: RunBound, values: Mapping[str, Scalar | int], given: Sequence[Scalar] = (), *new: Condition
+) -> RunBound:
+    """Restrict a bound to scalars for some letters, whose conditions go, with other conditions on some that stay."""
+    ring, put = bound.where.ring, {c.name: c for c in new}
+    kept = (put.get(c.name, c) for c in bound.where.conditions if c.name not in values)
+    return restrict(bound, Where(ring, tuple(kept)), {n: ring.number(1) * c for n, c in values.items()}, given)
 
 
 def over_rounds(theorem: Theorem, functional: str, *more: str) -> RunBound:

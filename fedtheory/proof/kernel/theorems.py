@@ -156,11 +156,6 @@ def about_start(form: Form) -> bool:
     return all(map(known_at_start, form.entries))
 
 
-def of_algorithm(form: Form) -> bool:
-    """Whether the form speaks of vectors that an algorithm makes: all but points and gradients at the round's start."""
-    return not about_start(form) or any(term.atom.name.startswith(MEAN) for term in form.terms)
-
-
 def split(form: Form, parts: Mapping[str, Form], wanted: str = "") -> dict[str, Scalar]:
     """Return the factor of each of some forms in a sum of multiples of them and of 1, whose factor is named "".
 
@@ -213,9 +208,9 @@ def combine(
         _check_context(theorem, context, kind)
         if not where.within(theorem.where):
             raise Refused(f"{theorem}: shown on a region that does not contain this one")
-        if not theorem.equality and not where.certifies(factor):
-            raise Refused(f"multiplier {factor}: not certified to be >= 0 on the region")
-        if theorem.equality and not where.defines(factor):
+        if not theorem.equality:
+            where.ask(factor, "multiplier")
+        elif not where.defines(factor):
             raise Refused(f"multiplier {factor}: divides by what may be 0 on the region")
         equality &= theorem.equality
         to_the_end &= (theorem.path_to_the_end or "k" not in theorem.form.open) and STEP not in factor.names
@@ -223,15 +218,13 @@ def combine(
     for vector, bound, multiplier in squares:
         factor = ring.number(1) * multiplier
         to_the_end &= STEP not in factor.names
-        if not where.certifies(factor):
-            raise Refused(f"multiplier {factor} of a square: not certified to be >= 0 on the region")
+        where.ask(factor, "multiplier of a square:")
         form = square(vector)
         for binder in bound:
             form = form.under(binder)
         total = total + form * factor
     shift = ring.number(1) * constant
-    if not where.certifies(shift):
-        raise Refused(f"constant {shift}: not certified to be >= 0 on the region")
+    where.ask(shift, "constant")
     return _theorem(
         "combine",
         [t for t, _ in premises],
@@ -262,21 +255,11 @@ def over_clients(theorem: Theorem, binder: str) -> Theorem:
     )
 
 
-def _follows(
-    rule: str, theorem: Theorem, form: Form, *, context: Context | None = None, where: Where | None = None, **more: Any
-) -> Theorem:
-    """Make a theorem of another form, given the same, on the same region and with the same sign, but for what is given
-    here."""
-    return _theorem(
-        rule,
-        [theorem],
-        context=context or theorem.context,
-        kind=theorem.kind,
-        where=where or theorem.where,
-        form=form,
-        equality=theorem.equality,
-        **more,
-    )
+def _follows(rule: str, theorem: Theorem, form: Form, **but: Any) -> Theorem:
+    """Make a theorem of another form, given the same, on the same region and with the same sign, but for what is named;
+    what else is named are the rule's arguments."""
+    said = {part: getattr(theorem, part) for part in ("context", "kind", "where", "equality")}
+    return _theorem(rule, [theorem], form=form, **(said | but))
 
 
 def over_steps(theorem: Theorem) -> Theorem:

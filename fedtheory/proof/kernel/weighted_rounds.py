@@ -15,19 +15,19 @@ and their scale Q = sum_i p_i omega_i^2/n.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from .axioms import (
     ITERATE,
     NEXT,
     START_POINT,
+    UNBIASED,
+    UNCORRELATED,
+    OnRegion,
     bound_of_each,
     descent_of_a_round,
     gradient_at,
-    of_a_round,
 )  # fmt: skip
-from .forms import END, PATH, START, STEP, Atom, Form, Term, Vector, dot, square
-from .regions import Where
+from .forms import END, PATH, STEP, Atom, Form, Vector, dot, square
 from .scalars import Scalar
 from .theorems import Refused, Theorem
 
@@ -35,13 +35,13 @@ BIAS, PARTICIPATION, ROUND_NOISE = (Atom(name, stage=END) for name in ("A_weight
 """A, V and U."""
 CENTRE = Atom("g_centre")
 """The plain mean of the clients' gradients at the start."""
+_INDEPENDENT = ("independent_participation", None)
 
 
 @dataclass(frozen=True)
-class WeightedRounds:
+class WeightedRounds(OnRegion):
     """Axioms on a region, for one size of the local steps, one c and one n throughout a round."""
 
-    where: Where
     step: Scalar
     weighted_step: Scalar
     clients: Scalar
@@ -50,27 +50,15 @@ class WeightedRounds:
         if any(STEP in scalar.names for scalar in (self.step, self.weighted_step, self.clients)):
             raise Refused("a round of weighted updates: allowed are a step size, c and n that do not depend on k")
 
-    def _one(self, atom: Atom) -> Vector:
-        return Vector(self.where.ring, {Term("", atom): self.where.ring.number(1)})
-
-    def _fact(
-        self,
-        rule: str,
-        form: Form,
-        *assumptions: tuple[str, Scalar | None],
-        premise: Theorem | None = None,
-        equality: bool = False,
-        more: dict[str, Scalar] | None = None,
-        **arguments: Any,
-    ) -> Theorem:
-        own = {"local_lr": self.step, "weighted_lr": self.weighted_step, "clients": self.clients, **(more or {})}
-        return of_a_round(rule, self.where, form, assumptions, own, premise, equality, **arguments)
+    @property
+    def parameters(self) -> dict[str, Scalar]:
+        return {"local_lr": self.step, "weighted_lr": self.weighted_step, "clients": self.clients}
 
     def round(self, other: Vector) -> Theorem:
         """State the axiom <x+ - x + c (sum_k mean grad F_i(x_{i,k}) + A + V + U), w> = 0 for any w."""
-        moved = self._one(gradient_at(ITERATE)).under("M").under("K")
-        moved = moved + self._one(BIAS) + self._one(PARTICIPATION) + self._one(ROUND_NOISE)
-        equation = self._one(NEXT) - self._one(START_POINT) + moved * self.weighted_step
+        moved = self.vector(gradient_at(ITERATE)).under("M").under("K")
+        moved = moved + self.vector(BIAS) + self.vector(PARTICIPATION) + self.vector(ROUND_NOISE)
+        equation = self.vector(NEXT) - self.vector(START_POINT) + moved * self.weighted_step
         return self._fact("weighted round", dot(equation, other), equality=True, other=other)
 
     def descent(self, L: Scalar) -> Theorem:
@@ -80,75 +68,47 @@ class WeightedRounds:
 
     def participation(self, other: Vector) -> Theorem:
         """State the axiom <V, w> = 0 for w of the start, of the paths, or A: who takes part is independent of them."""
-        if any((t.atom.stage > PATH and t.atom != BIAS) or "S" in t.bound for t in other.terms):
-            raise Refused(f"{other}: allowed is what does not depend on who takes part")
-        return self._fact(
-            "participation",
-            dot(self._one(PARTICIPATION), other),
-            ("independent_participation", None),
-            equality=True,
-            other=other,
-        )
+        self.known(other, PATH, "what does not depend on who takes part", but=BIAS.name)
+        form = dot(self.vector(PARTICIPATION), other)
+        return self._fact("participation", form, _INDEPENDENT, equality=True, other=other)
 
     def noise(self, other: Vector) -> Theorem:
         """State the axiom <U, w> = 0 for w known at the start."""
-        if any(t.atom.stage != START or "S" in t.bound for t in other.terms):
-            raise Refused(f"{other}: allowed is what is known at the round's start")
-        return self._fact(
-            "weighted noise of a round",
-            dot(self._one(ROUND_NOISE), other),
-            ("unbiased_noise", None),
-            ("independent_participation", None),
-            equality=True,
-            other=other,
-        )
+        self.known(other)
+        form = dot(self.vector(ROUND_NOISE), other)
+        return self._fact("weighted noise of a round", form, UNBIASED, _INDEPENDENT, equality=True, other=other)
 
     def noise_bound(self, squared: Scalar, scale: Scalar) -> Theorem:
         """State the axiom E|U|^2 <= Q K sigma^2/n: all noises are uncorrelated, of clients by assumption, of steps as
         each has mean 0 given what precedes it."""
         bound = scale * self.where.ring["K"] * squared / self.clients
-        form = Form.constant(bound) - square(self._one(ROUND_NOISE))
-        return self._fact(
-            "scaled noise",
-            form,
-            ("bounded_noise", squared),
-            ("uncorrelated_noise", None),
-            ("unbiased_noise", None),
-            ("independent_participation", None),
-            more={"scale": scale},
-            squared=squared,
-            scale=scale,
-        )
+        form = Form.constant(bound) - square(self.vector(ROUND_NOISE))
+        assumed = ("bounded_noise", squared), UNCORRELATED, UNBIASED, _INDEPENDENT
+        return self._fact("scaled noise", form, *assumed, more={"scale": scale}, squared=squared, scale=scale)
 
     def error_of_weights(self, theorem: Theorem, error: Scalar) -> Theorem:
         """State the axiom |A|^2 <= E C, from |s_i|^2 <= C for every client: |sum_i b_i s_i|^2 <= sum_i b_i^2 sum_i
         |s_i|^2."""
-        form = self._bound(theorem) * error - square(self._one(BIAS))
+        form = self._bound(theorem) * error - square(self.vector(BIAS))
         return self._fact("error of weights", form, premise=theorem, more={"error": error}, error=error)
 
     def scale_of_weights(self, theorem: Theorem, scale: Scalar) -> Theorem:
         """State the axiom E|V|^2 <= Q C/n, from |s_i|^2 <= C for every client: (1_i - p_i) have mean 0 and the
         variances p_i (1 - p_i), independently of one another and of the s_i."""
-        form = self._bound(theorem) * (scale / self.clients) - square(self._one(PARTICIPATION))
-        return self._fact(
-            "scale of weights",
-            form,
-            ("independent_participation", None),
-            premise=theorem,
-            more={"scale": scale},
-            scale=scale,
-        )
+        form = self._bound(theorem) * (scale / self.clients) - square(self.vector(PARTICIPATION))
+        more = {"scale": scale}
+        return self._fact("scale of weights", form, _INDEPENDENT, premise=theorem, more=more, scale=scale)
 
     def _bound(self, theorem: Theorem) -> Form:
         """C of a theorem C - |s_i|^2 >= 0, the same for all clients."""
-        return bound_of_each(theorem, self._one(gradient_at(ITERATE)).under("K"), self.where)
+        return bound_of_each(theorem, self.vector(gradient_at(ITERATE)).under("K"), self.where)
 
     def around_plain_mean(self, squared: Scalar) -> Theorem:
         """State the axiom |grad F_i(x) - (1/n) sum_j grad F_j(x)|^2 <= delta^2, whatever mean F is."""
-        form = Form.constant(squared) - square(self._one(gradient_at(START_POINT)) - self._one(CENTRE))
+        form = Form.constant(squared) - square(self.vector(gradient_at(START_POINT)) - self.vector(CENTRE))
         return self._fact("around plain mean", form, ("bounded_dissimilarity_of_plain_mean", squared), squared=squared)
 
     def bounded_gradient(self, squared: Scalar) -> Theorem:
         """State the axiom |grad F(x)|^2 <= G^2."""
-        form = Form.constant(squared) - square(self._one(gradient_at(START_POINT)).under("M"))
+        form = Form.constant(squared) - square(self.vector(gradient_at(START_POINT)).under("M"))
         return self._fact("bounded gradient", form, ("bounded_gradient", squared), squared=squared)

@@ -21,7 +21,7 @@ from typing import Any
 from ...worstcase.certificates import Certificate
 from ...worstcase.round_plans import Cohort, Everyone, Kind, Plan, Round, ServerStep, Training
 from .axioms import NEXT, OPTIMUM, START_POINT, gradient_at
-from .forms import END, Atom, Form, Term, Value, Vector, square
+from .forms import END, Atom, Form, Value, Vector, square
 from .regions import Where
 from .round_rules import ARBITRARY, UNIFORM
 from .scalars import Ring, Scalar
@@ -168,7 +168,7 @@ class _Said:
         return start + Form.constant(self.of.dissimilarity * unit * nu / self.L**2) - self._metric()
 
     def _point(self, atom: Atom, bound: str = "") -> Vector:
-        return Vector(self.ring, {Term(bound, atom): self.number(1)})
+        return Vector.one(self.ring, atom, bound)
 
     def _metric(self) -> Form:
         problem, rounds = self.problem, len(self.plan.rounds)

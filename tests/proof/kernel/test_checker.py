@@ -130,6 +130,27 @@ def test_it_rejects(name: str) -> None:
         checker.check(data)
 
 
+def with_a_premise(at: int) -> str:
+    """Why the proof up to a line is refused, where that line has the first one as its premise; "" if it is not."""
+    data = copy.deepcopy(DATA)
+    data["theorems"] = data["theorems"][: at + 1]
+    data["theorems"][at]["premises"] = [0]
+    try:
+        checker.check(data)
+    except checker.Wrong as wrong:
+        return str(wrong)
+    return ""
+
+
+def test_an_axiom_has_no_premises(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: a table by which every rule has premises, with which some are accepted."""
+    lines = {line["rule"]: at for at, line in enumerate(DATA["theorems"]) if at}
+    axioms = [at for name, at in lines.items() if name not in checker.FROM_PREMISES]
+    assert len(axioms) > 5 and all("an axiom has no premises" in with_a_premise(at) for at in axioms)
+    monkeypatch.setattr(checker, "FROM_PREMISES", {*checker.RULES})
+    assert "" in [with_a_premise(at) for at in axioms]
+
+
 COHORTS_MEAN = [[["S", ["g_start", True, []]], ONE]]
 ALONE: dict[str, Callable[[dict], object]] = {
     "a cohort's mean where none is given": lambda line: line["arguments"].update(other=COHORTS_MEAN),

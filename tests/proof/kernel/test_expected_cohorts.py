@@ -151,15 +151,15 @@ def of_fall() -> Theorem:
     return combine([(squared(), 1)], where=WHERE, context="kind", kind=UNIFORM, constant=size)
 
 
-def unsaid(rule: str, theorem: Theorem, form: Any, number: Any, *_: object) -> Theorem:
-    return _OF_ANY(rule, theorem, form, number)
+def unsaid(rule: str, kind: str, theorem: Theorem, where: Any, form: Any, *_: object, **law: Any) -> Theorem:
+    return _GIVEN_KIND(rule, kind, theorem, where, form, **law)
 
 
-_DRAWN, _OF_ANY = round_rules._drawn, round_rules._of_any_cohort
+_DRAWN, _GIVEN_KIND = round_rules._drawn, round_rules._given_kind
 PLANTED: dict[str, tuple[Any, str, Any, Callable[[], Theorem | RunBound]]] = {
     "the square of a drawn mean as that of all": (round_rules, "_drawn", lambda entry, own, one: (
         round_rules.Form.of(own.ring, {round_rules._of_all(entry): one})), squared),
-    "all clients, unsaid": (round_rules, "_of_any_cohort", unsaid, of_all),
+    "all clients, unsaid": (round_rules, "_given_kind", unsaid, of_all),
     "a drawn cohort's sum as an arbitrary one's": (round_bounds, "SUMS", {
         **round_bounds.SUMS, UNIFORM: ("arbitrary_pseudogradient", "full_pseudogradient")}, fall),
 }  # fmt: skip

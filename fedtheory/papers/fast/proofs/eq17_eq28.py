@@ -23,7 +23,7 @@ from ....proof.kernel.regions import Where
 from ....proof.kernel.round_bounds import bound_round
 from ....proof.kernel.run_bounds import RunBound, restrict
 from ....proof.kernel.scalars import Ring
-from ....proof.kernel.tactics import coefficient
+from ....proof.kernel.tactics import coefficient, rounded
 from ....proof.kernel.theorems import Multiples, Theorem, combine, over_clients, over_steps
 from ....proof.local_sgd import LocalSGD
 from .kinds_of_round import LETTERS, RING, K, Kinds, L, eta, mu, sigma, sigma_G, size, z
@@ -50,13 +50,7 @@ def gradient_error() -> Theorem:
         premises, where=where, context=context, squares=[(along - each * 2 + g, "", 1), (each - g * 2, "", longest / 2)]
     )
     claimed = (2 + 12 * z**2) * sigma_G**2 + 6 * L**2 * K * eta**2 * sigma**2
-    return combine(
-        [(exact, 1)],
-        where=where,
-        context=context,
-        squares=[(g, "", 12 * z**2 - longest)],
-        constant=claimed - exact.form.entries[ONE],
-    )
+    return rounded(exact, where, [(g, "", 12 * z**2 - longest)], claimed - exact.form.entries[ONE])
 
 
 @cache
@@ -83,13 +77,7 @@ def full_progress() -> Theorem:
     exact = combine(premises, where=where, context=context, squares=[(each - b * 2, "M", paid)])
     lost = 5 * L * K**3 * eta**2
     claimed = lost * sigma_G**2 + L * K**2 * eta**2 * 5 / 6 * sigma**2
-    return combine(
-        [(exact, 1)],
-        where=where,
-        context=context,
-        squares=[(D, "", (lost - 2 * paid) * L**2)],
-        constant=claimed - exact.form.entries[ONE],
-    )
+    return rounded(exact, where, [(D, "", (lost - 2 * paid) * L**2)], claimed - exact.form.entries[ONE])
 
 
 ROUND = Ring(" ".join([*RING.names, "R", "start", "slope"]))

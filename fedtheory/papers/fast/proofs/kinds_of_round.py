@@ -14,7 +14,7 @@ from ....proof.kernel.round_rules import (
 from ....proof.kernel.scalars import Ring, Scalar
 from ....proof.kernel.tactics import atom_of, coefficient
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, over_clients
-from ....proof.local_sgd import LocalSGD
+from ....proof.local_sgd import LocalSGD, bias_bound
 
 RING = Ring("a q share eta L mu K k m n sigma sigma_G size")
 a, q, share, eta, L, mu, K, k, m, n, sigma, sigma_G, size = RING.symbols
@@ -123,14 +123,6 @@ class Kinds:
 
     def bias(self) -> Theorem:
         """|E[mean_S grad F_i(x) | start, arbitrary] - grad F(x)| <= sigma_G."""
-        g0, G, mean = self.sgd.gradient_at_start, self.sgd.cohort_gradient, self.expected_gradient
-        cohort = combine(
-            [(self._near("S"), 1)], where=self.plain, context="cohort", kind=ARBITRARY, squares=[(g0 - G, "S", 1)]
-        )
-        return combine(
-            [(expect_arbitrary(cohort, n), 1), (self._projected(mean - self.gradient), 2)],
-            where=self.plain,
-            context="kind",
-            kind=ARBITRARY,
-            squares=[(G - mean, "", 1)],
-        )
+        near = self.sgd.axioms.dissimilar(START_POINT, sigma_G**2)
+        bias = self.expected_gradient - self.gradient
+        return bias_bound(self.sgd.gradient_at_start, near, bias, n, self.plain)

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from functools import cache
 
 from ....proof.kernel.axioms import NEXT, START_POINT
-from ....proof.kernel.regions import Condition, Where
+from ....proof.kernel.regions import Condition
 from ....proof.kernel.round_bounds import PROGRESS, bound_round
 from ....proof.kernel.round_rules import ARBITRARY, UNIFORM, expect_arbitrary, expect_uniform
-from ....proof.kernel.run_bounds import FINAL_DISTANCE, RunBound, restrict, weaken
+from ....proof.kernel.run_bounds import FINAL_DISTANCE, RunBound, weaken
 from ....proof.kernel.scalars import Ring
-from ....proof.kernel.tactics import coefficient
+from ....proof.kernel.tactics import coefficient, with_letters
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, over_clients, over_steps
 from . import thm2_curved
 from .eq17_eq28 import ROUND
@@ -64,8 +64,7 @@ FALL = Ring(" ".join([*RING.names, "R", "slope", "decrease", "summed"]))
 def arbitrary_fall() -> RunBound:
     """(23): both readings of its cap are stronger than z <= 1/8."""
     made = bound_round(_arbitrary_fall(), FALL, "squared_gradient", ("decrease", "slope", "summed", "R"), plain=True)
-    kept = tuple(c for c in made.where.conditions if c.name not in ("share", "size"))
-    return restrict(made, Where(FALL, kept), {"share": FALL.number(0), "size": FALL.number(1)}, made.given)
+    return with_letters(made, {"share": 0, "size": 1}, made.given)
 
 
 FALL_OF_ALL = Ring(" ".join([*RING.names, "R", "slope", "decrease", "full", "cohort"]))
@@ -76,15 +75,13 @@ def snapshot_fall() -> RunBound:
     """(13)."""
     letters = ("decrease", "slope", "full", "cohort", "R")
     made = bound_round(_snapshot_fall(), FALL_OF_ALL, "squared_gradient", letters, plain=True)
-    kept = tuple(c for c in made.where.conditions if c.name != "size")
-    return restrict(made, Where(FALL_OF_ALL, kept), {"size": FALL_OF_ALL.number(1)}, made.given)
+    return with_letters(made, {"size": 1}, made.given)
 
 
 def arbitrary_progress() -> RunBound:
     """(35)."""
     made = bound_round(thm2_curved.arbitrary_progress(), ROUND, PROGRESS, ("start", "R"), plain=True)
-    kept = tuple(c for c in made.where.conditions if c.name not in ("share", "size"))
-    return restrict(made, Where(ROUND, kept), {"share": ROUND.number(0), "size": ROUND.number(1)}, made.given)
+    return with_letters(made, {"share": 0, "size": 1}, made.given)
 
 
 def snapshot() -> RunBound:
@@ -95,8 +92,7 @@ def snapshot() -> RunBound:
 def arbitrary() -> RunBound:
     """(38), with the printed Young parameter as a letter."""
     made = _of_round(thm2_curved.arbitrary_by_young())
-    kept = tuple(c for c in made.where.conditions if c.name != "share")
-    return restrict(made, Where(ROUND, kept), {"share": ROUND.number(0)}, made.given)
+    return with_letters(made, {"share": 0}, made.given)
 
 
 def either() -> RunBound:
@@ -107,8 +103,7 @@ def either() -> RunBound:
     p, z = 1 - q, L * K * eta
     small, rare = 1 / (20 * n * L * K) - eta, (mu * K * eta - 16 * z**2) / (4 * sigma_G**2) - p
     cap = Condition("eta", "capped", 1 / (20 * m * L * K))
-    kept = (cap if c.name == "eta" else c for c in made.where.conditions if c.name != "size")
-    given = restrict(made, Where(ROUND, tuple(kept)), {"size": ROUND.number(1)}, [1 - R, small, rare])
+    given = with_letters(made, {"size": 1}, [1 - R, small, rare], cap)
     claimed = (1 - mu * K * eta) * D**2 + p * K**2 * eta**2 / 2 + 8 * K**2 * eta**2 * sigma_G**2
     claimed = claimed + 2 * (q / m + p / n) * K * eta**2 * sigma**2
     return weaken(given, claimed, [ROUND.number(0), p * L * K**2 * eta**2 * sigma**2 * 8 / 3, 2 * sigma_G**2 * D**2])

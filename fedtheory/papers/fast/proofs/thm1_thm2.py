@@ -20,7 +20,7 @@ from functools import cache, partial
 
 from ....proof.kernel.round_rules import average, contraction
 from ....proof.kernel.scalars import Ring, Scalar
-from ....proof.kernel.tactics import coefficient, of_runs, over_rounds
+from ....proof.kernel.tactics import coefficient, of_runs, over_rounds, rounded, with_letters
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate
 from ....proof.local_sgd import cocoercive, monotone
 from . import eq17_eq28, lemmas_1_2, round_displays, thm2_curved
@@ -77,13 +77,7 @@ def _contraction(young: Scalar, cap: Scalar, rate: Scalar, floor: Scalar, noise:
     exact = combine(premises, where=where, context="start", squares=squares)
     factor, addition = contraction(exact)
     short = K * eta * (floor * sigma_G**2 + noise * sigma**2)
-    return combine(
-        [(exact, 1)],
-        where=where,
-        context="start",
-        constant=short - addition,
-        squares=[(D, "", 1 - K * eta * rate - factor)],
-    )
+    return rounded(exact, where, [(D, "", 1 - K * eta * rate - factor)], short - addition)
 
 
 def _descent(young: Scalar, cap: Scalar, share: Scalar, floor: Scalar, noise: Scalar) -> Theorem:
@@ -96,13 +90,7 @@ def _descent(young: Scalar, cap: Scalar, share: Scalar, floor: Scalar, noise: Sc
     exact = combine(premises, where=where, context="start", squares=squares)
     fall, addition = average(exact)
     short = K * eta / 2 * (floor * sigma_G**2 + noise * sigma**2)
-    return combine(
-        [(exact, 1)],
-        where=where,
-        context="start",
-        constant=short - addition,
-        squares=[(g, "", fall - K * eta / 2 * share)],
-    )
+    return rounded(exact, where, [(g, "", fall - K * eta / 2 * share)], short - addition)
 
 
 _CURVED = 2 * L**2 * K * eta
@@ -256,11 +244,8 @@ def _rare_arbitrary_rounds(main: bool) -> RunBound:
     eta, m, n, L, mu, K, q, sigma, sigma_G, D, decay = (PERIODS[name] for name in names)
     p, z = 1 - q, L * K * eta
     small, rare = 1 / (20 * n * L * K) - eta, (mu * K * eta - 16 * z**2) / 4
-    put = {"eta": Condition("eta", "capped", 1 / (20 * m * L * K))}
-    put |= {"sigma_G": Condition("sigma_G", "positive")} if main else {}
-    kept = [put.get(c.name, c) for c in falls.where.conditions if c.name != "size"]
-    given = [small, rare / sigma_G**2 - p if main else rare - p]
-    printed = restrict(falls, Where(PERIODS, tuple(kept)), {"size": PERIODS.number(1)}, given)
+    new = [Condition("eta", "capped", 1 / (20 * m * L * K)), *([Condition("sigma_G", "positive")] if main else [])]
+    printed = with_letters(falls, {"size": 1}, [small, rare / sigma_G**2 - p if main else rare - p], *new)
     added = p * K * eta / 2 * (1 if main else sigma_G**2)
     floors = added + 8 * K * eta * sigma_G**2 + 2 * (q / m + p / n) * eta * sigma**2
     factors = [p * L * K * eta * sigma**2 / mu * 8 / 3, p * sigma_G**2 / (mu**2 * (1 - 5 * mu * K * eta))]

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from ....proof import local_sgd
 from ....proof.curved_sgd import CurvedSGD
 from ....proof.kernel.forms import ONE, Vector
 from ....proof.kernel.regions import Condition, Where
@@ -25,9 +26,9 @@ from ....proof.kernel.round_rules import (
     ARBITRARY, UNIFORM, conditional_mean, expect_arbitrary, expect_uniform, mix, project,
 )  # fmt: skip
 from ....proof.kernel.scalars import Scalar
-from ....proof.kernel.tactics import atom_of, coefficient
-from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, over_clients
-from .kinds_of_round import RING, K, Kinds, L, a, eta, m, mu, n, p, q, share, sigma, sigma_G, size, z
+from ....proof.kernel.tactics import atom_of, coefficient, rounded
+from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate
+from .kinds_of_round import RING, K, Kinds, L, a, eta, m, mu, n, p, q, share, sigma, sigma_G, size
 
 _KINDS = Kinds(convex=True)
 _WHERE = _KINDS.plain
@@ -52,17 +53,7 @@ def _projected(other: Vector) -> Theorem:
 @cache
 def cohort_round() -> Theorem:
     """Bound |x+ - x*|^2 after a round of any cohort, with <b_S, D>; coefficients are rounded up."""
-    whole, x = _curved().one_round, _KINDS.sgd.start
-    drift = (1 + 10 * z) * K**2 * eta**2 * sigma_G**2
-    noise = ((1 + z) / size + (1 - 1 / K) * z * 8 / 3) * K * eta**2 * sigma**2
-    factor = 1 - 2 * mu * K * eta + 5 * mu**2 * K**2 * eta**2
-    return combine(
-        [(whole, 1)],
-        where=_WHERE,
-        context="cohort",
-        constant=drift + noise - whole.form.entries[ONE],
-        squares=[(_KINDS.sgd.distance, "", factor - coefficient(whole.form, x, x))],
-    )
+    return _curved().short_round(_curved().one_round, size)
 
 
 def _pull(theorem: Theorem) -> Scalar:
@@ -89,21 +80,7 @@ def arbitrary() -> Theorem:
 @cache
 def bias_bound() -> Theorem:
     """|b|^2 <= sigma_G^2."""
-    b, B = _curved().at_optimum, _curved().cohort_at_optimum
-    cohort = combine(
-        [(over_clients(_curved().near_optimum, "S"), 1)],
-        where=_WHERE,
-        context="cohort",
-        kind=ARBITRARY,
-        squares=[(b - B, "S", 1)],
-    )
-    return combine(
-        [(expect_arbitrary(cohort, n), 1), (_projected(_bias()), 2)],
-        where=_WHERE,
-        context="kind",
-        kind=ARBITRARY,
-        squares=[(B - _bias(), "", 1)],
-    )
+    return local_sgd.bias_bound(_curved().at_optimum, _curved().near_optimum, _bias(), n, _WHERE)
 
 
 @cache
@@ -187,12 +164,8 @@ def mostly_snapshots() -> Theorem:
         squares=[(D * 2 + _bias() * pull, "", a / 2)],
     )
     claimed = (a / 2 + 8) * K**2 * eta**2 * sigma_G**2 + 2 / m * K * eta**2 * sigma**2
-    return combine(
-        [(young, 1)],
-        where=_MOSTLY,
-        context="start",
-        constant=claimed - young.form.entries[ONE],
-        squares=[(D, "", 1 - mu * K * eta - coefficient(young.form, x, x))],
+    return rounded(
+        young, _MOSTLY, [(D, "", 1 - mu * K * eta - coefficient(young.form, x, x))], claimed - young.form.entries[ONE]
     )
 
 

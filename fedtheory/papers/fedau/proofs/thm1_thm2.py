@@ -17,12 +17,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 
 from ....proof.kernel.axioms import ITERATE, NEXT, NOISE, START_POINT, Axioms, at
-from ....proof.kernel.forms import Form, Product, Value, Vector, square
+from ....proof.kernel.forms import Form, Product, Value, square
 from ....proof.kernel.client_means import LAST
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.scalars import Ring, Scalar
 from ....proof.kernel.client_means import own_share
-from ....proof.kernel.tactics import Square, show
+from ....proof.kernel.tactics import Square, rounded, show
 from ....proof.kernel.theorems import (
     Multiples,
     Theorem,
@@ -177,7 +177,7 @@ def descent(own: bool, drift_of_gradient: int = 2) -> Theorem:
 def _falling(whole: Theorem, where: Where, share: Scalar, *more: tuple[Theorem, Scalar]) -> Theorem:
     """F falls by at least c K share |g|^2 but for what is added; ``more`` bounds |g|^2 where E or Q multiply it."""
     made = combine([(whole, 1), *more], where=where, context="start")
-    return combine([(made, 1)], where=where, context="start", squares=[(_g, "", _of_gradient(made) - c * K * share)])
+    return rounded(made, where, [(_g, "", _of_gradient(made) - c * K * share)])
 
 
 def _of_gradient(theorem: Theorem) -> Scalar:
@@ -221,113 +221,75 @@ def nearly_optimal() -> Theorem:
 
 _WIDE = region(steps=(Condition("eta", "capped", _one * 11 / (60 * L * K)), _FREE_GLOBAL))
 """Conditions with z <= 11/60, which is above 1/sqrt 30."""
+_QUARTER = region(steps=(Condition("eta", "capped", 1 / (4 * L * K)), _FREE_GLOBAL))
 
-
-_RISE = k + k**2 / K + 2 * k**3 / K**2
+_PACES = {
+    False: (_WIDE, K, _one / 2, k + k**2 / K + 2 * k**3 / K**2, _one * 5),
+    True: (_QUARTER, 2 * K, _one / 2 + 3 / (4 * K * (2 * K + 1)), k + k**2 / K / 2 + k**3 / K**2 / 4, _one * 7 / 4),
+}
+"""Whether a path is slow: the region, the number m and Young's parameter of the induction over its steps, what it is
+about, and the drift's price."""
 
 
 @cache
-def _path() -> Theorem:
-    """E|x_{i,k} - x|^2 <= (k + k^2/K + 2 k^3/K^2) gamma^2 (3 K |grad F_i(x)|^2 + sigma^2) for k <= K, by
-    induction with the factor 1 + 2/K."""
-    ax = Axioms(_WIDE, eta, n, "start")
-    y, N, rise = ax.vector(ITERATE), ax.vector(NOISE), _RISE
-    moved, after = y - _x, ax.vector(at(ITERATE, 1)) - _x
+def _path(slow: bool) -> Theorem:
+    """E|x_{i,k} - x|^2 <= rise gamma^2 (3 K |grad F_i(x)|^2 + sigma^2) for k <= K, rise = k + k^2/K + 2 k^3/K^2, or k +
+    k^2/(2 K) + k^3/(4 K^2), by induction with the factor 1 + 2/m."""
+    where, m, share, rise, _ = _PACES[slow]
+    ax, factor = Axioms(where, eta, n, "start"), 1 + 2 / m
+    y, N = ax.vector(ITERATE), ax.vector(NOISE)
+    moved, after, change = y - _x, ax.vector(at(ITERATE, 1)) - _x, _along - _g0
     bound = square(_g0) * (3 * K * rise * eta**2) + Form.constant(rise * eta**2 * sigma**2) - square(moved)
-    change = _along - _g0
     premises: Multiples = [
         (ax.local_step(after + moved - (_along + N) * eta), -1),
         (ax.unbiased(moved - _along * eta), 2 * eta),
         (ax.variance(sigma**2), eta**2),
-        (ax.smooth(ITERATE, START_POINT, L), 3 * (K + 1) * eta**2),
+        (ax.smooth(ITERATE, START_POINT, L), (1 + 1 / share) * (m + 1) * eta**2),
     ]
     squares: list[Square] = [
-        (moved / K + _along * eta, "", K),
-        (_g0 - change * 2, "", (K + 1) * eta**2 / 2),
-        (moved, "", 1 / K - 3 * (K + 1) * L**2 * eta**2),
+        (moved / m + _along * eta, "", m),
+        (_g0 - change / share, "", (m + 1) * eta**2 * share),
+        (moved, "", 1 / m - (1 + 1 / share) * (m + 1) * L**2 * eta**2),
     ]
-    step = show(at_step(bound, 1, 0, 1) - bound * (1 + 2 / K), premises, where=_WIDE, context="start", squares=squares)
-    return induct(combine([], where=_WIDE, context="start"), step, bound, 1 + 2 / K)
+    step = show(at_step(bound, 1, 0, 1) - bound * factor, premises, where=where, context="start", squares=squares)
+    return induct(combine([], where=where, context="start"), step, bound, factor)
 
 
-def _drift(path: Theorem, moved: Vector, rise: Scalar) -> Theorem:
-    """E|x_{i,k} - x|^2 <= 5 K gamma^2 (sigma^2 + 24 K delta^2) + 30 K^2 gamma^2 |g|^2 at a step."""
-    goal = Form.constant(5 * K * eta**2 * (sigma**2 + 24 * K * d**2)) + square(_g) * (30 * K**2 * eta**2)
-    price = 3 * K * rise * eta**2
-    return show(
-        goal - square(moved),
-        [(path, 1), (around_any(), 2 * price)],
-        where=_WIDE,
-        context="start",
-        squares=[(_g0 - _g * 2, "", price)],
-    )
+def _drift(slow: bool, last: bool) -> Theorem:
+    """E|x_{i,k} - x|^2 <= a K gamma^2 (sigma^2 + 6 K (4 delta^2 + |g|^2)) at a step, or after the last one; a = 5, or
+    7/4."""
+    where, _, _, rise, a = _PACES[slow]
+    moved = AXIOMS.vector(LAST if last else ITERATE) - _x
+    goal = (Form.constant(sigma**2 + 24 * K * d**2) + square(_g) * (6 * K)) * (K * eta**2 * a)
+    price = 3 * K * (rise.replace({"k": K}) if last else rise) * eta**2
+    path = last_step(_path(slow)) if last else _path(slow)
+    squares: list[Square] = [(_g0 - _g * 2, "", price)]
+    premises: Multiples = [(path, 1), (around_any(), 2 * price)]
+    return show(goal - square(moved), premises, where=where, context="start", squares=squares)
 
 
 @cache
 def local_drift() -> Theorem:
     """Bound a client's drift before its last local step, for z <= 11/60."""
-    return _drift(_path(), AXIOMS.vector(ITERATE) - _x, _RISE)
+    return _drift(slow=False, last=False)
 
 
 @cache
 def last_drift() -> Theorem:
     """Bound a client's drift after its K local steps, for z <= 11/60."""
-    return _drift(last_step(_path()), AXIOMS.vector(LAST) - _x, 4 * K)
-
-
-_QUARTER = region(steps=(Condition("eta", "capped", 1 / (4 * L * K)), _FREE_GLOBAL))
-_SLOW_RISE = k + k**2 / K / 2 + k**3 / K**2 / 4
-
-
-@cache
-def _slow_path() -> Theorem:
-    """E|x_{i,k} - x|^2 <= (k + k^2/(2 K) + k^3/(4 K^2)) gamma^2 (3 K |grad F_i(x)|^2 + sigma^2) for k <= K, by
-    induction with the factor 1 + 1/K."""
-    ax = Axioms(_QUARTER, eta, n, "start")
-    y, N = ax.vector(ITERATE), ax.vector(NOISE)
-    moved, after, change = y - _x, ax.vector(at(ITERATE, 1)) - _x, _along - _g0
-    bound = square(_g0) * (3 * K * _SLOW_RISE * eta**2) + Form.constant(_SLOW_RISE * eta**2 * sigma**2) - square(moved)
-    share = _one / 2 + 3 / (4 * K * (2 * K + 1))
-    premises: Multiples = [
-        (ax.local_step(after + moved - (_along + N) * eta), -1),
-        (ax.unbiased(moved - _along * eta), 2 * eta),
-        (ax.variance(sigma**2), eta**2),
-        (ax.smooth(ITERATE, START_POINT, L), (1 + 1 / share) * (2 * K + 1) * eta**2),
-    ]
-    squares: list[Square] = [
-        (moved / K / 2 + _along * eta, "", 2 * K),
-        (_g0 - change / share, "", (2 * K + 1) * eta**2 * share),
-        (moved, "", 1 / K / 2 - (1 + 1 / share) * (2 * K + 1) * L**2 * eta**2),
-    ]
-    step = show(
-        at_step(bound, 1, 0, 1) - bound * (1 + 1 / K), premises, where=_QUARTER, context="start", squares=squares
-    )
-    return induct(combine([], where=_QUARTER, context="start"), step, bound, 1 + 1 / K)
-
-
-def _slow_drift(path: Theorem, moved: Vector, rise: Scalar) -> Theorem:
-    """E|x_{i,k} - x|^2 <= 7/4 K gamma^2 (sigma^2 + 6 K (4 delta^2 + |g|^2)) at a step."""
-    goal = (Form.constant(sigma**2 + 24 * K * d**2) + square(_g) * (6 * K)) * (K * eta**2 * 7 / 4)
-    price = 3 * K * rise * eta**2
-    return show(
-        goal - square(moved),
-        [(path, 1), (around_any(), 2 * price)],
-        where=_QUARTER,
-        context="start",
-        squares=[(_g0 - _g * 2, "", price)],
-    )
+    return _drift(slow=False, last=True)
 
 
 @cache
 def local_slow_drift() -> Theorem:
     """Bound a client's drift before its last local step, for z <= 1/4."""
-    return _slow_drift(_slow_path(), AXIOMS.vector(ITERATE) - _x, _SLOW_RISE)
+    return _drift(slow=True, last=False)
 
 
 @cache
 def last_slow_drift() -> Theorem:
     """Bound a client's drift after its K local steps, for z <= 1/4."""
-    return _slow_drift(last_step(_slow_path()), AXIOMS.vector(LAST) - _x, 7 * K / 4)
+    return _drift(slow=True, last=True)
 
 
 # Claims ---------------------------------------------------------------------------------------------------------------

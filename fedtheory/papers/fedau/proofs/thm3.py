@@ -27,7 +27,7 @@ from ....proof.kernel.participation_intervals import (
 from ....proof.kernel.forms import Atom, Term
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.scalars import Ring, Scalar
-from ....proof.kernel.tactics import Square, show
+from ....proof.kernel.tactics import Square, rounded, show
 from ....proof.kernel.theorems import Theorem, combine
 from ....proof.steps import Step
 from ....proof.translate.claim_bounds import made_bounds
@@ -124,7 +124,7 @@ def by_intervals() -> Theorem:
 
 def _late(bound: Scalar) -> Theorem:
     """Enlarge the bound of ``by_intervals`` to this one."""
-    return combine([(by_intervals(), 1)], where=LATE, context="run", constant=bound - SPREAD / m - a**2)
+    return rounded(by_intervals(), LATE, constant=bound - SPREAD / m - a**2)
 
 
 @cache

@@ -8,12 +8,12 @@ from functools import cached_property
 from ....proof.kernel.axioms import OPTIMUM, START_POINT, Axioms
 from ....proof.kernel.forms import Vector
 from ....proof.kernel.regions import Condition, Where
-from ....proof.kernel.round_rules import ARBITRARY, conditional_mean, expect_arbitrary, project
+from ....proof.kernel.round_rules import ARBITRARY, conditional_mean, project
 from ....proof.kernel.scalars import Ring, Scalar
 from ....proof.kernel.server_rounds import ServerAxioms
 from ....proof.kernel.tactics import atom_of
-from ....proof.kernel.theorems import Multiples, Theorem, combine, over_clients
-from ....proof.local_sgd import LocalSGD
+from ....proof.kernel.theorems import Theorem
+from ....proof.local_sgd import LocalSGD, bias_bound
 
 RING = Ring("q eta eta_s L mu K k m sigma sigma_s sigma_G size")
 q, eta, eta_s, L, mu, K, k, m, sigma, sigma_s, sigma_G, size = RING.symbols
@@ -86,12 +86,4 @@ class Kinds:
     def bias_bound(self, near: Theorem) -> Theorem:
         """|bias|^2 <= sigma_G^2, of |u_i|^2 <= sigma_G^2 at the optimum, or |u_i - grad F(x)|^2 <= sigma_G^2."""
         family = self.sgd.axioms.gradient(OPTIMUM if self.convex else START_POINT)
-        away = family if self.convex else family - self.server.gradient
-        mean = family.under("S")
-        squares = [(away - away.under("S"), "S", 1)]
-        cohort = combine(
-            [(over_clients(near, "S"), 1)], where=self.where, context="cohort", kind=ARBITRARY, squares=squares
-        )
-        premises: Multiples = [(expect_arbitrary(cohort, m), 1), (self.projected(self.bias), 2)]
-        known = conditional_mean(atom_of(family).atom, ARBITRARY, RING)
-        return combine(premises, where=self.where, context="kind", kind=ARBITRARY, squares=[(mean - known, "", 1)])
+        return bias_bound(family, near, self.bias, m, self.where)

@@ -21,7 +21,7 @@ from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.round_rules import ARBITRARY, expect_arbitrary
 from ....proof.kernel.scalars import Ring, Scalar
 from ....proof.kernel.server_rounds import SERVER, ServerAxioms, mix_server
-from ....proof.kernel.tactics import coefficient
+from ....proof.kernel.tactics import coefficient, rounded, with_letters
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, over_clients
 from ....proof.local_sgd import cocoercive
 from ....proof.kernel.fixed_kinds import telescope_kinds
@@ -97,13 +97,7 @@ def server_descent() -> Theorem:
     )
     g = ServerAxioms(where, eta_s).gradient
     fall = combine([(server_fall(), eta_s / 2)], where=where, context="kind", kind=SERVER)
-    return combine(
-        [(fall, 1)],
-        where=where,
-        context="kind",
-        kind=SERVER,
-        squares=[(g, "", -coefficient(fall.form, g, g) - eta_s / 2)],
-    )
+    return rounded(fall, where, [(g, "", -coefficient(fall.form, g, g) - eta_s / 2)])
 
 
 # Theorem 4 ----------------------------------------------------------------------------------------------------------
@@ -129,9 +123,7 @@ def clients_descent() -> Theorem:
     noise = (4 / m + 40 * L * eta_s) * 2 * L * eta_s / K
     claimed = ((4 + 480 * L**2 * eta_s**2) * sigma_G**2 + noise * sigma**2) * eta_s / 2
     given = expect_arbitrary(tied, m)
-    return combine(
-        [(given, 1)], where=_TIED_4, context="kind", kind=ARBITRARY, constant=claimed - given.form.entries[ONE]
-    )
+    return rounded(given, _TIED_4, constant=claimed - given.form.entries[ONE])
 
 
 # Theorem 5 ----------------------------------------------------------------------------------------------------------
@@ -145,13 +137,7 @@ def _server_contracts() -> Theorem:
     """|x+ - x*|^2 <= (1 - rate) |x - x*|^2 + eta_s^2 sigma_s^2."""
     made = instantiate(thm5.server_round(), _TIE, _TIED_5)
     x = Kinds(convex=True).sgd.start
-    return combine(
-        [(made, 1)],
-        where=_TIED_5,
-        context="kind",
-        kind=SERVER,
-        squares=[(_DISTANCE, "", 1 - _FALL - coefficient(made.form, x, x))],
-    )
+    return rounded(made, _TIED_5, [(_DISTANCE, "", 1 - _FALL - coefficient(made.form, x, x))])
 
 
 @cache
@@ -170,7 +156,7 @@ def _clients_contract() -> Theorem:
         constant=(K * eta * 2 / mu - pull**2 / _FALL) * sigma_G**2,
     )
     square = (_DISTANCE, "", 1 - _FALL - coefficient(young.form, kinds.sgd.start, kinds.sgd.start))
-    return combine([(young, 1)], where=_TIED_5, context="kind", kind=ARBITRARY, squares=[square])
+    return rounded(young, _TIED_5, [square])
 
 
 def _near_optimum() -> Theorem:
@@ -190,6 +176,11 @@ RUNS = Ring(" ".join([*RING.names, "R", "gap", "distance", "slope", "decrease", 
 of local gradients."""
 
 
+_CAP = (117 / (2560 * L * K) - 2 * eta_s / K).within(RUNS)
+_SMALL, _POSITIVE = Condition("eta_s", "capped", RUNS.number(117) / (5120 * RUNS["L"])), Condition("eta_s", "positive")
+"""The cap of eta_c = 2 eta_s/K, which caps eta_s; and what is known of that step besides."""
+
+
 def _server_fall() -> RunBound:
     return bound_round(server_fall(), RUNS, "squared_gradient", ("decrease", "slope", "summed", "R"))
 
@@ -205,13 +196,8 @@ def clients_slope() -> Theorem:
 def _clients_slope() -> RunBound:
     """(50): eta_c = 2 eta_s/K <= 117/(2560 L K) caps eta_s by 117/(5120 L)."""
     made = bound_round(clients_slope(), RUNS, "squared_gradient", ("decrease", "slope", "summed", "R"), plain=True)
-    cap = (117 / (2560 * L * K) - 2 * eta_s / K).within(RUNS)
-    kept = [c for c in made.where.conditions if c.name != "size"]
-    short, there = (
-        Where(RUNS, tuple(new if c.name == "eta_s" else c for c in kept))
-        for new in (Condition("eta_s", "capped", RUNS.number(117) / (5120 * RUNS["L"])), Condition("eta_s", "positive"))
-    )
-    return restrict(restrict(made, short, {"size": RUNS.number(1)}, made.given), there, {}, [*made.given, cap])
+    short = with_letters(made, {"size": 1}, made.given, _SMALL)
+    return with_letters(short, {}, [*made.given, _CAP], _POSITIVE)
 
 
 def _server_distance() -> RunBound:
@@ -221,32 +207,22 @@ def _server_distance() -> RunBound:
 def _servers_alone() -> RunBound:
     """Remark 5: no round is the clients'. What caps eta_c = 2 eta_s/K caps eta_s by 117/(5120 L)."""
     start = telescope(server_descent(), RUNS, "R", "gap")
-    step, cap = Condition("eta_s", "positive"), (117 / (2560 * L * K) - 2 * eta_s / K).within(RUNS)
-    kept = (step if c.name == "eta_s" else c for c in start.where.conditions)
-    small = Condition("eta_s", "capped", RUNS.number(117) / (5120 * RUNS["L"]))
-    short = Where(RUNS, tuple(small if c.name == "eta_s" else c for c in start.where.conditions))
-    return restrict(restrict(start, short), Where(RUNS, (*kept, Condition("K", "count"))), {}, [cap])
+    kept = (_POSITIVE if c.name == "eta_s" else c for c in start.where.conditions)
+    short = with_letters(start, {}, (), _SMALL)
+    return restrict(short, Where(RUNS, (*kept, Condition("K", "count"))), {}, [_CAP])
 
 
 def _clients_share() -> RunBound:
     """Theorem 4: a share q of a run's rounds are the clients'. eta_c = 2 eta_s/K <= 1/(21 L K) caps eta_s."""
     start = telescope_kinds(clients_descent(), server_descent(), q, RUNS, "R", "gap")
-    step, cap = Condition("eta_s", "positive"), (1 / (21 * L * K) - 2 * eta_s / K).within(RUNS)
-    kept = (step if c.name == "eta_s" else c for c in start.where.conditions if c.name != "size")
-    return restrict(start, Where(RUNS, tuple(kept)), {"size": RUNS.number(1)}, [cap])
+    return with_letters(start, {"size": 1}, [(1 / (21 * L * K) - 2 * eta_s / K).within(RUNS)], _POSITIVE)
 
 
 def _clients_alone() -> RunBound:
     """Remark 5: every round is the clients', who are alike; eta_c = 2 eta_s/K <= 117/(2560 L K) caps eta_s."""
     start = telescope(clients_descent(), RUNS, "R", "gap")
-    cap = (117 / (2560 * L * K) - 2 * eta_s / K).within(RUNS)
-    put = {"eta_s": Condition("eta_s", "positive"), "sigma_G": Condition("sigma_G", "interval", RUNS.number(0))}
-    small = put | {"eta_s": Condition("eta_s", "capped", RUNS.number(117) / (5120 * RUNS["L"]))}
-    there, short = (
-        Where(RUNS, tuple(new.get(c.name, c) for c in start.where.conditions if c.name != "size"))
-        for new in (put, small)
-    )
-    bound = restrict(restrict(start, short, {"size": RUNS.number(1)}), there, {}, [cap])
+    alike = Condition("sigma_G", "interval", RUNS.number(0))
+    bound = with_letters(with_letters(start, {"size": 1}, (), _SMALL, alike), {}, [_CAP], _POSITIVE)
     return weaken(bound, bound.bound.replace({"sigma_G": RUNS.number(0)}))
 
 

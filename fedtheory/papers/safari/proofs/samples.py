@@ -701,56 +701,40 @@ LETTERS = {
 }  # fmt: skip
 """The quantities of letters that no number, and no quantity of the problem, is."""
 
-MAKERS: dict[str, Callable[[], SampleTheorem]] = {
-    "lemma1.excess.corrected": excess_corrected,
-    "lemma1.excess.main": excess_main,
-    "lemma1.frequency.main": frequency_main,
-    "lemma1.deficit.main": deficit_main,
-    "lemma1.deviation.main": deviation_main,
-    "lemma1.excess.vc": excess_vc,
-    "thm2.vc": theorem_2_vc,
-    "thm3.vc": theorem_3_vc,
-    "thm2.corrected": theorem_2_corrected,
-    "thm2.massart": theorem_2_massart,
-    "thm2.main": theorem_2,
-    "thm3.corrected": theorem_3_corrected,
-    "thm3.main": theorem_3,
-    "thm3.massart": theorem_3_massart,
-    "lemma2.corrected": lemma_2_corrected,
-    "lemma1.frequency.corrected": frequency_corrected,
-    "lemma1.deficit.corrected": deficit_corrected,
-    "lemma1.deviation.corrected": deviation_corrected,
-    "eq15.main": transfer,
-    "ex1.q.within": example_source,
-    "ex1.within": example,
-    "ex1.corrected": example_mixture,
-    "thm2.first.main": first_dominates,
-    "thm1.main": theorem_1,
-    "thm1.sharp": theorem_1_sharp,
-    "thm1.functions": theorem_1_functions,
-    "app1.tail.main": rare_tail,
+_BOUNDED: dict[str, tuple[Callable[[], SampleTheorem], str]] = {
+    "lemma1.excess.corrected": (excess_corrected, "pooled_source_excess"),
+    "lemma1.excess.main": (excess_main, "pooled_source_excess"),
+    "lemma1.frequency.main": (frequency_main, "disagreement_excess"),
+    "lemma1.deficit.main": (deficit_main, "disagreement_deficit"),
+    "lemma1.deviation.main": (deviation_main, "pair_deviation"),
+    "lemma1.excess.vc": (excess_vc, "pooled_source_excess"),
+    "thm2.vc": (theorem_2_vc, "pooled_excess"),
+    "thm3.vc": (theorem_3_vc, "checked_excess"),
+    "thm2.corrected": (theorem_2_corrected, "pooled_excess"),
+    "thm2.massart": (theorem_2_massart, "pooled_excess"),
+    "thm2.main": (theorem_2, "pooled_excess"),
+    "thm3.corrected": (theorem_3_corrected, "checked_excess"),
+    "thm3.main": (theorem_3, "checked_excess"),
+    "thm3.massart": (theorem_3_massart, "checked_excess"),
+    "lemma2.corrected": (lemma_2_corrected, "checked_empirical_gap"),
+    "lemma1.frequency.corrected": (frequency_corrected, "disagreement_excess"),
+    "lemma1.deficit.corrected": (deficit_corrected, "disagreement_deficit"),
+    "lemma1.deviation.corrected": (deviation_corrected, "pair_deviation"),
+    "eq15.main": (transfer, "target_excess"),
+    "ex1.q.within": (example_source, "negated_source_excess"),
+    "ex1.within": (example, "relatedness_gap"),
+    "ex1.corrected": (example_mixture, "relatedness_gap"),
+    "thm2.first.main": (first_dominates, "second_rate"),
+    "thm1.main": (theorem_1, "negated_failure"),
+    "thm1.sharp": (theorem_1_sharp, "negated_failure"),
+    "thm1.functions": (theorem_1_functions, "negated_failure_of_functions"),
+    "app1.tail.main": (rare_tail, "rare_tail"),
 }
+"""What makes each theorem, and the functional that it bounds."""
+MAKERS = {name: make for name, (make, _) in _BOUNDED.items()}
 
 _OF_THE_PROBLEM = {readings.CONSTANTS: readings.OF_THE_PROBLEM}
 _WITHIN = {readings.THRESHOLDS: readings.IN_THE_SUPPORT}
-
-_FUNCTIONALS = {
-    "lemma1.excess.corrected": "pooled_source_excess", "thm2.corrected": "pooled_excess",
-    "lemma1.excess.main": "pooled_source_excess",
-    "lemma1.frequency.main": "disagreement_excess",
-    "lemma1.deficit.main": "disagreement_deficit",
-    "lemma1.deviation.main": "pair_deviation",
-    "lemma1.excess.vc": "pooled_source_excess",
-    "thm2.vc": "pooled_excess",
-    "thm3.vc": "checked_excess",
-    "thm2.massart": "pooled_excess", "thm2.main": "pooled_excess", "thm3.corrected": "checked_excess",
-    "thm3.main": "checked_excess", "thm3.massart": "checked_excess", "lemma2.corrected": "checked_empirical_gap",
-    "lemma1.frequency.corrected": "disagreement_excess", "lemma1.deficit.corrected": "disagreement_deficit",
-    "lemma1.deviation.corrected": "pair_deviation", "eq15.main": "target_excess",
-    "ex1.q.within": "negated_source_excess", "ex1.within": "relatedness_gap", "ex1.corrected": "relatedness_gap",
-    "thm2.first.main": "second_rate", "thm1.main": "negated_failure", "thm1.sharp": "negated_failure",
-    "thm1.functions": "negated_failure_of_functions", "app1.tail.main": "rare_tail",
-}  # fmt: skip
 
 _BESIDE_THE_LOGARITHM = {readings.CONFIDENCE_TERM: readings.BESIDE_WITH_MAX}
 _READ = {
@@ -766,7 +750,7 @@ _ALSO = {
 
 
 THEOREMS = {
-    name: OfSamples(make, LETTERS, _FUNCTIONALS[name], _READ.get(name, {})) for name, make in MAKERS.items()
+    name: OfSamples(make, LETTERS, functional, _READ.get(name, {})) for name, (make, functional) in _BOUNDED.items()
 } | {
     "thm2.first.main": OfSamples(first_dominates, LETTERS, "second_rate"),
     "ex1.q.main": OfSamples(example_source, LETTERS, "negated_source_excess", _WITHIN),

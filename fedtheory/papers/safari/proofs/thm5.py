@@ -26,7 +26,7 @@ from ....proof.kernel.forms import ONE
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.round_rules import ARBITRARY, expect_arbitrary, expect_everyone
 from ....proof.kernel.server_rounds import SERVER, mix_server
-from ....proof.kernel.tactics import coefficient
+from ....proof.kernel.tactics import coefficient, rounded
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate
 from ....proof.local_sgd import cocoercive, monotone
 from .kinds_of_round import RING, K, Kinds, L, client_step, eta, eta_s, m, mean_step, mu, q, sigma, sigma_G, sigma_s, z
@@ -59,15 +59,7 @@ def server_round() -> Theorem:
 @cache
 def _cohort_round() -> Theorem:
     """Bound |x+ - x*|^2 after the clients' round, given the cohort, with <b_S, D>; coefficients are rounded up."""
-    whole, where, D = instantiate(_curved().one_round, {"size": m}, _KINDS.where), _KINDS.where, _KINDS.sgd.distance
-    x = _KINDS.sgd.start
-    drift = (1 + 10 * z) * K**2 * eta**2 * sigma_G**2
-    noise = ((1 + z) / m + (1 - 1 / K) * z * 8 / 3) * K * eta**2 * sigma**2
-    factor = 1 - 2 * mu * K * eta + 5 * mu**2 * K**2 * eta**2
-    squares = [(D, "", factor - coefficient(whole.form, x, x))]
-    return combine(
-        [(whole, 1)], where=where, context="cohort", squares=squares, constant=drift + noise - whole.form.entries[ONE]
-    )
+    return _curved().short_round(instantiate(_curved().one_round, {"size": m}, _KINDS.where), m)
 
 
 @cache
@@ -98,12 +90,11 @@ def of_everyone() -> Theorem:
     noise = (1 - q) * eta_s**2 * sigma_s**2 + q * (1 + 1 / m) * K * eta**2 * sigma**2
     claimed = 6 * q * K**2 * eta**2 * sigma_G**2 + noise
     rate = 2 * mu * mean_step - (1 - q) * L * mu * eta_s**2 - 9 * q * z**2
-    return combine(
-        [(mixed, 1)],
-        where=_SLOW,
-        context="start",
-        constant=claimed - mixed.form.entries[ONE],
-        squares=[(sgd.distance, "", 1 - rate - coefficient(mixed.form, sgd.start, sgd.start))],
+    return rounded(
+        mixed,
+        _SLOW,
+        [(sgd.distance, "", 1 - rate - coefficient(mixed.form, sgd.start, sgd.start))],
+        claimed - mixed.form.entries[ONE],
     )
 
 
