@@ -86,14 +86,14 @@ class Answers(OnRegion):
     def mean(self, other: Vector) -> Theorem:
         """State the axiom <B - sum_k mean grad F_i(x_{i,k}) - delta A, w> = 0 for w known at the start, or B: first
         moments."""
-        self.known(other, START, _BEFORE, but=MEAN_ANSWER.name)
+        self.known(other, START, _BEFORE, but=MEAN_ANSWER)
         sums = self._gradient.under("M").under("K") + self.vector(MISMATCH) * self.mismatch
         form = dot(self.vector(MEAN_ANSWER) - sums, other)
         return self._fact("mean of answers", form, UNBIASED, _ANSWERS, equality=True, other=other)
 
     def apart(self, other: Vector) -> Theorem:
         """State the axiom <Z, w> = 0 for w known at the start, or B: Z = Y - E Y."""
-        self.known(other, START, _BEFORE, but=MEAN_ANSWER.name)
+        self.known(other, START, _BEFORE, but=MEAN_ANSWER)
         return self._fact("answers around their mean", dot(self.vector(SPREAD), other), equality=True, other=other)
 
     def mismatched(self, theorem: Theorem) -> Theorem:

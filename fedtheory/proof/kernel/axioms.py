@@ -79,10 +79,14 @@ class OnRegion:
         return Vector.one(self.where.ring, atom, bound)
 
     def known(
-        self, vector: Vector, stage: int = START, allowed: str = "what is known at the round's start", but: str = ""
+        self,
+        vector: Vector,
+        stage: int = START,
+        allowed: str = "what is known at the round's start",
+        but: Atom | None = None,
     ) -> None:
-        """Refuse a vector that is not known at a stage, whatever the cohort is, but for the atom of one name."""
-        if any((t.atom.stage > stage and t.atom.name != but) or "S" in t.bound for t in vector.terms):
+        """Refuse a vector that is not known at a stage, whatever the cohort is, but for one atom."""
+        if any((t.atom.stage > stage and t.atom != but) or "S" in t.bound for t in vector.terms):
             raise Refused(f"{vector}: allowed is {allowed}")
 
     def _fact(

@@ -68,7 +68,7 @@ class WeightedRounds(OnRegion):
 
     def participation(self, other: Vector) -> Theorem:
         """State the axiom <V, w> = 0 for w of the start, of the paths, or A: who takes part is independent of them."""
-        self.known(other, PATH, "what does not depend on who takes part", but=BIAS.name)
+        self.known(other, PATH, "what does not depend on who takes part", but=BIAS)
         form = dot(self.vector(PARTICIPATION), other)
         return self._fact("participation", form, _INDEPENDENT, equality=True, other=other)
 
