@@ -148,10 +148,10 @@ def table_pages() -> Iterator[TablePage]:
 def as_printed(text: str) -> Markup:
     """A printed number, in bold where it is printed so.
 
-    >>> as_printed("**67.6** (+0.9)")
-    Markup('<b>67.6</b> (+0.9)')
+    >>> print(as_printed("**67.6** (+0.9)"))
+    <b>67.6</b> (+0.9)
     """
-    return Markup(re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(text)))
+    return Markup(re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", str(escape(text))))
 
 
 def _numbers(text: str) -> list[str]:
