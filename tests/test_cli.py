@@ -94,6 +94,7 @@ def test_evaluate_by_hand():
         ),
         (["evaluate", "fast.thm2", *assignments(), "smothness=1"], "did you mean 'smoothness'?"),
         (["evaluate", "fast.thm2", "L=1", "sigmaa=2"], "unknown quantity 'sigmaa': did you mean 'sigma'?"),
+        (["evaluate", "fast.lemma1", "zzz=1"], "'zzz': those of fast.lemma1@main are displacement, smoothness"),
         (["explain", "sigmma"], "'sigmma' is no word of fedtheory: did you mean 'sigma'?"),
         (["evaluate", "fast.thm2", *assignments(gradient_noise="nan")], "gradient_noise = nan: allowed"),
         (["evaluate", "fast.thm2", *assignments(strong_convexity=2)], "strong_convexity = 2.0: allowed"),

@@ -12,6 +12,7 @@ from sympy.printing.latex import LatexPrinter
 from ..quantities import QUANTITIES
 
 if TYPE_CHECKING:
+    from ..functionals import Functional
     from .statement import Claim
 
 
@@ -42,9 +43,25 @@ def expression_latex(expression: sympy.Basic, letters: Mapping[str, str]) -> str
 def claim_latex(claim: Claim, vocabulary: bool = False) -> str:
     """Write functional <= term + term - ..., in the printed order."""
     letters = {} if vocabulary else claim.letters
+    left = left_latex(claim.functional, rounds_letter(letters))
     first, *others = (expression_latex(term.expression, letters) for term in claim.terms)
     signed = (f" {term}" if term.startswith("-") else f" + {term}" for term in others)
-    return rf"{claim.functional.latex} \le {first}{''.join(signed)}"
+    return rf"{left} \le {first}{''.join(signed)}"
+
+
+def rounds_letter(letters: Mapping[str, str]) -> str:
+    """Return a paper's letter for the number of rounds: R where it has none."""
+    return letters.get("rounds", "R")
+
+
+def left_latex(functional: Functional, rounds: str) -> str:
+    """Write a functional's formula with this letter for the number of rounds.
+
+    >>> from fedtheory.functionals import FINAL_GAP
+    >>> left_latex(FINAL_GAP, "T")
+    '\\\\mathbb{E}[F(\\\\mathbf{x}_T)]-F^*'
+    """
+    return re.sub(r"(?<![A-Za-z])R(?![A-Za-z])", rounds, functional.latex)
 
 
 def mathtext(latex: str) -> str:

@@ -250,7 +250,8 @@ def recommend(
     """
     from ..diagnosis import diagnose as find
     from ..diagnosis import recommend as choose
-    from ..diagnosis.recommendation import LOCAL_STEPS, QUANTILE
+    from ..diagnosis.recommendation import LOCAL_STEPS, QUANTILE, numbers_of
+    from ..diagnosis.trace_errors import fair_weights, twin_of
     from ..evidence.bounds_on_logs import with_bounds
     from ..files import check_target, json_text, plain_toml, read_file, write_beside
     from ..participation.log_times import zone
@@ -260,6 +261,10 @@ def recommend(
         if path:
             check_target(path, suffix)
     given = plain_toml(read_file(constants), str(constants))
+    try:
+        twin_of(numbers_of(given)[0], fair_weights(1))
+    except ValueError as error:
+        raise ValueError(f"{constants}: {error}") from None
     with Progress() as progress:
         progress.doing(f"reading {log}")
         read_one = read(log, like, column, tz, roster, until, present, where, server)

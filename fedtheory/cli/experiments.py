@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -15,6 +15,13 @@ from ..printing import Progress, print_json, print_markdown, print_table, print_
 from .app import Json, app
 
 Paper = Annotated[str, typer.Option(help="A paper: fast, flics, safari or fedau.")]
+
+
+def _papers_with(read: Callable[[str], object]) -> str:
+    """The papers of which something can be read, as an error lists what is allowed."""
+    from ..experiments.printed_tables import folder
+
+    return " or ".join(path.name for path in sorted(folder().iterdir()) if path.is_dir() and read(path.name))
 
 
 @app.command()
@@ -31,8 +38,9 @@ def tables(
 
     found = [table for table in read(paper) if number in (None, table.number)]
     if not found:
-        known = ", ".join(table.number for table in read(paper)) or "another paper: this one has none"
-        raise ValueError(f"paper = {paper!r}, number = {number!r}: allowed is {known}")
+        if known := [table.number for table in read(paper)]:
+            raise ValueError(f"number = {number!r}: allowed is {', '.join(known)}")
+        raise ValueError(f"paper = {paper!r}: none of its tables is here: allowed is {_papers_with(read)}")
     if json:
         print_json([table.model_dump(mode="json") for table in found])
         return
@@ -61,7 +69,8 @@ def curves(
         check_target(into, ".json")
     rule = read_rule(paper)
     if rule is None:
-        raise ValueError(f"paper = {paper!r}: its authors published no curves")
+        allowed = _papers_with(read_rule)
+        raise ValueError(f"paper = {paper!r}: its authors published no curves: allowed is {allowed}")
     path = archive or archive_path(rule)
     with Progress() as progress:
         progress.doing(f"reading the curves of {path}")

@@ -13,7 +13,7 @@ from .app import Json, app
 
 @app.command()
 def learnability(
-    data: Annotated[str, typer.Argument(help="A data set: digits or fashion-mnist.")] = "digits",
+    data: Annotated[str, typer.Argument(help="A data set, as `data list` names it.")] = "digits",
     clients: Annotated[int, typer.Option(help="How many clients there are.")] = 10,
     participants: Annotated[int, typer.Option(help="How many of them ever take part, drawn once.")] = 5,
     concentration: Annotated[float, typer.Option(help="Of the Dirichlet partition of the labels.")] = 0.1,

@@ -73,7 +73,9 @@ def evaluate(
     typed = each_once(assignment(text) for text in values)
     named = {name: quantity_named(statement, name, QUANTITIES) for name in typed}
     for name in [name for name, quantity in named.items() if quantity not in QUANTITIES]:
-        raise ValueError(f"unknown quantity {name!r}: {nearest(name, {*QUANTITIES, *by_letter(statement.letters)})}")
+        meant = nearest(name, {*QUANTITIES, *by_letter(statement.letters)})
+        own = f"those of {statement.ref} are {', '.join(sorted(statement.quantities))}"
+        raise ValueError(f"unknown quantity {name!r}: {meant if meant.startswith('did you mean') else own}")
     given = each_once((named[name], value) for name, value in typed.items())
     _check_lengths(given)
     read = each_once(_option(text) for text in reading or ())

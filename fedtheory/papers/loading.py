@@ -84,7 +84,9 @@ def load(path: str | Path) -> Paper:
         if not isinstance(names["PAPER"], Paper):
             raise PaperError(f"{path}: PAPER = {names['PAPER']!r}: allowed is a fedtheory.papers.paper.Paper")
         return names["PAPER"].with_subjects(_own_subjects(names, names["PAPER"].claims, path))
-    made = _paper_of(names.get("CLAIM"), tuple(names.get("STEPS", ())), path)
+    if "CLAIM" not in names:
+        raise PaperError(f"{path}: neither CLAIM nor PAPER is there: allowed is one of them")
+    made = _paper_of(names["CLAIM"], tuple(names.get("STEPS", ())), path)
     return made.with_subjects(_own_subjects(names, made.claims, path))
 
 

@@ -270,11 +270,12 @@ def explained(error: BaseException, path: Path | None = None) -> str:
     frames = [f for f in traceback.extract_tb(error.__traceback__) if path is None or f.filename == str(path)]
     file: str | Path | None = path
     line: int | None = None
+    said: object = error
     if isinstance(error, SyntaxError):
-        file, line = error.filename, error.lineno
+        file, line, said = error.filename, error.lineno, error.msg
     elif frames:
         file, line = frames[-1].filename, frames[-1].lineno
-    return f"{path or file}{f', line {line}' if line else ''}: {type(error).__name__}: {error}"
+    return f"{path or file}{f', line {line}' if line else ''}: {type(error).__name__}: {said}"
 
 
 @cache

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatter
 from numpy.typing import ArrayLike
 
 from ..arguments import check_kind
 from ..claims.evaluation import Bound
 from ..claims.statement import Claim
+from ..claims.typeset import rounds_letter
 from ..functionals import AVERAGES, Functional
 from ..moments.expected_errors import ExactErrors
 from ..quantities import nearest
@@ -250,6 +252,7 @@ def _lines(
 ) -> None:
     first = rights[0].bound
     functional, at = first.statement.functional, np.asarray(first.quantities[across])
+    letter = rounds_letter(first.statement.letters)
     values = [np.broadcast_to(np.asarray(each.bound.value, dtype=float), at.shape) for each in rights]
     lefts = [(name, *_exact_line(functional, each, at)) for name, each in _exacts(exact).items()]
     later = [left for _, places, left in lefts if np.array_equal(places, at)]
@@ -264,7 +267,7 @@ def _lines(
         axes.plot(places, left, color=EXACT, ls=line, lw=1.6, label=name)
     if lefts:
         what = "bound" if len(rights) == 1 else f"{rights[0].label.partition(' (')[0]} bound"
-        _mark_crossing(axes, across, *lefts[0][1:], at, values[0], what)
+        _mark_crossing(axes, letter if across == "rounds" else across, *lefts[0][1:], at, values[0], what)
     if run is not None:
         if across != "rounds":
             raise ValueError(f"run: the bound varies with {across}: allowed is a bound over rounds, or at one round")
@@ -274,8 +277,11 @@ def _lines(
         axes.set_yscale("linear")
     if across != "rounds":
         axes.set_xscale(scale(at))
-    label = "rounds R" if across == "rounds" else quantity_label(across, first.statement.paper)
-    up = functional_label(functional) if len(lefts) < 2 else f"both sides  [{typeset_units(functional.units)}]"
+    elif at.max() < 10 * at.min():  # few powers of ten are shown: 2, 3, 4 are written as they are
+        for set_formatter in (axes.xaxis.set_major_formatter, axes.xaxis.set_minor_formatter):
+            set_formatter(LogFormatter(minor_thresholds=(1, 0.4)))
+    label = f"rounds {letter}" if across == "rounds" else quantity_label(across, first.statement.paper)
+    up = functional_label(functional, letter) if len(lefts) < 2 else f"both sides  [{typeset_units(functional.units)}]"
     below = len(axes.get_legend_handles_labels()[0]) > 2
     finish(axes, "", label, up, legend=not below)
     if below:
@@ -311,14 +317,13 @@ def _draw_terms(axes: Axes, bound: Bound, at: np.ndarray) -> None:
 
 
 def _mark_crossing(
-    axes: Axes, across: str, places: np.ndarray, left: np.ndarray, at: np.ndarray, right: np.ndarray, what: str
+    axes: Axes, name: str, places: np.ndarray, left: np.ndarray, at: np.ndarray, right: np.ndarray, what: str
 ) -> None:
     """A circle where the exact left side is first seen above the bound, at a place that both have."""
     _, ours, theirs = np.intersect1d(places, at, return_indices=True)
     above = np.flatnonzero(left[ours] > right[theirs] * (1 + ROUNDING))
     if len(above):
         place, value = places[ours[above[0]]], left[ours[above[0]]]
-        name = "R" if across == "rounds" else across
         axes.plot(
             [place],
             [value],
@@ -417,7 +422,7 @@ def _bars(axes: Axes, rights: Sequence[Right], exact: Any, run: Run | None, conf
     axes.margins(x=0.14)
     if not any(value and np.isfinite(value) for value in values):
         axes.set_xlim(0, 1)
-    finish(axes, "", functional_label(functional), "", grid=False, legend=False)
+    finish(axes, "", functional_label(functional, rounds_letter(bound.statement.letters)), "", grid=False, legend=False)
 
 
 def _place(rounds: np.ndarray, at: Any, what: str) -> int:

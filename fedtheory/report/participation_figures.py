@@ -52,7 +52,8 @@ def plot_participation(process: Participation, clients: int, rounds: int = 1000,
     finish(above, f"{type(process).__name__}: {clients} clients, {rounds} rounds", "round", "client", grid=False)
     each = np.arange(clients)
     below.bar(each, counts.mean(axis=0), width=1.0, color=MEASURED, alpha=0.6, label="this run")
-    below.step(each, _expected(process, clients, rounds), where="mid", color=EXACT, lw=1.4, label="expected")
+    edges = np.arange(clients + 1) - 0.5
+    below.stairs(_expected(process, clients, rounds), edges, baseline=None, color=EXACT, lw=1.4, label="expected")
     below.set_xlim(-0.5, clients - 0.5)
     for axis in (above.xaxis, above.yaxis, below.xaxis):
         axis.set_major_locator(MaxNLocator(integer=True))

@@ -14,13 +14,14 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from ..claims.statement import Claim
+from ..claims.typeset import rounds_letter
 from ..federations import Quadratic, estimated_constants
 from ..functionals import AVERAGES, Functional
 from ..setting import Setting
 from ..simulation.iterates import iterates
 from ..simulation.practice_observers import Evaluation
 from .settling import MARKERS
-from .style import DASHED, KEY, captioned, finish, functional_label, in_words, panels, several, styled
+from .style import DASHED, KEY, captioned, covered, finish, functional_label, in_words, panels, several, styled
 
 TWIN_REPLICAS = 64
 """Runs of a twin, where its moments do not close."""
@@ -219,12 +220,12 @@ def plot_practice(
     for ref, style in styles.items():
         if any(ref in each.bounds for each in found.values()):
             left.plot([], [], color=KEY, ls=style, lw=1.2, label=f"bound of {ref}")
-    exact = all(each.exact for each in found.values())
+    exact, letter = all(each.exact for each in found.values()), rounds_letter(claims[0].letters)
     finish(
         left,
         f"Convex twin: {'exact' if exact else 'exact where moments close'}",
-        "rounds R",
-        functional_label(claims[0].functional),
+        f"rounds {letter}",
+        functional_label(claims[0].functional, letter),
         legend=False,
     )
     left.set(xscale="log", yscale="log")
@@ -249,8 +250,10 @@ def plot_practice(
 
 def _draw(left: Axes, middle: Axes, right: Axes, colour: str, marker: str, name: str, each: Beside) -> None:
     left.plot(each.rounds, each.error, color=colour, marker=marker, markevery=12, ms=5, label=name)
-    for style, (ref, values) in zip((DASHED, "dotted"), each.bounds.items(), strict=False):
-        left.plot(each.rounds, values, color=colour, ls=style, lw=1.2, label=f"_{name}, bound of {ref}")
+    bounds = list(each.bounds.values())
+    for n, (style, (ref, values)) in enumerate(zip((DASHED, "dotted"), each.bounds.items(), strict=False)):
+        look = {"lw": 1.2} | covered(values, bounds[n + 1 :], share=0.9)
+        left.plot(each.rounds, values, color=colour, ls=style, **look, label=f"_{name}, bound of {ref}")
     middle.plot(each.seen, each.accuracy.mean(0), color=colour, marker=marker, markevery=6, ms=5, label=name)
     middle.fill_between(
         each.seen,

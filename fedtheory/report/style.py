@@ -23,7 +23,7 @@ from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.mathtext import MathTextParser
 
-from ..claims.typeset import mathtext
+from ..claims.typeset import left_latex, mathtext
 from ..files import write_beside
 from ..functionals import Functional
 from ..papers import papers
@@ -104,9 +104,10 @@ def finish(
 
 
 @cache
-def functional_label(functional: Functional) -> str:
-    """An axis's label: the left side as printed, or in words where matplotlib cannot typeset it, and the units."""
-    formula = f"${mathtext(functional.latex)}$"
+def functional_label(functional: Functional, rounds: str) -> str:
+    """An axis's label: the left side with this letter for the rounds, or in words where matplotlib cannot typeset it,
+    and the units."""
+    formula = f"${mathtext(left_latex(functional, rounds))}$"
     try:
         MathTextParser("path").parse(formula)
     except ValueError:

@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ..claims.statement import Claim
+from ..claims.typeset import rounds_letter
 from ..tightness.matched_problem import own_quantities
 from ..tightness.measure import Tightness, worst_errors
 from .colours import EXACT, PRINTED, WORST
@@ -31,7 +32,12 @@ def figure(statement: Claim, found: Mapping[Fraction, Tightness], over: str) -> 
     axes[0].set_xscale("log" if over == "local_lr" else "linear")
     if all((each > 0).all() for each in (bound, worst) if np.isfinite(each).all()):
         axes[0].set_yscale("log")
-    finish(axes[0], statement.ref, quantity_label(over, statement.paper), functional_label(statement.functional))
+    finish(
+        axes[0],
+        statement.ref,
+        quantity_label(over, statement.paper),
+        functional_label(statement.functional, rounds_letter(statement.letters)),
+    )
     return drawn
 
 

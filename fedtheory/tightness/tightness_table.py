@@ -83,7 +83,7 @@ def _row(entry: Tightness) -> dict[str, str]:
     return {
         "claim": entry.claim,
         "status": entry.status,
-        "factor a round": f"{_factor(entry.contraction)} / {_factor(entry.class_contraction)}",
+        "factor a round": _factors(entry.contraction, entry.class_contraction),
         "adds": number(entry.additive),
         "least": number(entry.best_additive),
         "looseness": number(entry.looseness),
@@ -125,6 +125,16 @@ def number(value: float | None) -> str:
 def _factor(value: float | None) -> str:
     """Six digits: it is near 1."""
     return "" if value is None else f"{value:.6f}"
+
+
+def _factors(bound: float | None, least: float | None) -> str:
+    """Write both, or "" for none.
+
+    >>> _factors(0.9995, 0.999), _factors(None, None)
+    ('0.999500 / 0.999000', '')
+    """
+    both = _factor(bound), _factor(least)
+    return " / ".join(both) if any(both) else ""
 
 
 def page(entries: Sequence[Tightness]) -> str:

@@ -20,7 +20,7 @@ import fedtheory
 from fedtheory.assumptions import ASSUMPTIONS
 from fedtheory.claims.schedules import INDICES
 from fedtheory.claims.statement import Claim, Term, slack_of
-from fedtheory.claims.typeset import expression_latex, mathtext
+from fedtheory.claims.typeset import expression_latex, left_latex, mathtext
 from fedtheory.papers import all_claims, claim, editions, index, papers
 from fedtheory.papers.paper import Paper
 from fedtheory.papers.registry import algorithms
@@ -181,7 +181,8 @@ def read(text: str) -> None:
 def test_latex_is_well_formed(each: Claim, vocabulary: bool) -> None:
     text = each.latex(vocabulary)
     assert balanced(text)
-    assert text.startswith(each.functional.latex + r" \le ")
+    left = each.functional.latex if vocabulary else left_latex(each.functional, each.letters["rounds"])
+    assert text.startswith(left + r" \le ")
     assert "+ -" not in text
     letters = {} if vocabulary else each.letters
     others = [*each.choices.values(), *(rate.expression for rate in each.rates)]
@@ -193,6 +194,7 @@ def test_latex_is_well_formed(each: Claim, vocabulary: bool) -> None:
 
 @every_claim
 def test_latex_uses_the_papers_letters(each: Claim) -> None:
+    assert each.letters["rounds"] == "R" or not re.search(r"(?<![A-Za-z])R(?![A-Za-z])", each.latex())
     text, spelled = each.latex(), each.latex(vocabulary=True)
     in_terms = {s.name for t in each.terms for s in t.expression.free_symbols}
     for name in in_terms:

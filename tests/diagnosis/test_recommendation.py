@@ -355,11 +355,12 @@ def test_the_command_writes_all_three_files(tmp_path: Path, capsys: pytest.Captu
         ("smoothness = [1, 2]", "allowed is a number, or value, low and high"),
         ("smoothness = 4", "strong_convexity is missing"),
         ("smoothness = { value = 4, low = 5, high = 6 }", "allowed is low <= value <= high"),
+        ("\n".join(text).replace("smoothness = ", "smoothness = -"), ": allowed is a finite number > 0"),
     ):
         constants.write_text(line)
         assert run(options) == 2
-        (said,) = [each for each in capsys.readouterr().err.splitlines() if "constants" in each]
-        assert wrong in said
+        (said,) = capsys.readouterr().err.splitlines()
+        assert said.startswith(f"fedtheory: {constants}: ") and wrong in said
 
 
 def test_bad_arguments_are_one_line(found: Diagnosis) -> None:

@@ -184,7 +184,7 @@ def test_files_that_state_nothing(tmp_path: Path) -> None:
     for text, message in (
         ("x = 1\nraise OSError('full')", r"mine\.py, line 2: OSError: full; the theorem's state is unknown"),
         ("x = (", r"mine\.py, line 1: SyntaxError"),
-        ("x = 1", "CLAIM = None: allowed is"),
+        ("x = 1", "neither CLAIM nor PAPER is there"),
         ("PAPER = 1", "PAPER = 1: allowed is"),
     ):
         path.write_text(text)

@@ -24,9 +24,12 @@ def test_the_picture_shows_the_run_and_the_law(process):
     assert (np.asarray(image.get_array()) == counts.T).all()
     assert image.origin == "lower" and image.get_extent() == [-0.5, 30.5, -0.5, 11.5]
     assert image.get_clim() == (0, max(1, counts.max()))
-    assert [bar.get_height() for bar in below.patches] == counts.mean(axis=0).tolist()
+    *bars, law = below.patches
+    assert [bar.get_height() for bar in bars] == counts.mean(axis=0).tolist()
     expected = np.mean([process.marginal(12, r).first.astype(float) for r in range(31)], axis=0)
-    np.testing.assert_allclose(below.lines[0].get_ydata(), expected, rtol=1e-12)
+    values, edges, _ = law.get_data()
+    np.testing.assert_allclose(values, expected, rtol=1e-12)
+    assert [edges[0], edges[-1]] == [bars[0].get_x(), bars[-1].get_x() + 1] == [*below.get_xlim()]
     assert [text.get_text() for text in below.get_legend().get_texts()] == ["expected", "this run"]
     assert type(process).__name__ in above.get_title(loc="left")
 

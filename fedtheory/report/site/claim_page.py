@@ -15,7 +15,7 @@ from sympy.core.relational import Relational
 from ...claims.comparison import Difference, compare
 from ...claims.schedules import by_rule
 from ...claims.statement import OF_RUNS, Ambiguity, Claim
-from ...claims.typeset import expression_latex
+from ...claims.typeset import expression_latex, left_latex, rounds_letter
 from ...evidence.counts import read_literally
 from ...papers import editions, papers
 from ...papers.registry import algorithm_of
@@ -236,7 +236,7 @@ def _typeset(claim: Claim, letters: tuple[tuple[str, str], ...]) -> Statement:
 
     return Statement(
         claim,
-        formula(claim.functional.latex),
+        formula(left_latex(claim.functional, rounds_letter(claim.letters))),
         tuple(Part(t.name, typeset(t.expression, _joined(i, t.expression))) for i, t in enumerate(claim.terms)),
         tuple(
             Part(

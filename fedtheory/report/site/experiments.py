@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup, escape
+
 from ...experiments.overview import duration
 from ...experiments.printed_tables import Table, folder, tables
 from ...experiments.published import read_current
@@ -26,7 +28,7 @@ class Row:
     """A printed cell and ours: ``labels``, ``theirs``, ``ours``, ``difference`` and ``seeds``, as texts."""
 
     labels: tuple[str, ...]
-    theirs: str
+    theirs: Markup
     ours: str
     difference: str
     seeds: str
@@ -64,9 +66,9 @@ class TablePage:
     compared: tuple[Compared, ...]
 
     @property
-    def cells(self) -> list[tuple[str, str]]:
+    def cells(self) -> list[tuple[str, Markup]]:
         """The labels of each cell that others do not share, and its printed text."""
-        return [(cell.where or "all", cell.text or "nothing") for cell in self.table.cells]
+        return [(cell.where or "all", as_printed(cell.text or "nothing")) for cell in self.table.cells]
 
 
 @dataclass(frozen=True)
@@ -143,6 +145,15 @@ def table_pages() -> Iterator[TablePage]:
             yield TablePage(table, page_of_table(table), about, tuple(_compared(table)))
 
 
+def as_printed(text: str) -> Markup:
+    """A printed number, in bold where it is printed so.
+
+    >>> print(as_printed("**67.6** (+0.9)"))
+    <b>67.6</b> (+0.9)
+    """
+    return Markup(re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", str(escape(text))))
+
+
 def _numbers(text: str) -> list[str]:
     """The numbers of tables in words such as "Tables 2 and D.6.1".
 
@@ -178,9 +189,11 @@ def _beside(part: Part) -> Compared:
 def _row(likeness: Likeness, cell: Beside) -> Row:
     labels = tuple(cell.labels.get(label, "all") for label in likeness.by)
     if not cell.values:
-        return Row(labels, cell.cell.text, NOT_RUN, NOT_RUN, "none")
+        return Row(labels, as_printed(cell.cell.text), NOT_RUN, NOT_RUN, "none")
     off = "not a number" if cell.cell.value is None else f"{cell.mean - float(cell.cell.value):+.2f}"
-    return Row(labels, cell.cell.text, number(cell.mean, cell.deviation), off, ", ".join(map(str, cell.values)))
+    return Row(
+        labels, as_printed(cell.cell.text), number(cell.mean, cell.deviation), off, ", ".join(map(str, cell.values))
+    )
 
 
 def experiment_pages() -> Iterator[ExperimentPage]:

@@ -152,6 +152,22 @@ def empty_cells(read_pages):
 
 
 @pytest.mark.slow
+def test_no_cell_has_marks_of_markdown(read_pages):
+    assert cells_in_markdown(read_pages) == {}
+    cells = ("**67.6** (+0.9)", "2*x**2 <= (a + b)**2", "[x](y.md)", "&lt;b&gt;1&lt;/b&gt;")
+    planted = Page(f"<table><tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr></table>")
+    assert cells_in_markdown({"planted": planted}) == {"planted": ["**67.6** (+0.9)", "[x](y.md)", "<b>1</b>"]}
+
+
+def cells_in_markdown(read_pages):
+    """By page the cells with bold, code or links in Markdown, or with tags; in a formula, two stars follow a name or a
+    bracket."""
+    marks = re.compile(r"(?<![\w)\]])\*\*[^*\s][^*]*\*\*|`|\]\([^)\s]*[./#][^)\s]*\)|</[a-z]+>")
+    return {name: marked for name, page in read_pages.items()
+            if (marked := [text for _, text in page.cells if marks.search(text)])}  # fmt: skip
+
+
+@pytest.mark.slow
 def test_tightness_is_what_is_published(read_pages):
     counted = 0
     for ref, found in scorecard_column.published().items():
