@@ -1,8 +1,8 @@
 """What all tests share: properties are about values, not about times, so that a loaded machine fails none of them; the
 collector of cycles looks seldom at the many expressions and tests that stay, which takes a fourteenth of the time
-otherwise; a worker gets whole files, or folders, so that what their tests share is made once (``scheduling.py``);
-and processes that tests start can be interrupted, also where the tests themselves run in the background of a shell,
-which has them ignore it."""
+otherwise; nothing waits for the disk; a worker gets whole files, or folders, so that what their tests share is made
+once (``scheduling.py``); and processes that tests start can be interrupted, also where the tests themselves run in the
+background of a shell, which has them ignore it."""
 
 import gc
 import os
@@ -41,6 +41,19 @@ def _seldom_collected() -> Iterator[None]:
     gc.freeze()
     yield
     gc.unfreeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_power_cut() -> Iterator[None]:
+    """No test cuts the power, so that none has to wait until the disk has what is written: only what is to be written
+    there is still looked at. Processes that tests start and kill write as they do elsewhere."""
+
+    def sync(file: Any) -> None:
+        os.fstat(file if isinstance(file, int) else file.fileno())
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", sync)
+        yield
 
 
 ROOT = Path(__file__).parents[1]

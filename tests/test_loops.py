@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -52,22 +53,27 @@ def test_skipped_in_part(each):
 '''
 
 
-@pytest.fixture
-def ran(tmp_path):
-    def run(*options):
-        (tmp_path / "test_it.py").write_text(FILE)
-        (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    slow: slow\n")
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), "-rA"]
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    """What pytest prints of the file, and where its report is, by the tests that are asked for: run once for each."""
+
+    @cache
+    def run(which):
+        folder = tmp_path_factory.mktemp("loops")
+        (folder / "test_it.py").write_text(FILE)
+        (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n    slow: slow\n")
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(folder), "-rA"]
         # Where these are set, pytest's summary repeats the whole error.
         environment = {name: each for name, each in os.environ.items() if name not in ("CI", "BUILD_NUMBER")}
-        command += [*options, str(tmp_path)]
-        return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True).stdout
+        command += ["-m", which, f"--junitxml={folder / 'run.xml'}", str(folder)]
+        told = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True).stdout
+        return told, folder / "run.xml"
 
     return run
 
 
 def test_every_failure_is_named_and_nothing_else(ran):
-    told = ran("-m", "not slow")
+    told, _ = ran("not slow")
     assert "2 of 4 fail:" in told and "two: AssertionError: " in told and "three: AssertionError: " in told
     assert "one: AssertionError" not in told and "four: AssertionError" not in told
     assert told.count("y: AssertionError: ") == 2 and "x: AssertionError" not in told
@@ -77,12 +83,12 @@ def test_every_failure_is_named_and_nothing_else(ran):
 
 
 def test_a_loop_says_over_how_many_cases_it_goes_and_is_slow_if_each_of_them_is(ran, tmp_path, monkeypatch):
-    ran("-m", "not slow", f"--junitxml={tmp_path / 'run.xml'}")
+    _, report = ran("not slow")
     monkeypatch.setattr(slowest, "LIST", tmp_path / "list.txt")
     slowest.LIST.write_text("")
     monkeypatch.setattr(scheduling, "LONG", tmp_path / "long.txt")
     scheduling.LONG.write_text("")
-    root = ElementTree.parse(tmp_path / "run.xml").getroot()
+    root = ElementTree.parse(report).getroot()
     found = {c.get("name"): c for c in root.iter("testcase")}
     cases = {name: [p.get("value") for p in c.iter("property")] for name, c in found.items()}
     assert cases["test_whole"] == ["4"] and cases["test_in_two[some]"] == ["3"] and cases["test_pairs[1]"] == ["3"]
@@ -95,7 +101,7 @@ def test_a_loop_says_over_how_many_cases_it_goes_and_is_slow_if_each_of_them_is(
 
 
 def test_the_rest_is_slow(ran):
-    told = ran("-m", "slow")
+    told, _ = ran("slow")
     assert "7 of 7 fail:" in told and "1 failed, 7 deselected" in told, told
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -94,7 +95,8 @@ class EveryRound(Algorithm):
         own = next((part for part in parts if isinstance(part, (GroupSelection, GroupWeights))), None)
         if own is None:
             return super().objective_weight(clients)
-        return tuple(own.group_weight[g] / own.groups.count(g) for g in own.groups)
+        shares = {g: own.group_weight[g] / count for g, count in Counter(own.groups).items()}
+        return tuple(shares[g] for g in own.groups)
 
     def quantities(self) -> dict[str, float]:
         """The claims' quantities that the algorithm fixes; none with a proximal term, with another local solver than

@@ -125,14 +125,45 @@ def from_matrix(matrix: arb_mat) -> np.ndarray:
 def matrix_product(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Compute one @ other for arrays of numbers (..., n, m) and (..., m, k).
 
-    Large ones of balls are multiplied as python-flint's matrices.
+    Large ones of balls are multiplied as python-flint's matrices, those of Fractions as whole numbers.
     """
-    if one.dtype != object or one.shape[-1] < DENSE or not (holds_balls(one) or holds_balls(other)):
+    if one.dtype != object or one.shape[-1] < FEW:
+        return one @ other
+    if not (holds_balls(one) or holds_balls(other)):
+        if other.dtype != object:
+            return one @ other
+        left, right, over = whole_factors(one, other)
+        return fractions(left @ right, over) if over else one @ other
+    if one.shape[-1] < DENSE:
         return one @ other
     shape = np.broadcast_shapes(one.shape[:-2], other.shape[:-2])
     ones, others = (np.broadcast_to(a, (*shape, *a.shape[-2:])).reshape(-1, *a.shape[-2:]) for a in (one, other))
     found = [from_matrix(ball_matrix(a) * ball_matrix(b)) for a, b in zip(ones, others, strict=True)]
     return np.stack(found).reshape(*shape, one.shape[-2], other.shape[-1])
+
+
+def whole_factors(one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    """Write two arrays of Fractions, each over its least common denominator: return their numerators, and by what
+    products of these are divided. It is 0, and both are as they were, where the denominators are so long that Fractions
+    take less time.
+
+    >>> whole_factors(np.array([Fraction(1, 2), Fraction(2, 3), 0]), np.array([Fraction(1, 5)]))
+    (array([3, 4, 0], dtype=object), array([1], dtype=object), 30)
+    """
+    over, under = (math.lcm(*{each.denominator for each in array.flat}) for array in (one, other))
+    if over.bit_length() * under.bit_length() > LONGEST:
+        return one, other, 0
+    return _over(one, over), _over(other, under), over * under
+
+
+def _over(array: np.ndarray, common: int) -> np.ndarray:
+    """Return the numerators of Fractions over a common denominator."""
+    return np.frompyfunc(lambda each: each.numerator * (common // each.denominator), 1, 1)(array)
+
+
+def fractions(numerators: np.ndarray, denominator: int) -> np.ndarray:
+    """Divide whole numbers by one number, to Fractions."""
+    return np.frompyfunc(lambda each: Fraction(each, denominator), 1, 1)(numerators)
 
 
 def holds_balls(array: np.ndarray) -> bool:
@@ -142,6 +173,9 @@ def holds_balls(array: np.ndarray) -> bool:
 
 DENSE = 8
 """Least number of columns from which a product of matrices of balls is computed by python-flint's matrices."""
+FEW, LONGEST = 3, 10**6
+"""Least number of columns from which a product of matrices of Fractions is computed in whole numbers, and the largest
+product of the lengths of both denominators, in bits, with which that is quicker."""
 
 
 @functools.lru_cache(maxsize=4096)

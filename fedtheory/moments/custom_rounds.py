@@ -23,7 +23,6 @@ from ..federations.federation import COMMON
 from ..federations.quadratic import Quadratic
 from ..own import place
 from ..participation import Participation
-from .affine_numbers import scaled, total
 from .cohorts import CrowdLaw, Law, law_of_crowd
 from .linear_rounds import LinearRound, Noise
 from .step_trace import MOST_WAYS, NOISE, SERVER, Question, Trace, too_many, traced, traces
@@ -225,12 +224,15 @@ def combined(trace: Trace, factors: np.ndarray, known: list[np.ndarray]) -> np.n
     """Return a combination (D, columns) of the known vectors, with factors as in ``Combinations``."""
     if not trace.by_coordinates:
         return factors @ np.concatenate(known)[: factors.shape[-1]]
-    found = known[0] * 0
-    for column in np.flatnonzero(factors.astype(bool).any(axis=0)):
-        if found.dtype == object:
-            found = total(found, scaled(known[column], factors[:, column, None]))
-        else:
-            found = found + factors[:, column, None] * known[column]
+    columns = np.flatnonzero(factors.astype(bool).any(axis=0))
+    if known[0].dtype != object:
+        return sum((factors[:, column, None] * known[column] for column in columns), start=known[0] * 0)
+    found = np.full(known[0].shape, Fraction(0), dtype=object)
+    for column in columns:  # most are 0
+        each = np.broadcast_to(known[column], found.shape)
+        for row, at in zip(*each.nonzero(), strict=True):
+            if factors[row, column]:
+                found[row, at] = found[row, at] + factors[row, column] * each[row, at]
     return found
 
 

@@ -23,7 +23,7 @@ from math import isqrt
 
 import numpy as np
 
-from ..claims.balls import Ball, ball, ball_matrix, holds_balls, matrix_product
+from ..claims.balls import Ball, ball, ball_matrix, fractions, holds_balls, matrix_product, whole_factors
 
 
 class NotClosed(ValueError):
@@ -123,7 +123,7 @@ def combined(weights: np.ndarray, arrays: np.ndarray) -> np.ndarray:
     one, other = weights.reshape(-1, len(arrays)), arrays.reshape(len(arrays), -1)
     if one.dtype != object:
         flat = np.dot(one, other)
-    elif not holds_balls(one) and 2 * np.count_nonzero(one) < one.size:  # products of Fractions take long, by 0 too
+    elif holds_balls(other) and not holds_balls(one) and 2 * np.count_nonzero(one) < one.size:  # by 0 takes as long
         flat = np.stack([row[row != 0] @ other[row != 0] if row.any() else 0 * other[0] for row in one])
     else:
         flat = matrix_product(one, other)
@@ -227,7 +227,9 @@ def symmetric_increment(round: LinearRound) -> np.ndarray:
         operator = operator.reshape(*left.shape[:-3], *operator.shape[1:])
         operator[..., -1] = operator[..., -1] + packed(round.added_noise())
         return operator
-    of_row = []
+    over, of_row = 0, list[np.ndarray]()
+    if round.increments.dtype == object:
+        left, right, over = whole_factors(left, right)
     for i in range(size):
         later = right[..., i:, :].reshape(*right.shape[:-2], -1)  # (*blocks, factors, (j, l))
         entries = (left[..., i, :].swapaxes(-1, -2) @ later).reshape(*left.shape[:-3], size, size - i, size)
@@ -236,6 +238,7 @@ def symmetric_increment(round: LinearRound) -> np.ndarray:
         folded[..., apart] = folded[..., apart] + entries[..., columns[apart], rows[apart]]
         of_row.append(folded)
     operator = np.concatenate(of_row, axis=-2)
+    operator = fractions(operator, over) if over else operator
     operator[..., -1] = operator[..., -1] + packed(round.added_noise())
     return operator
 

@@ -15,6 +15,7 @@ from ..algorithms.algorithm import ClientRound, Kind, ServerRound
 from ..algorithms.built_in_steps import Amplifying
 from ..algorithms.every_round import EveryRound
 from ..algorithms.server_step import Amplified
+from ..claims.balls import matrix_product
 from ..participation import Fixed, Participation, Phases
 from .centred import Forms
 from .known_past import KnownPast, depends_on_past
@@ -292,7 +293,7 @@ def _one_by_one(plan: Timeline | Varying, start: np.ndarray, rounds: np.ndarray,
         raise ValueError(f"rounds = {max(wanted)}: allowed are at most {MOST_VARYING} that all differ")
     asked, kept = set(wanted), {0: what(start)}
     for r, operator in enumerate(itertools.islice(operators(plan), max(wanted)), start=1):
-        state = (operator @ state[..., None])[..., 0]
+        state = matrix_product(operator, state[..., None])[..., 0]
         if r in asked:
             kept[r] = what(state)
     return np.array([kept[r] for r in wanted], dtype=start.dtype)

@@ -14,6 +14,7 @@ from flint import arb, ctx, fmpq
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from fedtheory.claims import balls
 from fedtheory.claims.balls import (
     PRECISION,
     Ball,
@@ -26,6 +27,7 @@ from fedtheory.claims.balls import (
     exact_slack,
     interval,
     lower_bound_over_box,
+    matrix_product,
     working_precision,
 )
 from fedtheory.claims.statement import Hypothesis, Term
@@ -158,6 +160,21 @@ def test_matrices():
         assert (column.nrows(), column.ncols()) == (2, 1) and rational_in(Fraction(2), column[1, 0])
         product = found * column
     assert rational_in(Fraction(1, 9) + 4, product[0, 0]) and rational_in(Fraction(-1, 21), product[1, 0])
+
+
+def test_products_of_fractions_are_those_of_their_entries(monkeypatch):
+    """In whole numbers, or entry by entry where denominators are said to be too long; some entries are integers."""
+    rng = np.random.default_rng(0)
+
+    def drawn(*shape):
+        tops, bottoms = rng.integers(-5, 6, shape), rng.integers(1, 8, shape)
+        return np.vectorize(lambda top, bottom: Fraction(top, bottom) if top else 0, otypes=[object])(tops, bottoms)
+
+    for longest in (balls.LONGEST, 0):
+        monkeypatch.setattr(balls, "LONGEST", longest)
+        for one, other in ((drawn(3, 4), drawn(4, 2)), (drawn(2, 3, 5), drawn(5, 1)), (drawn(1, 2), drawn(2, 3))):
+            entries = (one[..., :, :, None] * other[..., None, :, :]).sum(axis=-2)
+            assert matrix_product(one, other).tolist() == entries.tolist()
 
 
 def test_precision_is_put_back():

@@ -56,6 +56,8 @@ class Chart:
         top, bottom = (p.project_to_context(self.ring.context) for p in (expression.numerator, expression.denominator))
         for name, letter in self._bounded:
             at = self.ring.names.index(name)
+            if not (top.degrees()[at] or bottom.degrees()[at]):
+                continue
             (top, over), (bottom, under) = (self._substituted(p, at, letter) for p in (top, bottom))
             top, bottom = _apart(top * under, bottom * over)
         return top.compose(*self._free, ctx=self.ring.context), bottom.compose(*self._free, ctx=self.ring.context)

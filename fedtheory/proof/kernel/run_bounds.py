@@ -371,13 +371,14 @@ def restrict(
             if not holds and (factor := _factor(changed, given, where)) is not None:
                 holds = True
                 factors.append(factor)
-            if not holds and (above := [changed - g for g in given if where.certifies(changed - g)]):
+            if not holds and (above := next(filter(where.certifies, (changed - g for g in given)), None)) is not None:
                 holds = True
-                rests.append(above[0])
+                rests.append(above)
             if not holds or (strict and not where.never_zero(changed)):
                 raise Refused(f"{changed} {'>' if strict else '>='} 0: not certified on the region")
     for expression in (g.replace(put) for g in premise.given):
-        if expression not in given and not any(map(where.certifies, (expression, *(expression - h for h in given)))):
+        less = (expression - h for h in given)
+        if expression not in given and not (where.certifies(expression) or any(map(where.certifies, less))):
             raise Refused(f"{expression} >= 0: neither given nor certified on the region")
     more: dict[str, Any] = {"factors": factors} if factors else {}
     more |= {"rests": rests} if rests else {}

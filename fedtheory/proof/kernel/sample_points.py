@@ -22,6 +22,8 @@ def somewhere(chart: Chart, expression: Scalar, says: Callable[[fmpq], bool]) ->
     """Whether this is so of the value at one of a few points of a chart."""
     if chart not in _POINTS:
         _POINTS[chart] = _points(chart)
+    if expression.is_polynomial:
+        return any(says(expression.numerator(*values)) for values in _POINTS[chart])
     for values in _POINTS[chart]:
         bottom = expression.denominator(*values)
         if bottom != 0 and says(expression.numerator(*values) / bottom):

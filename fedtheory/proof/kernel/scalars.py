@@ -45,10 +45,10 @@ class Scalar:
         if denominator.is_zero():
             raise ZeroDivisionError("a scalar divided by 0")
         if not denominator.is_one():
-            common = numerator.gcd(denominator)
-            numerator, denominator = numerator / common, denominator / common
-            lead = denominator.leading_coefficient()
-            numerator, denominator = numerator / lead, denominator / lead
+            if not (common := numerator.gcd(denominator)).is_one():
+                numerator, denominator = numerator / common, denominator / common
+            if (lead := denominator.leading_coefficient()) != 1:
+                numerator, denominator = numerator / lead, denominator / lead
         self.ring, self.numerator, self.denominator = ring, numerator, denominator
         self._names: frozenset[str] | None = None
 
@@ -61,6 +61,8 @@ class Scalar:
 
     def __add__(self, other: Scalar | Number) -> Scalar:
         o = self._other(other)
+        if self.denominator == o.denominator:
+            return Scalar(self.ring, self.numerator + o.numerator, self.denominator)
         top = self.numerator * o.denominator + o.numerator * self.denominator
         return Scalar(self.ring, top, self.denominator * o.denominator)
 
@@ -119,21 +121,31 @@ class Scalar:
     def names(self) -> frozenset[str]:
         """Names that occur."""
         if self._names is None:
-            used = [max(a, b) for a, b in zip(self.numerator.degrees(), self.denominator.degrees(), strict=True)]
-            self._names = frozenset(name for name, degree in zip(self.ring.names, used, strict=True) if degree > 0)
+            of = (self.numerator,) if self.is_polynomial else (self.numerator, self.denominator)
+            used = (zip(self.ring.names, polynomial.degrees(), strict=True) for polynomial in of)
+            self._names = frozenset(name for each in used for name, degree in each if degree > 0)
         return self._names
 
     def replace(self, values: Mapping[str, Scalar]) -> Scalar:
         """Replace names by expressions, all at once."""
+        if self.names.isdisjoint(values):
+            return self
         return self._value(self.numerator, values) / self._value(self.denominator, values)
 
     def _value(self, polynomial: fmpq_mpoly, values: Mapping[str, Scalar]) -> Scalar:
-        total = self.ring.number(0)
+        """Replace names in a polynomial, in all terms with the same powers of them at once."""
+        put = [(at, values[name]) for at, name in enumerate(self.ring.names) if name in values]
+        parts: dict[tuple[int, ...], dict] = {}
         for powers, coefficient in polynomial.to_dict().items():
-            term = self.ring.number(Fraction(int(coefficient.p), int(coefficient.q)))
-            for name, power in zip(self.ring.names, powers, strict=True):
-                if power:
-                    term = term * values.get(name, self.ring[name]) ** int(power)
+            rest, of = list(powers), tuple(int(powers[at]) for at, _ in put)
+            for at, _ in put:
+                rest[at] = 0
+            parts.setdefault(of, {})[tuple(rest)] = coefficient
+        total, one = self.ring.number(0), self.ring.context.constant(1)
+        for of, part in parts.items():
+            term = Scalar(self.ring, self.ring.context.from_dict(part), one)
+            for power, (_, value) in zip(of, put, strict=True):
+                term = term * value**power if power else term
             total = total + term
         return total
 
@@ -144,12 +156,13 @@ class Scalar:
     def coefficients(self, name: str) -> dict[int, Scalar]:
         """Return {power: coefficient} in a name that does not occur in the denominator."""
         at = self.ring.names.index(name)
+        if name not in self.names:
+            return {} if self.is_zero else {0: self}
         if self.denominator.degrees()[at] > 0:
             raise ValueError(f"{self} divides by what depends on {name}: allowed is a polynomial in it")
         parts: dict[int, dict] = {}
         for powers, coefficient in self.numerator.to_dict().items():
-            rest = tuple(0 if i == at else p for i, p in enumerate(powers))
-            parts.setdefault(int(powers[at]), {})[rest] = coefficient
+            parts.setdefault(int(powers[at]), {})[(*powers[:at], 0, *powers[at + 1 :])] = coefficient
         context = self.ring.context
         return {p: Scalar(self.ring, context.from_dict(part), self.denominator) for p, part in parts.items()}
 
