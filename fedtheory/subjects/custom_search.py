@@ -71,6 +71,9 @@ SIMULATED = np.array([1, 2, 5, 10, 20])
 REPLICAS, REPLICAS_AT_LAST, CONFIDENCE = 24, 4000, 0.999999
 """Numbers of runs of each simulated setting, and of the worst one in the end; confidence of the lower limits."""
 
+FEW_BY_RULE = 100
+"""Number of rounds over which most runs with a number by rule are followed, as each of their rounds is another map."""
+
 RESOLUTION = 1e-26
 """Left side, in units of smoothness and squared lengths, below which it is rounding and counts as 0."""
 
@@ -134,6 +137,7 @@ class Candidate:
         common: whether the clients have one noise.
         kink: clients whose gradients have kinks, instead; without noise, and no more than four.
         digits: significant digits of all numbers.
+        far: whether a run with a number by rule is followed over more than ``FEW_BY_RULE`` rounds.
     """
 
     clients: int
@@ -156,6 +160,7 @@ class Candidate:
     kink: KinkedCandidate | None = None
     digits: int = DIGITS
     server_noise: float = 0.0
+    far: bool = False
 
     @property
     def family(self) -> str:
@@ -341,7 +346,8 @@ class OwnRuns(Space):
         common = (
             f"{runs} on quadratics with {hessian}, at most {MOST_CLIENTS} clients, or "
             f"{self.most_clients} of few kinds, "
-            f"{span(DIMENSIONS)} dimensions, {span(self.horizons.tolist())} rounds, "
+            f"{span(DIMENSIONS)} dimensions, {span(self.horizons.tolist())} rounds"
+            f"{f' (most settings at most {FEW_BY_RULE}, as a number is a rule)' * self.algorithm.by_rule}, "
             f"step sizes drawn from the cap to 1e-{DECADES} of it; "
             f"{kinks}"
             f"participants: {', '.join(self.who)}; with and without noise"
@@ -403,7 +409,7 @@ class OwnRuns(Space):
         if self._steps_are_drawn and not self._quiet:
             yield replace(self._far_in_all(self._plain(1, self.who[0])), share=1e-2, noise=1e2)
         for clients, who, share, noise in product((2, 1, 5), self.who, (1.0, 1e-2, 1e-4), noises):
-            plain = replace(self._plain(clients, who), share=share, noise=noise)
+            plain = replace(self._plain(clients, who), share=share, noise=noise, far=clients < 5 and share == 1)
             yield plain
             yield replace(plain, spread=0.0, start=1.0)
             yield replace(plain, start=0.0)
@@ -599,7 +605,7 @@ class OwnRuns(Space):
         names = ("conditioning", "smoothness", "noise", "start", "share", "spread", "server_noise")
         moves = np.exp(size * rng.standard_normal(len(names)) * rng.integers(0, 2, len(names)))
         moved: dict[str, Any] = {n: getattr(candidate, n) * float(move) for n, move in zip(names, moves, strict=True)}
-        moved |= {name: min(1.0, moved[name]) for name in ("conditioning", "share")}
+        moved |= {name: min(1.0, moved[name]) for name in ("conditioning", "share")} | {"far": False}
         if rng.random() < 0.3:
             name = str(
                 rng.choice(
@@ -704,7 +710,10 @@ class OwnRuns(Space):
             certain = quiet and candidate.who in (EVERYONE, FIXED, CYCLE, SWITCH)
             left = seen = self._left_with_kinks(setting, certain)
         else:
-            left, seen = self._left(setting, len(self.horizons))
+            short_run = self.algorithm.by_rule and not candidate.far
+            count = int((self.horizons <= FEW_BY_RULE).sum()) if short_run else len(self.horizons)
+            beyond = np.full(len(self.horizons) - count, np.nan)
+            left, seen = (np.append(values, beyond) for values in self._left(setting, count))
         admissible &= ~np.isnan(left)
         if not self.why_simulated and candidate.kink is None:
             functional, right = self.statement.functional, np.broadcast_to(bound.value, left.shape)

@@ -39,6 +39,7 @@ from fedtheory.functionals import (
     Functional,
 )
 from fedtheory.moments.evaluators import Question, left
+from fedtheory.moments.step_trace import traces
 from fedtheory.own import define
 from fedtheory.papers import added
 from fedtheory.papers.paper import Paper
@@ -187,6 +188,25 @@ def test_a_claim_may_speak_of_the_servers_noise(tmp_path: Path, noise: str, stat
 
 
 SERVER = 'Assumption("server", "server_noise", "A"), Assumption("fair", kind="unbiased_server_noise", source="A"),'
+
+
+def test_few_runs_by_rule_are_followed_far(tmp_path: Path) -> None:
+    """Each of their rounds is traced for itself, once for all settings with as many clients."""
+    path = written(
+        tmp_path / "mine.py", "return x - local_lr * way, {}", 'Term("start", D**2), Term("noise", sigma**2),'
+    )
+    path.write_text(path.read_text().replace('local_lr="1/10"', 'local_lr="2/(10 + round_index)"'))
+    paper = load(path)
+    with added(paper):
+        claim = replace(paper.claims[0], hypotheses=paper.claims[0].hypotheses[1:])
+        space = subject_of(claim).space(claim)
+        [two, one] = [next(c for c in space.structured() if c.clients == n and c.far) for n in (2, 1)]
+        traces.cache_clear()
+        far, near = ({f.rounds for f in space.assess(c) if f} for c in (two, replace(two, far=False, start=0.5)))
+        assert traces.cache_info().misses == int(space.horizons[-1]) == 1000 and max(near) <= 100
+        assert not space.perturb(two, random(0), 0.1).far and one.far
+        assert "most settings at most 100, as a number is a rule" in space.searched
+        assert max(far) <= 1000 and traces.cache_info().hits >= 100
 
 
 def test_what_is_not_assumed_may_be_violated() -> None:
