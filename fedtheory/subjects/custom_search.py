@@ -602,7 +602,7 @@ class OwnRuns(Space):
             kept = candidate.numbers if rng.random() < 0.7 else numbers
             kink = self._conforming(kink, candidate.clients, kept)
             return replace(candidate, kink=kink, numbers=kept, share=moved_share)
-        names = ("conditioning", "smoothness", "noise", "start", "share", "spread")
+        names: tuple[str, ...] = ("conditioning", "smoothness", "noise", "start", "share", "spread")
         names += ("server_noise",) * self._server_has_noise
         moves = np.exp(size * rng.standard_normal(len(names)) * rng.integers(0, 2, len(names)))
         moved: dict[str, Any] = {n: getattr(candidate, n) * float(move) for n, move in zip(names, moves, strict=True)}
