@@ -304,7 +304,7 @@ def of_scope(scope: str) -> tuple[str, ...]:
     return tuple(name for name, known in QUANTITIES.items() if known.scope == scope)
 
 
-ANYBODYS = frozenset({"global_lr", "cohort", "participation_probability"})
+ANYBODYS = frozenset({"global_lr", "cohort", "participation_probability", "server_noise"})
 """Quantities that a claim about any algorithm that it names may speak of, though only some built-in ones have them."""
 
 OF_A_SETTING = frozenset({

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import sympy
 
-from ..arguments import check_has
+from ..arguments import check_has, check_kind
 from ..assumptions import ASSUMPTIONS, kind_of, with_implied
 from ..functionals import Functional
 from ..quantities import ANYBODYS, QUANTITIES, nearest, symbol
@@ -201,6 +201,8 @@ class Claim:
     constants: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
+        for name in ("id", "title", "source"):
+            check_kind(name, getattr(self, name), str, "a text")
         check_kinds("terms", self.terms, Term, "Term(name, expression)")
         check_kinds("hypotheses", self.hypotheses, Hypothesis, "Hypothesis(name, relation, source)")
         check_kinds("assumptions", self.assumptions, Assumption, "Assumption(name, quantity, source)")

@@ -55,13 +55,15 @@ def rounds_letter(letters: Mapping[str, str]) -> str:
 
 
 def left_latex(functional: Functional, rounds: str) -> str:
-    """Write a functional's formula with this letter for the number of rounds.
+    """Write a functional's formula with this letter for the number of rounds; a calligraphic R is a risk.
 
-    >>> from fedtheory.functionals import FINAL_GAP
+    >>> from fedtheory.functionals import FINAL_GAP, CHECKED_EMPIRICAL_GAP
     >>> left_latex(FINAL_GAP, "T")
     '\\\\mathbb{E}[F(\\\\mathbf{x}_T)]-F^*'
+    >>> left_latex(CHECKED_EMPIRICAL_GAP, "T") == CHECKED_EMPIRICAL_GAP.latex
+    True
     """
-    return re.sub(r"(?<![A-Za-z])R(?![A-Za-z])", rounds, functional.latex)
+    return re.sub(r"(?<![A-Za-z])(?<!mathcal\{)(?<!mathbb\{)R(?![A-Za-z])", rounds, functional.latex)
 
 
 def mathtext(latex: str) -> str:

@@ -102,13 +102,19 @@ def expressed(bound: Mapping[str, Any], choices: Iterable[str]) -> dict[str, sym
     """Turn the values that quantities are bound to into sympy expressions.
 
     Raises:
-        ValueError: a quantity is unknown, chosen by the claim or a step size, or a value is none that it can have.
+        ValueError: it is no mapping; a quantity is unknown, chosen by the claim or a step size, or a value is none that
+            it can have.
     """
+    if not isinstance(bound, Mapping):
+        raise ValueError(f"bound = {bound!r}: allowed is a dict of values by quantity, such as {{'clients': 2}}")
     values: dict[str, sympy.Expr] = {}
     for name, value in bound.items():
         known = quantity(name)
         if name in choices or name.endswith("_lr"):
-            raise ValueError(f"bound: {name} is a step size or chosen: allowed in `choices` alone")
+            raise ValueError(
+                f"bound: {name} is a step size or chosen: allowed in `choices`, or in hypotheses, Le({name}, ...) and "
+                f"Ge({name}, ...)"
+            )
         if isinstance(value, (int, float, Fraction)) and not isinstance(value, bool):
             known.check(value)
             value = sympy.Rational(*Fraction(value).as_integer_ratio())

@@ -207,7 +207,7 @@ def load(path: str | Path) -> Paper:
     except PaperError as error:
         raise RefereeError(str(error)) from None
     except Exception as error:
-        raise RefereeError(explained(error)) from None
+        raise RefereeError(explained(error, Path(path))) from None
     if not stated:
         raise RefereeError(f"{path}: PAPER states nothing: allowed is one with claims")
     return paper
@@ -259,8 +259,8 @@ def _examined(claim: Claim, path: Path, seed: int, candidates: int, progress: Te
     try:
         return examine(claim, seed, candidates, progress)
     except Exception as error:
-        frames = {frame.filename for frame in traceback.extract_tb(error.__traceback__)}
-        if str(path) in frames:
+        files = {frame.filename for frame in traceback.extract_tb(error.__traceback__)}
+        if any(file == str(path) or Path(file).is_relative_to(path) for file in files):
             raise RefereeError(f"{explained(error, path)}; nothing is decided about {claim.ref}") from None
         if isinstance(error, ValueError):
             told = str(error)  # a step's error says where already

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..algorithms.algorithm import OwnRound
-from ..algorithms.custom_algorithm import CLIENTS, MODEL, Outcomes, check_point, numbers_at, taken
+from ..algorithms.custom_algorithm import CLIENTS, MODEL, Outcomes, Refused, check_point, numbers_at, taken
 from ..federations.federation import COMMON
 from ..federations.piecewise import Piecewise
 from ..functionals import AVERAGES, Functional
@@ -34,6 +34,10 @@ MOST_STATES, MOST_ROUNDS = 256, 200
 """The most states of a law that are followed, and the most rounds."""
 
 State = tuple[Any, ...]
+
+
+class NotWithKinks(NotClosed, Refused):
+    """Error of an operation of a step that is not followed on clients with kinks, whatever they are."""
 
 
 class PointRound(FormRound):
@@ -70,10 +74,10 @@ class PointRound(FormRound):
         return self.space.constant([[mean(v) + n for mean, v, n in means]])
 
     def proximal(self, x: Affine, weight: Any) -> Affine:
-        raise NotClosed("round.proximal: allowed are quadratic clients")
+        raise NotWithKinks("round.proximal: allowed are quadratic clients")
 
     def noise(self, size: Any, clients: bool = False) -> Affine:
-        raise NotClosed("round.noise is Gaussian: runs with kinks are followed with two-point noise alone")
+        raise NotWithKinks("round.noise is Gaussian: runs with kinks are followed with two-point noise alone")
 
     @property
     def _piecewise(self) -> Piecewise:

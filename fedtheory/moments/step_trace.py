@@ -321,7 +321,7 @@ def exactly(value: Any) -> Fraction:
     return Fraction(value)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)  # rounds by rule are a thousand, of which each has its own
 def traces(kind: OwnRound, counts: tuple[int, ...], dimension: int, crowd: tuple[int, ...] = ()) -> tuple[Trace, ...]:
     """Return the traces of a round with these counts: one for each way in which the draws may come.
 

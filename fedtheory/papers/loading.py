@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import functionals
 from ..subjects import known as known_subjects
-from .paper import Paper, PaperError
+from .paper import Paper, PaperError, several
 from .registry import ADDED, algorithms, explained, papers
 
 
@@ -78,7 +78,9 @@ def load(path: str | Path) -> Paper:
         raise PaperError(f"{path}: no such file, nor a folder with an __init__.py")
     try:
         names = runpy.run_path(str(path)) if path.is_file() else vars(_package(path))
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a file may raise what it likes, and may end
         raise PaperError(f"{explained(error, path)}; the theorem's state is unknown") from None
     if "PAPER" in names:
         if not isinstance(names["PAPER"], Paper):
@@ -86,7 +88,7 @@ def load(path: str | Path) -> Paper:
         return names["PAPER"].with_subjects(_own_subjects(names, names["PAPER"].claims, path))
     if "CLAIM" not in names:
         raise PaperError(f"{path}: neither CLAIM nor PAPER is there: allowed is one of them")
-    made = _paper_of(names["CLAIM"], tuple(names.get("STEPS", ())), path)
+    made = _paper_of(names["CLAIM"], names.get("STEPS", ()), path)
     return made.with_subjects(_own_subjects(names, made.claims, path))
 
 
@@ -111,15 +113,17 @@ def _own_subjects(names: Mapping[str, Any], claims: Iterable[Any], path: Path) -
     return found
 
 
-def _paper_of(claim: object, steps: tuple, path: Path) -> Paper:
+def _paper_of(claim: object, steps: Any, path: Path) -> Paper:
     from ..claims.statement import Claim
     from ..claims.statement import algorithm_of
     from ..proof.steps import Step
 
     if not isinstance(claim, Claim):
         raise PaperError(f"{path}: CLAIM = {claim!r}: allowed is a fedtheory.claims.statement.Claim")
-    if not all(isinstance(step, Step) for step in steps):
-        raise PaperError(f"{path}: STEPS: allowed is a list of fedtheory.proof.steps.Step")
+    try:
+        steps = several("STEPS", steps, Step)
+    except PaperError as error:
+        raise PaperError(f"{path}: {error}") from None
     algorithm = algorithm_of(claim) or ""
     like = papers().get(claim.paper) or next((p for p in papers().values() if p.algorithm == algorithm), None)
     wording: dict[str, Any] = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from copy import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
@@ -68,9 +68,28 @@ class Part:
         return getattr(import_module(module), self.attribute, self.empty)
 
 
+def several(part: str, items: Any, kind: type) -> tuple[Any, ...]:
+    """Return a part's items as a tuple.
+
+    Raises:
+        PaperError: they are none, or one of them is of another class.
+
+    >>> several("claims", 5, int)
+    Traceback (most recent call last):
+    fedtheory.papers.paper.PaperError: claims = 5: allowed is a tuple of builtins.int
+    """
+    found = tuple(items) if isinstance(items, Iterable) else (None,)
+    if not all(isinstance(each, kind) for each in found):
+        shown = text if len(text := repr(items)) < 100 else f"{text[:100]}..."
+        raise PaperError(f"{part} = {shown}: allowed is a tuple of {kind.__module__}.{kind.__name__}")
+    return found
+
+
 def _claims(paper: Paper, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    from ..claims.statement import Claim
+
     seen = set()
-    for claim in claims:
+    for claim in (claims := several("claims", claims, Claim)):
         if claim.paper != paper.name or claim.ref in seen:
             raise PaperError(f"{claim.ref}: allowed is a ref that begins with {paper.name!r} and is there once")
         seen.add(claim.ref)
@@ -85,11 +104,21 @@ def _lettered(claim: Claim, letters: Mapping[str, str]) -> Claim:
 
 
 def _steps(paper: Paper, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    return tuple(replace(step, paper=paper.name) for step in steps)
+    from ..proof.steps import Step
+
+    return tuple(replace(step, paper=paper.name) for step in several("steps", steps, Step))
 
 
 def _derivations(paper: Paper, derivations: tuple[Derivation, ...]) -> tuple[Derivation, ...]:
-    return tuple(d.of(paper.algorithm) for d in derivations)
+    from ..proof.derivations import Derivation
+
+    return tuple(each.of(paper.algorithm) for each in several("derivations", derivations, Derivation))
+
+
+def _printed_proofs(paper: Paper, proofs: tuple[PrintedProof, ...]) -> tuple[PrintedProof, ...]:
+    from ..proof.printed_proof import PrintedProof
+
+    return several("printed_proofs", proofs, PrintedProof)
 
 
 def _as_given(paper: Paper, part: Any) -> Any:
@@ -150,7 +179,7 @@ class Paper:
     claims: tuple[Claim, ...] = _part("statements", "CLAIMS", (), _claims)
     steps: tuple[Step, ...] = _part("display_steps", "STEPS", (), _steps)
     derivations: tuple[Derivation, ...] = _part("proofs", "DERIVATIONS", (), _derivations)
-    printed_proofs: tuple[PrintedProof, ...] = _part("printed_proofs", "PRINTED_PROOFS", (), _as_given)
+    printed_proofs: tuple[PrintedProof, ...] = _part("printed_proofs", "PRINTED_PROOFS", (), _printed_proofs)
     counterexamples: Mapping[str, Callable[[Claim], Point]] = _part("counterexamples", "COUNTEREXAMPLES", {}, _as_given)
     families: Mapping[str, Family] = _part("counterexamples", "FAMILIES", {}, _as_given)
     subjects: Mapping[str, Subject] = _part("subjects", "SUBJECTS", {}, _as_given)

@@ -266,8 +266,12 @@ def by_algorithm(drawn: Callable[[Paper], Iterable[str]]) -> dict[str, list[Pape
 
 
 def explained(error: BaseException, path: Path | None = None) -> str:
-    """Describe an error with the file and line that it comes from: the last of ``path``, if given."""
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if path is None or f.filename == str(path)]
+    """Describe an error in one line, with the file and line that it comes from: the last of ``path``, or in it."""
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if path is None or frame.filename == str(path) or Path(frame.filename).is_relative_to(path)
+    ]
     file: str | Path | None = path
     line: int | None = None
     said: object = error
@@ -275,7 +279,8 @@ def explained(error: BaseException, path: Path | None = None) -> str:
         file, line, said = error.filename, error.lineno, error.msg
     elif frames:
         file, line = frames[-1].filename, frames[-1].lineno
-    return f"{path or file}{f', line {line}' if line else ''}: {type(error).__name__}: {said}"
+    words = " ".join(str(said).split())
+    return f"{file or path}{f', line {line}' if line else ''}: {type(error).__name__}: {words}"
 
 
 @cache

@@ -856,8 +856,12 @@ def means(bound: str) -> str:
 def atom_in_words(atom: tuple) -> str:
     """Return a vector of the algorithm as text, such as ``x[i,k+1]``."""
     name, client, step = atom
-    parts = [f"{c if c != 1 or not what else ''}{what}" for c, what in zip(step, ("k", "K", ""), strict=False) if c]
-    at = ["i"] * client + (["+".join(parts) or "0"] if step else [])
+    parts = [
+        f"{'-' * (c < 0) if what and abs(c) == 1 else c}{what}"
+        for c, what in zip(step, ("k", "K", ""), strict=False)
+        if c
+    ]
+    at = ["i"] * client + (["+".join(parts).replace("+-", "-") or "0"] if step else [])
     return name + (f"[{','.join(at)}]" if at else "")
 
 

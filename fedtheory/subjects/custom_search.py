@@ -31,10 +31,10 @@ from ..claims.statement import OF_RUNS, Claim
 from ..federations import Federation, Piecewise, PiecewiseLinear, Quadratic
 from ..federations.federation import COMMON
 from ..federations.piecewise import NoMinimum
-from ..functionals import AVERAGES
+from ..functionals import AVERAGES, FINAL_SQUARED_DISTANCE
 from ..moments.affine_numbers import NotLinear
 from ..moments.cohorts import CrowdLaw, law_of
-from ..moments.custom_kinks import values_at
+from ..moments.custom_kinks import NotWithKinks, values_at
 from ..moments.evaluators import FLOAT
 from ..moments.linear_rounds import NotClosed
 from ..moments.remembering_crowds import CrowdLayout
@@ -70,6 +70,9 @@ SIMULATED = np.array([1, 2, 5, 10, 20])
 
 REPLICAS, REPLICAS_AT_LAST, CONFIDENCE = 24, 4000, 0.999999
 """Numbers of runs of each simulated setting, and of the worst one in the end; confidence of the lower limits."""
+
+FEW_BY_RULE = 100
+"""Number of rounds over which most runs with a number by rule are followed, as each of their rounds is another map."""
 
 RESOLUTION = 1e-26
 """Left side, in units of smoothness and squared lengths, below which it is rounding and counts as 0."""
@@ -124,7 +127,7 @@ class Candidate:
         spread: how far the minimisers are apart.
         conditioning: smallest over largest curvature.
         smoothness: the largest one.
-        noise: standard deviation of a gradient, in units of smoothness.
+        noise, server_noise: standard deviation of a client's gradient, and of the server's, in units of smoothness.
         start: x_0 - x* along the first coordinate.
         who, cohort: kind of participation, one of the names above, and size of the cohort; 0 or below: so many fewer
             than all.
@@ -134,6 +137,7 @@ class Candidate:
         common: whether the clients have one noise.
         kink: clients whose gradients have kinks, instead; without noise, and no more than four.
         digits: significant digits of all numbers.
+        far: whether a run with a number by rule is followed over more than ``FEW_BY_RULE`` rounds.
     """
 
     clients: int
@@ -155,12 +159,14 @@ class Candidate:
     chance: float = 0.0
     kink: KinkedCandidate | None = None
     digits: int = DIGITS
+    server_noise: float = 0.0
+    far: bool = False
 
     @property
     def family(self) -> str:
         """The family, from each of which climbs start."""
         crowd = ", kinks" if self.kink else ", crowd" if self.kinds else ""
-        noisy = self.kink.noise if self.kink else self.noise
+        noisy = self.kink.noise if self.kink else self.noise or self.server_noise
         return f"{self.who}, {'noise' if noisy else 'no noise'}{crowd}"
 
     @property
@@ -189,9 +195,9 @@ class Candidate:
         if self.mixed:
             powers = rng.uniform(0, 1, shape) if signs is None else (1 - signs[:, None]) / 2 + np.zeros(shape)
         hessians = self._copied(self._short(self.smoothness * self.conditioning**powers))
-        noise = short(self.noise * self.smoothness, self.digits)
+        noise, server_noise = (short(n * self.smoothness, self.digits) for n in (self.noise, self.server_noise))
         law = COMMON if self.common else "two-point"
-        return Quadratic(hessians, self._copied(self._short(self.spread * drawn)), noise, law)
+        return Quadratic(hessians, self._copied(self._short(self.spread * drawn)), noise, law, server_noise)
 
     def participation(self) -> Participation:
         """The participation process."""
@@ -340,7 +346,8 @@ class OwnRuns(Space):
         common = (
             f"{runs} on quadratics with {hessian}, at most {MOST_CLIENTS} clients, or "
             f"{self.most_clients} of few kinds, "
-            f"{span(DIMENSIONS)} dimensions, {span(self.horizons.tolist())} rounds, "
+            f"{span(DIMENSIONS)} dimensions, {span(self.horizons.tolist())} rounds"
+            f"{f' (most settings at most {FEW_BY_RULE}, as a number is a rule)' * self.algorithm.by_rule}, "
             f"step sizes drawn from the cap to 1e-{DECADES} of it; "
             f"{kinks}"
             f"participants: {', '.join(self.who)}; with and without noise"
@@ -372,7 +379,20 @@ class OwnRuns(Space):
         return HORIZONS[most >= HORIZONS]
 
     def structured(self) -> Iterator[Candidate]:
-        """Yield the candidates to look at first."""
+        """Yield the candidates to look at first; those with noise also with as much of the server's, and that alone."""
+        for candidate in self._structured():
+            yield candidate
+            if self._server_has_noise and candidate.noise:
+                both = replace(candidate, server_noise=candidate.noise)
+                yield from (both, replace(both, noise=0.0))
+
+    @cached_property
+    def _server_has_noise(self) -> bool:
+        """Whether the claim speaks of the server's noise, and allows it."""
+        asked = {*self.statement.quantities, *(each.quantity for each in self.statement.assumptions)}
+        return "server_noise" in asked and solved_limit(self.statement, "server_noise", Le, {}) != 0
+
+    def _structured(self) -> Iterator[Candidate]:
         rng = np.random.default_rng(0)
         crowd = min(CROWD, self.most_clients)
         yield from (self._many(crowd, who, share) for who, share in product(self.who, (1.0, 1e-2, 1e-4)))
@@ -389,7 +409,7 @@ class OwnRuns(Space):
         if self._steps_are_drawn and not self._quiet:
             yield replace(self._far_in_all(self._plain(1, self.who[0])), share=1e-2, noise=1e2)
         for clients, who, share, noise in product((2, 1, 5), self.who, (1.0, 1e-2, 1e-4), noises):
-            plain = replace(self._plain(clients, who), share=share, noise=noise)
+            plain = replace(self._plain(clients, who), share=share, noise=noise, far=clients < 5 and share == 1)
             yield plain
             yield replace(plain, spread=0.0, start=1.0)
             yield replace(plain, start=0.0)
@@ -505,16 +525,28 @@ class OwnRuns(Space):
             kinds=int(rng.integers(1, 4)) if crowd else 0,
             lone=bool(rng.random() < 0.4),
             chance=self._chance(rng),
+            server_noise=10.0 ** rng.uniform(-3, 3) if self._server_has_noise and rng.random() < 0.5 else 0.0,
         )
 
     @cached_property
     def _demands(self) -> Demands:
         return replace(demands(self.statement), fixed={}, equal_cohorts=False)
 
-    @property
+    @cached_property
     def _with_kinks(self) -> bool:
-        """Whether clients with kinks are drawn: nothing is asked that a user's file computes of quadratics."""
-        return not self._demands.own and not self.algorithm.by_rule and not self.why_simulated
+        """Whether clients with kinks are drawn: nothing is asked that a user's file computes of quadratics, and the
+        step does nothing that is not followed on them."""
+        if self._demands.own or self.algorithm.by_rule or self.why_simulated:
+            return False
+        kink = next(kink for kink in kinked_structured(self._demands) if not kink.crowd)
+        setting = self._as_drawn(self._kinked(kink, self.who[0], np.random.default_rng(0)))
+        try:
+            values_at(setting, FINAL_SQUARED_DISTANCE, [1], exact=False)
+        except NotWithKinks:
+            return False
+        except (NotClosed, NoMinimum):
+            pass
+        return True
 
     @property
     def _convex(self) -> bool:
@@ -570,10 +602,11 @@ class OwnRuns(Space):
             kept = candidate.numbers if rng.random() < 0.7 else numbers
             kink = self._conforming(kink, candidate.clients, kept)
             return replace(candidate, kink=kink, numbers=kept, share=moved_share)
-        names = ("conditioning", "smoothness", "noise", "start", "share", "spread")
+        names: tuple[str, ...] = ("conditioning", "smoothness", "noise", "start", "share", "spread")
+        names += ("server_noise",) * self._server_has_noise
         moves = np.exp(size * rng.standard_normal(len(names)) * rng.integers(0, 2, len(names)))
         moved: dict[str, Any] = {n: getattr(candidate, n) * float(move) for n, move in zip(names, moves, strict=True)}
-        moved |= {name: min(1.0, moved[name]) for name in ("conditioning", "share")}
+        moved |= {name: min(1.0, moved[name]) for name in ("conditioning", "share")} | {"far": False}
         if rng.random() < 0.3:
             name = str(
                 rng.choice(
@@ -678,7 +711,10 @@ class OwnRuns(Space):
             certain = quiet and candidate.who in (EVERYONE, FIXED, CYCLE, SWITCH)
             left = seen = self._left_with_kinks(setting, certain)
         else:
-            left, seen = self._left(setting, len(self.horizons))
+            short_run = self.algorithm.by_rule and not candidate.far
+            count = int((self.horizons <= FEW_BY_RULE).sum()) if short_run else len(self.horizons)
+            beyond = np.full(len(self.horizons) - count, np.nan)
+            left, seen = (np.append(values, beyond) for values in self._left(setting, count))
         admissible &= ~np.isnan(left)
         if not self.why_simulated and candidate.kink is None:
             functional, right = self.statement.functional, np.broadcast_to(bound.value, left.shape)

@@ -53,8 +53,14 @@ x = sympy.Symbol("kappa")
         ({"bound": {"cohort": x}}, r"bound cohort: no quantity is named 'kappa'"),
         ({"bound": {"cohort": "m"}}, r"bound: cohort = 'm': allowed is an integer >= 1, or an expression of others"),
         ({"bound": {"cohort": m}}, r"bound: cohort = cohort: allowed is an integer >= 1, or an expression of others"),
-        ({"bound": {"local_lr": 1}}, r"bound: local_lr is a step size or chosen: allowed in `choices` alone"),
+        ({"bound": ["clients"]}, r"bound = \['clients'\]: allowed is a dict of values by quantity, such as"),
+        (
+            {"bound": {"local_lr": 1}},
+            r"bound: local_lr is a step size or chosen: allowed in `choices`, or in hypotheses, Le\(",
+        ),
         ({"algorithm": 3}, r"algorithm = 3: allowed is a name"),
+        ({"id": 3}, r"id is 3: allowed is a text"),
+        ({"title": None}, r"title is None: allowed is a text"),
         (
             {"algorithm": "local_sgd", "terms": (Term("a", 1 / q),)},
             r"'local_sgd': snapshot_probability is .* of fast alone",

@@ -39,6 +39,7 @@ from fedtheory.functionals import (
     Functional,
 )
 from fedtheory.moments.evaluators import Question, left
+from fedtheory.moments.step_trace import traces
 from fedtheory.own import define
 from fedtheory.papers import added
 from fedtheory.papers.paper import Paper
@@ -169,6 +170,43 @@ def test_participants_are_those_of_the_claim() -> None:
             assert who(bound={}, assumptions=assumed) == (EVERYONE, SOME, UNIFORM, *besides)
         of_kind = replace(of_kind, kind="independent_participation")
         assert who(bound={}, assumptions=(*claim.assumptions, of_kind)) == (INDEPENDENT,)
+
+
+@pytest.mark.parametrize(("noise", "state"), [("s**2", "survived"), ("s**2 / 2", "refuted"), ("sigma**2", "refuted")])
+def test_a_claim_may_speak_of_the_servers_noise(tmp_path: Path, noise: str, state: str) -> None:
+    """Descent by the server's gradients is tight after one step of 1/L, and has no noise of clients."""
+    terms = f'Term("start", (1 - eta * mu) ** R * D**2), Term("noise", eta * {noise} / mu),'
+    path = written(tmp_path / "mine.py", "return x - local_lr * round.server_gradient(x), {}", terms, assumed=SERVER)
+    path.write_text(path.read_text().replace("D, R, M = symbols(", 's, D, R, M = symbols("server_noise", '))
+    [report] = referee(path, candidates=40)
+    assert report.state == state
+    if state == "refuted":
+        assert F(report.instance["constants"]["server_noise"]) > 0
+        paper = load(path)
+        with added(paper):
+            assert replay(report.instance, paper.claims[0]).refutes
+
+
+SERVER = 'Assumption("server", "server_noise", "A"), Assumption("fair", kind="unbiased_server_noise", source="A"),'
+
+
+def test_few_runs_by_rule_are_followed_far(tmp_path: Path) -> None:
+    """Each of their rounds is traced for itself, once for all settings with as many clients."""
+    path = written(
+        tmp_path / "mine.py", "return x - local_lr * way, {}", 'Term("start", D**2), Term("noise", sigma**2),'
+    )
+    path.write_text(path.read_text().replace('local_lr="1/10"', 'local_lr="2/(10 + round_index)"'))
+    paper = load(path)
+    with added(paper):
+        claim = replace(paper.claims[0], hypotheses=paper.claims[0].hypotheses[1:])
+        space = subject_of(claim).space(claim)
+        [two, one] = [next(c for c in space.structured() if c.clients == n and c.far) for n in (2, 1)]
+        traces.cache_clear()
+        far, near = ({f.rounds for f in space.assess(c) if f} for c in (two, replace(two, far=False, start=0.5)))
+        assert traces.cache_info().misses == int(space.horizons[-1]) == 1000 and max(near) <= 100
+        assert not space.perturb(two, random(0), 0.1).far and one.far
+        assert "most settings at most 100, as a number is a rule" in space.searched
+        assert max(far) <= 1000 and traces.cache_info().hits >= 100
 
 
 def test_what_is_not_assumed_may_be_violated() -> None:
@@ -408,6 +446,17 @@ def test_what_a_file_computes_is_asked_of_settings_that_the_claim_allows(tmp_pat
 def test_local_iterates_of_a_step_have_no_names(tmp_path: Path) -> None:
     with pytest.raises(RefereeError, match=r"local_gradient_error is about local iterates.*allowed of its rounds are"):
         referee(_lemma(tmp_path, "LOCAL_GRADIENT_ERROR", "eta"))
+
+
+@pytest.mark.parametrize("more", ["round.noise(1)", "(round.share * round.proximal(x, 1)).sum(1)"])
+def test_what_is_not_followed_with_kinks_is_searched_without_them(tmp_path: Path, more: str) -> None:
+    """Gaussian noise and proximal points: none of the candidates ends the search, and what was searched is said."""
+    paper = load(written(tmp_path / "mine.py", f"return x - local_lr * way + {more}, {{}}"))
+    with added(paper):
+        space, rng = subject_of(paper.claims[0]).space(paper.claims[0]), random(0)
+        assert not any(each.kink for each in (*space.structured(), *(space.draw(rng) for _ in range(50))))
+        assert "kinks" not in space.searched
+        assert search(paper.claims[0], candidates=10, climbs=1, steps=5).admissible
 
 
 def test_kinks_and_noise_come_together(tmp_path: Path) -> None:

@@ -161,6 +161,11 @@ def test_a_file_with_the_name_of_a_paper_is_refused(tmp_path):
     [
         ("import nothing_of_this_name", r"my\.py, line 1: ModuleNotFoundError: .*unknown"),
         ("x = 1\ny = (", r"my\.py, line 2: SyntaxError: '\(' was never closed; the theorem's state is unknown$"),
+        (
+            "class Own(BaseException):\n    pass\n\n\nraise Own('mine')",
+            r"my\.py, line 5: Own: mine; the theorem's state",
+        ),
+        ("raise ValueError('one\\ntwo')", r"my\.py, line 1: ValueError: one two; the theorem's state"),
         ("raise SystemExit(3)", r"my\.py, line 1: SystemExit: 3; the theorem's state is unknown"),
         ("x = 1", r"my\.py: neither CLAIM nor PAPER is there: allowed is one of them$"),
         ("CLAIM = 'x^2'", r"CLAIM = 'x\^2': allowed is a fedtheory\.claims\.statement\.Claim"),
@@ -175,10 +180,40 @@ def test_a_file_that_states_nothing_decides_nothing(tmp_path, text, message):
     assert done.exit_code != 0 and isinstance(done.exception, RefereeError)
 
 
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        ("claims=CLAIM", r"claims = Claim.*\.\.\.: allowed is a tuple of fedtheory\.claims\.statement\.Claim"),
+        ("claims=(CLAIM,), steps=(1,)", r"steps = \(1,\): allowed is a tuple of fedtheory\.proof\.steps\.Step"),
+        ("claims=(CLAIM,), derivations=('a',)", r"derivations = \('a',\): allowed is a tuple of .*Derivation"),
+        ("claims=(CLAIM,), printed_proofs=5", r"printed_proofs = 5: allowed is a tuple of .*PrintedProof"),
+        ("claims=(CLAIM,), derivations=[Derivation(steps=())]", r"unexpected keyword argument 'steps'"),
+    ],
+)
+def test_a_paper_of_wrong_parts_is_refused_with_its_line(tmp_path, part, message):
+    path = tmp_path / "my.py"
+    more = "from fedtheory.papers.paper import Paper\nfrom fedtheory.proof.derivations import Derivation\n"
+    path.write_text(f"{EXAMPLE.read_text()}\n{more}PAPER = Paper(name='example', title='', {part})\n")
+    line = len(path.read_text().splitlines())
+    with pytest.raises(RefereeError, match=rf"my\.py, line {line}: \w+: .*{message}"):
+        load(path)
+
+
+def test_a_folder_that_fails_is_told_by_the_file_in_it(tmp_path):
+    (tmp_path / "__init__.py").write_text(
+        "from fedtheory.papers.paper import Paper\nPAPER = Paper('a', '', home=__name__)\n"
+    )
+    (tmp_path / "statements.py").write_text(
+        "from fedtheory.claims.statement import Claim\n\nCLAIMS = (Claim(steps=1),)\n"
+    )
+    with pytest.raises(RefereeError, match=r"statements\.py, line 3: TypeError: .*'steps'"):
+        load(tmp_path)
+
+
 def test_steps_that_are_none_are_refused(tmp_path, example):
     path = tmp_path / "my.py"
     path.write_text(EXAMPLE.read_text() + "\nSTEPS = ['z <= 1']\n")
-    with pytest.raises(RefereeError, match="STEPS: allowed is a list"):
+    with pytest.raises(RefereeError, match=r"STEPS = \['z <= 1'\]: allowed is a tuple of"):
         load(path)
     with pytest.raises(RefereeError, match="no such file"):
         load(tmp_path / "absent.py")

@@ -278,9 +278,7 @@ def check_more(root: Path, path: Path, content: dict[str, Any]) -> None:
     assert open_claim.more == More(needed, pytest.approx(2 * (needed - 6) / 6)) and needed > 40
     written = overview(root)
     assert f"| {needed:.0f} seeds: {2 * (needed - 6) / 6:.0f} s | 4 s | - |" in written
-    assert (
-        "To see half the printed difference with probability 90% in all but a third of the latter takes none: these would" in written
-    )
+    assert "in all but a third of the latter takes none: these would have seen it; in each" in written
     published(path).write_text(json_text(sealed(content)))
     check_cost(root, path, content)
     check_pilot(root, path, content)

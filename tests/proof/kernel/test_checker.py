@@ -49,6 +49,7 @@ WORDS = {
     "sum mean F(x[i,k+1])": ["value", "KM", NEXT], "mean |x[i,k+1]|^2": ["product", "M", ["", NEXT], ["", NEXT]],
     "<x, cohort's mean g[i,K+1]>": ["product", "", ["S", SLOPE], ["", X]],
     "|sum g[i,K+1]|^2": ["product", "", ["K", SLOPE], ["K", SLOPE]],
+    "F_i(x[i,K-1])": ["value", "", ["x", True, [0, 1, -1]]], "F_i(x[i,k-K])": ["value", "", ["x", True, [1, -1, 0]]],
 }  # fmt: skip
 
 
