@@ -45,7 +45,16 @@ from ..quantities import QUANTITIES, STEP, Quantity, symbol
 from ..schedule import StepRule
 from ..setting import Setting
 from ..simulation.engine import simulate
-from .custom_points import LARGEST_STATE, MOST_COPIES, OwnPoint, check_left, exactly_known, from_setting, parse
+from .custom_points import (
+    LARGEST_STATE,
+    MOST_COPIES,
+    OF_OWN_ROUND,
+    OwnPoint,
+    check_left,
+    exactly_known,
+    from_setting,
+    parse,
+)
 from .kinked_search import KinkedCandidate
 from .kinked_search import draw as kinked_draw
 from .kinked_search import perturb as kinked_perturb
@@ -534,9 +543,10 @@ class OwnRuns(Space):
 
     @cached_property
     def _with_kinks(self) -> bool:
-        """Whether clients with kinks are drawn: nothing is asked that a user's file computes of quadratics, and the
-        step does nothing that is not followed on them."""
-        if self._demands.own or self.algorithm.by_rule or self.why_simulated:
+        """Whether clients with kinks are drawn: nothing is asked that is known of quadratics alone, or that a user's
+        file computes of them, and the step does nothing that is not followed on kinks."""
+        of_quadratics = {*OF_OWN_ROUND} & {*self.statement.quantities}
+        if self._demands.own or of_quadratics or self.algorithm.by_rule or self.why_simulated:
             return False
         kink = next(kink for kink in kinked_structured(self._demands) if not kink.crowd)
         setting = self._as_drawn(self._kinked(kink, self.who[0], np.random.default_rng(0)))

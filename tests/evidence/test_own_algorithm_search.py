@@ -459,6 +459,15 @@ def test_what_is_not_followed_with_kinks_is_searched_without_them(tmp_path: Path
         assert search(paper.claims[0], candidates=10, climbs=1, steps=5).admissible
 
 
+@pytest.mark.parametrize("name", ["objective_decrease", "gradient_norm"])
+def test_what_is_known_of_one_round_on_quadratics_alone_is_searched_there(tmp_path: Path, name: str) -> None:
+    paper = load(written(tmp_path / "mine.py", "return x - local_lr * way, {}"))
+    claim = replace(paper.claims[0], functional=FINAL_SQUARED_DISTANCE, terms=(Term("of_round", symbol(name)),))
+    with added(paper):
+        space, rng = subject_of(claim).space(claim), random(0)
+        assert not any(each.kink for each in (*space.structured(), *(space.draw(rng) for _ in range(50))))
+
+
 def test_kinks_and_noise_come_together(tmp_path: Path) -> None:
     """Few signs of noise in all, of which every one is followed: what the search sees is what an exact point has."""
     paper = load(_lemma(tmp_path, "FINAL_SQUARED_DISTANCE", "sigma"))
