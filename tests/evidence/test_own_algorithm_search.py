@@ -637,6 +637,7 @@ LOOSE = {
     "squared share of who is absent": {"sampling": "12 * way * G**2 / S * (1 - S / N) ** 2"},
     "squared cohort": {"sampling": "12 * way * G**2 / S**2 * (1 - S / N)"},
     "dropped drift": {"drift": "0 * L * way**2 * G**2"},
+    "drift that falls faster": {"drift": "54 * L**2 * way**3 * G**2"},
 }
 
 
@@ -644,7 +645,8 @@ LOOSE = {
 def test_constants_of_some_tens_do_not_hide_what_is_wrong(slip: str, tmp_path: Path) -> None:
     """Karimireddy et al. 2020, Lemmas 7 and 8, summed over the rounds of a convex F: ``way / 3`` times the gap is at
     most the fall of |x - x*|^2 and 4 way^2 G^2 (1 - S/N)/S + 18 L way^3 G^2. From x* cohorts cost a 48th of what the
-    bound has for them, N/(N - 1) times, so that N or S have to be larger than 48; drift shows where all take part."""
+    bound has for them, N/(N - 1) times, so that N or S have to be larger than 48; drift shows where all take part,
+    a wrong power of it with small steps."""
     (tmp_path / "of_all.py").write_text(OF_ALL.format(**PRINTED | LOOSE[slip]))
     paper = load(tmp_path / "of_all.py")
     with added(paper):
