@@ -60,10 +60,12 @@ def left_latex(functional: Functional, rounds: str) -> str:
     >>> from fedtheory.functionals import FINAL_GAP, CHECKED_EMPIRICAL_GAP
     >>> left_latex(FINAL_GAP, "T")
     '\\\\mathbb{E}[F(\\\\mathbf{x}_T)]-F^*'
+    >>> left_latex(FINAL_GAP, r"\\hat R")
+    '\\\\mathbb{E}[F(\\\\mathbf{x}_\\\\hat R)]-F^*'
     >>> left_latex(CHECKED_EMPIRICAL_GAP, "T") == CHECKED_EMPIRICAL_GAP.latex
     True
     """
-    return re.sub(r"(?<![A-Za-z])(?<!mathcal\{)(?<!mathbb\{)R(?![A-Za-z])", rounds, functional.latex)
+    return re.sub(r"(?<![A-Za-z])(?<!mathcal\{)(?<!mathbb\{)R(?![A-Za-z])", lambda _: rounds, functional.latex)
 
 
 def mathtext(latex: str) -> str:

@@ -87,7 +87,7 @@ class Differences:
 
         >>> of = Differences((1.0, 2.0, 3.0, 2.5, 1.5))
         >>> round(of.resolution(), 3), of.seeds_for(1.8), of.seeds_for(0.9)
-        (1.503, 5, 11)
+        (1.554, 5, 11)
         """
         from scipy.stats import norm
 

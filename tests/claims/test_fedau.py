@@ -10,6 +10,7 @@ import sympy
 from sympy import Rational, log, simplify, sqrt
 
 from fedtheory.claims.statement import Claim, slack_of
+from fedtheory.claims.typeset import left_latex
 from fedtheory.evidence.units_check import check_units, scaling_defect
 from fedtheory.papers import claim
 from fedtheory.papers.fedau.statements import asm5, cor4, eqB_6_8, lemmaB_6_1, lemmaB_7_1, rounds, thm1, thm2, thm3
@@ -47,7 +48,8 @@ def test_latex_is_in_the_papers_letters(each: Claim) -> None:
     each = claim(each.ref)
     for vocabulary in (False, True):
         text = each.latex(vocabulary)
-        assert text.startswith(each.functional.latex + r" \le ") and "+ -" not in text
+        left = left_latex(each.functional, "R" if vocabulary else each.letters.get("rounds", "R"))
+        assert text.startswith(left + r" \le ") and "+ -" not in text
     names = {s.name for term in each.terms for s in term.expression.free_symbols}
     assert all(each.letters[name] in each.latex() for name in names)
 
