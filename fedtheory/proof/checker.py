@@ -2881,7 +2881,7 @@ POINT_FUNCTIONALS = {
 
 
 class BoundRules:
-    """What the rules on bounds have in common, and a claim's reading of what they conclude."""
+    """Common parts of the rules on bounds; a class with a claim reads what they conclude."""
 
     proof: Proof
     bounds: list

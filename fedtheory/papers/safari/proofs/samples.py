@@ -730,7 +730,7 @@ _BOUNDED: dict[str, tuple[Callable[[], SampleTheorem], str]] = {
     "thm1.functions": (theorem_1_functions, "negated_failure_of_functions"),
     "app1.tail.main": (rare_tail, "rare_tail"),
 }
-"""What makes each theorem, and the functional that it bounds."""
+"""Maker of each theorem, and the functional that it bounds."""
 MAKERS = {name: make for name, (make, _) in _BOUNDED.items()}
 
 _OF_THE_PROBLEM = {readings.CONSTANTS: readings.OF_THE_PROBLEM}
