@@ -51,7 +51,7 @@ class Beside:
         values: the paper's statistic by seed; empty if the setting was not run.
         late: the mean over the last third of the rounds, by seed but those of the pilot; the paper's statistic of what
             is no evaluation.
-        runs: the seconds that the runs of each of the file's settings took which this is of, by the setting's name.
+        runs: seconds that the runs of its setting took, or of its two where it is a difference, by the setting's name.
         commits: of the code that ran.
     """
 

@@ -428,7 +428,7 @@ class OwnRuns(Space):
                 yield from (differing, replace(differing, start=0.0))
                 if differing.mixed and who == self.who[0]:  # nearly flat clients, of whom the first is one or the last
                     yield from (replace(differing, seed=seed, conditioning=1e-3) for seed in (HALVES, SWAPPED))
-                if who in (EVERYONE, UNIFORM):  # with small steps, too: that drift falls faster than by them
+                if who in (EVERYONE, UNIFORM):  # a bound may let drift fall too fast with the step
                     yield from (self._together(replace(differing, share=small)) for small in (1.0, 1e-4))
                 if self._steps_are_drawn and who == self.who[0]:
                     yield replace(self._far_in_all(differing), conditioning=1e-3, seed=HALVES)
