@@ -224,26 +224,44 @@ def _numbers(numbers: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
 # Draws --------------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class KnownCohort:
+    """Cohort that a step is going to draw, where it is known beforehand.
+
+    Attributes:
+        counts: how often each client is in it; of a crowd, each client of an entry.
+        probability: of it.
+        ways: how many such cohorts there are.
+    """
+
+    counts: tuple[int, ...]
+    probability: Fraction
+    ways: int
+
+
 class Outcomes:
     """One of all the ways in which a round's draws may come, one after another.
 
     Attributes:
         probability: of this way, so far.
         number: the most ways that there are, as far as is known so far: fewer where what was drawn says what else is.
+        cohorts: those that are known beforehand, in the order in which they are drawn.
     """
 
-    def __init__(self, begun: Sequence[int] = ()) -> None:
+    def __init__(self, begun: Sequence[int] = (), cohorts: Sequence[KnownCohort] = ()) -> None:
         self._begun, self._chosen, self._ways = list(begun), [], []  # type: ignore[var-annotated]
         self.probability, self.number = Fraction(1), 1
+        self.cohorts, self._drawn = tuple(cohorts), 0
 
     def _one_of(self, chances: Sequence[Fraction]) -> int:
         """The number of what comes, of events with these chances, of which those with the chance 0 do not come."""
         possible = [i for i, chance in enumerate(chances) if chance > 0]
-        found = possible[self._place(len(possible))]
+        found = possible[self.choose(len(possible))]
         self.probability *= chances[found]
         return found
 
-    def _place(self, ways: int) -> int:
+    def choose(self, ways: int) -> int:
+        """Return which of so many ways comes; its probability is the caller's to multiply."""
         place = self._begun[len(self._chosen)] if len(self._chosen) < len(self._begun) else 0
         self._chosen.append(place)
         self._ways.append(ways)
@@ -260,7 +278,9 @@ class Outcomes:
         if not asked:
             self.number *= number
             return None
-        place, counts = self._place(number), [0] * clients
+        if (known := self.known_cohort()) is not None:
+            return known
+        place, counts = self.choose(number), [0] * clients
         if replacement:  # of the counts, those with fewer of client i come first
             self.probability *= Fraction(factorial(size), clients**size)
             for i in range(clients):
@@ -277,6 +297,16 @@ class Outcomes:
             place, size = (place, size - 1) if counts[i] else (place - having, size)
         return tuple(counts)
 
+    def known_cohort(self) -> tuple[int, ...] | None:
+        """Return how often each client is in the next cohort, if that is known beforehand."""
+        if self._drawn == len(self.cohorts):
+            return None
+        known = self.cohorts[self._drawn]
+        self._drawn += 1
+        self.choose(known.ways)
+        self.probability *= known.probability
+        return known.counts
+
     def draws(self, chance: Fraction, asked: Sequence[bool]) -> list[int]:
         """Return 1 with this chance, else 0, of each that is ``asked``; 0 of the others."""
         return [self._one_of([1 - chance, chance]) if each else 0 for each in asked]
@@ -288,9 +318,9 @@ class Outcomes:
             found.append(left.pop(self._one_of([Fraction(1, len(left))] * len(left))))
         return found
 
-    def again(self) -> Outcomes:
-        """Return the same way, from its beginning."""
-        return Outcomes(self._chosen)
+    def again(self, cohorts: Sequence[KnownCohort] = ()) -> Outcomes:
+        """Return the same way, from its beginning, with cohorts that are known now."""
+        return Outcomes(self._chosen + self._begun[len(self._chosen) :], cohorts)
 
     def next(self) -> Outcomes | None:
         """Return the next way; ``None`` after the last one."""

@@ -11,13 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..algorithms.custom_algorithm import Refused
 from ..extras import is_tensor
 from .linear_rounds import NotClosed
+
+if TYPE_CHECKING:
+    from .cohorts import Split
 
 FOLLOWED = "+, -, * and / by numbers, sum, mean, indexing and torch.where by who takes part"
 
@@ -79,6 +82,8 @@ class Space:
     """D, where a column stands for a vector and coordinate d of a form for combinations of its coordinate d; else 0."""
     mixed: bool = False
     """Whether an operation put one coordinate in the place of another, where columns stand for vectors."""
+    divided: tuple[Split, int] | None = None
+    """Of a crowd: how a cohort that was drawn divides the entries, which are too few then; and of how many ways."""
     deviations: list[int] = field(default_factory=list)
     """Of a crowd: the columns of how a client's vector differs from the mean of those that its entry stands for. In the
     row of an entry they are those of each of its clients; their sum over the entry is 0."""

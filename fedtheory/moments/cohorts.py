@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import combinations, product
-from math import comb, factorial, prod
-from typing import Any
+from functools import lru_cache
+from itertools import combinations, islice, product
+from math import comb, factorial, perm, prod
+from typing import Any, NamedTuple
 
 from ..participation import Bernoulli, Fixed, Incomplete, Mixture, Multinomial, Participation, Uniform
 from .linear_rounds import NotClosed
@@ -88,47 +90,126 @@ def law_of_crowd(process: Participation, kinds: Sequence[int]) -> CrowdLaw | Non
     process.check(clients)
     of_kind: dict[Any, list[int]] = {}
     for i, kind in enumerate(kinds):
-        own = process.probabilities[i] if isinstance(process, Bernoulli) else None
+        own = process.probabilities[i] if isinstance(process, Bernoulli | Multinomial) else None
         of_kind.setdefault((kind, own), []).append(i)
-    sizes = [len(members) for members in of_kind.values()]
-    if isinstance(process, Uniform) and not process.replacement:
-        splits = _splits(process.cohort, sizes)
-        total = comb(clients, process.cohort)
-        chances = {each: Fraction(prod(map(comb, sizes, each)), total) for each in splits}
+    sizes = tuple(len(members) for members in of_kind.values())
+    ways: Sequence[Split]
+    if isinstance(process, Uniform):
+        ways = splits(sizes, process.cohort, process.replacement, most=MOST_COHORTS)
+    elif isinstance(process, Multinomial):
+        ways = splits(sizes, process.cohort, True, tuple(own for _, own in of_kind), MOST_COHORTS)
     elif isinstance(process, Bernoulli) and prod(size + 1 for size in sizes) <= MOST_COHORTS:
-        chances = {
-            each: prod(
-                (comb(m, n) * p**n * (1 - p) ** (m - n) for m, n, (_, p) in zip(sizes, each, of_kind, strict=True)),
-                start=Fraction(1),
+        ways = [
+            Split(
+                tuple(((1, n), (0, m - n)) for m, n in zip(sizes, each, strict=True)),
+                prod(
+                    (comb(m, n) * p**n * (1 - p) ** (m - n) for m, n, (_, p) in zip(sizes, each, of_kind, strict=True)),
+                    start=Fraction(1),
+                ),
             )
             for each in product(*(range(size + 1) for size in sizes))
-        }
+        ]
     else:
         return None
-    if len(chances) > MOST_COHORTS:
+    if len(ways) > MOST_COHORTS:
         return None
     law = CrowdLaw()
-    for each, p in chances.items():
+    for split, chance in ways:
         counts = [0] * clients
-        for members, number in zip(of_kind.values(), each, strict=True):
-            for i in members[:number]:
-                counts[i] = 1
-        if p:
-            law.append((tuple(counts), p))
+        for members, parts in zip(of_kind.values(), split, strict=True):
+            for i, times in zip(members, (times for times, number in parts for _ in range(number)), strict=True):
+                counts[i] = times
+        if chance:
+            law.append((tuple(counts), chance))
     return law
 
 
-def _splits(total: int, sizes: Sequence[int]) -> list[tuple[int, ...]]:
-    """All ways to take so many in all from groups of these sizes, the most from the first one first; one more than
-    ``MOST_COHORTS`` at most."""
-    if len(sizes) == 1:
-        return [(total,)] if total <= sizes[0] else []
-    found: list[tuple[int, ...]] = []
-    for first in range(min(total, sizes[0]), -1, -1):
-        found += [(first, *rest) for rest in _splits(total - first, sizes[1:])]
-        if len(found) > MOST_COHORTS:
+class Split(NamedTuple):
+    """Cohorts that split groups of clients in one way.
+
+    Attributes:
+        groups: for each group the pairs (how often a client is drawn, of how many clients that is so), the largest
+            first.
+        probability: of all such cohorts.
+    """
+
+    groups: tuple[tuple[tuple[int, int], ...], ...]
+    probability: Fraction
+
+
+@lru_cache(maxsize=512)
+def splits(
+    sizes: tuple[int, ...],
+    cohort: int,
+    replacement: bool,
+    chances: tuple[Fraction, ...] | None = None,
+    most: int = 4096,
+) -> list[Split]:
+    """Return the ways in which a cohort may split groups of clients, no client of a group being told from another.
+
+    Without replacement all sets of the cohort's size are as likely. With replacement, of m_g clients in group g, each
+    drawn with probability p_g, of whom m_gc come c times, a way has the probability
+
+        S! prod_g m_g! / prod_c (c! / p_g^c)^m_gc m_gc!,    sum_gc c m_gc = S.
+
+    Args:
+        sizes: clients of each group.
+        cohort: S, how many are drawn.
+        chances: p_g of each group; all the same, if there are none. Without replacement there are none.
+        most: where there are more ways than that, ``most + 1`` are returned.
+
+    >>> splits((3, 1), 2, False)[0]
+    Split(groups=(((1, 2), (0, 1)), ((0, 1),)), probability=Fraction(1, 2))
+    >>> [str(p) for _, p in splits((3, 1), 2, True)]
+    ['3/16', '3/8', '3/8', '1/16']
+    """
+    found: list[Split] = []
+    chances = chances or (Fraction(1, sum(sizes)),) * len(sizes)
+    for each in totals(cohort, (cohort,) * len(sizes) if replacement else sizes):
+        if not replacement:
+            parts = tuple(_parts((1,) * n, size) for n, size in zip(each, sizes, strict=True))
+            found.append(Split(parts, Fraction(prod(map(comb, sizes, each)), comb(sum(sizes), cohort))))
+        else:
+            drawn = [islice(_partitions(n, n, size), most + 1) for n, size in zip(each, sizes, strict=True)]
+            draws = prod((p**n for p, n in zip(chances, each, strict=True)), start=Fraction(1)) * factorial(cohort)
+            for own in product(*drawn):
+                parts = tuple(map(_parts, own, sizes))
+                within = prod(factorial(times) for of in own for times in of)
+                among = prod(perm(size, len(of)) for of, size in zip(own, sizes, strict=True))
+                alike = prod(factorial(number) for of in parts for times, number in of if times)
+                found.append(Split(parts, draws * Fraction(among, within * alike)))
+                if len(found) > most:
+                    return found
+        if len(found) > most:
             break
     return found
+
+
+def _parts(drawn: tuple[int, ...], size: int) -> tuple[tuple[int, int], ...]:
+    """The pairs of a group of this size, of whom some are drawn so often."""
+    counts = Counter(drawn) + Counter({0: size - len(drawn)})
+    return tuple(sorted(counts.items(), reverse=True))
+
+
+def _partitions(total: int, largest: int, most: int) -> Iterator[tuple[int, ...]]:
+    """All ways to write a number as a sum of at most so many, none larger than this, the largest first."""
+    if total == 0:
+        yield ()
+    elif most > 0:
+        for first in range(min(total, largest), (total - 1) // most, -1):
+            for rest in _partitions(total - first, first, most - 1):
+                yield (first, *rest)
+
+
+def totals(total: int, sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Yield all ways to take so many in all from groups of these sizes, the most from the first one first."""
+    if len(sizes) == 1:
+        if total <= sizes[0]:
+            yield (total,)
+        return
+    for first in range(min(total, sizes[0]), -1, -1):
+        for rest in totals(total - first, sizes[1:]):
+            yield (first, *rest)
 
 
 def _cohorts(process: Participation, clients: int) -> tuple[int, Iterator[tuple[tuple[int, ...], Fraction]]]:

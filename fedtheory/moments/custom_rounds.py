@@ -8,15 +8,16 @@ the probability of S on the diagonal and 0 elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from ..algorithms.algorithm import ClientRound, OwnRound
-from ..algorithms.custom_algorithm import CLIENTS, MODEL, Outcomes, StepError, numbers_at, taken
+from ..algorithms.custom_algorithm import CLIENTS, MODEL, KnownCohort, Outcomes, StepError, numbers_at, taken
 from ..extras import torch
 from ..federations.elimination import solve_exactly
 from ..federations.federation import COMMON
@@ -94,13 +95,12 @@ class Answers:
     """Answers of a quadratic federation to a trace, as affine forms of the state before the round and of noise.
 
     Args:
+        fed: one client for each entry that the step was given.
         maps: the clients' maps by way of training.
-        copies: of a crowd, for how many clients each of the federation's stands; empty: one each.
     """
 
-    def __init__(self, fed: Quadratic, layout: OwnLayout, maps: LocalMapsOf, copies: tuple[int, ...] = ()) -> None:
+    def __init__(self, fed: Quadratic, layout: OwnLayout, maps: LocalMapsOf) -> None:
         self.fed, self.layout, self.maps = fed, layout, maps
-        self.copies = copies or (1,) * fed.clients
         self.identity = np.eye(fed.dimension, dtype=int).astype(object) * Fraction(1)
         self.noises: list[tuple[np.ndarray, slice]] = []
         self.before = layout.size
@@ -110,7 +110,7 @@ class Answers:
         """Return the state after a traced round but for its last 1, (size - 1, columns); and if ``rounding`` the sizes
         of what its numbers are added up of."""
         maps = [self._map(question) for question in trace.questions]
-        own = [self._columns(question, each) for question, each in zip(trace.questions, maps, strict=True)]
+        own = [self._columns(trace, question, each) for question, each in zip(trace.questions, maps, strict=True)]
         known = self._given(trace)
         sizes = [np.abs(each).astype(float) for each in known] if rounding else []
         for question, map, columns in zip(trace.questions, maps, own, strict=True):
@@ -150,7 +150,7 @@ class Answers:
     def _nothing(self, rows: int) -> np.ndarray:
         return np.full((rows, self.before + self.fed.dimension * len(self.noises)), Fraction(0), dtype=object)
 
-    def _columns(self, question: Question, map: AnswerMap) -> list[slice | None]:
+    def _columns(self, trace: Trace, question: Question, map: AnswerMap) -> list[slice | None]:
         """The columns of the noise in each answer; of clients that one entry stands for, it is the mean of theirs."""
         found: list[slice | None] = []
         for i in question.asked:
@@ -158,7 +158,7 @@ class Answers:
                 found.append(found[0])
                 continue
             alone = map.common or question.of in (SERVER, NOISE)
-            noise = map.noise[i] if alone else map.noise[i] * Fraction(1, self.copies[i])
+            noise = map.noise[trace.given[i]] * (1 if alone else Fraction(1, trace.copies[i]))
             if noise.any():
                 end = self.before + self.fed.dimension * (len(self.noises) + 1)
                 self.noises.append((noise, slice(end - self.fed.dimension, end)))
@@ -177,19 +177,19 @@ class Answers:
         """Add the answers to what is known, and their sizes."""
         points, last = question.points, self.layout.size - 1
         for i, own in zip(question.asked, columns, strict=True):
-            answer = self._nothing(self.fed.dimension)
+            answer, at = self._nothing(self.fed.dimension), trace.given[i]
             if points is not None:
                 error = self._shifted(combined(trace, points.factors[i], known), self.fed.exact_optimum)
-                answer = map.slopes[i] @ error
-                answer[:, last] = answer[:, last] + map.offsets[i]
+                answer = map.slopes[at] @ error
+                answer[:, last] = answer[:, last] + map.offsets[at]
             if own is not None:
                 answer[:, own] = answer[:, own] + self.identity
             if sizes:
                 size = np.zeros(answer.shape)
                 if points is not None:
                     reach = self._shifted(combined(trace, points.sizes[i], sizes), self.fed.exact_optimum, 1)  # type: ignore[index]
-                    size = (np.abs(map.slopes[i]).astype(float) + np.eye(len(answer))) @ reach
-                    size[:, last] += np.abs(map.offsets[i]).astype(float)
+                    size = (np.abs(map.slopes[at]).astype(float) + np.eye(len(answer))) @ reach
+                    size[:, last] += np.abs(map.offsets[at]).astype(float)
                 sizes.append(size)
             known.append(answer)
 
@@ -270,12 +270,25 @@ class Crowd:
     Attributes:
         fed: one client for each group, F as it is.
         counts: how often each client of a group takes part.
-        copies: how many clients a group has.
+        members: the clients of each group.
     """
 
     fed: Quadratic
     counts: tuple[int, ...]
-    copies: tuple[int, ...]
+    members: tuple[tuple[int, ...], ...]
+
+    @property
+    def copies(self) -> tuple[int, ...]:
+        """How many clients a group has."""
+        return tuple(map(len, self.members))
+
+    def of_clients(self, trace: Trace, each: Sequence[int]) -> tuple[int, ...]:
+        """Return the numbers of all clients, of those of a trace's entries."""
+        left, found = [iter(of) for of in self.members], [0] * sum(self.copies)
+        for entry, number, copies in zip(trace.given, each, trace.copies, strict=True):
+            for i in islice(left[entry], copies):
+                found[i] = number
+        return tuple(found)
 
 
 def _crowds(fed: Quadratic, law: CrowdLaw) -> dict[tuple[int, ...], Crowd]:
@@ -304,7 +317,7 @@ def _crowds(fed: Quadratic, law: CrowdLaw) -> dict[tuple[int, ...], Crowd]:
                 fed.exact_server_noise,
                 shares,
             )
-        found[counts] = Crowd(made[key], tuple(counts[part[0]] for part in parts), tuple(map(len, parts)))
+        found[counts] = Crowd(made[key], tuple(counts[part[0]] for part in parts), tuple(map(tuple, parts)))
     return found
 
 
@@ -340,6 +353,14 @@ def crowd_law(kind: OwnRound, fed: Quadratic, process: Participation, layout: Ow
     return law
 
 
+def most_ways(kind: OwnRound, fed: Quadratic, law: Law) -> int:
+    """Return the most ways in which a round comes under this law: cohorts that are told apart, times draws."""
+    counts, _ = law[0]
+    crowd = _crowds(fed, CrowdLaw(law[:1]))[counts] if isinstance(law, CrowdLaw) else None
+    entries, copies = (crowd.counts, crowd.copies) if crowd else (counts, ())
+    return len(law) * traced(kind, entries, fed.dimension, Outcomes(), copies)[1].number
+
+
 def _diagonal(values: np.ndarray) -> np.ndarray:
     matrix = np.full((len(values), len(values)), Fraction(0), dtype=object)
     np.fill_diagonal(matrix, values)
@@ -358,7 +379,7 @@ def one_cohort(
     fed, counts, copies = (fed, counts, ()) if crowd is None else (crowd.fed, crowd.counts, crowd.copies)
     identity = np.eye(layout.size, dtype=int).astype(object) * Fraction(1)
     for trace in traces(kind, counts, fed.dimension, copies):
-        answers = Answers(fed, layout, maps, copies)
+        answers = Answers(fed, layout, maps)
         forms, _ = answers.put_into(trace)
         change = np.full((layout.size, layout.size), Fraction(0), dtype=object)
         change[:-1] = forms[:, : layout.size] - identity[:-1]
@@ -371,9 +392,14 @@ def one_cohort(
 
 
 def _on_tensors(
-    kind: OwnRound, fed: Quadratic, counts: tuple[int, ...], layout: OwnLayout, states: np.ndarray
+    kind: OwnRound,
+    fed: Quadratic,
+    counts: tuple[int, ...],
+    layout: OwnLayout,
+    states: np.ndarray,
+    cohorts: Sequence[KnownCohort],
 ) -> np.ndarray:
-    """The states (replicas, size) after a round of the engine's kind, but for their last 1."""
+    """The states (replicas, size) after a round of the engine's kind with these cohorts, but for their last 1."""
     from ..simulation.custom_steps import TensorRound  # lazily, as the engine is
 
     optimum = fed.exact_optimum.astype(float)
@@ -389,7 +415,7 @@ def _on_tensors(
     }
     x, ids = values[:, layout.of_model].clone(), torch.arange(replicas)
     shown = torch.tensor([counts] * replicas, dtype=torch.int8)
-    told = TensorRound(fed, x, shown, ids, 0, kind.round or 0, Outcomes())
+    told = TensorRound(fed, x, shown, ids, 0, kind.round or 0, Outcomes(cohorts=cohorts))
     moved, after = taken(kind, x, memory, told, numbers_at(kind, kind.round, float))
     found = [moved, *(after[name].reshape(replicas, -1) for name, _ in kind.memory)]
     return torch.cat(found, 1).numpy() - shift[:-1]
@@ -428,14 +454,15 @@ def check_on_tensors(
         clients = Quadratic(own.exact_hessians, own.exact_centres, objective_weight=list(own.exact_weight))
         there = crowd.counts
     copies = crowd.copies if crowd else ()
-    trace, _ = traced(kind, there, fed.dimension, Outcomes(), copies, rounding=True)
-    forms, sizes = Answers(clients, layout, trainings(clients), copies).put_into(trace, rounding=True)
+    trace, way = traced(kind, there, fed.dimension, Outcomes(), copies, rounding=True)
+    forms, sizes = Answers(clients, layout, trainings(clients)).put_into(trace, rounding=True)
     forms, sizes = forms[:, : layout.size], sizes[:, : layout.size]  # without the step's own noise
     rng = np.random.default_rng(0)
     states = rng.standard_normal((len(SCALES), layout.size)) * np.array(SCALES)[:, None]
     states[:, -1] = 1
     moved = states @ forms.astype(float).T
-    found = _on_tensors(kind, quiet, counts, layout, states)
+    cohorts = [replace(each, counts=crowd.of_clients(trace, each.counts)) for each in way.cohorts] if crowd else ()
+    found = _on_tensors(kind, quiet, counts, layout, states, cohorts)
     allowed = AGREE * (np.abs(moved).max(1) + np.abs(states).max(1))[:, None] + ROUNDED * np.abs(states) @ sizes.T
     if not (np.abs(found - moved) < allowed).all():
         raise StepError(

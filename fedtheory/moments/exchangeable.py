@@ -25,6 +25,7 @@ from ..federations.federation import ONE_SIDED
 from ..federations.piecewise import Piecewise, PiecewiseLinear
 from ..federations.quadratic import Quadratic
 from ..participation import Fixed
+from .cohorts import totals
 from .kinked_runs import KinkedErrors, check_plain, counts_of_members, piecewise
 
 if TYPE_CHECKING:
@@ -87,21 +88,11 @@ class Cohorts:
     def outcomes(self) -> Iterator[tuple[tuple[int, ...], Fraction]]:
         """Yield (counts, probability) of the sets; with replacement there are more sets than counts say."""
         total = sum(self.pool)
-        for counts in _splits(self.size, self.pool):
+        for counts in totals(self.size, self.pool):
             ways = 1
             for count, there in zip(counts, self.pool, strict=True):
                 ways *= comb(there, count)
             yield counts, Fraction(ways, comb(total, self.size))
-
-
-def _splits(size: int, pool: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    if len(pool) == 1:
-        if size <= pool[0]:
-            yield (size,)
-        return
-    for count in range(min(size, pool[0]) + 1):
-        for rest in _splits(size - count, pool[1:]):
-            yield (count, *rest)
 
 
 def cohorts_of(setting: Setting, kind: ClientRound) -> Cohorts:

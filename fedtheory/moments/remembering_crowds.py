@@ -214,7 +214,7 @@ class CrowdAnswers(Answers):
     """
 
     def __init__(self, fed: Quadratic, layout: CrowdLayout, maps: LocalMapsOf, groups: Groups) -> None:
-        super().__init__(fed, layout, maps, groups.copies)  # type: ignore[arg-type]
+        super().__init__(fed, layout, maps)  # type: ignore[arg-type]
         self.crowd, self.groups = layout, groups
         both = [kind for kind in range(len(layout.numbers)) if len(groups.of_kind(kind)) == 2]
         self.split = {kind: layout.size + i * layout.own_width for i, kind in enumerate(both)}
@@ -241,7 +241,7 @@ class CrowdAnswers(Answers):
                 each[range(D), range(begin, begin + D)] = Fraction(1)
                 if name == "x" or dict(layout.memory)[name] == MODEL:
                     each[:, place] = self.fed.exact_optimum
-            elif self.copies[number]:
+            elif self.groups.copies[number]:
                 begin = layout.of_memory[name].start + self.groups.kinds[number] * D
                 each[range(D), range(begin, begin + D)] = Fraction(1)
                 self._deviate(each, name, number)
@@ -261,7 +261,7 @@ class CrowdAnswers(Answers):
             return
         here, away = self.groups.of_kind(kind)
         begin = self.split[kind] + self.crowd.remembered.index(name) * D
-        times = Fraction(1) if group == here else Fraction(-self.copies[here], self.copies[away])
+        times = Fraction(1) if group == here else Fraction(-self.groups.copies[here], self.groups.copies[away])
         each[range(D), range(begin, begin + D)] = times
 
     def _answer(

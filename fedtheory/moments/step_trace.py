@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -24,6 +24,7 @@ import numpy as np
 from ..algorithms.algorithm import OwnRound
 from ..algorithms.custom_algorithm import (
     CLIENTS,
+    KnownCohort,
     Outcomes,
     Round,
     StepError,
@@ -41,6 +42,7 @@ from ..own import place
 from ..quantities import check_values
 from ..rationals import checked_count
 from .affine_numbers import Affine, NotLinear, Space, exact_value
+from .cohorts import Split, splits
 from .linear_rounds import NotClosed
 
 DEVIATION = -1
@@ -95,7 +97,10 @@ class Trace:
     clients, is how a client's differs from that (``DEVIATION``).
 
     Attributes:
-        counts: how often each client takes part; of a crowd, each entry of it.
+        counts: how often each client takes part; of a crowd, each client of an entry.
+        copies: for how many clients each entry stands.
+        given: of which of the entries that were given each one is a part, the first of the first: cohorts that a step
+            draws divide those of a crowd.
         dimension: D of the vectors that the step was shown.
         known: the vectors before the answers, as (name, number among those of the name), without the number 1.
         questions: what it asks for, in order.
@@ -105,6 +110,8 @@ class Trace:
     """
 
     counts: tuple[int, ...]
+    copies: tuple[int, ...]
+    given: tuple[int, ...]
     dimension: int
     known: tuple[tuple[str, int], ...]
     questions: tuple[Question, ...]
@@ -177,11 +184,20 @@ class FormRound(Round):
 
     def cohort(self, size: int, where: Any = 1, replacement: bool = False) -> FormRound:
         check_cohort(size, self.clients, replacement)
-        self._of_each("round.cohort")
-        drawn = self.outcomes.cohort(self.clients, size, replacement, _is_one(where))
+        asked = _is_one(where)
+        if self.space.crowd and asked:
+            return self._with(self._of_crowd(size, replacement))
+        return self._with(self.outcomes.cohort(self.clients, size, replacement, asked) or self.counts)
+
+    def _with(self, counts: tuple[int, ...]) -> FormRound:
+        """This round with these participants."""
         found = copy(self)
-        found._take(self.counts if drawn is None else drawn)
+        found._take(counts)
         return found
+
+    def _of_crowd(self, size: int, replacement: bool) -> tuple[int, ...]:
+        """How often each client of an entry is in a cohort; it is refused here."""
+        raise self._each_is_told("round.cohort")
 
     def each(self, values: Sequence[Any]) -> Affine:
         check_each(values, self.clients)
@@ -191,7 +207,10 @@ class FormRound(Round):
     def _of_each(self, operation: str) -> None:
         """Refuse what tells the clients of a crowd apart."""
         if self.space.crowd:
-            raise self.space.constant([Fraction(0)])._refused(f"{operation}, of each client of a crowd")
+            raise self._each_is_told(operation)
+
+    def _each_is_told(self, operation: str) -> NotLinear:
+        return self.space.constant([Fraction(0)])._refused(f"{operation}, of each client of a crowd")
 
     def draw(self, probability: Any, clients: bool = False) -> Affine:
         chance = checked_chance(_number(probability))
@@ -215,6 +234,15 @@ class TracedRound(FormRound):
         super().__init__(space, counts, outcomes)
         self.dimension, self.questions = dimension, []  # type: ignore[var-annotated]
         self.deviating = bool(space.deviations)
+
+    def _of_crowd(self, size: int, replacement: bool) -> tuple[int, ...]:
+        if self.deviating:  # those of a part have another mean than those of the entry
+            return super()._of_crowd(size, replacement)
+        if (known := self.outcomes.known_cohort()) is not None:
+            return known
+        ways = splits(self.copies, size, replacement, most=MOST_WAYS)
+        self.space.divided = ways[self.outcomes.choose(len(ways))], len(ways)
+        return super()._of_crowd(size, replacement)
 
     def train(self, start: Affine, local_lr: Any, local_steps: int = 1, proximal: Any = 0) -> Affine:
         check_values({"local_steps": local_steps})
@@ -406,12 +434,41 @@ def traced(
         try:
             trace = called(kind, counts, tuple(known), space, dimension, way)
         except ValueError:
-            if not space.mixed:
+            if not space.mixed and not space.divided:
                 raise
+        if space.divided:
+            return _of_parts(kind, counts, dimension, way, crowd, rounding, *space.divided)
         if not space.mixed:  # nor in what the step caught
             return trace, way
         way = way.again()
     raise AssertionError("a space of single coordinates mixes none")
+
+
+def _of_parts(
+    kind: OwnRound,
+    counts: tuple[int, ...],
+    dimension: int,
+    way: Outcomes,
+    crowd: tuple[int, ...],
+    rounding: bool,
+    split: Split,
+    ways: int,
+) -> tuple[Trace, Outcomes]:
+    """``traced``, of a step that draws a cohort which divides the entries of a crowd, with their parts in their place.
+
+    Args:
+        split: how it does so, one of so many ways.
+    """
+    parts = [(entry, times, clients) for entry, of in enumerate(split.groups) for times, clients in of]
+
+    def of_parts(each: Sequence[int]) -> tuple[int, ...]:
+        return tuple(each[entry] for entry, _, _ in parts)
+
+    before = [replace(each, counts=of_parts(each.counts)) for each in way.cohorts]
+    drawn = KnownCohort(tuple(times for _, times, _ in parts), split.probability, ways)
+    again = way.again([*before, drawn])
+    trace, way = traced(kind, of_parts(counts), dimension, again, tuple(n for _, _, n in parts), rounding)
+    return replace(trace, given=tuple(parts[i][0] for i in trace.given)), way
 
 
 def called(
@@ -451,7 +508,9 @@ def called(
         returned[name] = Combinations(
             whole.forms.reshape(shape), None if whole.sizes is None else whole.sizes.reshape(shape)
         )
-    return Trace(counts, dimension, known, tuple(round.questions), returned, way.probability, bool(space.coordinates))
+    copies, parts = space.crowd or (1,) * len(counts), tuple(range(len(counts)))
+    asked, by_coordinates = tuple(round.questions), bool(space.coordinates)
+    return Trace(counts, copies, parts, dimension, known, asked, returned, way.probability, by_coordinates)
 
 
 def _differ(one: Trace, other: Trace) -> bool:

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from sympy import Ge, Le
 
-from ..algorithms.algorithm import OwnRound
 from ..algorithms.custom_algorithm import CLIENTS, Outcomes, Own
 from ..assumptions import (
     INDEPENDENT_DRAWS,
@@ -35,10 +34,11 @@ from ..functionals import AVERAGES, FINAL_SQUARED_DISTANCE
 from ..moments.affine_numbers import NotLinear
 from ..moments.cohorts import CrowdLaw, law_of
 from ..moments.custom_kinks import NotWithKinks, values_at
+from ..moments.custom_rounds import most_ways
 from ..moments.evaluators import FLOAT
 from ..moments.linear_rounds import NotClosed
 from ..moments.remembering_crowds import CrowdLayout
-from ..moments.round_maps import drawn, layout_of, rounds_of_kind
+from ..moments.round_maps import drawn, layout_of, quadratic, rounds_of_kind
 from ..moments.step_trace import check_unchanged, traced
 from ..participation import Bernoulli, Cyclic, Fixed, Markov, Participation, Phases, Uniform
 from ..quantities import QUANTITIES, STEP, Quantity, symbol
@@ -106,9 +106,12 @@ and the step tells them apart."""
 HALVES, SWAPPED = 2**31, 2**31 + 1
 """Seeds that no draw has: one half of the clients is unlike the other, and the other way round."""
 
-SQUARES = ((100, -1, 1e-6), (1000, 100, 1e-5))
+SQUARES = ((100, 99, 1e-6), (1000, 100, 1e-5))
 """Clients, cohort and share of the largest steps from x*, at which only what clients differ by moves x, for what shows
 with many alone although constants of some tens hide it: (1 - S/N)^2 for 1 - S/N, and S^2 for S."""
+
+REPEATED = (10, 10, 1e-5)
+"""The same where a step draws cohorts with replacement, of which there are many: S^2 for S."""
 
 WANDERERS = 2
 """The most clients with a memory, whose joint states multiply; the others are always there."""
@@ -116,8 +119,9 @@ WANDERERS = 2
 COHORTS = ("cohort", "arbitrary_cohort")
 """Quantities of which there are no more than clients."""
 
-MOST_WAYS = 256
-"""The most cohorts and ways of draws of a round of more than ``MOST_CLIENTS`` clients, of which each is followed."""
+MOST_WAYS, MOST_WAYS_OF_KINDS = 256, 1024
+"""The most cohorts and ways of draws of a round of more than ``MOST_CLIENTS`` clients, of which each is followed; and
+the most where cohorts are told apart by how many clients of a kind they have."""
 
 DIGITS = 3
 """Significant digits of the numbers that are drawn: exact arithmetic on them is quick."""
@@ -411,8 +415,8 @@ class OwnRuns(Space):
                 yield replace(self._many(crowd, UNIFORM, share), cohort=self._cohort(size))
             for share, size in product((1.0, 1e-2, 1e-5), (1, -1)):  # from x*: only what clients differ by moves x
                 yield replace(self._many(crowd, UNIFORM, share), cohort=self._cohort(size), start=0.0)
-            for clients, size, share in SQUARES if self._counted_by_kind else ():
-                yield replace(self._many(clients, UNIFORM, share), cohort=self._cohort(size), start=0.0)
+        for clients, size, share in (*SQUARES, REPEATED) if self._counted_by_kind else ():
+            yield from self._of_size(clients, size, share)
         for who, noise in product(self.who, noises[::2]):
             yield from self._far_numbers(replace(self._many(crowd, who, 1e-2), noise=noise))
         if self._steps_are_drawn and not self._quiet:
@@ -441,6 +445,15 @@ class OwnRuns(Space):
             yield self._many(self.most_clients, who, 1.0)
             if who == UNIFORM:  # what is remembered of a client is as old as there are clients
                 yield replace(self._many(self.most_clients, who, 1.0), cohort=self._cohort(1), start=0.0)
+
+    def _of_size(self, clients: int, size: int, share: float) -> Iterator[Candidate]:
+        """A crowd from x* with a uniform cohort of this size, which the participants are or the step draws of them."""
+        if UNIFORM in self.who:
+            yield replace(self._many(clients, UNIFORM, share), cohort=self._cohort(size), start=0.0)
+        if "cohort" in dict(self._given()).keys() - self.statement.bound.keys():
+            crowd = self._many(clients, self.who[0], share)
+            numbers = tuple({**dict(crowd.numbers), "cohort": Fraction(size)}.items())
+            yield replace(crowd, numbers=numbers, cohort=self._cohort(0), start=0.0)
 
     def _far_numbers(self, candidate: Candidate) -> Iterator[Candidate]:
         """The candidate with the algorithm's numbers, one after the other, far from what they are."""
@@ -716,7 +729,8 @@ class OwnRuns(Space):
         if not admissible.any():
             return None
         if candidate.kink is not None:
-            drawn_in_it = _ways(self.algorithm.kinds[0].at(0), (1,) * candidate.clients, 1) > 1
+            everyone = (1,) * candidate.clients
+            drawn_in_it = traced(self.algorithm.kinds[0].at(0), everyone, 1, Outcomes())[1].number > 1
             quiet = not candidate.kink.noise and not drawn_in_it
             certain = quiet and candidate.who in (EVERYONE, FIXED, CYCLE, SWITCH)
             left = seen = self._left_with_kinks(setting, certain)
@@ -735,15 +749,15 @@ class OwnRuns(Space):
 
     def _followed_quickly(self, setting: Setting) -> bool:
         """Whether a round of many clients comes in few ways, and its state is one that an instance can hold."""
-        layout, fed = layout_of(setting), setting.federation
+        layout, fed = layout_of(setting), quadratic(setting)
         if layout.size > LARGEST_STATE:
             return False
         kind = self.algorithm.kinds[0].at(0)
         law = drawn(setting, kind, exact=True)[0]
-        if isinstance(law, CrowdLaw) or isinstance(layout, CrowdLayout):
+        if isinstance(layout, CrowdLayout):
             return True
         cohorts = law_of(law, fed.clients) if isinstance(law, Participation) else law
-        return _ways(kind, cohorts[0][0], fed.dimension) * len(cohorts) <= MOST_WAYS
+        return most_ways(kind, fed, cohorts) <= (MOST_WAYS_OF_KINDS if isinstance(law, CrowdLaw) else MOST_WAYS)
 
     def _holds_exactly(self, setting: Setting, name: str) -> bool:
         """Whether a hypothesis holds in Fractions that seems to fail in floats, such as where a step size is fixed."""
@@ -854,11 +868,6 @@ class OwnRuns(Space):
         yield from (c for c in self.structured() if c.noise and c.clients > 1 and c.dimension == 1 and not c.spread)
         yield from self._all_with_noise(CROWD)
         yield from self._all_with_noise(self.most_clients)
-
-
-def _ways(kind: OwnRound, counts: tuple[int, ...], dimension: int) -> int:
-    """The most ways in which the draws of a round come."""
-    return traced(kind, counts, dimension, Outcomes())[1].number
 
 
 def _far(quantity: Quantity, value: Any) -> tuple[Any, ...]:

@@ -661,6 +661,40 @@ def test_constants_of_some_tens_do_not_hide_what_is_wrong(slip: str, tmp_path: P
             assert judgement is not None and judgement.refutes, why
 
 
+DRAWN = """
+from fedtheory.algorithms import own
+
+def twice(x, memory, round, *, local_lr, local_steps, global_lr, cohort):
+    some = round.cohort(cohort, replacement=True)
+    return x + global_lr * (some.share * some.train(x, local_lr, local_steps)).sum(1), {{}}
+
+ALGORITHM = own(twice, name="twice", local_lr="1/100", local_steps=2, global_lr=1, cohort=2)
+"""
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_a_squared_cohort_shows_where_a_step_draws_it_with_replacement(power: int, tmp_path: Path) -> None:
+    """By hand as above, a mean of S draws varying by G^2/S whatever N is; the bound has 12 way G^2/S^power. From x*
+    with common curvature the gap is way G^2/(4 S), a 48th of that, so that constants are an eighth as large here."""
+    text = OF_ALL.replace("S, K", "K").replace('"arbitrary_cohort", ', "") + DRAWN
+    sampling = {"sampling": f"Rational(3, 2) * way * G**2 / S**{power}", "drift": PRINTED["drift"]}
+    text = text.replace('g, = symbols("global_lr")', 'g, S = symbols("global_lr", "cohort")')
+    text = text.replace("import Le", "import Le, Rational").replace('algorithm="fedavg"', 'algorithm="twice"')
+    text = text.replace('Assumption("cohort", kind="uniform_cohorts", source="A")', "")
+    text = text.replace('algorithm="twice",', 'algorithm="twice", bound={{"arbitrary_cohort": N}},')
+    (tmp_path / "drawn.py").write_text(text.format(**sampling))
+    paper = load(tmp_path / "drawn.py")
+    with added(paper):
+        (claim,) = paper.claims
+        space = subject_of(claim).space(claim)
+        of_ten = (c for c in space.structured() if c.start == 0 and not c.kink and c.clients == 10)
+        found = max((both[0] for both in map(space.assess, of_ten) if both), key=lambda each: each.ratio)
+        assert (found.ratio > 1.01) == (power == 2) and dict(found.candidate.numbers)["cohort"] == 10
+        if power == 2:
+            judgement, why = confirmed(claim, found, space)
+            assert judgement is not None and judgement.refutes, why
+
+
 @pytest.mark.parametrize(("power", "falls"), [(1, False), (2, True)])
 def test_the_way_to_the_optimum_does_not_hide_noise(power: int, falls: bool, tmp_path: Path) -> None:
     """The start's share of an average fades as 1/T alone. Noise costs way sigma^2 / (4 K S), of which the bound has 48

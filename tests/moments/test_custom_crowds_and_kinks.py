@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -15,6 +17,7 @@ from fedtheory.moments.custom_kinks import values_at
 from fedtheory.moments.exchangeable import enumerated_errors
 from fedtheory.moments.kinked_runs import deterministic_errors
 from fedtheory.moments.linear_rounds import NotClosed
+from fedtheory.moments.round_maps import layout_of
 from fedtheory.participation import Bernoulli, Fixed, Multinomial, Participation, Uniform
 
 
@@ -48,31 +51,82 @@ def test_clients_counted_by_kind_and_one_by_one_are_the_same(
     assert by_kind == squares(process)
 
 
+def repeated(x, memory, round, *, local_lr, cohort, replacement):  # type: ignore[no-untyped-def]
+    """Who is drawn counts by the square of how often; and now and then others are asked besides."""
+    some = round.cohort(int(cohort), replacement=bool(replacement))
+    others = round.cohort(2, where=round.draw(Fraction(1, 3)))
+    moved = (some.share * some.count * some.train(x, local_lr, 2)).sum(1) + round.server_gradient(x) / 9
+    besides = (others.share * some.present * others.gradient(x)).sum(1) / 5
+    return x + moved - besides, {"v": (some.present * some.noise(2, clients=True)).mean(1) + memory["v"] / 2}
+
+
+FEW = ft.federations.Quadratic([[2]] * 4 + [[1]], [[1]] * 4 + [[-3]], "1/2", server_noise="1/3")
+
+
+def drawing(process: Participation, cohort: int, replacement: bool) -> list[Fraction]:
+    numbers = {"local_lr": "1/10", "cohort": cohort, "replacement": int(replacement)}
+    algorithm = own(repeated, memory={"v": "vector"}, name="repeated", **numbers)
+    return list(ft.Setting(FEW, algorithm, process, start=3).exact([1, 2], exact=True).squared_distance)
+
+
+@pytest.mark.parametrize("process", [Fixed(range(5)), Fixed([0, 4]), Uniform(4)], ids=str)
+@pytest.mark.parametrize(("cohort", "replacement"), [(2, True), (2, False), (4, False)])
+def test_cohorts_that_a_step_draws_of_a_crowd_are_those_of_its_clients(
+    process: Participation, cohort: int, replacement: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They divide clients of a kind into those who are drawn once, twice and not at all."""
+    one_by_one = drawing(process, cohort, replacement)
+    monkeypatch.setattr(custom_rounds, "LEAST_CROWD", 5)
+    monkeypatch.setattr(custom_rounds, "_CHECKED", set())  # so that tensors are compared with the crowd's forms, too
+    assert drawing(process, cohort, replacement) == one_by_one
+    traces = custom_rounds.traces
+
+    def forgetful(*given):  # type: ignore[no-untyped-def]
+        """The relapse: who is drawn twice counts as one who is drawn once, of as many."""
+        return [replace(trace, copies=(1,) * len(trace.copies)) for trace in traces(*given)]
+
+    monkeypatch.setattr(custom_rounds, "traces", forgetful)
+    assert drawing(process, cohort, replacement) != one_by_one
+
+
+def test_a_step_that_remembers_something_of_each_client_draws_cohorts_of_few_clients() -> None:
+    def kept(x, memory, round, *, local_lr):  # type: ignore[no-untyped-def]
+        found = round.cohort(2).train(x, local_lr, 1)
+        return x + (memory["h"] + found).mean(1), {"h": memory["h"] / 2}
+
+    algorithm = own(kept, memory={"h": "clients"}, name="kept", local_lr="1/10")
+    assert layout_of(ft.Setting(CROWD, algorithm, Fixed(range(10)), start=3)).clients == 10
+
+
 def test_a_mean_of_noises_that_counts_as_one_clients_noise_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The relapse: an entry that stands for several clients has the noise of one."""
-    right, made = squares(Fixed(range(10))), custom_rounds.Answers.__init__
+    right, traces = squares(Fixed(range(10))), custom_rounds.traces
 
-    def forgetful(self, *args):  # type: ignore[no-untyped-def]
-        made(self, *args)
-        self.copies = (1,) * len(self.copies)
+    def forgetful(*given):  # type: ignore[no-untyped-def]
+        return [replace(trace, copies=(1,) * len(trace.copies)) for trace in traces(*given)]
 
-    monkeypatch.setattr(custom_rounds.Answers, "__init__", forgetful)
+    monkeypatch.setattr(custom_rounds, "traces", forgetful)
     assert squares(Fixed(range(10))) != right
 
 
-@pytest.mark.parametrize("process", [Uniform(3), Bernoulli(["1/2"] * 5 + ["1/3"])], ids=str)
+@pytest.mark.parametrize("process", [
+    Uniform(3), Uniform(4, replacement=True), Bernoulli(["1/2"] * 5 + ["1/3"]),
+    Multinomial(4, ["1/4", "1/8", "1/8", "1/4", "1/8", "1/8"]), Multinomial(3, ["1/3", "1/3", 0, "1/3", 0, 0]),
+], ids=str)  # fmt: skip
 def test_the_law_of_a_crowd_is_that_of_its_cohorts(process: Participation) -> None:
     kinds = (0, 0, 1, 0, 1, 1)
 
     def by_counts(law):  # type: ignore[no-untyped-def]
-        total: dict[tuple[int, ...], Fraction] = {}
+        total: dict[tuple[Any, ...], Fraction] = {}
         for counts, p in law:
-            own = tuple(sum(n for n, k in zip(counts, kinds, strict=True) if k == kind) for kind in (0, 1))
+            chances = getattr(process, "probabilities", (1,) * 6)
+            own = tuple(sorted(zip(kinds, chances, counts, strict=True)))
             total[own] = total.get(own, Fraction(0)) + p
         return total
 
     merged = law_of_crowd(process, kinds)
-    assert merged is not None and by_counts(merged) == by_counts(law_of(process, 6))
+    assert merged is not None and len(merged) < len(law_of(process, 6))
+    assert by_counts(merged) == by_counts(law_of(process, 6))
 
 
 def test_a_step_that_tells_clients_apart_is_followed_client_by_client() -> None:
@@ -135,4 +189,5 @@ def test_cohorts_of_three_clients_are_counted_by_hand(
 def test_a_crowd_is_known_up_to_the_most_cohorts_and_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
     for most, known in ((2, False), (3, True)):  # of two alike clients 0, 1 or 2 take part
         monkeypatch.setattr(cohorts, "MOST_COHORTS", most)
+        assert (law_of_crowd(Uniform(3, replacement=True), [0, 0, 0, 0]) is not None) == known  # 3, 2 + 1, 1 + 1 + 1
         assert (law_of_crowd(Bernoulli(["1/2", "1/2"]), [0, 0]) is not None) == known
