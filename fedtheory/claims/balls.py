@@ -171,7 +171,7 @@ def holds_balls(array: np.ndarray) -> bool:
     return any(isinstance(each, Ball) for each in array.flat)
 
 
-DENSE = 8
+DENSE = 3
 """Least number of columns from which a product of matrices of balls is computed by python-flint's matrices."""
 FEW, LONGEST = 3, 10**6
 """Least number of columns from which a product of matrices of Fractions is computed in whole numbers, and the largest

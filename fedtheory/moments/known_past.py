@@ -7,6 +7,7 @@ round is then linear in the state as any other is.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import gcd, lcm
@@ -79,7 +80,7 @@ def filled(p: tuple[Fraction, ...], history: list[Fraction], available: list[int
 
     rows = list(zip(p, history, available, strict=True))
     corners = sorted({corner for p_j, b, a in rows for corner in (b / p_j, (b + a) / p_j)})
-    low = max(level for level in corners if sum(at(level)) <= budget)  # the lowest corner has the sum 0
+    low = corners[bisect_right(corners, budget, key=lambda level: sum(at(level))) - 1]  # the lowest one has the sum 0
     rising = sum((p_j for p_j, b, a in rows if a and b / p_j <= low < (b + a) / p_j), Fraction(0))
     return at(low + (budget - sum(at(low))) / rising) if rising else at(low)
 
