@@ -144,7 +144,8 @@ def test_a_committed_number_is_reproduced(path: Path, row_name: str | None, tmp_
     ids=called,
 )
 def test_the_beginning_of_a_long_run_is_reproduced(path: Path, row_name: str | None, tmp_path: Path) -> None:
-    """Its committed curve, of a network that is not convex its first evaluation alone; a longer step is seen."""
+    """Its committed curve, of a network that is not convex its first evaluation alone; in the first row of a file a
+    longer step is seen."""
     row, unit = first_unit(path, tmp_path, row_name)
     rounds, plan = row["curves"].pop("rounds"), unit.content["run"]
     most = max(rounds[1], min(BEGINNING, int(PATIENCE / pace(row, rounds)))) if is_convex(path) else rounds[1]
@@ -163,6 +164,8 @@ def test_the_beginning_of_a_long_run_is_reproduced(path: Path, row_name: str | N
 
     assert rounds[-1] == plan["rounds"] >= 10 * most
     assert differ(shorter, "as it is") == []
+    if row_name and row_name == MORE.get(name(path)):
+        return
     algorithm = unit.content["algorithm"]
     size = float(Fraction(algorithm["local_lr"])) * 1.25
     assert differ({**shorter, "algorithm": {**algorithm, "local_lr": size}}, "another rule")
