@@ -25,7 +25,7 @@ from .centred import Forms, about_optimum, forms_of, in_balls
 from .enclosed import observed_in_balls, rounded
 from .exchangeable import enumerated
 from .factored_runs import followed, followed_in_balls
-from .linear_rounds import functional, mean_map, packed, symmetric_moment_map
+from .linear_rounds import functional, mean_map, symmetric_moment_map, triangle
 from .number_kinds import in_floats
 from .participation_laws import chain_of
 from .round_maps import initial_state, is_one_sided, layout_of, quadratic, spread_over_participation
@@ -363,7 +363,8 @@ def packed_start(setting: Setting, forms: Forms) -> np.ndarray:
     for part in layout.of_start:
         state[..., part] = forms.along(error)
     state[..., -1] = Fraction(1) if exact else 1.0
-    square = packed(state[..., :, None] * state[..., None, :])
+    rows, columns = triangle(layout.size)
+    square = state[..., rows] * state[..., columns]
     return spread_over_participation(setting, square)
 
 

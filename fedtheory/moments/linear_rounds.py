@@ -168,8 +168,8 @@ def packed(matrix: np.ndarray) -> np.ndarray:
     >>> packed(np.array([[1, 2], [2, 3]])).tolist()
     [1, 2, 3]
     """
-    rows, columns = triangle(matrix.shape[-1])
-    return matrix[..., rows, columns]
+    rows, columns = triangle(size := matrix.shape[-1])
+    return matrix.reshape(*matrix.shape[:-2], size**2).take(rows * size + columns, axis=-1)
 
 
 def unpacked(vector: np.ndarray) -> np.ndarray:
@@ -192,8 +192,9 @@ def functional(form: np.ndarray) -> np.ndarray:
     [1, 4, 3]
     """
     rows, columns = triangle(form.shape[-1])
-    both = packed(form) + packed(form.swapaxes(-1, -2))
-    both[..., rows == columns] = packed(form)[..., rows == columns]
+    apart = rows != columns
+    both = packed(form)
+    both[..., apart] = both[..., apart] + form[..., columns[apart], rows[apart]]
     return both
 
 
