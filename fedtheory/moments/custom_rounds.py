@@ -279,7 +279,7 @@ class Crowd:
 
     @property
     def copies(self) -> tuple[int, ...]:
-        """How many clients a group has."""
+        """Numbers of clients of the groups."""
         return tuple(map(len, self.members))
 
     def of_clients(self, trace: Trace, each: Sequence[int]) -> tuple[int, ...]:

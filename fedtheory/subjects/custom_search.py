@@ -111,7 +111,7 @@ SQUARES = ((100, 99, 1e-6), (1000, 100, 1e-5))
 with many alone although constants of some tens hide it: (1 - S/N)^2 for 1 - S/N, and S^2 for S."""
 
 REPEATED = (10, 10, 1e-5)
-"""The same where a step draws cohorts with replacement, of which there are many: S^2 for S."""
+"""Clients, cohort and share as above, where a step draws many cohorts with replacement: S^2 for S."""
 
 WANDERERS = 2
 """The most clients with a memory, whose joint states multiply; the others are always there."""
