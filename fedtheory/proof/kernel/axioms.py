@@ -47,7 +47,7 @@ def descent_of_a_round(ring: Ring, L: Scalar) -> Form:
     """Return F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 - F_i(x+)."""
     one = ring.number(1)
     start, end, slope = (Vector.one(ring, a) for a in (START_POINT, NEXT, gradient_at(START_POINT)))
-    values = Form.of(ring, {Value("", START_POINT): one, Value("", NEXT): -one})
+    values = Form(ring, {Value("", START_POINT): one, Value("", NEXT): -one})
     return values + dot(slope, end - start) + square(end - start) * L / 2
 
 
@@ -209,7 +209,7 @@ class Axioms(OnRegion):
 
     def _values(self, p: Atom, q: Atom) -> Form:
         one = self.where.ring.number(1)
-        return Form.of(self.where.ring, {Value("", p): one}) - Form.of(self.where.ring, {Value("", q): one})
+        return Form(self.where.ring, {Value("", p): one}) - Form(self.where.ring, {Value("", q): one})
 
     def constants_in_order(self, mu: Scalar, L: Scalar) -> Theorem:
         """State the axiom mu <= L, of an objective that is mu-strongly convex and L-smooth (on a space that is not

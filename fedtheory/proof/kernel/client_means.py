@@ -87,7 +87,7 @@ class MeanAxioms(OnRegion):
         F_i."""
         self._has_minimum(mu)
         one = self.where.ring.number(1)
-        above = Form.of(self.where.ring, {Value("", point): one, Value("", LOWEST): -one})
+        above = Form(self.where.ring, {Value("", point): one, Value("", LOWEST): -one})
         form = above * (2 * L) - square(self.vector(gradient_at(point)))
         return self._fact("lowest", form, ("smooth", L), ("strongly_convex", mu), point=point, mu=mu, L=L)
 
@@ -95,7 +95,7 @@ class MeanAxioms(OnRegion):
         """State the axiom mean (F_i(x*) - inf F_i) <= Gamma."""
         self._has_minimum(mu)
         one = self.where.ring.number(1)
-        above = Form.of(self.where.ring, {Value("M", OPTIMUM): one, Value("M", LOWEST): -one})
+        above = Form(self.where.ring, {Value("M", OPTIMUM): one, Value("M", LOWEST): -one})
         assumed = ("bounded_heterogeneity_gap", gap), ("strongly_convex", mu)
         return self._fact("heterogeneity", Form.constant(gap) - above, *assumed, gap=gap, mu=mu)
 

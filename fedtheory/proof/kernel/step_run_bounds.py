@@ -128,7 +128,7 @@ def _of_gap(theorem: Theorem) -> Scalar:
     """Return a of a theorem a |x - x*|^2 - F(x) + F(x*) >= 0 given a round's start."""
     ring = intact(theorem).where.ring
     one = ring.number(1)
-    values = Form.of(ring, {Value("M", START_POINT): -one, Value("M", OPTIMUM): one})
+    values = Form(ring, {Value("M", START_POINT): -one, Value("M", OPTIMUM): one})
     distance = Vector.one(ring, START_POINT) - Vector.one(ring, OPTIMUM)
     says = "is a |x - x*|^2 - F(x) + F(x*) >= 0"
     parts = split(theorem.form - values, {"a": square(distance)}, says)
