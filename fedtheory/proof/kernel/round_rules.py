@@ -16,6 +16,7 @@ from .theorems import (
     Refused,
     Theorem,
     _check_context,
+    _follows,
     _theorem,
     entry_binders,
     joined,
@@ -117,18 +118,9 @@ def _given_kind(
 ) -> Theorem:
     """Make a theorem given the kind of the round from one given its cohort; the parameters of the cohorts' law are the
     rule's arguments, too."""
-    return _theorem(
-        rule,
-        [theorem],
-        context="kind",
-        kind=kind,
-        where=where,
-        form=form,
-        assumptions={*theorem.assumptions, *more},
-        parameters=joined(dict(theorem.parameters), law),
-        equality=theorem.equality,
-        **law,
-    )
+    assumptions, parameters = {*theorem.assumptions, *more}, joined(dict(theorem.parameters), law)
+    said = {"where": where, "assumptions": assumptions, "parameters": parameters}
+    return _follows(rule, theorem, form, context="kind", kind=kind, **said, **law)
 
 
 def conditional_mean(atom: Atom, kind: str, ring: Ring) -> Vector:
