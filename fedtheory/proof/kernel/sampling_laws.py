@@ -21,7 +21,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from .regions import Condition, Where
+from .regions import Condition, Where, standing
 from .scalars import Ring, Scalar
 from .sealed import MAKER, Refused, Sealed, intact
 
@@ -59,10 +59,7 @@ probable, and how frequent, it is that two hypotheses differ, and that the first
 two-point problem the least over learners of the larger of P[error >= error_level] under the two targets; relatedness
 times excess(Q, any)^relatedness_exponent."""
 
-_AT_MOST_ONE = {
-    "risk", "frequency", "excess", "disagreement", "disagreement frequency", "failure", "only", "only frequency",
-    "tail",
-}  # fmt: skip
+_AT_MOST_ONE = {*_OF_PROBLEM, "tail"} - {"related gap"}
 
 PARAMETERS = (
     "class_size", "samples", "server_samples", "clients", "arbitrary_cohort", "samples_per_client", "rare_mass",
@@ -119,11 +116,14 @@ class Problem:
             raise Refused(f"{letter}: {meaning} is no number")
         if any(p.names & {*later} for p in parts):  # type: ignore[union-attr]
             raise Refused(f"{letter}: allowed are letters that are given before it")
-        zero = self.where.ring.number(0)
-        for least in self._at_least(kind, parts, zero):
+        above: list[Any] = [self._base(parts[0]), *parts[1:]] if kind in ("level", *_GROWN) else []
+        chances: list[Any] = [parts[1]] if kind == "tail" else above[:1]
+        for least in (
+            *((above or parts) if kind != "distance" else ()),
+            *(1 - x for x in chances),
+        ):  # so that it is >= 0
             if not self.certifies(least, later):
                 raise Refused(f"{letter}: {kind} of {parts}: {least} is not certified to be >= 0")
-        above: list[Any] = [self._base(parts[0]), *parts[1:]] if kind in ("level", *_GROWN) else []
         if not all(self.never_zero(each, later) for each in above):
             raise Refused(f"{letter}: {parts} may be 0")
         if not all(self.defines(part, later) for part in parts):  # type: ignore[arg-type]
@@ -135,35 +135,14 @@ class Problem:
         kind, *parts = self.numbers.get(str(scalar), ("",))
         return parts[0] if kind == "power" else scalar  # type: ignore[return-value]
 
-    def _at_least(self, kind: str, parts: Sequence[Any], zero: Scalar) -> list[Scalar]:
-        """Scalars that have to be >= 0 if a number of this kind is to be one that is >= 0."""
-        match kind:
-            case "level" | "growth" | "growth of pairs" | "complexity":
-                return [self._base(parts[0]), 1 - self._base(parts[0]), *parts[1:]]
-            case "tail":
-                return [parts[0], parts[1], 1 - parts[1], parts[2]]
-            case "distance":
-                return [zero]
-            case _:
-                return list(parts)
-
     def conditions(self, names: Iterable[str], unknown: Sequence[str] = ()) -> Where:
         """Return what is known of these letters: the region's conditions on them, and on all by which these bound them;
         and that numbers are >= 0. Nothing that uses a letter of ``unknown`` is known."""
-        own = {c.name: c for c in self.where.conditions}
-        wanted, asked = [*names], set(names)
-        while wanted:
-            condition = own.get(wanted.pop())
-            bounding = _used(condition) - asked if condition else frozenset()
-            asked |= bounding
-            wanted += bounding
-        usable = [c for c in self.where.conditions if c.name in asked and not ({c.name} | _used(c)) & {*unknown}]
-        while True:  # without what is bounded by letters of which nothing is said
-            said = {c.name for c in usable} | (self.numbers.keys() - {*unknown})
-            kept = [c for c in usable if _used(c) <= said]
-            if len(kept) == len(usable):
-                break
-            usable = kept
+        asked = {*names}
+        for condition in self.where.conditions:  # a bound has letters of later conditions alone
+            asked |= condition.used if condition.name in asked else frozenset()
+        own = [c for c in self.where.conditions if c.name in asked and c.name not in unknown]
+        usable = standing(own, self.numbers.keys() - {*unknown})
         named = {c.name for c in usable}
         more = [n for n in self.numbers if n in asked and n not in named and n not in unknown]
         return _where(self.where.ring, (*usable, *(Condition(n, "nonnegative") for n in more)))
@@ -211,10 +190,6 @@ class Problem:
 def _where(ring: Ring, conditions: tuple[Condition, ...]) -> Where:
     """Return a region; equal ones share what is known of them."""
     return Where(ring, conditions)
-
-
-def _used(condition: Condition) -> frozenset[str]:
-    return frozenset() if condition.bound is None else condition.bound.names
 
 
 @dataclass(frozen=True, eq=False)
