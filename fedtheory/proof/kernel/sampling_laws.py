@@ -332,32 +332,30 @@ def raised(theorem: SampleTheorem, larger: str, smaller: str) -> SampleTheorem:
 
 def largest(first: SampleTheorem, second: SampleTheorem, letter: str) -> SampleTheorem:
     """Conclude f >= max(x, y) from f - x >= 0 and f - y >= 0."""
-    of = first.of
-    x, y = of.parts(letter, "maximum")
-    f = first.form + x
-    if f != second.form + y:
-        raise Refused(f"{letter}: allowed are f - {x} >= 0 and f - {y} >= 0, with the same f")
-    return _made("largest", of, f - of.where.ring[letter], [first, second], letter=letter)
+    return _one_of_two("largest", first, second, letter, first.of.parts(letter, "maximum"), -1)
 
 
 def absolute(first: SampleTheorem, second: SampleTheorem, letter: str) -> SampleTheorem:
     """Conclude f >= |x| from f - x >= 0 and f + x >= 0."""
-    of = first.of
-    (x,) = of.parts(letter, "distance")
-    f = first.form + x
-    if f != second.form - x:
-        raise Refused(f"{letter}: allowed are f - ({x}) >= 0 and f + ({x}) >= 0, with the same f")
-    return _made("absolute", of, f - of.where.ring[letter], [first, second], letter=letter)
+    (x,) = first.of.parts(letter, "distance")
+    return _one_of_two("absolute", first, second, letter, [x, -x], -1)
 
 
 def least(first: SampleTheorem, second: SampleTheorem, letter: str, factor: Scalar | int) -> SampleTheorem:
     """Conclude f + c min(x, y) >= 0 from f + c x >= 0 and f + c y >= 0: the lesser is one of the two."""
-    of = first.of
-    (x, y), c = of.parts(letter, "minimum"), of.where.ring.number(1) * factor
+    of, c = first.of, first.of.where.ring.number(1) * factor
+    return _one_of_two("least", first, second, letter, of.parts(letter, "minimum"), c, factor=c)
+
+
+def _one_of_two(
+    rule: str, first: SampleTheorem, second: SampleTheorem, letter: str, parts: list[Any], c: Any, **more: Any
+) -> SampleTheorem:
+    """Conclude f + c z >= 0 from f + c x >= 0 and f + c y >= 0, where the number z is x or y."""
+    of, (x, y) = first.of, parts
     f = first.form - c * x
     if f != second.form - c * y:
         raise Refused(f"{letter}: allowed are f + {c} ({x}) >= 0 and f + {c} ({y}) >= 0, with the same f")
-    return _made("least", of, f + c * of.where.ring[letter], [first, second], letter=letter, factor=c)
+    return _made(rule, of, f + c * of.where.ring[letter], [first, second], letter=letter, **more)
 
 
 # Numbers ------------------------------------------------------------------------------------------------------------
@@ -570,12 +568,15 @@ def _family(first: str, second: str) -> tuple[str, str]:
     return (ANY if moves[0] else first), (ANY if moves[1] else second)
 
 
-def _deviation(of: Problem, sample: str, first: str, second: str, level: str) -> Scalar:
-    """sqrt(2 P(h != g) a) + a/3, a the level log(1/x)/n by the number of these samples."""
+def _by_level(rule: str, of: Problem, off: Scalar, event: Event, first: str, second: str, **more: Any) -> SampleTheorem:
+    """off <= sqrt(2 P(h != g) a) + a/3, a the level log(1/x)/n by the number of these samples."""
+    (_, sample, *_, level), half = event, of.where.ring.number(Fraction(1, 2))
     if of.parts(level, "level")[1] != of.parameter(_SIZES.get(sample, sample)):
         raise Refused(f"{level}: allowed is a level by the number of samples of the {sample}")
-    a, half = of.where.ring[level], of.where.ring.number(Fraction(1, 2))
-    return of.number("power", 2 * of.number("disagreement", sample, first, second) * a, half) + a / 3
+    a = of.where.ring[level]
+    root = of.number("power", 2 * of.number("disagreement", sample, first, second) * a, half)
+    said = {"sample": sample, "first": first, "second": second, "level": level} | more
+    return _made(rule, of, root + a / 3 - off, events=[event], **said)
 
 
 def bernstein(of: Problem, sample: str, first: str, second: str, level: str) -> SampleTheorem:
@@ -584,10 +585,7 @@ def bernstein(of: Problem, sample: str, first: str, second: str, level: str) -> 
         of.number(kind, sample, first) - of.number(kind, sample, second) for kind in ("risk", "frequency")
     )
     event = ("risks", sample, *_family(first, second), level)
-    return _made(
-        "bernstein", of, _deviation(of, sample, first, second, level) - risks + frequencies, events=[event],
-        sample=sample, first=first, second=second, level=level,
-    )  # fmt: skip
+    return _by_level("bernstein", of, risks - frequencies, event, first, second)
 
 
 def frequent(of: Problem, sample: str, first: str, second: str, level: str, above: bool) -> SampleTheorem:
@@ -595,10 +593,7 @@ def frequent(of: Problem, sample: str, first: str, second: str, level: str, abov
     downwards."""
     p, f = (of.number(kind, sample, first, second) for kind in ("disagreement", "disagreement frequency"))
     event = ("often" if above else "seldom", sample, *sorted(_family(first, second)), level)
-    return _made(
-        "frequent", of, _deviation(of, sample, first, second, level) - (f - p if above else p - f), events=[event],
-        sample=sample, first=first, second=second, level=level, above=above,
-    )  # fmt: skip
+    return _by_level("frequent", of, f - p if above else p - f, event, first, second, above=above)
 
 
 def _by_growth(
