@@ -34,7 +34,7 @@ from .kernel.round_rules import UNIFORM
 from .kernel.run_bounds import MEAN_GRADIENT, ROUNDS, Definition, RunBound, untouched
 from .kernel.scalars import Ring, Scalar
 from .kernel.step_choices import ABOVE, BELOW, LEAST, of_choice
-from .kernel.theorems import Assumption, Theorem
+from .kernel.theorems import Assumption, Theorem, said_besides
 
 Letters = Mapping[str, str]
 """Quantity for which each letter of a bound stands, or "a - b" for a letter that is by how much a exceeds b, so that a
@@ -58,15 +58,12 @@ SCALE_KNOWN = "scale_known_beforehand"
 KNOWN_SCALE = {readings.WEIGHTS: readings.GIVEN, readings.SCALE: readings.KNOWN_BEFOREHAND}
 """The assumption that the weights' scale is a number that a run does not change, and the readings that say so."""
 
-PARAMETERS = {
-    "local_lr": "local_lr", "server_lr": "server_lr", "cohort": "cohort", "arbitrary_cohort": "arbitrary_cohort",
-    "probability": "snapshot_probability", "client_round_probability": "client_round_probability",
-    PERIOD: "snapshot_period", "rounds": "rounds", "initial_distance": "initial_distance", "initial_gap": "initial_gap",
-    "step_index": "step_index",
-} | {name: name for name in (
-    "clients", "weight_error", "peak_weight_error", "objective_error", "expected_weight_scale", "weight_scale",
-    "update_weight", "least_objective_weight", "gradient_norm", "objective_decrease", "displacement", "perturbation",
-    "arbitrary_pseudogradient", "full_pseudogradient", "cohort_pseudogradient",
+PARAMETERS = {"probability": "snapshot_probability", PERIOD: "snapshot_period"} | {name: name for name in (
+    "local_lr", "server_lr", "cohort", "arbitrary_cohort", "client_round_probability", "rounds", "initial_distance",
+    "initial_gap", "step_index", "clients", "weight_error", "peak_weight_error", "objective_error",
+    "expected_weight_scale", "weight_scale", "update_weight", "least_objective_weight", "gradient_norm",
+    "objective_decrease", "displacement", "perturbation", "arbitrary_pseudogradient", "full_pseudogradient",
+    "cohort_pseudogradient",
 )} | weight_goals.PARAMETERS  # fmt: skip
 """Quantity that each parameter of an algorithm or of a run is; the free ``share`` of a draw is none."""
 
@@ -152,8 +149,9 @@ class Goal:
         if any(text == weight_goals.WITHIN for text in self.letters.values()):
             (rest,) = (self.ring[n] for n, text in self.letters.items() if text == weight_goals.WITHIN)
             found[HISTORY] = self.letter(ENDED, found) * self.letter(CUTOFF, found) + rest
-        choices = {n: c for n, c in self.claim.choices.items() if n != CUTOFF or not weight_goals.is_logarithmic(c)}
-        choices = {n: c for n, c in choices.items() if not c.has(sympy.Min)}  # a bound says how it is chosen
+        choices = {n: c for n, c in self.claim.choices.items() if not c.has(sympy.Min)}  # a bound says how it is chosen
+        if weight_goals.is_logarithmic(choices.get(CUTOFF)):
+            del choices[CUTOFF]
         rooted = {name: choice for name, choice in choices.items() if _has_root(choice)}
         for name, choice in rooted.items():
             square = sympy.cancel(choice**2)
@@ -172,13 +170,12 @@ class Goal:
 
     def _solved(self, square: sympy.Expr, of: str, x: Scalar, known: Mapping[str, Scalar]) -> Scalar:
         """Return the quantity at which x is this expression of it: of the rounds, most often."""
+        rounds = weight_goals.named(square, of)
         for power in (1, -1):
-            rounds = next((symbol for symbol in square.free_symbols if symbol.name == of), sympy.Symbol(of))
             rest = sympy.cancel(square * rounds**power)
             if not rest.has(rounds):
-                return (
-                    (self.scalar(rest, known=known) / x) ** power if power > 0 else x / self.scalar(rest, known=known)
-                )
+                factor = self.scalar(rest, known=known)
+                return factor / x if power > 0 else x / factor
         raise Inexpressible(f"{self.claim.ref}: allowed is a choice whose square is a multiple of {of} or 1/{of}")
 
     @property
@@ -201,7 +198,7 @@ class Goal:
         eta."""
         found = []
         for relation in (hypothesis.relation for hypothesis in self.settled):
-            small, large = (relation.lhs, relation.rhs) if relation.rel_op == "<=" else (relation.rhs, relation.lhs)
+            small, large = sides(relation)
             tops = large.args if isinstance(large, sympy.Min) else (large,)
             bottoms = small.args if isinstance(small, sympy.Max) else (small,)
             with suppress(Inexpressible):
@@ -489,17 +486,9 @@ class Goal:
         if parameters.get("share") != letter or condition.kind != "interval" or condition.bound is None:
             return False
         size = parameters.get("cohort", parameters.get("size"))
-        elsewhere = [
-            bound.bound,
-            *bound.given,
-            *(d.of for d in bound.definitions),
-            *(c for _, c in bound.assumptions if c),
-        ]
-        elsewhere += [c.bound for c in bound.where.conditions if c.bound]
-        elsewhere += [value for name, value in bound.parameters if name != "share"]
-        return (
-            size is not None and condition.bound == 1 / size and not any(condition.name in e.names for e in elsewhere)
-        )
+        elsewhere = [bound.bound, *bound.given, *(d.of for d in bound.definitions), *said_besides(bound, "share")]
+        alone = not any(condition.name in e.names for e in elsewhere)
+        return size is not None and condition.bound == 1 / size and alone
 
     def _is_of_draw(self, condition: Condition, bound: RunBound) -> bool:
         """Whether a condition says no more than that a set of S of N clients has S <= N, or that N is not 1, where the
@@ -616,6 +605,11 @@ class Goal:
         at = ALL_OF_KIND.get((bound.kind, self.rounds.chance))
         if at is None or (at - self.letter(self.rounds.chance)) * (-1 if at else 1) not in self.slacks():
             yield f"all its rounds are {bound.kind}, which is no hypothesis of the claim"
+
+
+def sides(relation: Any) -> tuple[sympy.Expr, sympy.Expr]:
+    """Return the smaller and the larger side of an inequality."""
+    return (relation.lhs, relation.rhs) if relation.rel_op == "<=" else (relation.rhs, relation.lhs)
 
 
 def _has_root(expression: sympy.Expr) -> bool:

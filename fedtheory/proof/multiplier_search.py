@@ -92,7 +92,7 @@ def find_multipliers(
     >>> where = Where(ring, (Condition("L", "positive"), Condition("K", "count")))
     >>> axioms = Axioms(where, L, L, "start")
     >>> x, best = axioms.vector(START_POINT), axioms.vector(OPTIMUM)
-    >>> rise = Form.of(ring, {Value("M", START_POINT): ring.number(-1), Value("M", OPTIMUM): ring.number(1)})
+    >>> rise = Form(ring, {Value("M", START_POINT): ring.number(-1), Value("M", OPTIMUM): ring.number(1)})
     >>> known = [over_clients(axioms.descent(START_POINT, OPTIMUM, L), "M"), axioms.optimal(x - best)]
     >>> found = find_multipliers(rise + square(x - best) * L / 2, known, where=where, context="start")
     >>> [c for _, c in found.premises]

@@ -14,9 +14,9 @@ from .. import functionals
 from ..claims import readings
 from ..claims.statement import Claim
 from ..quantities import QUANTITIES
-from .claim_goals import Inexpressible, claim_data
+from .claim_goals import Inexpressible, claim_data, sides
 from .claim_theorems import KernelClaim
-from .kernel.regions import Condition, Where
+from .kernel.regions import Condition, Where, standing
 from .kernel.sampling_laws import ANY, BEST_OF_Q, POOL, TARGET, VALUE, SampleTheorem
 from .kernel.saved_claims import saved_sample_claim
 from .kernel.saved_theorems import saved
@@ -180,21 +180,21 @@ class SampleGoal:
 
     def _region(self) -> Iterator[str]:
         of = self.theorem.of
-        sides = [_sides(h.relation) for h in self.claim.under(self.read).hypotheses]
+        pairs = [sides(h.relation) for h in self.claim.under(self.read).hypotheses]
         for name, scalar in of.parameters.items():
             if str(scalar) in self.stands_for:
                 continue
             known = QUANTITIES[name]
             below = scalar.is_zero and known.lower >= 0
             above = scalar == 1 and known.upper <= 1
-            for small, large in sides:
+            for small, large in pairs:
                 above |= small.is_Symbol and small.name == name and self.scalar(large) == scalar
                 below |= large.is_Symbol and large.name == name and self.scalar(small) == scalar
             if not (below and above):
                 yield f"{name} = {scalar}: no hypothesis of the claim"
-        slacks = [self.scalar(large) - self.scalar(small) for small, large in sides]
+        slacks = [self.scalar(large) - self.scalar(small) for small, large in pairs]
         for at, condition in enumerate(of.where.conditions):
-            later = _usable(of.where, at + 1)
+            later = Where(of.where.ring, standing(of.where.conditions[at + 1 :]))  # numbers have no conditions
             for expression, strict in condition.polynomials(of.where.ring):
                 if not self._known(condition, expression, strict) and not (
                     not strict and any(_multiple(expression, slack, later) for slack in slacks)
@@ -216,20 +216,6 @@ class SampleGoal:
             above = known.positive or known.lower > 0 or quantity in _ABOVE_ZERO
             return above if strict else known.lower >= 0
         return condition.kind in ("capped", "interval") and condition.bound == 1 and known.upper <= 1
-
-
-def _usable(where: Where, start: int) -> Where:
-    """Return the conditions from one on, without those that are bounded by numbers, which have none."""
-    kept: list[Condition] = []
-    for condition in reversed(where.conditions[start:]):
-        if condition.bound is None or condition.bound.names <= {c.name for c in kept}:
-            kept.insert(0, condition)
-    return Where(where.ring, tuple(kept))
-
-
-def _sides(relation: Any) -> tuple[sympy.Expr, sympy.Expr]:
-    """Return the smaller and the larger side of an inequality."""
-    return (relation.lhs, relation.rhs) if relation.rel_op == "<=" else (relation.rhs, relation.lhs)
 
 
 def _multiple(expression: Scalar, slack: Scalar, later: Where) -> bool:

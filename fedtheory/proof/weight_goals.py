@@ -52,7 +52,7 @@ def number(
     expression: sympy.Expr, definitions: tuple[Definition, ...], read: Callable[[sympy.Expr], Scalar], ring: Ring
 ) -> Scalar | None:
     """Return what q^(n C), a logarithm, or log(1 - min p) = -1/(2 R) is in defined letters; ``None`` if it is none."""
-    if expression.is_Pow and (n := (expression.exp / _named(expression.exp, CUTOFF))).is_Integer and n > 0:
+    if expression.is_Pow and (n := (expression.exp / named(expression.exp, CUTOFF))).is_Integer and n > 0:
         found = [d.name for d in definitions if d.sort == "tail" and d.of == read(expression.base)]
         return ring[found[0]] ** int(n) if found else None
     if not isinstance(expression, sympy.log):
@@ -64,7 +64,8 @@ def number(
     return -1 / (2 * ring[found[0]]) if found else None
 
 
-def _named(expression: sympy.Expr, name: str) -> sympy.Symbol:
+def named(expression: sympy.Expr, name: str) -> sympy.Symbol:
+    """Return the symbol of this name in an expression."""
     return next((symbol for symbol in expression.free_symbols if symbol.name == name), sympy.Symbol(name))
 
 

@@ -248,7 +248,7 @@ def rules_of_axioms() -> set[str]:
     """The names that the kernel's modules give to axioms."""
     calls = (node for path in Path(kernel.__path__[0]).glob("*.py") for node in ast.walk(ast.parse(path.read_text()))
              if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute))  # fmt: skip
-    named = [c.args[0] for c in calls if c.func.attr in ("_fact", "_of_paths") and c.args]
+    named = [c.args[0] for c in calls if c.func.attr in ("_fact", "_of_paths", "_descent") and c.args]
     return {name.value for name in named if isinstance(name, ast.Constant)}
 
 

@@ -107,7 +107,7 @@ def gap(factor: Fraction | int) -> Iterator[Any]:
     where, ring = li.WHERE, li.RING
     axioms, one = li.AXIOMS, ring.number(1)
     x, best = axioms.vector(START_POINT), axioms.vector(OPTIMUM)
-    values = Form.of(ring, {Value("M", START_POINT): -one, Value("M", OPTIMUM): one})
+    values = Form(ring, {Value("M", START_POINT): -one, Value("M", OPTIMUM): one})
     yield values + square(x - best) * (li.L * factor / 2)
     yield [over_clients(axioms.descent(START_POINT, OPTIMUM, li.L), "M"), axioms.optimal(x - best)]
     yield {"where": where, "context": "start"}

@@ -18,7 +18,7 @@ from .round_bounds import GRADIENT
 from .round_rules import average
 from .run_bounds import GAP, ROUNDS, RunBound, _bound, _of_rounds, telescoped
 from .scalars import Ring, Scalar
-from .theorems import Refused, Theorem, intact, split
+from .theorems import Refused, Theorem, intact, said_besides, split
 
 MEAN_SQUARED_GRADIENT, INNER_PRODUCT, SQUARED_AGGREGATE = (
     "mean_squared_gradient",
@@ -56,9 +56,7 @@ def _letters(theorem: Theorem, of: Mapping[str, Scalar]) -> dict[str, set[str]]:
             raise Refused(f"{name} = {of[name]}: allowed is a letter, or for W a sum of letters")
     if sum(map(len, found.values())) != len(every):
         raise Refused(f"{', '.join(sorted(every))}: allowed are different letters for delta, V and W")
-    others = [c for _, c in theorem.assumptions if c is not None]
-    others += [value for name, value in of.items() if name not in found]
-    others += [c.bound for c in theorem.where.conditions if c.bound is not None]
+    others = said_besides(theorem, *found)
     kinds = {c.name: c.kind for c in theorem.where.conditions}
     if any(kinds.get(letter) != "nonnegative" for letter in every) or any(every & c.names for c in others):
         raise Refused(f"{', '.join(sorted(every))}: allowed are letters that are >= 0, of which nothing else is asked")

@@ -31,12 +31,11 @@ from .axioms import (
     UNBIASED,
     OnRegion,
     bound_of_each,
-    descent_of_a_round,
     gradient_at,
 )  # fmt: skip
 from .forms import END, START, STEP, Atom, Form, Vector, dot, square
 from .scalars import Scalar
-from .theorems import Refused, Theorem, _theorem
+from .theorems import Refused, Theorem
 
 MEAN_ANSWER, MISMATCH, SPREAD = (Atom(f"{name}_answers", stage=END) for name in "BAZ")
 """B, which is known at the round's start, A and Z."""
@@ -78,8 +77,7 @@ class Answers(OnRegion):
 
     def descent(self, L: Scalar) -> Theorem:
         """State the axiom F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for every group i."""
-        form = descent_of_a_round(self.where.ring, L)
-        return self._fact("answered descent", form, ("smooth", L), L=L)
+        return self._descent("answered descent", L)
 
     # moments of what is sent
 
@@ -120,30 +118,18 @@ class Answers(OnRegion):
     def stochastic_gradient(self, squared: Scalar) -> Theorem:
         """State the axiom E|grad F_i(x_{i,k}) + N_{i,k}|^2 <= G^2 given the round's start, of all that may happen."""
         form = Form.constant(squared) - square(self._stochastic)
-        return self._of_paths("bounded local gradient", form, ("bounded_local_gradients", squared), squared=squared)
+        return self._of_paths("bounded local gradient", form, squared)
 
     def path(self, squared: Scalar) -> Theorem:
         """State the axiom E|x_{i,k} - x|^2 <= k^2 eta^2 G^2 for k <= K: |sum of k vectors|^2 is at most k times the sum
         of squares."""
         moved, steps = self.vector(ITERATE) - self.vector(START_POINT), self.where.ring[STEP]
         form = Form.constant(steps**2 * self.step**2 * squared) - square(moved)
-        return self._of_paths(
-            "path of bounded steps", form, ("bounded_local_gradients", squared), to_the_end=True, squared=squared
-        )
+        return self._of_paths("path of bounded steps", form, squared, path_to_the_end=True)
 
-    def _of_paths(
-        self, rule: str, form: Form, assumption: tuple[str, Scalar], to_the_end: bool = False, **arguments: Any
-    ) -> Theorem:
-        if STEP in assumption[1].names:
-            raise Refused(f"G^2 = {assumption[1]}: allowed is what is the same at every step")
-        return _theorem(
-            rule,
-            [],
-            context="start",
-            where=self.where,
-            form=form,
-            assumptions=[assumption],
-            parameters={"local_lr": self.step},
-            path_to_the_end=to_the_end,
-            **arguments,
-        )
+    def _of_paths(self, rule: str, form: Form, squared: Scalar, **more: Any) -> Theorem:
+        """State what bounded local gradients say of a path."""
+        if STEP in squared.names:
+            raise Refused(f"G^2 = {squared}: allowed is what is the same at every step")
+        assumption = "bounded_local_gradients", squared
+        return self._fact(rule, form, assumption, parameters={"local_lr": self.step}, squared=squared, **more)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from .forms import END, PATH, START, STEP, Atom, Form, Value, Vector, dot, known_before, square
 from .regions import Where
-from .scalars import Ring, Scalar
+from .scalars import Scalar
 from .theorems import Assumption, Context, Refused, Theorem, _theorem, about_start, entry_binders, joined, started
 
 _FIRST = (1, 0, 0)
@@ -41,14 +41,6 @@ def gradient_at(point: Atom) -> Atom:
     if point.step and point == MEAN_ITERATE._replace(step=point.step):
         return started(Atom("g_mean", True, point.step, PATH, 0))
     raise Refused(f"{point.name}: allowed is the start, the optimum, a point, a client's iterate, or the mean of all")
-
-
-def descent_of_a_round(ring: Ring, L: Scalar) -> Form:
-    """Return F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 - F_i(x+)."""
-    one = ring.number(1)
-    start, end, slope = (Vector.one(ring, a) for a in (START_POINT, NEXT, gradient_at(START_POINT)))
-    values = Form.of(ring, {Value("", START_POINT): one, Value("", NEXT): -one})
-    return values + dot(slope, end - start) + square(end - start) * L / 2
 
 
 def bound_of_each(theorem: Theorem, vector: Vector, where: Where) -> Form:
@@ -100,20 +92,27 @@ class OnRegion:
         **arguments: Any,
     ) -> Theorem:
         """State an axiom, with ``more`` parameters of its own; of a premise, if there is one, with what that assumes,
-        and the same parameters."""
-        own = {**self.parameters, **(more or {})}
+        and the same parameters. A context and parameters that are named are those of this axiom."""
+        said = {"context": self.context, "parameters": {**self.parameters, **(more or {})}} | arguments
+        if premise is not None:
+            said["parameters"] = joined(dict(premise.parameters), said["parameters"])
         return _theorem(
             rule,
             [] if premise is None else [premise],
-            context=self.context,
             kind=self.kind,
             where=self.where,
             form=form,
             assumptions=[*(() if premise is None else premise.assumptions), *assumptions],
-            parameters=own if premise is None else joined(dict(premise.parameters), own),
             equality=equality,
-            **arguments,
+            **said,
         )
+
+    def _descent(self, rule: str, L: Scalar) -> Theorem:
+        """State the axiom F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for every i."""
+        one, moved = self.where.ring.number(1), self.vector(NEXT) - self.vector(START_POINT)
+        form = Form(self.where.ring, {Value("", START_POINT): one, Value("", NEXT): -one})
+        form = form + dot(self.vector(gradient_at(START_POINT)), moved) + square(moved) * L / 2
+        return self._fact(rule, form, ("smooth", L), L=L)
 
 
 @dataclass(frozen=True)
@@ -144,9 +143,7 @@ class Axioms(OnRegion):
             raise Refused(f"{point.name}: every client has its own")
         return self.gradient(point).under("M")
 
-    def _fact(
-        self, rule: str, form: Form, *assumptions: Assumption, equality: bool = False, **arguments: Any
-    ) -> Theorem:
+    def _fact(self, rule: str, form: Form, *assumptions: Assumption, **arguments: Any) -> Theorem:
         """State an axiom, given the cohort if it speaks of paths or of the round's end, and else given the start."""
         context: Context = "start" if about_start(form) else "cohort"
         parameters = self.parameters if context == "cohort" else {}
@@ -155,17 +152,7 @@ class Axioms(OnRegion):
                 raise Refused(f"{form}: of a cohort, which is not given")
             context, parameters = self.given, {"local_lr": self.step}
             assumptions = tuple(a for a in assumptions if a != BEFORE_NOISE)
-        return _theorem(
-            rule,
-            [],
-            context=context,
-            where=self.where,
-            form=form,
-            assumptions=assumptions,
-            parameters=parameters,
-            equality=equality,
-            **arguments,
-        )
+        return super()._fact(rule, form, *assumptions, context=context, parameters=parameters, **arguments)
 
     # federations
 
@@ -209,7 +196,7 @@ class Axioms(OnRegion):
 
     def _values(self, p: Atom, q: Atom) -> Form:
         one = self.where.ring.number(1)
-        return Form.of(self.where.ring, {Value("", p): one}) - Form.of(self.where.ring, {Value("", q): one})
+        return Form(self.where.ring, {Value("", p): one}) - Form(self.where.ring, {Value("", q): one})
 
     def constants_in_order(self, mu: Scalar, L: Scalar) -> Theorem:
         """State the axiom mu <= L, of an objective that is mu-strongly convex and L-smooth (on a space that is not

@@ -9,7 +9,7 @@ from functools import cached_property
 from flint import fmpq_mpoly
 
 from .sample_points import somewhere
-from .scalars import Ring, Scalar
+from .scalars import Ring, Scalar, by_power
 
 POLYA = 3
 """The largest power of 1 + the sum of the parameters that a numerator is multiplied by to lose its negative signs."""
@@ -82,13 +82,10 @@ class Chart:
         degree, one = int(polynomial.degrees()[at]), self.ring.context.constant(1)
         if not degree:
             return polynomial, one
-        parts: dict[int, dict] = {}
-        for powers, c in polynomial.to_dict().items():
-            parts.setdefault(int(powers[at]), {})[(*powers[:at], 0, *powers[at + 1 :])] = c
         tops, bottoms = (_powers(p, degree, one) for p in (letter.numerator, letter.denominator))
         total = self.ring.context.constant(0)
-        for power, part in parts.items():
-            total = total + self.ring.context.from_dict(part) * tops[power] * bottoms[degree - power]
+        for power, part in by_power(polynomial, self.ring, at).items():
+            total = total + part * tops[power] * bottoms[degree - power]
         return total, bottoms[-1]
 
     def certifies(self, expression: Scalar) -> bool:

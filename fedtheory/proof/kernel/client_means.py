@@ -23,7 +23,7 @@ from .axioms import (
 from .forms import PATH, STEP, Atom, Form, Value, Vector, dot, square
 from .regions import Where
 from .scalars import Scalar
-from .theorems import Refused, Theorem, _theorem, at_step, joined, split
+from .theorems import Refused, Theorem, _follows, at_step, joined, split
 
 LOWEST = Atom("x_own", True)
 """Minimizer of F_i; a strongly convex function has one."""
@@ -87,7 +87,7 @@ class MeanAxioms(OnRegion):
         F_i."""
         self._has_minimum(mu)
         one = self.where.ring.number(1)
-        above = Form.of(self.where.ring, {Value("", point): one, Value("", LOWEST): -one})
+        above = Form(self.where.ring, {Value("", point): one, Value("", LOWEST): -one})
         form = above * (2 * L) - square(self.vector(gradient_at(point)))
         return self._fact("lowest", form, ("smooth", L), ("strongly_convex", mu), point=point, mu=mu, L=L)
 
@@ -95,7 +95,7 @@ class MeanAxioms(OnRegion):
         """State the axiom mean (F_i(x*) - inf F_i) <= Gamma."""
         self._has_minimum(mu)
         one = self.where.ring.number(1)
-        above = Form.of(self.where.ring, {Value("M", OPTIMUM): one, Value("M", LOWEST): -one})
+        above = Form(self.where.ring, {Value("M", OPTIMUM): one, Value("M", LOWEST): -one})
         assumed = ("bounded_heterogeneity_gap", gap), ("strongly_convex", mu)
         return self._fact("heterogeneity", Form.constant(gap) - above, *assumed, gap=gap, mu=mu)
 
@@ -175,15 +175,5 @@ def own_share(theorem: Theorem, own: Vector, centre: Vector, least: Scalar, wher
     if not where.certifies(1 - least) or "k" in least.names:
         raise Refused(f"w = {least}: not certified to be at most 1, or not the same at every step")
     form = bound * (4 * (1 - least) ** 2) - square(own - own.under("M"))
-    return _theorem(
-        "own share",
-        [theorem],
-        context=theorem.context,
-        kind=theorem.kind,
-        where=where,
-        form=form,
-        parameters=joined(dict(theorem.parameters), {"least_weight": least}),
-        own=own,
-        centre=centre,
-        least=least,
-    )
+    said = {"where": where, "parameters": joined(dict(theorem.parameters), {"least_weight": least})}
+    return _follows("own share", theorem, form, equality=False, **said, own=own, centre=centre, least=least)

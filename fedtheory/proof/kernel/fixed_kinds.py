@@ -19,7 +19,7 @@ from .run_bounds import (
 from .scalars import Ring, Scalar
 from .sealed import Refused
 from .server_rounds import SERVER, of_either
-from .theorems import Theorem
+from .theorems import Theorem, said_besides
 
 PERIOD, PERIODIC, SHARES = "period", "periodic_kinds", "shares_of_client_rounds"
 """Parameter I of a run whose snapshots are the rounds 0, I, 2I, ...; that they are; and that of the rounds of a run a
@@ -97,9 +97,7 @@ def _probability(theorem: Theorem) -> str:
     found = [str(q) for name, q in theorem.assumptions if name == "random_kinds"]
     letter = found[0] if len(found) == 1 else ""
     own = Condition(letter, "interval", theorem.where.ring.number(1))
-    others = [c.bound for c in theorem.where.conditions if c.bound is not None]
-    others += [c for name, c in theorem.assumptions if c is not None and name != "random_kinds"]
-    others += [value for name, value in theorem.parameters if name != "probability"]
+    others = said_besides(theorem, "random_kinds", "probability")
     if theorem.context != "start" or own not in theorem.where.conditions or any(letter in o.names for o in others):
         raise Refused(f"{theorem}: allowed is a theorem for every probability of a snapshot, in the same region")
     return letter

@@ -63,6 +63,11 @@ class _Intervals:
         return value.within(self.wide)
 
     @property
+    def power(self) -> Definition:
+        """The letter that stands for q^C."""
+        return Definition(self.a, "tail", 1 - self.wide[self.p])
+
+    @property
     def error(self) -> Form:
         """E(p omega - 1)^2."""
         return square(self.number(WEIGHT, self.ring[self.p]) - self.number(UNIT))
@@ -128,31 +133,17 @@ def _read(theorem: Theorem, wide: Ring, when: str = "", every: bool = True) -> _
 def _made(
     rule: str,
     functional: str,
-    ring: Ring,
-    theorem: Theorem,
-    others: Sequence[Theorem],
-    conditions: Sequence[Condition],
-    definitions: Sequence[Definition],
-    parameters: dict[str, Scalar],
-    bound: Scalar,
+    premises: Sequence[Theorem | None],
+    where: Where,
     *,
-    given: Sequence[Scalar] = (),
     assumed: Sequence[Assumption] = (),
-    **arguments: Any,
+    **said: Any,
 ) -> RunBound:
-    assumptions = {a for each in (theorem, *others) for a in each.assumptions}
+    """Make a bound from theorems on intervals, those of them that there are."""
+    theorem, *others = (premise for premise in premises if premise is not None)
+    assumptions = [*assumed, *(a for each in (theorem, *others) for a in each.assumptions)]
     return _bound(
-        rule,
-        theorem,
-        functional=functional,
-        where=Where(ring, tuple(conditions)),
-        definitions=definitions,
-        assumptions=[*assumptions, *assumed],
-        parameters=parameters,
-        bound=bound,
-        given=given,
-        others=tuple(others),
-        **arguments,
+        rule, theorem, functional=functional, where=where, assumptions=assumptions, others=tuple(others), **said
     )
 
 
@@ -171,10 +162,9 @@ def bound_moment(functional: str, first: Theorem, second: Theorem, ring: Ring) -
     mean = of.constant(dot(of.number(INTERVAL), of.number(UNIT)) - first.form)
     variance = more.constant(square(more.number(INTERVAL)) - second.form) - mean**2
     bound = (mean if functional.endswith("mean") else variance) * (-1 if functional.startswith("negated") else 1)
-    conditions = [Condition(of.p, "capped", ring.number(1)), Condition(of.C, "count")]
-    parameters = {CHANCE: ring[of.p], CUTOFF: ring[of.C]}
-    tail = Definition(of.a, "tail", 1 - ring[of.p])
-    return _made("bound moment", functional, ring, first, [second], conditions, [tail], parameters, bound)
+    where = Where(ring, (Condition(of.p, "capped", ring.number(1)), Condition(of.C, "count")))
+    said: dict[str, Any] = {"parameters": {CHANCE: ring[of.p], CUTOFF: ring[of.C]}, "definitions": [of.power]}
+    return _made("bound moment", functional, [first, second], where, bound=bound, **said)
 
 
 def bound_late_error(theorem: Theorem, ring: Ring, mean: Theorem | None = None, spread: str = "") -> RunBound:
@@ -200,17 +190,14 @@ def bound_late_error(theorem: Theorem, ring: Ring, mean: Theorem | None = None, 
         bound = factor.within(ring) * p**2 * ring[spread]
         parameters[SPREAD] = ring[spread]
         conditions.insert(0, Condition(spread, "nonnegative"))
-    others = [] if mean is None else [mean]
     return _made(
         "bound late error",
         ROUND_ERROR,
-        ring,
-        theorem,
-        others,
-        conditions,
-        [Definition(of.a, "tail", 1 - p)],
-        parameters,
-        bound + of.constant(rest),
+        [theorem, mean],
+        Where(ring, tuple(conditions)),
+        definitions=[of.power],
+        parameters=parameters,
+        bound=bound + of.constant(rest),
         given=[history - ring[of.C]],
         letters=[spread] if mean is not None else [],
     )
@@ -238,17 +225,15 @@ def bound_every_error(late: Theorem, early: Theorem, ring: Ring, given: Theorem 
     if any(each.first for each in starts) and before.t not in bound.names:
         raise Refused(f"{early}: allowed is a theorem from t = 0 on, of which there is one round")
     first: Condition = Condition(before.t, "count" if before.first else "nonnegative")
-    conditions = [first, Condition(of.C, "count"), Condition(of.p, "interval", ring.number(1))]
+    conditions = first, Condition(of.C, "count"), Condition(of.p, "interval", ring.number(1))
     return _made(
         "bound every error",
         ROUND_ERROR,
-        ring,
-        late,
-        [early, *([given] if given is not None else [])],
-        conditions,
-        [Definition(of.a, "tail", 1 - p)],
-        {CHANCE: p, CUTOFF: ring[of.C], HISTORY: t},
-        bound,
+        [late, early, given],
+        Where(ring, conditions),
+        definitions=[of.power],
+        parameters={CHANCE: p, CUTOFF: ring[of.C], HISTORY: t},
+        bound=bound,
         assumed=[IN_EXPECTATION] if given is None else [],
     )
 
@@ -343,13 +328,11 @@ def average_errors(
     return _made(
         "average errors",
         AVERAGE_ERROR,
-        ring,
-        late,
-        [first, *([early] if early is not None else [])],
-        conditions,
-        [Definition(logarithm, "log", T / many)],
-        {ROUNDS: T, CUTOFF: C, ABSENCE: ring[absence], BIAS: ring[bias]},
-        many * (z + share * (1 + log)) / T + rest,
+        [late, first, early],
+        where,
+        definitions=[Definition(logarithm, "log", T / many)],
+        parameters={ROUNDS: T, CUTOFF: C, ABSENCE: ring[absence], BIAS: ring[bias]},
+        bound=many * (z + share * (1 + log)) / T + rest,
         letters=list(letters),
     )
 
@@ -362,19 +345,11 @@ def bound_bias(mean: Theorem, ring: Ring, letters: Sequence[str]) -> RunBound:
     if not mean.equality or absence == bias or {*letters} & {of.p, of.C, of.a}:
         raise Refused(f"{mean}: allowed is p E S - nu = 0, and two new letters")
     nu = of.constant(dot(of.number(INTERVAL), of.number(UNIT)) * of.ring[of.p] - mean.form)
-    conditions = [Condition(of.C, "count"), *(Condition(name, "interval", ring.number(1)) for name in letters)]
-    return _made(
-        "bound bias",
-        LONG_RUN_BIAS,
-        ring,
-        mean,
-        [],
-        conditions,
-        [],
-        {CUTOFF: ring[of.C], ABSENCE: ring[absence], BIAS: ring[bias]},
-        _mean((nu - 1) ** 2, of.p, of.a, ring[absence], ring[bias]),
-        letters=list(letters),
-    )
+    conditions = Condition(of.C, "count"), *(Condition(name, "interval", ring.number(1)) for name in letters)
+    parameters = {CUTOFF: ring[of.C], ABSENCE: ring[absence], BIAS: ring[bias]}
+    bound = _mean((nu - 1) ** 2, of.p, of.a, ring[absence], ring[bias])
+    said: dict[str, Any] = {"parameters": parameters, "bound": bound, "letters": list(letters)}
+    return _made("bound bias", LONG_RUN_BIAS, [mean], Where(ring, conditions), **said)
 
 
 def choose_cutoff(premise: RunBound, letters: Sequence[str], first: Theorem | None = None) -> RunBound:

@@ -3,6 +3,7 @@ certified."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Literal
@@ -44,6 +45,11 @@ class Condition:
                 return []
 
     @property
+    def used(self) -> frozenset[str]:
+        """Letters of the bound."""
+        return frozenset() if self.bound is None else self.bound.names
+
+    @property
     def _bound(self) -> Scalar:
         if self.bound is None:
             raise ValueError(f"{self.name}: {self.kind} needs a bound")
@@ -73,6 +79,15 @@ class Condition:
         return made if self.kind in ("interval", "real") or self.name == STEPS else made[:1]
 
 
+def standing(conditions: Sequence[Condition], known: Set[str] = frozenset()) -> tuple[Condition, ...]:
+    """Return the conditions whose bounds have letters that are known, or that later ones of these speak of."""
+    kept: list[Condition] = []
+    for condition in reversed(conditions):
+        if condition.used <= known | {c.name for c in kept}:
+            kept.insert(0, condition)
+    return tuple(kept)
+
+
 @lru_cache(maxsize=1000)
 def _chart(ring: Ring, conditions: tuple[Condition, ...], step: Literal["any", "first", "later"] = "any") -> Chart:
     """Return the chart of conditions whose bounds use only letters of later ones; equal regions share theirs."""
@@ -80,8 +95,8 @@ def _chart(ring: Ring, conditions: tuple[Condition, ...], step: Literal["any", "
     wide = Ring(" ".join([*ring.names, *parameters]))
     letters: list[tuple[str, Scalar]] = []
     for i, condition in enumerate(conditions):
-        bound, later = condition.bound, {c.name for c in conditions[i + 1 :]}
-        if condition.name in later or (bound and not bound.names <= later):
+        later = {c.name for c in conditions[i + 1 :]}
+        if condition.name in later or not condition.used <= later:
             raise ValueError(f"{condition.name}: allowed is one condition a name, with a bound in names of later ones")
         if condition.name != STEPS:
             letters.append((condition.name, condition.written(wide)))

@@ -55,7 +55,7 @@ def _summed(binder: str) -> Made:
 
 
 def _increase(ring: Ring) -> Form:
-    return Form.of(ring, {Value("M", NEXT): ring.number(1), Value("M", START_POINT): -ring.number(1)})
+    return Form(ring, {Value("M", NEXT): ring.number(1), Value("M", START_POINT): -ring.number(1)})
 
 
 def _progress(binder: str) -> Made:
@@ -70,7 +70,7 @@ def _linearized(to: int, of: int) -> Made:
     """F_i at one of the points, less that at another one and what the slope at the first of all says of the way."""
 
     def form(ring: Ring) -> Form:
-        values = Form.of(ring, {Value("", POINTS[to]): ring.number(1), Value("", POINTS[of]): -ring.number(1)})
+        values = Form(ring, {Value("", POINTS[to]): ring.number(1), Value("", POINTS[of]): -ring.number(1)})
         return values - dot(
             Vector.one(ring, gradient_at(POINTS[0])), Vector.one(ring, POINTS[to]) - Vector.one(ring, POINTS[of])
         )

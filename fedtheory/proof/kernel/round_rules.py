@@ -16,6 +16,7 @@ from .theorems import (
     Refused,
     Theorem,
     _check_context,
+    _follows,
     _theorem,
     entry_binders,
     joined,
@@ -45,7 +46,7 @@ def expect_uniform(theorem: Theorem, size: Scalar, share: Scalar, where: Where) 
         raise Refused(f"share {share}: allowed is a name with the condition 0 <= share <= 1/{size}")
     if "i" in theorem.form.open:
         raise Refused(f"{theorem}: an expectation over the cohort is taken of a closed form")
-    total = Form.of(ring, {})
+    total = Form(ring, {})
     for entry, c in theorem.form.entries.items():
         total = total + _drawn(entry, share, ring.number(1)) * c
     law: Assumption = ("uniform_cohorts", None)
@@ -60,25 +61,25 @@ def _says(where: Where, share: Scalar, bound: Scalar) -> bool:
 def _drawn(entry: Entry, share: Scalar, one: Scalar) -> Form:
     ring = share.ring
     if known_at_start(entry):
-        return Form.of(ring, {entry: one})
+        return Form(ring, {entry: one})
     if isinstance(entry, Value) and (entry.point.stage == START or "S" not in entry.bound):
-        return Form.of(ring, {_of_all(entry): one})
+        return Form(ring, {_of_all(entry): one})
     if isinstance(entry, Product):
         cohorts = ["S" in entry.left.bound, "S" in entry.right.bound]
         if "S" not in entry.bound and not any(cohorts):
-            return Form.of(ring, {entry: one})
+            return Form(ring, {entry: one})
         if entry.left.atom.stage == entry.right.atom.stage == START:
-            far = Form.of(ring, {_of_all(entry): one})
+            far = Form(ring, {_of_all(entry): one})
             if not all(cohorts):
                 return far
-            near = Form.of(ring, {Product("M", *sorted((Term("", entry.left.atom), Term("", entry.right.atom)))): one})
+            near = Form(ring, {Product("M", *sorted((Term("", entry.left.atom), Term("", entry.right.atom)))): one})
             return near * share + far * (1 - share)
         if "S" not in entry.bound:
             other = entry.right if cohorts[0] else entry.left
             if all(cohorts):
-                return Form.of(ring, {entry: one})
+                return Form(ring, {entry: one})
             if other.atom.stage == START and {entry.left.atom.stage, entry.right.atom.stage} <= {START, PATH}:
-                return Form.of(ring, {_of_all(entry): one})
+                return Form(ring, {_of_all(entry): one})
     raise Refused(f"{entry}: of a cohort, and not known before it is drawn")
 
 
@@ -96,9 +97,9 @@ def expect_everyone(theorem: Theorem, size: Scalar) -> Theorem:
     _check_context(theorem, "cohort", ARBITRARY)
     if "i" in theorem.form.open:
         raise Refused(f"{theorem}: allowed is a closed form")
-    total = Form.of(theorem.form.ring, {})
+    total = Form(theorem.form.ring, {})
     for entry, c in theorem.form.entries.items():
-        total = total + Form.of(theorem.form.ring, {_of_all(entry): c})
+        total = total + Form(theorem.form.ring, {_of_all(entry): c})
     laws: tuple[Assumption, ...] = ("full_participation", None), ("equal_weights", None)
     return _given_kind("expect everyone", ARBITRARY, theorem, theorem.where, total, *laws, size=size)
 
@@ -117,18 +118,9 @@ def _given_kind(
 ) -> Theorem:
     """Make a theorem given the kind of the round from one given its cohort; the parameters of the cohorts' law are the
     rule's arguments, too."""
-    return _theorem(
-        rule,
-        [theorem],
-        context="kind",
-        kind=kind,
-        where=where,
-        form=form,
-        assumptions={*theorem.assumptions, *more},
-        parameters=joined(dict(theorem.parameters), law),
-        equality=theorem.equality,
-        **law,
-    )
+    assumptions, parameters = {*theorem.assumptions, *more}, joined(dict(theorem.parameters), law)
+    said = {"where": where, "assumptions": assumptions, "parameters": parameters}
+    return _follows(rule, theorem, form, context="kind", kind=kind, **said, **law)
 
 
 def conditional_mean(atom: Atom, kind: str, ring: Ring) -> Vector:
@@ -189,7 +181,7 @@ def mixed(
     late, other = ({e: c for e, c in t.form.entries.items() if not known_at_start(e)} for t in theorems)
     if late != other or any("S" in entry_binders(e) for e in late):
         raise Refused(f"mix: what is not known at the start differs, {late} and {other}")
-    form, kept = Form.of(where.ring, {}), Form.of(where.ring, late)
+    form, kept = Form(where.ring, {}), Form(where.ring, late)
     for theorem, _, share in parts:
         form = form + (theorem.form - kept) * share
     return _theorem(
@@ -243,7 +235,7 @@ def average(theorem: Theorem) -> tuple[Scalar, Scalar]:
     one, values = ring.number(1), (Value("M", Atom("x")), Value("M", Atom("x+", stage=END)))
     gradient = square(Vector.one(ring, Atom("g_start", True), "M"))
     says = "is F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0"
-    parts = split(theorem.form - Form.of(ring, {values[0]: one, values[1]: -one}), {"c": -gradient}, says)
+    parts = split(theorem.form - Form(ring, {values[0]: one, values[1]: -one}), {"c": -gradient}, says)
     fall, addition = parts["c"], parts[""]
     if not (where.certifies(fall) and where.certifies(addition) and where.never_zero(fall)):
         raise Refused(f"fall {fall}, addition {addition}: not certified to be > 0, and >= 0")

@@ -207,27 +207,26 @@ def _of_rounds(
     letters: Mapping[str, str],
     bound: Scalar,
     definitions: Sequence[Definition] = (),
+    before: Mapping[str, Any] | None = None,
     **but: Any,
 ) -> RunBound:
     """Make the bound on a run whose every round is as a theorem says, or on one such round. The ``letters`` stand for
     parameters that these have besides, each with a condition by ``KINDS``, and do not occur in the theorem. The kind,
     the parameters, assumptions and conditions are the theorem's, but for those that are named, as a rule says more of a
-    run; what else is named are the rule's arguments."""
+    run; what else is named are the rule's arguments, of which some are written ``before`` the letters."""
     old = {c.name for c in theorem.where.conditions} | {*theorem.where.ring.names}
     new = [*letters.values(), *(d.name for d in definitions)]
     if old & {*new} or len({*new}) < len(new):
         raise Refused(f"{', '.join(new)}: allowed are different letters that the theorem does not have")
     more = (Condition(letter, KINDS.get(name, "nonnegative")) for name, letter in letters.items())
     kind = theorem.kind if theorem.context == "kind" else ""
-    said = {part: getattr(theorem, part) for part in ("parameters", "assumptions")} | {"kind": kind} | but
+    said: dict[str, Any] = {"parameters": theorem.parameters, "assumptions": theorem.assumptions, "kind": kind} | but
     kept = Where(theorem.where.ring, tuple(said.pop("conditions", theorem.where.conditions)))
     own = {name: value.within(ring) for name, value in dict(said["parameters"]).items()}
     said["parameters"] = own | {name: ring[letter] for name, letter in letters.items()}
     said["assumptions"] = [(name, None if c is None else c.within(ring)) for name, c in said["assumptions"]]
-    where = lifted(kept, ring, *more)
-    return _bound(
-        rule, theorem, functional=functional, where=where, definitions=definitions, bound=bound, letters=new, **said
-    )
+    said |= {"where": lifted(kept, ring, *more), "definitions": definitions, "bound": bound}
+    return _bound(rule, theorem, functional=functional, **(before or {}), letters=new, **said)
 
 
 def iterate(theorem: Theorem, ring: Ring, rounds: str, distance: str, power: str) -> RunBound:

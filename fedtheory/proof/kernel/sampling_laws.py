@@ -21,7 +21,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from .regions import Condition, Where
+from .regions import Condition, Where, standing
 from .scalars import Ring, Scalar
 from .sealed import MAKER, Refused, Sealed, intact
 
@@ -59,10 +59,7 @@ probable, and how frequent, it is that two hypotheses differ, and that the first
 two-point problem the least over learners of the larger of P[error >= error_level] under the two targets; relatedness
 times excess(Q, any)^relatedness_exponent."""
 
-_AT_MOST_ONE = {
-    "risk", "frequency", "excess", "disagreement", "disagreement frequency", "failure", "only", "only frequency",
-    "tail",
-}  # fmt: skip
+_AT_MOST_ONE = {*_OF_PROBLEM, "tail"} - {"related gap"}
 
 PARAMETERS = (
     "class_size", "samples", "server_samples", "clients", "arbitrary_cohort", "samples_per_client", "rare_mass",
@@ -119,11 +116,14 @@ class Problem:
             raise Refused(f"{letter}: {meaning} is no number")
         if any(p.names & {*later} for p in parts):  # type: ignore[union-attr]
             raise Refused(f"{letter}: allowed are letters that are given before it")
-        zero = self.where.ring.number(0)
-        for least in self._at_least(kind, parts, zero):
+        above: list[Any] = [self._base(parts[0]), *parts[1:]] if kind in ("level", *_GROWN) else []
+        chances: list[Any] = [parts[1]] if kind == "tail" else above[:1]
+        for least in (
+            *((above or parts) if kind != "distance" else ()),
+            *(1 - x for x in chances),
+        ):  # so that it is >= 0
             if not self.certifies(least, later):
                 raise Refused(f"{letter}: {kind} of {parts}: {least} is not certified to be >= 0")
-        above: list[Any] = [self._base(parts[0]), *parts[1:]] if kind in ("level", *_GROWN) else []
         if not all(self.never_zero(each, later) for each in above):
             raise Refused(f"{letter}: {parts} may be 0")
         if not all(self.defines(part, later) for part in parts):  # type: ignore[arg-type]
@@ -135,35 +135,14 @@ class Problem:
         kind, *parts = self.numbers.get(str(scalar), ("",))
         return parts[0] if kind == "power" else scalar  # type: ignore[return-value]
 
-    def _at_least(self, kind: str, parts: Sequence[Any], zero: Scalar) -> list[Scalar]:
-        """Scalars that have to be >= 0 if a number of this kind is to be one that is >= 0."""
-        match kind:
-            case "level" | "growth" | "growth of pairs" | "complexity":
-                return [self._base(parts[0]), 1 - self._base(parts[0]), *parts[1:]]
-            case "tail":
-                return [parts[0], parts[1], 1 - parts[1], parts[2]]
-            case "distance":
-                return [zero]
-            case _:
-                return list(parts)
-
     def conditions(self, names: Iterable[str], unknown: Sequence[str] = ()) -> Where:
         """Return what is known of these letters: the region's conditions on them, and on all by which these bound them;
         and that numbers are >= 0. Nothing that uses a letter of ``unknown`` is known."""
-        own = {c.name: c for c in self.where.conditions}
-        wanted, asked = [*names], set(names)
-        while wanted:
-            condition = own.get(wanted.pop())
-            bounding = _used(condition) - asked if condition else frozenset()
-            asked |= bounding
-            wanted += bounding
-        usable = [c for c in self.where.conditions if c.name in asked and not ({c.name} | _used(c)) & {*unknown}]
-        while True:  # without what is bounded by letters of which nothing is said
-            said = {c.name for c in usable} | (self.numbers.keys() - {*unknown})
-            kept = [c for c in usable if _used(c) <= said]
-            if len(kept) == len(usable):
-                break
-            usable = kept
+        asked = {*names}
+        for condition in self.where.conditions:  # a bound has letters of later conditions alone
+            asked |= condition.used if condition.name in asked else frozenset()
+        own = [c for c in self.where.conditions if c.name in asked and c.name not in unknown]
+        usable = standing(own, self.numbers.keys() - {*unknown})
         named = {c.name for c in usable}
         more = [n for n in self.numbers if n in asked and n not in named and n not in unknown]
         return _where(self.where.ring, (*usable, *(Condition(n, "nonnegative") for n in more)))
@@ -211,10 +190,6 @@ class Problem:
 def _where(ring: Ring, conditions: tuple[Condition, ...]) -> Where:
     """Return a region; equal ones share what is known of them."""
     return Where(ring, conditions)
-
-
-def _used(condition: Condition) -> frozenset[str]:
-    return frozenset() if condition.bound is None else condition.bound.names
 
 
 @dataclass(frozen=True, eq=False)
@@ -357,32 +332,30 @@ def raised(theorem: SampleTheorem, larger: str, smaller: str) -> SampleTheorem:
 
 def largest(first: SampleTheorem, second: SampleTheorem, letter: str) -> SampleTheorem:
     """Conclude f >= max(x, y) from f - x >= 0 and f - y >= 0."""
-    of = first.of
-    x, y = of.parts(letter, "maximum")
-    f = first.form + x
-    if f != second.form + y:
-        raise Refused(f"{letter}: allowed are f - {x} >= 0 and f - {y} >= 0, with the same f")
-    return _made("largest", of, f - of.where.ring[letter], [first, second], letter=letter)
+    return _one_of_two("largest", first, second, letter, first.of.parts(letter, "maximum"), -1)
 
 
 def absolute(first: SampleTheorem, second: SampleTheorem, letter: str) -> SampleTheorem:
     """Conclude f >= |x| from f - x >= 0 and f + x >= 0."""
-    of = first.of
-    (x,) = of.parts(letter, "distance")
-    f = first.form + x
-    if f != second.form - x:
-        raise Refused(f"{letter}: allowed are f - ({x}) >= 0 and f + ({x}) >= 0, with the same f")
-    return _made("absolute", of, f - of.where.ring[letter], [first, second], letter=letter)
+    (x,) = first.of.parts(letter, "distance")
+    return _one_of_two("absolute", first, second, letter, [x, -x], -1)
 
 
 def least(first: SampleTheorem, second: SampleTheorem, letter: str, factor: Scalar | int) -> SampleTheorem:
     """Conclude f + c min(x, y) >= 0 from f + c x >= 0 and f + c y >= 0: the lesser is one of the two."""
-    of = first.of
-    (x, y), c = of.parts(letter, "minimum"), of.where.ring.number(1) * factor
+    of, c = first.of, first.of.where.ring.number(1) * factor
+    return _one_of_two("least", first, second, letter, of.parts(letter, "minimum"), c, factor=c)
+
+
+def _one_of_two(
+    rule: str, first: SampleTheorem, second: SampleTheorem, letter: str, parts: list[Any], c: Any, **more: Any
+) -> SampleTheorem:
+    """Conclude f + c z >= 0 from f + c x >= 0 and f + c y >= 0, where the number z is x or y."""
+    of, (x, y) = first.of, parts
     f = first.form - c * x
     if f != second.form - c * y:
         raise Refused(f"{letter}: allowed are f + {c} ({x}) >= 0 and f + {c} ({y}) >= 0, with the same f")
-    return _made("least", of, f + c * of.where.ring[letter], [first, second], letter=letter, factor=c)
+    return _made(rule, of, f + c * of.where.ring[letter], [first, second], letter=letter, **more)
 
 
 # Numbers ------------------------------------------------------------------------------------------------------------
@@ -595,12 +568,15 @@ def _family(first: str, second: str) -> tuple[str, str]:
     return (ANY if moves[0] else first), (ANY if moves[1] else second)
 
 
-def _deviation(of: Problem, sample: str, first: str, second: str, level: str) -> Scalar:
-    """sqrt(2 P(h != g) a) + a/3, a the level log(1/x)/n by the number of these samples."""
+def _by_level(rule: str, of: Problem, off: Scalar, event: Event, first: str, second: str, **more: Any) -> SampleTheorem:
+    """off <= sqrt(2 P(h != g) a) + a/3, a the level log(1/x)/n by the number of these samples."""
+    (_, sample, *_, level), half = event, of.where.ring.number(Fraction(1, 2))
     if of.parts(level, "level")[1] != of.parameter(_SIZES.get(sample, sample)):
         raise Refused(f"{level}: allowed is a level by the number of samples of the {sample}")
-    a, half = of.where.ring[level], of.where.ring.number(Fraction(1, 2))
-    return of.number("power", 2 * of.number("disagreement", sample, first, second) * a, half) + a / 3
+    a = of.where.ring[level]
+    root = of.number("power", 2 * of.number("disagreement", sample, first, second) * a, half)
+    said = {"sample": sample, "first": first, "second": second, "level": level} | more
+    return _made(rule, of, root + a / 3 - off, events=[event], **said)
 
 
 def bernstein(of: Problem, sample: str, first: str, second: str, level: str) -> SampleTheorem:
@@ -609,10 +585,7 @@ def bernstein(of: Problem, sample: str, first: str, second: str, level: str) -> 
         of.number(kind, sample, first) - of.number(kind, sample, second) for kind in ("risk", "frequency")
     )
     event = ("risks", sample, *_family(first, second), level)
-    return _made(
-        "bernstein", of, _deviation(of, sample, first, second, level) - risks + frequencies, events=[event],
-        sample=sample, first=first, second=second, level=level,
-    )  # fmt: skip
+    return _by_level("bernstein", of, risks - frequencies, event, first, second)
 
 
 def frequent(of: Problem, sample: str, first: str, second: str, level: str, above: bool) -> SampleTheorem:
@@ -620,10 +593,7 @@ def frequent(of: Problem, sample: str, first: str, second: str, level: str, abov
     downwards."""
     p, f = (of.number(kind, sample, first, second) for kind in ("disagreement", "disagreement frequency"))
     event = ("often" if above else "seldom", sample, *sorted(_family(first, second)), level)
-    return _made(
-        "frequent", of, _deviation(of, sample, first, second, level) - (f - p if above else p - f), events=[event],
-        sample=sample, first=first, second=second, level=level, above=above,
-    )  # fmt: skip
+    return _by_level("frequent", of, f - p if above else p - f, event, first, second, above=above)
 
 
 def _by_growth(

@@ -160,11 +160,8 @@ class Scalar:
             return {} if self.is_zero else {0: self}
         if self.denominator.degrees()[at] > 0:
             raise ValueError(f"{self} divides by what depends on {name}: allowed is a polynomial in it")
-        parts: dict[int, dict] = {}
-        for powers, coefficient in self.numerator.to_dict().items():
-            parts.setdefault(int(powers[at]), {})[(*powers[:at], 0, *powers[at + 1 :])] = coefficient
-        context = self.ring.context
-        return {p: Scalar(self.ring, context.from_dict(part), self.denominator) for p, part in parts.items()}
+        parts = by_power(self.numerator, self.ring, at)
+        return {power: Scalar(self.ring, part, self.denominator) for power, part in parts.items()}
 
     def at(self, values: Mapping[str, Number]) -> Fraction:
         """Return the exact value at a rational point."""
@@ -177,6 +174,14 @@ class Scalar:
 
     def __repr__(self) -> str:
         return f"{self.numerator}" if self.is_polynomial else f"({self.numerator})/({self.denominator})"
+
+
+def by_power(polynomial: fmpq_mpoly, ring: Ring, at: int) -> dict[int, fmpq_mpoly]:
+    """Return {power: coefficient} of a polynomial in the name number ``at``."""
+    parts: dict[int, dict] = {}
+    for powers, c in polynomial.to_dict().items():
+        parts.setdefault(int(powers[at]), {})[(*powers[:at], 0, *powers[at + 1 :])] = c
+    return {power: ring.context.from_dict(part) for power, part in parts.items()}
 
 
 def _at(polynomial: fmpq_mpoly, names: tuple[str, ...], values: Mapping[str, Number]) -> Fraction:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .axioms import NEXT, START_POINT, OnRegion, descent_of_a_round
+from .axioms import NEXT, START_POINT, OnRegion
 from .forms import END, Atom, Form, Vector, dot, square
 from .regions import Where
 from .round_rules import ARBITRARY, mixed
@@ -66,8 +66,7 @@ class ServerAxioms(OnRegion):
 
     def descent(self, L: Scalar) -> Theorem:
         """State the axiom F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for every client i."""
-        form = descent_of_a_round(self.where.ring, L)
-        return self._fact("server descent", form, ("smooth", L), L=L)
+        return self._descent("server descent", L)
 
 
 def _closed(vector: Vector) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from .interval_bounds import AVERAGE_ERROR
 from .regions import Where
 from .run_bounds import MEAN_GRADIENT, ROUNDS, Definition, RunBound, _follows, untouched
 from .scalars import Scalar
 from .sealed import Refused
-from .theorems import joined
+from .theorems import joined, said_besides
 from .weighted_run_bounds import WEIGHT_ERROR
 
 ABOVE, BELOW, LEAST = "above", "below", "least"
@@ -196,9 +196,6 @@ def _holds(expression: Scalar, letter: str, above: Scalar, below: Scalar, where:
 
 def _occurs(premise: RunBound, letter: str, parameter: str) -> bool:
     """Whether a letter is elsewhere than in its own condition, the right side, what is given, and one parameter."""
-    of: Mapping[str, Scalar] = dict(premise.parameters)
-    others = [value for name, value in of.items() if name != parameter]
-    others += [c for _, c in premise.assumptions if c is not None]
-    others += [c.bound for c in premise.where.conditions if c.bound is not None]
-    others += [d.of for d in premise.definitions]
-    return of[parameter] != premise.where.ring[letter] or any(letter in scalar.names for scalar in others)
+    others = [*said_besides(premise, parameter), *(d.of for d in premise.definitions)]
+    own = dict(premise.parameters)[parameter]
+    return own != premise.where.ring[letter] or any(letter in scalar.names for scalar in others)

@@ -7,14 +7,14 @@ K steps it is one recursion of T = K R steps.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from .axioms import OPTIMUM, START_POINT
 from .client_means import one_step, round_end
 from .forms import STEP, STEPS, Form, Value, Vector, square
 from .regions import Condition
-from .run_bounds import DISTANCE, FINAL_DISTANCE, ROUNDS, Definition, RunBound, _bound, _follows, lifted, untouched
+from .run_bounds import DISTANCE, FINAL_DISTANCE, ROUNDS, Definition, RunBound, _follows, _of_rounds, lifted, untouched
 from .scalars import Ring, Scalar
 from .theorems import Refused, Theorem, intact, joined, split
 
@@ -128,7 +128,7 @@ def _of_gap(theorem: Theorem) -> Scalar:
     """Return a of a theorem a |x - x*|^2 - F(x) + F(x*) >= 0 given a round's start."""
     ring = intact(theorem).where.ring
     one = ring.number(1)
-    values = Form.of(ring, {Value("M", START_POINT): -one, Value("M", OPTIMUM): one})
+    values = Form(ring, {Value("M", START_POINT): -one, Value("M", OPTIMUM): one})
     distance = Vector.one(ring, START_POINT) - Vector.one(ring, OPTIMUM)
     says = "is a |x - x*|^2 - F(x) + F(x*) >= 0"
     parts = split(theorem.form - values, {"a": square(distance)}, says)
@@ -144,23 +144,13 @@ def _of_steps(
     ring: Ring,
     bound: Scalar,
     letters: Mapping[str, str],
-    *,
-    definitions: Iterable[Definition] = (),
-    given: Iterable[Scalar] = (),
     sizes: Mapping[str, Scalar] | None = None,
     **arguments: Any,
 ) -> RunBound:
     """Make the bound on a run of steps. What is assumed, and what of the algorithm is not said by ``sizes``, is the
     same in all steps of all rounds."""
-    defined = list(definitions)
-    new, old = [*letters.values(), *(d.name for d in defined)], {*step.where.ring.names}
-    if old & {*new} or len({*new}) < len(new):
-        raise Refused(f"{', '.join(new)}: allowed are different letters that the theorems do not have")
-    of = {
-        name: value.within(ring)
-        for name, value in {**joined(dict(step.parameters), dict(end.parameters)), **(sizes or {})}.items()
-    }
-    assumed = {(name, None if c is None else c.within(ring)) for name, c in {*step.assumptions, *end.assumptions}}
+    of = {**joined(dict(step.parameters), dict(end.parameters)), **(sizes or {})}
+    assumed = {*step.assumptions, *end.assumptions}
     changing = {STEP, *(of[STEP_INDEX].names if STEP_INDEX in of else ())}
     steady = [
         value for name, value in of.items() if name != STEP_INDEX and (name != "local_lr" or STEP_INDEX not in of)
@@ -170,18 +160,5 @@ def _of_steps(
             raise Refused(f"{value}: allowed is what is the same in all steps")
     if STEP in of["local_lr"].names:
         raise Refused(f"local_lr {of['local_lr']}: allowed is a function of the number of the step in the run")
-    more = (Condition(letters[name], "count" if name == ROUNDS else "nonnegative") for name in letters)
-    return _bound(
-        rule,
-        step,
-        functional=FINAL_DISTANCE,
-        where=lifted(step.where, ring, *more),
-        given=list(given),
-        definitions=defined,
-        assumptions=assumed,
-        parameters=of | {name: ring[letter] for name, letter in letters.items()},
-        bound=bound,
-        others=(end,),
-        letters=new,
-        **arguments,
-    )
+    said: dict[str, Any] = {"before": {"others": (end,)}, "parameters": of, "assumptions": assumed} | arguments
+    return _of_rounds(rule, step, ring, FINAL_DISTANCE, letters, bound, **said)

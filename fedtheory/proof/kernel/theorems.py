@@ -129,6 +129,13 @@ def joined(found: Mapping[str, Scalar], given: Mapping[str, Scalar]) -> dict[str
     return {**found, **given}
 
 
+def said_besides(made: Any, *but: str) -> list[Scalar]:
+    """Return the scalars of a theorem, or of a bound, besides its conclusion: the constants that are assumed, the
+    parameters, and the bounds of conditions, ``but`` for those of some names."""
+    found = [c for name, c in (*made.assumptions, *made.parameters) if name not in but and c is not None]
+    return [*found, *(c.bound for c in made.where.conditions if c.bound is not None)]
+
+
 def of_one_algorithm(parameters: Iterable[str]) -> bool:
     """Whether one algorithm has all these parameters. Its rounds end in weighted updates, or are the server's in turn
     with the clients', or are of uniform and arbitrary cohorts."""
@@ -200,7 +207,7 @@ def combine(
     """Add theorems times multipliers >= 0 (of any sign for an equality), multiples >= 0 of squares |v|^2 below binders,
     and a constant >= 0."""
     ring = where.ring
-    total = Form.of(ring, {})
+    total = Form(ring, {})
     equality = not squares and (ring.number(1) * constant).is_zero
     to_the_end = bool(premises) and STEP not in (ring.number(1) * constant).names
     for theorem, multiplier in premises:
@@ -307,7 +314,7 @@ def at_step(form: Form, a: int, b: int, c: int) -> Form:
         new = started(atom._replace(step=(p * a, q + p * b, r + p * c)))
         return Term(term.bound if new.client else _without_means(term.bound), new)
 
-    sums = Form.of(ring, {e: c for e, c in form.entries.items() if not isinstance(e, str) and "K" in e.bound})
+    sums = Form(ring, {e: c for e, c in form.entries.items() if not isinstance(e, str) and "K" in e.bound})
     return sums.mapped(lambda term: term, index) + _anew((form - sums).mapped(moved, index))
 
 
@@ -318,11 +325,11 @@ def _without_means(bound: str) -> str:
 def _anew(form: Form) -> Form:
     """Return the form with the means over clients of products in their places, as vectors below them may be no client's
     now."""
-    total = Form.of(form.ring, {})
+    total = Form(form.ring, {})
     for entry, c in form.entries.items():
-        part = Form.of(form.ring, {entry: c})
+        part = Form(form.ring, {entry: c})
         if isinstance(entry, Product):
-            part = Form.of(form.ring, {entry._replace(bound=_without_means(entry.bound)): c})
+            part = Form(form.ring, {entry._replace(bound=_without_means(entry.bound)): c})
             for binder in entry.bound:
                 part = part.under(binder) if binder in "MS" else part
         total = total + part

@@ -24,7 +24,6 @@ from .axioms import (
     UNCORRELATED,
     OnRegion,
     bound_of_each,
-    descent_of_a_round,
     gradient_at,
 )  # fmt: skip
 from .forms import END, PATH, STEP, Atom, Form, Vector, dot, square
@@ -63,8 +62,7 @@ class WeightedRounds(OnRegion):
 
     def descent(self, L: Scalar) -> Theorem:
         """State the axiom F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for every client i."""
-        form = descent_of_a_round(self.where.ring, L)
-        return self._fact("weighted descent", form, ("smooth", L), L=L)
+        return self._descent("weighted descent", L)
 
     def participation(self, other: Vector) -> Theorem:
         """State the axiom <V, w> = 0 for w of the start, of the paths, or A: who takes part is independent of them."""

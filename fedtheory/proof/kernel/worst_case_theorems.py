@@ -176,14 +176,14 @@ class _Said:
             return square(self._point(after(rounds)) - self._point(OPTIMUM))
         first = 1 if problem.average == "r = 1..R" else 0
         counted = [rounds] if problem.metric.startswith("final") else list(range(first, first + rounds))
-        total = Form.of(self.ring, {})
+        total = Form(self.ring, {})
         for r in counted:
             total = total + (self._gap(r) if problem.metric.endswith("gap") else self._gradient(r))
         return total / len(counted)
 
     def _gap(self, rounds: int) -> Form:
         value, least = Value("M", after(rounds)), Value("M", OPTIMUM)
-        return Form.of(self.ring, {value: self.number(1), least: self.number(-1)})
+        return Form(self.ring, {value: self.number(1), least: self.number(-1)})
 
     def _gradient(self, rounds: int) -> Form:
         if rounds:

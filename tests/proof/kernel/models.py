@@ -197,7 +197,7 @@ class Model(OfExact):
         return self.clients[i].gradient({"g_start": self.start, "g_opt": self.optimum}[family])
 
     def term(self, term: Term, world: World, i: int | None, k: int) -> Exact:
-        return self._term(term, world, i if term.open_client else None, k if term.open_step else 0)
+        return self._term(term, world, i if "i" in _open(term) else None, k if "k" in _open(term) else 0)
 
     @cache  # noqa: B019 (a model lives as long as its test)
     def _term(self, term: Term, world: World, i: int | None, k: int) -> Exact:

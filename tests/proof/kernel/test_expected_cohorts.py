@@ -158,7 +158,7 @@ def unsaid(rule: str, kind: str, theorem: Theorem, where: Any, form: Any, *_: ob
 _DRAWN, _GIVEN_KIND = round_rules._drawn, round_rules._given_kind
 PLANTED: dict[str, tuple[Any, str, Any, Callable[[], Theorem | RunBound]]] = {
     "the square of a drawn mean as that of all": (round_rules, "_drawn", lambda entry, own, one: (
-        round_rules.Form.of(own.ring, {round_rules._of_all(entry): one})), squared),
+        round_rules.Form(own.ring, {round_rules._of_all(entry): one})), squared),
     "all clients, unsaid": (round_rules, "_given_kind", unsaid, of_all),
     "a drawn cohort's sum as an arbitrary one's": (round_bounds, "SUMS", {
         **round_bounds.SUMS, UNIFORM: ("arbitrary_pseudogradient", "full_pseudogradient")}, fall),

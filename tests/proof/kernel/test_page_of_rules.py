@@ -12,8 +12,8 @@ from fedtheory.proof import checker
 from tests.trusted_lines import PROOF, SEARCH, WRITING
 
 PAGE = Path(__file__).parents[3] / "docs" / "kernel.md"
-STATE = {"_theorem", "_bound", "_made", "_fact", "_follows", "_whole", "_draw", "mixed",
-         "_given_kind", "_of_paths", "_of_rounds", "_of_periods", "_of_steps"}  # fmt: skip
+STATE = {"_theorem", "_bound", "_made", "_fact", "_follows", "_whole", "_draw", "mixed", "_descent",
+         "_one_of_two", "_by_level", "_given_kind", "_of_paths", "_of_rounds", "_of_periods", "_of_steps"}  # fmt: skip
 """Functions of the kernel that are given the name of a rule, and state its conclusion."""
 BY_EVENT = {"relative", "relative pair"}
 """Rules that are called like their events, and get the name from these."""

@@ -42,7 +42,7 @@ def values_fall_slowly() -> Theorem:
     return over_steps(combine(lines, where=WHERE, context="start"))
 
 
-FALSE = Form.of(RING, {Value("K", ITERATE): one, Value("K", START_POINT): -one, ONE: k * K * eta * gamma})
+FALSE = Form(RING, {Value("K", ITERATE): one, Value("K", START_POINT): -one, ONE: k * K * eta * gamma})
 """sum_k F_i(x_{i,k}) - K F_i(x) + k K eta gamma, which is negative at k = 0 where F_i falls."""
 
 

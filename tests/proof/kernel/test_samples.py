@@ -235,6 +235,7 @@ UNSOUND: dict[str, Callable[[], object]] = {
         problem([_ANY_X], g=("power", _x, _HALF), h=("power", _x, _ONE)), "g", "h"),
     "exponents out of order": lambda: laws.order_of_exponents(
         problem([_AT_MOST_1], g=("power", _x, _HALF), h=("power", _x, _ONE)), "h", "g"),
+    "a related gap at most 1": lambda: laws.probability(problem(g=("related gap",)), "g"),
     "a square at most 1 + x": lambda: laws.power_at_most(problem([_ANY_X], g=("power", _x, 2 * _ONE)), "g"),
     "a negative multiplier": lambda: (
         lambda of: laws.add(of, [(laws.power_at_most(of, "g"), -1)])

@@ -47,6 +47,11 @@ def with_error() -> RunBound:
     return put_error(run(), error_of_weights())
 
 
+def as_a_step(letter: str) -> RunBound:
+    """The same where what a letter stands for is c, too."""
+    return thm1_thm2.restricted(with_error(), {letter: c}, [], with_error().given)
+
+
 def at(bound: RunBound, values: dict[str, float]) -> float:
     names = bound.where.ring.names
     top, bottom = bound.bound.numerator.to_dict(), bound.bound.denominator.to_dict()
@@ -143,6 +148,10 @@ UNSOUND: dict[str, tuple[str, Callable[[], RunBound]]] = {
         with_error(), "local_lr", cor4._LOCAL[:1])),
     "a square of the step by what may be 0": ("may be 0", lambda: choose_step(
         with_error(), "local_lr", [(RUNS.number(1), gap), cor4._LOCAL[1]])),
+    "a step that is the initial gap, too": ("no other parameter", lambda: choose_step(
+        as_a_step("gap"), "weighted_lr", ENTRIES, [4 * L * K], SHARE, "lead")),
+    "a step that is the noise, too": ("no other parameter", lambda: choose_step(
+        as_a_step("sigma"), "weighted_lr", ENTRIES, [4 * L * K], SHARE, "lead")),
     "the number of rounds as a step": ("no other parameter|step > 0", lambda: choose_step(
         with_error(), "rounds", ENTRIES)),
     "a larger root": ("allowed is no power", lambda: enlarge(

@@ -412,7 +412,7 @@ def test_a_form_of_the_kernel_is_what_is_followed() -> None:
     one = combine([], where=khaled.WHERE, context="run")
     with pytest.raises(Refused, match="is left over"):
         iterate_steps(one, khaled.round_end(), khaled.RUNS, "R", "d", "power")
-    assert Form.of(khaled.RING, {}) == one.form and ITERATE.client
+    assert Form(khaled.RING, {}) == one.form and ITERATE.client
 
 
 def test_the_claim_of_another_step_count_is_refused() -> None:

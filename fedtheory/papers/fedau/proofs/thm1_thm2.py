@@ -169,7 +169,7 @@ def descent(own: bool, drift_of_gradient: int = 2) -> Theorem:
     fixed = c * K * E * 3 / 2 * (15 * L**2 * K * eta**2 * sigma**2 + SHARE * bound)
     fixed = fixed + c * L**2 * K**2 * eta**2 * (sigma**2 + 6 * K * bound) * 5 / 2
     fixed = fixed + c**2 * L * K * Q / n * (sigma**2 * 17 / 16 + SHARE * K * bound)
-    values = Form.of(RING, {Value("M", START_POINT): _one, Value("M", NEXT): -_one})
+    values = Form(RING, {Value("M", START_POINT): _one, Value("M", NEXT): -_one})
     goal = values + Form.constant(fixed) + square(_g) * (c * K * bracket)
     return show(goal, premises, where=WHERE, context="start", squares=squares)
 

@@ -143,7 +143,7 @@ def second_moment() -> Theorem:
 
 def _descent(where: Where, moment: Theorem, second: Scalar, of_mean: Scalar | int) -> Theorem:
     """F falls by c K/2 |g|^2 but for what is added, from E|B + Z|^2 <= of_mean |B|^2 + second K^2 G^2."""
-    values = Form.of(RING, {Value("M", START_POINT): _one, Value("M", NEXT): -_one})
+    values = Form(RING, {Value("M", START_POINT): _one, Value("M", NEXT): -_one})
     added = c / K * (K * L**2 * DRIFT + delta**2 * K**2 * G**2) + L * c**2 / 2 * second * K**2 * G**2
     goal = values + Form.constant(added) - square(_g) * (c * K / 2)
     moved, sent = _next - _x, _B + _Z
