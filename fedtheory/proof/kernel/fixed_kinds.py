@@ -97,7 +97,7 @@ def _probability(theorem: Theorem) -> str:
     found = [str(q) for name, q in theorem.assumptions if name == "random_kinds"]
     letter = found[0] if len(found) == 1 else ""
     own = Condition(letter, "interval", theorem.where.ring.number(1))
-    others = said_besides(theorem, "random_kinds", "probability")
+    others = said_besides(theorem, "probability", assumption="random_kinds")
     if theorem.context != "start" or own not in theorem.where.conditions or any(letter in o.names for o in others):
         raise Refused(f"{theorem}: allowed is a theorem for every probability of a snapshot, in the same region")
     return letter

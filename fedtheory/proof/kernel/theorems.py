@@ -129,11 +129,12 @@ def joined(found: Mapping[str, Scalar], given: Mapping[str, Scalar]) -> dict[str
     return {**found, **given}
 
 
-def said_besides(made: Any, *but: str) -> list[Scalar]:
+def said_besides(made: Any, *parameters: str, assumption: str = "") -> list[Scalar]:
     """Return the scalars of a theorem, or of a bound, besides its conclusion: the constants that are assumed, the
-    parameters, and the bounds of conditions, ``but`` for those of some names."""
-    found = [c for name, c in (*made.assumptions, *made.parameters) if name not in but and c is not None]
-    return [*found, *(c.bound for c in made.where.conditions if c.bound is not None)]
+    parameters, and the bounds of conditions, but for those of parameters, and of an assumption, with these names."""
+    found = [c for name, c in made.assumptions if name != assumption and c is not None]
+    found += [c for name, c in made.parameters if name not in parameters]
+    return found + [c.bound for c in made.where.conditions if c.bound is not None]
 
 
 def of_one_algorithm(parameters: Iterable[str]) -> bool:

@@ -30,7 +30,7 @@ from fedtheory.proof.kernel.run_bounds import RunBound, restrict
 from fedtheory.proof.kernel.saved_claims import digest, saved_claim
 from fedtheory.proof.kernel.scalars import Scalar
 from fedtheory.proof.kernel.step_run_bounds import bound_gap, iterate_decaying_steps, iterate_steps
-from fedtheory.proof.kernel.theorems import Refused, Theorem, combine, instantiate
+from fedtheory.proof.kernel.theorems import Refused, Theorem, combine, instantiate, over_clients
 
 REFS = ("khaled2020.thm1@main", *(f"li2020.thm{number}@{edition}" for number, edition in li.EDITIONS))
 ENDS = {1: li.end_of_all, 2: li.end_of_draw, 3: li.end_of_draw}
@@ -167,6 +167,12 @@ def of_share(share: Scalar) -> Theorem:
     return instantiate(li.end_of_draw(), {"share": share}, li.WHERE)
 
 
+def rising_noise() -> Theorem:
+    """The same step, with noise that may be larger in each step than in the one before: so it is of that step alone."""
+    noise = over_clients(khaled.AXIOMS.variance((1 + khaled.k) * khaled.sigma**2), "M")
+    return combine([(khaled.one_step(), 1), (noise, 0)], where=khaled.WHERE, context="run")
+
+
 def on_average() -> Theorem:
     """|x_own - x*|^2 and so on: no theorem of F(x) given a round's start."""
     return li.moved()
@@ -188,6 +194,10 @@ UNSOUND: dict[str, tuple[str, Callable[[], RunBound]]] = {
     "steps that are not equal": (
         "not certified to be in [0, 1)",
         lambda: iterate_steps(li.one_step(), li.end_of_all(), li.RUNS, "R", "d", "N"),
+    ),
+    "noise that changes with the steps": (
+        "allowed is what is the same in all steps",
+        lambda: iterate_steps(rising_noise(), khaled.round_end(), khaled.RUNS, "R", "d", "power"),
     ),
     "a letter of the theorems for the rounds": (
         "different letters",
