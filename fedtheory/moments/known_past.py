@@ -80,7 +80,7 @@ def filled(p: tuple[Fraction, ...], history: list[Fraction], available: list[int
 
     rows = list(zip(p, history, available, strict=True))
     corners = sorted({corner for p_j, b, a in rows for corner in (b / p_j, (b + a) / p_j)})
-    low = corners[bisect_right(corners, budget, key=lambda level: sum(at(level))) - 1]  # the lowest one has the sum 0
+    low = corners[bisect_right(corners, budget, key=lambda level: sum(at(level), Fraction(0))) - 1]  # the lowest has 0
     rising = sum((p_j for p_j, b, a in rows if a and b / p_j <= low < (b + a) / p_j), Fraction(0))
     return at(low + (budget - sum(at(low))) / rising) if rising else at(low)
 
