@@ -440,7 +440,7 @@ def traced(
             return _of_parts(kind, counts, dimension, way, crowd, rounding, *space.divided)
         if not space.mixed:  # nor in what the step caught
             return trace, way
-        way = way.again()
+        way = way.again(way.cohorts)
     raise AssertionError("a space of single coordinates mixes none")
 
 

@@ -60,23 +60,35 @@ def repeated(x, memory, round, *, local_lr, cohort, replacement):  # type: ignor
     return x + moved - besides, {"v": (some.present * some.noise(2, clients=True)).mean(1) + memory["v"] / 2}
 
 
+def by_the_first_coordinate(x, memory, round, *, local_lr, cohort, replacement):  # type: ignore[no-untyped-def]
+    """Each coordinate moves as the first one."""
+    some = round.cohort(int(cohort), replacement=bool(replacement))
+    return x + (some.share * some.count * some.train(x, local_lr, 2)).sum(1)[:, :1], {"v": memory["v"] / 2}
+
+
 FEW = ft.federations.Quadratic([[2]] * 4 + [[1]], [[1]] * 4 + [[-3]], "1/2", server_noise="1/3")
+IN_A_PLANE = ft.federations.Quadratic([[2, 1]] * 4 + [[1, 3]], [[1, 0]] * 4 + [[-3, 1]])
 
 
-def drawing(process: Participation, cohort: int, replacement: bool) -> list[Fraction]:
+def drawing(
+    process: Participation, cohort: int, replacement: bool, step: Any = repeated, fed: Any = FEW
+) -> list[Fraction]:
     numbers = {"local_lr": "1/10", "cohort": cohort, "replacement": int(replacement)}
-    algorithm = own(repeated, memory={"v": "vector"}, name="repeated", **numbers)
-    return list(ft.Setting(FEW, algorithm, process, start=3).exact([1, 2], exact=True).squared_distance)
+    algorithm = own(step, memory={"v": "vector"}, name=step.__name__, **numbers)
+    return list(ft.Setting(fed, algorithm, process, start=3).exact([1, 2], exact=True).squared_distance)
 
 
-@pytest.mark.parametrize("process", [Fixed(range(5)), Fixed([0, 4]), Uniform(4)], ids=str)
-@pytest.mark.parametrize(("cohort", "replacement"), [(2, True), (2, False), (4, False)])
+@pytest.mark.parametrize(
+    ("process", "cohort", "replacement"),
+    [(Fixed(range(5)), 3, True), (Fixed([0, 4]), 2, True), (Fixed(range(5)), 2, False), (Uniform(4), 4, False)],
+    ids=str,
+)
 def test_cohorts_that_a_step_draws_of_a_crowd_are_those_of_its_clients(
     process: Participation, cohort: int, replacement: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They divide clients of a kind into those who are drawn once, twice and not at all."""
     one_by_one = drawing(process, cohort, replacement)
-    monkeypatch.setattr(custom_rounds, "LEAST_CROWD", 5)
+    monkeypatch.setattr(custom_rounds, "LEAST_CROWD", 4)
     monkeypatch.setattr(custom_rounds, "_CHECKED", set())  # so that tensors are compared with the crowd's forms, too
     assert drawing(process, cohort, replacement) == one_by_one
     traces = custom_rounds.traces
@@ -87,6 +99,16 @@ def test_cohorts_that_a_step_draws_of_a_crowd_are_those_of_its_clients(
 
     monkeypatch.setattr(custom_rounds, "traces", forgetful)
     assert drawing(process, cohort, replacement) != one_by_one
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+def test_coordinates_that_are_mixed_do_not_change_who_is_drawn(
+    replacement: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The step is followed twice then, the second time in all coordinates, with the same cohort."""
+    one_by_one = drawing(Fixed(range(5)), 3, replacement, by_the_first_coordinate, IN_A_PLANE)
+    monkeypatch.setattr(custom_rounds, "LEAST_CROWD", 4)
+    assert drawing(Fixed(range(5)), 3, replacement, by_the_first_coordinate, IN_A_PLANE) == one_by_one
 
 
 def test_a_step_that_remembers_something_of_each_client_draws_cohorts_of_few_clients() -> None:
