@@ -134,8 +134,6 @@ def matrix_product(one: np.ndarray, other: np.ndarray) -> np.ndarray:
             return one @ other
         left, right, over = whole_factors(one, other)
         return fractions(left @ right, over) if over else one @ other
-    if one.shape[-1] < DENSE:
-        return one @ other
     shape = np.broadcast_shapes(one.shape[:-2], other.shape[:-2])
     ones, others = (np.broadcast_to(a, (*shape, *a.shape[-2:])).reshape(-1, *a.shape[-2:]) for a in (one, other))
     found = [from_matrix(ball_matrix(a) * ball_matrix(b)) for a, b in zip(ones, others, strict=True)]
@@ -171,11 +169,9 @@ def holds_balls(array: np.ndarray) -> bool:
     return any(isinstance(each, Ball) for each in array.flat)
 
 
-DENSE = 3
-"""Least number of columns from which a product of matrices of balls is computed by python-flint's matrices."""
 FEW, LONGEST = 3, 10**6
-"""Least number of columns from which a product of matrices of Fractions is computed in whole numbers, and the largest
-product of the lengths of both denominators, in bits, with which that is quicker."""
+"""Least number of columns from which a product is computed by python-flint's matrices or in whole numbers, and the
+largest product of the lengths of both denominators, in bits, with which whole numbers are quicker."""
 
 
 @functools.lru_cache(maxsize=4096)
