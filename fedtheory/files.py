@@ -308,6 +308,17 @@ def locked(path: Path, make: bool = False, wait: bool = True) -> Iterator[None]:
         os.close(file)
 
 
+def in_use(path: Path) -> bool:
+    """Whether another process or thread holds the lock of a file; not if there is none."""
+    try:
+        with locked(path, wait=False):
+            return False
+    except FileNotFoundError:
+        return False
+    except Damaged:
+        return True
+
+
 @contextlib.contextmanager
 def open_regular(path: str | Path) -> Iterator[IO[bytes]]:
     """A regular file, open for reading; a device or a pipe might never end, or block.

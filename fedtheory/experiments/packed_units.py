@@ -10,7 +10,7 @@ from pathlib import Path
 from ..files import check_no_links, json_text, locked
 from .construction import setting
 from .files_beside import FilesBeside
-from .work_units import Clock, OutOfTime, Unit, check_begun, note_asked, run_arguments
+from .work_units import LOCK, Clock, OutOfTime, Unit, check_begun, note_asked, run_arguments
 
 
 def advance(units: Sequence[Unit], deadline: float, progress: Callable[[int, int], None], methods: int = 1) -> None:
@@ -69,7 +69,7 @@ def _advance(batch: Sequence[Sequence[Unit]], deadline: float, progress: Callabl
             folder = Path(unit.folder)
             check_no_links(folder, 4)
             folder.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(locked(folder / "lock", make=True))
+            stack.enter_context(locked(folder / LOCK, make=True))
             check_begun(unit)
         if any(len({_come_to(unit) for unit in settings}) > 1 for settings in batch):
             return  # another process has gone on with some

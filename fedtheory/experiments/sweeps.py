@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..extras import needed
+from ..files import in_use
 from ..process_workers import check_main_guard, end_with_parent
 from ..rationals import checked_count
 from . import schema
 from .packed_units import advance, shared
-from .work_units import OutOfTime, Unit, checkpointed, estimate, perform, units_of
+from .work_units import LOCK, OutOfTime, Unit, checkpointed, estimate, perform, units_of
 
 if TYPE_CHECKING:
     from ..simulation.trackers import Tracker
@@ -106,9 +107,9 @@ def _together(units: Sequence[Unit], deadline: float, outcome: Outcome, progress
         by_setting.setdefault(unit.point, []).append(unit)
     for of_setting in by_setting.values():
         alike.setdefault(shared(of_setting), []).append(of_setting)
-    batches = [table[first : first + methods] for table in alike.values() for first in range(0, len(table), methods)]
-    for number, settings in enumerate(batches):
-        batch = [unit for each in settings for unit in each]
+    tables = [table[first : first + methods] for table in alike.values() for first in range(0, len(table), methods)]
+    batches = [[unit for each in settings for unit in each] for settings in tables]
+    for number, batch in enumerate(_free_first(batches)):
 
         def tell(rounds: int, of: int, before: int = number, name: str = batch[0].experiment) -> None:
             progress(name, before + rounds / of, len(batches))
@@ -124,6 +125,17 @@ def _together(units: Sequence[Unit], deadline: float, outcome: Outcome, progress
     return left
 
 
+def _free_first(batches: Sequence[Sequence[Unit]]) -> Iterator[Sequence[Unit]]:
+    """Yield batches in their order, but last those with a unit that another process has when their turn comes."""
+    busy = list[Sequence[Unit]]()
+    for batch in batches:
+        if any(in_use(Path(unit.folder) / LOCK) for unit in batch):
+            busy.append(batch)
+        else:
+            yield batch
+    yield from busy
+
+
 def _here(
     units: Sequence[Unit],
     deadline: float,
@@ -131,9 +143,10 @@ def _here(
     progress: Tell,
     tracker: Tracker | None,
 ) -> Outcome:
-    outcome, new = Outcome(), [unit for unit in units if not unit.result_path.exists()]
-    for unit in units:
-        before = new.index(unit) if unit in new else 0
+    outcome, new, begun = Outcome(), [unit for unit in units if not unit.result_path.exists()], 0
+    for (unit,) in _free_first([(unit,) for unit in units]):
+        before = begun
+        begun += unit in new
 
         def tell(rounds: int, of: int, name: str = unit.experiment, before: int = before) -> None:
             progress(name, before + rounds / of, len(new))

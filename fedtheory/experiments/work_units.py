@@ -147,7 +147,7 @@ def perform(
     check_no_links(folder, 4)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with locked(folder / "lock", make=True):
+        with locked(folder / LOCK, make=True):
             return _read(unit, folder, tracker) or _run(unit, folder, deadline, progress, tracker)
     except FileNotFoundError:
         raise
@@ -214,6 +214,9 @@ def _goes_on(there: Mapping[str, Any], asked: Mapping[str, Any]) -> bool:
     before, after = plain(there), plain(asked)
     return before[0] < after[0] and before[1:] == after[1:]
 
+
+LOCK = "lock"
+"""File of a unit's folder whose lock the process holds that runs it."""
 
 ASKED = "asked.json"
 """File of a unit's folder that says what its checkpoints are of."""

@@ -44,7 +44,6 @@ from ..participation import Bernoulli, Cyclic, Fixed, Markov, Participation, Pha
 from ..quantities import QUANTITIES, STEP, Quantity, symbol
 from ..schedule import StepRule
 from ..setting import Setting
-from ..simulation.engine import simulate
 from .custom_points import (
     LARGEST_STATE,
     MOST_COPIES,
@@ -800,6 +799,8 @@ class OwnRuns(Space):
 
     def _simulated(self, setting: Setting, replicas: int, confidence: float) -> tuple[np.ndarray, ...]:
         """Mean over runs, and the ends of its confidence interval, at the horizons."""
+        from ..simulation.engine import simulate  # and torch, which exact left sides do without
+
         functional = self.statement.functional
         run = simulate(
             setting,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -22,6 +23,7 @@ from fedtheory.experiments.results import commits_of
 from fedtheory.experiments.schema import read_experiment
 from fedtheory.experiments.sweeps import dask, perform_all, search
 from fedtheory.experiments.work_units import OutOfTime, perform, units_of
+from fedtheory.files import locked
 
 HERE = Path(__file__).parent
 EXPERIMENT = """
@@ -96,6 +98,23 @@ def test_a_run_killed_twenty_times_ends_with_the_same_numbers(tmp_path: Path) ->
     assert killed["inside"] >= 10 and killed["outside"] >= 10
     (after,), (plain,) = results(path, tmp_path / "killed"), results(path, tmp_path / "plain")
     assert numbers(after) == numbers(plain)
+
+
+def test_what_another_process_runs_comes_last(tmp_path: Path) -> None:
+    path = written(tmp_path, EXPERIMENT.replace("seeds = [3]", "seeds = [3, 4, 5]"))
+    experiment = read_experiment(path)
+    units, ended = units_of(experiment, experiment.points(), tmp_path / "store"), list[int]()
+    with contextlib.ExitStack() as other:
+        Path(units[0].folder).mkdir(parents=True)
+        other.enter_context(locked(Path(units[0].folder) / work_units.LOCK, make=True))
+
+        def done(unit: work_units.Unit, result: dict[str, Any]) -> None:
+            ended.append(unit.seed)
+            if len(ended) == 2:
+                other.close()
+
+        outcome = perform_all(units, done=done)
+    assert ended == [4, 5, 3] and outcome.results.keys() == {*units}
 
 
 def test_one_seed_gives_one_result_and_another_a_different_one(tmp_path: Path) -> None:

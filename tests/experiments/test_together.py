@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ import pytest
 from fedtheory.experiments.commands import RunOptions, run_files
 from fedtheory.experiments.schema import read_experiment
 from fedtheory.experiments.sweeps import perform_all
-from fedtheory.experiments.work_units import units_of
+from fedtheory.experiments.work_units import LOCK, units_of
+from fedtheory.files import locked
 from fedtheory.simulation import packed_runs
 
 FILE = """
@@ -88,6 +90,24 @@ def test_methods_in_one_batch_have_the_results_of_runs_alone(tmp_path: Path, mon
             np.testing.assert_allclose(together[unit][name], values, rtol=1e-6, atol=1e-7)
     numbers(path, tmp_path / "two", together=1)
     assert batches[2:] == [(1, [0, 1, 2])] * 4
+
+
+def test_a_batch_that_another_process_has_comes_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, batches = written(tmp_path), list[str]()
+    experiment = read_experiment(path)
+    unit = units_of(experiment, experiment.points(), tmp_path)[0]
+    Path(unit.folder).mkdir(parents=True)
+    real, other = packed_runs.simulate_table, contextlib.ExitStack()
+    other.enter_context(locked(Path(unit.folder) / LOCK, make=True))
+
+    def noted(settings: Any, seeds: Any, folders: Any, **options: Any) -> Any:
+        batches.append(Path(folders[0][0]).parent.name)
+        other.close()
+        return real(settings, seeds, folders, **options)
+
+    monkeypatch.setattr(packed_runs, "simulate_table", noted)
+    assert len(numbers(path, tmp_path, together=True)) == 6
+    assert batches == ["local_lr=0.2", "local_lr=0.1"]
 
 
 def test_a_budget_leaves_checkpoints_that_are_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
