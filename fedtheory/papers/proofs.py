@@ -103,14 +103,15 @@ def _library(all_papers: tuple[Paper, ...]) -> Library:
             warnings.warn(f"the proofs of paper {paper.name!r} are left out: {failure}", stacklevel=3)
         else:
             usable.append(paper)
+    vouched = all(paper in known or not (paper.steps or paper.printed_proofs) for paper in usable)
     return Library(
         lambda: [step for paper in usable for step in paper.steps],
         (derivation for paper in usable for derivation in paper.derivations),
         {paper.name: paper.algorithm for paper in usable},
         partial(_rounds, all_papers),
-        None if {*all_papers} <= {*known} else _library(known),
+        None if vouched else _library(known),
         _excluded,
-        _decided if {*all_papers} <= {*known} else None,
+        _decided if vouched else None,
         (printed for paper in usable for printed in paper.printed_proofs),
         partial(_stated, tuple(usable)),
     )

@@ -799,7 +799,7 @@ class OwnRuns(Space):
 
     def _simulated(self, setting: Setting, replicas: int, confidence: float) -> tuple[np.ndarray, ...]:
         """Mean over runs, and the ends of its confidence interval, at the horizons."""
-        from ..simulation.engine import simulate  # and torch, which exact left sides do without
+        from ..simulation.engine import simulate  # exact left sides do without it
 
         functional = self.statement.functional
         run = simulate(

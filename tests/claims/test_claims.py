@@ -184,12 +184,14 @@ def test_latex_is_well_formed(each: Claim, vocabulary: bool) -> None:
     left = each.functional.latex if vocabulary else left_latex(each.functional, each.letters["rounds"])
     assert text.startswith(left + r" \le ")
     assert "+ -" not in text
-    letters = {} if vocabulary else each.letters
     others = [*each.choices.values(), *(rate.expression for rate in each.rates)]
-    if vocabulary:  # by terms, of which editions share many
-        others += [term.expression for term in each.terms]
-    for readable in [*(expression_latex(expression, letters) for expression in others), *[text] * (not vocabulary)]:
-        read(readable)
+    if vocabulary:  # names, which stand where letters stand
+        names = set().union(*(e.free_symbols for e in (*others, *(term.expression for term in each.terms))))
+        readable = [expression_latex(sympy.sqrt(name) / name**2, {}) for name in names]
+    else:
+        readable = [text, *(expression_latex(expression, each.letters) for expression in others)]
+    for one in readable:
+        read(one)
 
 
 @every_claim

@@ -121,6 +121,7 @@ def test_the_problem_of_the_algorithms_curves_is_that_of_its_words():
     assert sum(minimisers) == 0 and pale["points"][:2] == [[0, float(start**2)], [1, float(f"{float(error):.6g}")]]
 
 
+@pytest.mark.slow
 def test_a_process_that_a_pattern_names_is_used_there(read_pages):
     assert "../experiments/fedau.fashion_mnist.html" in read_pages["processes/Markov.html"].links
 
@@ -182,6 +183,7 @@ def test_tightness_is_what_is_published(read_pages):
     assert counted > 15
 
 
+@pytest.mark.slow
 def test_every_instance_is_followed_or_the_page_says_why_not(read_pages, shown):
     said = {}
     for statement in all_claims():
