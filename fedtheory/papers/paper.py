@@ -80,9 +80,28 @@ def several(part: str, items: Any, kind: type) -> tuple[Any, ...]:
     """
     found = tuple(items) if isinstance(items, Iterable) else (None,)
     if not all(isinstance(each, kind) for each in found):
-        shown = text if len(text := repr(items)) < 100 else f"{text[:100]}..."
-        raise PaperError(f"{part} = {shown}: allowed is a tuple of {kind.__module__}.{kind.__name__}")
+        raise PaperError(f"{part} = {_short(items)}: allowed is a tuple of {kind.__module__}.{kind.__name__}")
     return found
+
+
+def _short(value: object) -> str:
+    return text if len(text := repr(value)) < 100 else f"{text[:100]}..."
+
+
+def _by_name(part: str, items: Any, right: Callable[[Any], bool], allowed: str) -> Any:
+    """Return a part that is a mapping from names to what is right.
+
+    Raises:
+        PaperError: it is none.
+    """
+    if not isinstance(items, Mapping) or not all(isinstance(name, str) and right(each) for name, each in items.items()):
+        raise PaperError(f"{part} = {_short(items)}: allowed is a mapping from names to {allowed}")
+    return items
+
+
+def _subjects(part: str, subjects: Any) -> Any:
+    named = "subjects (fedtheory.subjects.protocol.Subject)"
+    return _by_name(part, subjects, lambda each: not isinstance(each, type) and hasattr(each, "name"), named)
 
 
 def _claims(paper: Paper, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
@@ -182,12 +201,18 @@ class Paper:
     printed_proofs: tuple[PrintedProof, ...] = _part("printed_proofs", "PRINTED_PROOFS", (), _printed_proofs)
     counterexamples: Mapping[str, Callable[[Claim], Point]] = _part("counterexamples", "COUNTEREXAMPLES", {}, _as_given)
     families: Mapping[str, Family] = _part("counterexamples", "FAMILIES", {}, _as_given)
-    subjects: Mapping[str, Subject] = _part("subjects", "SUBJECTS", {}, _as_given)
+    subjects: Mapping[str, Subject] = _part("subjects", "SUBJECTS", {}, lambda paper, part: _subjects("subjects", part))
     example: Callable[[Claim], Example] | None = _part("subjects", "example", None, _as_given)  # noqa: RUF009 - a descriptor
     citation: Citation | None = _part("citation", "CITATION", None, _as_given)  # noqa: RUF009 - a descriptor
     errata: tuple[Erratum, ...] = _part("errata", "ERRATA", (), _as_given)
 
     def __post_init__(self) -> None:
+        for name in ("name", "title", "algorithm", "home"):
+            if not isinstance(text := getattr(self, name), str):
+                raise PaperError(f"{name} = {_short(text)}: allowed is a text")
+        for name in ("letters", "prose", "shorthands"):
+            _by_name(name, getattr(self, name), lambda words: isinstance(words, str), "texts")
+        _subjects("scopes", self.scopes)
         for part in vars(Paper).values():
             if isinstance(part, Part):
                 part.given(self)

@@ -187,6 +187,11 @@ def test_a_file_that_states_nothing_decides_nothing(tmp_path, text, message):
         ("claims=(CLAIM,), steps=(1,)", r"steps = \(1,\): allowed is a tuple of fedtheory\.proof\.steps\.Step"),
         ("claims=(CLAIM,), derivations=('a',)", r"derivations = \('a',\): allowed is a tuple of .*Derivation"),
         ("claims=(CLAIM,), printed_proofs=5", r"printed_proofs = 5: allowed is a tuple of .*PrintedProof"),
+        ("letters=5", "letters = 5: allowed is a mapping from names to texts"),
+        ("prose={'z': 1}", "prose = {'z': 1}: allowed is a mapping from names to texts"),
+        ("subjects={'a': 5}", "subjects = {'a': 5}: allowed is a mapping from names to subjects"),
+        ("scopes={'a': int}", "scopes = {'a': <class 'int'>}: allowed is a mapping from names to subjects"),
+        ("algorithm=5", "algorithm = 5: allowed is a text"),
         ("claims=(CLAIM,), derivations=[Derivation(steps=())]", r"unexpected keyword argument 'steps'"),
     ],
 )
@@ -386,6 +391,7 @@ def test_a_short_search_climbs_from_fewer(monkeypatch):
 
 HOSTILE = """
 from dataclasses import replace
+from types import SimpleNamespace
 import sympy
 from fedtheory.claims.statement import Hypothesis, Term
 from fedtheory.papers import claim
@@ -397,6 +403,7 @@ from fedtheory.quantities import symbols
 (q,) = symbols("snapshot_probability")
 FAST = claim("fast.lemma1")
 ONE = Step("mine.one", "(1)", "1 = 1", "identity", (Identity(sympy.Integer(1), sympy.Integer(1)),))
+OTHER = SimpleNamespace(name="fast")
 
 
 def of(this, subjects=None):
@@ -414,7 +421,7 @@ HOSTILE_FILES = {
               1, "**refuted**"),
     "contradictory": ("CLAIM = replace(FAST, id='mine.thm', hypotheses=(*FAST.hypotheses, Hypothesis('more', "
                       "sympy.Ge(q, 2), '')))", 1, "**contradictory**"),
-    "a name": ("PAPER = of(replace(FAST, id='mine.thm'), {'fast': ONE})", 2,
+    "a name": ("PAPER = of(replace(FAST, id='mine.thm'), {'fast': OTHER})", 2,
                "paper 'mine': its subject 'fast' would be another one than that of paper 'fast'"),
     "a compute": ("PAPER = of(replace(FAST, id='mine.thm', functional=replace(FAST.functional, compute=print)))", 2,
                   "has another compute than the built-in"),
