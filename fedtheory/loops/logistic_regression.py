@@ -58,6 +58,7 @@ def train(
     scaling: Scaling,
     labels: Array,
     index: Array,
+    weights: Array,
     sizes: Array,
     losses: Array,
     first: int,
@@ -68,7 +69,8 @@ def train(
     ``place`` is where weight and bias begin in a model, and the number of classes. ``features`` (N, p) are floats or
     bytes a, which stand for (a / largest - mean) / std. ``scaling`` is (largest, mean, std) with mean and std (p,), or
     empty for a / largest. ``numbers`` are the array of features where it can be used as it lies, and otherwise an empty
-    one. The others are index (P, K, B), sizes (K,) and losses (P, K).
+    one. The others are index (P, K, B), sizes (K,) and losses (P, K), and the samples' weights (P, K, B) in the mean
+    loss, or an empty array where all count alike; where all are 0, no step is made.
     """
     (at_weight, at_bias, classes), p = place, features.shape[1]
     width = (p + LANES - 1) // LANES * LANES
@@ -76,6 +78,7 @@ def train(
     rows, weight = np.zeros((batch, width), np.float32), np.zeros((classes, width), np.float32)
     scores, chosen = np.empty((batch, classes), np.float32), np.empty(batch, np.int64)
     source = numbers if len(numbers) > 0 else rows
+    shares = np.empty(batch if len(weights) > 0 else 0, np.float32)
     for q in range(first, last):
         bias = x[q, at_bias : at_bias + classes]
         for c in range(classes):
@@ -83,12 +86,16 @@ def train(
         for k in range(steps):
             now = index[q, k]
             coming = index[q, k + 1] if k + 1 < steps else index[min(q + 1, last - 1), 0]
+            if len(weights) > 0 and not _shared(weights[q, k], shares):
+                losses[q, k] = 0
+                continue
             for b in range(batch):
                 chosen[b] = labels[now[b]]
             at = placed(features, numbers, scaling, now, rows)
             scores_of(source, at, weight, bias, scores, features, coming)
-            losses[q, k] = _errors(scores, chosen)
-            _step(weight, bias, source, at, scores, np.float32(-sizes[k] / batch))
+            loss, alike = shared_errors(scores, chosen, shares), 1 if len(weights) > 0 else batch
+            losses[q, k] = loss / alike
+            _step(weight, bias, source, at, scores, np.float32(-sizes[k] / alike))
         for c in range(classes):
             x[q, at_weight + c * p : at_weight + (c + 1) * p] = weight[c, :p]
 
@@ -212,9 +219,12 @@ def _step(weight: Array, bias: Array, source: Array, at: Array, errors: Array, s
 
 
 @compiled
-def _errors(scores: Array, labels: Array) -> float:
-    """Softmax minus one at the label, in the place of the scores; the mean loss."""
-    return shared_errors(scores, labels, np.empty(0, np.float32)) / len(labels)
+def _shared(weights: Array, shares: Array) -> bool:
+    """Fill in w_b / sum_b w_b, unless all are 0."""
+    whole = weights.sum()
+    for b in range(len(weights)):
+        shares[b] = weights[b] / whole if whole > 0 else 0
+    return whole > 0
 
 
 @compiled

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..loops.threads import shared_out
 from .augmentation import Augmentation
-from .batches import Samples
+from .batches import Samples, Visits
 from .flat import FlatModel
 from .grouped import logistic
 
@@ -34,9 +34,9 @@ def covers(
 
 
 def train(
-    model: FlatModel, start: Tensor, samples: Samples, index: Tensor, sizes: list[float]
+    model: FlatModel, start: Tensor, samples: Samples, visits: Visits, sizes: list[float]
 ) -> tuple[Tensor, Tensor]:
-    """Make a step of each of the sizes (K,) from start (P, D), on the mean loss of the samples ``index`` (P, K, B).
+    """Make a step of each of the sizes (K,) from start (P, D), on the mean loss of each batch.
 
     Returns the models (P, D), and the losses before the steps, (P, K).
 
@@ -46,13 +46,16 @@ def train(
     from ..loops import logistic_regression as loops
 
     place, classes = _place(model), _classes(model)
-    labels, numbers = samples.labels.numpy(), np.ascontiguousarray(index.numpy())
+    labels, numbers = samples.labels.numpy(), np.ascontiguousarray(visits.index.numpy())
+    weights = np.empty((0, 0, 0)) if visits.weights is None else visits.weights.numpy()
     if (wrong := loops.unfit(numbers, labels, classes)) != 0:
         what, allowed = ("index", len(samples)) if wrong == 1 else ("labels", classes)
         raise ValueError(f"{what} outside what there is: allowed are numbers from 0 to {allowed - 1}")
     x = start.clone(memory_format=torch.contiguous_format)
-    losses = start.new_empty(index.shape[:2])
-    given = (x.numpy(), (*place, classes), *_as_arrays(samples), labels, numbers, np.array(sizes), losses.numpy())
+    losses = start.new_empty(numbers.shape[:2])
+    weights = np.ascontiguousarray(weights, np.float32)
+    arrays = labels, numbers, weights, np.array(sizes), losses.numpy()
+    given = (x.numpy(), (*place, classes), *_as_arrays(samples), *arrays)
     shared_out(lambda first, last: loops.train(*given, first, last), len(x), torch.get_num_threads(), PAIRS_A_THREAD)
     return x, losses
 

@@ -84,7 +84,7 @@ def local_update(
     """Train P pairs locally from ``start`` (P, D), with steps of size ``lr`` (or one size for each step).
 
     Where pairs make steps of different sizes, ``spans`` says them for some pairs after others, for all in the sum; they
-    take plain steps in the path "grouped", without ``weights`` of visits (see ``takes_spans``).
+    take plain steps in the path "grouped", without ``weights`` of visits but in compiled loops.
 
     ``proximal`` mu adds mu (x - start) to the gradient, before the solver sees it. ``state`` is what the solver
     remembers of each pair from earlier rounds; None starts anew. ``path`` and ``precision`` are those of ``gradients``.
@@ -111,16 +111,13 @@ def local_update(
         path = choose_path(model, start[few], visits[few].batches(samples, 0, augmentation), precision, path)
     if path == "loop":
         return _pair_after_pair(task, start, samples, visits, state)
-    if path == "grouped" and takes_spans(task, visits):
-        return _by_leaves(task, start, samples, visits, spans)
+    if path == "grouped" and task.is_plain and not model.statistics:
+        compiled = compiled_logistic.covers(model, start, samples, augmentation, precision)
+        if compiled or visits.weights is None:
+            return _by_leaves(task, start, samples, visits, spans, compiled)
     if spans:
         raise ValueError(f"spans: allowed are plain steps in the path 'grouped', without weights, not {path!r}")
     return _step_after_step(task, start, samples, visits, state, path)
-
-
-def takes_spans(task: Task, visits: Visits) -> bool:
-    """Whether pairs that train at once in the path "grouped" may make steps of different sizes."""
-    return task.is_plain and visits.weights is None and not task.model.statistics
 
 
 def _step_after_step(
@@ -141,14 +138,16 @@ Span = tuple[slice, Sequence[float]]
 """Pairs in a row, and the sizes of their steps."""
 
 
-def _by_leaves(task: Task, start: Tensor, samples: Samples, visits: Visits, sized: Sequence[Sized]) -> Trained:
+def _by_leaves(
+    task: Task, start: Tensor, samples: Samples, visits: Visits, sized: Sequence[Sized], compiled: bool
+) -> Trained:
     """All pairs at once, with plain steps: parameters stay apart, and move where they are."""
     ends = [0, *accumulate(each.pairs for each in sized)]
     spans: list[Span] = [(slice(*span), each.sizes) for span, each in zip(pairwise(ends), sized, strict=True)]
     spans = spans or [(slice(0, len(visits)), task.sizes)]
-    if compiled_logistic.covers(task.model, start, samples, task.augmentation, task.precision):
+    if compiled:
         done = [
-            compiled_logistic.train(task.model, start[span], samples, visits.index[span], list(sizes))
+            compiled_logistic.train(task.model, start[span], samples, visits[span], list(sizes))
             for span, sizes in spans
         ]
         models, of_steps = (torch.cat(each) for each in zip(*done, strict=True))

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from fedtheory.neural import FlatModel, Samples, Visits, compiled_logistic, evaluate, local_update, models
 from fedtheory.neural.compiled_logistic import covers
+from fedtheory.neural.local_update import Sized
 from fedtheory.neural.model_evaluation import per_sample
 from tests.neural.common import seeded, visits_for
 
@@ -61,6 +62,31 @@ def test_steps_and_evaluation_are_pytorchs(shape: tuple[int, ...], classes: int,
     true_losses, true_correct = per_sample(model, found.models.double(), in_double(samples))
     assert torch.allclose(losses, true_losses, rtol=2e-6, atol=2e-6)
     assert torch.equal(correct, true_correct)
+
+
+@pytest.mark.parametrize("kind", ["floats", "bytes"])
+@pytest.mark.parametrize("shape, classes, batch", [SHAPES[0], SHAPES[1], SHAPES[3]])
+def test_samples_may_count_differently_or_not_at_all(
+    shape: tuple[int, ...], classes: int, batch: int, kind: str
+) -> None:
+    """As where a last batch is smaller, and where a pair makes fewer steps; each pair in turn, and with own sizes."""
+    model, samples = model_of(shape, classes), samples_of(shape, classes, kind)
+    start, plain, sizes = starts(model, 3), visits_for(samples, 3, 4, batch), [0.02, 0.01, 0.04, 0.02]
+    weights = torch.rand(3, 4, batch, generator=torch.Generator().manual_seed(1))
+    weights[0, 3, 2:], weights[1, 2], weights[2] = 0, 0, 1
+    visits = Visits(plain.index, weights)
+    found = local_update(model, start, samples, visits, sizes, path="grouped")
+    expected = local_update(model, start.double(), in_double(samples), visits, sizes, path="loop")
+    assert float((found.models - expected.models).abs().max()) < 2e-6
+    assert torch.allclose(found.losses.double(), expected.losses, rtol=2e-6, atol=2e-6)
+    assert float(found.losses[1, 2]) == 0 and float(found.losses.min()) >= 0
+    alike = local_update(model, start, samples, plain, sizes, path="grouped")
+    assert float((found.models[2] - alike.models[2]).abs().max()) < 2e-6
+    assert float((found.models[0] - alike.models[0]).abs().max()) > 1e-4
+    spans = [Sized(1, sizes), Sized(2, sizes[::-1])]
+    apart = local_update(model, start, samples, visits, sizes, path="grouped", spans=spans)
+    turned = local_update(model, start, samples, visits, sizes[::-1], path="grouped")
+    assert torch.equal(apart.models, torch.cat([found.models[:1], turned.models[1:]]))
 
 
 def in_double(samples: Samples) -> Samples:
