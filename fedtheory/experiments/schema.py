@@ -455,18 +455,28 @@ def read_experiment(path: str | Path, beside: FilesBeside | None = None) -> Expe
     if not str(path).isprintable():  # results name it
         raise ValueError(f"{str(path)!r}: allowed is a name in UTF-8 that can be printed")
     content = read_file(path)
-    filled = functools.partial(with_defaults, name=str(path))
-    checked = parse_toml(content, str(path), model(), filled=filled)
-    experiment = Experiment(str(path), plain_toml(content, str(path)), checked)
-    try:
-        names = [point.name for point in experiment.points()]
-        if beside is not None:  # nothing is executed before all else is in order
-            experiment = replace(experiment, beside=beside)
+    experiment = _without_files(str(path), content)
+    if beside is not None:  # nothing is executed before all else is in order
+        experiment = replace(experiment, beside=beside)
+        try:
             if experiment._check_files():
+                filled = functools.partial(with_defaults, name=str(path))
                 parse_toml(content, str(path), model(), {BESIDE: beside}, filled)
                 experiment.points()
+        except ValueError as error:
+            raise Damaged(path, str(error)) from None
+    return experiment
+
+
+@functools.lru_cache(maxsize=256)
+def _without_files(name: str, content: bytes) -> Experiment:
+    """The experiment of a file with this content, which is read once however often pages ask for it."""
+    checked = parse_toml(content, name, model(), filled=functools.partial(with_defaults, name=name))
+    experiment = Experiment(name, plain_toml(content, name), checked)
+    try:
+        names = [point.name for point in experiment.points()]
     except ValueError as error:
-        raise Damaged(path, str(error)) from None
+        raise Damaged(name, str(error)) from None
     if len(set(names)) < len(names):
-        raise Damaged(path, "two settings are called alike: allowed are different names and values")
+        raise Damaged(name, "two settings are called alike: allowed are different names and values")
     return experiment

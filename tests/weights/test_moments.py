@@ -9,6 +9,7 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
+from flint import fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -252,12 +253,14 @@ def test_long_run_limits():
 def test_rare_entries_keep_their_digits():
     """With entries and exits of 10^-12 an interval ends by participation in a row, or at the cutoff in a row."""
     for p, entry, cutoff in ((0.5, 1e-12, 10), (0.25, 1e-12, 1000), (0.9, 1e-9, 7)):
-        leave, absent = Fraction(entry) * (1 - Fraction(p)) / Fraction(p), 1 - Fraction(entry)
+        present, enters = (fmpq(*number.as_integer_ratio()) for number in (p, entry))
+        leave, absent = enters * (1 - present) / present, 1 - enters
         runs_in, again = leave * absent ** (cutoff - 1), absent**cutoff
         share = runs_in / (1 - again + runs_in)
         after_presence = 1 + leave * sum(absent**j for j in range(cutoff - 1))
         exact = (1 - share) * after_presence + share * sum(absent**j for j in range(cutoff))
-        assert markov_long_run_weight(p, entry, cutoff) == pytest.approx(float(exact), rel=1e-14)
+        nearest = int(exact.numerator) / int(exact.denominator)
+        assert markov_long_run_weight(p, entry, cutoff) == pytest.approx(nearest, rel=1e-14)
 
 
 def test_cyclic_long_run_limits():
