@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..algorithms import constant_weights, fast, fedau, fedavg, fedvarp, flics_avg, mifa, naive
+from ..algorithms.aggregation import FedAUWeights
 from ..algorithms.cohort_rules import VarSelection
 from ..arguments import check_count
 from ..federations.constants import BOUND, ESTIMATE
@@ -24,7 +25,7 @@ from ..participation import Recorded, Resampled, history
 from .averaging import usual_cutoffs
 from .family_choice import canonical_order
 from .time_dependence import runs_of
-from .trace_errors import NAMES, Trace, Twin, errors_on_trace, fair_weights, plans, twin_of, uploads
+from .trace_errors import NAMES, Trace, Twin, errors_on_trace, estimates, fair_weights, plans, twin_of, uploads
 
 if TYPE_CHECKING:
     from ..algorithms.algorithm import Algorithm
@@ -641,10 +642,13 @@ def _upper(values: np.ndarray, quantile: float) -> Any:
 
 
 def _plan(rule: Algorithm, traces: Sequence[Trace]) -> None:
-    """Plan the rates of a rule that selects among groups on all traces together, which is faster than one by one."""
-    selection = getattr(rule.kinds[-1], "selection", None)
+    """Plan the rates of a rule that selects among groups, or estimate FedAU's weights, on all traces together, which is
+    faster than one by one."""
+    selection, aggregation = (getattr(rule.kinds[-1], name, None) for name in ("selection", "aggregation"))
     if isinstance(selection, VarSelection):
         plans(traces, selection)
+    if isinstance(aggregation, FedAUWeights):
+        estimates(traces, aggregation.cutoff)
 
 
 def _some(traces: Any) -> Any:

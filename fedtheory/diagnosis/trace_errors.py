@@ -108,15 +108,30 @@ class Trace:
         return found
 
     def estimated(self, cutoff: float) -> np.ndarray:
-        """Return FedAU's omega of each participation; it is computed once."""
-        kept: dict[float, np.ndarray] = self.__dict__.setdefault("_estimated", {})
-        if cutoff not in kept:
-            kept[cutoff] = FedAU(cutoff).batch(self.mask)[self.entries]
-        return kept[cutoff]
+        """Return FedAU's omega of each participation."""
+        return estimates([self], cutoff)[0]
 
     def planned(self, selection: VarSelection) -> tuple[np.ndarray, np.ndarray]:
         """Return the rates of the groups and the estimates of their participation, both (rounds, groups)."""
         return plans([self], selection)[0]
+
+
+TOGETHER = 2**22
+"""The most entries of traces whose weights are estimated together, if they are several."""
+
+
+def estimates(traces: Sequence[Trace], cutoff: float) -> list[np.ndarray]:
+    """Return what `Trace.estimated` does of several traces of as many rounds: they are computed together, and once."""
+    kept: list[dict[float, np.ndarray]] = [each.__dict__.setdefault("_estimated", {}) for each in traces]
+    missing = [(each, own) for each, own in zip(traces, kept, strict=True) if cutoff not in own]
+    at_once = max(1, TOGETHER // max(each.mask.size for each in traces))
+    for first in range(0, len(missing), at_once):
+        some = missing[first : first + at_once]
+        weights = FedAU(cutoff).batch(np.concatenate([each.mask for each, _ in some], axis=1))
+        ends = np.cumsum([each.mask.shape[1] for each, _ in some])[:-1]
+        for (each, own), part in zip(some, np.split(weights, ends, axis=1), strict=True):
+            own[cutoff] = part[each.entries]
+    return [own[cutoff] for own in kept]
 
 
 def plans(traces: Sequence[Trace], selection: VarSelection) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -31,6 +31,7 @@ from fedtheory.diagnosis.recommendation import (
 from fedtheory.diagnosis.trace_errors import Trace, Twin, errors_on_trace, fair_weights, twin_of, uploads
 from fedtheory.participation import Recorded, history, read_log
 from fedtheory.participation.examples import examples
+from fedtheory.weights import FedAU
 
 CONSTANTS = {
     "smoothness": 4.0, "strong_convexity": 0.25, "gradient_noise": {"value": 1.0, "low": 0.5, "high": 2.0},
@@ -120,6 +121,18 @@ def test_rates_that_are_planned_together_are_those_of_each_log() -> None:
                               strict=True):  # fmt: skip
         for one, other in zip(together, Trace(mask).planned(selection), strict=True):
             assert (one == other).all()
+
+
+@pytest.mark.parametrize("entries", [1, 10**9])
+def test_weights_that_are_estimated_together_are_those_of_each_log(
+    entries: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trace_errors, "TOGETHER", entries)
+    traces = [Trace(small(k)) for k in range(3)]
+    first = traces[1].estimated(3)
+    for together, trace in zip(trace_errors.estimates(traces, 3), traces, strict=True):
+        assert (together == FedAU(3).batch(trace.mask)[trace.entries]).all()
+    assert trace_errors.estimates(traces, 3)[1] is first
 
 
 def test_clients_who_do_not_count_are_in_no_group_with_a_weight() -> None:
