@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -125,34 +125,43 @@ def scaling_defect(claim: Claim, seed: int = 0, points: int = 60) -> dict[str, f
     relation by the same factor. Returned is, by name, the largest relative difference over the points (several, so that
     every branch of a minimum is met). A second route to ``check_units``, which shares no code with it.
     """
-    draw = random.Random(seed)
-    defects: dict[str, float] = {}
+    draw, drawn = random.Random(seed), []
+    names = (*claim.quantities, *(INDICES if any(map(by_rule, claim.choices.values())) else ()))
     for _ in range(points):
-        for name, defect in _defects_at_a_point(claim, draw):
-            defects[name] = max(defect, defects.get(name, 0.0))
+        factors = draw.uniform(1.5, 3), draw.uniform(1.5, 3)
+        drawn.append((*factors, *(_drawn(name, draw) for name in names)))
+    c, s, *values = np.array(drawn).T
+    point = dict(zip(names, values, strict=True))
+    units = {name: QUANTITIES[name].units for name in names}
+    scaled = {name: v * c ** units[name].objective * s ** units[name].parameter for name, v in point.items()}
+    defects: dict[str, float] = {}
+    for name, defect in _defects(claim, point, scaled, c, s):
+        defects[name] = max(float(np.max(defect)), defects.get(name, 0.0))
     return defects
 
 
-def _defects_at_a_point(claim: Claim, draw: random.Random) -> Iterator[tuple[str, float]]:
-    c, s = draw.uniform(1.5, 3), draw.uniform(1.5, 3)
-    point: dict[str, float] = {name: np.float64(_drawn(name, draw)) for name in claim.quantities}
-    if any(map(by_rule, claim.choices.values())):
-        point |= {name: _drawn(name, draw) for name in INDICES}
-    units = {name: QUANTITIES[name].units for name in point}
-    scaled = {name: v * c ** units[name].objective * s ** units[name].parameter for name, v in point.items()}
+def _defects(
+    claim: Claim, point: Mapping[str, np.ndarray], scaled: Mapping[str, np.ndarray], c: np.ndarray, s: np.ndarray
+) -> Iterator[tuple[str, np.ndarray]]:
+    """The relative difference at each of the points, by name; 0 where it is not to be told."""
     for name, expression, needed in _expressions(claim):
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            before, after = (float(compiled(expression)(values)) for values in (point, scaled))
+        before, after = (_values(expression, each) for each in (point, scaled))
         # An exponential may overflow, or underflow, where digits are lost; counts may make a divisor 0.
-        told = max(abs(before), abs(after)) < math.inf and min(abs(before), abs(after)) > 1e-290
-        yield name, _relative(after, before * c**needed.objective * s**needed.parameter) if told else 0.0
+        larger, smaller = np.maximum(abs(before), abs(after)), np.minimum(abs(before), abs(after))
+        told = (larger < math.inf) & (smaller > 1e-290)
+        yield name, np.where(told, _relative(after, before * c**needed.objective * s**needed.parameter), 0.0)
     for hypothesis in claim.hypotheses:
         for relation in (hypothesis.relation, *hypothesis.alternatives.values()):
             (low, high), (scaled_low, scaled_high) = (
-                [float(compiled(side)(values)) for side in relation.args] for values in (point, scaled)
+                [_values(side, each) for side in relation.args] for each in (point, scaled)
             )
             # low'/low = high'/high, multiplied out: a side may be 0.
             yield hypothesis.name, _relative(scaled_low * high, low * scaled_high)
+
+
+def _values(expression: sympy.Expr, point: Mapping[str, np.ndarray]) -> np.ndarray:
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        return np.asarray(compiled(expression)(point), dtype=float)
 
 
 def _drawn(name: str, draw: random.Random) -> float:
@@ -165,5 +174,6 @@ def _drawn(name: str, draw: random.Random) -> float:
     return max(known.lower, float(round(value))) if known.integer else value
 
 
-def _relative(one: float, other: float) -> float:
-    return abs(one - other) / (abs(other) or 1.0)
+def _relative(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.abs(one - other) / np.where(other == 0, 1.0, np.abs(other))
