@@ -199,21 +199,25 @@ def scores_of(
 
 @compiled
 def _step(weight: Array, bias: Array, source: Array, at: Array, errors: Array, size: np.float32) -> None:
-    """weight[c] += size sum_b errors[b, c] sample_b, and bias[c] += size sum_b errors[b, c]."""
+    """weight[c] += size sum_b errors[b, c] sample_b, and bias[c] += size sum_b errors[b, c]: sums are added once, so
+    that a weight is rounded once."""
     (classes, width), batch = weight.shape, len(at)
-    for b in range(batch):
-        for c in range(classes):
+    for c in range(classes):
+        total = np.float32(0)
+        for b in range(batch):
             errors[b, c] *= size
-            bias[c] += errors[b, c]
+            total += errors[b, c]
+        bias[c] += total
     for j in range(0, width, 2 * LANES):
         k = min(j + LANES, width - LANES)
         for c in range(0, classes, 5):
             of = _five_rows(c, classes, width)
-            left, right = _five(weight, of, j), _five(weight, of, k)
+            left = right = (zeros(), zeros(), zeros(), zeros(), zeros())
             for b in range(batch):
                 e = _five_errors(errors, b, c)
                 left = _more_times(e, load(source, at[b] + j), left)
                 right = _more_times(e, load(source, at[b] + k), right)
+            left, right = _added(left, _five(weight, of, j)), _added(right, _five(weight, of, k))
             _put(weight, of, j, left)
             _put(weight, of, k, right)
 
@@ -337,6 +341,11 @@ def _more(a: Any, w: Any, s: Any) -> Any:
 @compiled
 def _more_times(e: Any, a: Any, s: Any) -> Any:
     return fma(e[0], a, s[0]), fma(e[1], a, s[1]), fma(e[2], a, s[2]), fma(e[3], a, s[3]), fma(e[4], a, s[4])
+
+
+@compiled
+def _added(s: Any, w: Any) -> Any:
+    return fma(ONE, s[0], w[0]), fma(ONE, s[1], w[1]), fma(ONE, s[2], w[2]), fma(ONE, s[3], w[3]), fma(ONE, s[4], w[4])
 
 
 @compiled
