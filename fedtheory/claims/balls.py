@@ -113,12 +113,7 @@ def interval(low: Number, high: Number) -> arb:
 def ball_matrix(matrix: np.ndarray) -> arb_mat:
     """Turn an array of numbers into a matrix of balls; a vector becomes a column."""
     rows, columns = matrix.shape if matrix.ndim == 2 else (len(matrix), 1)
-    return arb_mat(rows, columns, [v.value if type(v) is Ball else ball(v) for v in matrix.ravel()])
-
-
-def are_balls(array: np.ndarray) -> bool:
-    """Whether all entries are of ``Ball``."""
-    return all(type(v) is Ball for v in array.ravel())
+    return arb_mat(rows, columns, [ball(v) for v in matrix.ravel()])
 
 
 def from_matrix(matrix: arb_mat) -> np.ndarray:

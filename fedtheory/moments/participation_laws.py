@@ -37,7 +37,6 @@ import numpy as np
 
 from ..algorithms.algorithm import ClientRound
 from ..algorithms.cohort_rules import NaiveSelection
-from ..claims.balls import Ball, are_balls, ball
 from ..federations.quadratic import Quadratic
 from ..participation import (
     AnySize,
@@ -503,8 +502,6 @@ class Chain:
         if len(of_state) == 1:
             return of_state[0]
         transitions = self.transitions.astype(of_state[0].dtype)
-        if transitions.dtype == object and all(map(are_balls, of_state)):  # else each product would make them balls
-            transitions = np.vectorize(lambda p: Ball(ball(p)), otypes=[object])(transitions)
         return np.block([[p * of for p, of in zip(column, of_state, strict=True)] for column in transitions.T])
 
     def spread(self, start: np.ndarray) -> np.ndarray:
