@@ -116,7 +116,8 @@ def local_update(
         if compiled or visits.weights is None:
             return _by_leaves(task, start, samples, visits, spans, compiled)
     if spans:
-        raise ValueError(f"spans: allowed are plain steps in the path 'grouped', without weights, not {path!r}")
+        allowed = "plain steps in the path 'grouped', and weights of visits in compiled loops alone"
+        raise ValueError(f"spans: allowed are {allowed}; the path is {path!r}")
     return _step_after_step(task, start, samples, visits, state, path)
 
 

@@ -78,7 +78,7 @@ def several(part: str, items: Any, kind: type) -> tuple[Any, ...]:
     Traceback (most recent call last):
     fedtheory.papers.paper.PaperError: claims = 5: allowed is a tuple of builtins.int
     """
-    found = tuple(items) if isinstance(items, Iterable) else (None,)
+    found = tuple(items) if isinstance(items, Iterable) and not isinstance(items, str) else (None,)
     if not all(isinstance(each, kind) for each in found):
         raise PaperError(f"{part} = {_short(items)}: allowed is a tuple of {kind.__module__}.{kind.__name__}")
     return found
@@ -140,8 +140,34 @@ def _printed_proofs(paper: Paper, proofs: tuple[PrintedProof, ...]) -> tuple[Pri
     return several("printed_proofs", proofs, PrintedProof)
 
 
-def _as_given(paper: Paper, part: Any) -> Any:
-    return part
+def _made(paper: Paper, made: Any) -> Any:
+    return _by_name("counterexamples", made, callable, "functions of a claim")
+
+
+def _families(paper: Paper, families: Any) -> Any:
+    from ..subjects.families import Family
+
+    return _by_name("families", families, lambda each: isinstance(each, Family), "fedtheory.subjects.families.Family")
+
+
+def _example(paper: Paper, example: Any) -> Any:
+    if not (example is None or callable(example)):
+        raise PaperError(f"example = {_short(example)}: allowed is a function of a claim, or None")
+    return example
+
+
+def _citation(paper: Paper, citation: Any) -> Any:
+    from .in_print import Citation
+
+    if not (citation is None or isinstance(citation, Citation)):
+        raise PaperError(f"citation = {_short(citation)}: allowed is a fedtheory.papers.in_print.Citation, or None")
+    return citation
+
+
+def _errata(paper: Paper, errata: Any) -> tuple[Erratum, ...]:
+    from .in_print import Erratum
+
+    return several("errata", errata, Erratum)
 
 
 def _part(module: str, attribute: str, empty: object, finish: Callable[[Paper, Any], Any]) -> Any:
@@ -199,12 +225,12 @@ class Paper:
     steps: tuple[Step, ...] = _part("display_steps", "STEPS", (), _steps)
     derivations: tuple[Derivation, ...] = _part("proofs", "DERIVATIONS", (), _derivations)
     printed_proofs: tuple[PrintedProof, ...] = _part("printed_proofs", "PRINTED_PROOFS", (), _printed_proofs)
-    counterexamples: Mapping[str, Callable[[Claim], Point]] = _part("counterexamples", "COUNTEREXAMPLES", {}, _as_given)
-    families: Mapping[str, Family] = _part("counterexamples", "FAMILIES", {}, _as_given)
+    counterexamples: Mapping[str, Callable[[Claim], Point]] = _part("counterexamples", "COUNTEREXAMPLES", {}, _made)
+    families: Mapping[str, Family] = _part("counterexamples", "FAMILIES", {}, _families)
     subjects: Mapping[str, Subject] = _part("subjects", "SUBJECTS", {}, lambda paper, part: _subjects("subjects", part))
-    example: Callable[[Claim], Example] | None = _part("subjects", "example", None, _as_given)  # noqa: RUF009 - a descriptor
-    citation: Citation | None = _part("citation", "CITATION", None, _as_given)  # noqa: RUF009 - a descriptor
-    errata: tuple[Erratum, ...] = _part("errata", "ERRATA", (), _as_given)
+    example: Callable[[Claim], Example] | None = _part("subjects", "example", None, _example)  # noqa: RUF009 - a descriptor
+    citation: Citation | None = _part("citation", "CITATION", None, _citation)  # noqa: RUF009 - a descriptor
+    errata: tuple[Erratum, ...] = _part("errata", "ERRATA", (), _errata)
 
     def __post_init__(self) -> None:
         for name in ("name", "title", "algorithm", "home"):
@@ -212,6 +238,8 @@ class Paper:
                 raise PaperError(f"{name} = {_short(text)}: allowed is a text")
         for name in ("letters", "prose", "shorthands"):
             _by_name(name, getattr(self, name), lambda words: isinstance(words, str), "texts")
+        for name in ("rests_on", "evaluators"):
+            several(name, getattr(self, name), str)
         _subjects("scopes", self.scopes)
         for part in vars(Paper).values():
             if isinstance(part, Part):

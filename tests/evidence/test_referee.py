@@ -192,6 +192,13 @@ def test_a_file_that_states_nothing_decides_nothing(tmp_path, text, message):
         ("subjects={'a': 5}", "subjects = {'a': 5}: allowed is a mapping from names to subjects"),
         ("scopes={'a': int}", "scopes = {'a': <class 'int'>}: allowed is a mapping from names to subjects"),
         ("algorithm=5", "algorithm = 5: allowed is a text"),
+        ("rests_on='fast'", "rests_on = 'fast': allowed is a tuple of builtins.str"),
+        ("evaluators=5", "evaluators = 5: allowed is a tuple of builtins.str"),
+        ("counterexamples={'a': 5}", "= {'a': 5}: allowed is a mapping from names to functions of a claim"),
+        ("families={'a': 5}", r"families = {'a': 5}: allowed is a mapping from names to .*\.Family"),
+        ("example=5", "example = 5: allowed is a function of a claim, or None"),
+        ("citation=5", "citation = 5: allowed is a .*Citation, or None"),
+        ("errata=5", "errata = 5: allowed is a tuple of .*Erratum"),
         ("claims=(CLAIM,), derivations=[Derivation(steps=())]", r"unexpected keyword argument 'steps'"),
     ],
 )
