@@ -48,8 +48,8 @@ test: $(STAMP) ## run the quick tests and the examples in the docstrings
 test-all: $(STAMP) ## run all other tests: with `make test`, all that are run on every change
 	$(TESTS) -m 'slow and not exhaustive' $(PYTEST_ARGS)
 
-wheel: $(STAMP) ## build the wheel and try it with each extra in an environment of its own (gigabytes)
-	$(VENV)/bin/python tests/wheel.py $(if $(EXTRAS),--extras $(EXTRAS))
+wheel: ## build the wheel and try it with each extra in an environment of its own (gigabytes)
+	'$(PYTHON)' tests/wheel.py $(if $(EXTRAS),--extras $(EXTRAS))
 
 frameworks: $(STAMP) ## run the tests behind Flower and NVFlare, each in an environment of its own
 	OMP_NUM_THREADS=1 $(VENV)/bin/python tests/frameworks.py

@@ -1,14 +1,16 @@
 """Builds the wheel and tries it where nothing else is: the core alone, then with each extra.
 
 ``python tests/wheel.py`` makes an environment for each Python and each choice of extras, installs the wheel, runs ten
-commands, and prints sizes and seconds; exit status 1 if one fails. ``--extras core search`` tries some, and ``--pythons
-python3.12 python3.13`` names interpreters. Environments lie in a temporary folder, and go.
+commands, and prints sizes and seconds; exit status 1 if one fails. The core's environment becomes that of the extra
+tried after it: every extra has the core. ``--extras core search`` tries some, and ``--pythons python3.12 python3.13``
+names interpreters. Environments lie in a temporary folder, and go.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -70,20 +72,43 @@ def ran(command: tuple[str, ...], bin: Path, folder: Path) -> subprocess.Complet
     return subprocess.run(whole, cwd=folder, env=environment, capture_output=True, text=True, timeout=900)
 
 
-def built(into: Path, python: str) -> Path:
-    """The wheel, made by that Python's pip."""
-    subprocess.run([python, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(into), str(ROOT)], check=True)
+def version(python: str) -> str:
+    """As 3.12.1."""
+    said = "import sys; print('{}.{}.{}'.format(*sys.version_info))"
+    return subprocess.run([python, "-c", said], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def made(python: str, where: Path) -> Path:
+    """A new environment of that Python; its folder of programs."""
+    subprocess.run([python, "-m", "venv", str(where)], check=True)
+    return where / "bin"
+
+
+def built(into: Path, pip: Path) -> Path:
+    """The wheel, from a copy of what it is made of: nothing that another build leaves, or is writing, gets into it."""
+    source = into / "source"
+    for name in ("fedtheory", "experiments"):
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in ROOT.iterdir():
+        if path.is_file():
+            shutil.copy(path, source)
+    write_commit(source / "fedtheory")
+    subprocess.run([str(pip), "wheel", "-q", "--no-deps", "-w", str(into), str(source)], check=True)
     (wheel,) = into.glob("fedtheory-*.whl")
     return wheel
 
 
-def tried(wheel: Path, python: str, extra: str, folder: Path) -> list[str]:
-    """Install the wheel with one extra and run its commands; what failed."""
-    version = "import sys; print('{}.{}.{}'.format(*sys.version_info))"
-    label = subprocess.run([python, "-c", version], check=True, capture_output=True, text=True).stdout.strip()
-    where = folder / f"{label}-{extra}"
-    subprocess.run([python, "-m", "venv", str(where)], check=True)
-    bin, begun = where / "bin", time.monotonic()
+def write_commit(package: Path) -> None:
+    """Tell a copy of the package whose copy it is."""
+    sys.path.insert(0, str(ROOT))
+    from fedtheory.provenance import COMMIT, commit_of_checkout
+
+    (package / COMMIT).write_text(f"{commit_of_checkout(ROOT / 'fedtheory') or ''}\n", encoding="ascii")
+
+
+def tried(wheel: Path, label: str, extra: str, bin: Path) -> list[str]:
+    """Install the wheel with one extra in an environment and run its commands; what failed."""
+    where, begun = bin.parent, time.monotonic()
     asked = str(wheel) if extra == "core" else f"{wheel}[{extra}]"
     pinned = [] if extra in UNPINNED else ["-c", str(ROOT / "constraints.txt")]
     installing = [str(bin / "pip"), "install", "-q", *pinned, asked]
@@ -93,12 +118,12 @@ def tried(wheel: Path, python: str, extra: str, folder: Path) -> list[str]:
     failed = [f"{extra}: {size:.0f} MB: allowed are {LARGEST_CORE}"] if extra == "core" and size > LARGEST_CORE else []
     for command in (*ALWAYS, OWN[extra]):
         begun = time.monotonic()
-        done = ran(command, bin, folder)
+        done = ran(command, bin, where.parent)
         print(f"  {time.monotonic() - begun:5.1f} s  status {done.returncode}  {' '.join(command)[:90]}", flush=True)
         if done.returncode:
             failed.append(f"{extra}: {' '.join(command)}: {done.stderr.strip()[-300:]}")
     if extra not in ("data", "all"):
-        done = ran(MISSING, bin, folder)
+        done = ran(MISSING, bin, where.parent)
         if done.returncode != 2 or "pip install 'fedtheory[" not in done.stderr:
             failed.append(f"{extra}: {' '.join(MISSING)}: status {done.returncode}: {done.stderr.strip()[-300:]}")
     return failed
@@ -112,11 +137,14 @@ def main() -> None:
     given = parser.parse_args()
     failed: list[str] = []
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        wheel = built(folder, given.pythons[0])
+        wheel = None
         for python in given.pythons:
+            label, of_core = version(python), None
             for extra in given.extras:
-                failed += tried(wheel, python, extra, folder)
+                bin = of_core or made(python, Path(name) / f"{label}-{extra}")
+                wheel = wheel or built(Path(name), bin / "pip")
+                failed += tried(wheel, label, extra, bin)
+                of_core = bin if extra == "core" else None
     print("\n".join(failed) or "everything ran")
     sys.exit(1 if failed else 0)
 
