@@ -37,15 +37,14 @@ def first_step(choice: sympy.Expr) -> sympy.Expr:
     return choice.xreplace({symbol(index): sympy.Integer(0) for index in INDICES})
 
 
-def check_indices(claim: Claim, written: Iterator[tuple[str, Any]]) -> None:
+def check_indices(claim: Claim, written: Iterator[tuple[str, set[str]]]) -> None:
     """Refuse an index anywhere but in the choice of a step size, and uses of a rule as if it were one step size.
 
-    ``written`` are the expressions of the claim, with where they stand.
+    ``written`` are the names in the claim's expressions, with where they stand.
     """
     rules = {name for name, choice in claim.choices.items() if by_rule(choice)}
-    for where, expression in written:
+    for where, used in written:
         of_choice = where.startswith("choice of ")
-        used = {s.name for s in expression.free_symbols}
         if used & INDICES and not (of_choice and where.endswith("_lr")):
             raise ValueError(f"{where}: {sorted(used & INDICES)[0]} may stand in the choice of a step size alone")
         if used & rules:

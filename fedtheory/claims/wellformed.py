@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import sympy
@@ -48,11 +49,12 @@ def check_symbols(claim: Claim) -> None:
     for where, expression in _expressions(claim):
         if not isinstance(expression, sympy.Basic):
             raise ValueError(f"{where} = {expression!r}: allowed is a sympy expression of quantities")
-        for rounded in sorted(expression.atoms(sympy.Float)):
+        floats, letters = _written(expression)
+        for rounded in floats:
             meant = sympy.Rational(str(float(rounded)))
             allowed = f"allowed is a rational such as sympy.Rational({meant.p}, {meant.q})"
             raise ValueError(f"{where}: {float(rounded)} is a float, with which nothing is exact: {allowed}")
-        for used in sorted(expression.free_symbols, key=str):
+        for used in letters:
             if used.name not in QUANTITIES:
                 raise ValueError(
                     f"{where}: no quantity is named {used.name!r}: {nearest(used.name, QUANTITIES)}; `fedtheory "
@@ -63,7 +65,13 @@ def check_symbols(claim: Claim) -> None:
                 raise ValueError(
                     f"{where}: {used.name} is a symbol of another making: take it from fedtheory.quantities.symbols"
                 )
-    check_indices(claim, _expressions(claim))
+    check_indices(claim, ((where, {s.name for s in _written(e)[1]}) for where, e in _expressions(claim)))
+
+
+@lru_cache(maxsize=4096)
+def _written(expression: sympy.Basic) -> tuple[list[sympy.Float], list[sympy.Symbol]]:
+    """An expression's floats and symbols. A claim's copies have most expressions of it."""
+    return sorted(expression.atoms(sympy.Float)), sorted(expression.free_symbols, key=str)
 
 
 def _expressions(claim: Claim) -> Iterator[tuple[str, Any]]:

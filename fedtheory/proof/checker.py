@@ -570,7 +570,7 @@ class Proof:
                 scale = math.lcm(scale, c.denominator)
                 fit(scale.bit_length() <= 30 * LARGEST["digits"], "coefficients of too many denominators")
         spend(sum(map(len, parts)) * (1 + scale.bit_length() // 3000))
-        made = [{key: int(c * scale) for key, c in part.items()} for part in parts]
+        made = [{key: c.numerator * (scale // c.denominator) for key, c in part.items()} for part in parts]
         for part in made:
             hold(part)
         return Scalar(*made)
@@ -586,7 +586,7 @@ class Proof:
             fit(len(word("a coefficient", text)) <= LARGEST["digits"], "a coefficient of too many digits")
             fit(COEFFICIENT.fullmatch(text) is not None, "a coefficient that is no quotient of whole numbers, or 0")
             fit(key not in made, "a power product twice")
-            made[key] = Fraction(text)
+            made[key] = Fraction(*map(int, text.split("/")))
         return made
 
     def depends(self, scalar: Scalar, name: str) -> bool:
