@@ -20,6 +20,8 @@ CHECK_VERSION := import sys; v = sys.version_info; v >= (3, 11, 4) or \
 
 # Bytecode is kept even where the environment says otherwise: workers, and processes that tests start, read it.
 TESTS = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(VENV)/bin/python -m pytest -n 2 --dist loadfile
+# What both goals share, collecting, imports and fixtures, is done once where both are asked for: `make test test-all`.
+BOTH := $(and $(filter test,$(MAKECMDGOALS)),$(filter test-all,$(MAKECMDGOALS)))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -43,10 +45,10 @@ figures: $(STAMP) ## draw every figure anew, its numbers beside it
 	OMP_NUM_THREADS=1 $(VENV)/bin/fedtheory run --all-figures
 
 test: $(STAMP) ## run the quick tests and the examples in the docstrings
-	$(TESTS) -m 'not slow and not exhaustive' $(PYTEST_ARGS)
+	$(TESTS) -m '$(if $(BOTH),,not slow and )not exhaustive' $(PYTEST_ARGS)
 
-test-all: $(STAMP) ## run all other tests: with `make test`, all that are run on every change
-	$(TESTS) -m 'slow and not exhaustive' $(PYTEST_ARGS)
+test-all: $(STAMP) ## run all other tests; with `make test test-all`, all that are run on every change, in one session
+	$(if $(BOTH),,$(TESTS) -m 'slow and not exhaustive' $(PYTEST_ARGS))
 
 wheel: ## build the wheel and try it with each extra in an environment of its own (gigabytes)
 	'$(PYTHON)' tests/wheel.py $(if $(EXTRAS),--extras $(EXTRAS))

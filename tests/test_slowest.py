@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -27,6 +28,20 @@ def test_every_listed_test_is_there(path):
         if not path.is_file() or not re.search(rf"\b(def|class) {function}\b", path.read_text(encoding="utf-8")):
             gone.append(name)
     assert gone == []
+
+
+@pytest.mark.parametrize(
+    ("goals", "selects"),
+    [
+        ("test", ["not slow and not exhaustive"]),
+        ("test-all", ["slow and not exhaustive"]),
+        ("test test-all", ["not exhaustive"]),
+    ],
+)
+def test_the_goals_of_make_run_every_test_once(goals, selects):
+    """Both at once in one session."""
+    said = subprocess.run(["make", "-n", *goals.split()], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert re.findall(r"-m pytest .*? -m '([^']*)'", said) == selects
 
 
 def test_what_stays_quick_is_not_listed():
