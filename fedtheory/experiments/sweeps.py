@@ -143,10 +143,9 @@ def _here(
     progress: Tell,
     tracker: Tracker | None,
 ) -> Outcome:
-    outcome, new, begun = Outcome(), [unit for unit in units if not unit.result_path.exists()], 0
+    outcome, new = Outcome(), [unit for unit in units if not unit.result_path.exists()]
     for (unit,) in _free_first([(unit,) for unit in units]):
-        before = begun
-        begun += unit in new
+        before = sum(each.result_path.exists() for each in new if each is not unit)  # by other processes, too
 
         def tell(rounds: int, of: int, name: str = unit.experiment, before: int = before) -> None:
             progress(name, before + rounds / of, len(new))

@@ -17,7 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fedtheory.cli import app
-from fedtheory.experiments import work_units
+from fedtheory.experiments import sweeps, work_units
 from fedtheory.experiments.commands import RunOptions, _chosen, run_files
 from fedtheory.experiments.results import commits_of
 from fedtheory.experiments.schema import read_experiment
@@ -151,6 +151,23 @@ def test_a_killed_worker_loses_nothing(tmp_path: Path, executor: str, when: str)
     assert all(0 <= share <= 1 for share in got["shares"]) and got["shares"]
     plain = {f"{each['point']} {each['seed']}": each["statistics"] for each in results(path, tmp_path / "plain")}
     assert got["found"] == plain and len(plain) == 6
+
+
+def test_what_another_process_has_done_is_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has the second of three when its turn comes."""
+    path = written(tmp_path, EXPERIMENT.replace("440", "40").replace("seeds = [3]", "seeds = [3, 4, 5]"))
+    experiment = read_experiment(path)
+    units = units_of(experiment, experiment.points(), tmp_path / "store")
+    shares: list[float] = []
+    monkeypatch.setattr(sweeps, "in_use", lambda lock: lock.parent == Path(units[1].folder))
+
+    def meanwhile(unit: Any, result: Any) -> None:
+        if unit == units[0]:
+            perform(units[1])
+            shares.clear()
+
+    perform_all(units, done=meanwhile, progress=lambda name, done, total: shares.append(done / total))
+    assert shares and 2 / 3 <= min(shares) <= max(shares) <= 1
 
 
 def test_progress_is_what_checkpoints_have(tmp_path: Path) -> None:
