@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from ..federations.devices import library
+from ..loops.square_roots import square_root
 from ..schedule import StepSize, at_round
 from .aggregation import Memory
 
@@ -105,7 +106,7 @@ class Adam(Server):
         b1, b2 = float(self.beta1), float(self.beta2)
         first = b1 * memory["first_moment"] + (1 - b1) * delta
         second = b2 * memory["second_moment"] + (1 - b2) * library(x).square(delta)
-        moved = x + float(self.global_lr) * first / (library(x).sqrt(second) + float(self.epsilon))
+        moved = x + float(self.global_lr) * first / (square_root(second) + float(self.epsilon))
         return moved, {"first_moment": first, "second_moment": second}
 
 

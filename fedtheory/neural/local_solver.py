@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..extras import torch
+from ..loops.square_roots import square_root
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -89,8 +90,8 @@ class Adam:
         steps = state["steps"] + 1
         mean = torch.lerp(state["mean"], gradient, 1 - self.beta1)
         square = self.beta2 * state["square"] + (1 - self.beta2) * gradient**2
-        corrected = (square / (1 - self.beta2**steps)).sqrt_().add_(self.epsilon)
-        direction = mean / (1 - self.beta1**steps) / corrected
+        corrected = square / (1 - self.beta2**steps)
+        direction = mean / (1 - self.beta1**steps) / square_root(corrected, out=corrected).add_(self.epsilon)
         return x - lr * direction, {"mean": mean, "square": square, "steps": steps}
 
 
