@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fedtheory.federations import Quadratic
 from fedtheory.papers import papers
 from fedtheory.papers.paper import Paper
 from fedtheory.quantities import (
@@ -20,6 +21,7 @@ from fedtheory.quantities import (
     LEAST_QUANTITIES,
     LENGTH,
     OBJECTIVE,
+    OF_A_SETTING,
     QUANTITIES,
     ROUND_QUANTITIES,
     RUN_QUANTITIES,
@@ -294,6 +296,12 @@ EXPECTED_UNITS = {
 def test_units_of_every_quantity() -> None:
     expected = {name: units for units, names in EXPECTED_UNITS.items() for name in names}
     assert {name: q.units for name, q in QUANTITIES.items()} == expected
+
+
+def test_no_algorithm_says_what_a_federation_has() -> None:
+    """The constants of one, and what is measured from its start, among what its algorithms may not choose."""
+    has = {*Quadratic.common_hessian([1, -1], gradient_noise=1).constants(), "initial_gap", "initial_distance"}
+    assert "gradient_noise" in has and has <= OF_A_SETTING
 
 
 def test_units_fit_together() -> None:
