@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..extras import torch
+from ..loops.square_roots import square_root
 from ..rationals import checked_count
 from .constants import ESTIMATE, Constant, Constants
 from .curvature import Curvatures, curvatures
@@ -181,7 +182,7 @@ def _noise(squares: Tensor, rounding: Tensor, failure: float, how: str) -> Const
 
     mean, deviation = squares.mean(0), squares.std(0)
     half = float(student.ppf(1 - failure / 2, len(squares) - 1)) * deviation / sqrt(len(squares))
-    half = half + (2 * mean.sqrt() + rounding) * rounding
+    half = half + (2 * square_root(mean) + rounding) * rounding
     low, high = float((mean - half).max()), float((mean + half).max())
     return Constant(sqrt(float(mean.max())), ESTIMATE, how, (sqrt(max(0.0, low)), sqrt(high)))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..extras import torch
+from ..loops.square_roots import square_root
 from .constants import BOUND, EXACT, Constant, Constants, Region
 from .logistic_optimum import Optimum
 
@@ -119,7 +120,7 @@ class LogisticConstants:
         """
         at_zero = self._differences(torch.zeros(self.classes, self.blocks[0].shape[1], dtype=torch.float64))
         square = at_zero.square().sum((1, 2)) + 2 * self._linear(at_zero) + self._quadratic()
-        return square.sqrt()
+        return square_root(square)
 
     def _linear(self, at_zero: Tensor) -> Tensor:
         rising, falling = [], []  # for rows of client j (first index) and d_i(0) (second): mean max z, mean max -z
@@ -172,12 +173,12 @@ class LogisticConstants:
         """size_i = min(mean_s |a_s|, sqrt(lambda_i)): |mean_s b_s a_s^T| <= size_i whenever all |b_s| <= 1, by the
         triangle inequality, or as the norm of (1/n) B^T A is at most |B| |A|_2 / n with |B| <= sqrt(n)."""
         lengths = torch.stack([rows.norm(dim=1).mean() for rows in self.blocks])
-        return torch.minimum(lengths, self._curvatures.sqrt())
+        return torch.minimum(lengths, square_root(self._curvatures))
 
     @cached_property
     def _rest_sizes(self) -> Tensor:
         """The ``_sizes`` for the mean over the clients j != i."""
-        return torch.minimum(self._rest_mean(self._sizes), self._rest_curvatures.sqrt())
+        return torch.minimum(self._rest_mean(self._sizes), square_root(self._rest_curvatures))
 
     def _rest_mean(self, values: Tensor) -> Tensor:
         """The mean over j != i of what is given for each client."""
