@@ -45,9 +45,9 @@ comparison, the difference or its distance from a claimed limit, and what the mi
 judged is a second look, for which the {LEVEL:.0%} do not answer, unless the first runs are a pilot (`run.pilot`).
 "Cost" is what the runs took, "price of the rest" what the runs would take that are missing, on one core: seconds a
 round, as runs of such rounds took or as `fedtheory experiments --price FILE` has timed them (`prices.json`), times
-rounds and runs. More than {GPU_HOURS} core-hours are for a GPU. Some printed numbers have no file, mostly as their data
-are not to be had here. What figures alone show is not judged, and has the price of the runs that it would take. A file
-may stand for a table with data of its own: Fashion-MNIST for MNIST and SVHN; each file says so below.
+rounds and runs. More than {GPU_HOURS} core-hours are for a GPU. Where printed numbers have no file, it is said why.
+What figures alone show is not judged, and has the price of the runs that it would take. A file may stand for a table
+with data of its own: Fashion-MNIST for MNIST and SVHN; each file says so below.
 """
 
 PAIRS = f"""## What printed orders come to
@@ -173,13 +173,13 @@ def seeds(asked: More) -> str:
 
 
 def rest(missing: Rest) -> str:
-    """Write what the missing runs would cost, and how many numbers no file stands beside.
+    """Write what the missing runs would cost, and how many numbers no file stands beside, and why.
 
-    >>> rest(Rest(7200.0, 3)), rest(Rest(1e6, 0)), rest(Rest(0.0, 0))
-    ('2.0 h; 3 numbers have no file', '278 h, for a GPU', '-')
+    >>> rest(Rest(7200.0, {"": 3})), rest(Rest(1e6)), rest(Rest(0.0)), rest(Rest(0.0, {"no data": 2}))
+    ('2.0 h; 3 numbers have no file', '278 h, for a GPU', '-', '2 numbers have no file: no data')
     """
     told = [priced(missing.seconds)] if missing.seconds else []
-    told += [f"{missing.without} numbers have no file"] if missing.without else []
+    told += [f"{count} numbers have no file{why and ': '}{why}" for why, count in missing.without.items()]
     return "; ".join(told) or "-"
 
 

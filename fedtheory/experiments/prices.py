@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -109,14 +111,15 @@ class Rest:
 
     Attributes:
         seconds: of the missing runs of settings that files have; infinite where a file's runs have no price.
-        without: how many of the printed numbers no file stands beside.
+        without: the number of printed numbers that no file stands beside, by the reason that their table gives; ""
+            where it gives none.
     """
 
     seconds: float
-    without: int
+    without: Mapping[str, int] = field(default_factory=dict)
 
 
-NOTHING = Rest(0.0, 0)
+NOTHING = Rest(0.0)
 """The rest where all runs are there."""
 
 
@@ -150,14 +153,14 @@ class Shop:
     def rest(self, wanted: Iterable[Cell]) -> Rest:
         """Sum up what is missing beside these printed numbers, each by the file where it costs least."""
         runs: dict[tuple[str, str], float] = {}
-        without = 0
+        without = Counter[str]()
         for cell in wanted:
             if cell in self.offers:
                 cheapest: dict[tuple[str, str], float] = min(self.offers[cell], key=_total)
                 runs.update(cheapest)
             else:
-                without += 1
-        return Rest(math.fsum(runs.values()), without)
+                without[cell.table.why_without(cell) or ""] += 1
+        return Rest(math.fsum(runs.values()), dict(without))
 
 
 def _total(cost: Mapping[tuple[str, str], float]) -> float:
@@ -222,6 +225,7 @@ def _timed(point: Point) -> dict[str, Any]:
             dtype=plan.get("dtype"),
             threads=plan.get("threads") or 1,
             device="cpu",
+            memory_limit=plan.get("memory_limit"),
         )
         return time.process_time() - begun
 
@@ -250,15 +254,16 @@ def write_prices(measure: Mapping[Path, Mapping[str, Any]], root: Path | None = 
 
 @contextmanager
 def _noise() -> Iterator[set[str]]:
-    """Load noise in the shape of data that are not there, CIFAR-10 and plays; yields the names of those asked for."""
+    """Load noise in the shape of data that are not there, colour images and plays; yields the names of those asked."""
     from .. import data
 
     load, asked = data.load, set[str]()
     rng = np.random.default_rng(0)
 
-    def images(points: int, test: Any = None) -> Any:
+    def images(name: str, classes: int, points: int, tested: int) -> Any:
+        test = images(name, classes, tested, 0) if tested else None
         pixels = rng.integers(0, 256, (points, 3, 32, 32), dtype=np.uint8)
-        return data.Dataset("cifar-10", pixels, np.arange(points) % 10, 10, test=test, copy="noise")
+        return data.Dataset(name, pixels, np.arange(points) % classes, classes, test=test, copy="noise")
 
     def windows(each: int, test: Any = None) -> Any:
         roles = 227
@@ -278,7 +283,9 @@ def _noise() -> Iterator[set[str]]:
             vocabulary=vocabulary,
         )
 
-    made = {"cifar-10": lambda: images(50_000, images(10_000)), "shakespeare": lambda: windows(160, windows(40))}
+    of_images = {"cifar-10": (10, 50_000, 10_000), "cifar-100": (100, 50_000, 10_000), "cinic-10": (10, 90_000, 90_000)}
+    made: dict[str, Any] = {name: partial(images, name, *shape) for name, shape in of_images.items()}
+    made["shakespeare"] = lambda: windows(160, windows(40))
 
     def stand_in(name: str, **options: Any) -> Any:
         try:

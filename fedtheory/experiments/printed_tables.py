@@ -8,6 +8,7 @@ same in all tables of a paper, so that cells of different tables can be compared
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -51,6 +52,18 @@ class Measure(Strict):
     evaluations: int | None = Field(default=None, ge=1)
 
 
+class Without(Strict):
+    """Printed numbers that no experiment file stands beside, and why.
+
+    Attributes:
+        cells: which, by their labels, each one or several.
+        why: in a few words.
+    """
+
+    cells: dict[str, str | Listed[str]] = Field(default_factory=dict)
+    why: str = Field(min_length=1)
+
+
 class Table(Strict):
     """One printed table.
 
@@ -64,10 +77,11 @@ class Table(Strict):
         columns: the labels of each column, one of them ``measure`` unless that is a key or a label.
         measures: by name.
         rows: the values of the keys, then the cells.
+        without_file: numbers that no experiment file stands beside.
 
     Raises:
         ValueError: a row of another length, a cell that is no number, a measure that is not described, two cells of the
-            same labels.
+            same labels, numbers without a file that are none of its own or are named twice.
     """
 
     paper: Component
@@ -81,6 +95,7 @@ class Table(Strict):
     columns: Listed[dict[str, str]]
     measures: dict[str, Measure]
     rows: Listed[Listed[str]]
+    without_file: Listed[Without] = ()
 
     @model_validator(mode="after")
     def _check(self) -> Table:
@@ -97,7 +112,18 @@ class Table(Strict):
             if address in seen:
                 raise ValueError(f"{cell.where} occurs twice: allowed is one cell of the same labels")
             seen[address] = cell.text
+        named = Counter(cell for each in self.without_file for cell in self.cells if _counted(cell, each))
+        for number, each in enumerate(self.without_file):
+            if not any(_counted(cell, each) for cell in self.cells):
+                raise ValueError(f"without_file[{number}]: no number has these labels: allowed are labels of some")
+        for cell, times in named.items():
+            if times > 1:
+                raise ValueError(f"without_file: {cell.where} is named twice: allowed is one reason for a number")
         return self
+
+    def why_without(self, cell: Cell) -> str | None:
+        """Say why no experiment file stands beside a number; ``None`` if the table does not say so."""
+        return next((each.why for each in self.without_file if _counted(cell, each)), None)
 
     @property
     def name(self) -> str:
@@ -142,6 +168,10 @@ class Table(Strict):
             _decimal(found["change"]),
             bold=bool(found["bold"]),
         )
+
+
+def _counted(cell: Cell, without: Without) -> bool:
+    return cell.value is not None and cell.matches(without.cells)
 
 
 def _decimal(text: str | None) -> Decimal | None:

@@ -37,7 +37,10 @@ REASONS = (
 FACTOR = 2
 """Factor, either way, within which a difference has the size of the printed one."""
 
-EVALUATIONS = ("test_accuracy", "train_accuracy", "test_loss", "train_loss", "squared_distance")
+EVALUATIONS = (
+    "squared_distance",
+    *(f"{of}_{what}{over}" for of in ("test", "train") for what in ("accuracy", "loss") for over in ("", "_spread")),
+)
 """Rows of a run that are judged by the mean over the last third of its rounds."""
 
 

@@ -37,8 +37,8 @@ class Evaluation(Observer):
     """Observer of loss and accuracy of x_r on clients' points, without dropout.
 
     ``test_loss`` and ``test_accuracy`` are the means over the clients that have such points. ``test_accuracy_worst`` is
-    that of the worst client, and ``test_accuracy_spread`` the standard deviation over them. A point whose scores are
-    not finite is classified wrong.
+    that of the worst client, and ``test_loss_spread`` and ``test_accuracy_spread`` the standard deviations over them. A
+    point whose scores are not finite is classified wrong.
 
     With groups also ``test_accuracy_group_0``, ..., the means over each group's clients, and the worst of these and
     their standard deviation, ``test_accuracy_worst_group`` and ``test_accuracy_group_spread``.
@@ -71,7 +71,8 @@ class Evaluation(Observer):
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
         accuracy = f"{self.of}_accuracy"
-        found = [f"{self.of}_loss", accuracy, f"{accuracy}_worst", f"{accuracy}_spread"]
+        loss = f"{self.of}_loss"
+        found = [loss, f"{loss}_spread", accuracy, f"{accuracy}_worst", f"{accuracy}_spread"]
         if self.groups is not None:
             found += [f"{accuracy}_group_{g}" for g in range(max(self.groups) + 1)]
             found += [f"{accuracy}_worst_group", f"{accuracy}_group_spread"]
@@ -96,7 +97,8 @@ class Evaluation(Observer):
         fed: Any = plan.federation
         losses, accuracies = fed.client_losses(state.x, self.of)
         losses = _finite_or_infinite(losses, accuracies)
-        found = [losses.nanmean(1), *_summary(accuracies)]
+        mean, _, spread = _summary(losses)
+        found = [mean, torch.where(mean.isfinite(), spread, torch.inf), *_summary(accuracies)]
         if self.groups is not None:
             of_group = torch.tensor(self.groups, device=accuracies.device)
             means = torch.stack([accuracies[:, of_group == g].nanmean(1) for g in range(max(self.groups) + 1)], dim=1)

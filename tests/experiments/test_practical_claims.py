@@ -243,7 +243,7 @@ def test_sentences_are_judged_by_what_is_published(tmp_path: Path, table: Table)
     text, mean, half, resolution = found_claim.least
     assert "method a against method b" in text and 0 < half < resolution < mean
     assert "| p | a is above b | borne out | 2 hold |" in overview(tmp_path)
-    assert found_claim.rest == NOTHING == Rest(0.0, 0) and found_claim.more is None
+    assert found_claim.rest == NOTHING == Rest(0.0) and found_claim.more is None
     faster = "| p | a is faster | not judged | no numbers: Fig. 1 | - | - | - | - | - | 10 s |"
     assert faster in overview(tmp_path)  # 60 / 30 of 5 s
     check_more(tmp_path, path, content)
@@ -329,7 +329,7 @@ def check_prices(root: Path, path: Path) -> None:
     """Two seeds more of four settings cost what 30 runs took in 5 seconds; a file of such rounds has that price too."""
     path.write_text(path.read_text().replace("4, 5]", "4, 5, 6, 7]"))
     (longer,) = practical_claims("p", root)
-    assert longer.rest == Rest(pytest.approx(4 * 2 * 5 / 30), 0)
+    assert longer.rest == Rest(pytest.approx(4 * 2 * 5 / 30))
     other = path.with_name("other.toml")
     other.write_text(path.read_text().partition("[[likeness]]")[0].replace("local_lr = 0.1", "local_lr = 0.2"))
     steps = path.with_name("steps.toml")

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fedtheory.cli import app
+from fedtheory.experiments.prices import Shop
 from fedtheory.experiments.printed_tables import Table, cells, tables
 from fedtheory.experiments.reading import parse_toml
 
@@ -91,6 +92,35 @@ def test_what_is_wrong_is_said(old: str, new: str, message: str) -> None:
     assert old in SMALL
     with pytest.raises(ValueError, match=message):
         parse_toml(SMALL.replace(old, new).encode(), "t.toml", Table)
+
+
+WITHOUT = """
+[[without_file]]
+cells = { q = "1" }
+why = "no data"
+"""
+
+
+@pytest.mark.parametrize(("added", "message"), [
+    (WITHOUT.replace("q = ", "q1 = "), r"without_file\[0\]: no number has these labels"),
+    (WITHOUT.replace('"1"', '"0"'), r"without_file\[0\]: no number has these labels"),  # a dash
+    (WITHOUT.replace('"no data"', '""'), r"line 21: without_file\[0\].why = .*: string should have at least"),
+    (2 * WITHOUT, "without_file: q 1 is named twice: allowed is one reason for a number"),
+])  # fmt: skip
+def test_what_has_no_file_is_a_number_named_once(added: str, message: str) -> None:
+    table = parse_toml((SMALL + WITHOUT).encode(), "t.toml", Table)
+    assert [table.why_without(cell) for cell in table.cells] == ["no data", None]
+    with pytest.raises(ValueError, match=message):
+        parse_toml((SMALL + added).encode(), "t.toml", Table)
+
+
+@pytest.mark.parametrize("paper", SHAPES)
+def test_every_number_has_a_file_beside_it_or_a_reason_why_not(paper: str) -> None:
+    printed = tables(paper)
+    beside = Shop(paper, printed).offers
+    for cell in cells(printed):
+        reason = cell.table.why_without(cell)
+        assert (cell in beside) == (reason is None), f"{cell.table.name}, {cell.where}: {reason}"
 
 
 def test_a_table_in_another_papers_folder_is_refused(tmp_path) -> None:

@@ -158,3 +158,18 @@ def test_a_network_without_test_points_is_evaluated_on_training_points() -> None
     assert run.every["train_accuracy"] == 2
     with pytest.raises(ValueError, match="'points' has no test set"):
         simulate(this, rounds=1, observers=["evaluation"])
+
+
+def test_loss_and_accuracy_of_clients_are_summed_up() -> None:
+    """By numpy's mean, least and deviation of what is kept of every client; a diverged model's losses are infinite."""
+    this = Setting(network(), algorithms.fedavg(local_lr="1/8"), Bernoulli(["1/2"] * 4))
+    run = simulate(this, replicas=3, rounds=4, observers=[Evaluation(of="train", by_client=True)])
+    for what in ("loss", "accuracy"):
+        clients, found = run.rows[f"train_{what}_by_client"], run.rows
+        assert clients.shape == (3, 5, 4) and clients.std(2).max() > 0
+        np.testing.assert_allclose(found[f"train_{what}"], clients.mean(2), rtol=1e-12)  # sums of four
+        np.testing.assert_allclose(found[f"train_{what}_spread"], clients.std(2), rtol=1e-12)
+    assert (run.rows["train_accuracy_worst"] == clients.min(2)).all()
+    wild = Setting(network(), algorithms.fedavg(local_lr=3e38), Bernoulli(["1/2"] * 4))
+    lost = simulate(wild, replicas=1, rounds=4, observers=[Evaluation(of="train")]).rows
+    assert {float(lost[f"train_loss{each}"][0, -1]) for each in ("", "_spread")} == {float("inf")}
