@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -177,6 +178,18 @@ ROOM = {
         for how in ("less", "wider")
     },
     **{
+        f"safari.thm4@sharp: hypotheses {cap} wider": "its round asks eta_c <= 1/(8 L K) and eta_s <= 1/L"
+        for cap in ("step_cap", "server_cap")
+    },
+    **{
+        f"safari.thm5@sharp: hypotheses {cap} wider": "its round asks eta_c <= 1/(8 L K) and eta_s <= 2/(L + mu)"
+        for cap in ("drift_cap", "server_cap")
+    },
+    **{
+        f"fast.cor3@corrected: choices local_lr: 1/(20*{size}*local_steps*smoothness) less": "m = n: the other says so"
+        for size in ("cohort", "arbitrary_cohort")
+    },
+    **{
         f"safari.thm5@unbiased: hypotheses arbitrary_cohort_at_least {how}": "its `bound` says so again"
         for how in ("less", "wider")
     },
@@ -223,8 +236,14 @@ def _is_nowhere_smaller(one: Claim, other: Claim) -> bool:
     """Whether a right side is at least another one at 20 points, drawn with a seed, that meet the hypotheses; at those
     alone at which it divides by nothing that is 0, as it says nothing at others."""
     difference = sum((t.expression for t in one.terms), sympy.S.Zero) - other.right_side
-    values = [value for point in _points(other, one) if (value := difference.subs(point)).is_finite]
+    values = [value for point in map(_computed, _points(other, one)) if (value := difference.subs(point)).is_finite]
     return len(values) >= 5 and all(value >= -TINY for value in values)
+
+
+def _computed(point: dict[sympy.Symbol, sympy.Expr]) -> dict[sympy.Symbol, sympy.Expr]:
+    """The point, with 60 digits where powers of a fraction would have millions of them."""
+    long = any(s.name == "rounds" and value > 1000 for s, value in point.items())
+    return {s: sympy.N(value, 60) for s, value in point.items()} if long else point
 
 
 def _is_above_its_rounds(one: Claim, other: Claim) -> bool:
@@ -249,12 +268,17 @@ def _is_above_its_rounds(one: Claim, other: Claim) -> bool:
     return True
 
 
-def _points(other: Claim, one: Claim) -> Iterator[dict[sympy.Symbol, sympy.Expr]]:
+def _points(other: Claim, one: Claim) -> list[dict[sympy.Symbol, sympy.Expr]]:
     """Draw 20 points, with a seed, that meet a claim's hypotheses, and have another one's quantities too."""
-    draw, found = Random(0), 0
     names = sorted({s for c in (one, other) for t in c.terms for s in t.expression.free_symbols}
                    | {s for h in other.hypotheses for s in h.relation.free_symbols}
                    | {s for c in other.choices.values() for s in c.free_symbols}, key=str)  # fmt: skip
+    return _drawn_points(other.ref, tuple(names))
+
+
+@cache
+def _drawn_points(ref: str, names: tuple[sympy.Symbol, ...]) -> list[dict[sympy.Symbol, sympy.Expr]]:
+    other, draw, found = claim(ref), Random(0), list[dict[sympy.Symbol, sympy.Expr]]()
     for _ in range(4000):
         point = {s: _drawn(s.name, draw) for s in names}
         for s in names:
@@ -273,11 +297,10 @@ def _points(other: Claim, one: Claim) -> Iterator[dict[sympy.Symbol, sympy.Expr]
             continue  # no more clients are asked than there are
         if not all(h.slack.subs(point) >= -TINY for h in other.hypotheses):
             continue
-        yield point
-        found += 1
-        if found == 20:
-            return
-    raise ValueError(f"{other.ref}: {found} points, allowed are 20")
+        found.append(point)
+        if len(found) == 20:
+            return found
+    raise ValueError(f"{ref}: {len(found)} points, allowed are 20")
 
 
 def _drawn(name: str, draw: Random) -> sympy.Expr:

@@ -18,7 +18,7 @@ from fedtheory.proof.claim_goals import AT_ONE_PLACE, Goal, asked_of
 from fedtheory.proof.claim_theorems import untouched
 from fedtheory.quantities import symbols
 
-from .changed_claims import ALGORITHMS, KINDS, Change, changes, may_be_proved
+from .changed_claims import ALGORITHMS, KINDS, ROOM, Change, changes, may_be_proved
 
 L, mu, q, eta = symbols("smoothness", "strong_convexity", "snapshot_probability", "local_lr")
 K, sigma_G = symbols("local_steps", "dissimilarity")
@@ -81,6 +81,17 @@ def test_the_goal_alone_names_each_assumption_that_a_claim_loses(ref: str) -> No
     """Before the checker sees it."""
     found = list(lacking(ref))
     assert all(said == lost for lost, said in found) and sum(bool(lost) for lost, _ in found) >= 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ref", sorted({name.partition(":")[0] for name in ROOM}))
+def test_changes_with_room_are_changes_that_keep_a_proof(ref: str) -> None:
+    wanted = {name for name in ROOM if name.startswith(f"{ref}:")}
+    made = [change for change in changes(ref) if change.name in wanted]
+    assert {change.name for change in made} == wanted
+    for change in made:
+        found = proof_of(change.claim)
+        assert found is not None and found.verdict == "proved", change.name
 
 
 def test_what_is_weaker_may_be_proved() -> None:
