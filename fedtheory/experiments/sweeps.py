@@ -109,10 +109,12 @@ def _together(units: Sequence[Unit], deadline: float, outcome: Outcome, progress
         alike.setdefault(shared(of_setting), []).append(of_setting)
     tables = [table[first : first + methods] for table in alike.values() for first in range(0, len(table), methods)]
     batches = [[unit for each in settings for unit in each] for settings in tables]
-    for number, batch in enumerate(_free_first(batches)):
+    new = [batch for batch in batches if not _is_done(batch)]
+    for batch in _free_first(batches):
+        before = sum(_is_done(each) for each in new if each is not batch)  # by other processes, too
 
-        def tell(rounds: int, of: int, before: int = number, name: str = batch[0].experiment) -> None:
-            progress(name, before + rounds / of, len(batches))
+        def tell(rounds: int, of: int, before: int = before, name: str = batch[0].experiment) -> None:
+            progress(name, before + rounds / of, len(new))
 
         try:
             advance(batch, deadline, tell, methods)
@@ -123,6 +125,11 @@ def _together(units: Sequence[Unit], deadline: float, outcome: Outcome, progress
             continue
         left += batch
     return left
+
+
+def _is_done(units: Sequence[Unit]) -> bool:
+    """Whether all have come to their last rounds."""
+    return all(checkpointed(unit) == 1 for unit in units)
 
 
 def _free_first(batches: Sequence[Sequence[Unit]]) -> Iterator[Sequence[Unit]]:

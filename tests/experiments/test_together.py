@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fedtheory.experiments import sweeps
 from fedtheory.experiments.commands import RunOptions, run_files
 from fedtheory.experiments.schema import read_experiment
 from fedtheory.experiments.sweeps import perform_all
@@ -108,6 +110,31 @@ def test_a_batch_that_another_process_has_comes_last(tmp_path: Path, monkeypatch
     monkeypatch.setattr(packed_runs, "simulate_table", noted)
     assert len(numbers(path, tmp_path, together=True)) == 6
     assert batches == ["local_lr=0.2", "local_lr=0.1"]
+
+
+def test_what_another_process_has_done_is_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has the first of three batches when its turn comes, and is done when the second one is. What was done before
+    this process began is no progress of it."""
+    path, shares = written(tmp_path, FILE.replace("[0.1, 0.2]", "[0.1, 0.2, 0.4]")), list[float]()
+    experiment = read_experiment(path)
+    units = units_of(experiment, experiment.points(), tmp_path)
+    first, _, last = ([unit for unit in units if unit.point == f"local_lr={lr}"] for lr in (0.1, 0.2, 0.4))
+    busy = {Path(unit.folder) for unit in first}
+    monkeypatch.setattr(sweeps, "in_use", lambda lock: lock.parent in busy)
+
+    def told(name: str, done: float, total: float) -> None:
+        shares.append(done / total)
+        if done == 1:
+            perform_all(first)
+
+    perform_all(units, progress=told, together=True)
+    after = shares[shares.index(1 / 3) + 1 :]
+    assert shares[0] < 1 / 3 and 2 / 3 < min(after) <= max(after) == 1
+    for unit in last:
+        shutil.rmtree(unit.folder)
+    shares.clear()
+    perform_all(units, progress=told, together=True)
+    assert 0 < min(shares) < 1 / 3 and max(shares) == 1
 
 
 def test_a_budget_leaves_checkpoints_that_are_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
