@@ -148,7 +148,7 @@ def unseen_half(claim: Claim, samples: int = 100) -> LearningPoint:
     the points and on no sample, and one that fits all samples errs on half of the points. So the left side is 1/4 for
     the deficit and 1/2 for (16) and (18), whatever n is.
 
-    Inside the logarithm A = log(n + (n + 1) log(2)/n)/n, 0.0462 at n = 100, is all that is left of log(1/delta)/n,
+    Inside the logarithm A = log(n + (n + 1) log(2)/n)/n, 0.0461 at n = 100, is all that is left of log(1/delta)/n,
     which is log(2) (n + 1)/n: constants below 5.4, and 10.8 for the sides of 1/2, are too small. As n grows A goes to 0
     while law, class and left side stay: no constant will do, even one of the law and of the class. Beside the logarithm
     A is above log(2).

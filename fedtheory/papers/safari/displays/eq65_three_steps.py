@@ -1,7 +1,7 @@
 """(65) where its printed proof stops: three local steps with 2/L < eta_c <= 8/(3L).
 
-(61) adds the noises of local steps up as if they did not interact, which is false there. What they add to |V|^2 is paid
-for by the drift: Lemma 2 needs (L + mu)/2 of the L that (62) spends, and so large a step leaves mu <= L/2.
+(61) adds the noises of local steps up as if they did not interact, which may be false there. What they add to |V|^2 is
+paid for by the drift: Lemma 2 needs (L + mu)/2 of the L that (62) spends, and so large a step leaves mu <= L/2.
 
 One client: w, v_1 and v_2 are the gradients at x_r, x_1 and x_2, n_0 and n_1 the noises of the first two steps; <u, v>
 stands for E<u, v>.
