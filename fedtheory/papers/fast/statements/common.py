@@ -34,7 +34,7 @@ NONCONVEX = ("smoothness", "gradient_noise", "dissimilarity", UNBIASED_NOISE, UN
 STRONGLY_CONVEX = (*NONCONVEX, "strong_convexity")
 CORRECTED_NONCONVEX = assumptions(*NONCONVEX, UNCORRELATED_NOISE, COHORT_BEFORE_NOISE)
 CORRECTED_STRONGLY_CONVEX = assumptions(*STRONGLY_CONVEX, INDEPENDENT_NOISE, COHORT_BEFORE_NOISE)
-"""Assumptions of corrected editions: the printed ones, and those that the proofs need beside them."""
+"""Assumptions of corrected editions: the printed ones, and those that the printed proofs take beside them."""
 
 SNAPSHOT_RULE = Ambiguity(
     readings.SNAPSHOTS,

@@ -148,12 +148,12 @@ SHARP = CORRECTED.edited(
     hypotheses=(Hypothesis("step_cap", at_most(eta, 1 / (42 * L * K)), "repaired"),),
 )
 
-# Composed of the axioms by the kernel: a larger step size, and smaller constants in every term but the floor's.
+# Composed of the axioms by the kernel: a larger step size, and smaller constants in the first and the last term.
 _spread = (6 * q / (5 * m) + 7 * q / 4 + 6 * (1 - q)) * z * sigma_G**2
 SHARPER = SHARP.edited(
     "sharper",
     "FAST, Theorem 1, composed by the kernel",
-    title="FAST on non-convex objectives: the exact floor, larger steps and smaller constants",
+    title="FAST on non-convex objectives: the exact floor and larger steps",
     terms=(
         Term("optimization", 2 * zeta / (K * R * eta) / (1 - 7 * z)),
         Term("noise", (Rational(9, 8) * inverse_cohort + 3 * (1 - 1 / K)) * L * eta * sigma**2 / (1 - 7 * z)),
