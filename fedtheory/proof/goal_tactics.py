@@ -170,8 +170,11 @@ def _multipliers(bound: RunBound, right: Scalar) -> list[Scalar]:
     Raises:
         Unreached: none are found for one of them; the message says which.
     """
-    found = [right.ring.number(0) for _ in bound.given]
-    for data, rest in by_data(right - bound.bound, bound.known).items():
+    zero = right.ring.number(0)
+    found, both = [zero for _ in bound.given], (right, bound.bound)
+    ours, theirs = (by_data(each, bound.known, both) for each in both)  # their difference at once is far longer
+    for data in ours | theirs:
+        rest = ours.get(data, zero) - theirs.get(data, zero)
         if bound.known.certifies(rest):
             continue
         factors = next((f for f in _tries(rest, bound) if _suffice(rest, f, bound)), None)

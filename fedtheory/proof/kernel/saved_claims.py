@@ -4,7 +4,7 @@ checker reads."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -82,11 +82,12 @@ def digest(letters: Mapping[str, str], claim: Mapping[str, Any]) -> str:
     return sha256(json.dumps([letters, claim], sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def by_data(scalar: Scalar, where: Where) -> dict[Scalar, Scalar]:
+def by_data(scalar: Scalar, where: Where, others: Iterable[Scalar] = ()) -> dict[Scalar, Scalar]:
     """Return the coefficients of the products of letters that are only known to be >= 0, and by which nothing is
-    divided: the scalar is the sum of products times coefficients."""
+    divided, in other scalars neither: the scalar is the sum of products times coefficients."""
+    inside = {name for each in (scalar, *others) for name in each.bottom.names}
     parts = {scalar.ring.number(1): scalar}
-    for name in (c.name for c in where.conditions if c.kind == "nonnegative" and c.name not in scalar.bottom.names):
+    for name in (c.name for c in where.conditions if c.kind == "nonnegative" and c.name not in inside):
         letter = scalar.ring[name]
         parts = {
             data * letter**power: part
