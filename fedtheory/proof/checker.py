@@ -5,9 +5,9 @@ stands alone: it is plain Python and imports nothing of the package and no libra
 
 Forms, contexts, assumptions and parameters are all computed again from the arguments that the file gives for each rule.
 Scalars are quotients of polynomials with whole coefficients and are compared exactly: a/b = c/d if a d - c b is 0. An
-expression that has to be >= 0 is written in the parameters of its region and must have no negative coefficient there.
-The checker knows the kernel's rules and shares no line with them. A claim stands in its file as text; it is read anew,
-and what is proved has to be what it says.
+expression that has to be >= 0 is written in the parameters of its region. There, if need be times a power of 1 + their
+sum, it must have no negative coefficient. The checker knows the kernel's rules and shares no line with them. A claim
+stands in its file as text; it is read anew, and what is proved has to be what it says.
 
 The forms of a certificate are built again from the class, the rounds and the metric, by the clients' gradients
 themselves. Exact fractions decide whether the rest that the multipliers leave is positive semidefinite.

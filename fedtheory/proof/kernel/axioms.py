@@ -204,8 +204,8 @@ class Axioms(OnRegion):
         return self._fact("mu <= L", Form.constant(L - mu), ("smooth", L), ("strongly_convex", mu), mu=mu, L=L)
 
     def dissimilar(self, point: Atom, squared: Scalar) -> Theorem:
-        """State the axiom |grad F_i - grad F|^2 <= sigma_G^2, at the start or the mean iterate (everywhere), or at the
-        optimum."""
+        """State the axiom |grad F_i - grad F|^2 <= sigma_G^2, at the optimum, or (everywhere) at another point that all
+        clients share."""
         form = Form.constant(squared) - square(self.gradient(point) - self.global_gradient(point))
         name = "bounded_dissimilarity_at_optimum" if point == OPTIMUM else "bounded_dissimilarity"
         return self._fact("dissimilar", form, (name, squared), point=point, squared=squared)

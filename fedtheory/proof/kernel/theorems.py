@@ -138,8 +138,8 @@ def said_besides(made: Any, *parameters: str, assumption: str = "") -> list[Scal
 
 
 def of_one_algorithm(parameters: Iterable[str]) -> bool:
-    """Whether one algorithm has all these parameters. Its rounds end in weighted updates, or are the server's in turn
-    with the clients', or are of uniform and arbitrary cohorts."""
+    """Whether one algorithm has all these parameters. Its rounds end in weighted updates, or in answers, or are the
+    server's in turn with the clients', or are of uniform and arbitrary cohorts; or its weights have a cutoff."""
     return sum(not own.isdisjoint(parameters) for own in _OWN_PARAMETERS) <= 1
 
 
