@@ -231,7 +231,7 @@ OF_NO_AXIOM = {
     "bounded_relative_dissimilarity", "constant_noise", "stationary_availability", "positively_related", "one_target",
     "server_of_target", "source_noise", "target_noise",
 }  # fmt: skip
-"""Kinds of which no rule of the kernel speaks: no claim that makes them is proved by it."""
+"""Kinds of which none of these axioms speaks; rules on draws and on samples name some of them."""
 DEFINED = {"equal_weights", "cohort_is_a_set", "full_participation", *AT_ONE_PLACE}
 """What axioms assume that is no kind: the algorithm has it, or a kind implies it."""
 
