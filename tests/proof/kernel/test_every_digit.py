@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import sys
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +23,7 @@ from fedtheory.proof.kernel.saved_theorems import saved
 from .growing import Growing
 from .published import NAMES, proofs
 
+PAGE = Path(__file__).parents[3] / "docs" / "kernel.md"
 QUICK = ("safari.eq28",)
 STATED = ("context", "kind", "assumptions", "parameters", "form", "equality", "path_to_the_end")
 """What a line says, and not how it is shown."""
@@ -94,6 +97,21 @@ def test_no_digit_can_be_another(name: str) -> None:
     count, kept = kept_digits(name)
     assert count > 200 and kept.total() < count / 10  # of the shortest proofs the region is a large part
     assert {part for _, part in kept} <= {"region", "premises", "where"}
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason="the docs are not beside the tests")
+def test_the_page_has_as_many_digits_as_there_are() -> None:
+    """Of proofs that were tried in full; and every sum is one."""
+    row = r"^\| (\S[^|]*) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$"
+    text = PAGE.read_text(encoding="utf-8").partition("\nEvery digit (")[2].partition("\n## ")[0]
+    tables = [re.findall(row, part, flags=re.M) for part in text.partition("\nOf larger ones 300")[::2]]
+    for table in tables:
+        *each, (last, *total) = [(name, *map(int, numbers)) for name, *numbers in table]
+        assert last == "all of these" and [sum(column) for column in list(zip(*each, strict=True))[1:]] == total
+        assert all(number == rejected + same + others for _, number, rejected, same, others in each)
+    told = {name: int(number) for name, number, *_ in tables[0][:-1]}
+    assert len(told) > 30
+    assert told == {name: len(digits(json.loads(json.dumps(saved(proofs()[name].make()))))) for name in told}
 
 
 if __name__ == "__main__":
