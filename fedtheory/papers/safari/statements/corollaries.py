@@ -78,7 +78,8 @@ SPEEDUP_SUBMISSION = replace(
     terms=tuple(replace(t, expression=t.expression.subs(sigma_s, sigma)) for t in SPEEDUP_BY_CLIENTS.terms),
     hypotheses=(*THEOREM_4_SUBMISSION.hypotheses, _mostly_clients),
     choices={"server_lr": sqrt(m * K) / sqrt(R), "local_lr": 2 * sqrt(m * K) / (K * sqrt(R))},
-    constants="its terms have them as numbers, and nothing refutes it with these",
+    constants="its terms have them as numbers, and nothing refutes it with these where the noises are uncorrelated and "
+    "cohorts chosen before them",
 )
 
 # Omega(log(R)/R) bounds the step sizes from below only; read as equal to it, with eta = log(R)/R, so that
