@@ -331,7 +331,7 @@ def _mark_crossing(
             mfc="none",
             mec=EXACT,
             ms=9,
-            label=f"first above the {what}, {name} = {_shown(place)}",
+            label=f"above the {what} at {name} = {_shown(place)}",
         )
 
 

@@ -251,8 +251,8 @@ def test_where_the_bound_is_first_exceeded(setting):
     bound = ft.claim("fast.thm1").at(setting, rounds=rounds)
     below, above = bound.value * 0.5, np.where(rounds >= 12, bound.value * 1.5, bound.value)
     labels = [{line.get_label(): line for line in ft.plot(bound, left).axes[0].lines} for left in (below, above)]
-    assert not [label for label in labels[0] if label.startswith("first above")]
-    mark = labels[1]["first above the bound, R = 12"]
+    assert not [label for label in labels[0] if label.startswith("above the bound")]
+    mark = labels[1]["above the bound at R = 12"]
     np.testing.assert_array_equal(mark.get_xydata(), [[12, above[11]]])
 
 
