@@ -90,7 +90,8 @@ def local_update(
     remembers of each pair from earlier rounds; None starts anew. ``path`` and ``precision`` are those of ``gradients``.
 
     Raises:
-        ValueError: sizes that are not as many as the steps, shapes that do not match, or spans where there are none.
+        ValueError: sizes that are not as many as the steps or beyond the dtype, shapes that do not match, or spans where
+            there are none.
 
     >>> model = FlatModel(torch.nn.Linear(3, 2))
     >>> samples = Samples(torch.randn(10, 3), torch.zeros(10).long())
@@ -99,6 +100,7 @@ def local_update(
     torch.Size([4, 5])
     """
     sizes = _sizes(lr, visits.steps)
+    _check_sizes([*sizes, *(size for span in spans for size in span.sizes)], start.dtype)
     if start.shape != (len(visits), model.dimension):
         raise ValueError(f"start has shape {tuple(start.shape)}: allowed is {(len(visits), model.dimension)}")
     task = Task(model, sizes, SGD() if solver is None else solver, proximal, augmentation, precision)
@@ -265,3 +267,10 @@ def _sizes(lr: float | Sequence[float], steps: int) -> list[float]:
     if len(sizes) != steps:
         raise ValueError(f"lr has {len(sizes)} sizes for {steps} steps: allowed is one number, or one for each step")
     return sizes
+
+
+def _check_sizes(sizes: Sequence[float], dtype: torch.dtype) -> None:
+    most = torch.finfo(dtype).max
+    for size in sizes:
+        if abs(size) > most:
+            raise ValueError(f"lr = {size:g}: allowed is what {dtype} can hold, at most {most:g}")

@@ -109,5 +109,10 @@ def test_what_no_solver_can_be_is_refused() -> None:
             make()
     with pytest.raises(ValueError, match="lr has 1 sizes for 4 steps"):
         local_update(MODEL, MODEL.initial(0).expand(2, -1), SAMPLES, VISITS, [0.1])
+    for path in ("loop", "grouped", "vmap"):
+        with pytest.raises(
+            ValueError, match=r"lr = 1e\+308: allowed is what torch.float32 can hold, at most 3.40282e\+38"
+        ):
+            local_update(MODEL, MODEL.initial(0).expand(2, -1).float(), SAMPLES, VISITS, 1e308, path=path)
     with pytest.raises(ValueError, match="start has shape"):
         local_update(MODEL, MODEL.initial(0)[None], SAMPLES, VISITS, 0.1)
