@@ -90,8 +90,8 @@ def local_update(
     remembers of each pair from earlier rounds; None starts anew. ``path`` and ``precision`` are those of ``gradients``.
 
     Raises:
-        ValueError: sizes that are not as many as the steps or beyond the dtype, shapes that do not match, or spans where
-            there are none.
+        ValueError: sizes that are not as many as the steps or beyond the dtype, shapes that do not match, or spans
+            where there are none.
 
     >>> model = FlatModel(torch.nn.Linear(3, 2))
     >>> samples = Samples(torch.randn(10, 3), torch.zeros(10).long())

@@ -76,8 +76,8 @@ CORRECTED = THEOREM_2_CORRECTED.edited(
     choices=_choices(least(sqrt(initial_gap * N / (Q_expected * _wide_slope * L * I * T)), 1 / (4 * L * I))),
 )
 
-# Option 1 asks for weights that are nearly optimal in every round. Those of Algorithm 2 can be so in short runs, of T <=
-# c and with the cutoff 1, and where all but a few clients are always there.
+# Option 1 asks for weights that are nearly optimal in every round. Those of Algorithm 2 can be so in short runs, of
+# T <= c and with the cutoff 1, and where all but a few clients are always there.
 NEARLY_OPTIMAL = MAIN.edited(
     "main",
     "FedAU, section 4, Corollary 4, (8), Option 1",
