@@ -99,7 +99,7 @@ class Chart:
         return self._decided[key]
 
     def is_negative_somewhere(self, expression: Scalar) -> bool:
-        """Whether it is so at one of a few points."""
+        """Whether an expression is < 0 at one of a few points of the region."""
         return somewhere(self, expression, lambda value: value < 0)
 
     def _certifies(self, top: fmpq_mpoly, bottom: fmpq_mpoly) -> bool:
