@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,10 @@ from ..arguments import check_clients, check_kind, listed
 from ..extras import torch
 from ..randomness import uniforms, words
 from .base import AnySize, Inclusion, Keys, Participation
+from .group_chain import GroupChain
+from .incomplete import Incomplete
 from .probabilities import check_probabilities
+from .resampled import Resampled
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -73,14 +77,22 @@ class Mixture(AnySize):
         fewest, most = zip(*(process.sizes(clients) for process in self.processes), strict=True)
         return min(fewest), max(most)
 
+    @cached_property
+    def _apart(self) -> tuple[int, ...]:
+        """A coordinate that tells the die from those of parts that throw one for the whole round too; none without any.
+
+        Other processes draw for clients, of whom the numbers are one coordinate more.
+        """
+        inside = [each for process in self.processes for each in _inside(process)]
+        return (-len(inside),) if any(isinstance(each, (Mixture, GroupChain, Resampled)) for each in inside) else ()
+
     def init(self, keys: Keys) -> MixtureState:
         self.check(keys.clients)
         return MixtureState(keys, tuple(process.init(keys) for process in self.processes))
 
     def step(self, state: MixtureState, round: int) -> tuple[Tensor, MixtureState]:
         keys = state.keys
-        # Fewer coordinates than the parts' own draws have.
-        dice = uniforms(words(keys.seed, keys.axis, keys.replica_ids, round))
+        dice = uniforms(words(keys.seed, keys.axis, keys.replica_ids, round, *self._apart))
         ends = torch.tensor(np.cumsum([float(p) for p in self.probabilities])[:-1], device=dice.device)
         chosen = torch.searchsorted(ends.to(dice.dtype), dice, right=True)
         drawn, parts = zip(*(p.step(s, round) for p, s in zip(self.processes, state.parts, strict=True)), strict=True)
@@ -94,3 +106,11 @@ class Mixture(AnySize):
             np.sum([p * part.first for p, part in pairs], axis=0),
             np.sum([p * part.second for p, part in pairs], axis=0),
         )
+
+
+def _inside(process: Participation) -> Iterator[Participation]:
+    """A process and those within it."""
+    yield process
+    within = process.processes if isinstance(process, Mixture) else ()
+    for each in (process.process,) if isinstance(process, Incomplete) else within:
+        yield from _inside(each)

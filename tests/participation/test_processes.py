@@ -238,6 +238,16 @@ CASES = {
         3,
         lambda r: {(0, 0, 1): Fraction(1, 8), (1, 0, 1): Fraction(1, 8), (0, 1, 1): Fraction(3, 4)},
     ),
+    "mixtures in a mixture": Case(
+        Mixture([Incomplete(Mixture([Fixed([0]), Fixed([1])], [HALF, HALF]), [2]), Fixed([2])], [HALF, HALF]),
+        3,
+        lambda r: {(1, 0, 0): Fraction(1, 4), (0, 1, 0): Fraction(1, 4), (0, 0, 1): HALF},
+    ),
+    "a chain in a mixture": Case(
+        Mixture([GroupChain([0, 1, 2], [[1, 0, 0], [0, 1, 0]], [HALF, HALF]), Fixed([2])], [HALF, HALF]),
+        3,
+        lambda r: {(1, 0, 0): Fraction(1, 4), (0, 1, 0): Fraction(1, 4), (0, 0, 1): HALF},
+    ),
     "patterns": Case(
         RandomPatterns(RECORD, [[0, 1, 3], [2]], [0, 1, 0], "repeat"),
         3,
