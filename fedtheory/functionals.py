@@ -68,6 +68,16 @@ class Functional:
         """Whether it is more than an observable at the last round or its plain average over the rounds."""
         return self.of_mean or self.best or self.weights is not None
 
+    @property
+    def among_errors(self) -> bool:
+        """Whether errors of runs have it: |x_R - x*|^2, |grad F(x_R)|^2 or the plain mean of |grad F(x_r)|^2.
+
+        >>> FINAL_SQUARED_DISTANCE.among_errors, AVERAGE_GAP.among_errors, AVERAGE_ITERATE_DISTANCE.among_errors
+        (True, False, False)
+        """
+        known = ("squared_gradient",) if self.average else ("squared_distance", "squared_gradient")
+        return self.observable in known and not self.of_all_rounds
+
     def apart_from(self, other: Functional) -> tuple[str, ...]:
         """Return the attributes in which it is another left side: all but an expression that is not looked at, as both
         are of runs, rounds or points.
@@ -98,6 +108,15 @@ def check_average(average: str) -> None:
     """Refuse a range that is none of ``AVERAGES``."""
     if average not in AVERAGES:
         raise ValueError(f"average = {average!r}: allowed is {' or '.join(map(repr, AVERAGES))}")
+
+
+def check_among_errors(functional: Functional) -> None:
+    """Refuse a functional that errors of runs do not have."""
+    if not functional.among_errors:
+        raise ValueError(
+            f"functional = {functional.name}: allowed are |x_R - x*|^2, |grad F(x_R)|^2 and the plain mean of "
+            "|grad F(x_r)|^2"
+        )
 
 
 FINAL_SQUARED_DISTANCE = Functional(
@@ -156,7 +175,8 @@ FINAL_SQUARED_GRADIENT = Functional(
     observable="squared_gradient",
 )  # fmt: skip
 
-# Of one round from x_0: with the local iterates x_{i,k}, k = 0..K-1, of client i, and the cohort S.
+# Of one round from x_0: with the local iterates x_{i,k}, k = 0..K-1, of client i, and the cohort S. The local gradient
+# error counts k = K too: see ``moments.one_round``.
 SQUARED_GRADIENT = Functional(
     "squared_gradient", "|grad F(x_0)|^2", SQUARED_SLOPE, r"\|\nabla F(\mathbf{x}_r)\|^2", scope="round"
 )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
 from importlib import import_module
-from math import isqrt
+from math import isqrt, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,6 +80,8 @@ class Question:
         Raises:
             Unserved: a Fraction is asked for and it is irrational.
         """
+        if self.numbers == FLOAT:
+            return sqrt(square)
         if self.numbers == BALL:
             return self.number(square).sqrt()
         root = Fraction(isqrt(square.numerator), isqrt(square.denominator))

@@ -108,11 +108,14 @@ def noise_step(fed: Piecewise, server: bool = False) -> Fraction:
     """Return noise / sqrt(D), which two-point noise adds to or takes from a partial derivative.
 
     Raises:
-        ValueError: it is irrational, or the noise is Gaussian.
+        ValueError: it is irrational, or the noise is Gaussian or the same for all clients.
     """
     level, root = fed.exact_server_noise if server else fed.exact_gradient_noise, isqrt(fed.dimension)
     if level and (root**2 != fed.dimension or fed.noise not in ("two-point", ONE_SIDED)):
-        raise ValueError(f"noise is {fed.noise} in {fed.dimension} dimensions: allowed is two-point in 1 or 4")
+        raise ValueError(
+            f"noise is {fed.noise} in {fed.dimension} dimensions: allowed is two-point or one-sided, "
+            "in 1, 4, 9 or another square"
+        )
     return level / root if level else Fraction(0)
 
 

@@ -1,7 +1,7 @@
 """Exact expected errors of an algorithm on quadratic federations, with no sampling.
 
 For every round r: E|x_r - x*|^2, E|grad F(x_r)|^2 and the running averages of the latter, by the linear recursion of
-second moments (see ``rounds``). Gradient noise enters by its covariance alone, so two-point and Gaussian noise give
+second moments (see ``round_maps``). Gradient noise enters by its covariance alone, so two-point and Gaussian noise give
 the same numbers; participation enters by the first and second moments of the clients' weights, or, where rounds depend
 on each other, by its joint law with the state.
 """
@@ -19,7 +19,7 @@ import numpy as np
 from flint import arb, ctx
 
 from ..claims.balls import ball
-from ..functionals import AVERAGES, Functional, check_average
+from ..functionals import AVERAGES, Functional, check_among_errors, check_average
 from ..participation import Recorded
 from .centred import Forms, about_optimum, forms_of, in_balls
 from .enclosed import observed_in_balls, rounded
@@ -62,14 +62,24 @@ class ExactErrors:
         """Return the functional's value with R = each of ``rounds`` (which must be >= 1 for an average).
 
         ``average`` says which iterates an average runs over: "r = 1..R" or "r = 0..R-1".
+
+        Raises:
+            ValueError: it is none of |x_R - x*|^2, |grad F(x_R)|^2 and the plain mean of |grad F(x_r)|^2; or R = 0 in
+                such a mean.
         """
+        check_among_errors(functional)
         if not functional.average:
             return getattr(self, functional.observable)
         values = getattr(self, self._sum(average))
         return values / (self.rounds if values.dtype == object else self.rounds.astype(float))
 
     def accuracy_of(self, functional: Functional, average: str = "r = 1..R") -> np.ndarray:
-        """The accuracy of ``functional``'s values."""
+        """The accuracy of ``functional``'s values.
+
+        Raises:
+            ValueError: as ``functional``.
+        """
+        check_among_errors(functional)
         if not functional.average:
             return self.accuracy[functional.observable]
         name = self._sum(average)
@@ -352,7 +362,8 @@ def _whole(number: Any) -> int:
 
 
 def packed_start(setting: Setting, forms: Forms) -> np.ndarray:
-    """Return the second moments of the state before round 0, as ``symmetric`` packs them: (*blocks, n).
+    """Return the second moments of the state before round 0, as ``linear_rounds.packed`` packs them: (*blocks,
+    n).
 
     For participants with a memory they are times the probability of each of their states.
     """

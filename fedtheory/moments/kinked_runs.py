@@ -21,7 +21,7 @@ import numpy as np
 
 from ..algorithms.algorithm import ClientRound, Kind, ServerRound
 from ..federations.piecewise import Piecewise, PiecewiseLinear
-from ..functionals import AVERAGES, Functional
+from ..functionals import AVERAGES, Functional, check_among_errors
 from ..participation import Fixed
 
 if TYPE_CHECKING:
@@ -293,7 +293,12 @@ class KinkedErrors:
     initial_squared_gradient: Any
 
     def functional(self, functional: Functional, average: str) -> list[Any]:
-        """Return the functional's value with R = each of ``rounds``; ``average`` as in ``ExactErrors.functional``."""
+        """Return the functional's value with R = each of ``rounds``; ``average`` as in ``ExactErrors.functional``.
+
+        Raises:
+            ValueError: as there.
+        """
+        check_among_errors(functional)
         if not functional.average:
             return getattr(self, functional.observable)
         ends = zip(self.rounds, self.squared_gradient, self.gradient_sum, strict=True)

@@ -261,6 +261,8 @@ def left_side(way: Way, functional: Functional, average: str) -> tuple[Number, s
     """
     setting, rounds = way.setting, way.rounds
     fed = piecewise(setting)
+    if not functional.among_errors:
+        raise Undecided(f"{functional.name} is not known of clients with kinks, or of crowds")
     if not any(g.breakpoints for row in fed.gradients for g in row):
         return _affine(way, functional, average), ""
     if setting.deterministic or (way.order and alike(setting)):

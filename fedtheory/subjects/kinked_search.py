@@ -318,8 +318,11 @@ def perturb(candidate: KinkedCandidate, rng: np.random.Generator, wanted: Demand
 
 
 def errors_at(setting: Setting, horizons: np.ndarray, functional: Functional, average: str) -> np.ndarray:
-    """Compute the functional at the ascending horizons, in floats; nan where the run cannot be followed so far."""
+    """Compute the functional at the ascending horizons, in floats; nan where the run cannot be followed so far, or
+    the functional is none of its errors."""
     left = np.full(len(horizons), np.nan)
+    if not functional.among_errors:
+        return left
     kinks = any(g.breakpoints for row in piecewise(setting).gradients for g in row)
     if kinks and setting.deterministic:
         values = deterministic_errors(setting, horizons.tolist()).functional(functional, average)

@@ -71,7 +71,7 @@ def left_in_floats(setting: Setting, rounds: np.ndarray, functional: Functional,
     """
     if functional.compute is not None:
         return _computed_in_floats(setting, rounds, functional, average)
-    if functional.of_all_rounds or functional.observable == "gap":
+    if not functional.among_errors:
         return run_in_floats(setting, functional, rounds, average)
     return errors_in_floats(setting, rounds).functional(functional, average)
 

@@ -11,18 +11,23 @@ import numpy as np
 import pytest
 import sympy
 
+from fedtheory.algorithms import fast
+from fedtheory.claims.balls import Undecided
 from fedtheory.claims.statement import Claim, Hypothesis, Term, least
 from fedtheory.evidence.confirm import refuting_point
 from fedtheory.evidence.judge import Judgement, judge, parse
 from fedtheory.evidence.replay import replay
 from fedtheory.evidence.search import ROUNDING, SearchReport, search
 from fedtheory.federations import Piecewise, PiecewiseLinear
+from fedtheory.functionals import AVERAGE_GAP
 from fedtheory.moments.exchangeable import enumerated_errors
 from fedtheory.papers import claim
 from fedtheory.papers.registry import subject_of
+from fedtheory.participation import Fixed
 from fedtheory.quantities import symbols
+from fedtheory.setting import Setting
 from fedtheory.subjects import kinked_search
-from fedtheory.subjects.kinked_points import kinked_point
+from fedtheory.subjects.kinked_points import from_setting, kinked_point
 from fedtheory.subjects.kinked_search import KinkedCandidate
 from fedtheory.subjects.protocol import Instance
 from fedtheory.subjects.run_subject import PARTS
@@ -49,6 +54,16 @@ def confirmed(statement: Claim, report: SearchReport) -> Judgement:
     assert judgement is not None and judgement.refutes
     assert replay(json.loads(json.dumps(judgement.to_json())), statement).refutes
     return judgement
+
+
+def test_gaps_are_not_judged_by_gradients() -> None:
+    """The mean of |grad F|^2 is no mean of gaps, of clients with kinks neither."""
+    kinked = Setting(Piecewise([[PiecewiseLinear([1, 2], [0])]], [2]),
+                     fast(cohort=2, local_lr="1/64", snapshot_probability=1), Fixed([0, 1]), start=1)  # fmt: skip
+    of_gaps = replace(claim("fast.thm2@sharper"), functional=AVERAGE_GAP)
+    point = from_setting(of_gaps, kinked, 2, PARTS["fast"])
+    with pytest.raises(Undecided, match="average_gap is not known of clients with kinks"):
+        point.examined(of_gaps).sides(next(of_gaps.readings()))
 
 
 PLANTED = {

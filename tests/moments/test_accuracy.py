@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from fedtheory import algorithms
 from fedtheory.claims.balls import ball, ball_matrix, working_precision
 from fedtheory.federations import Quadratic
-from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, FINAL_GAP
+from fedtheory.functionals import AVERAGE_GAP, AVERAGE_ITERATE_DISTANCE, AVERAGE_SQUARED_GRADIENT, FINAL_GAP
 from fedtheory.moments import enclosed, expected_errors
 from fedtheory.moments.enclosed import LEAST
 from fedtheory.moments.expected_errors import NUMBERS, ExactErrors, enclosed_functional, errors_in_floats, exact_errors
@@ -233,6 +233,10 @@ def test_a_functional_has_its_accuracy() -> None:
             assert abs(F(float(value)) - total / rounds) <= F(float(bound)) <= total / rounds / 2**48
     exact = halving.exact([3], exact=True)
     assert exact.accuracy_of(AVERAGE_SQUARED_GRADIENT).tolist() == [0]
+    for other in (FINAL_GAP, AVERAGE_GAP, AVERAGE_ITERATE_DISTANCE):  # these are not kept
+        for asked in (found.functional, found.accuracy_of):
+            with pytest.raises(ValueError, match=f"functional = {other.name}: allowed are"):
+                asked(other)
 
 
 def test_a_mean_of_later_rounds_does_not_cancel() -> None:

@@ -184,6 +184,12 @@ def test_a_question_computes_once() -> None:
     assert [question.once(calls.append) for _ in range(3)] == [None] * 3 and calls == [question]
 
 
+def test_roots_are_of_the_kind_that_is_asked_for() -> None:
+    for numbers, found in ((FLOAT, 1.5), (EXACT, F(3, 2)), (BALL, 1.5)):
+        assert Question(usual(), numbers=numbers).root(F(9, 4)) == found
+    assert Question(usual()).root(F(2)) == 2**0.5
+
+
 def test_doors_of_a_setting() -> None:
     setting = usual("fedavg")
     assert {"quantities", "exact", "simulate", "fixed_point", "stationary"} <= set(dir(ft.Setting))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from fedtheory.algorithms import fast, fedavg, safari
 from fedtheory.claims.balls import Ball, ball, ball_matrix, working_precision
 from fedtheory.federations import Piecewise, PiecewiseLinear, Quadratic
-from fedtheory.functionals import FINAL_SQUARED_DISTANCE
+from fedtheory.functionals import AVERAGE_GAP, FINAL_SQUARED_DISTANCE
 from fedtheory.moments import kinked_runs
 from fedtheory.moments.exchangeable import Cohorts, TooMany, affine_map, enumerated_errors, trained
 from fedtheory.moments.expected_errors import exact_errors
@@ -224,10 +224,13 @@ def test_enumeration_gives_up_and_refuses() -> None:
     with pytest.raises(TooMany, match="states are"):
         enumerated_errors(Setting(SMALL, algorithm, Fixed([0]), start=1), 1)
     plane = Piecewise([[1, 1]], gradient_noise=1)
-    with pytest.raises(ValueError, match="allowed is two-point in 1 or 4"):
+    with pytest.raises(ValueError, match="allowed is two-point or one-sided, in 1, 4, 9"):
         enumerated_errors(Setting(plane, fast(cohort=1, snapshot_probability=1, local_lr=1), Fixed([0])), 1)
     with pytest.raises(ValueError, match="the run is random"):
         deterministic_errors(Setting(SMALL, fast(cohort=4, snapshot_probability=1, local_lr=1), Fixed([0])), [1])
+    still = Setting(SMALL, fast(cohort=4, snapshot_probability=1, local_lr="1/7"), Fixed(range(4)))
+    with pytest.raises(ValueError, match="functional = average_gap: allowed are"):
+        deterministic_errors(replace(still, federation=Piecewise([[1]], [4])), [1]).functional(AVERAGE_GAP, "r = 1..R")
     with pytest.raises(ValueError, match="allowed is Piecewise"):
         deterministic_errors(Setting(Quadratic.common_hessian([0]), fedavg(local_lr=1), Fixed([0])), [1])
 
