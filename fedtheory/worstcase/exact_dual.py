@@ -19,6 +19,7 @@ from flint import fmpq, fmpq_mat
 
 from .geometry import Geometry
 from .problem import Problem
+from .program import METRICS
 
 Matrix = fmpq_mat
 Entries = dict[tuple[int, int], Fraction]
@@ -47,12 +48,17 @@ class Exact:
     """Slack of a problem, as a function of multipliers.
 
     Raises:
-        ValueError: the problem has noise, of which no certificates are known.
+        ValueError: the problem has noise, a combination in the place of a metric, or functions that need not be convex,
+            of which no certificates are known.
     """
 
     def __init__(self, problem: Problem) -> None:
         if problem.gradient_noise or problem.server_noise:
             raise ValueError("gradient_noise, server_noise: allowed for a certificate is 0")
+        if problem.combination:
+            raise ValueError(f"metric = {problem.metric!r}: allowed for a certificate is one of {', '.join(METRICS)}")
+        if problem.functions.nonconvex:
+            raise ValueError(f"functions = {problem.functions}: allowed for a certificate are convex ones")
         self.problem = problem
         self.geometry: Geometry = problem.geometry(Fraction, scaled=False)
         self.top = 1 - problem.functions.condition

@@ -39,7 +39,9 @@ def certify(found: WorstCase) -> Certificate:
     A contraction that was given stays as it is.
 
     Raises:
-        ValueError: the solve was not accurate; there is noise; the start is x*; no margin is enough.
+        ValueError: the solve was not accurate; there is noise; the start is x*, or bounded by its gap; the
+            dissimilarity is not bounded; functions need not be convex; there is a combination in the place of a metric;
+            no margin is enough.
     """
     problem = found.problem
     if found.status != "solved":

@@ -58,7 +58,8 @@ class Problem:
     def __post_init__(self) -> None:
         if not isinstance(self.functions, FunctionClass):
             raise ValueError(
-                f"functions = {self.functions!r}: allowed is strongly_convex(...), convex(...) or quadratic(...)"
+                f"functions = {self.functions!r}: allowed is strongly_convex(...), convex(...), quadratic(...) or "
+                "smooth(...)"
             )
         if (self.metric == ROUND_METRIC) != bool(self.combination):
             raise ValueError(
@@ -114,7 +115,8 @@ class Problem:
         for name, price in self.prices.items():
             if name not in PRICED or (name == "initial_gap" and not by_gap) or not (by_gap or self.combination):
                 raise ValueError(
-                    f"prices: {name!r}: allowed with initial_gap or a combination is one of {', '.join(PRICED)}"
+                    f"prices: {name!r}: allowed with initial_gap is one of {', '.join(PRICED)}, with a combination one "
+                    "of the last two"
                 )
             if not getattr(self, name):
                 raise ValueError(f"{name} = {getattr(self, name)}: allowed with a price is its unit, a number > 0")

@@ -9,7 +9,8 @@ column and off the diagonal times sqrt(2), then the phi. The program is
     and the Gram matrices and those of ``matrix_of`` are >= 0.
 
 Each constant that has a price adds its square (in the problem's units) as an unknown. The constraints are then that
-what the constant bounds is at most this unknown, and the objective has the unknown with minus the price.
+what the constant bounds is at most this unknown, and the objective has the unknown with minus the price. For the
+initial gap it is F(x_0) - F(x*) itself.
 
 Pairs of points (p, q) carry the interpolation conditions of convex (1 - mu)-smooth functions (Taylor, Hendrickx and
 Glineur 2017, Theorem 4),

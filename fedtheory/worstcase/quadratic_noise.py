@@ -23,7 +23,8 @@ def noise_apart(problem: Problem) -> tuple[Problem, float] | None:
         max over mu <= h <= L of
         sum over kinds of p/m global_lr^2 sum_k lr_k^2 prod_{l > k} (1 - lr_l (h + proximal))^2,
 
-    with m the clients that take part; ``None`` unless it is about one round, quadratics and this error.
+    with m the clients that take part, and for a cohort drawn with replacement the mean of the sum of squared weights in
+    the place of 1/m; ``None`` unless there is noise, and it is about one round, quadratics and this error.
 
     >>> from fedtheory.worstcase import Problem, local_sgd, plan_of, quadratic
     >>> plan = plan_of(local_sgd(local_lr=1, local_steps=2), clients=4)

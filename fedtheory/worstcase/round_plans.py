@@ -156,7 +156,8 @@ class Plan:
             raise ValueError(f"clients: needed with {name} = {who.size}")
         most = None if isinstance(who, Cohort) and who.replacement else self.clients
         if type(who.size) is not int or who.size < 1 or (most is not None and who.size > most):
-            raise ValueError(f"{name} = {who.size}: allowed is a whole number from 1 to clients = {self.clients}")
+            allowed = ">= 1" if most is None else f"from 1 to clients = {self.clients}"
+            raise ValueError(f"{name} = {who.size}: allowed is a whole number {allowed}")
 
     @property
     def kinds(self) -> list[Kind]:

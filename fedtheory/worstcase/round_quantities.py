@@ -34,7 +34,8 @@ def check(combination: Mapping[str, Any], plan: Plan) -> None:
     """Refuse quantities that no program of the plan has.
 
     Raises:
-        ValueError: a name that is unknown, more than one round, or a value of F after a random round.
+        ValueError: no name, or one that is unknown; more than one round; a proximal term; or a value of F after a
+            random round.
     """
     for name in combination:
         if name not in POWERS:

@@ -32,7 +32,7 @@ SOLVED, INACCURATE, UNBOUNDED = "solved", "inaccurate", "unbounded"
 class Recursion:
     """Bound metric <= contraction |x_0 - x*|^2 + of_gap (F(x_0) - F*) + additive zeta^2 + of_noise sigma^2 +
     of_server_noise sigma_s^2. It holds for every federation of the class, every start and all zeta, sigma, sigma_s >=
-    0.
+    0; but a distance, zeta or sigma that is 0 in the problem has the factor 0, and it has to be 0 then.
 
     Attributes:
         contraction, additive, of_noise: in the metric's units over x^2, (F/x)^2 and (F/x)^2.
@@ -75,7 +75,8 @@ class WorstCase:
             where it is "unbounded".
         status: "solved"; "inaccurate" if gap or violation exceed the accuracy that was asked for; "unbounded".
         kind: "exact" if a federation of the class attains it, or "upper bound": with noise, of which only first and
-            second moments count, and with a dissimilarity that is bounded at the server's points only.
+            second moments count (but of quadratics after one round), with a dissimilarity that is bounded at the
+            server's points only, of functions that need not be convex, and where constants have a price.
         lower, upper: the solver's two values. gap: their difference, relative to the value. For final squared
             distances it is relative to the largest change of |x_R - x*|^2 from |x_0 - x*|^2, which is less.
         violation: the largest, of constraints and matrices, on both sides, in the program's scale.

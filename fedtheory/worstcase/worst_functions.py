@@ -12,7 +12,7 @@ import numpy as np
 from .geometry import Orbit
 from .interpolation import Interpolant, symmetric_operator
 from .problem import Problem
-from .program import Program
+from .program import METRICS, Program
 from .round_plans import Arbitrary, Everyone, ServerStep, Training
 from .solver import Solution, assemble, clarabel, matrix_of
 
@@ -57,8 +57,10 @@ class Instance:
         drawn.
 
         Raises:
-            ValueError: there are too many cohorts.
+            ValueError: there are too many cohorts, or the problem has a combination in the place of a metric.
         """
+        if self.problem.combination:
+            raise ValueError(f"metric = {self.problem.metric!r}: allowed for a replay is one of {', '.join(METRICS)}")
         x, shown = self.start, [self.start]
         plan = self.problem.plan
         for each in plan.rounds[:-1]:
@@ -118,11 +120,13 @@ def instance_of(found: WorstCase, clients: int | None = None) -> Instance:
     """Return an instance of a worst case; ``clients`` where their number does not matter (2 by default).
 
     Raises:
-        ValueError: the solve was not accurate, or the value is an upper bound that no federation need attain; another
-            number of clients where it matters.
+        ValueError: the solve was not accurate, there is noise, or the value is an upper bound that no federation need
+            attain; another number of clients where it matters.
     """
     problem = found.problem
     assert isinstance(problem, Problem)
+    if found.kind == "exact" and problem.gradient_noise:  # of quadratics after one round
+        raise ValueError(f"gradient_noise = {problem.gradient_noise}: allowed for an instance is 0")
     if found.status != "solved" or not problem.exact:
         raise ValueError(
             f"status, kind = {found.status!r}, {found.kind!r}: allowed for an instance is 'solved', 'exact'"

@@ -21,12 +21,16 @@ from fedtheory.worstcase import (
     Certificate,
     CertificateError,
     Cohort,
+    Problem,
     ServerStep,
     additive_constant,
     convex,
     local_sgd,
     mixture,
+    plan_of,
     quadratic,
+    smooth,
+    solved,
     strongly_convex,
     worst_case,
 )
@@ -212,7 +216,10 @@ def test_replay_on_the_command_line(made, tmp_path):
 def test_what_has_no_certificate(made):
     noisy = worst_case(STRONG, TWO, clients=2, gradient_noise=1)
     at_optimum = worst_case(STRONG, TWO, distance=0, dissimilarity_at_optimum=1)
+    gradients = solved(Problem(STRONG, plan_of(TWO), "one_round", combination={"squared_gradient": 1}))
+    any_function = additive_constant(smooth(smoothness=2), local_sgd(local_lr="1/4"), contraction=4)
     for found, said in ((noisy, "gradient_noise"), (at_optimum, "distance > 0"),
+                        (gradients, "metric = 'one_round'"), (any_function, "functions = smooth"),
                         (replace(noisy, status="inaccurate"), "status = 'inaccurate'")):  # fmt: skip
         with pytest.raises(ValueError, match=said):
             found.certificate()

@@ -16,12 +16,15 @@ from fedtheory.participation import Fixed, Uniform
 from fedtheory.worstcase import (
     Arbitrary,
     Cohort,
+    Problem,
     ServerStep,
     best_steps,
     convex,
     local_sgd,
     mixture,
+    plan_of,
     quadratic,
+    solved,
     strongly_convex,
     worst_case,
 )
@@ -110,6 +113,11 @@ def test_what_has_no_instance():
     noisy = worst_case(STRONG, TWO, clients=2, gradient_noise=1)
     with pytest.raises(ValueError, match="upper bound"):
         noisy.instance()
+    with pytest.raises(ValueError, match="gradient_noise = 1: allowed for an instance is 0"):
+        worst_case(QUADRATIC, TWO, clients=2, gradient_noise=1).instance()
+    gradients = solved(Problem(STRONG, plan_of(TWO), "one_round", combination={"squared_gradient": 1}))
+    with pytest.raises(ValueError, match="metric = 'one_round': allowed for a replay"):
+        gradients.instance().replay()
     drawn = worst_case(STRONG, DRAWN, clients=5, dissimilarity_at_optimum=1)
     with pytest.raises(ValueError, match="clients = 4: allowed is 5"):
         drawn.instance(clients=4)
