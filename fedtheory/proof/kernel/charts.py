@@ -92,14 +92,14 @@ class Chart:
         """Whether expression >= 0 is certified at every point where it is defined: as a quotient in the parameters it
         has no negative coefficient, if need be in lowest terms, once the numerator is multiplied by a power of 1 +
         their sum. Where it is negative at one of a few points nothing is tried."""
-        if self.is_negative_somewhere(expression):
+        if self.seen_negative(expression):
             return False
         if (key := _key(expression)) not in self._decided:
             self._decided[key] = self._certifies(*self._quotient(expression))
         return self._decided[key]
 
-    def is_negative_somewhere(self, expression: Scalar) -> bool:
-        """Whether an expression is < 0 at one of a few points of the region."""
+    def seen_negative(self, expression: Scalar) -> bool:
+        """Whether an expression is < 0 at one of a few points: that is seen before anything is expanded."""
         return somewhere(self, expression, lambda value: value < 0)
 
     def _certifies(self, top: fmpq_mpoly, bottom: fmpq_mpoly) -> bool:

@@ -138,9 +138,7 @@ class Where:
 
     def certifies(self, expression: Scalar) -> bool:
         """Whether expression >= 0 is certified everywhere on the region, where it is defined everywhere."""
-        if STEP not in expression.names and self.chart.is_negative_somewhere(expression):  # before anything longer
-            return False
-        if not self.defines(expression):
+        if (STEP not in expression.names and self.chart.seen_negative(expression)) or not self.defines(expression):
             return False
         parts = self._parts(expression)
         return (len(parts) > 1 and all(map(self._certified, parts))) or self._certified(expression)
