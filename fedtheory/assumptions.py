@@ -1,7 +1,8 @@
 """Assumptions of claims: every kind once, with its meaning.
 
 An assumption of a kind with a ``quantity`` bounds the federation's own constant by that quantity. The others say how a
-round's randomness hangs together; those that a claim does not make, the search may violate.
+round's randomness hangs together, or what a learning problem is like; those on a round that a claim does not make, the
+search may violate.
 """
 
 from __future__ import annotations

@@ -94,7 +94,8 @@ def of_run(
 def run_in_floats(
     setting: Setting, functional: Functional, rounds: Any, average: str = AVERAGES[0], exact: bool = False
 ) -> np.ndarray:
-    """Compute the values of ``of_run`` quickly in floats, without proven accuracy, for searches.
+    """Compute the values of ``of_run`` quickly in floats, without proven accuracy, for searches; in Fractions if
+    ``exact``.
 
     Raises:
         ValueError: as ``of_run``.

@@ -24,9 +24,6 @@ from ..federations.quadratic import Quadratic
 
 if TYPE_CHECKING:
     from ..setting import Setting
-
-if TYPE_CHECKING:
-    from ..setting import Setting
     from .round_maps import LocalMaps
 
 

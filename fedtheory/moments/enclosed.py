@@ -351,7 +351,7 @@ def _one_by_one(plan: Varying, states: Blocks, rows: Blocks, wanted: list[int]) 
 
 
 def _by_giant_steps(powers: Powers, states: Blocks, rows: Blocks, wanted: list[int]) -> dict[int, list[arb]]:
-    """Observables take the small steps w P^b, and states the giant ones P^(a m) z_0 (see ``powers.at_horizons``)."""
+    """Observables take the small steps w P^b, and states the giant ones P^(a m) z_0 (see ``timeline.at_horizons``)."""
     cycles, count = np.array(wanted, dtype=np.int64), rows[0].nrows()
     small = small_bits(cycles, 0 * cycles, count)
     of_row, row = np.unique(cycles & (1 << small) - 1, return_inverse=True)

@@ -32,7 +32,8 @@ FINE = 300
 """Points of the grid in one step of the noise."""
 
 WIDE = 6
-"""Distance of the grid's lower end below x*, in steps of the noise times the root of the local steps."""
+"""Distance of the grid's lower end below the start and the clients' minimisers, in steps of the noise times the root of
+the local steps, rounded up."""
 
 BITS = 16
 """Binary digits below a grid's unit that are kept in the values of m."""
@@ -47,8 +48,8 @@ def drift_floor(setting: Setting, horizons: Sequence[int], exact: bool = False) 
 
     Raises:
         TooMany: the grid, or its numbers, would be too long.
-        ValueError: some rounds are the server's, rounds are more than SGD and a mean, or the noise is Gaussian or its
-            step irrational.
+        ValueError: some rounds are the server's, kinds of round come periodically, rounds are more than SGD and a mean,
+            or the noise is not two-point or its step irrational.
 
     >>> import fedtheory as ft
     >>> fed = ft.federations.Piecewise([[ft.federations.PiecewiseLinear([1, 6], [0])]], [10**4], gradient_noise=1)

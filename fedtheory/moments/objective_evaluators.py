@@ -41,7 +41,7 @@ def heterogeneity_gap(question: Question) -> Constant:
     """Compute Gamma = F* - sum_i p_i F_i*: >= 0, and 0 exactly where the clients have a common minimiser.
 
     Raises:
-        Unserved: the federation is not quadratic, or a client has no least value or several minimisers.
+        Unserved: the federation is not quadratic, F has no unique minimiser, or a client no least value.
     """
     fed = question.setting.federation
     if not isinstance(fed, Quadratic):

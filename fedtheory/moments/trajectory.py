@@ -37,8 +37,7 @@ def _states(setting: Setting, rounds: np.ndarray) -> np.ndarray:
     """x_r - x* before each of ``rounds``, in lifted coordinates (a last column of ones)."""
     if not setting.deterministic:
         raise ValueError(
-            "the setting is random: a trajectory needs no noise, a fixed arbitrary set, "
-            "periodic snapshots and all clients in them"
+            "the setting is random: a trajectory needs no noise, and participants and kinds of round that are not drawn"
         )
     states = advance(timeline(setting, mean_map), initial_state(setting), rounds)
     return np.delete(states, np.s_[setting.federation.dimension : -1], axis=1)  # what the algorithm remembers

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 Members = tuple[int, ...]
 
 DIRECTIONS = 24
-"""Directions in which a beam keeps the extreme states. In more than two dimensions, as many random ones are added."""
+"""Directions of a plane in which a beam keeps the extreme states. In more dimensions they are the axes, either way, and
+twice as many random ones."""
 
 
 @dataclass(frozen=True)

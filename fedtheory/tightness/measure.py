@@ -57,8 +57,8 @@ class Tightness:
 
     Attributes:
         claim: its ref.
-        status: "solved"; "unbounded", where the class does not contract so fast as the claim's factor; "inaccurate";
-            or "not applicable", with ``why``: then the rest is empty.
+        status: "solved"; "unbounded", where the class does not contract so fast as the claim's factor, or no multiple
+            of a constant is enough; "inaccurate"; or "not applicable", with ``why``: then the rest is empty.
         values: the quantities.
         contraction: the bound's factor of |x_0 - x*|^2, a round's (of all rounds, if ``whole``).
         class_contraction: the least factor with which this is possible at all: errors where nothing is added.
@@ -70,8 +70,8 @@ class Tightness:
         after: over rounds, the last one of the claim's.
         differences, larger: how the class differs from the claim's, and whether it leaves an assumption out.
         warnings: such as that the bound does not contract.
-        constants: of a claim on squared gradients, in the place of ``contraction`` to ``looseness``: the best multiple
-            of each constant.
+        constants: of a claim on squared gradients or on one round, in the place of ``contraction`` to ``looseness``:
+            the best multiple of each constant.
     """
 
     claim: str

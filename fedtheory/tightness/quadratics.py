@@ -18,6 +18,7 @@ def attained_by_quadratics(compared: Comparison, rounds: Sequence[int]) -> dict[
     """Compute the largest exact error of quadratics on a line with one curvature, mu or L.
 
     Participants all pull one way as hard as the dissimilarity lets them; it is the same everywhere, as the claims ask.
+    Where all clients take part, they pull in turn one way and the other.
     """
     counted = [r for r in rounds if r <= ATTAINED_ROUNDS]
     if compared.statement.functional.name not in ("final_squared_distance", "final_gap") or not counted:
@@ -34,7 +35,8 @@ def attained_by_quadratics(compared: Comparison, rounds: Sequence[int]) -> dict[
 
 
 def line_setting(compared: Comparison, curvature: Fraction) -> Setting:
-    """Make quadratics on a line of one curvature: participants have their minimisers on the start's side of x* = 0."""
+    """Make quadratics on a line of one curvature: participants have their minimisers on the start's side of x* = 0,
+    unless they are all clients."""
     values = compared.values
     clients, size = int(values["clients"]), int(values["arbitrary_cohort"])
     reach = _slope(compared) / curvature

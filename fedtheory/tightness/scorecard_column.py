@@ -40,8 +40,8 @@ UNKNOWN = {"status": NOT_APPLICABLE, "measure": None, "value": None, "of": "", "
 def column(entry: Tightness) -> dict[str, Any]:
     """Make the scorecard's entry on a tightness.
 
-    It has ``status``, ``tightness``, ``value``, whether the class is ``larger`` than the claim's (a value below 1
-    refutes nothing then), and ``why`` there is no value. The value is a measure:
+    It has ``status``, ``measure``, ``value``, what it is ``of``, whether the class is ``larger`` than the claim's (a
+    value below 1 refutes nothing then), and ``why`` there is no value. The measures are:
 
     - "constant": what the bound adds to its multiple of |x_0 - x*|^2, over the least that would do (``looseness``);
     - "gain": where there is no such constant, (|x_0 - x*|^2 - bound) / (|x_0 - x*|^2 - worst) after its rounds

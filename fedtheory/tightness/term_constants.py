@@ -1,5 +1,5 @@
-"""Best constant of each term of a bound on squared gradients: the least with which the bound holds, other terms
-kept."""
+"""Best constant of each term of a bound on squared gradients or on one round: the least with which the bound holds,
+other terms kept."""
 
 from __future__ import annotations
 
@@ -75,7 +75,8 @@ class ConstantTightness:
 
 
 def coefficients(statement: Claim, values: Mapping[str, Any]) -> dict[tuple[str, str], float]:
-    """Return {(term, constant): coefficient} of a right side that is a sum of multiples of ``CONSTANTS``' powers.
+    """Return {(term, constant): coefficient} of a right side: a sum of multiples of powers as ``CONSTANTS`` and
+    ``OF_A_ROUND`` have them.
 
     Raises:
         NotApplicable: it is none.

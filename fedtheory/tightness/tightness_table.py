@@ -96,7 +96,7 @@ def _row(entry: Tightness) -> dict[str, str]:
 
 
 def rows_of_constants(entries: Sequence[Tightness]) -> list[dict[str, str]]:
-    """Write a line of text for each constant of each claim on squared gradients."""
+    """Write a line of text for each constant of each claim on squared gradients or on one round."""
     return [
         {
             "claim": entry.claim,
