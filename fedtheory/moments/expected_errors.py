@@ -114,9 +114,9 @@ def exact_errors(setting: Setting, rounds: Any = None, exact: bool = False) -> E
 
     Raises:
         ValueError: the federation is not quadratic; the rounds are not whole numbers from 0 to 2^1024 - 1, or beyond a
-            record's end; moments do not close under the algorithm (see ``lifting``); the participants change in phases
-            that are no multiples of the algorithm's period, or depend on the past in a way that is not followed (see
-            ``participation_laws``); the recursion has too many numbers; or Fractions are asked for and the
+            record's end; moments do not close under the algorithm (see ``lifting``); the participants depend on the
+            past in a way that is not followed (see ``participation_laws``); the recursion has too many numbers; there
+            are more than ``timeline.MOST_VARYING`` rounds that all differ; or Fractions are asked for and the
             participation process knows floats only.
 
     >>> import fedtheory as ft

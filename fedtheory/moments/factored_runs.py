@@ -121,7 +121,7 @@ def followed_in_balls(
     size, factors = isqrt(2 * numbers), 3 + len(forms.hessians)
     by_operator = numbers**2 * _ENTRY + numbers**3 * min(16, last.bit_length()) * _PRODUCT
     by_operator = SECONDS if numbers > LARGEST_IN_BALLS else by_operator
-    if 2 * last * factors * size**3 * _PRODUCT > by_operator:
+    if last > by_operator / (2 * factors * size**3 * _PRODUCT):  # a whole number may be too large for a float
         return None
     layout = layout_of(setting)
     made = [rounds_of_kind(setting, kind, True, layout, forms)[0] for kind in dict.fromkeys(algorithm.kinds)]

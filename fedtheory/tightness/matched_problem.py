@@ -207,9 +207,7 @@ def _checked(statement: Claim, given: Mapping[str, Any]) -> dict[str, Fraction]:
     for name, value in known.items():
         quantity = QUANTITIES[name]
         if value < quantity.lower or value > quantity.upper or (quantity.positive and value == 0):
-            raise ValueError(
-                f"{name} = {value}: allowed is a number {'>' if quantity.positive else '>='} {quantity.lower:g}"
-            )
+            raise ValueError(f"{name} = {value}: allowed is {quantity.allowed}")
         if quantity.integer and value.denominator != 1:
             raise ValueError(f"{name} = {value}: allowed is a whole number")
     if known.get("rounds", 0) > MOST_ROUNDS:

@@ -301,7 +301,7 @@ def test_what_no_worst_case_is_known_of(ref: str, why: str) -> None:
 @pytest.mark.parametrize(("given", "message"), [
     ({"smothness": 1}, "smothness: allowed for fast.thm2@sharp is one of"),
     ({"strong_convexity": 2}, "strong_convexity = 2: allowed is at most smoothness = 1"),
-    ({"strong_convexity": 0}, "strong_convexity = 0: allowed is a number > 0"),
+    ({"strong_convexity": 0}, "strong_convexity = 0: allowed is a finite number > 0"),
     ({"local_lr": 1}, "the hypotheses step_cap fail"),
     ({"local_steps": 1.5}, "local_steps = 3/2: allowed is a whole number"),
     ({"rounds": 10**7}, "allowed are at most 1000000"),

@@ -309,6 +309,11 @@ def test_rounds_that_are_none_are_refused_by_name(how: Callable, rounds: object)
         how(SETTINGS["mixed"], rounds)
 
 
+def test_the_most_rounds_are_no_float() -> None:
+    halving = Setting(Quadratic.common_hessian([1, -1]), algorithms.fedavg(local_lr="1/2"), Fixed([0]))
+    assert halving.exact([2**1024 - 1]).squared_distance.tolist() == [1.0]
+
+
 def test_rounds_as_people_write_them() -> None:
     this = SETTINGS["mixed"]
     value = this.exact(10**19).squared_distance.tolist()

@@ -324,7 +324,7 @@ RANDOM = {
 def test_random_settings_have_no_trajectory(changed: object) -> None:
     setting = changed(deterministic([0], snapshot_period=2))
     for ask in (trajectory, peaks):
-        with pytest.raises(ValueError, match="the setting is random: a trajectory needs no noise, a fixed arbitrary"):
+        with pytest.raises(ValueError, match="the setting is random: a trajectory needs no noise, and participants"):
             ask(setting, 5)
 
 
