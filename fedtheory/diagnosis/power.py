@@ -58,8 +58,8 @@ def replicas_to_detect(
         raise ValueError(f"difference = {difference}, chance = {chance}: allowed are not 0, and a number in (0, 1)")
     few, many = 1, 2
     while power(difference, deviation, many, paired=paired, level=level) < chance:
-        few, many = many, 2 * many
-        if many > MOST:
+        few, many = many, min(2 * many, MOST)
+        if few == MOST:
             raise ValueError(f"difference = {difference:g}: a billion do not tell it; allowed is a larger one")
     while many - few > 1:
         middle = (few + many) // 2
@@ -79,6 +79,8 @@ def detectable_difference(
     >>> round(detectable_difference(1.0, 17), 2)
     0.99
     """
+    if not 0 < chance < 1:
+        raise ValueError(f"chance = {chance}: allowed is a number in (0, 1)")
     low, high = 0.0, deviation
     while power(high, deviation, number, paired=paired, level=level) < chance:
         low, high = high, 2 * high

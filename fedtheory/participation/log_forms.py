@@ -208,6 +208,8 @@ def mask(columns: Columns, options: Options) -> Rows:
         columns = replace(columns, given={**columns.given, "round": ""})
     name = columns.named("round")
     names = [each for each in columns.cells if each not in (name, "")]
+    if not names:
+        raise Damaged(columns.path, "no column but the round: allowed is one of 0 and 1 for each client")
     number = np.arange(len(columns.cells[names[0]])) if name is None else _rounds(columns)
     order = np.argsort(number, kind="stable")
     if (again := order[1:][np.diff(number[order]) == 0]).size:

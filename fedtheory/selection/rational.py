@@ -71,6 +71,9 @@ def best_participation(
     ['3/2', '3/2']
     """
     fixed: dict[int, Number] = {j: least for j, p in enumerate(weight) if p == 0}
+    for members in _subsets(tuple(fixed)):
+        if reach(availability, budget, members) < least * len(members):
+            raise ValueError(f"least_participation = {least}: no plan gives it to every group")
     while len(fixed) < len(weight):
         done, free = tuple(fixed), [j for j in range(len(weight)) if j not in fixed]
         found = []

@@ -34,4 +34,5 @@ def rounded(rates: ArrayLike, seed: int) -> np.ndarray:
     units = np.floor(values * 2**_BITS).astype(np.int64)
     sums = np.cumsum(units, axis=-1)
     sums += np.random.default_rng(checked_seed(seed)).integers(0, 2**_BITS, size=(*values.shape[:-1], 1))
-    return np.diff(sums >> _BITS, axis=-1, prepend=0)
+    # Sums from 2^63 on have wrapped around, and no count is that large.
+    return np.diff(sums >> _BITS, axis=-1, prepend=0) % 2 ** (64 - _BITS)

@@ -2,7 +2,7 @@ r"""Exact weight moments under participation with memory: two-state Markov chain
 
 *Markov.* A client that is absent takes part in the next round with probability ``entry``, one that took part stays
 with probability ``stay``; round 0 is drawn from the stationary law p = entry / (entry + 1 - stay). The first interval
-counts as begun before round 0. An interval that ends by participation and one that ends at the cutoff leave different
+begins with round 0. An interval that ends by participation and one that ends at the cutoff leave different
 futures, so intervals are not exchangeable, and the mean is no longer E[S; S <= t] + P(S > t). Instead the joint law of
 (the round in which the latest interval ended, how, the number M of intervals) is advanced round by round. That is
 exact: a finite sum of products of probabilities, with no sampling and nothing cut off, O(T^2) work for T rounds.
@@ -94,7 +94,8 @@ def _interval_ends(p: float, entry: float, leave: float, cutoff: float, rounds: 
     sum_m (s/m)^power P(the m-th interval ends with round s-1, in this way).
 
     Arrays over m: ``present`` and ``cut``, the chances of an end now, in either way; ``running``, of an interval that
-    is at least one round old. What reaches the cutoff now began ``cutoff`` rounds ago (``begun`` keeps those chances).
+    is at least one round old. What reaches the cutoff now began ``cutoff`` rounds ago (``begun`` keeps those chances,
+    of intervals that can reach it within the horizon).
     """
     absent = 1.0 - entry
     ends = np.zeros((rounds, 2, 2))
@@ -110,11 +111,12 @@ def _interval_ends(p: float, entry: float, leave: float, cutoff: float, rounds: 
         entered = (1.0 - leave) * present[m] + entry * idle
         if s == 1:
             entered[0] += p
-        begun.append(starts)
+        if s + cutoff <= rounds:
+            begun.append(starts)
         running[m] = absent * running[m]
         running[: len(starts)] += starts
         cut[m] = 0.0
-        if len(begun) >= cutoff:
+        if s >= cutoff:
             reaching = begun.popleft() * absent ** (cutoff - 1)
             running[: len(reaching)] -= reaching
             cut[1 : len(reaching) + 1] = reaching

@@ -57,7 +57,7 @@ def check_probability(value: Any, name: str = "participation_probability", never
     interval = "[0, 1]" if never is None else "(0, 1]"
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} = {value!r}: allowed is a number in {interval}") from None
     if not 0.0 <= number <= 1.0:
         raise ValueError(f"{name} = {value!r}: allowed is {interval}")
@@ -89,7 +89,7 @@ def check_probabilities(
 
 
 def check_mask(participation: object, name: str = "participation") -> np.ndarray:
-    """Return a mask as bool, without a copy where it is bool or uint8 already.
+    """Return a mask as bool, without a copy where it is bool, or uint8 in one piece.
 
     Raises:
         ValueError: an entry is neither 0 nor 1.

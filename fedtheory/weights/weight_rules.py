@@ -31,7 +31,7 @@ class WeightRule(ABC):
     """A rule for the weight omega_t of a client in round t, from its participation in rounds before t.
 
     Everything is vectorised: a state holds arrays of the shape given to `init`, such as (replicas, clients), and the
-    entries know nothing of each other.
+    entries know nothing of each other, but for those of a group of `Shared`.
 
     Attributes:
         cutoff: the longest interval, if the rule averages intervals; otherwise None.
@@ -246,6 +246,8 @@ class Shared(WeightRule):
 
     def step(self, state: tuple, participated: np.ndarray) -> tuple:
         mask, advanced = check_mask(participated), []
+        if mask.shape[-1:] != self.groups.shape:
+            raise ValueError(f"participated has shape {mask.shape}: allowed are {len(self.groups)} clients")
         for members, group in zip(self.members, state, strict=True):
             for client in members:
                 group = self.rule.step(group, mask[..., client])

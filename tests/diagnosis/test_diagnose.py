@@ -265,6 +265,16 @@ def test_power_rises_and_its_inverses_agree(difference: float, number: int, pair
     assert detectable_difference(1.0, needed, paired=paired) <= difference * (1 + 1e-6)
 
 
+def test_a_difference_that_less_than_a_billion_tell_is_told() -> None:
+    needed = replicas_to_detect(1.4976e-4, 1.0)
+    assert 2**29 < needed < 10**9 and power(1.4976e-4, 1.0, needed) >= 0.8
+    with pytest.raises(ValueError, match="a billion do not tell it"):
+        replicas_to_detect(1e-4, 1.0)
+    for chance in (0, 1, 1.5):
+        with pytest.raises(ValueError, match=f"chance = {chance}: allowed is"):
+            detectable_difference(1.0, 10, chance=chance)
+
+
 def test_power_is_how_often_a_test_finds_the_difference() -> None:
     from scipy.stats import ttest_ind
 

@@ -246,6 +246,11 @@ def test_options_that_are_refused(tmp_path: Path, options: dict, wrong: str) -> 
         read_log(write(tmp_path, TWO), **options)
 
 
+def test_a_mask_has_a_client(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no column but the round: allowed is one of 0 and 1 for each client"):
+        read_log(write(tmp_path, "round\n0\n1\n"), "mask")
+
+
 def test_files_and_widths_of_other_kinds(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="path is 3: allowed is a file's name"):
         read_log(3)  # type: ignore[arg-type]

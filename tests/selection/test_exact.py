@@ -21,3 +21,10 @@ def test_each_group_has_a_weight_and_a_participation() -> None:
     for weight, participation in (((one, one), (one,)), ((one,), (one, one))):
         with pytest.raises(ValueError):
             proxy(participation, weight)
+
+
+def test_groups_without_weight_have_the_least_participation_too() -> None:
+    one = Fraction(1)
+    for availability, weight in (((0, 5), (0 * one, one)), ((1, 1, 5), (0 * one, 0 * one, one))):
+        with pytest.raises(ValueError, match="no plan gives it to every group"):
+            best_participation([availability], [Fraction(5)], weight, Fraction(3, 2))

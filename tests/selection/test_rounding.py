@@ -77,3 +77,8 @@ def test_rates_are_multiples_of_two_to_the_minus_30(monkeypatch):
     monkeypatch.setattr(np.random, "default_rng", lambda seed: Highest())
     assert rounded([2.0**-30], seed=0).tolist() == [1]
     assert rounded([2.0**-31], seed=0).tolist() == [0]
+
+
+def test_sums_of_more_than_an_integer_has_bits_for_are_no_counts():
+    most = 2**31 - 1
+    assert rounded([float(most)] * 6, seed=0).tolist() == [most] * 6

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise, product
@@ -284,6 +285,7 @@ def test_250_clients_over_ten_thousand_rounds_take_few_calls():
 REFUSED = {
     "tiny p": (lambda: weight_moments(1e-80, 5, 9), r"nothing between 0 and 1e-75"),
     "p": (lambda: weight_moments(1.1, 5, 9), r"participation_probability = .*1.1.*: allowed is \[0, 1\]"),
+    "huge p": (lambda: weight_moments(10**400, 5, 9), r"participation_probability = 10+: allowed is a number in"),
     "one p of several": (lambda: weight_moments([0.5, -1.0], 5, 9), r"participation_probability\[1\]"),
     "no p": (lambda: weight_moments([], 5, 9), r"participation_probability is empty"),
     "cutoff": (lambda: weight_moments(0.5, 0, 9), r"cutoff = 0"),
@@ -316,6 +318,17 @@ def test_what_would_fill_the_memory_is_refused_at_once(cutoff, rounds):
         weight_moments(0.1, cutoff, rounds)
     with pytest.raises(ValueError, match="allowed is"):
         weight_moments([0.1] * 10**5, 5, 10**5)
+
+
+@pytest.mark.parametrize("cutoff", [60, 90, math.inf])
+def test_a_chain_keeps_no_more_numbers_than_it_says(cutoff):
+    rounds = 180
+    markov_weight_moments(0.5, 0.25, cutoff, rounds)
+    tracemalloc.start()
+    markov_weight_moments(0.5, 0.25, cutoff, rounds)
+    most = tracemalloc.get_traced_memory()[1] / 8
+    tracemalloc.stop()
+    assert most <= max(0, cutoff * (rounds - cutoff)) + 30 * rounds
 
 
 def test_what_is_told_to_be_allowed_is():

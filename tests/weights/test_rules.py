@@ -161,6 +161,8 @@ def test_known_statistics():
     assert KnownStatistics(0.5).batch(np.ones((2, 3))).tolist() == [[2.0] * 3] * 2
 
 
+PAIR = Shared(FedAU(), [0, 1])
+
 REFUSED = {
     "cutoff 0": (lambda: FedAU(0), r"cutoff = 0: allowed is an integer >= 1, or math.inf"),
     "negative": (lambda: FedAU(-3), r"cutoff = -3"),
@@ -194,6 +196,7 @@ REFUSED = {
     "known mask": (lambda: KnownStatistics(0.5).batch(np.array([[7]])[:, 0].repeat(2)), r"entry 7"),
     "no label": (lambda: Shared(FedAU(), []), r"groups = \[\]"),
     "labels": (lambda: Shared(FedAU(), [0.5]), r"groups = \[0.5\]"),
+    "group clients": (lambda: PAIR.step(PAIR.init((2,)), np.zeros(3)), r"shape \(3,\): allowed are 2 clients"),
     "group shape": (lambda: Shared(FedAU(), [0, 1]).batch(np.zeros((2, 3))), r"groups has 2 labels"),
 }
 
