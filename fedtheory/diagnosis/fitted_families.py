@@ -425,7 +425,7 @@ class IndependentCounts(Groups):
     laws: np.ndarray
 
     def _log_law(self, counts: np.ndarray, first: int) -> np.ndarray:
-        # A mixture with one part in as many as there are counts that spreads evenly: what was not seen is rare.
+        # A mixture with one part in a thousand that spreads evenly: what was not seen is rare.
         phase = np.arange(first, len(counts)) % len(self.laws)
         found = np.zeros(len(counts) - first)
         for k, size in enumerate(self.group_sizes):

@@ -15,7 +15,7 @@ LAGS = (1, 2, 3, 7)
 """Lags at which rounds are compared."""
 
 LEVEL = 0.01
-"""Level of the check: how often a log of the process itself is said not to fit."""
+"""Level of the check, how often a log of the process itself is said not to fit, if 99 new logs or more are drawn."""
 
 FEWEST = 39
 """Number of new logs of a large log, and of those that are drawn first of any log."""
@@ -59,7 +59,8 @@ def number_of_replicas(cells: int) -> int:
 def check(family: Family, mask: np.ndarray, seed: int = 0) -> Check:
     """Compare a log (rounds, clients), whose clients all came, with new logs of a family fitted to it.
 
-    If 8 of the first 39 new logs deviate as much, they are all. The level stays: a log that does not fit is unlike all.
+    If 8 of the first 39 new logs deviate as much, they are all. The level stays: a log that does not fit is unlike all
+    but one at most.
     """
     most, rng = number_of_replicas(mask.size), np.random.default_rng([seed, 7])
     seen, names = statistics(mask, family.exchangeable)

@@ -2,7 +2,7 @@
 
 The two-point problem on which no learner succeeds, how distributions relate, noise conditions, bounds on excess risk,
 and the exact law of the excess risk of empirical risk minimisers on finite domains. Needs numpy only, but
-for the participation process (torch).
+for the participation process and the learners (torch).
 """
 
 from ..lazy import lazily

@@ -101,7 +101,7 @@ class FewestRare(Participation):
         """Compute E[N_i] and E[N_i N_j], by an exact sum over how many clients have each number of samples at x_2.
 
         Raises:
-            ValueError: more than 12 clients, whose joint law is enumerated.
+            ValueError: more than 12 clients, or more than 10^6 cases of their joint law, which is enumerated.
         """
         self.check(clients)
         if clients > 12 or (self.samples_per_client + 1) ** clients > 10**6:

@@ -90,7 +90,8 @@ def learnability(
         beta: of Assumption 2. resamples: of the held-out rows, for 95 percent intervals.
 
     Raises:
-        ValueError: a capacity outside (0, 1), clients that are not there, a server sample larger than the data.
+        ValueError: a capacity outside (0, 1), clients that are not there, a server sample larger than
+            the half that is fitted on.
 
     >>> from fedtheory.data import load
     >>> found = learnability(load("digits"), clients=6, present=[0, 1, 2], resamples=20)

@@ -224,7 +224,9 @@ def _answers(rates: list[float], a: list[float], rng: np.random.Generator) -> li
 
 
 def water_fill(p: Sequence[float], lag: Sequence[float], a: list[float], k: float) -> tuple[list[float], list[float]]:
-    """Compute each group's wanted rate p_j rise + lag_j and its rate clip(wanted, 0, a_j), whose sum is min(k, sum a).
+    """Compute each group's wanted rate p_j rise + lag_j and its rate clip(wanted, 0, a_j), whose sum is k.
+
+    Where k is at least sum a, every rate is a_j, and the rise is k.
 
     Bounds are tried as inactive. Then either all groups that want too much or all that want less than nothing get their
     bound, whichever violate it by more, and the others share what is left. Such a bound stays active (Bitran & Hax,

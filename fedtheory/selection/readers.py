@@ -131,13 +131,13 @@ def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     header: list[str] = []
     for line, cells in read_csv(path):
         if not cells:
-            raise Damaged(path, "empty: allowed is a cell for each group", f"line {line}")
+            raise Damaged(path, "empty: allowed is a cell for each column", f"line {line}")
         if header and len(cells) != len(header):
             raise Damaged(path, f"{len(cells)} cells: allowed is {len(header)}", f"line {line}")
         header = header or cells
         yield line, cells
     if not header:
-        raise Damaged(path, "is empty: allowed is a header and one line a round")
+        raise Damaged(path, "is empty: allowed is a header and the lines below it")
 
 
 def _table(path: Path, whole: bool) -> tuple[list[str], np.ndarray]:

@@ -32,7 +32,8 @@ class VarSolution:
 
     Attributes:
         rates: (..., groups), r_j.
-        level: (...), nu; infinite where the budget does not bind, 0 where nothing was or can be contributed.
+        level: (...), nu; infinite where the budget does not bind, 0 where it is 0 and a group that
+            is there has had nothing.
         group_weight, history, availability, budget: what was asked.
     """
 
@@ -60,8 +61,8 @@ class VarSolution:
     def residual(self) -> np.ndarray:
         """(...), the largest violation of the optimality conditions, each relative to its own scale.
 
-        Bounds and budget, relative to max(a_j, 1) and max(k, 1) or the budget where that is smaller; levels relative
-        to nu; the unused budget relative to the budget.
+        Bounds relative to a_j, the budget that is exceeded or, where it binds, unused relative to k (as they are where
+        these are 0); levels relative to nu.
         """
         r, a, k, nu = self.rates, self.availability, self.budget, self.level[..., None]
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -198,8 +198,8 @@ class CutoffGeometric:
         the client took part in its last round, S does not tell). So p = successes / sum of min(S, K-1).
 
         Raises:
-            ValueError: no interval, an interval that is no integer from 1 to the cutoff, cutoff 1 (where S says
-                nothing of p), or no success without a cutoff.
+            ValueError: no interval, an interval that is no integer from 1 to the cutoff, or cutoff 1 (where S
+                says nothing of p).
 
         >>> CutoffGeometric.fit([1, 2, 3, 3], cutoff=3).participation_probability  # 2 successes in 1 + 2 + 2 + 2
         0.2857142857142857

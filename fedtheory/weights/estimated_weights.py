@@ -93,7 +93,7 @@ class FedAU(WeightRule):
         The same numbers as `step` gives, to the last bit in float64. Blocks of clients are spread over threads.
 
         Args:
-            participation: 0 and 1; uint8 or bool arrays are read in place. Row t is round t.
+            participation: 0 and 1; uint8 or bool arrays in one piece are read in place. Row t is round t.
             dtype: np.float64 or np.float32.
 
         Raises:

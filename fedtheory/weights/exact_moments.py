@@ -123,7 +123,7 @@ def weight_moments(participation_probability: object, cutoff: float, rounds: int
 
     Raises:
         ValueError: an argument outside its range, or moments of more rounds than 8 GiB hold: a few million with a
-            cutoff, some ten million without. What the mean tends to is `long_run_weight`.
+            cutoff, some 30 million without. What the mean tends to is `long_run_weight`.
 
     Source: FedAU, Algorithm 2 and the left side of (7).
 
@@ -315,7 +315,7 @@ class _Circle:
 
 
 SMALL = 0.1
-"""Below this the power series of A and B is used, 16 terms of which leave 1e-17."""
+"""Below this the power series of A and B is used, 17 terms of which leave 1e-17."""
 
 
 def _logarithms(f: np.ndarray, complement: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
