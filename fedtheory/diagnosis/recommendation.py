@@ -1,8 +1,9 @@
 """Recommendation of an algorithm and its numbers for a participation log, from a few constants of the problem.
 
 Candidates are scored by exact moments of a quadratic twin (``trace_errors``) on many logs that might have been:
-blocks of the log in another order, and runs of the process that was fitted to it, if that fits. The score is an upper
-quantile over them. All clients of a twin have one Hessian: nothing is said of what local steps cost where they differ.
+blocks of the log drawn with replacement, and runs of the process that was fitted to it, if that fits. The score is an
+upper quantile over them. All clients of a twin have one Hessian: nothing is said of what local steps cost where they
+differ.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def rounds_of(
 
     Raises:
         ValueError: a width that is not positive and finite, an origin that is not finite, rounds below 1 or by default
-            none, or another rule.
+            none, a mask of more than ``MOST_ENTRIES`` entries, or another rule.
 
     >>> table = Table(("a", "b"), np.array([0, 1]), start=np.array([0.0, 15.0]), end=np.array([10.0, 25.0]))
     >>> rounds_of(table, width=10).astype(int).tolist()
