@@ -274,7 +274,7 @@ def normals(words: Tensor, dimension: int, dtype: torch.dtype | None = None, sca
     Muller, sqrt(-2 log u) (cos, sin)(t).
 
     In float64 u and t take a derived word of 64 bits each; in float32 they share one, u on a grid of 2^-31 and t of
-    2^-32, so that no number is beyond 6.6 and means and variances are those of a normal law to 1e-7. The two
+    2^-32, so that no number is beyond 6.67 and means and variances are those of a normal law to 1e-7. The two
     precisions draw different numbers. The default is float64.
 
     >>> normals(torch.tensor([3]), 5, torch.float32).shape

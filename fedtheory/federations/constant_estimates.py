@@ -55,8 +55,8 @@ def estimated_constants(
     Args:
         points: (n, D), the start first; on the federation's device and of its precision.
         steps: gradients' differences for each client and point; at most D are used.
-        clients: which to look at, instead of all; the maxima are over these then. A network's Hessians cost ``2 steps``
-            gradients over all points of every client looked at.
+        clients: which to look at, instead of all; the maxima are over these then. A network's Hessians cost
+            ``2 steps + 9`` gradients over all points of every client looked at, at each of ``points``.
 
     Raises:
         ValueError: points of another shape or not finite, fewer than 1 step or 2 draws, a confidence outside (0, 1),

@@ -91,7 +91,7 @@ def _of_some(fed: ExactFederation, x: Tensor, pairs: Pairs, length: float, steps
         ahead, behind = x + step * v, x - step * v
         return (fed.exact_gradient(ahead, pairs) - fed.exact_gradient(behind, pairs)) / (2 * step)
 
-    # A replica that no simulation has, and that no estimate of the noise has either.
+    # A replica that no simulation has, and that no estimate of clients' noise has either.
     start = normals(words(pairs.seed, Axis.GRADIENT_NOISE, -2, pairs.client, 0, 0), fed.dimension).to(x)
     basis, matrix, complete = _lanczos(product, start, steps, tolerance=precision ** (2 / 3))
     values, vectors = np.linalg.eigh(matrix)

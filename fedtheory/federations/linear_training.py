@@ -6,7 +6,7 @@ What K steps of sizes eta_k add to x, where the gradient at x is g and the steps
 
 with one product of H and one sum a step: the noise of all steps is drawn at once, and points stay in the rows in which
 products are made. Without noise, y_K is one matrix times x - c, which is computed once; that is how all noiseless runs
-of several steps of one size are computed, whatever shares their batch.
+of several steps of one size are computed, whatever shares their batch, unless clients are kept by their slopes.
 """
 
 from __future__ import annotations

@@ -46,6 +46,8 @@ def check_noise(gradient_noise: float, noise: str, server_noise: float = 0.0) ->
 
 
 _SERVER = "by construction: the server's noise is +-sigma_s by a fair coin"
+_SIDED_SERVER = "by construction: where the server has noise, it is +-sigma_s by a fair coin"
+_SKEWED_SERVER = "by construction: the server's noise is a sigma_s or -sigma_s/a, of mean 0, by a coin of its own"
 _COIN = "by construction: noise is +-sigma, in every step by a fair coin"
 _OWN_COIN = f"{_COIN} of the client's own"
 _SIDED = "by construction: where there is noise, it is +-sigma by a fair coin of the client's own"
@@ -59,10 +61,12 @@ MET_BY_NOISE: Mapping[str, Mapping[str, str]] = {
     },
     COMMON: {UNBIASED_NOISE: _COIN, UNBIASED_SERVER_NOISE: _SERVER, CONSTANT_NOISE: _COIN},
     ONE_SIDED: {
-        UNBIASED_NOISE: _SIDED, UNBIASED_SERVER_NOISE: _SERVER, UNCORRELATED_NOISE: _SIDED, INDEPENDENT_NOISE: _SIDED,
+        UNBIASED_NOISE: _SIDED, UNBIASED_SERVER_NOISE: _SIDED_SERVER, UNCORRELATED_NOISE: _SIDED,
+        INDEPENDENT_NOISE: _SIDED,
     },
 }  # fmt: skip
-"""Kinds of assumption that each law of the gradient noise meets, with reasons; a law that is not here meets none."""
+"""Kinds of assumption that each law of the gradient noise meets, with reasons; of those that are not here, skewed
+noise meets some (``met_by_noise``), and others none."""
 
 VIOLATED_BY_NOISE = {
     law: frozenset(MET_BY_NOISE[TWO_POINT]) - met.keys() for law, met in MET_BY_NOISE.items() if law != TWO_POINT
@@ -79,4 +83,4 @@ def met_by_noise(law: str) -> Mapping[str, str]:
     ('by construction: noise is a sigma or -sigma', {})
     """
     skewed = dict.fromkeys((UNBIASED_NOISE, UNCORRELATED_NOISE, INDEPENDENT_NOISE, CONSTANT_NOISE), _SKEWED)
-    return MET_BY_NOISE.get(law) or (skewed | {UNBIASED_SERVER_NOISE: _SERVER} if rise_of(law) else {})
+    return MET_BY_NOISE.get(law) or (skewed | {UNBIASED_SERVER_NOISE: _SKEWED_SERVER} if rise_of(law) else {})

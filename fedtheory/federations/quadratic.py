@@ -129,7 +129,7 @@ class Quadratic(Placed, ConvexFederation):
         Args:
             curvatures: H, (clients, D) for diagonals, or (clients, D, D), in units of F/x^2.
             slopes: g, (clients, D), in units of F/x.
-            gradient_noise, noise, server_noise: see ``Federation``.
+            gradient_noise, noise, server_noise: see ``ConvexFederation``.
 
         >>> fed = Quadratic.with_slopes(curvatures=[[1], [-2]], slopes=[[3], [0]])
         >>> fed.exact_centres.tolist(), fed.constants()["smoothness"].value
@@ -418,7 +418,7 @@ class Quadratic(Placed, ConvexFederation):
 
 
 def numbers(name: str, values: object) -> np.ndarray:
-    """Convert to floats where all values are, or are integers that floats are; else to Fractions.
+    """Convert an array of numpy's floats to float64, and anything else, such as a list of floats, to Fractions.
 
     Raises:
         ValueError: there are none, or one is no finite number.

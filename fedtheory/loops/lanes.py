@@ -6,7 +6,7 @@ Compilers do not arrange sums so by themselves, since it changes how they are ro
 sum is rounded once (``fma``). The sixteen are added up in pairs, in the same order wherever they are compiled.
 
 Each operation replaces a numpy line on ``a[i : i + 16]``: ``fma`` stands for ``a * b + c``, ``where_larger`` for
-``np.where(a > b, yes, no)``, ``total`` for ``a.sum()``.
+``np.where((a > b) | (a != a), yes, no)``, ``total`` for ``a.sum()``.
 
 Arrays are contiguous and of float32, or, where it is said, of bytes, or of int16, the bits of numbers of half precision
 (bfloat16). Indices count their numbers from the beginning, whatever their shape; nothing checks that there are sixteen.

@@ -19,9 +19,9 @@ State = dict[str, "Tensor"]
 class SGD:
     """x - lr * d, where d is the gradient g after these, in this order:
 
-    clipping, g <- g * min(1, clip_norm / |g|); weight decay, g <- g + weight_decay * x; momentum, v <- momentum * v + g
-    with v = 0 at the start, d = v (with ``nesterov`` d = g + momentum * v). That is PyTorch's ``SGD`` after
-    ``clip_grad_norm_``.
+    clipping, g <- g * min(1, clip_norm / (|g| + 1e-6)); weight decay, g <- g + weight_decay * x; momentum, v <-
+    momentum * v + g with v = 0 at the start, d = v (with ``nesterov`` d = g + momentum * v). That is PyTorch's ``SGD``
+    after ``clip_grad_norm_``.
 
     Raises:
         ValueError: momentum outside [0, 1), a negative weight decay, a clip_norm that is not positive, or nesterov

@@ -146,7 +146,10 @@ def _numbers(name: str, value: Any) -> np.ndarray:
     found = np.asarray(value)
     found = found.astype(found.dtype.newbyteorder("<"), copy=False)
     if found.dtype.str not in _KINDS.values():
-        raise ValueError(f"{name} is {found.dtype}: allowed are real numbers of 8 to 64 bits, and bool")
+        raise ValueError(
+            f"{name} is {found.dtype}: allowed are floats of 16 to 64 bits, "
+            "integers of 8 to 64 bits (of those without signs, 8 alone), and bool"
+        )
     return found
 
 

@@ -138,8 +138,8 @@ def chunks(
 ) -> tuple[int, int | None]:
     """Return the numbers of replicas that advance together, and of (replica, client) pairs that train together.
 
-    Each is all (``None``), or a power of two, which small differences of what was measured do not change. What is
-    ``known`` of a run that is taken up again stays.
+    The latter is all (``None``), or a power of two, which small differences of what was measured do not change. What
+    is ``known`` of a run that is taken up again stays.
 
     Raises:
         ValueError: one pair of one replica, and what is recorded of all, need more than the limit; the split by the
