@@ -120,7 +120,7 @@ class PiecewiseLinear:
         ends = (self.breakpoints[0], self.breakpoints[-1]) if self.breakpoints else (Fraction(0),) * 2
         left = -self.slopes[0] if self.slopes[0] != 0 else self(ends[0])  # the sign of g far out
         right = self.slopes[-1] if self.slopes[-1] != 0 else self(ends[1])
-        if not (left < 0 < right):
+        if not (left <= 0 <= right):
             return None
         bounds = [None, *self.breakpoints, None]
         zeros: set[Fraction] = set()
@@ -131,11 +131,12 @@ class PiecewiseLinear:
                 zero = -intercept / slope
                 if (low is None or low <= zero) and (high is None or zero <= high):
                     zeros.add(zero)
-        if len(zeros) == 1:
-            return zeros.pop()
-        values = {zero: self.integral(zero) for zero in zeros}
-        best = [zero for zero, value in values.items() if value == min(values.values())]
-        return best[0] if len(best) == 1 else None
+        best = list(zeros)
+        if len(best) > 1:
+            values = {zero: self.integral(zero) for zero in zeros}
+            best = [zero for zero, value in values.items() if value == min(values.values())]
+        rays = [end for end, sign in zip(ends, (left, right), strict=True) if sign == 0]  # beyond which g is 0
+        return best[0] if len(best) == 1 and best[0] not in rays else None
 
     def to_json(self) -> dict[str, Any]:
         """Return the function as plain data."""
@@ -286,10 +287,11 @@ class Piecewise(ConvexFederation):
 
     def _constants_on(self, region: Region | None) -> Constants:
         values, squares = self.exact_constants(), self.exact_squared_constants()
+        kind = EXACT if region is None else BOUND  # a region need not meet the piece with the largest slope
         return Constants(
             {
-                "smoothness": Constant(float(values["smoothness"]), EXACT, "largest slope of a gradient"),
-                "strong_convexity": Constant(float(values["strong_convexity"]), EXACT, "smallest slope of a gradient"),
+                "smoothness": Constant(float(values["smoothness"]), kind, "largest slope of a gradient"),
+                "strong_convexity": Constant(float(values["strong_convexity"]), kind, "smallest slope of a gradient"),
                 "dissimilarity": self._dissimilarity(region),
                 "dissimilarity_at_optimum": Constant(
                     float(squares["dissimilarity_at_optimum"]) ** 0.5, EXACT, "largest client gradient at x*"
@@ -302,7 +304,7 @@ class Piecewise(ConvexFederation):
     def _dissimilarity(self, region: Region | None) -> Constant:
         square = self.exact_squared_dissimilarity
         if square is not None:
-            return Constant(float(square) ** 0.5, EXACT, "largest at kinks")
+            return Constant(float(square) ** 0.5, EXACT if region is None else BOUND, "largest at kinks")
         if region is None:
             return Constant(float("inf"), EXACT, "outermost slopes differ: unbounded over R^D")
         if np.shape(region.centre) != (self.dimension,):

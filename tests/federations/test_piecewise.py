@@ -60,6 +60,26 @@ def zeros(line: PiecewiseLinear) -> list[Fraction]:
     return sorted(x for x in found if line(x) == 0)
 
 
+@pytest.mark.parametrize(("line", "found"), [
+    (PiecewiseLinear([0, -1, 1], [0, 1]), Fraction(2)),
+    (PiecewiseLinear([1, -1, 0], [-1, 0]), Fraction(-2)),
+    (PiecewiseLinear([0, 1], [0]), None),
+    (PiecewiseLinear([0, 1, -1, 1], [0, 1, 2]), None),
+    (PiecewiseLinear([0]), None),
+])  # fmt: skip
+def test_the_minimiser_of_a_line_that_is_0_far_out(line: PiecewiseLinear, found: Fraction | None) -> None:
+    """One beside the ray on which g is 0 is found; those of the ray are several."""
+    assert line.minimiser() == found
+
+
+def test_on_a_region_constants_are_bounds() -> None:
+    """The ball lies in the pieces of slope 1: the largest slope and distance are elsewhere."""
+    fed = Piecewise([[PiecewiseLinear([1, 2, 1], [5, 6])], [PiecewiseLinear([1, 3, 1], [7, 8])]])
+    found = fed.constants(Region(np.zeros(1), 0.5))
+    kinds = {found[name].kind for name in ("smoothness", "strong_convexity", "dissimilarity")}
+    assert kinds == {"bound"} and fed.constants()["smoothness"].kind == "exact"
+
+
 @settings(deadline=None)
 @given(lines(st.fractions(-3, 3, max_denominator=4)))
 def test_the_minimiser(line: PiecewiseLinear) -> None:
