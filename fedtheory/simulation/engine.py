@@ -130,7 +130,7 @@ def simulate(
         record_every, observers, dtype, keep_models = _as_in(start, rounds, record_every, observers, dtype, keep_models)
     replicas = replicas if replicas is not None else 32 if start is None else start.replicas
     seed = seed if seed is not None else start.origin.seed if start is not None and start.origin else 0
-    counts = {
+    counts: dict[str, Any] = {
         "replicas": replicas,
         "rounds": rounds,
         "record_every": record_every,
@@ -143,7 +143,10 @@ def simulate(
     }
     for name, value in counts.items():
         if value is not None or name in ("replicas", "rounds"):
-            checked_count(name, value)
+            counts[name] = checked_count(name, value)
+    replicas, rounds, record_every, chunk, pairs_at_once, memory_limit, threads, checkpoint_every, keep_models = (
+        counts.values()
+    )
     if executor is not None:
         check_has("executor", executor, ("submit", "shutdown"), "an executor, such as ProcessPoolExecutor(2)")
     if progress is not None:
@@ -156,7 +159,6 @@ def simulate(
     if directory is not None:
         check_kind("directory", directory, (str, PathLike), "a path")
     tracking = _tracking(track)
-    replicas, rounds = int(replicas), int(rounds)
     report = ProgressBar() if progress is True else progress or None
     keep = Keep(directory, checkpoint_every or max(1, rounds // 10))
     with fixed(threads):

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
+from ..rationals import checked_count
 from .engine import simulate
 from .observer import Observer
 
 if TYPE_CHECKING:
     from ..setting import Setting
-    from .state import Plan, State
 
 
 def iterates(
@@ -22,7 +21,7 @@ def iterates(
     """x_0, x_every, x_{2 every}, ... up to x_rounds of the runs that `simulate` makes, (n, replicas, D), on the CPU.
 
     Args:
-        options: those of `simulate`, but ``observers``, ``directory`` and ``checkpoint_every``.
+        options: those of `simulate`, but ``observers``, ``keep_models``, ``start`` and those of directories.
 
     Raises:
         ValueError: ``every`` is no integer in 1 to ``rounds``, or what `simulate` refuses.
@@ -35,23 +34,20 @@ def iterates(
     >>> iterates(Setting(Quadratic.common_hessian([1, -1]), algorithm, Fixed([0])), rounds=3)[:, 0, 0].tolist()
     [0.0, 0.0, 0.5, 0.25]
     """
-    if not 1 <= every <= rounds or every != int(every):
-        raise ValueError(f"every = {every}: allowed is an integer in 1 to rounds = {rounds}")
-    models = _Models(every)
-    simulate(setting, replicas=replicas, rounds=rounds, seed=seed, observers=[models], directory=None, **options)
-    seen = rounds // every + 1  # in each chunk of replicas
-    chunks = [torch.stack(models.found[first : first + seen]) for first in range(0, len(models.found), seen)]
-    return torch.cat(chunks, dim=1)
-
-
-@dataclass(frozen=True)
-class _Models(Observer):
-    """Keeps x_0, x_every, ... of every chunk of replicas, on the CPU."""
-
-    every: int
-    found: list[Tensor] = field(default_factory=list, compare=False, repr=False)
-
-    def observe(self, plan: Plan, state: State, round: int) -> dict[str, Tensor]:
-        if round % self.every == 0:
-            self.found.append(state.x.cpu())
-        return {}
+    rounds = checked_count("rounds", rounds)
+    allowed = f"an integer in 1 to rounds = {rounds}"
+    if checked_count("every", every, allowed=allowed) > rounds:
+        raise ValueError(f"every = {every}: allowed is {allowed}")
+    every = int(every)
+    run = simulate(
+        setting,
+        replicas=replicas,
+        rounds=rounds,
+        seed=seed,
+        observers=[Observer()],
+        keep_models=every,
+        directory=None,
+        start=None,
+        **options,
+    )
+    return torch.stack([torch.from_numpy(run.models[round]) for round in range(0, rounds + 1, every)])

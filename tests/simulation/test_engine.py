@@ -300,6 +300,14 @@ def test_single_precision(name):
     assert not np.array_equal(single.rows["squared_distance"], run.rows["squared_distance"])
 
 
+def test_whole_floats_are_counts():
+    setting = SETTINGS["two-point, period"]
+    counts = {"replicas": 3, "rounds": 6, "record_every": 2, "chunk": 2, "pairs_at_once": 2, "keep_models": 2,
+              "checkpoint_every": 2, "threads": 1}  # fmt: skip
+    run, given = (setting.simulate(**each) for each in (counts, {name: float(n) for name, n in counts.items()}))
+    assert given.where == run.where and np.array_equal(given.parameters(4), run.parameters(4))
+
+
 # What is refused.
 
 

@@ -15,7 +15,7 @@ from fedtheory.algorithms import fast
 from fedtheory.federations import Quadratic
 from fedtheory.participation import IndexBeta
 from fedtheory.setting import Setting
-from fedtheory.simulation import Run, engine
+from fedtheory.simulation import Run, engine, iterates
 
 OPTIONS: dict[str, Any] = {"replicas": 7, "rounds": 12, "seed": 3, "chunk": 2, "record_every": 5}
 
@@ -58,6 +58,11 @@ def test_threads_and_any_order() -> None:
         assert_same(setting().simulate(**OPTIONS, executor=pool, progress=report), alone)
     assert told[-1] == (84, 84) and len(told) == 4 and sorted(told) == told
     assert_same(setting().simulate(**OPTIONS, executor=Later((3, 1, 2, 0))), alone)
+
+
+def test_iterates_are_in_the_order_of_replicas() -> None:
+    options = {name: value for name, value in OPTIONS.items() if name != "record_every"}
+    assert iterates(setting(), **options, executor=Later((3, 1, 2, 0))).equal(iterates(setting(), **options))
 
 
 def test_processes_keep_their_chunks_in_one_store(tmp_path: Path) -> None:
