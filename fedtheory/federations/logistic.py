@@ -13,6 +13,7 @@ import numpy as np
 from ..arguments import is_real, listed, number_array
 from ..data import Dataset, dirichlet
 from ..extras import torch
+from ..rationals import checked_count
 from .constants import Constants, Region
 from .devices import find_device, find_dtype
 from .federation import ConvexFederation, Pairs
@@ -53,7 +54,8 @@ class Logistic(ConvexFederation):
 
     so that clients count equally, however many rows they hold. W = (w_1, ..., w_C) is flat, class after class:
     D = C p and ``x.reshape(C, p)[c]`` is w_c. There is no bias term; give the rows a constant column for one.
-    Losses stay finite and accurate for any finite W: everything goes through log-sum-exp.
+    Losses stay finite and accurate however far apart the scores w_c . a_s are, as long as neither these nor |W|^2
+    overflow: everything goes through log-sum-exp.
 
     Args:
         features: for each client an array (n_i, p), finite, n_i >= 1.
@@ -96,9 +98,8 @@ class Logistic(ConvexFederation):
         self.server_noise = float(server_noise)
         blocks, targets = _checked(features, labels)
         largest = max(int(target.max()) for target in targets)
-        self.classes = max(2, largest + 1) if classes is None else classes
-        if not isinstance(self.classes, int) or self.classes < max(2, largest + 1):
-            raise ValueError(f"classes = {classes}: allowed is an integer >= {max(2, largest + 1)}")
+        least = max(2, largest + 1)
+        self.classes = least if classes is None else checked_count("classes", classes, least)
         self.clients, self.dimension = len(blocks), self.classes * blocks[0].shape[1]
         sizes = np.array([len(block) for block in blocks])
         self._starts = [0, *np.cumsum(sizes).tolist()]

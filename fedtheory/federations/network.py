@@ -60,7 +60,8 @@ class Network(Evaluated):
         dataset: images, text or vectors; images are seen as (x / 255 - mean) / std, if the data set has a
             normalisation.
         partition: which points each client has, or a scheme that says so.
-        batch_size: B, the points of a minibatch; ``None``: all of the client's, and then there is no noise.
+        batch_size: B, the points of a minibatch; ``None``: all of the client's, and then there is no noise, so that
+            dropout and augmentation are refused.
         sampling: "independent", "shuffled" or "one pass" (see ``Minibatches``).
         local_epochs: E: a visit is E passes over the client's points, so that clients with more points make more steps;
             "one pass" is E = 1. It ends earlier if the algorithm asks for fewer steps: ``visit_steps`` are enough.
@@ -150,6 +151,8 @@ class Network(Evaluated):
         ):
             if count is not None:
                 checked_count(name, count, allowed="an integer >= 1, or None")
+        if batch_size is None and (self.model.has_dropout or augmentation is not None):
+            raise ValueError("batch_size = None: with dropout or augmentation allowed is an integer >= 1")
         self.accuracy_points, self.server_points = accuracy_points, server_points
         rows = [torch.from_numpy(np.asarray(part)) for part in self.partition.train]
         if server_points is not None:
@@ -270,7 +273,7 @@ class Network(Evaluated):
         return done.models, {name: _widened(value, state[name]) for name, value in done.state.items()}
 
     def choose(self, training: LocalTraining, x: Tensor) -> Network:
-        """Return the network with a path for batches of this size, by the rule or "timed" on a few clients."""
+        """Return the network with a path for batches of this size, by the rule or "timed" on eight pairs."""
         if self.path not in CHOSEN or (self.batch_size is None and self.unbiased):
             return self
         if self.model.statistics:  # what batches change is followed pair by pair

@@ -223,6 +223,10 @@ WRONG = {
     "no module": (lambda: Network(len, data(), PARTS), "allowed is a torch module"),
     "points that are not there": (
         lambda: Network(nn.Linear(2, 2), data(10), PARTS), "partition.train names point 19: allowed is 0 to 9"),
+    "all points with dropout": (
+        lambda: Network(nn.Sequential(nn.Dropout(), nn.Linear(2, 2)), data(), PARTS, batch_size=None),
+        "batch_size = None: with dropout or augmentation allowed is an integer >= 1",
+    ),
     "an empty batch": (lambda: Network(nn.Linear(2, 2), data(), PARTS, batch_size=0), "batch_size = 0: allowed"),
     "another sampling": (
         lambda: Network(nn.Linear(2, 2), data(), PARTS, sampling="all"), "sampling = 'all': allowed is one of"),
