@@ -111,8 +111,6 @@ def local_update(
     if path in CHOSEN:
         few = slice(0, 8)
         path = choose_path(model, start[few], visits[few].batches(samples, 0, augmentation), precision, path)
-    if path == "loop":
-        return _pair_after_pair(task, start, samples, visits, state)
     if path == "grouped" and task.is_plain and not model.statistics:
         compiled = compiled_logistic.covers(model, start, samples, augmentation, precision)
         if compiled or visits.weights is None:
@@ -120,6 +118,8 @@ def local_update(
     if spans:
         allowed = "plain steps in the path 'grouped', and weights of visits in compiled loops alone"
         raise ValueError(f"spans: allowed are {allowed}; the path is {path!r}")
+    if path == "loop":
+        return _pair_after_pair(task, start, samples, visits, state)
     return _step_after_step(task, start, samples, visits, state, path)
 
 

@@ -12,6 +12,7 @@ from torch import nn
 from fedtheory.neural import SGD, Adam, FlatModel, Visits, local_update
 from fedtheory.neural.dropout import dropout_keys
 from fedtheory.neural.gradients import PATHS
+from fedtheory.neural.local_update import Sized
 from tests.neural.common import IMAGE, plain_visit, samples_for, seeded, visits_for
 
 
@@ -107,6 +108,9 @@ def test_what_no_solver_can_be_is_refused() -> None:
     ]:
         with pytest.raises(ValueError, match=message):
             make()
+    with pytest.raises(ValueError, match=r"spans: allowed are plain steps in the path 'grouped'.*the path is 'loop'"):
+        spans = [Sized(2, [0.1] * VISITS.steps)]
+        local_update(MODEL, MODEL.initial(0).expand(2, -1), SAMPLES, VISITS, 0.1, path="loop", spans=spans)
     with pytest.raises(ValueError, match="lr has 1 sizes for 4 steps"):
         local_update(MODEL, MODEL.initial(0).expand(2, -1), SAMPLES, VISITS, [0.1])
     for path in ("loop", "grouped", "vmap"):
