@@ -167,7 +167,7 @@ class Network(Evaluated):
             sampling = "one pass"
         held = torch.tensor([len(part) for part in rows])
         epochs = 1 if local_epochs is None else local_epochs
-        self._batches = Minibatches(held, batch_size or 1, sampling, epochs, drop_last)
+        self._batches = Minibatches(held, batch_size or 1, sampling, epochs, drop_last, int(server_points is not None))
         self._servers_batches = Minibatches(self._batches.sizes, server_batch_size or batch_size or 1)
         self._server_has_all = server_batch_size is None and batch_size is None
         self.classes = self._check_model()
@@ -308,7 +308,7 @@ class Network(Evaluated):
                 self._working = None
 
     def footprint(self, training: LocalTraining, x: Tensor, limit: int) -> Footprint:
-        """Measure the memory on two steps of one client and of two, once for each way of training.
+        """Measure the memory on at most two steps of one pair and of two, once for each way of training.
 
         Draws and evaluation are counted.
         """
@@ -322,8 +322,8 @@ class Network(Evaluated):
     def server_gradient(self, x: Tensor, replica_ids: Tensor, seed: int, round: int, draw: int = 0) -> Tensor:
         """Compute the gradient of the mean loss over a minibatch of the server's own points, (replicas, D).
 
-        It is unbiased for the loss on those points. The server draws as one more client, with the number after the last
-        one's.
+        Without dropout and augmentation it is unbiased for the loss on those points. The server draws as one more
+        client, with the number after the last one's.
 
         Raises:
             ValueError: the server holds no points.
@@ -349,8 +349,8 @@ class Network(Evaluated):
 
     @property
     def visit_steps(self) -> int:
-        """The most steps of a client's visit of ``local_epochs``, E ceil(n / B): local_steps of algorithms that let
-        every visit end by itself.
+        """The most steps of a client's visit of ``local_epochs``, E ceil(n / B), or E floor(n / B) with ``drop_last``:
+        local_steps of algorithms that let every visit end by itself.
 
         Raises:
             ValueError: visits end with the algorithm's local_steps only.
@@ -424,7 +424,7 @@ _TRIAL_STEPS = 2
 def measured_footprint(net: Network, training: LocalTraining, x: Tensor, limit: int) -> tuple[int, Footprint]:
     """Measure the bytes that one client's local training takes, and the footprint.
 
-    The footprint follows from runs of one and of two clients and an evaluation.
+    The footprint follows from the training of one pair and of two, and an evaluation.
 
     Raises:
         ValueError: as ``check_one``.

@@ -36,6 +36,11 @@ class MinibatchesOfRuns(Minibatches):
     runs: int = 1
     replicas: int = 1
 
+    @property
+    def visited_sizes(self) -> np.ndarray:
+        of_runs = self.known_sizes.reshape(self.runs, -1)
+        return of_runs[:, : of_runs.shape[1] - self.servers].flatten()
+
     def holder(self, pairs: Pairs) -> Tensor:
         return pairs.client + len(self.sizes) // self.runs * (pairs.replica_id // self.replicas)
 
@@ -69,7 +74,8 @@ class PackedNetworks(Network):
 
         def together(rules: list[Minibatches]) -> MinibatchesOfRuns:
             one, sizes, runs = rules[0], torch.cat([each.sizes for each in rules]), len(rules)
-            return MinibatchesOfRuns(sizes, one.batch_size, one.sampling, one.epochs, one.drop_last, runs, replicas)
+            kind = one.batch_size, one.sampling, one.epochs, one.drop_last, one.servers
+            return MinibatchesOfRuns(sizes, *kind, runs, replicas)
 
         self._batches = together([each._batches for each in networks])
         self._servers_batches = together([each._servers_batches for each in networks])

@@ -45,6 +45,7 @@ class Minibatches:
         sampling: one of the three.
         epochs: E >= 1, passes over a client's points in a visit; other than 1 with "one pass" only.
         drop_last: whether a pass leaves out the points after its last whole batch.
+        servers: how many of the last holders make no visits.
     """
 
     sizes: Tensor
@@ -52,6 +53,7 @@ class Minibatches:
     sampling: str = "independent"
     epochs: int = 1
     drop_last: bool = False
+    servers: int = 0
 
     @cached_property
     def known_sizes(self) -> np.ndarray:
@@ -71,13 +73,19 @@ class Minibatches:
         checked_count("local_epochs", self.epochs)
         if self.sampling != "one pass" and (self.epochs, self.drop_last) != (1, False):
             raise ValueError(f"sampling = {self.sampling!r}: allowed with local_epochs or drop_last is 'one pass'")
-        without = (self.steps_of_visits(self.known_sizes) == 0).nonzero()[0]
+        visited = self.visited_sizes
+        without = (self.steps_of_visits(visited) == 0).nonzero()[0]
         if self.sampling == "one pass" and len(without):
-            points = self.known_sizes[without[0]]
+            points = visited[without[0]]
             raise ValueError(
                 f"local_epochs: client {without[0]} has {points} points, which make no batch of {self.batch_size}; "
                 "allowed are clients with a step in every epoch"
             )
+
+    @property
+    def visited_sizes(self) -> np.ndarray:
+        """The points of each client, without those of servers."""
+        return self.known_sizes[: len(self.known_sizes) - self.servers]
 
     def steps_of_visits(self, sizes: np.ndarray) -> np.ndarray:
         """The steps of visits that end by themselves, to clients with so many points."""

@@ -16,6 +16,7 @@ from fedtheory import Setting, data
 from fedtheory.algorithms import fedavg
 from fedtheory.federations import Network
 from fedtheory.federations.federation import Pairs
+from fedtheory.federations.packed_networks import PackedNetworks
 from fedtheory.federations.visits import Minibatches
 from fedtheory.neural import models
 from fedtheory.neural.gradients import PATHS
@@ -221,3 +222,13 @@ def test_an_objective_by_samples_is_the_mean_over_points() -> None:
         Setting(by_samples, fedavg(local_lr=LR), Uniform(3))
     with pytest.raises(ValueError, match="objective = 'points'"):
         network(objective="points")
+
+
+def test_the_server_makes_no_visits() -> None:
+    """It may hold fewer points than a batch of the clients has, which makes no epoch of its own empty."""
+    partition = data.Partition((np.arange(8), np.arange(8, 20)))
+    net = Network(nn.Linear(64, 10), data.load("digits"), partition, batch_size=8, local_epochs=2, drop_last=True,
+                  server_points=5, server_batch_size=2)  # fmt: skip
+    assert net.visit_steps == 2
+    packed = PackedNetworks([net, net])
+    assert packed.visits(Pairs.of(torch.ones(2, 2, dtype=torch.bool), torch.arange(2), 0, 0), 0, 2).index.shape[0] == 4
