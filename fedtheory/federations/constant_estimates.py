@@ -42,9 +42,9 @@ def estimated_constants(
     - gradient_bound: max over clients and points of \sqrt{E|g|^2}, from the same draws.
     - dissimilarity: max over clients and points of |grad F_i - grad F|.
     - initial_gap: F(x_0) - min over points of F. If no loss is below a known number (0 for a network), its interval
-      reaches up to F(x_0) minus that number. With strong convexity mu its interval reaches up to F(x_0) - max over
-      points of (F - |grad F|^2 / (2 mu)).
-    - initial_distance: with strong convexity, |x_0 - x| at the best point x, give or take |grad F(x)| / mu.
+      reaches up to F(x_0) minus that number. With mu > 0, the lower end of strong convexity's interval, it reaches up
+      to F(x_0) - max over points of (F - |grad F|^2 / (2 mu)).
+    - initial_distance: with such a mu, |x_0 - x| at the best point x, give or take |grad F(x)| / mu.
 
     Every constant is an estimate with an interval. For smoothness, strong convexity, noise and dissimilarity the
     interval holds the value *at these points* with the confidence asked for. Each interval holds by itself; that of the

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 BITS = 400
-"""Binary digits of the solution below the leading one of its largest entry: far more than a float has."""
+"""Binary digits of the solution, with 64 more, below the last one of what is given: far more than a float has."""
 STEPS = 12
 """The most steps of refinement. Each gains the digits, of 16, that the conditioning of the matrix leaves."""
 

@@ -16,7 +16,8 @@ Array = np.ndarray[Any, Any]
 
 @compiled
 def least_of_lines(slopes: Array, heights: Array, start: float, asked: Array, last: Array) -> tuple[Array, Array]:
-    """Return the errors after ``asked`` rounds, which ascend, and for each kind of round the error before its last one.
+    """Return the errors after ``asked`` rounds, which ascend, and for each kind of round the error before the last one
+    that was followed: rounds are, until errors are those of a period ago.
 
     Args:
         slopes, heights: (kinds, lines): a round of kind k leads from e to the least of slope e + height. Rounds 0, I,

@@ -260,7 +260,7 @@ def shared_errors(scores: Array, labels: Array, shares: Array) -> float:
 
 @compiled
 def exponentials(values: Array) -> None:
-    """Put exp(v) in the place of each v <= 0, to 2e-7 of it, and 0 below -87; NaN stays.
+    """Put exp(v) in the place of each v <= 0, to 2e-7 of it, and 0 at -87 and below; NaN stays.
 
     That is 2^-k exp(r) of v = r - k log(2) with |r| <= log(2) / 2, by exp's series up to r^7.
     """

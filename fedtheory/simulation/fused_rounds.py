@@ -28,10 +28,10 @@ from .run import Row
 from .state import Plan, State
 
 CACHED = 2**16
-"""The most bytes of the iterates of one call with Gaussian noise, so that they and what is computed of them stay in a
-cache."""
+"""The most bytes of the iterates of one call whose pairs are listed, with those of noise that is no fair sign, so that
+they and what is computed of them stay in a cache."""
 AT_ONCE = 8 * CACHED
-"""The most bytes of the iterates of one call without noise, where a call takes longer than its rounds."""
+"""The most bytes of the iterates of one call whose pairs are not listed, where a call takes longer than its rounds."""
 KEYS = 4 * CACHED
 """The most bytes of the keys of the noise of the rounds of one call."""
 
@@ -88,7 +88,7 @@ class Several:
 
     @property
     def listed(self) -> bool:
-        """Whether pairs have to be listed, for the draws of their noise."""
+        """Whether pairs have to be listed: for the draws of their noise, or where a client makes a single step."""
         return self.moved is None
 
     def advance(

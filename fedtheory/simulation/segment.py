@@ -116,6 +116,7 @@ def check_segment(path: Path, segment: Segment, plan: Plan, state: State, last: 
     Raises:
         Damaged: there is an array too many or too few, of another type or shape; other rounds than those that are
             recorded; or a number that is not finite in a replica that has not diverged by then.
+        ValueError: the run goes on from a segment without what the algorithm remembers.
     """
 
     def refuse(what: str) -> None:
