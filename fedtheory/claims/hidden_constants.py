@@ -7,7 +7,8 @@ So both readings are open (``may_depend_on_the_problem``), unless the claim says
 - the rate displays what an instance varies: that the constant does not depend on it is then claimed;
 - along a family of instances the problem stays and left/right grows without bound, so that none of its constants will
   do (a paper's ``families``);
-- its terms have the constants as numbers, and nothing refutes it with these that keeps the conventions on noise.
+- its terms have the constants as numbers, and nothing refutes it with these that keeps the conventions on noise;
+- its constant is a letter of the statement, which is proved whatever number that is.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ _LARGEST_EXPONENT = 2**100
 @dataclass(frozen=True)
 class Interval:
     """All numbers from ``low`` to ``high``, which are exact or infinite; both not a number where it is undefined. Its
-    operations are those that ``arithmetic.fold`` asks for.
+    operations are those that ``balls.fold`` asks for.
 
     >>> wide = Interval(arb(-(10**9)), arb(1))
     >>> [(float(value.low), float(value.high)) for value in (wide * wide, wide**2, wide.exp())]

@@ -17,13 +17,10 @@ from ..schedule import StepRule, at_round
 if TYPE_CHECKING:
     from .statement import Claim
 
-if TYPE_CHECKING:
-    from .statement import Claim
-
 INDICES = frozenset(of_scope("schedule"))
 
 LOOKED_AT = (*range(200), 10**3, 10**4, 10**6, 10**9)
-"""Number of rounds over which two rules are compared."""
+"""The rounds in which two rules are compared, as far as a run has them."""
 
 
 @lru_cache(maxsize=1024)
@@ -103,7 +100,7 @@ def _rational(name: str, value: Any) -> sympy.Rational:
 def difference(chosen: Any, own: Any, local_steps: int, rounds: int) -> float:
     """Return the largest relative difference of two step sizes, numbers or rules, over the steps of a run.
 
-    It is infinite where a rule has no size.
+    Of its rounds ``LOOKED_AT`` are compared. It is infinite where a rule has no size.
     """
     largest = 0.0
     try:

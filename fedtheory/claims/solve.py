@@ -1,4 +1,4 @@
-"""Operations on a claim: solve its hypotheses for a quantity, its bound for the rounds; minimise; compare.
+"""Operations on a claim: solve its hypotheses for a quantity, its bound for the rounds; minimise; compare terms.
 
 Values are single numbers, and a float is the dyadic number that it is: where a function decides, it decides about
 those exactly, while ``Claim.evaluate`` rounds. At the last digit of an end the two may differ. A quantity that a
@@ -154,8 +154,9 @@ def minimize(claim: Claim, quantity_name: str, /, **values: float) -> tuple[floa
     """Minimise the right side over the values of one quantity that every decidable hypothesis allows: (argmin, min).
 
     Deterministic. Candidates: the closed ends of the allowed intervals; the local minima among samples of each
-    interval between 1e-300 and 1e300, 267 a decade and 1001 evenly spaced ones, each refined by Brent's method; for an
-    integer quantity, the whole numbers next to those, or all if there are at most 10^5.
+    interval between 1e-300 and 1e300, 267 a decade and 1001 evenly spaced ones, the 20 least of
+    each interval refined by Brent's method; for an integer quantity, the whole numbers next to those, or all if there
+    are at most 10^5.
 
     Accuracy: a minimum between samples that are both larger than the best found is missed if its valley is
     narrower than a sample's distance (0.9 %); otherwise the value has a relative error of about 1e-12 and the

@@ -101,7 +101,7 @@ class Assumption:
 
     def __post_init__(self) -> None:
         kind = self.kind or (kind_of(self.quantity).name if self.quantity else "")
-        if not self.quantity and kind not in ASSUMPTIONS:
+        if kind not in ASSUMPTIONS and not (self.quantity and kind == kind_of(self.quantity).name):
             raise ValueError(f"assumption {self.name!r}: kind = {kind!r}, {nearest(kind, ASSUMPTIONS)}")
         if self.quantity and kind in ASSUMPTIONS and ASSUMPTIONS[kind].quantity != self.quantity:
             allowed = repr(ASSUMPTIONS[kind].quantity) if ASSUMPTIONS[kind].quantity else "none"

@@ -86,8 +86,8 @@ def is_cap(hypothesis: Hypothesis) -> bool:
 def rows_of(claim: Claim, setting: Setting, horizons: np.ndarray = HORIZONS) -> Rows | None:
     """Evaluate the setting at some horizons, with snapshots as often as the claim asks for.
 
-    It is ``None`` if the setting is none for the claim: a random run where the claim speaks of maxima over it, or no
-    snapshot probability that is allowed.
+    It is ``None`` if the setting is none for the claim: adaptive snapshots, a random run where the claim speaks of
+    maxima over it, or no snapshot probability that is allowed.
     """
     runs, algorithm, horizons = speaks_of_the_run(claim), fast_of(setting), horizons[horizons <= longest(claim)]
     if algorithm.adaptive or (runs and not setting.deterministic):

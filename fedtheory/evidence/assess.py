@@ -85,8 +85,8 @@ def assess_all(
 ) -> list[Verdict]:
     """Gather all evidence on claims (default: every one), and their verdicts by ``verdict_rule.overall``.
 
-    Editions with the same mathematics share their search and their runs. Published instances are replayed every time;
-    all else is taken from ``cache`` where it is there, and put there as soon as it is found.
+    Editions with the same mathematics share their search and their runs. Published instances are replayed every time,
+    and units are checked; all else is taken from ``cache`` where it is there, and put there as soon as it is found.
 
     Args:
         beside: other tasks for the same processes, such as figures that are drawn, by name; not kept.

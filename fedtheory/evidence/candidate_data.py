@@ -33,7 +33,7 @@ def classes_of(space: Space) -> Classes:
 def candidate_data(value: Any) -> Any:
     """Return a candidate as plain data, in which no number loses a digit.
 
-    Numbers, texts and ``None`` stand as they are and tuples are lists; everything else is an object with one key that
+    Numbers, texts and ``None`` stand as they are and tuples are lists; everything else is an object whose first key
     says what it is. Fields that take no part in a comparison are left out: they keep what was computed.
 
     Raises:

@@ -13,7 +13,9 @@ from ..subjects.protocol import Instance, Point, Space
 from .judge import Judgement, judge
 
 MARGIN = 2
-"""A shrunk instance must exceed its bound by this factor: a reader should see it at a glance."""
+"""Factor by which an instance exceeds its bound so that a reader sees it at a glance.
+
+The numbers of an instance are shortened as long as every reading falls by it."""
 
 
 DIGITS = (1, 2, 3, 4, 6, 9, 12, 16)
@@ -37,7 +39,8 @@ def refuting_point(statement: Claim, found: Found) -> Judgement | None:
 def confirmed(
     statement: Claim, found: Found, space: Space | None = None, numbers: Sequence[int] = DIGITS
 ) -> tuple[Judgement | None, str]:
-    """Shorten a find in ``space`` to numbers with so many digits, and judge the shortest that refutes the claim.
+    """Shorten a find in ``space`` to numbers with so many digits, and judge the shortest that refutes the claim clearly
+    (``NEAR``), else the one that refutes it most clearly.
 
     Where there is none, the reason says why the point with the most digits is none, or does not refute.
     """

@@ -83,7 +83,7 @@ def text(claims: Iterable[Claim], rows: Mapping[str, Mapping[str, Any]]) -> str:
     return "\n".join(
         [
             f"There are {printed + own} statements, each edition counted: {printed} as the papers print them, and "
-            f"{own} editions of our own, which are repaired or sharper.",
+            f"{own} editions of our own: repaired, sharper or other forms of them.",
             "",
             "| verdict | printed | editions of our own |",
             "| --- | --- | --- |",

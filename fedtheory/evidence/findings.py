@@ -37,8 +37,8 @@ class Row:
         claim: the ref of the claim, or the refs of several, separated by commas.
         where: a term, a hypothesis, an equation of the proof, or the whole statement.
         what: one sentence.
-        check: what found it: ``units``, ``consistency``, ``proof``, ``instance``, ``rate``, ``edition``, ``reading``,
-            ``search``, ``repair``, ``tables``.
+        check: what found it: ``units``, ``consistency``, ``proof``, ``instance``, ``rate``, ``edition``, ``search``,
+            ``repair``, ``tables``, ``proof and instance``.
         shown: the same for a page, in LaTeX and without what a page says once; or "".
     """
 

@@ -83,7 +83,8 @@ def measure(
 
     Returns:
         ``outcome``, with the numbers behind it: ``holds`` (the left side's confidence interval reaches below the right
-            side), ``exceeded`` (it does not) or ``not applicable`` (a hypothesis fails on some replica).
+            side), ``exceeded`` (it does not) or ``not applicable`` (a hypothesis fails on some replica or is
+            undecided, or a replica diverges).
     """
     statement = find_claim(ref)
     setting = setting_on(statement, plan)

@@ -61,7 +61,7 @@ def rounded(value: Any) -> Any:
 
 
 def differences(scorecard: dict[str, Any], published: dict[str, Any]) -> list[str]:
-    """List the verdicts that differ from the published ones, one line each.
+    """List the verdicts and the instances that differ from the published ones, one line each.
 
     A line names the devices on which the two were measured, if they differ.
 

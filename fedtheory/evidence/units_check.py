@@ -123,7 +123,8 @@ def scaling_defect(claim: Claim, seed: int = 0, points: int = 60) -> dict[str, f
     At random points, every quantity is multiplied by c^a s^b, (a, b) its powers of F and x. A homogeneous term is then
     multiplied by the power that the left side's units say (a choice: its quantity's), and both sides of a homogeneous
     relation by the same factor. Returned is, by name, the largest relative difference over the points (several, so that
-    every branch of a minimum is met). A second route to ``check_units``, which shares no code with it.
+    every branch of a minimum is met). A second route to ``check_units``, which shares
+    with it only the list of what is looked at.
     """
     draw, drawn = random.Random(seed), []
     names = (*claim.quantities, *(INDICES if any(map(by_rule, claim.choices.values())) else ()))

@@ -18,8 +18,9 @@ class Verdict:
     Attributes:
         claim: its ref.
         verdict: one of ``VERDICTS``.
-        why: one sentence.
-        evidence: by kind (``units``, ``exact``, ``measured``), plain data.
+        why: a few sentences.
+        evidence: plain data by kind; of a general verdict ``units``, ``consistency``, ``proof``, ``exact``,
+            ``measured`` and ``needs``, of one on a setting ``exact`` at most.
         instance: the file content of the refuting instance, if there is one.
         search: the search of the claim, with what is kept of it (``kept_searches``); of editions with the same
             mathematics the first has it.

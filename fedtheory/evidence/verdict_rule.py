@@ -22,7 +22,7 @@ That is an error of this program, or of a file that is examined; both are shown.
 
 
 def overall(evidence: dict[str, Any]) -> tuple[str, str]:
-    """Decide the verdict from a row's evidence, and say why in one sentence (docs/scorecard.md).
+    """Decide the verdict from a row's evidence, and say why in a few sentences (docs/scorecard.md).
 
     The first that applies decides:
 
@@ -35,7 +35,7 @@ def overall(evidence: dict[str, Any]) -> tuple[str, str]:
     - ``needs``: an instance violates what the claim does not assume, and the claim falls by it under every reading. One
       by which it falls under some readings is told only.
     - ``unproved``: a proof takes an assumption which is not stated, and there is no such instance.
-    - ``untested``: a search met no admissible setting, even if there is a proof.
+    - ``untested``: a search met no admissible setting, and on no data the claim holds, even if there is a proof.
     - ``proved``, or ``steps decided``: a proof is complete; the former where nothing in it is declared by hand.
     - ``unproved``: a proof has an open step.
     - ``holds``: the claim survived a search.

@@ -1,4 +1,4 @@
-"""Verdicts in a sentence each, for readers; docs/scorecard.md has the rule."""
+"""Verdicts in a sentence or two each, for readers; docs/scorecard.md has the rule."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MEANINGS = {
     "steps decided": "Every step of the proof has a certificate; that they add up to the claim is declared by hand.",
     "holds": "It survived a search, and the largest left/right is given. That is no proof.",
     "untested": "No setting was found that meets every hypothesis: nothing is said for or against it.",
-    "unproved": "It survives, but a named step of its proof does not.",
+    "unproved": "It survives, but a named step of its proof does not, or the proof takes what is not printed.",
     "needs": "It falls where an assumption is violated that its proof takes and that is not printed.",
     "refuted": "A small instance breaks the bound in exact or ball arithmetic, under every reading of the text.",
     "vacuous": "Its hypotheses contradict each other.",
@@ -17,4 +17,4 @@ MEANINGS = {
     "not checked": "It was exceeded, and no instance confirms it; or nothing covers it.",
     "not applicable": "A setting does not meet its hypotheses.",
 }
-"""Meanings, a sentence each, by the word."""
+"""Meanings, a sentence or two each, by the word."""

@@ -25,9 +25,9 @@ from .verdict import Verdict
 def verify(claim: str | Claim, setting: Setting | None = None, rounds: int = 10_000, **stated: Any) -> Verdict:
     """Give the verdict on a claim (or on the one of that name).
 
-    With a quadratic ``setting``, it is on that after 1 to ``rounds`` rounds, where ``stated`` are quantities that no
-    setting has. Without a setting, it is general: units, proof, recorded instance, search, real data; see
-    ``assess.assess``.
+    With a quadratic ``setting``, it is on that after each of at most 200 numbers of rounds from 1 to ``rounds``, where
+    ``stated`` are quantities that no setting has. Without a setting, it is general: units, proof, recorded
+    instance, search, real data; see ``assess.assess``.
 
     >>> import fedtheory as ft
     >>> fed = ft.federations.Quadratic.common_hessian(offsets=[1, -1])

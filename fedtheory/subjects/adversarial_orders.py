@@ -1,7 +1,8 @@
 """Search of runs whose participants an adversary orders: the worst sequence of sets, by dynamic programming.
 
 For each federation, algorithm and start that is drawn, the order is found (``moments.worst_order``), not drawn: stages
-of one round, or of as many as the runs take to forget, and, where it settles into a pattern, that pattern for ever.
+of one round, or of about an eighth of those that the runs take to forget, and, where it settles into a
+pattern, that pattern for ever.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Points of claims about an algorithm of one's own: runs on quadratic clients with rational numbers."""
+"""Points of claims about an algorithm of one's own: runs on quadratic clients, or ones with kinks, with rational
+numbers."""
 
 from __future__ import annotations
 
@@ -86,11 +87,10 @@ DRAWN: tuple[tuple[type[Participation], tuple[str, ...]], ...] = (
 
 @dataclass(frozen=True, eq=False)
 class OwnPoint(Point):
-    """Runs on quadratic clients with diagonal Hessians, for one claim. Two are equal where their files are.
+    """Runs on clients with diagonal Hessians, or with kinks, for one claim. Two are equal where their files are.
 
     Attributes:
-        setting: of a fixed set, uniform cohorts, or clients who come independently; the federation has the noises that
-            are stated.
+        setting: of participants that a file can hold (``_written``); the federation has the noises that are stated.
         rounds: R.
         constants: the values of ``stated_constants``.
     """

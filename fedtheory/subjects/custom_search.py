@@ -147,7 +147,7 @@ class Candidate:
         share: share of the largest step sizes that the claim allows.
         numbers: the algorithm's other numbers.
         common: whether the clients have one noise.
-        kink: clients whose gradients have kinks, instead; without noise, and no more than four.
+        kink: clients whose gradients have kinks, instead; no more than four, with noise if it has few signs in a round.
         digits: significant digits of all numbers.
         far: whether a run with a number by rule is followed over more than ``FEW_BY_RULE`` rounds.
     """
@@ -269,7 +269,7 @@ class OwnRuns(Space):
     """Space of settings on which a claim about an algorithm of one's own is searched.
 
     Raises:
-        ValueError: the claim is of no run, or chooses step sizes.
+        ValueError: the claim is of no run, or chooses step sizes; or it is about a round whose left side is not known.
     """
 
     def __init__(self, statement: Claim, algorithm: Own) -> None:
@@ -839,8 +839,12 @@ class OwnRuns(Space):
             yield from_setting(self.statement, setting, rounds, self.algorithm)
 
     def on_data(self, federation: Federation, cohort: int, arbitrary_cohort: int, local_steps: int) -> Setting:
-        """Return ``None``: it is not known what the step takes."""
-        raise ValueError(f"{self.algorithm.name}: allowed on real data are runs of fast")
+        """Refuse real data: it is not known what the step takes.
+
+        Raises:
+            ValueError: always.
+        """
+        raise ValueError(f"{self.algorithm.name}: allowed on real data are runs of fast and safari")
 
     def _judged(self, found: Found) -> str:
         """Say what many simulated runs of a find show."""

@@ -91,7 +91,7 @@ def indices(data: Mapping[str, Any], key: str) -> tuple[int, ...]:
     """Return the entry ``key``, a list of at most 1000 whole numbers, none far off 0."""
     values = entry(data, key, list)
     if len(values) > 1000 or not all(type(value) is int and abs(value) < 10**15 for value in values):
-        raise ValueError(f"{key} = {shown(values)}: allowed is a list of whole numbers")
+        raise ValueError(f"{key} = {shown(values)}: allowed is a list of at most 1000 whole numbers below 10^15")
     return tuple(values)
 
 

@@ -20,7 +20,7 @@ class Found:
 
     Attributes:
         candidate: the point as the search draws it.
-        point: what it stands for: a ``Setting``, ``Points``, or the values of quantities.
+        point: what it stands for, such as a ``Setting``, ``Points``, or the values of quantities.
         quantities: the values that entered the right side.
         rounds: R; 1 where a claim does not speak of rounds.
         left, right: the two sides.

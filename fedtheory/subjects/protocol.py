@@ -103,7 +103,7 @@ class Point(Protocol):
     """An exact example: rational numbers, one claim's worth of them."""
 
     bearer: str = "federation"
-    """Whose the constants of assumptions are: ``federation`` or ``function``."""
+    """Whose the constants of assumptions are: ``federation``, ``function`` or ``problem``."""
 
     @property
     def violated(self) -> frozenset[str]:

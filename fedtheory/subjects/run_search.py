@@ -374,7 +374,7 @@ class Runs(Space):
 
     @property
     def measurable(self) -> bool:
-        """Whether the claim is a theorem about runs with step sizes of the user's choice."""
+        """Whether the claim is a theorem about runs with step sizes of the user's choice, not of minima over them."""
         of_runs = self.statement.functional.scope == "run" and not self.statement.choices
         least = {*LEAST_QUANTITIES} & {*self.statement.quantities}
         return of_runs and not least and self.statement.id.split(".")[1].startswith("thm")
@@ -384,8 +384,8 @@ class Runs(Space):
         q-condition allows.
 
         The probability has a margin of a thousandth of 1 - q; arbitrary rounds follow the index-weighted Beta(1, 10)
-        law. Where the condition speaks about the run, it is met for the G_1 that the first round has and G_2 = 0;
-        whether it holds on the run is checked afterwards. A claim without a condition on q is measured at q = 1/2.
+        law. Where the condition speaks about the run, it is met for half of the G_1 that the first round has and G_2 =
+        0; whether it holds on the run is checked afterwards. A claim without a condition on q is measured at q = 1/2.
 
         Raises:
             ValueError: the claim allows no snapshot probability below 1.

@@ -283,8 +283,8 @@ def from_setting(claim: Claim, setting: Setting, rounds: int, part: Part, **give
     """Make the point of a setting whose numbers a file can hold; ``given`` are values of ``file_entries.FREE``.
 
     Raises:
-        ValueError: the federation is not quadratic with diagonal Hessians, or the runs are not those of the part's
-            algorithm with fixed sets and without replacement; it is said which.
+        ValueError: the federation is neither quadratic with diagonal Hessians nor piecewise, or the runs are not
+            those of the part's algorithm with fixed sets and without replacement; it is said which.
     """
     fed, participation = setting.federation, setting.participation
     algorithm: Algorithm = setting.algorithm

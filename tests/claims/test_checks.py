@@ -206,6 +206,12 @@ def test_an_assumption_has_the_quantity_of_its_kind(kind: str) -> None:
         Assumption("mine", "gradient_noise", "", kind=kind)
 
 
+def test_an_assumption_on_a_quantity_is_of_a_known_kind() -> None:
+    """Else a claim would be taken to assume what nobody knows, and not that the quantity is bounded."""
+    with pytest.raises(ValueError, match="kind = 'uncorelated_noise', did you mean 'uncorrelated_noise'"):
+        Assumption("mine", "gradient_noise", kind="uncorelated_noise")
+
+
 @pytest.mark.parametrize("where", ["terms", "hypotheses", "choices"])
 def test_floats_are_refused_with_the_rational_that_is_meant(where: str) -> None:
     """0.9 is no number that exact arithmetic has: not in a term, a hypothesis or a choice."""

@@ -57,8 +57,8 @@ class WeightsCandidate:
 class EstimatedWeights(Space):
     """Space of weights on which a claim is searched.
 
-    Probabilities go from 1e-12 to 1, cutoffs from 1 to 10^6 and, where the claim does not speak of the cutoff, to none.
-    There are a few rounds up to 10^6, also just before and after the cutoff.
+    Probabilities are 0 or go from 1e-12 to 1, cutoffs from 1 to 10^6 and, where the claim does not speak of the
+    cutoff, to none. There are a few rounds up to 10^6, also just before and after the cutoff.
     """
 
     def __init__(self, statement: Claim) -> None:

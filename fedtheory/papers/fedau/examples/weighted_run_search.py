@@ -2,8 +2,8 @@
 
 A claim that assumes a bounded gradient is searched on clients that are quadratic in a box which no run leaves, and go
 on outside with the gradient of its edge. Given weights repeat after a few rounds, so that horizons go up to 10^8
-rounds; estimated ones are followed state by state, over a few dozen rounds. Where a claim's Q would depend on the run,
-it is the least bound that is known beforehand.
+rounds; estimated ones are followed state by state, over two dozen rounds at most. Where a claim's Q would depend on the
+run, it is the least bound that is known beforehand.
 """
 
 from __future__ import annotations

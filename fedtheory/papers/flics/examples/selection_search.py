@@ -34,10 +34,11 @@ CHOSEN_ROUNDS = (64, 67)
 class Selections(Space):
     """Space of points on which a claim about selection is searched.
 
-    There are one to three groups of up to three clients. Runs have one or two groups of up to two, of which one may
-    never be there, or never again. Estimates are near and far off; there are one or two states of availability, one to
-    six local steps, two to six rounds; up to 300 answers. Numbers have two digits, so a find is an instance as it
-    stands.
+    There are one to three groups of up to three clients, of the policy up to four. Runs have one or two groups of up to
+    two, of which one may never be there, or never again. Estimates are near and far off; there are one or two states of
+    availability, one to six local steps; runs have up to five rounds, or as many as a claim that chooses the local step
+    size needs, traces of the policy up to nine; up to 300 answers. Numbers have two digits, so a find is an instance as
+    it stands.
     """
 
     def __init__(self, statement: Claim) -> None:
