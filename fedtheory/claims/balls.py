@@ -262,7 +262,7 @@ def whole_power(base: Any, exponent: int) -> Any:
 
 
 LONGEST_POWER = 10**6
-"""The most binary digits of a power of a fraction outside [-1, 1]."""
+"""The most binary digits of the numerator of a power of a fraction outside [-1, 1]."""
 
 
 def _whole_power(power: sympy.Pow, base: Any, exponent: Any) -> Any:
@@ -280,11 +280,12 @@ def _whole_power(power: sympy.Pow, base: Any, exponent: Any) -> Any:
     except TypeError:
         inside = False
     known = isinstance(times, int) and not isinstance(plain, float)
-    digits = plain.numerator.bit_length() * abs(times) if known and isinstance(plain, Fraction) else 0
+    counted = known and not inside and isinstance(plain, Fraction)
+    digits = int(abs(times) * math.log2(abs(plain.numerator))) + 1 if counted else 0
     if not inside and (not known or digits > LONGEST_POWER):
         raise ValueError(
             f"{power.base} = {plain}: allowed is a number in [-1, 1], or a known exponent and a power of at most "
-            f"{LONGEST_POWER} binary digits, to be raised to {power.exp}"
+            f"{LONGEST_POWER} binary digits in its numerator, to be raised to {power.exp}"
         )
     return type(base)(whole_power(plain, times) if known and times >= 0 else plain**times)
 

@@ -100,6 +100,10 @@ def test_powers_with_a_whole_exponent_that_is_a_quantity():
                 ValueError, match=r"x = .*: allowed is a number in \[-1, 1\], or a known .* raised to n"
             ):
                 _whole_power(power, known, unknown)
+    longest = Fraction(LONGEST_POWER - 1)  # so many times 2 has as many binary digits as are allowed
+    assert _whole_power(power, Fraction(2), longest).numerator.bit_length() == LONGEST_POWER
+    with pytest.raises(ValueError, match="binary digits"):
+        _whole_power(power, Fraction(-2), longest + 1)
     held = _whole_power(power, arb(-0.5, 0.001), arb(3))
     assert held.contains(-0.125) and held.rad() < 0.01 and held < 0
 
