@@ -45,6 +45,7 @@ from .file_entries import (
     check_constants,
     check_counts,
     check_kind,
+    check_number,
     check_scope,
     check_size,
     entry,
@@ -283,10 +284,10 @@ def _written(process: Participation) -> dict[str, Any]:
 def _read(data: Mapping[str, Any]) -> Participation:
     match data.get("kind"):
         case "fixed":
-            return Fixed(indices(data, "members"))
+            return Fixed(indices(data, "members", MOST_COPIES))
         case "uniform":
             cohort = entry(data, "cohort", int)
-            check_counts(clients=cohort)
+            check_number("cohort", cohort, MOST_COPIES)
             return Uniform(cohort)
         case "bernoulli":
             return Bernoulli(vector(data, "probabilities"))
@@ -294,10 +295,10 @@ def _read(data: Mapping[str, Any]) -> Participation:
             return Markov(vector(data, "probabilities"), vector(data, "entries"))
         case "cyclic":
             period = entry(data, "period", int)
-            check_counts(clients=period)
+            check_number("period", period, LARGEST["clients"])
             return Cyclic(vector(data, "probabilities"), period)
         case "phases":
-            return read_participants(data)
+            return read_participants(data, MOST_COPIES)
     kinds = "'fixed', 'phases', 'uniform', 'bernoulli', 'markov' or 'cyclic'"
     raise ValueError(f"kind = {shown(data.get('kind'))}: allowed is {kinds}")
 

@@ -87,11 +87,11 @@ def vector(data: Mapping[str, Any], key: str) -> Rationals:
     return tuple(rational(key, value) for value in entry(data, key, list))
 
 
-def indices(data: Mapping[str, Any], key: str) -> tuple[int, ...]:
-    """Return the entry ``key``, a list of at most 1000 whole numbers, none far off 0."""
+def indices(data: Mapping[str, Any], key: str, most: int = 1000) -> tuple[int, ...]:
+    """Return the entry ``key``, a list of at most ``most`` whole numbers, none far off 0."""
     values = entry(data, key, list)
-    if len(values) > 1000 or not all(type(value) is int and abs(value) < 10**15 for value in values):
-        raise ValueError(f"{key} = {shown(values)}: allowed is a list of at most 1000 whole numbers below 10^15")
+    if len(values) > most or not all(type(value) is int and abs(value) < 10**15 for value in values):
+        raise ValueError(f"{key} = {shown(values)}: allowed is a list of at most {most} whole numbers below 10^15")
     return tuple(values)
 
 
@@ -194,8 +194,14 @@ def check_size(name: str, size: int, most: int | None = None) -> None:
 def check_counts(**sizes: int | None) -> None:
     """Raise ``ValueError`` unless these numbers, where there are any, are whole ones from 1 to their ``LARGEST``."""
     for name, size in sizes.items():
-        if size is not None and not 1 <= size <= LARGEST[name]:
-            raise ValueError(f"{name} = {shown(size)}: allowed is an integer from 1 to {LARGEST[name]}")
+        if size is not None:
+            check_number(name, size, LARGEST[name])
+
+
+def check_number(name: str, number: int, most: int) -> None:
+    """Raise ``ValueError`` unless a whole number is one from 1 to ``most``."""
+    if not 1 <= number <= most:
+        raise ValueError(f"{name} = {shown(number)}: allowed is an integer from 1 to {most}")
 
 
 def check_chosen(statement: Claim, rule: str = "a rational", **values: object) -> None:
@@ -247,23 +253,23 @@ def written_participants(process: Participation) -> dict[str, Any]:
     return {"kind": "fixed", "members": list(process.members)}
 
 
-def read_participants(participation: Mapping[str, Any]) -> Participants:
-    """Read a process from plain data, not yet checked against the clients.
+def read_participants(participation: Mapping[str, Any], most: int = 1000) -> Participants:
+    """Read a process from plain data, not yet checked against the clients, of whom a set has at most so many.
 
     Raises:
         ValueError: an entry is missing, of the wrong kind or out of bounds.
     """
     if participation.get("kind") == "largest_noise":
         count = entry(participation, "count", int)
-        check_counts(clients=count)
+        check_number("count", count, LARGEST["clients"])
         return LargestNoise(count)
     if participation.get("kind") == "phases":
-        return _phases(participation)
+        return _phases(participation, most)
     check_kind(participation, "fixed")
-    return Fixed(indices(participation, "members"))
+    return Fixed(indices(participation, "members", most))
 
 
-def _phases(data: Mapping[str, Any]) -> Phases:
+def _phases(data: Mapping[str, Any], most: int) -> Phases:
     sets, lengths = entry(data, "sets", list), indices(data, "lengths")
     if not 1 <= len(sets) <= MOST_PHASES:
         raise ValueError(f"sets = {shown(sets)}: allowed are 1 to {MOST_PHASES} lists of clients")
@@ -271,4 +277,4 @@ def _phases(data: Mapping[str, Any]) -> Phases:
         raise ValueError(f"lengths = {shown(lengths)}: allowed are integers from 1 to {LARGEST['rounds']}")
     if type(data.get("cyclic")) is not bool:
         raise ValueError(f"cyclic = {shown(data.get('cyclic'))}: allowed is true or false")
-    return Phases([indices({"sets": members}, "sets") for members in sets], lengths, data["cyclic"])
+    return Phases([indices({"sets": members}, "sets", most) for members in sets], lengths, data["cyclic"])

@@ -44,10 +44,10 @@ from fedtheory.own import define
 from fedtheory.papers import added
 from fedtheory.papers.paper import Paper
 from fedtheory.papers.registry import from_setting, subject_of
-from fedtheory.participation import Bernoulli, Cyclic, Fixed, Markov, Uniform
+from fedtheory.participation import Bernoulli, Cyclic, Fixed, Markov, Participation, Phases, Uniform
 from fedtheory.quantities import DIMENSIONLESS, QUANTITIES, Quantity, symbol
 from fedtheory.setting import Setting
-from fedtheory.subjects.custom_points import MOST_COPIES, OwnPoint
+from fedtheory.subjects.custom_points import MOST_COPIES, OwnPoint, _read, _written
 from fedtheory.subjects.custom_search import (
     AVAILABLE,
     CROWD,
@@ -595,6 +595,18 @@ def test_loose_constants_do_not_hide_a_square(steps: str, cohort: str, clients: 
         if found is not None:
             judgement, why = confirmed(claim, found, space)
             assert judgement is not None and judgement.refutes, why
+
+
+@pytest.mark.parametrize("process", [
+    Uniform(MOST_COPIES), Fixed(range(MOST_COPIES)),
+    Phases([range(MOST_COPIES // 2), range(MOST_COPIES // 2, MOST_COPIES)], [1, 1]),
+])  # fmt: skip
+def test_participants_of_the_largest_crowd_are_read_as_they_are_written(process: Participation) -> None:
+    """Else the instance of a claim that falls on a crowd alone could not be replayed."""
+    text = json.dumps(_written(process))
+    assert _written(_read(json.loads(text))) == _written(process)
+    with pytest.raises(ValueError, match=f"cohort = {MOST_COPIES + 1}: allowed is an integer from 1 to {MOST_COPIES}"):
+        _read({"kind": "uniform", "cohort": MOST_COPIES + 1})
 
 
 def test_common_noise_shows_where_many_take_part(tmp_path: Path) -> None:
