@@ -45,7 +45,7 @@ class Report:
         claim: its ref. title: one line.
         state: one of ``STATES``.
         rows: the findings.
-        steps: of the proof, if they are all decided, and 0 otherwise.
+        steps: of the complete proof that the state rests on, and 0 where it rests on none.
         proof: by what it is proved, or why not, in a sentence.
         search: what was searched and what was not, as plain data.
         instance: the refuting instance's file content, or ``None``.
@@ -165,7 +165,8 @@ STATES = {
     "are given",
     "refuted": "an exact instance meets every hypothesis and exceeds the bound",
     "contradictory": "no setting meets all hypotheses",
-    "needs": "it falls where an assumption is violated that it does not make; nothing else was found against it",
+    "needs": "it falls where an assumption is violated that it does not make; no exact instance was found that does "
+    "not violate one and exceeds the bound",
     "open": "a step of the proof does not hold, or how its steps follow on each other is only declared, or a lead is "
     "not confirmed; the statement itself may be right",
     "proved": "its proof is composed by the kernel, and nothing was found against it",
