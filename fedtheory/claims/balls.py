@@ -106,7 +106,7 @@ def ball(value: Number | Ball | int) -> arb:
 
 
 def interval(low: Number, high: Number) -> arb:
-    """Return the smallest ball that holds both ends."""
+    """Return a ball that holds both ends, and hardly more."""
     return ball(low).union(ball(high))
 
 

@@ -28,7 +28,7 @@ def unmatched(claim: Claim, others: Iterable[Claim] = ()) -> tuple[str, ...]:
     choices put in.
 
     Raises:
-        ValueError: as ``asymptotics.growth``.
+        ValueError: as ``asymptotics.asymptotics``.
 
     >>> from fedtheory.papers import all_claims, claim
     >>> unmatched(claim("fast.cor1"), all_claims())

@@ -86,10 +86,11 @@ def search(
     ones.
 
     What is drawn depends on what the claim speaks of (``subjects``): runs and single rounds of small quadratic
-    federations, whose left sides are exact (moment recursions) with horizons up to 10^8 rounds; quadratic functions at
-    some points; estimated weights; selections; values of quantities. A claim whose hypotheses speak about maxima over
-    the run is searched over runs where these are known: deterministic ones, and such random ones as
-    ``trajectory.peak_ranges`` encloses. The same seed gives the same search.
+    federations, whose left sides are exact (moment recursions) with horizons up to 10^8 rounds; crowds of clients and
+    gradients with kinks; quadratic functions at some points; estimated weights; selections; learning problems; values
+    of quantities. A claim whose hypotheses speak about maxima over the run is searched over runs where these are known:
+    deterministic ones, and such random ones as ``trajectory.peak_ranges`` encloses. The same seed gives the
+    same search.
 
     Args:
         statement: a claim, which need not be a registered one, or its ref.

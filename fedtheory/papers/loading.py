@@ -22,7 +22,7 @@ def added(paper: Paper) -> Iterator[None]:
     """Add one paper, such as a user's own, to ``papers()`` for the length of a ``with`` block; it is the last.
 
     Raises:
-        PaperError: another one has its name, or it redefines what another one has: see ``redefined``.
+        PaperError: another one has its name, or it redefines what another one has: see ``check_own_names``.
     """
     check_own_names(paper)
     ADDED[paper.name] = paper

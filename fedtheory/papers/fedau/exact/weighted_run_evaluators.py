@@ -104,7 +104,7 @@ def _number(value: Any) -> Any:
 
 
 def squared_gradient_bound(rounds: WeightedRounds) -> Any:
-    """max |grad F|^2 over the box that runs ``stay_in``.
+    """max |grad F|^2 over the box in which runs stay (``stays_in``).
 
     Outside the box F_n may go on with the gradient of its edge, coordinate by coordinate: so there are clients with the
     same runs and the same L, sigma and delta whose global gradient is bounded by this everywhere.
