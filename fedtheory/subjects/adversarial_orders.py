@@ -56,7 +56,7 @@ class WorstOrders(Runs):
     def draw(self, rng: np.random.Generator) -> Candidate:
         """Draw a random candidate.
 
-        Half of them have random clients, and half have steps near the cap, where an order can matter.
+        At least half of them have random clients, and half have steps near the cap, where an order can matter.
         """
         candidate = draw(rng, self.demands)
         family = "random" if rng.random() < 0.5 else candidate.family
