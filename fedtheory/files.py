@@ -353,12 +353,12 @@ def read_file(path: str | Path, most: int | None = None) -> bytes:
         FileNotFoundError: there is none.
         Damaged: it is no regular file, cannot be read, or has more bytes.
     """
-    most = largest() if most is None else most
+    raised, most = most is None, largest() if most is None else most
     with open_regular(path) as stream:
         if os.fstat(stream.fileno()).st_size > most:
-            raise _too_large(path, most)
+            raise _too_large(path, most, raised)
         try:
-            return read_counted(path, stream, most)
+            return read_counted(path, stream, None if raised else most)
         except OSError as error:
             raise Damaged(path, f"cannot be read ({error.strerror}): allowed is a regular file") from None
 
@@ -382,16 +382,18 @@ def read_counted(path: str | Path, stream: Any, most: int | None = None) -> byte
     Raises:
         Damaged: it holds more than ``most`` bytes, by default ``largest()``.
     """
-    most, content = largest() if most is None else most, bytearray()
+    raised, most, content = most is None, largest() if most is None else most, bytearray()
     while block := stream.read(min(_BLOCK, most - len(content) + 1)):
         content += block
         if len(content) > most:
-            raise _too_large(path, most)
+            raise _too_large(path, most, raised)
     return bytes(content)
 
 
-def _too_large(path: str | Path, most: int) -> Damaged:
-    return Damaged(path, f"has more than {most} bytes: allowed is a file of at most so many; {RAISED} raises it")
+def _too_large(path: str | Path, most: int, raised: bool = True) -> Damaged:
+    """The error of a file with more bytes, and what raises the limit, if anything does."""
+    more = f"; {RAISED} raises it" if raised else ""
+    return Damaged(path, f"has more than {most} bytes: allowed is a file of at most so many{more}")
 
 
 class Counted:

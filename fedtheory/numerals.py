@@ -55,6 +55,6 @@ def whole(text: str, digits: int = DIGITS) -> int:
     Raises:
         ValueError: it has more digits.
     """
-    if len(text) > digits + 1:
-        raise ValueError(f"a number of {len(text)} digits: allowed are at most {digits}")
+    if (length := len(text.lstrip("-+"))) > digits:
+        raise ValueError(f"a number of {length} digits: allowed are at most {digits}")
     return int(text)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..files import Damaged, largest, open_regular, parsing, read_counted
+from ..files import Damaged, largest, open_regular, parsing
 
 MOST = 2**30
 """Bytes that an array may have: the largest published one has 0.55 x 10^9."""
@@ -43,7 +43,8 @@ def read_idx(path: str | Path, ndim: int | None = None, dtype: np.dtype | type |
 
     Raises:
         FileNotFoundError: if there is no such file.
-        Damaged: if it is anything but one well-formed IDX array of that kind, or states more than ``MOST`` bytes.
+        Damaged: if it is anything but one well-formed IDX array of that kind, or states more bytes than ``MOST``
+            and than ``files.largest()``.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -68,13 +69,16 @@ def _read(path: Path, stream: Any, ndim: int | None, dtype: Any) -> np.ndarray:
         raise Damaged(path, f"the array has {len(shape)} dimensions; allowed here is {ndim}")
     if dtype is not None and entry.newbyteorder("=") != np.dtype(dtype):
         raise Damaged(path, f"entries are of type {entry.name}; allowed here is {np.dtype(dtype).name}")
-    needed = math.prod(shape) * entry.itemsize
-    if needed > max(largest(), MOST):
-        raise Damaged(path, f"shape {shape} of {entry.name} allows exactly {needed} bytes of data; allowed are {MOST}")
-    content = read_counted(path, stream, needed + _LOOKED_BEYOND)
+    needed, most = math.prod(shape) * entry.itemsize, max(largest(), MOST)
+    if needed > most:
+        raise Damaged(path, f"shape {shape} of {entry.name} allows exactly {needed} bytes of data; allowed are {most}")
+    content = bytearray()
+    while block := stream.read(min(2**20, needed + _LOOKED_BEYOND - len(content))):
+        content += block
     if len(content) != needed:
         missing, more = needed - len(content), len(content) - needed
-        fault = f"{missing} are missing" if missing > 0 else f"{more} trail behind"
+        least = "at least " if more == _LOOKED_BEYOND else ""
+        fault = f"{missing} are missing" if missing > 0 else f"{least}{more} trail behind"
         raise Damaged(path, f"shape {shape} of {entry.name} allows exactly {needed} bytes of data, {fault}")
     return np.frombuffer(content, entry).reshape(shape).astype(entry.newbyteorder("="))
 

@@ -340,10 +340,9 @@ class _Tried:
             ("second", counts.T @ counts / replicas, said.second),
         ):
             most = span if order == "first" else span**2
-            allowed = bernstein(np.maximum(most * expected, 0.0), most, replicas, numbers)
-            if order == "first":
-                variance = np.diag(said.second) - expected**2
-                allowed = bernstein(np.maximum(variance, 0.0), most, replicas, numbers)
+            # The variance of what lies in [0, most] is at most this.
+            variance = np.diag(said.second) - expected**2 if order == "first" else expected * (most - expected)
+            allowed = bernstein(np.maximum(variance, 0.0), most, replicas, numbers)
             wrong = np.abs(found - expected) > np.where(expected == 0, 1e-12, allowed)
             if wrong.any():
                 which = tuple(np.argwhere(wrong)[0].tolist())

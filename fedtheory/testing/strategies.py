@@ -167,6 +167,8 @@ def quantity_values(name: str) -> st.SearchStrategy[Fraction]:
         return st.fractions(Fraction(1, 300), Fraction(1, 3), max_denominator=300)
     if known.upper == 1:
         return st.fractions(0, 1, max_denominator=12)
+    if known.lower > 0:
+        return st.fractions(Fraction(known.lower), Fraction(known.lower) + 2, max_denominator=30)
     if known.lower < 0:
         return st.fractions(-2, 2, max_denominator=30)
     positive = st.fractions(Fraction(1, 30), 2, max_denominator=30)

@@ -55,6 +55,7 @@ DAMAGED = {
     "header only": (GOOD[:12], "allows exactly 6 bytes of data, 6 are missing"),
     "one byte short": (GOOD[:-1], "1 are missing"),
     "one byte long": (GOOD + b"\0", "1 trail behind"),
+    "much too long": (GOOD + bytes(2**17), "at least 65536 trail behind"),
     "huge shape": (GOOD[:4] + b"\xff" * 8 + GOOD[12:], f"allows exactly {(2**32 - 1) ** 2} bytes"),
 }
 
@@ -68,6 +69,13 @@ def test_refuses_damaged_files(tmp_path: Path, damage: str, suffix: str) -> None
     with pytest.raises(ValueError, match=message) as caught:
         read_idx(path)
     assert str(path) in str(caught.value) and "allow" in str(caught.value)
+
+
+def test_an_error_names_the_limit_that_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "images").write_bytes(GOOD[:3] + b"\1" + b"\xff" * 4)
+    monkeypatch.setenv("FEDTHEORY_LARGEST_FILE", str(2**31))
+    with pytest.raises(ValueError, match=f"bytes of data; allowed are {2**31}"):
+        read_idx(tmp_path / "images")
 
 
 def flipped(content: bytes, position: int) -> bytes:

@@ -236,8 +236,10 @@ def test_sizes_are_looked_at_before_anything_is_unpacked(tmp_path: Path, monkeyp
 def test_the_option_raises_the_limit_and_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a").write_bytes(bytes(1000))
     monkeypatch.setenv("FEDTHEORY_LARGEST_FILE", "999")
-    with pytest.raises(Damaged, match="more than 999 bytes"):
+    with pytest.raises(Damaged, match=r"more than 999 bytes.*raises it"):
         read_file(tmp_path / "a")
+    with pytest.raises(Damaged, match=r"more than 9 bytes: allowed is a file of at most so many$"):
+        read_file(tmp_path / "a", 9)
     monkeypatch.setenv("FEDTHEORY_LARGEST_FILE", "1000")
     assert len(read_file(tmp_path / "a")) == 1000
     for text in ("many", "-1", "1e9", "9" * 30):
@@ -253,6 +255,16 @@ def test_depth_is_counted_before_anything_recurses(tmp_path: Path, text: str) ->
     (tmp_path / "a.json").write_text(text)
     with pytest.raises(Damaged), counted(10_000):
         read_json(tmp_path / "a.json")
+
+
+def test_a_sign_is_no_digit(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    for sign in ("", "-"):
+        path.write_text(f'{{"a": {sign}{"1" * 60}}}', encoding="utf-8")
+        assert abs(read_json(path)["a"]) == int("1" * 60)
+        path.write_text(f'{{"a": {sign}{"1" * 61}}}', encoding="utf-8")
+        with pytest.raises(Damaged, match="a number of 61 digits: allowed are at most 60"):
+            read_json(path)
 
 
 def test_brackets_in_texts_are_no_depth(tmp_path: Path) -> None:

@@ -103,6 +103,19 @@ class OtherPairs(Coins):
         return torch.stack([drawn[:, 1] / 2, drawn[:, 1], drawn[:, 2]], 1)
 
 
+class OftenTogether(Coins):
+    """Each client comes with probability .9, clients 0 and 1 both with .85, and are said to be independent: .81."""
+
+    def inclusion(self, clients):
+        return independent_inclusion([Fraction(9, 10)] * 3)
+
+    def step(self, state, round):
+        drawn = client_uniforms(state, round)
+        here = drawn < 0.9
+        here[:, 1] = drawn[:, 1] < torch.where(here[:, 0], 0.85 / 0.9, 0.5)
+        return here.to(torch.int8), state
+
+
 class Expects(Coins):
     def expected(self, clients, round):
         return np.array([Fraction(1, 2)] * 3, dtype=object)
@@ -270,6 +283,7 @@ PLANTED = {
     EveryThird(): "RoundCovarianceError",
     OtherChances(): "MomentsError",
     OtherPairs(): "MomentsError",
+    OftenTogether(): "MomentsError",
     Expects(): "MomentsError",
     LaterOthers(): "MomentsError",
     Negative(): "CountsError",

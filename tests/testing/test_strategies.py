@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from fedtheory.federations import Quadratic
 from fedtheory.participation import Fixed, IndexBeta, Keys, Phases, Uniform, Weighted
+from fedtheory.quantities import QUANTITIES
 from fedtheory.randomness import Axis
 from fedtheory.selection import offvar
 from fedtheory.testing import (
@@ -103,6 +104,14 @@ def test_strategies_say_what_they_need(monkeypatch):
     monkeypatch.delitem(sys.modules, "fedtheory.testing.strategies")
     with pytest.raises(ImportError, match=r"strategies need hypothesis: pip install 'fedtheory\[testing\]'"):
         importlib.import_module("fedtheory.testing.strategies")
+
+
+@pytest.mark.slow
+@settings(max_examples=20, deadline=None, database=None)
+@given(st.data())
+def test_values_of_every_quantity_are_allowed(data):
+    for name, quantity in QUANTITIES.items():
+        quantity.check(data.draw(quantity_values(name)))
 
 
 def test_step_sizes_are_small_and_other_quantities_of_order_one():
