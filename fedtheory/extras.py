@@ -28,7 +28,8 @@ EXTRAS = {
     "wandb": "tracking",
     "pandas": "pandas",
 }
-"""Extras by the name that is imported. Every other package is installed with fedtheory itself."""
+"""Extras by the name that is imported. Every other package comes with fedtheory itself or with one of these, but for
+pyarrow, which no extra brings."""
 
 
 HINT = "pip install 'fedtheory[{}]'"

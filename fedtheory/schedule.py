@@ -27,7 +27,7 @@ LONGEST = 2000
 """Largest number of characters that a rule may have."""
 
 LARGEST, LONGEST_POWER = 1e60, 10**5
-"""Largest number that may be written in a rule, and the most bits of a power."""
+"""Number that those written in a rule are below, and the most bits of a power."""
 
 _AT_ONCE, _EXACTLY, _NEAR = 2**16, 2000, 1e-9
 """Rounds whose steps are looked at together; steps that are all looked at exactly; what is near 0, next to the largest.
@@ -43,8 +43,8 @@ class StepRule:
     Numbers, pi, ``+ - * / **``, parentheses, and sqrt, cos, exp, min, max, floor, ceiling are allowed, and pieces:
     ``piecewise((size, condition), ..., (size, True))``, where the first that is met counts, and conditions are
     comparisons, joined by & and |. All may be as sympy prints them (Min, Max, Piecewise). A size is an exact Fraction
-    where only rational arithmetic and whole roots make it, else a float; cos, exp and pi make floats, but for cos(0)
-    and exp(0).
+    where only rational arithmetic and square roots of squares make it, else a float; cos, exp and pi make floats, but
+    for cos(0) and exp(0).
 
     Args:
         text: the expression.
@@ -87,8 +87,9 @@ class StepRule:
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             shown = self.text if len(self.text) < 80 else self.text[:77] + "..."
             raise ValueError(
-                f"step size {shown!r}: allowed is an expression in {' and '.join(INDICES)} with numbers of at most "
-                f"{DIGITS} digits, pi, + - * / **, {', '.join(dict.fromkeys(name.lower() for name in _FUNCTIONS))}, "
+                f"step size {shown!r}: allowed is an expression in {' and '.join(INDICES)} with numbers below "
+                f"{LARGEST:g}, of at most {DIGITS} digits, pi, + - * / **, "
+                f"{', '.join(dict.fromkeys(name.lower() for name in _FUNCTIONS))}, "
                 "piecewise((size, condition), ..., (size, True))"
             ) from None
         return tree

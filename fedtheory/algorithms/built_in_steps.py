@@ -186,7 +186,8 @@ def as_step(algorithm: Algorithm, clients: int) -> Own:
 
     Raises:
         ValueError: its round is not written as one: selections by rates, snapshots that follow the training accuracy,
-            other local solvers, clients without samples, and clients that take different numbers of steps.
+            other local solvers, clients without samples, clients that take different numbers of steps, sums divided by
+            the number of answers, and samples or probabilities that are not given.
 
     >>> from . import mifa, safari
     >>> as_step(mifa(local_lr="1/10"), 3).name

@@ -1,8 +1,8 @@
 """Algorithms whose clients correct their steps by what is remembered of gradients, and the server's averages by the
 clients' steps. Each is one function that does a round, readable from top to bottom: see ``custom_algorithm``.
 
-With exact gradients SCAFFOLD, FedLin, Scaffnew, FedDyn, SAG and SAGA settle at the optimum x*, however the clients
-differ; FedNova does as its step size tends to 0.
+With exact gradients SCAFFOLD, FedDyn, SAG and SAGA settle at the optimum x*, however the clients differ. FedLin and
+Scaffnew do where all clients take part, and FedNova does there as its step size tends to 0.
 """
 
 from __future__ import annotations
@@ -217,7 +217,8 @@ def _fedavg(x, memory, round, *, local_lr, local_steps, global_lr):  # type: ign
 
 
 def by_name(name: str) -> Own | None:
-    """Return the algorithm that a claim names, if it is one of this module or ``fedavg``; ``None`` if it is another.
+    """Return the algorithm that a claim names, if it is ``fedavg`` or one of this module, but for ``fednova``,
+    which takes a list; ``None`` if it is another.
 
     A search draws those of its numbers that are quantities.
 

@@ -54,7 +54,7 @@ def tables(
 
 @app.command()
 def curves(
-    paper: Paper,
+    paper: Annotated[str, typer.Option(help="A paper whose authors published curves: fast.")],
     archive: Annotated[Path | None, typer.Option(help="The archive; by default in FEDTHEORY_DATA.")] = None,
     into: Annotated[Path | None, typer.Option(help="Write what was computed here, as JSON.")] = None,
 ) -> None:

@@ -194,7 +194,9 @@ def _images(x: np.ndarray, channels: str | None) -> np.ndarray:
         if first and last:  # then which reading makes squares
             first, last = x.shape[2] == x.shape[3], x.shape[1] == x.shape[2]
         if channels is None and first == last:
-            raise ValueError(f"x has shape {x.shape}: which axis has the channels is open; allowed is channels='first'")
+            raise ValueError(
+                f"x has shape {x.shape}: which axis has the channels is open; allowed is channels='first' or 'last'"
+            )
         if channels == "last" or (channels is None and last):
             x = np.ascontiguousarray(x.transpose(0, 3, 1, 2))
     elif x.ndim != 2:

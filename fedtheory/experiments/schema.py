@@ -2,7 +2,7 @@
 
 paper = "safari"
 title = "..."
-[federation]            # kind and arguments, as all parts: see parts.py
+[federation]            # kind and arguments, as all parts: see setting_parts.py
 [algorithm]
 [participation]
 [run]                   # rounds, seeds, replicas, what is watched

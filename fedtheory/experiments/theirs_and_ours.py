@@ -89,7 +89,7 @@ class Ranked:
         one, other: the cells.
         printed: the first minus the second, as printed.
         differences: ours of the mean over the last third of the rounds, seed by seed.
-        tests: how many pairs the table has; intervals and resolutions are corrected for so many.
+        tests: how many pairs the table prints in an order; intervals and resolutions are corrected for so many.
         sign: whether that of the difference is the printed one: ``holds``, ``fails`` or ``open``, by Holm's procedure
             over the pairs of the table that are printed in an order.
     """
@@ -108,7 +108,8 @@ class Ranked:
 
     @property
     def interval(self) -> float:
-        """Half the width of our mean's interval; all of the table's hold with probability .95. NaN of one seed."""
+        """Half the width of our mean's interval; those of all pairs that the table prints in an order hold with
+        probability .95. NaN of one seed."""
         return self.differences.half_width(self.tests) if len(self.differences.values) > 1 else math.nan
 
     @property

@@ -101,7 +101,8 @@ def compare_weight_estimators(
     """Compare weight rules under a participation process with the built-in rules.
 
     Built-in rules are FedAU without and with cutoffs, an exponential average, and known statistics. Moments of `FedAU`
-    are exact under `Markov` and `Cyclic` participation, and where rounds are independent and identically distributed.
+    are exact under `Markov` participation, under `Cyclic` participation that rounds to the nearest, and where rounds
+    are independent and identically distributed.
     Moments of `KnownStatistics` are always exact. Other moments are estimated from ``replicas`` simulated histories,
     the same for all rules.
 

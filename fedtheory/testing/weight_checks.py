@@ -124,7 +124,8 @@ def check_weight_estimator(
             an empty sequence no sample is drawn.
         seed: the seed of the samples.
         sample_size: the number of clients of the samples of variances, at least 20; use fewer for a slow rule. Samples
-            of means have 64 to 768 of them. A smaller sample allows larger errors of mean and variance.
+            of means have 64 to 768 of them, or this number if it is smaller. A smaller sample allows larger errors of
+            mean and variance.
 
     Returns:
         The names of the properties that were checked; the printed form adds the range that was checked.

@@ -128,7 +128,7 @@ def test_floats_are_what_bytes_mean() -> None:
         ({"x": BYTES, "y": LABELS[:5]}, r"labels has shape \(5,\)"),
         (
             {"x": np.zeros((2, 3, 5, 3)), "y": [0, 1]},
-            "which axis has the channels is open; allowed is channels='first'",
+            "which axis has the channels is open; allowed is channels='first' or 'last'",
         ),
         ({"x": np.zeros((2, 3, 4, 5, 6)), "y": [0, 1]}, r"x has shape \(2, 3, 4, 5, 6\)"),
         ({"x": np.full((2, 2, 2), 256), "y": [0, 1]}, "x ranges over 256 to 256: allowed of whole numbers is 0 to 255"),
