@@ -82,6 +82,17 @@ def test_every_public_package_is_in_the_reference(tmp_path: Path) -> None:
     assert unlisted(tmp_path) == {"planted"}
 
 
+def test_what_files_of_theorems_import_is_said_to_be_stable_or_not() -> None:
+    """A module is listed, or it is a package of the reference, whose names are."""
+    text = (DOCS / "stability.md").read_text(encoding="utf-8")
+    row = next(line for line in text.splitlines() if "a file of theorems imports" in line)
+    files = [path.read_text(encoding="utf-8") for path in (DOCS / "referee").glob("*.py")]
+    used = {name for file in files for name in re.findall(r"^from fedtheory\.(\S+) import", file, re.MULTILINE)}
+    unstable = {name for name in used if name.startswith("proof.kernel.") or name == "proof.multiplier_search"}
+    assert "`proof.multiplier_search`" in text.partition("## Not stable")[2] and unstable
+    assert set(re.findall("`([^`]+)`", row)) == used - unstable - set(fedtheory.__all__)
+
+
 def test_a_public_name_without_an_entry_ends_the_build() -> None:
     """Planted: an entry that is missing."""
     errors = pytest.importorskip("sphinx.errors")

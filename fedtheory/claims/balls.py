@@ -281,7 +281,8 @@ def _whole_power(power: sympy.Pow, base: Any, exponent: Any) -> Any:
         inside = False
     known = isinstance(times, int) and not isinstance(plain, float)
     counted = known and not inside and isinstance(plain, Fraction)
-    digits = int(abs(times) * math.log2(abs(plain.numerator))) + 1 if counted else 0
+    # A base outside [-1, 1] has a numerator of 2 or more: a larger exponent is too large whatever it is.
+    digits = int(min(abs(times), LONGEST_POWER) * math.log2(abs(plain.numerator))) + 1 if counted else 0
     if not inside and (not known or digits > LONGEST_POWER):
         raise ValueError(
             f"{power.base} = {plain}: allowed is a number in [-1, 1], or a known exponent and a power of at most "

@@ -53,12 +53,13 @@ def estimate_constants(
 
     - Those of a convex federation are its own, proved; ``dissimilarity`` holds on all of R^D, or on ``region``. The
       distance is that of the start from its optimum.
-    - Of a module, or a `Network`, F = (1/M) sum_i F_i + (l2/2) |x|^2 is minimised by L-BFGS from the start. Its
-      constants are those of `estimated_constants` at the start, half-way, and the minimiser: curvatures by Lanczos
-      iteration on products with Hessians, noise of minibatches by draws. For intervals, clients are drawn with
-      replacement, and rows of each, ``resamples`` times, and all is done anew; an interval is the value times or
-      divided by exp(t s), with s the deviation of the logarithms and t Student's quantile. So it is about other
-      clients and rows of the same kind, and approximate: a largest value over clients rises a little with resampling.
+    - Of a module, or a `Network`, F + (l2/2) |x|^2 is minimised by L-BFGS from the start, where F = (1/M) sum_i F_i, or
+      what the network's ``objective`` says. Its constants are those of `estimated_constants` at the start, half-way,
+      and the minimiser: curvatures by Lanczos iteration on products with Hessians, noise of minibatches by draws. For
+      intervals, clients are drawn with replacement, and rows of each, ``resamples`` times, and all is done anew; an
+      interval is the value times or divided by exp(t s), with s the deviation of the logarithms and t Student's
+      quantile. So it is about other clients and rows of the same kind, and approximate: a largest value over clients
+      rises a little with resampling.
     - With ``points``, those of any federation are `estimated_constants` there, and the dissimilarity at the last.
 
     Args:

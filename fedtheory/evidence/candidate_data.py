@@ -11,9 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from ..numerals import rational
 from ..subjects.protocol import Space
 
 Classes = Mapping[str, type]
+
+MOST_DIGITS = 4000
+"""The most digits of a fraction's numerator and denominator."""
 """Classes by their names in files: of dataclasses the module's and the class's."""
 
 _SCALARS = ("float64", "float32", "int64", "int32", "bool")
@@ -87,7 +91,7 @@ def candidate_from(data: Any, classes: Classes) -> Any:
         case {"float": str(text), **rest} if not rest and text in ("inf", "-inf", "nan"):
             return float(text)
         case {"fraction": str(text), **rest} if not rest:
-            return Fraction(text)
+            return rational(text, MOST_DIGITS)
         case {"number": number, "of": str(kind), **rest} if not rest and kind in _SCALARS:
             return np.dtype(kind).type(candidate_from(number, classes))
         case {"array": list(cells), "shape": list(shape), "of": str(kind), **rest} if not rest and kind in _SCALARS:

@@ -13,11 +13,14 @@ import scipy
 
 from ..rationals import checked_count, checked_seed
 
+MOST = 1e15
+"""Largest mean or number of available clients of a group."""
+
 
 def _numbers(name: str, values: Sequence[float]) -> np.ndarray:
     array = np.asarray(values, dtype=float)
-    if array.ndim != 1 or len(array) == 0 or not (np.isfinite(array) & (array >= 0)).all():
-        raise ValueError(f"{name} = {list(values)}: allowed is one finite number >= 0 a group")
+    if array.ndim != 1 or len(array) == 0 or not ((array >= 0) & (array <= MOST)).all():
+        raise ValueError(f"{name} = {list(values)}: allowed is one number from 0 to {MOST:g} a group")
     return array
 
 

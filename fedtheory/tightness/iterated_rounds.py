@@ -194,7 +194,8 @@ def by_lines(
 ) -> tuple[dict[int, float | None], list[float]]:
     """Follow upper bounds of the errors round by round: each is the least of its kind's lines at the error before.
 
-    Returned are the errors after rounds, and for each kind of round the error before its last round.
+    Returned are the errors after rounds, and for each kind of round the error before the last one that was followed:
+    rounds are, until errors are those of a period ago.
 
     Args:
         lines: of the rounds 0, I, 2I, ..., and, if there are two, of the others.

@@ -367,12 +367,14 @@ def worst_errors(statement: Claim | str, /, rounds: Sequence[int], **given: Any)
 
     Raises:
         NotApplicable: no worst case of the claim is known, or not of several rounds, or no solve is accurate.
-        ValueError: as in ``tightness``.
+        ValueError: as in ``tightness``, or no rounds.
 
     >>> errors = worst_errors("khaled2020.thm1", [1, 100])
     >>> errors[100] < errors[1] < 1
     True
     """
+    if not len(rounds):
+        raise ValueError("rounds is empty: allowed is one number or more")
     statement = find_claim(statement) if isinstance(statement, str) else statement
     if "strongly_convex" not in statement.assumed:
         raise NotApplicable("the claim assumes no convexity, and squared distances have no worst case without")

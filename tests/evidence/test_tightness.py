@@ -21,7 +21,7 @@ from fedtheory.quantities import symbols
 from fedtheory.tightness import iterated_rounds, scorecard_column
 from fedtheory.tightness.function_class import of_gradients, of_one_round
 from fedtheory.tightness.matched_problem import comparison
-from fedtheory.tightness.measure import NOT_APPLICABLE, Tightness, tightness
+from fedtheory.tightness.measure import NOT_APPLICABLE, Tightness, tightness, worst_errors
 from fedtheory.tightness.scorecard_column import column, published
 from fedtheory.tightness.tightness_curves import curve
 from fedtheory.tightness.tightness_table import convergence_claims, page
@@ -312,6 +312,11 @@ def test_what_no_worst_case_is_known_of(ref: str, why: str) -> None:
 def test_bad_input(given: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         tightness("fast.thm2@sharp", **given)
+
+
+def test_worst_errors_are_after_some_rounds() -> None:
+    with pytest.raises(ValueError, match="rounds is empty: allowed is one number or more"):
+        worst_errors("khaled2020.thm1", [])
 
 
 def test_what_the_claim_chooses_is_not_given() -> None:

@@ -370,6 +370,9 @@ def test_what_no_candidate_is_made_of_is_refused():
     for wrong in ({"float": "1.0"}, {"call": "x"}, {"fraction": "1/2", "more": 1}, {"number": 1, "of": "object"}):
         with pytest.raises(ValueError, match="allowed is an object that candidate_data writes"):
             candidate_from(wrong, {})
+    for text in ("1/0", "1/", "a", f"1/{10**4000}"):
+        with pytest.raises(ValueError, match="allowed is a number such as 3"):
+            candidate_from({"fraction": text}, {})
 
 
 def test_a_run_that_was_stopped_goes_on_and_one_that_ended_does_not(files, monkeypatch, tmp_path):

@@ -244,7 +244,11 @@ def test_the_processes_are_what_they_say():
         ),
         (lambda: UniformAvailability([3], [2]).trace(1, 0), r"lowest = \[3\], highest = \[2\]"),
         (lambda: UniformAvailability([0.5], [2]).trace(1, 0), "whole numbers"),
-        (lambda: PoissonAvailability([-1]).trace(1, 0), r"mean = \[-1\]: allowed is one finite number >= 0 a group"),
+        (
+            lambda: PoissonAvailability([-1]).trace(1, 0),
+            r"mean = \[-1\]: allowed is one number from 0 to 1e\+15 a group",
+        ),
+        (lambda: PoissonAvailability([1e30]).trace(1, 0), r"mean = \[1e\+30\]: allowed is one number"),
         (lambda: PoissonAvailability([1]).trace(0, 0), "rounds = 0: allowed is a whole number >= 1"),
         (lambda: CyclicAvailability([1], [1, 2]).trace(1, 0), "day has 1 groups, night 2"),
     ],

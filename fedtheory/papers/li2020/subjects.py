@@ -137,7 +137,11 @@ class FedAvgRuns(Space):
                 yield from self.rounded(found[0], 3)
 
     def on_data(self, federation: Federation, cohort: int, arbitrary_cohort: int, local_steps: int) -> Setting:
-        """Return ``None``: step sizes are the claim's."""
+        """Refuse real data: step sizes are the claim's.
+
+        Raises:
+            ValueError: always.
+        """
         raise ValueError(f"{self.statement.ref} chooses its step sizes: allowed is a claim that leaves them open")
 
     def assess(self, candidate: Candidate) -> tuple[Found, Found | None] | None:
