@@ -12,15 +12,13 @@ import numpy as np
 import scipy
 
 from ..rationals import checked_count, checked_seed
-
-MOST = 1e15
-"""Largest mean or number of available clients of a group."""
+from .inputs import LARGEST_COUNT
 
 
 def _numbers(name: str, values: Sequence[float]) -> np.ndarray:
     array = np.asarray(values, dtype=float)
-    if array.ndim != 1 or len(array) == 0 or not ((array >= 0) & (array <= MOST)).all():
-        raise ValueError(f"{name} = {list(values)}: allowed is one number from 0 to {MOST:g} a group")
+    if array.ndim != 1 or len(array) == 0 or not ((array >= 0) & (array <= LARGEST_COUNT)).all():
+        raise ValueError(f"{name} = {list(values)}: allowed is one number from 0 to {LARGEST_COUNT} a group")
     return array
 
 
