@@ -6,10 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sympy import Rational
 
+from fedtheory.claims.statement import Assumption, Claim, Term
+from fedtheory.evidence.search import ROUNDING, search
+from fedtheory.functionals import SQUARED_GRADIENT
 from fedtheory.papers import all_claims, claim
 from fedtheory.papers.khaled2020 import subjects as khaled
 from fedtheory.papers.registry import algorithm_of, searched, subject_of
+from fedtheory.quantities import symbols
 from fedtheory.subjects import quadratic_candidates
 from tests.loops import looped
 
@@ -43,3 +48,23 @@ def test_a_claim_that_does_not_say_whose_runs_it_is_about_is_told_so() -> None:
     plain = replace(claim("khaled2020.thm1"), id="mine.thm1")
     assert "the claim does not say whose runs it is about: these are fast's; state `algorithm=`" in searched(plain)[0]
     assert "does not say" not in searched(replace(plain, algorithm="local_sgd"))[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("factor", "falls"), [(1, False), (Rational(9, 10), True)])
+def test_a_claim_on_one_round_of_local_sgd_is_searched_without_kinks(factor: Rational, falls: bool) -> None:
+    """|grad F(x_0)| <= L |x_0 - x*|, with equality at F = L x^2/2."""
+    L, M, distance = symbols("smoothness", "clients", "initial_distance")
+    stated = Claim(
+        id="mine.thm1",
+        title="gradient at the start",
+        source="mine",
+        functional=SQUARED_GRADIENT,
+        terms=(Term("distance", factor * L**2 * distance**2),),
+        assumptions=(Assumption("smooth", "smoothness", "mine"),),
+        algorithm="local_sgd",
+        bound={"arbitrary_cohort": M},
+    )
+    report = search(stated, candidates=60, climbs=1, steps=2)
+    assert report.best is not None and "kinks" not in report.searched
+    assert (report.best.ratio > 1 + ROUNDING) == falls

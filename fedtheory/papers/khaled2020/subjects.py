@@ -170,7 +170,8 @@ class LocalSgdRuns(Runs):
 
     def structured(self) -> Iterator[Any]:
         """Yield the candidates to look at first."""
-        yield from map(self._everyone, kinked_search.noisy(self.demands))
+        if kinked_search.searched(self.demands):
+            yield from map(self._everyone, kinked_search.noisy(self.demands))
         for smoothness in (1e4, 1e-4):  # in other units
             yield self._bound(Candidate(2, 2, 1, 1e-3, smoothness, 100.0, 1.0, 0, 1.0))
         for clients, local_steps, noise, share in product((1, 2, 10), (1, 5, 20), (0.0, 1.0, 100.0), (1.0, 1e-3)):
@@ -193,7 +194,7 @@ class LocalSgdRuns(Runs):
         return replace(self._conforming(candidate), **alike, **self.fixed)
 
     def draw(self, rng: np.random.Generator) -> Any:
-        if rng.random() < kinked_search.SHARE:
+        if kinked_search.searched(self.demands) and rng.random() < kinked_search.SHARE:
             return self._everyone(kinked_search.draw(rng, self.demands))
         return self._plain(rng)
 
