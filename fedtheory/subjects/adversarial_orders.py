@@ -26,6 +26,7 @@ from .quadratic_candidates import Candidate, conforming, draw, perturb, settle, 
 from .run_points import LASTING, RunPoint
 from .run_search import Runs
 from .short_numbers import STEP_SHARES
+from .varying_steps import followed
 
 STAGES = (6, 48)
 """Numbers of stages of an order that are tried: the participants may change from stage to stage."""
@@ -88,11 +89,13 @@ class WorstOrders(Runs):
     def _processes(self, setting: Setting) -> Iterator[tuple[Phases, np.ndarray]]:
         """Orders, each with the numbers of rounds at which to look at it."""
         for order in self._orders(setting):
-            yield order.process(), np.array([len(order.sets) * order.stay])
+            once = followed(np.array([len(order.sets) * order.stay]), self.statement)
+            if once.size:
+                yield order.process(), once
             cycle = order.cycle()
             if cycle is not None:
                 length = sum(cycle.lengths)
-                yield cycle, np.unique(-(-self.horizons // length) * length)
+                yield cycle, followed(np.unique(-(-self.horizons // length) * length), self.statement)
 
     def _orders(self, setting: Setting) -> Iterator[Order]:
         fed, functional = quadratic(setting), self.statement.functional

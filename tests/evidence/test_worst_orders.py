@@ -16,7 +16,7 @@ from fedtheory.evidence.refute import refute, search_further
 from fedtheory.evidence.replay import replay
 from fedtheory.evidence.search import ROUNDING, SearchReport, search, search_beside
 from fedtheory.federations import Quadratic
-from fedtheory.functionals import FINAL_SQUARED_DISTANCE
+from fedtheory.functionals import BEST_GAP, FINAL_SQUARED_DISTANCE
 from fedtheory.papers import claim
 from fedtheory.papers.registry import subject_of
 from fedtheory.participation import Fixed, Phases
@@ -24,7 +24,9 @@ from fedtheory.quantities import symbols
 from fedtheory.setting import Setting
 from fedtheory.subjects.adversarial_orders import WorstOrders
 from fedtheory.subjects.protocol import Instance
+from fedtheory.subjects.quadratic_candidates import settle
 from fedtheory.subjects.run_subject import PARTS, from_setting
+from fedtheory.subjects.varying_steps import longest
 
 L, mu, sigma_G, M, eta, distance = symbols(
     "smoothness", "strong_convexity", "dissimilarity", "clients", "local_lr", "initial_distance"
@@ -204,3 +206,15 @@ def test_a_search_report_keeps_several_leads() -> None:
     assert report.leads[0] == report.best
     assert all(found.ratio > 1 for found in report.leads)
     assert len({found.candidate.family for found in report.leads[1:]}) == len(report.leads[1:])
+
+
+@pytest.mark.slow
+def test_where_all_rounds_are_looked_at_no_order_is_longer_than_can_be_followed() -> None:
+    """Steps of 1e-8/L take some 1e8 rounds to forget the start."""
+    least = replace(stated(1, 1, 8), functional=BEST_GAP, terms=(Term("initial", L * distance**2),))
+    space = WorstOrders(least)
+    slow = next(replace(candidate, step_share=1e-8) for candidate in space.structured())
+    setting = settle(least, slow)
+    assert setting is not None
+    rounds = [horizons.max(initial=0) for _, horizons in space._processes(setting)]
+    assert rounds and max(rounds) <= longest(least)
