@@ -17,14 +17,17 @@ from ..assumptions import (
     INDEPENDENT_PARTICIPATION,
     STATIONARY_AVAILABILITY,
 )
-from ..claims.balls import Ball, Number, ball
+from ..claims.balls import Ball, Number, Undecided, ball
 from ..claims.readings import Q_CONDITION, QUOTIENT, THIRD_LAYOUT
 from ..claims.statement import Claim, may_speak_of
 from ..federations import Piecewise, Quadratic
 from ..federations.noise_laws import VIOLATED_BY_NOISE, met_by_noise
 from ..federations.quadratic import Array
 from ..federations.relative_dissimilarity import least_squared_offset
-from ..functionals import AVERAGES, SQUARED_GRADIENT
+from ..functionals import AVERAGES, SQUARED_GRADIENT, Functional
+from ..moments.averages import value_in_balls
+from ..moments.enclosed import Imprecise
+from ..moments.linear_rounds import NotClosed
 from ..moments.one_round import one_round
 from ..moments.round_maps import quadratic
 from ..participation import Fixed, LargestNoise, Phases
@@ -330,6 +333,8 @@ class _ExaminedRun(Examined):
             functional = self.claim.functional
             if functional.compute is not None:
                 return self.values, functools.partial(computed_left, way.setting, way.rounds, functional)
+            if functional.of_all_rounds and not way.order and not self.point.violated:
+                return self.values, functools.partial(_of_all_rounds, way, functional)
             side = left_side(way, functional.observable)
             return self.values, lambda average: side.of(functional, average)
         for name in ("local_lr", *self.claim.choices):
@@ -349,3 +354,11 @@ class _ExaminedRun(Examined):
         if snapshots and way.rounds > FOLLOWED and self.asked and way.setting.deterministic:
             return f"longer than {FOLLOWED} rounds: run quantities by an invariant interval"
         return ""
+
+
+def _of_all_rounds(way: Way, functional: Functional, average: str) -> Number:
+    """Enclose a left side that is more than an observable at the last round or its plain average."""
+    try:
+        return value_in_balls(way.setting, functional, [way.rounds], average)[0]
+    except (NotClosed, Imprecise) as error:
+        raise Undecided(str(error)) from None

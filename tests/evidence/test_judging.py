@@ -15,12 +15,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedtheory.claims.balls import ball, working_precision
-from fedtheory.claims.statement import Claim, Hypothesis, Term
+from fedtheory.claims.statement import Assumption, Claim, Hypothesis, Term
 from fedtheory.evidence.constructions import construct
 from fedtheory.evidence.judge import judge as judge_again
 from fedtheory.evidence.judge import parse
 from fedtheory.evidence.search import search
-from fedtheory.functionals import FINAL_SQUARED_DISTANCE
+from fedtheory.functionals import (
+    AVERAGE_ITERATE_DISTANCE,
+    BEST_GAP,
+    FINAL_SQUARED_DISTANCE,
+    GAP_OF_AVERAGE,
+    GAP_OF_WEIGHTED_AVERAGE,
+    WEIGHTED_AVERAGE_GAP,
+    Functional,
+)
 from fedtheory.moments.function_points import Points
 from fedtheory.papers import claim
 from fedtheory.papers.registry import subject_of
@@ -505,3 +513,34 @@ def test_values_that_are_stated_of_a_run_are_taken_as_they_are(ref: str) -> None
     point = next(iter(subject_of(statement).space(statement).rounded(found, 6)))
     judged = judge_again(Instance(ref, point), follow=False, statement=statement)
     assert not judged.refutes and not judged.readings[0].failing
+
+
+OF_ALL_ROUNDS = (BEST_GAP, GAP_OF_AVERAGE, WEIGHTED_AVERAGE_GAP, GAP_OF_WEIGHTED_AVERAGE, AVERAGE_ITERATE_DISTANCE)
+
+
+@pytest.mark.parametrize("functional", OF_ALL_ROUNDS, ids=lambda functional: functional.name)
+def test_left_sides_of_all_rounds_are_judged(functional: Functional) -> None:
+    """Clients (x - 1)^2/2 and 3 (x + 1)^2/2, two local steps of 1/5, over three rounds from 2. F is (x + 1/2)^2 but for
+    a constant."""
+    x, iterates = F(2), []
+    for _ in range(3):
+        ends = [c + (1 - F(h, 5)) ** 2 * (x - c) for h, c in ((1, 1), (3, -1))]
+        x = sum(ends) / 2
+        iterates.append(x + F(1, 2))
+    weights = (2, 3, 4) if functional.weights else (1, 1, 1)
+    mean = sum(w * y for w, y in zip(weights, iterates, strict=True)) / sum(weights)
+    square = sum(w * y**2 for w, y in zip(weights, iterates, strict=True)) / sum(weights)
+    value = mean**2 if functional.of_mean else min(y**2 for y in iterates) if functional.best else square
+    stated = Claim(
+        id="mine.thm1", title="left side", source="mine", functional=functional,
+        terms=(Term("one", symbol("smoothness")),), assumptions=(Assumption("smooth", "smoothness", "mine"),),
+        algorithm="local_sgd",
+    )  # fmt: skip
+    federation = {"kind": "quadratic", "hessians": [["1"], ["3"]], "centres": [["1"], ["-1"]]}
+    instance = {
+        "claim": "mine.thm1@main", "federation": federation, "start": ["2"], "rounds": 3,
+        "algorithm": {"kind": "local_sgd", "local_steps": 2, "local_lr": "1/5"},
+        "participation": {"kind": "fixed", "members": [0, 1]}, "constants": {"smoothness": "3"},
+    }  # fmt: skip
+    found = judge_again(parse(instance, stated), statement=stated).readings[0]
+    assert not found.undecided and holds(found.left, value)
