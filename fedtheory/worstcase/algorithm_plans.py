@@ -7,7 +7,19 @@ from fractions import Fraction
 from typing import Any
 
 from ..schedule import StepRule
-from .round_plans import Arbitrary, Cohort, Everyone, Kind, Participants, Plan, Round, ServerStep, Training, mixture
+from .round_plans import (
+    Arbitrary,
+    Cohort,
+    Everyone,
+    Kind,
+    Participants,
+    Plan,
+    Round,
+    ServerStep,
+    Training,
+    check_steps,
+    mixture,
+)
 
 
 def plan_of(
@@ -24,7 +36,7 @@ def plan_of(
     Args:
         rounds: how many; of data, how often it is repeated.
         clients: M. cohort: clients drawn uniformly in rounds whose participants the algorithm leaves to a process;
-            arbitrary_cohort: or else chosen by an adversary; neither: everyone takes part.
+            arbitrary_cohort: or else chosen by an adversary; neither: everyone takes part. Data have their own.
 
     Raises:
         ValueError: a value out of bounds, or an algorithm none of whose worst cases is known: one whose clients have
@@ -38,10 +50,12 @@ def plan_of(
     >>> [type(who).__name__ for who in plan_of(every_third, 4, clients=4, arbitrary_cohort=1).participants]
     ['Cohort', 'Arbitrary', 'Arbitrary', 'Cohort']
     """
-    if type(rounds) is not int or rounds < 1:
-        raise ValueError(f"rounds = {rounds}: allowed is a whole number >= 1")
+    check_steps("rounds", rounds)
     if cohort is not None and arbitrary_cohort is not None:
         raise ValueError("cohort, arbitrary_cohort: give at most one of them; the algorithm's own cohort is its own")
+    given = isinstance(algorithm, Training | ServerStep | Sequence) and not isinstance(algorithm, str)
+    if given and (cohort is not None or arbitrary_cohort is not None):
+        raise ValueError("cohort, arbitrary_cohort: allowed with rounds as data are their own ``participants``")
     who: Participants = Everyone()
     if cohort is not None:
         who = Cohort(cohort)
@@ -49,7 +63,7 @@ def plan_of(
         who = Arbitrary(arbitrary_cohort)
     if isinstance(algorithm, Training | ServerStep):
         return Plan((mixture((1, algorithm)),) * rounds, clients)
-    if isinstance(algorithm, Sequence) and not isinstance(algorithm, str):
+    if given:
         return Plan((mixture(*algorithm),) * rounds, clients)
     return Plan(tuple(_round(algorithm, r, who, clients) for r in range(rounds)), clients)
 
@@ -94,6 +108,8 @@ def _kind(kind: Any, who: Participants, clients: int | None) -> Kind:
         scale *= 1 if isinstance(who, Everyone) else Fraction(who.size, clients or who.size)
     elif kind.aggregation != PARTICIPANTS_MEAN:
         raise ValueError(f"{kind.aggregation}: allowed is the mean over the participants or over all clients")
+    if not isinstance(kind.local_lr, tuple):
+        check_steps("local_steps", kind.local_steps)
     rates = kind.local_lr if isinstance(kind.local_lr, tuple) else (kind.local_lr,) * kind.local_steps
     return Training(tuple(_number("local_lr", each) for each in rates), who, scale, Fraction(kind.proximal))
 

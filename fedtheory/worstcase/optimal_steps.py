@@ -12,6 +12,7 @@ from scipy.optimize import minimize, minimize_scalar
 
 from ..rationals import exact_number
 from .classes import FunctionClass
+from .program import METRICS
 from .round_plans import positive
 from .worst import WorstCase, worst_case
 
@@ -59,7 +60,8 @@ def best_steps(
             searched, such as ``partial(local_sgd, local_steps=4)``.
         local_lr: the range that is searched, by default from 1/(1000 L) to 2/L. global_lr: the same, or ``None``: it is
             left as ``make`` has it.
-        horizon: rounds after which ``Recursion.after`` is made least; 1: the worst case itself.
+        horizon: rounds after which ``Recursion.after`` is made least, of one round's squared distance; 1: the worst
+            case itself.
         options: of ``worst_case``.
 
     Raises:
@@ -131,6 +133,8 @@ class _Search:
     ) -> None:
         if type(horizon) is not int or horizon < 1:
             raise ValueError(f"horizon = {horizon}: allowed is a whole number >= 1")
+        if horizon > 1 and (options.get("metric", METRICS[0]) != METRICS[0] or options.get("rounds", 1) != 1):
+            raise ValueError(f"horizon = {horizon}: allowed is 1, but for one round's {METRICS[0]}")
         self.functions, self.make, self.horizon, self.options = functions, make, horizon, options
         self.best: tuple[float, dict[str, Fraction], WorstCase] | None = None
         self.tried = self.failed = 0

@@ -21,6 +21,8 @@ PRICED = {"initial_gap": "gap", "dissimilarity_at_optimum": "dissimilarity", "gr
 
 SMALLEST = Fraction(1, 10**50)
 """Least length that counts, relative to the largest one."""
+SQUARES = Fraction(1, 10**300), Fraction(10) ** 300
+"""Least and largest square of a number: floats have them."""
 
 
 @dataclass(frozen=True)
@@ -130,8 +132,15 @@ class Problem:
     def _check_scales(self) -> None:
         """Numbers whose squares vanish beside the others' are no data: 0 is meant."""
         L = self.functions.smoothness
+        for name in ("distance", "dissimilarity_at_optimum", "gradient_noise", "initial_gap"):
+            check_square(name, getattr(self, name))
+        if self.initial_gap is not None:
+            check_square("initial_gap / smoothness", self.initial_gap / L)
+        check_square("the largest length", self.length)
+        if not SQUARES[0] <= self.unit <= SQUARES[1]:
+            raise ValueError(f"the unit of {self.metric}: allowed is a number from 1e-300 to 1e300")
         sizes = {
-            "distance": self.distance,
+            "distance": Fraction(0) if self.free_start else self.distance,
             "dissimilarity_at_optimum": (self.dissimilarity_at_optimum or 0) / L,
             "gradient_noise": self.gradient_noise / L,
         }
@@ -180,9 +189,19 @@ class Problem:
         sizes = [self.gradient_noise / L, (self.dissimilarity_at_optimum or Fraction(0)) / L]
         if self.initial_gap is not None:
             sizes.append(Fraction(float(self.initial_gap / L) ** 0.5))
-        elif self.contraction is None:
+        elif not self.free_start:
             sizes.append(self.distance)
         return max(sizes) or Fraction(1)
+
+    @property
+    def free_start(self) -> bool:
+        """Whether no distance bounds the start."""
+        return self.contraction is not None or self.initial_gap is not None
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the metric is, over all of the class: start and clients' gradients there are, and steps multiply."""
+        return not self.free_start and self.dissimilarity_at_optimum is not None
 
     @property
     def unit(self) -> Fraction:
@@ -282,6 +301,12 @@ class Problem:
 def unit_of_metric(metric: str, length: Fraction, smoothness: Fraction) -> Fraction:
     """Return the unit of a metric: length^2, times L for gaps and L^2 for squared gradients."""
     return length**2 * smoothness ** (0 if "distance" in metric else 1 if "gap" in metric else 2)
+
+
+def check_square(name: str, number: Fraction | None) -> None:
+    """Raise ``ValueError`` if a number is not 0 and its square is none that floats have."""
+    if number and not SQUARES[0] <= number**2 <= SQUARES[1]:
+        raise ValueError(f"{name}: allowed is 0, or a number from 1e-150 to 1e150")
 
 
 def check_memory(need: int, what: str) -> None:

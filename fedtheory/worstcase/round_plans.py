@@ -80,14 +80,23 @@ def local_sgd(
     >>> local_sgd(local_lr="1/10", local_steps=2).local_lr
     (Fraction(1, 10), Fraction(1, 10))
     """
-    if type(local_steps) is not int or local_steps < 1:
-        raise ValueError(f"local_steps = {local_steps}: allowed is a whole number >= 1")
+    check_steps("local_steps", local_steps)
     who = Everyone() if participants is None else participants
     step = positive("local_lr", local_lr)
     pull = exact_number("proximal", proximal)
     if pull < 0:
         raise ValueError(f"proximal = {pull}: allowed is a number >= 0")
     return Training((step,) * local_steps, who, positive("global_lr", global_lr), pull)
+
+
+MOST_STEPS = 100_000
+"""The most rounds or local steps that are listed, far more than those of which a program fits a machine."""
+
+
+def check_steps(name: str, value: int) -> None:
+    """Raise ``ValueError`` unless the value is a whole number from 1 to ``MOST_STEPS``."""
+    if type(value) is not int or not 1 <= value <= MOST_STEPS:
+        raise ValueError(f"{name} = {value}: allowed is a whole number from 1 to {MOST_STEPS}")
 
 
 def positive(name: str, value: Any) -> Fraction:

@@ -12,7 +12,7 @@ from ..functionals import AVERAGES, check_average
 from ..rationals import exact_number
 from .classes import FunctionClass
 from .geometry import Units
-from .problem import SMALLEST, check_memory, unit_of_metric
+from .problem import SMALLEST, check_memory, check_square, unit_of_metric
 from .program import METRICS, Program
 from .step_geometry import Law, StepGeometry, StepRounds
 
@@ -66,12 +66,18 @@ class StepProblem:
             number = exact_number(name, value)
             if number < 0 or 0 < (number if name == "distance" else number / self.functions.smoothness) < SMALLEST:
                 raise ValueError(f"{name} = {number}: allowed is 0 or a number >= {float(SMALLEST)}")
+            check_square(name, number)
             object.__setattr__(self, name, number)
 
     @property
     def exact(self) -> bool:
         """Whether the value is attained by a federation of the class, or else only an upper bound."""
         return not self.everywhere
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the metric is, over all of the class."""
+        return self.dissimilarity_at_optimum is not None
 
     @property
     def length(self) -> Fraction:

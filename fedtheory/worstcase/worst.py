@@ -5,12 +5,13 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..functionals import AVERAGES
-from ..rationals import exact_number
+from ..rationals import checked_count, exact_number
 from .algorithm_plans import plan_of
 from .classes import FunctionClass
 from .problem import Problem
@@ -53,8 +54,11 @@ class Recursion:
         gradient_noise: float = 0.0,
         server_noise: float = 0.0,
     ) -> float:
-        """Return the bound on E|x_R - x*|^2 that the recursion of one round gives after many: tau^R |x_0 - x*|^2 and
-        the geometric sum.
+        """Return the bound on E|x_R - x*|^2 that the recursion of one round's gives after many: tau^R |x_0 - x*|^2 and
+        the geometric sum; infinite where that is larger than any float.
+
+        Raises:
+            ValueError: ``rounds`` is no whole number >= 0.
 
         >>> Recursion(0.5, 1.0).after(2, dissimilarity_at_optimum=1.0)
         1.75
@@ -62,8 +66,12 @@ class Recursion:
         each = self.additive * dissimilarity_at_optimum**2 + self.of_noise * gradient_noise**2
         each += self.of_server_noise * server_noise**2
         tau = self.contraction
-        total = float(rounds) if tau == 1 else (1 - tau**rounds) / (1 - tau)
-        return tau**rounds * distance**2 + each * total
+        checked_count("rounds", rounds, 0)
+        try:
+            grown = tau**rounds
+        except OverflowError:
+            return inf if distance or each else 0.0
+        return grown * distance**2 + each * (float(rounds) if tau == 1 else (1 - grown) / (1 - tau))
 
 
 @dataclass(frozen=True)
@@ -73,7 +81,8 @@ class WorstCase:
     Attributes:
         value: the bound by the multipliers, in the metric's units; ``None`` unless ``status`` is "solved", and infinite
             where it is "unbounded".
-        status: "solved"; "inaccurate" if gap or violation exceed the accuracy that was asked for; "unbounded".
+        status: "solved"; "inaccurate" if gap or violation exceed the accuracy that was asked for, or if the solver says
+            that what start and constants bound is unbounded, as with steps far above 2/L; "unbounded".
         kind: "exact" if a federation of the class attains it, or "upper bound": with noise, of which only first and
             second moments count (but of quadratics after one round), with a dissimilarity that is bounded at the
             server's points only, of functions that need not be convex, and where constants have a price.
@@ -279,7 +288,8 @@ def _with_noise(quiet: WorstCase, problem: Problem, of_noise: float) -> WorstCas
 
 def _solved(problem: Problem | StepProblem, accuracy: float) -> WorstCase:
     program, found = min(_attempts(problem, accuracy), key=lambda each: _error(*each))
-    status = UNBOUNDED if found.unbounded else SOLVED if _error(program, found) <= accuracy else INACCURATE
+    accurate = not (found.unbounded and problem.bounded) and _error(program, found) <= accuracy
+    status = INACCURATE if not accurate else UNBOUNDED if found.unbounded else SOLVED
     unit = float(problem.unit)
     lower, upper = (unit * (program.offset + program.factor * each) for each in (found.primal, found.dual))
     value = upper if status == SOLVED else np.inf if status == UNBOUNDED else None

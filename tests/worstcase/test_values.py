@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from math import inf
 
 import numpy as np
 import pytest
@@ -17,8 +18,10 @@ from fedtheory.worstcase import (
     Arbitrary,
     Cohort,
     Problem,
+    Recursion,
     ServerStep,
     additive_constant,
+    best_steps,
     convex,
     local_sgd,
     mixture,
@@ -316,6 +319,16 @@ REFUSED = [
     (lambda: worst_case(STRONG, ft.algorithms.fedavgm(local_lr=1, momentum="1/2")), "plain server"),
     (lambda: worst_case(STRONG, ft.algorithms.mifa(local_lr=1)), "allowed is the mean"),
     (lambda: plan_of(fedavg(local_lr=1), clients=3, cohort=1, arbitrary_cohort=1), "at most one"),
+    (lambda: plan_of(local_sgd(local_lr=1), clients=3, cohort=1), "their own ``participants``"),
+    (lambda: plan_of([(1, local_sgd(local_lr=1))], clients=3, arbitrary_cohort=1), "their own ``participants``"),
+    (lambda: worst_case(STRONG, local_sgd(local_lr=1), rounds=10**9), "rounds = 1000000000: allowed is .* to 100000"),
+    (lambda: local_sgd(local_lr=1, local_steps=10**9), "local_steps = 1000000000: allowed is .* to 100000"),
+    (lambda: plan_of(fedavg(local_lr=1, local_steps=10**9)), "local_steps = 1000000000: allowed is .* to 100000"),
+    (lambda: worst_case(STRONG, local_sgd(local_lr=1), distance="1e200"), "distance: allowed is 0, or .* to 1e150"),
+    (lambda: worst_case(STRONG, local_sgd(local_lr=1), distance="1e-200"), "distance: allowed is 0, or .* to 1e150"),
+    (lambda: Recursion(0.5, 1.0).after(-1), "rounds = -1: allowed is"),
+    (lambda: best_steps(STRONG, local_sgd, horizon=5, metric="final_gap"), "horizon = 5: allowed is 1, but for one"),
+    (lambda: best_steps(STRONG, local_sgd, horizon=5, rounds=2), "horizon = 5: allowed is 1, but for one"),
 ]  # fmt: skip
 
 
@@ -371,3 +384,23 @@ def test_two_steps_take_few_calls():
 @pytest.mark.slow
 def test_eight_steps_in_four_rounds_take_little_more_than_four():
     assert spent(8, 4) < 25 * spent(4, 4)
+
+
+@pytest.mark.parametrize("functions", [convex(smoothness=1), quadratic(smoothness=1)], ids=str)
+def test_what_start_and_constants_bound_is_never_said_to_be_unbounded(functions):
+    found = worst_case(functions, local_sgd(local_lr=1000, local_steps=2))  # (1 - 1000)^4 |x_0 - x*|^2
+    assert found.status == "inaccurate" and found.value is None and found.recursion is None
+
+
+def test_a_recursion_beyond_floats_is_infinite():
+    assert Recursion(4.0, 1.0).after(10_000) == inf
+    assert Recursion(4.0, 1.0).after(10_000, distance=0) == 0
+
+
+def test_the_least_constant_does_not_depend_on_the_unit_of_length():
+    found = []
+    for a in (1, Fraction(10) ** 60):  # lengths times a, so that L is divided by a^2
+        of = strongly_convex(smoothness=1 / Fraction(a) ** 2, strong_convexity=Fraction(1, 10) / a**2)
+        one = additive_constant(of, local_sgd(local_lr=Fraction(a**2, 2), local_steps=3), contraction="19/20")
+        found.append(one.value / float(a) ** 4)
+    assert found[1] == pytest.approx(found[0], rel=1e-9)
