@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from ..files import Damaged, read_file
+from ..files import Damaged, open_regular
 
 COLUMNS = ("round", "client", "status", "examples", "reason")
 """Columns of the log."""
@@ -49,14 +49,15 @@ class RoundLog:
     def __init__(self, path: Path, length: int) -> None:
         self.path, self.length = path, length
         if length:
-            content = read_file(path)
-            if (
-                len(content) < length
-                or not content.startswith(encoded([COLUMNS]))
-                or content[length - 1 : length] != b"\n"
-            ):
-                raise Damaged(path, f"has {len(content)} bytes: allowed is a log of at least the {length} of the state")
-            if len(content) > length:
+            head = encoded([COLUMNS])
+            with open_regular(path) as stream:  # as long as it is
+                size, whole = os.fstat(stream.fileno()).st_size, stream.read(len(head)) == head
+                if whole and len(head) <= length <= size:
+                    stream.seek(length - 1)
+                    whole = stream.read(1) == b"\n"
+            if not (whole and len(head) <= length <= size):
+                raise Damaged(path, f"has {size} bytes: allowed is a log of at least the {length} of the state")
+            if size > length:
                 os.truncate(path, length)
 
     def append(self, rows: Iterable[Row]) -> None:

@@ -8,12 +8,14 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from ..algorithms.algorithm import Algorithm, ServerRound
+from ..arguments import listed, number_array
 from ..files import Damaged, archived, locked, parsing, read_arrays, write_beside
 from ..rationals import checked_count, checked_seed
 from .answers import LONGEST, Answer, as_number, as_row, in_line, is_name, shown
@@ -94,13 +96,15 @@ class Server:
         seed: int = 0,
         server_gradient: Gradient | None = None,
     ) -> None:
-        names = None if isinstance(clients, int) else _checked_names(clients)
+        names = None if isinstance(clients, Integral) else _checked_names(clients)
+        if not isinstance(algorithm, Algorithm):
+            raise ValueError(f"algorithm = {algorithm!r}: allowed is one of fedtheory.algorithms")
         self.algorithm, self.seed, self.server_gradient = algorithm, checked_seed(seed), server_gradient
         self.clients = checked_count("clients", clients) if names is None else len(names)
         self.kinds = checked_kinds(algorithm, self.clients, names is not None)
         if server_gradient is None and any(isinstance(kind, ServerRound) for kind in self.kinds):
             raise ValueError("server_gradient = None: allowed is a function, as the server makes steps of its own")
-        self._given = [_checked_array(i, each) for i, each in enumerate(model)]
+        self._given = [_checked_array(i, each) for i, each in enumerate(listed("model", model, "a list of arrays"))]
         self._trained = [i for i, each in enumerate(self._given) if each.dtype.kind == "f"]
         if not self._trained:
             raise ValueError("model has no array of floats: allowed is at least one")
@@ -416,9 +420,10 @@ def _checked_names(clients: Any) -> list[str]:
 
 
 def _checked_array(i: int, given: Any) -> np.ndarray:
-    array = np.array(given)
+    array = np.array(number_array(f"model[{i}]", given, None))
     if array.dtype.kind not in "fiub" or not np.isfinite(array).all():
-        raise ValueError(f"model[{i}] is {array.dtype}: allowed are finite numbers")
+        what = "not finite" if array.dtype.kind == "f" else array.dtype
+        raise ValueError(f"model[{i}] is {what}: allowed are finite numbers")
     return array
 
 

@@ -220,6 +220,15 @@ def test_another_run_is_refused_by_name(tmp_path: Path) -> None:
     server(tmp_path).close()  # none of them holds the lock
 
 
+def test_a_log_is_gone_on_with_however_long_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FEDTHEORY_LARGEST_FILE", "100")
+    for _ in range(5):
+        with server(tmp_path, clients=np.int64(3)) as one:  # a number is a number
+            one.begin("abc")
+            one.end([])
+    assert one.round == 5 and (tmp_path / "log.csv").stat().st_size > 100
+
+
 def test_damage_is_named(tmp_path: Path) -> None:
     with server(tmp_path) as one:
         one.begin("a")
@@ -307,7 +316,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "names twice": ({"clients": ["a", "a"]}, "distinct names"),
     "no client": ({"clients": 0}, "clients = 0"),
     "a model of whole numbers": ({"model": [np.zeros(2, int)]}, "no array of floats"),
-    "a model with NaN": ({"model": [np.array([np.nan])]}, r"model\[0\]"),
+    "a model with NaN": ({"model": [np.array([np.nan])]}, r"model\[0\] is not finite"),
+    "no model": ({"model": None}, "model is None: allowed is a list of arrays"),
+    "a model of rows of other lengths": ({"model": [[1.0, [2.0]]]}, r"model\[0\] is of type list"),
+    "a name of an algorithm": ({"algorithm": "fedavg"}, "algorithm = 'fedavg': allowed is one of"),
 }  # fmt: skip
 
 
