@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -70,7 +71,7 @@ class Quantity:
 
     def check(self, value: float | Fraction) -> None:
         """Raise ``ValueError`` unless ``value`` is finite and allowed."""
-        ok = math.isfinite(value) and self.lower <= value <= self.upper
+        ok = -sys.float_info.max <= value <= sys.float_info.max and self.lower <= value <= self.upper
         ok = ok and not (self.positive and value == 0) and not (self.integer and value != int(value))
         if not ok:
             raise ValueError(f"{self.name} = {value}: allowed is {self.allowed}")

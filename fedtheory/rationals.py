@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import reprlib
 import sys
@@ -34,6 +35,18 @@ def exact_number(name: str, value: Any) -> Fraction:
             value = value[:77] + "..."
         numeral = f" (in text {ALLOWED})" if isinstance(value, str) else ""
         raise ValueError(f"{name} = {value!r}: allowed is a finite number{numeral}") from None
+
+
+def nearest_float(number: Fraction) -> float:
+    """The nearest float; an infinite one beyond the largest.
+
+    >>> nearest_float(Fraction(1, 4)), nearest_float(-Fraction(10) ** 400)
+    (0.25, -inf)
+    """
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 def _plain(value: Any) -> Any:

@@ -17,7 +17,7 @@ import numpy as np
 
 from .code_digest import code_digest
 from .numerals import DIGITS, rational
-from .rationals import exact_number
+from .rationals import exact_number, nearest_float
 
 ROUND, STEP = INDICES = ("round_index", "step_index")
 """Names of the indices in a rule: r = 0, 1, ..., and t = r local_steps + k for the gradient step k = 0, 1, ... of round
@@ -263,7 +263,7 @@ def one_number(name: str, step: Any) -> Fraction:
 
 def numbers(**steps: Any) -> dict[str, float]:
     """Return the step sizes that are one number, as floats, by name."""
-    return {name: float(step) for name, step in steps.items() if not isinstance(step, StepRule)}
+    return {name: nearest_float(step) for name, step in steps.items() if not isinstance(step, StepRule)}
 
 
 def _rational(number: Any) -> Any:

@@ -218,3 +218,10 @@ def test_a_segment_loses_its_memory_after_a_kill_between_two_writes(tmp_path: Pa
         paths = sorted((tmp_path / store).rglob("segment-*.npz"))
         has = [any(name.startswith("memory.") for name in read_segment(path)) for path in paths]
         assert has == [False] * (len(paths) - 2) + [True] * 2, (store, has)
+
+
+@pytest.mark.parametrize("change", ["algorithm.local_lr", "federation.gradient_noise", "federation.hessian", "start"])
+def test_a_number_beyond_floats_is_no_defect(tmp_path: Path, change: str) -> None:
+    (tmp_path / "e.toml").write_text(EXPERIMENT.format(more=""))
+    report = run_files([tmp_path / "e.toml"], RunOptions(tmp_path / "runs", changes={change: "1e400"}))
+    assert report.failed and not report.contents and "e.toml" in report.lines[0] and "allowed " in report.lines[0]

@@ -356,3 +356,9 @@ def test_a_symbol_assumes_what_the_bounds_justify_and_no_more(name: str) -> None
 
 def test_symbols_keep_the_order() -> None:
     assert [s.name for s in symbols("rounds", "cohort")] == ["rounds", "cohort"]
+
+
+def test_a_number_beyond_floats_is_refused_by_name():
+    for value in (Fraction(10) ** 400, -(Fraction(10) ** 400)):
+        with pytest.raises(ValueError, match=r"gradient_noise = .*: allowed is a finite number >= 0"):
+            QUANTITIES["gradient_noise"].check(value)

@@ -168,6 +168,12 @@ def _tried(
         report.failed = True
         report.lines.append(_of(path, str(error)))
         return True
+    except OverflowError as error:
+        report.failed = True
+        report.lines.append(
+            f"{path}: a number is beyond the largest float, 1.79e308 ({error}): allowed are smaller ones"
+        )
+        return True
 
 
 def _run_file(

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arguments import listed
 from ..extras import torch
-from ..rationals import exact_array, exact_number
+from ..rationals import exact_array, exact_number, nearest_float
 from .constants import BOUND, EXACT, Constant, Constants, Region
 from .devices import placed
 from .dyadic_sums import nearest_minimiser
@@ -73,13 +73,16 @@ class Quadratic(Placed, ConvexFederation):
     ) -> None:
         self.exact_gradient_noise = exact_number("gradient_noise", gradient_noise)
         self.exact_server_noise = exact_number("server_noise", server_noise)
-        check_noise(float(self.exact_gradient_noise), noise, float(self.exact_server_noise))
+        check_noise(nearest_float(self.exact_gradient_noise), noise, nearest_float(self.exact_server_noise))
         hessians = numbers("hessians", given)
         if rows.ndim != 2 or hessians.shape not in (rows.shape, (*rows.shape, *rows.shape[1:])):
             shapes = f"{hessians.shape} and {rows.shape}"
             raise ValueError(f"hessians and {name} have shapes {shapes}: allowed is (M, D, D) or (M, D), and (M, D)")
         self._given = hessians
-        self.hessians = full_matrices(hessians).astype(float)
+        try:
+            self.hessians = full_matrices(hessians).astype(float)
+        except OverflowError:
+            raise ValueError("hessians: allowed are finite numbers, up to 1.79e308") from None
         if not (self.hessians == self.hessians.transpose(0, 2, 1)).all():
             raise ValueError("hessians: allowed are symmetric matrices")
         self.clients, self.dimension = rows.shape
