@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import typer
 
@@ -220,6 +222,7 @@ def run(
     """
     from ..experiments.commands import RunOptions, change, run_files
     from ..experiments.results import experiment_files, short
+    from ..experiments.work_units import seconds
     from ..files import TEMPORARY, remove_leftovers
     from .statuses import INTERRUPTED, NO, NO_ANSWER, TERMINATED, Terminated
 
@@ -238,18 +241,22 @@ def run(
     drawn, others = _split([_at_hand(path) for path in files or []], all_figures)
     if drawn and changes:
         raise ValueError(f"--set: allowed with experiment files, {drawn[0]} draws a figure")
+    deadline = math.inf if budget is None else time.time() + seconds(budget)
     try:
         with Progress() as progress:
-            failed = _draw(drawn, figures, "svg" if svg else "png", progress)
+            failed = _draw(
+                drawn, figures, "svg" if svg else "png", progress, deadline, sys.stderr if json else sys.stdout
+            )
             progress.doing("setting up the first run")
-            options = replace(options, progress=progress, tell=_tell)
+            left = None if budget is None else f"{max(deadline - time.time(), 0):.3f}s"
+            options = replace(options, budget=left, progress=progress, tell=_tell)
             report = run_files(experiment_files() if all else others, options)
     except (KeyboardInterrupt, Terminated) as stop:
         for folder in {path.parent for path in store.rglob(TEMPORARY)}:  # of workers that were ended while they wrote
             remove_leftovers(folder)
         print(f"fedtheory: interrupted; the same command goes on from the checkpoints in {store}", file=sys.stderr)
         raise typer.Exit(TERMINATED if isinstance(stop, Terminated) else INTERRUPTED) from None
-    if json and (report.contents or not drawn):
+    if json:
         print_json(report.contents)
     else:
         for content in report.contents:
@@ -288,8 +295,8 @@ def _split(files: list[Path], all_figures: bool) -> tuple[list[Path], list[Path]
     return drawn + (figure_files() if all_figures else []), others
 
 
-def _draw(files: list[Path], into: Path, format: str, progress: Progress) -> bool:
-    """Draw figure files one after another; whether one failed."""
+def _draw(files: list[Path], into: Path, format: str, progress: Progress, deadline: float, told: TextIO) -> bool:
+    """Draw figure files one after another until a deadline, and tell where they are; whether one failed."""
     if not files:
         return False
     from ..files import check_target
@@ -298,12 +305,15 @@ def _draw(files: list[Path], into: Path, format: str, progress: Progress) -> boo
     check_target(into / "any")
     failed = False
     for done, path in enumerate(files):
+        if time.time() >= deadline:
+            _tell(f"{len(files) - done} figures wait; the same command draws all anew")
+            break
         if len(files) > 1:
             progress("figures", done, len(files))
         else:
             progress.doing(f"drawing {path}")
         try:
-            print(written(path, into, format))
+            print(written(path, into, format), file=told)
         except (ValueError, FileNotFoundError) as error:
             failed = True
             print(f"fedtheory: {error}", file=sys.stderr)

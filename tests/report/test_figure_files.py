@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from pathlib import Path
 
@@ -133,6 +134,25 @@ def test_the_command_draws_and_goes_on_after_a_failure(tmp_path: Path) -> None:
     assert sorted(path.name for path in into.iterdir()) == ["fedau.inconsistency.csv", "fedau.inconsistency.png"]
     rows = list(csv.DictReader((into / "fedau.inconsistency.csv").read_text().splitlines()))
     assert {row["panel"] for row in rows} == {"1"} and "I = 2" in {row["series"] for row in rows}
+
+
+def test_json_of_a_figure_and_of_an_experiment_is_one_document(tmp_path: Path) -> None:
+    (tmp_path / "e.toml").write_text(
+        'federation = { kind = "common_hessian", offsets = [1, -1] }\n'
+        'algorithm = { kind = "fedavg", local_lr = "1/10" }\nrun = { rounds = 2 }\n'
+    )
+    options = ["--figures", str(tmp_path / "drawn"), "--store", str(tmp_path / "runs"), "--json"]
+    done = CliRunner().invoke(app, ["run", str(tmp_path / "e.toml"), str(QUICK), *options])
+    assert done.exit_code == 0 and [Path(each["file"]).name for each in json.loads(done.stdout)] == ["e.toml"]
+    assert "fedau.inconsistency.png" in done.stderr
+    done = CliRunner().invoke(app, ["run", str(QUICK), *options])
+    assert done.exit_code == 0 and json.loads(done.stdout) == []
+
+
+def test_after_the_budget_no_figure_is_drawn(tmp_path: Path) -> None:
+    options = ["--figures", str(tmp_path / "drawn"), "--store", str(tmp_path / "runs"), "--budget", "0s"]
+    done = CliRunner().invoke(app, ["run", str(QUICK), *options])
+    assert done.exit_code == 0 and "1 figures wait" in done.stderr and not (tmp_path / "drawn").exists()
 
 
 def test_svg_is_the_same_every_time(tmp_path: Path) -> None:
