@@ -107,6 +107,13 @@ def test_evaluate_by_hand():
         (["errata", "--paper", "slow"], "paper = 'slow': allowed is fast"),
         (["referee", "absent.py"], "absent.py: no such file"),
         (["replay", "absent.json"], "absent.json"),
+        (["replay", ""], ": no such file, and no claim either"),
+        (["refute", "fast.thm1", "--seed", "-1"], "seed = -1: allowed is an integer from 0"),
+        (["referee", "docs/referee/my_theorem.py", "--seed", "-1"], "seed = -1: allowed is an integer from 0"),
+        (["learnability", "--seed", "-1"], "seed = -1: allowed is an integer from 0"),
+        (["learnability", "--clients", "1"], "clients = 1: allowed is an integer >= 2"),
+        (["errata", "--paper", "safari", "--into", "absent.md"], "absent.md: no such file"),
+        (["errata", "--paper", "safari", "--into", "README.md"], "allowed is a file with one line '<!-- generated: b"),
     ],
 )
 def test_wrong_input_is_named_in_one_line(arguments, message):
@@ -114,6 +121,21 @@ def test_wrong_input_is_named_in_one_line(arguments, message):
     assert done.returncode == 2
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["show", "fast.thm2", "--latex", "--json"],
+        ["prove", "--check", "a.json", "--save", "b.json"],
+        ["prove", "--missing", "--recheck"],
+        ["prove", "fast.thm2@sharper", "--export", "coq", "--json"],
+        ["prove", "fast.thm2@sharper", "--export", "coq", "--save", "b.json"],
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(arguments):
+    done = run(*arguments)
+    assert done.returncode == 2 and ": allowed " in " ".join(done.stderr.split()) and not done.stdout
 
 
 def test_replay_of_the_published_instance_and_of_a_changed_one(tmp_path):

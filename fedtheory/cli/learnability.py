@@ -33,9 +33,10 @@ def learnability(
     from ..arguments import check_count
     from ..data import load
     from ..learning.data_estimates import learnability as estimated
+    from ..rationals import checked_seed
 
-    check_count("clients", clients), check_count("participants", participants), check_count("rows", rows, 2)
-    rng, loaded = np.random.default_rng(seed), load(data)
+    check_count("clients", clients, 2), check_count("participants", participants), check_count("rows", rows, 2)
+    rng, loaded = np.random.default_rng(checked_seed(seed)), load(data)
     kept = np.sort(rng.permutation(len(loaded.labels))[:rows])
     loaded = replace(loaded, features=loaded.features[kept], labels=loaded.labels[kept])
     if participants >= clients:

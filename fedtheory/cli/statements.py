@@ -26,6 +26,8 @@ def show(
     from ..evidence.claim_summaries import shown
     from ..papers import claim
 
+    if latex and json:
+        raise typer.BadParameter("--latex, --json: allowed is one of them; JSON has the LaTeX too")
     if latex:
         print(claim(ref).latex())
     elif json:

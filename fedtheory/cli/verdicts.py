@@ -98,7 +98,7 @@ def _instance_file(named: str) -> Path:
     from ..papers import claim, instance_path
 
     path = Path(named)
-    if os.path.lexists(path):
+    if named and os.path.lexists(path):
         return path
     try:
         ref = claim(path.name.removesuffix(".json")).ref
@@ -202,6 +202,10 @@ def prove(
         raise typer.BadParameter("allowed is one of a claim, --check FILE and --missing")
     if worst_case and (recheck or export or into or not ref):
         raise typer.BadParameter("--worst-case FILE: allowed is a claim, with --save and --json")
+    if not ref and (save or recheck or export or into):
+        raise typer.BadParameter("--check FILE, --missing: allowed beside is --json")
+    if (export or into) and (save or recheck or json):
+        raise typer.BadParameter("--export: allowed beside is --into FILE")
     if check:
         _check(check, json)
     elif missing:
@@ -317,10 +321,10 @@ def errata(
     from ..evidence.result_cache import Cache
     from ..evidence.scorecard import write_json
     from ..files import check_target
-    from ..report.generated_docs import generated, put
+    from ..report.generated_docs import around, generated, put
 
     if into:
-        check_target(into)
+        check_target(into), around(into)
     with Progress() as progress:
         progress.doing("reading the claims")
         spent: dict[str, float] = {}

@@ -23,6 +23,7 @@ from ..papers.registry import subject_of
 from ..proof.chains import Chain, decided_by
 from ..proof.step_certificates import chain_data
 from ..proof.steps import Decision
+from ..rationals import checked_seed
 from .findings import Row, consistency_rows, needs_text, open_rows, refutation_text, unit_rows
 from .judge import Judgement
 from .refute import falls_without, followed_up, search_further
@@ -227,7 +228,7 @@ def referee(
             what the file computes fails; it is said where.
     """
     check_kind("path", path, (str, PathLike), "a file with a paper in it")
-    path = Path(path)
+    path, seed = Path(path), checked_seed(seed)
     paper = load(path)
     try:
         with added(paper):

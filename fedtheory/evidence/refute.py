@@ -11,6 +11,7 @@ from ..arguments import check_kind
 from ..claims.statement import Claim
 from ..papers import claim as find_claim
 from ..papers.registry import subject_of
+from ..rationals import checked_seed
 from ..subjects.protocol import Instance, Space
 from ..subjects.violations import VIOLATIONS
 from .confirm import DIGITS, MARGIN, confirmed
@@ -42,7 +43,7 @@ def refute(
     """
     check_kind("statement", statement, (str, Claim), "a claim, or its name")
     statement = find_claim(statement) if isinstance(statement, str) else statement
-    report = search(statement, seed=seed, progress=progress)
+    report = search(statement, seed=checked_seed(seed), progress=progress)
     judgement = charitable_instance(statement, seed=seed) if report.lead else None
     judgement = judgement or followed_up(statement, report)[0]
     if judgement:

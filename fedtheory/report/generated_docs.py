@@ -46,12 +46,18 @@ def put(path: Path, generated: str) -> None:
     Raises:
         ValueError: the file has not exactly one marker of each kind, in order.
     """
+    before, after = around(path)
+    write_beside(path, f"{before}{BEGIN}\n{generated}\n{END}{after}".encode())
+
+
+def around(path: Path) -> tuple[str, str]:
+    """Return the text before and after the markers of a file; raise ``ValueError`` as ``put`` does."""
     text = read_file(path).decode("utf-8")
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not (begin and end) or BEGIN in rest or END in after:
         raise ValueError(f"{path}: allowed is a file with one line {BEGIN!r} and, after it, one line {END!r}")
-    write_beside(path, f"{before}{BEGIN}\n{generated}\n{END}{after}".encode())
+    return before, after
 
 
 ON_DATA = """## Bounds on real data
