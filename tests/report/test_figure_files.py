@@ -136,6 +136,7 @@ def test_the_command_draws_and_goes_on_after_a_failure(tmp_path: Path) -> None:
     assert {row["panel"] for row in rows} == {"1"} and "I = 2" in {row["series"] for row in rows}
 
 
+@pytest.mark.slow
 def test_json_of_a_figure_and_of_an_experiment_is_one_document(tmp_path: Path) -> None:
     (tmp_path / "e.toml").write_text(
         'federation = { kind = "common_hessian", offsets = [1, -1] }\n'
