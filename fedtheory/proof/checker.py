@@ -1137,8 +1137,10 @@ class Rules:
             closed = "k" not in self.frees(theorem)
             to_the_end &= (theorem["path_to_the_end"] or closed) and not self.proof.depends(c, "k")
             parts.append((self.items(theorem), c))
-        for vector, bound, data in (listed("a square", each, 3) for each in squares):
-            c, items = self.proof.scalar(data), self.square(self.vector(vector))
+        for data, bound, factor in (listed("a square", each, 3) for each in squares):
+            c, vector = self.proof.scalar(factor), self.vector(data)
+            need(all(self.proof.never_zero(d.bottom, self.region) for _, d in vector), "a square divides by what is 0")
+            items = self.square(vector)
             need(self.proof.nonnegative(c, self.region), "a square's multiplier that may be negative")
             to_the_end &= not self.proof.depends(c, "k")
             word("binders of a square", bound, (*BINDERS, "MK", "SK"))

@@ -149,9 +149,7 @@ def bound_square(theorem: Theorem, ring: Ring, update: str) -> RunBound:
 
 def _draw(rule: str, where: Where, functional: str, assumptions: tuple[str, ...], bound: Scalar,
           parameters: Mapping[str, Scalar], **arguments: Any) -> RunBound:  # fmt: skip
-    for name, value in parameters.items():
-        if not where.defines(value):
-            raise Refused(f"{name} = {value}: divides by what may be 0 on the region")
+    where.need(*parameters.values())
     assumed = [(name, None) for name in assumptions]
     return _bound(rule, None, functional=functional, where=where, assumptions=assumed, parameters=parameters,
                   bound=bound, **arguments)  # fmt: skip

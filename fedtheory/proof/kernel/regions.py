@@ -173,6 +173,12 @@ class Where:
             return True
         return self.never_zero(expression.bottom) or self.never_zero(-expression.bottom)
 
+    def need(self, *expressions: Scalar) -> None:
+        """Refuse an expression that divides by what may be 0 on the region."""
+        for expression in expressions:
+            if not self.defines(expression):
+                raise Refused(f"{expression}: divides by what may be 0 on the region")
+
     def never_zero(self, expression: Scalar) -> bool:
         """Whether the numerator is seen to be > 0 everywhere on the region."""
         return self.chart.never_zero(expression)

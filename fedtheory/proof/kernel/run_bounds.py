@@ -164,9 +164,7 @@ def _bound(
         if not expression.names <= free:
             raise Refused(f"{expression}: allowed are letters of which the region says something")
     known = _known(where, definitions)
-    for expression in (bound, *given):
-        if not known.defines(expression):
-            raise Refused(f"{expression}: divides by what may be 0 on the region")
+    known.need(bound, *given)
     said = frozenset(assumptions)
     for expression in (bound, *parameters.values(), *(c for _, c in said if c is not None)):
         if STEP in expression.names or not expression.names <= {c.name for c in known.conditions}:
@@ -283,8 +281,7 @@ def weaken(
     squares = [list(pair) for pair in squares]
     for factor, taken in (*zip(factors, premise.given, strict=bool(factors)), *((c, y**2) for c, y in squares)):
         known.ask(factor, "multiplier")
-        if not known.defines(taken):
-            raise Refused(f"{taken}: divides by what may be 0 on the region")
+        known.need(taken)
         rest = rest - factor * taken
     if not known.certifies(rest):
         raise Refused(f"{rest}: not certified to be >= 0 on the region, so that {bound} may be too small")
@@ -361,8 +358,8 @@ def restrict(
         closed |= dict(premise.parameters)[exponent].names
     if ring is not premise.where.ring or closed & put.keys():
         raise Refused(f"{', '.join(put)}: allowed are letters that are not defined, but {', '.join(sorted(closed))}")
-    factors: list[Scalar] = []
-    rests: list[Scalar] = []
+    where.need(*put.values())
+    factors, rests = list[Scalar](), list[Scalar]()
     for condition in premise.where.conditions:
         for expression, strict in condition.polynomials(ring):
             changed = expression.replace(put)

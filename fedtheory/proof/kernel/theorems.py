@@ -95,9 +95,7 @@ def _theorem(
         of = _same_parameters(of, premise, context)
     if not of_one_algorithm(of):
         raise Refused(f"vectors of two algorithms: of {', '.join(sorted(of))}")
-    for entry, c in form.entries.items():
-        if not where.defines(c):
-            raise Refused(f"({c}) {entry}: divides by what may be 0 on the region")
+    where.need(*form.entries.values())
     return Theorem(
         context,
         kind,
@@ -216,16 +214,16 @@ def combine(
         _check_context(theorem, context, kind)
         if not where.within(theorem.where):
             raise Refused(f"{theorem}: shown on a region that does not contain this one")
+        where.need(factor)
         if not theorem.equality:
             where.ask(factor, "multiplier")
-        elif not where.defines(factor):
-            raise Refused(f"multiplier {factor}: divides by what may be 0 on the region")
         equality &= theorem.equality
         to_the_end &= (theorem.path_to_the_end or "k" not in theorem.form.open) and STEP not in factor.names
         total = total + theorem.form * factor
     for vector, bound, multiplier in squares:
         factor = ring.number(1) * multiplier
         to_the_end &= STEP not in factor.names
+        where.need(*vector.terms.values())
         where.ask(factor, "multiplier of a square:")
         form = square(vector)
         for binder in bound:
@@ -362,6 +360,7 @@ def instantiate(theorem: Theorem, values: Mapping[str, Scalar], where: Where) ->
         raise Refused("k and K are no scalars to put expressions in for")
     if any(STEP in value.names for value in values.values()):
         raise Refused("what is put in for a scalar is the same at every step: allowed is what does not depend on k")
+    where.need(*values.values())
     for condition in theorem.where.conditions:
         for expression, strict in condition.polynomials(where.ring):
             changed = expression.replace(values)

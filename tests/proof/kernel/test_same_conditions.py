@@ -11,13 +11,13 @@ import pytest
 from fedtheory.proof import checker
 from fedtheory.proof.kernel import round_rules
 from fedtheory.proof.kernel.answering_clients import Answers
-from fedtheory.proof.kernel.axioms import ITERATE, NOISE, START_POINT, Axioms, at, gradient_at
+from fedtheory.proof.kernel.axioms import ITERATE, NOISE, OPTIMUM, START_POINT, Axioms, at, gradient_at
 from fedtheory.proof.kernel.forms import ONE, Form, Term, Value, Vector, square
 from fedtheory.proof.kernel.regions import Condition, Where
 from fedtheory.proof.kernel.round_rules import expect_arbitrary, expect_uniform, mix
 from fedtheory.proof.kernel.saved_theorems import _data, saved, saved_together
 from fedtheory.proof.kernel.scalars import Ring, Scalar
-from fedtheory.proof.kernel.theorems import Refused, Theorem, at_step, combine, induct, over_steps
+from fedtheory.proof.kernel.theorems import Refused, Theorem, at_step, combine, induct, instantiate, over_steps
 
 RING = Ring("eta gamma s t p q n K k")
 eta, gamma, s, t, p, q, n, K, k = RING.symbols
@@ -138,3 +138,29 @@ def test_a_fall_that_depends_on_the_kind_is_none() -> None:
     fall = checker.ONE / (checker.ONE + checker.Scalar({checker.place(0): 1}))
     with pytest.raises(checker.Wrong, match="kind of round"):
         checker.ClaimOfRuns.of_kinds(rules, {}, checker.ONE, fall)  # type: ignore[arg-type]
+
+
+def of_equal_slopes(how: str) -> Theorem:
+    """-|grad F_i(x) - grad F_i(x*)|^2 >= 0 of all smooth F_i, by what divides by z = 0: smoothness less z^2 times
+    a square over z^2, or less z y times a square, with 1/z put in for y."""
+    ring = Ring("L y z eta n K k")
+    L, y, z, eta, n, *_ = ring.symbols
+    counts = tuple(Condition(name, "positive") for name in ("L", "eta", "n"))
+    zero = Where(ring, (Condition("z", "interval", 0 * L), *counts))
+    where = Where(ring, (Condition("y", "real"), *zero.conditions))
+    axioms = Axioms(where, eta, n)
+    way, factor = (axioms.vector(START_POINT) - axioms.vector(OPTIMUM)) * L, -z * y
+    if how == "a square":
+        way, factor = way / z, -z * z
+    lines = [(axioms.smooth(START_POINT, OPTIMUM, L), 1)]
+    made = combine(lines, where=where, context="start", squares=[(way, "", factor)])
+    return made if how == "a square" else instantiate(made, {"y": 1 / z}, zero)
+
+
+@pytest.mark.parametrize(("how", "why"), [("a square", "a square divides by"), ("a value", "a value divides by")])
+def test_nothing_divides_by_0(how: str, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(Refused, match="divides by what may be 0"):
+        of_equal_slopes(how)
+    monkeypatch.setattr(Where, "need", lambda self, *expressions: None)
+    with pytest.raises(checker.Wrong, match=why):
+        checker.check(json.loads(json.dumps(saved(of_equal_slopes(how)))))
