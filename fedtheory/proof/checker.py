@@ -1084,7 +1084,7 @@ class Rules:
         for theorem in self.premises:
             given = dict(theorem["parameters"])
             if self.line["context"] == "start" and theorem["kind"] and "size" in given:
-                given["cohort" if theorem["kind"] == "uniform" else "arbitrary_cohort"] = given.pop("size")
+                several.append({"cohort" if theorem["kind"] == "uniform" else "arbitrary_cohort": given.pop("size")})
             several.append(given)
         return together(*several)
 

@@ -115,7 +115,7 @@ def _theorem(
 def _same_parameters(found: dict[str, Scalar], premise: Theorem, context: Context) -> dict[str, Scalar]:
     given = dict(premise.parameters)
     if context == "start" and premise.kind and "size" in given:
-        given["cohort" if premise.kind == "uniform" else "arbitrary_cohort"] = given.pop("size")
+        found = joined(found, {"cohort" if premise.kind == "uniform" else "arbitrary_cohort": given.pop("size")})
     return joined(found, given)
 
 

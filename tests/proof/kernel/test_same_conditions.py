@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from fedtheory.proof import checker
-from fedtheory.proof.kernel import round_rules
+from fedtheory.proof.kernel import round_rules, theorems
 from fedtheory.proof.kernel.answering_clients import Answers
 from fedtheory.proof.kernel.axioms import ITERATE, NOISE, OPTIMUM, START_POINT, Axioms, at, gradient_at
 from fedtheory.proof.kernel.forms import ONE, Form, Term, Value, Vector, square
@@ -117,12 +117,28 @@ def test_a_mixture_keeps_the_parameters_of_what_is_mixed() -> None:
         twice_mixed(p, q)
 
 
+def of_another_size(kind: str) -> Theorem:
+    """Return a mixture's theorem said to be of cohorts of one client, as a theorem that is 0 = 0 is."""
+    uniform, arbitrary = expect_uniform(start(), n, s, WHERE), expect_arbitrary(start(), n)
+    nothing = combine([(Axioms(WHERE, eta, one).uncorrelated(), 0)], where=WHERE, context="cohort")
+    both = combine([(mix(uniform, arbitrary, q, WHERE), 1), (nothing, 1)], where=WHERE, context="start", kind=kind)
+    return combine([(both, 1)], where=WHERE, context="start", kind=kind)
+
+
+@pytest.mark.parametrize("kind", ["uniform", "arbitrary"])
+def test_a_cohorts_size_stays(kind: str) -> None:
+    with pytest.raises(Refused, match=f"{'' if kind == 'uniform' else 'arbitrary_'}cohort = (n and 1|1 and n)"):
+        of_another_size(kind)
+
+
 @pytest.mark.parametrize("made", [
     lambda: expect_uniform(expect_uniform(start(), n, s, WHERE), n, t, WHERE), lambda: twice_mixed(p, q),
+    lambda: of_another_size("uniform"), lambda: of_another_size("arbitrary"),
 ])  # fmt: skip
 def test_the_checker_refuses_it_too(made: Callable[[], Theorem], monkeypatch: pytest.MonkeyPatch) -> None:
     """A kernel that drops a premise's parameter makes a file that the checker refuses, unless it drops it as well."""
-    monkeypatch.setattr(round_rules, "joined", lambda found, given: {**found, **given})
+    for module in (round_rules, theorems):
+        monkeypatch.setattr(module, "joined", lambda found, given: {**found, **given})
     data = json.loads(json.dumps(saved(made())))
     with pytest.raises(checker.Wrong, match="two algorithms"):
         checker.check(data)
