@@ -26,6 +26,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from itertools import pairwise
 from itertools import product as pairs_of
 from typing import Any
 
@@ -111,8 +112,7 @@ def read(text: str | bytes) -> object:
 def _once(pairs: list) -> dict:
     made = dict(pairs)
     if len(made) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = next(a for a, b in pairwise(sorted(name for name, _ in pairs)) if a == b)
         raise ValueError(f"the key {twice[:60]!r} stands twice in one object")
     return made
 

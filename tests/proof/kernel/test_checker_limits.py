@@ -141,3 +141,22 @@ def test_work_without_digits_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
         checker.times(a, a)
         spent.append(checker.LARGEST["work"] - checker.LEFT["work"])
     assert spent[1] > 2 * spent[0]
+
+
+class Counted(str):
+    """A text that counts how often one is compared with another."""
+
+    compared = 0
+
+    def __eq__(self, other: object) -> bool:
+        Counted.compared += 1
+        return str(self) == str(other)
+
+    __hash__ = str.__hash__
+
+
+def test_a_key_that_is_there_twice_is_found_at_once() -> None:
+    """Also after many others: each compared with all took days, for a file of the size that is allowed."""
+    with pytest.raises(ValueError, match="the key 'last' stands twice"):
+        checker._once([(Counted(name), 0) for name in (*range(300), "last", "last")])
+    assert Counted.compared < 3000
