@@ -2596,6 +2596,7 @@ class WorstCase:
         else:
             left = f"the mean of {what} over {self.average}, R = {len(self.rounds)},"
         done = "; then ".join(" or ".join(self.in_words(p, kind) for p, kind in kinds) for kinds in self.rounds)
+        done += ", the same set each time" * (sum(who["kind"] == SET for who in self.who()) > 1)
         return (
             f"For {who} whose functions are {kind} from {self.mu} to {self.L}, and {apart}; exact gradients; "
             f"{done}:\n{left} <= {self.tau} |x_0 - x*|^2{zeta}"

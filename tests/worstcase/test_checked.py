@@ -131,6 +131,22 @@ def test_it_verifies_all_sorts(others: dict) -> None:
         assert checker.verified(data), name
 
 
+def test_of_sets_in_several_rounds_it_is_said_that_they_are_one() -> None:
+    """Of (x - 1)^2/2 and (x + 1)^2/2 one step by either client leads from 0 to a square distance of (361/100)^2."""
+    step = {"kind": "training", "local_lr": ["19/10"], "global_lr": "1", "proximal": "0"}
+    of_a_set = [["1", step | {"participants": {"kind": "arbitrary", "size": 1}}]]
+    data = {
+        "what": "worst-case certificate", "schema": 1, "clients": 2, "rounds": [of_a_set, of_a_set],
+        "functions": {"smoothness": "1", "strong_convexity": "1", "quadratic": False},
+        "metric": "final_squared_distance", "average": "r = 1..R", "everywhere": False, "contraction": "6561/5000",
+        "additive": [[0, 0, "361/5000"]], "pairs": [], "operators": [], "symmetric": [],
+    }  # fmt: skip
+    same = ", the same set each time:"
+    assert same in checker.verified(data).statement()
+    once = data | {"rounds": [of_a_set], "contraction": "2", "additive": [[0, 0, "8"]]}
+    assert same not in checker.verified(once).statement()
+
+
 def last_digit(value: Fraction) -> Fraction:
     return Fraction(1, max(value.denominator, 10**9))
 
