@@ -155,7 +155,7 @@ def truth(what: str, value: object) -> bool:
 def whole(what: str, value: object, low: int, high: int) -> int:
     """Return the value if it is a whole number between the two bounds."""
     if type(value) is not int or not low <= value <= high:
-        raise Unfit(f"{what} = {str(value)[:60]}: allowed is a whole number from {low} to {high}")
+        raise Unfit(f"{what} = {ascii(value)[:60]}: allowed is a whole number from {low} to {high}")
     return value
 
 
@@ -2662,7 +2662,7 @@ def checked(proof: Proof, line: object) -> dict:
     premises = listed("premises", stated["premises"])
     spend(sum(1 + len(proof.theorems[i]["form"]) for i in premises if type(i) is int and 0 <= i < len(proof)))
     for i in premises:
-        need(type(i) is int and 0 <= i < proof.count, f"premise {str(i)[:60]} does not exist")
+        need(type(i) is int and 0 <= i < proof.count, f"premise {ascii(i)[:60]} does not exist")
         need(i < len(proof), f"premise {i} comes at or after it: a cycle")
     need(name in FROM_PREMISES or not premises, "an axiom has no premises")
     whole("where", stated["where"], 0, len(proof.regions) - 1)
@@ -3430,9 +3430,8 @@ class BoundsOnAnswers(BoundRules):
         """Whether a letter for log(1/x) is >= 0, as the condition on x says that it is in (0, 1]."""
         level = self.letters[name][len("log(1/") : -1]
         own = [n for n, its, _ in self.proof.regions[last["where"]] if self.letters.get(n) == level and its == "capped"]
-        return (
-            kind == "nonnegative" and bool(own) and self.proof.nonnegative(ONE - self.proof.name(own[0]), last["where"])
-        )
+        below = bool(own) and self.proof._nonnegative(ONE - self.proof.name(own[0]), last["where"])  # signs are decided
+        return kind == "nonnegative" and below
 
     def whole_of(self, quantities: tuple) -> Scalar:
         """Return the sum of quantities."""
@@ -3487,6 +3486,11 @@ ON_INTERVALS = ("over clients", "choose cutoff", "choose cutoff of bias")
 WITHIN = "history % cutoff"
 """Meaning of a letter that is what the intervals of C rounds leave of a round t = m C + r >= C."""
 LOGARITHMIC = "ceiling(-log(rounds)/(2*log(1 - least_participation_probability)))"
+
+
+def names_in(tree: ast.expr) -> set:
+    """Return the names that occur in an expression."""
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
 
 def pair(u: tuple, v: tuple) -> tuple:
@@ -4501,12 +4505,13 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         where, rounds = stated["where"], premise["parameters"].get("rounds", ZERO)
         fixed = {"k", "K", *premise["definitions"]}
         sorts = {sort for sort, _ in premise["definitions"].values()}
-        exponents = [rounds] if sorts & {"power", "steps"} else []
+        exponents = [premise["parameters"].get("step_index", ZERO)]  # a step's number is any in the run
+        exponents += [rounds] if sorts & {"power", "steps"} else []
         exponents += [premise["parameters"]["cutoff"]] if "tail" in sorts else []
         fixed |= {self.proof.names[i] for c in exponents for i in c.letters}
         need(
             set(values) <= {*self.proof.names} - fixed,
-            "values: allowed are letters that are not defined, and no exponent",
+            "values: allowed are letters that are not defined, no exponent, and no step's number",
         )
         for value in values.values():
             need(self.proof.never_zero(value.bottom, where), "a value divides by what may be 0")
@@ -4581,7 +4586,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
                 whole_part = self.letter("guaranteed_intervals") * self.letter("cutoff")
                 self.chosen |= {"history": whole_part + self.proof.name(letter)}
         for text in hypotheses.values():
-            names = sorted({node.id for node in ast.walk(self.tree(text)) if isinstance(node, ast.Name)})
+            names = sorted(names_in(self.tree(text)))
             if len(names) == 2 and {*names} <= {*self.letters.values()}:
                 one, other = map(self.letter, names)
                 if self.sayable(text) == [-((one - other) ** 2)]:
@@ -4682,6 +4687,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             case ast.Call(func=ast.Name(id="log"), args=[part], keywords=[]):
                 if isinstance(part, ast.Call) and (inside := self.parts(part, "Max")) != [part]:
                     (other,) = (each for each in inside if ast.unparse(each) != "1")
+                    need(len(inside) == 2, "allowed is log(Max(1, x))")
                     return self.defined("gain", self.of_tree(other)), ONE
                 whole_text = f"log({ast.unparse(part).replace(' ', '')})"
                 return self.letter(whole_text) if whole_text in self.letters.values() else self.logarithm(part), ONE
@@ -4709,7 +4715,10 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             case ast.Call(func=ast.Name(id="exp"), args=[part], keywords=[]):
                 return self.defined("exponential", -self.of_tree(part)), ONE
             case ast.Call(func=ast.Name(id="sqrt"), args=[part], keywords=[]):
-                return ONE, self.of_tree(part)
+                inside = self.of_tree(part)
+                drawn = any(self.squared_root(y) == inside for y in self.roots)
+                need(drawn or self.surely_nonnegative(inside), "a root of what may be negative")
+                return ONE, inside
         raise Unfit(f"no sum, product, whole power, root, exp or power of the rounds: {ast.unparse(tree)[:60]}")
 
     def defined(self, sort: str, of: Scalar) -> Scalar:
@@ -4746,6 +4755,11 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         above = all(QUANTITIES.get(self.letters.get(self.proof.names[i], "")) in ("positive", "count") for i in of)
         return above and len({c > 0 for part in (scalar.top, scalar.bottom) for c in part.values()}) == 1
 
+    def surely_nonnegative(self, scalar: Scalar) -> bool:
+        """Whether a scalar is >= 0 as its coefficients are, and the quantities that its letters stand for."""
+        of = (QUANTITIES.get(self.letters.get(self.proof.names[i], ""), "real") for i in scalar.letters)
+        return "real" not in of and len({c > 0 for part in (scalar.top, scalar.bottom) for c in part.values()}) == 1
+
     def sayable(self, text: object) -> list:
         """Return the same, and nothing of a hypothesis that cannot be said in the letters: what holds without it holds
         with it."""
@@ -4762,10 +4776,8 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         a, r = self.surd(tree)
         if r == ONE or r.letters or r.top[0] % r.bottom[0]:
             return self.of_tree(tree)
-        of = [self.letters.get(self.proof.names[i], "") for i in a.letters]
-        product = len(a.top) == len(a.bottom) == 1 and min(*a.top.values(), *a.bottom.values()) > 0
-        product &= not any(QUANTITIES.get(quantity) == "real" for quantity in of)
-        need(product and r.top[0] * r.bottom[0] > 0, "a cap with the root of a number, that is no product >= 0")
+        product = len(a.top) == len(a.bottom) == 1 and self.surely_nonnegative(a)
+        need(product, "a cap with the root of a number, that is no product >= 0")
         return a * number(Fraction(math.isqrt(4096 * (r.top[0] // r.bottom[0])) + 1, 64))
 
     def parts(self, tree: ast.expr, name: str) -> list:
@@ -4922,7 +4934,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         """Whether the claim is on a mean of the clients' functions that it does not name: by weights, or any mean in a
         claim on one round that does not speak of the error that weights have for the plain one."""
         words = [text for part in ("terms", "hypotheses", "choices") for text in self.claim[part].values()]
-        spoken = {node.id for text in words for node in ast.walk(self.tree(text)) if isinstance(node, ast.Name)}
+        spoken = {name for text in words for name in names_in(self.tree(text))}
         of_updates = last["functional"] in ROUND_FUNCTIONALS and self.claim["algorithm"] == "fedau"
         implied = last["functional"] == "average_squared_weighted_gradient"
         return implied or (of_updates and "weight_error" not in spoken)
@@ -4995,7 +5007,6 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         read = "; ".join(f"{name} = {option}" for name, option in claim["readings"].items())
         asked = [f"  {name}: {text}" for name, text in claim["hypotheses"].items()]
         asked += [f"  {name} = {text}" for name, text in claim["choices"].items()]
-        first, *others = claim["terms"].values()
         return "\n".join(
             [
                 f"{claim['id']}@{claim['edition']} ({claim['source']})",
@@ -5003,8 +5014,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
                 f"assumed: {', '.join(claim['assumptions']) or 'nothing'}",
                 *(["under the hypotheses", *asked] if asked else ["under no hypothesis"]),
                 claim["functional"],
-                f"  <= {first}",
-                *(f"   + {text}" for text in others),
+                "  <= " + ("\n   + ".join(claim["terms"].values()) or "0"),
             ]
         )
 
@@ -5124,7 +5134,7 @@ class SampleProof(Proof):
                 )
                 meaning: tuple = (kind, *words)
             else:
-                fit(kind in MADE_OF_SCALARS, f"a number that is a {kind[:60]}")
+                fit(kind in MADE_OF_SCALARS, f"a number that is a {kind[:60]!r}")
                 meaning = (kind, *(self.scalar(part) for part in listed("a meaning", parts, MADE_OF_SCALARS[kind])))
                 self.well_made(meaning, set(letters[at:]))
             need(meaning not in self.meanings.values(), f"{letter}: a meaning that has a letter")
@@ -5186,7 +5196,7 @@ class SampleProof(Proof):
     def made_of(self, letter: object, kind: str) -> tuple:
         """Return of what a letter is a number of this kind."""
         meaning = self.meanings.get(word("a letter", letter), ("",))
-        need(meaning[0] == kind, f"{str(letter)[:60]} is no {kind}")
+        need(meaning[0] == kind, f"{ascii(letter)[:60]} is no {kind}")
         return meaning[1:]
 
     def quantity(self, name: str) -> Scalar:
@@ -5854,16 +5864,17 @@ class ClaimOfSamples(ClaimOfRuns):
 
     def check_conditions(self, hypotheses: list) -> None:
         """Raise unless each condition is known of its quantity, or a hypothesis times what is >= 0 by the conditions
-        after it; and unless a quantity that is an expression is that by hypothesis."""
+        after it; and unless a quantity that is an expression is that by hypotheses that have no such one beside it."""
         proof = self.problem
-        for name, scalar in proof.quantities.items():
-            if name not in self.plain:
-                sort = SORTS_OF_SAMPLES[name]
-                below, above = scalar == ZERO and sort != "any", scalar == ONE and sort in ("probability", "share")
-                for small, large in hypotheses:
-                    above |= isinstance(small, ast.Name) and small.id == name and self.of_tree(large) == scalar
-                    below |= isinstance(large, ast.Name) and large.id == name and self.of_tree(small) == scalar
-                need(below and above, f"{name}: an expression that no hypothesis says it is")
+        made = {name: scalar for name, scalar in proof.quantities.items() if name not in self.plain}
+        apart = [pair for pair in hypotheses if not all(made.keys() & names_in(side) for side in pair)]
+        for name, scalar in made.items():
+            sort = SORTS_OF_SAMPLES[name]
+            below, above = scalar == ZERO and sort != "any", scalar == ONE and sort in ("probability", "share")
+            for small, large in apart:
+                above |= isinstance(small, ast.Name) and small.id == name and self.of_tree(large) == scalar
+                below |= isinstance(large, ast.Name) and large.id == name and self.of_tree(small) == scalar
+            need(below and above, f"{name}: an expression that no hypothesis says it is")
         slacks = [self.of_tree(large) - self.of_tree(small) for small, large in hypotheses]
         for at, (name, kind, bound) in enumerate(proof.stated):
             sort = "number" if name in proof.meanings else SORTS_OF_SAMPLES.get(self.letters.get(name, ""), "")

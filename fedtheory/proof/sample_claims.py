@@ -181,13 +181,13 @@ class SampleGoal:
     def _region(self) -> Iterator[str]:
         of = self.theorem.of
         pairs = [sides(h.relation) for h in self.claim.under(self.read).hypotheses]
-        for name, scalar in of.parameters.items():
-            if str(scalar) in self.stands_for:
-                continue
+        made = {name: scalar for name, scalar in of.parameters.items() if str(scalar) not in self.stands_for}
+        apart = [pair for pair in pairs if not all({*map(str, side.free_symbols)} & made.keys() for side in pair)]
+        for name, scalar in made.items():
             known = QUANTITIES[name]
             below = scalar.is_zero and known.lower >= 0
             above = scalar == 1 and known.upper <= 1
-            for small, large in pairs:
+            for small, large in apart:
                 above |= small.is_Symbol and small.name == name and self.scalar(large) == scalar
                 below |= large.is_Symbol and large.name == name and self.scalar(small) == scalar
             if not (below and above):

@@ -45,6 +45,50 @@ CHANGES: dict[str, dict[str, Any]] = {
 }
 
 
+def test_a_logarithm_of_what_may_be_above_1_is_no_number_at_least_0() -> None:
+    """At x = 5 log(1/x) is below 0."""
+    ring = Ring("x l")
+
+    def told(most: int) -> str:
+        where = Where(ring, (Condition("x", "capped", ring.number(most)), Condition("l", "nonnegative")))
+        bound = weaken(value(where, -ring["l"]), ring.number(0))
+        said = WORDS | {"functional": "-log(1/smoothness)", "terms": {"all": "0"}}
+        said |= {"hypotheses": {"most": f"smoothness <= {most}"}}
+        data = saved_claim(bound, {"x": "smoothness", "l": "log(1/smoothness)"}, said)
+        return checker.told(json.loads(json.dumps(data)), 10**6)[1]
+
+    assert "-log(1/smoothness)\n  <= 0" in told(1)
+    with pytest.raises(checker.Wrong, match="a logarithm that may be negative"):
+        told(5)
+
+
+def test_a_right_side_without_summands_is_0() -> None:
+    bound = value(WHERE, RING.number(0))
+    said = WORDS | {"functional": "smoothness - smoothness", "terms": {}}
+    data = json.loads(json.dumps(saved_claim(bound, LETTERS, said)))
+    assert "smoothness - smoothness\n  <= 0" in checker.told(data, 10**6)[1]
+
+
+@pytest.mark.parametrize("text", ["sqrt(-1)*sqrt(-1)*local_lr", "sqrt(-local_lr)*sqrt(-local_lr)"])
+def test_roots_of_what_is_negative_are_no_numbers(text: str) -> None:
+    """Their product is -local_lr, if anything."""
+    with pytest.raises(checker.Wrong, match="a root of what may be negative"):
+        check(terms={"all": text})
+
+
+def test_a_maximum_of_one_number_is_not_read_as_one_with_1() -> None:
+    claim = object.__new__(checker.ClaimOfRuns)
+    with pytest.raises(checker.Wrong, match=r"allowed is log\(Max\(1, x\)\)"):
+        claim.surd(claim.tree("log(Max(rounds))"))
+
+
+def test_an_error_shows_what_a_file_has_as_it_is() -> None:
+    for what in (CLEARED, [CLEARED]):
+        with pytest.raises(checker.Unfit) as error:
+            checker.whole("where", what, 0, 1)
+        assert str(error.value).isprintable()
+
+
 def test_a_file_is_printed_as_it_is_checked() -> None:
     assert "smoothness\n  <= local_lr" in check()
 

@@ -350,12 +350,12 @@ def restrict(
     given to be >= 0: a bound that is asked of fewer points is weaker. The region's conditions on what is put in are
     certified on the new one, or are multiples by something >= 0 of what is given, or no smaller than it; of what was
     given to be >= 0 each is given again, or certified, or certified to be no smaller than what is given. No scalar is
-    put in for a defined letter, nor for what is the exponent of one, nor for the number of steps."""
+    put in for a defined letter, nor for what is the exponent of one, nor for the number of steps, or of a step."""
     untouched(premise)
     put, ring = dict(values or {}), where.ring
     closed = {STEP, STEPS, *(d.name for d in premise.definitions)}
-    for exponent in (EXPONENTS[d.sort] for d in premise.definitions if d.sort in EXPONENTS):
-        closed |= dict(premise.parameters)[exponent].names
+    exponents = {EXPONENTS[d.sort] for d in premise.definitions if d.sort in EXPONENTS}
+    closed.update(*(of.names for name, of in premise.parameters if name in exponents | {"step_index"}))
     if ring is not premise.where.ring or closed & put.keys():
         raise Refused(f"{', '.join(put)}: allowed are letters that are not defined, but {', '.join(sorted(closed))}")
     where.need(*put.values())

@@ -32,6 +32,7 @@ from fedtheory.proof.kernel.scalars import Ring, Scalar
 from fedtheory.proof.kernel.sealed import ancestry
 from fedtheory.proof.kernel.theorems import Refused
 from fedtheory.proof.step_certificates import saved_data
+from fedtheory.quantities import symbols
 
 from .sample_models import Finite, inside, value_of, values, wrong_in
 
@@ -585,6 +586,11 @@ SAYS_MORE: dict[str, tuple[str, Callable[[], dict]]] = {
         "sqrt(-server_complexity)")),
     "only one of two exponents": ("thm2@massart", lambda: changed(
         "thm2@massart", "hypotheses", beta_at_most_1=None)),
+    "an expression by what is always so": ("thm1@sharp", lambda: changed(
+        "thm1@sharp", "hypotheses", rare_mass_at_most=None, rare_mass_at_least="rare_mass <= rare_mass")),
+    "two expressions by one another": ("thm2@massart", lambda: changed(
+        "thm2@massart", "hypotheses", relatedness_exponent_is_1="relatedness_exponent >= noise_exponent",
+        beta_at_most_1="relatedness_exponent <= noise_exponent", noise_exponent_is_1=None)),
     "a hypothesis the other way": ("thm2@main", lambda: changed(
         "thm2@main", "hypotheses", enough_samples="complexity >= 1")),
     "a hypothesis by itself": ("ex1@corrected", lambda: changed(
@@ -622,6 +628,15 @@ def test_planted_slips_of_the_comparison_are_seen(monkeypatch: pytest.MonkeyPatc
             )
             assert not told_apart(ref, make()), what
         assert told_apart(ref, make())
+
+
+def test_two_expressions_by_one_another_are_nothing_to_the_kernel() -> None:
+    """That two exponents are the same does not make them 1."""
+    own = prove(claim("safari.thm2@massart"), library()).theorem
+    beta, noise = symbols("relatedness_exponent", "noise_exponent")
+    same = tuple(replace(own.claim.hypotheses[0], name=n, relation=r) for n, r in (("a", beta <= noise),
+                                                                                  ("b", beta >= noise)))  # fmt: skip
+    assert [*replace(own, claim=replace(own.claim, hypotheses=same)).apart()]
 
 
 @pytest.mark.parametrize("ref", ["thm2@main", "ex1@corrected", "thm3@massart", "lemma1.excess@main"])

@@ -234,6 +234,10 @@ UNSOUND: dict[str, tuple[str, Callable[[], RunBound]]] = {
         "allowed are letters that are not defined",
         lambda: restrict(decaying(), decaying().where, {"K": li.RUNS.number(1)}, decaying().given),
     ),
+    "a step that is the first one, for all": (
+        "allowed are letters that are not defined",
+        lambda: restrict(decaying(), decaying().where, {"t": li.RUNS.number(0)}, decaying().given),
+    ),
     "a number of rounds below a power": (
         "allowed are letters that are not defined",
         lambda: restrict(geometric(), geometric().where, {"R": khaled.RUNS.number(1)}),
@@ -311,6 +315,14 @@ def test_the_checker_puts_no_number_of_steps_in(monkeypatch: pytest.MonkeyPatch)
 
 
 # the claims -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_checker_puts_no_number_of_a_step_in() -> None:
+    """Else what is left by steps that decay would be said of steps that are all as large as the first one."""
+    data = written(restrict(decaying(), decaying().where, {}, decaying().given))
+    zero = {"top": [], "bottom": [[[0] * len(data["names"]), "1"]]}
+    data["bounds"][-1]["arguments"]["values"] = {"t": zero}
+    assert "no step's number" in refusal(data)
 
 
 @pytest.mark.parametrize("ref", REFS)
