@@ -4716,8 +4716,9 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
                 return self.defined("exponential", -self.of_tree(part)), ONE
             case ast.Call(func=ast.Name(id="sqrt"), args=[part], keywords=[]):
                 inside = self.of_tree(part)
-                drawn = any(self.squared_root(y) == inside for y in self.roots)
-                need(drawn or self.surely_nonnegative(inside), "a root of what may be negative")
+                drawn = any(self.squared_root(y) == inside for y in self.roots) or self.surely_nonnegative(inside)
+                known = drawn or self.proof._nonnegative(inside, self.bounds[-1]["known"])
+                need(known, "a root of what may be negative")
                 return ONE, inside
         raise Unfit(f"no sum, product, whole power, root, exp or power of the rounds: {ast.unparse(tree)[:60]}")
 
