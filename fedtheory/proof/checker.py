@@ -4952,6 +4952,8 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         if last["functional"] in POINT_FUNCTIONALS:
             same = all(value == self.letter(name) for name, value in last["parameters"].items())
             return need(same, "distances of other points")
+        own = "step_index" in last["parameters"] or "step_index" not in self.letters.values()
+        need(own, "steps of several sizes, and a bound for steps of one size")
         law, chance, kinds = ALGORITHMS[algorithm]
         chosen = {name.split(" above ")[0] for name in last["parameters"] if " above " in name}
         if last["of_paths"] and not last["kind"]:  # of all clients' paths, in rounds of any kind

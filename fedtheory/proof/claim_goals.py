@@ -386,6 +386,8 @@ class Goal:
             return
         for theorem in theorems:
             yield from strange(theorem, self.rounds)
+        if "step_index" in {*self.letters.values()} - {name for name, _ in bound.parameters}:
+            yield "its steps are of one size, and the claim's of several"
         names = {name for name, _ in bound.assumptions}
         if DRAWN in names and self.drawn(bound) not in self.rounds.ends:
             yield f"its clients are drawn {self.drawn(bound) or 'by no known law'}, and here otherwise"
@@ -572,9 +574,7 @@ class Goal:
     def _is_least(self, name: str, bound: RunBound) -> bool:
         """Whether the claim chooses a parameter as the least of the same scalars as a bound does."""
         entries = [value for n, value in bound.parameters if n.startswith(f"{name} {LEAST} ")]
-        choice = self.claim.choices.get(PARAMETERS.get(name, ""))
-        if choice is None:
-            return False
+        choice = self.claim.choices.get(PARAMETERS.get(name, ""), sympy.S.Zero)
         own = [self.scalar(bare(entry), bound.definitions) for entry in sympy.Min.make_args(choice)]
         return all(entry in own for entry in entries) and all(entry in entries for entry in own)
 

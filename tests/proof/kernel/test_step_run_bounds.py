@@ -15,22 +15,25 @@ from typing import Any
 
 import pytest
 
+from fedtheory.claims.statement import Term
 from fedtheory.papers.khaled2020.proofs import thm1 as khaled
 from fedtheory.papers.li2020.proofs import thm1_to_thm3 as li
 from fedtheory.papers.proofs import chain
 from fedtheory.proof import checker
 from fedtheory.proof.chains import GOAL
+from fedtheory.proof.claim_goals import Goal, claim_data
 from fedtheory.proof.claim_theorems import ClaimTheorem
 from fedtheory.proof.kernel import step_run_bounds
 from fedtheory.proof.kernel.axioms import ITERATE, NEXT, OPTIMUM
 from fedtheory.proof.kernel.client_means import LAST, MeanAxioms, one_step, round_end
 from fedtheory.proof.kernel.forms import STEP, Form
 from fedtheory.proof.kernel.regions import Condition, Where
-from fedtheory.proof.kernel.run_bounds import RunBound, restrict
+from fedtheory.proof.kernel.run_bounds import RunBound, restrict, weaken
 from fedtheory.proof.kernel.saved_claims import digest, saved_claim
-from fedtheory.proof.kernel.scalars import Scalar
+from fedtheory.proof.kernel.scalars import Ring, Scalar
 from fedtheory.proof.kernel.step_run_bounds import bound_gap, iterate_decaying_steps, iterate_steps
 from fedtheory.proof.kernel.theorems import Refused, Theorem, combine, instantiate, over_clients
+from fedtheory.quantities import symbols
 
 REFS = ("khaled2020.thm1@main", *(f"li2020.thm{number}@{edition}" for number, edition in li.EDITIONS))
 ENDS = {1: li.end_of_all, 2: li.end_of_draw, 3: li.end_of_draw}
@@ -421,6 +424,30 @@ def test_the_goal_asks_how_steps_decay() -> None:
     assert "local_lr" in " ".join(goal_of(ref, choices=faster))
     assert goal_of(ref, hypotheses=hypotheses(ref, "first_step"))
     assert goal_of(ref, hypotheses=hypotheses(ref, "slow_decay"))
+
+
+def at_most(d: Any, L: Any, mu: Any, K: Any, n: Any, sigma: Any) -> tuple:
+    """What equal steps of at most 1/(4 L) leave at most: the start's distance, and what noise adds."""
+    return d**2, sigma**2 / (4 * L * mu * n) + sigma**2 * (K - 1) / (8 * L * mu)
+
+
+def test_a_bound_for_equal_steps_is_none_for_steps_by_a_rule() -> None:
+    """It holds for each step size of the rule, if that is the size of all steps."""
+    check, ring = check_of("khaled2020.thm1@main"), Ring(" ".join((*khaled.RUNS.names, "t")))
+    equal = iterate_steps(khaled.one_step(), khaled.round_end(), ring, "R", "d", "power")
+    where = Where(ring, tuple(Condition("t", "nonnegative") if c.name == "eta" else c for c in equal.where.conditions))
+    by_rule = restrict(equal, where, {"eta": 1 / (4 * ring["L"] * (ring["t"] + 1))})
+    made = weaken(by_rule, sum(at_most(*(ring[name] for name in ("d", "L", "mu", "K", "n", "sigma"))), ring.number(0)))
+    names = "smoothness", "step_index", "initial_distance", "strong_convexity", "local_steps", "clients"
+    L, t, *others = symbols(*names, "gradient_noise")
+    terms = tuple(Term(name, e) for name, e in zip("ab", at_most(others[0], L, *others[1:]), strict=True))
+    mine = replace(check.claim, terms=terms, hypotheses=hypotheses("khaled2020.thm1@main", "step_cap"),
+                   choices={"local_lr": 1 / (4 * L * (t + 1))})  # fmt: skip
+    letters = {n: q for n, q in check.goal.letters.items() if n != "eta"} | {"t": "step_index"}
+    goal = Goal(mine, letters, ring, check.goal.rounds)
+    assert [*goal.differences(made)] == ["its steps are of one size, and the claim's of several"]
+    data = json.loads(json.dumps(saved_claim(made, letters, claim_data(mine, {}, "local_sgd"))))
+    assert "a bound for steps of one size" in refusal(data)
 
 
 def test_no_other_paper_is_needed() -> None:
