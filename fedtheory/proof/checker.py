@@ -1256,7 +1256,7 @@ class Rules:
             return [(far, ONE)]
         if not all(cohorts):
             return [(far, ONE)]
-        return [(("product", "M", *sorted(("", t[1]) for t in entry[2:])), share), (far, rest)]
+        return [(("product", "M", *sorted((t[0].replace("S", ""), t[1]) for t in entry[2:])), share), (far, rest)]
 
     def expect_arbitrary(self) -> dict:
         """Conclude a premise that holds given the cohort for a round with an arbitrary cohort."""

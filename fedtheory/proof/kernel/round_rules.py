@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .forms import END, PATH, START, Atom, Entry, Form, Product, Term, Value, Vector, dot, square
+from .forms import END, PATH, START, Atom, Entry, Form, Product, Value, Vector, dot, square
 from .regions import Where
 from .scalars import Ring, Scalar
 from .sealed import intact
@@ -72,7 +72,8 @@ def _drawn(entry: Entry, share: Scalar, one: Scalar) -> Form:
             far = Form(ring, {_of_all(entry): one})
             if not all(cohorts):
                 return far
-            near = Form(ring, {Product("M", *sorted((Term("", entry.left.atom), Term("", entry.right.atom)))): one})
+            own = (t._replace(bound=t.bound.replace("S", "")) for t in (entry.left, entry.right))
+            near = Form(ring, {Product("M", *sorted(own)): one})
             return near * share + far * (1 - share)
         if "S" not in entry.bound:
             other = entry.right if cohorts[0] else entry.left
@@ -97,9 +98,7 @@ def expect_everyone(theorem: Theorem, size: Scalar) -> Theorem:
     _check_context(theorem, "cohort", ARBITRARY)
     if "i" in theorem.form.open:
         raise Refused(f"{theorem}: allowed is a closed form")
-    total = Form(theorem.form.ring, {})
-    for entry, c in theorem.form.entries.items():
-        total = total + Form(theorem.form.ring, {_of_all(entry): c})
+    total = Form.total(theorem.form.ring, ((_of_all(entry), c) for entry, c in theorem.form.entries.items()))
     laws: tuple[Assumption, ...] = ("full_participation", None), ("equal_weights", None)
     return _given_kind("expect everyone", ARBITRARY, theorem, theorem.where, total, *laws, size=size)
 

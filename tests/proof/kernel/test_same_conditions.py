@@ -101,6 +101,22 @@ def test_a_share_is_not_drawn_twice() -> None:
         expect_uniform(first, n, t, WHERE)
 
 
+def test_a_sum_of_what_has_no_step_stays_one() -> None:
+    """Of clients that are alike E|sum_k (mean_S g - mean g)|^2 is 0, and s mean |g|^2 - s |sum_k mean g|^2 is not."""
+    own, gradient = Term("K", gradient_at(START_POINT)), gradient_at(START_POINT)
+    apart = Vector(RING, {Term("KS", gradient): one, Term("KM", gradient): -one})
+    given = combine([], where=WHERE, context="cohort", squares=[(apart, "", one)])
+    drawn = expect_uniform(given, n, s, WHERE)
+    alone = Vector(RING, {own: one})
+    assert drawn.form == (square(alone).under("M") - square(alone.under("M"))) * s
+    data = json.loads(json.dumps(saved(drawn)))
+    assert checker.check(data) == 2
+    text = json.dumps(data["theorems"][-1]["form"]).replace('["K", ["g_start"', '["", ["g_start"')
+    data["theorems"][-1]["form"] = json.loads(text)
+    with pytest.raises(checker.Wrong, match="form is not what the rule concludes"):
+        checker.check(data)
+
+
 def twice_mixed(first: Scalar, second: Scalar) -> Theorem:
     """Return a mixture of rounds by the second probability, of theorems that have the first one's."""
     kinds = {"uniform": expect_uniform(start(), n, s, WHERE), "arbitrary": expect_arbitrary(start(), n)}
