@@ -4639,6 +4639,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
     def tree(self, text: object) -> ast.expr:
         """Return an expression's syntax tree."""
         fit(len(word("an expression", text)) <= 5000, "an expression too long")
+        spend(3 * len(str(text)))
         fit(EXPRESSION.fullmatch(str(text)) is not None, f"unreadable: {ascii(text)[:60]}")
         try:
             return ast.parse(str(text), mode="eval").body
@@ -4737,7 +4738,11 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         small, large = tree.left, tree.comparators[0]
         if isinstance(tree.ops[0], ast.GtE):
             small, large = large, small
-        made = [self.above(b) - self.of_tree(a) for b in self.parts(large, "Min") for a in self.parts(small, "Max")]
+        tops, bottoms = map(self.above, self.parts(large, "Min")), [*map(self.of_tree, self.parts(small, "Max"))]
+        made = []
+        for top in tops:
+            spend(20 * len(bottoms))
+            made += [top - bottom for bottom in bottoms]
         return [*made, *(cap for slack in made for cap in self.caps(slack))]
 
     def caps(self, slack: Scalar) -> list:
@@ -4790,6 +4795,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
 
     def check_region(self, last: dict, slacks: list) -> None:
         """Raise unless each condition is known of its quantity, or one of the claim's hypotheses."""
+        spend(len(slacks) * len(self.conditions(last["where"])))
         for name, kind, bound in self.conditions(last["where"]):
             if name not in self.letters:
                 need(self.is_share(name, kind, bound, last), f"{name}: a condition on what stands for no quantity")

@@ -13,6 +13,7 @@ from fedtheory.proof.kernel.regions import Condition, Where
 from fedtheory.proof.kernel.run_bounds import restrict, weaken
 from fedtheory.proof.kernel.saved_claims import saved_claim
 from fedtheory.proof.kernel.scalars import Ring
+from tests.work import counted
 
 RING = Ring("L eta")
 WHERE = Where(RING, (Condition("L", "positive"), Condition("eta", "positive")))
@@ -25,10 +26,10 @@ WORDS: dict[str, Any] = {
 """L <= eta, given L <= eta."""
 
 
-def check(**changed: Any) -> str:
+def check(work: int = 10**6, **changed: Any) -> str:
     """What the checker prints of the proof with words changed, and with their digest."""
     bound = weaken(restrict(value(WHERE, RING["L"]), WHERE, {}, [RING["eta"] - RING["L"]]), RING["eta"], [1])
-    return checker.told(json.loads(json.dumps(saved_claim(bound, LETTERS, WORDS | changed))), 10**6)[1]
+    return checker.told(json.loads(json.dumps(saved_claim(bound, LETTERS, WORDS | changed))), work)[1]
 
 
 CLEARED = "\x1b[2J\x1b[H"
@@ -87,6 +88,14 @@ def test_an_error_shows_what_a_file_has_as_it_is() -> None:
         with pytest.raises(checker.Unfit) as error:
             checker.whole("where", what, 0, 1)
         assert str(error.value).isprintable()
+
+
+def test_every_pair_of_caps_is_counted_as_work() -> None:
+    """So is a text that is read."""
+    ones, sums = ",".join("1" * 1200), {str(i): f"smoothness <= {'1 + ' * 100}1" for i in range(500)}
+    for hypotheses in ({"all": f"Max({ones}) <= Min({ones})"}, sums):
+        with pytest.raises(checker.Unfit, match="more work"), counted(10**6):
+            check(10**5, hypotheses=hypotheses)
 
 
 def test_a_file_is_printed_as_it_is_checked() -> None:
