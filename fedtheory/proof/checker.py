@@ -4639,7 +4639,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
     def tree(self, text: object) -> ast.expr:
         """Return an expression's syntax tree."""
         fit(len(word("an expression", text)) <= 5000, "an expression too long")
-        spend(3 * len(str(text)))
+        spend(20 + 3 * len(str(text)))
         fit(EXPRESSION.fullmatch(str(text)) is not None, f"unreadable: {ascii(text)[:60]}")
         try:
             return ast.parse(str(text), mode="eval").body
@@ -5885,6 +5885,7 @@ class ClaimOfSamples(ClaimOfRuns):
                 below |= isinstance(large, ast.Name) and large.id == name and self.of_tree(small) == scalar
             need(below and above, f"{name}: an expression that no hypothesis says it is")
         slacks = [self.of_tree(large) - self.of_tree(small) for small, large in hypotheses]
+        spend(10 * len(slacks) * len(proof.stated))
         for at, (name, kind, bound) in enumerate(proof.stated):
             sort = "number" if name in proof.meanings else SORTS_OF_SAMPLES.get(self.letters.get(name, ""), "")
             need(bool(sort), f"{name}: a condition on what stands for no quantity")
