@@ -4716,11 +4716,11 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             case ast.Call(func=ast.Name(id="exp"), args=[part], keywords=[]):
                 return self.defined("exponential", -self.of_tree(part)), ONE
             case ast.Call(func=ast.Name(id="sqrt"), args=[part], keywords=[]):
-                inside = self.of_tree(part)
-                drawn = any(self.squared_root(y) == inside for y in self.roots) or self.surely_nonnegative(inside)
-                known = drawn or self.proof._nonnegative(inside, self.bounds[-1]["known"])
+                under = self.of_tree(part)
+                drawn = any(self.squared_root(y) == under for y in self.roots) or self.surely_nonnegative(under)
+                known = drawn or self.proof._nonnegative(under, self.bounds[-1]["known"])
                 need(known, "a root of what may be negative")
-                return ONE, inside
+                return ONE, under
         raise Unfit(f"no sum, product, whole power, root, exp or power of the rounds: {ast.unparse(tree)[:60]}")
 
     def defined(self, sort: str, of: Scalar) -> Scalar:
