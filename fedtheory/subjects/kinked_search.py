@@ -364,9 +364,12 @@ def _as_float(value: Any) -> float:
 
 
 def extent(setting: Setting) -> np.ndarray:
-    """Return points around x*, (n, D): where gradients have their kinks, and the start."""
+    """Return points around x*, (n, D): where gradients have their kinks, where the steepest lines through clients'
+    gradients at x* have their zeros, and the start."""
     fed, points = piecewise(setting), []
+    steepest = max(abs(slope) for row in fed.gradients for g in row for slope in g.slopes)
     for row in fed.gradients:
+        points.append(np.array([g(best) / steepest for g, best in zip(row, fed.exact_optimum, strict=True)]))
         most = max(len(g.breakpoints) for g in row)
         for i in range(most):
             points.append(

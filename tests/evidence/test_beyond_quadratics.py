@@ -13,13 +13,13 @@ import sympy
 
 from fedtheory.algorithms import fast
 from fedtheory.claims.balls import Undecided
-from fedtheory.claims.statement import Claim, Hypothesis, Term, least
+from fedtheory.claims.statement import Assumption, Claim, Hypothesis, Term, least
 from fedtheory.evidence.confirm import refuting_point
 from fedtheory.evidence.judge import Judgement, judge, parse
 from fedtheory.evidence.replay import replay
 from fedtheory.evidence.search import ROUNDING, SearchReport, search
 from fedtheory.federations import Piecewise, PiecewiseLinear
-from fedtheory.functionals import AVERAGE_GAP
+from fedtheory.functionals import AVERAGE_GAP, FINAL_SQUARED_DISTANCE
 from fedtheory.moments.exchangeable import enumerated_errors
 from fedtheory.papers import claim
 from fedtheory.papers.registry import subject_of
@@ -229,3 +229,24 @@ def test_admissible_counts_settings_that_meet_every_hypothesis() -> None:
     report = search(large, **SMALL)
     assert 0 < report.admissible < report.candidates
     assert report.best.quantities["clients"] >= 100
+
+
+@pytest.mark.slow
+def test_rounding_of_clients_gradients_is_no_error() -> None:
+    """Gradient descent contracts without end; floats stop where the gradients of two clients, 1 and -1 at x*, are
+    rounded, at a distance of some 1e-17."""
+    mu, s, distance = symbols("strong_convexity", "gradient_noise", "initial_distance")
+    descent = Claim(
+        id="mine.thm1", title="Gradient descent", source="mine", functional=FINAL_SQUARED_DISTANCE,
+        terms=(Term("initial", (1 - eta * mu) ** (2 * R) * distance**2),),
+        hypotheses=(Hypothesis("cap", sympy.Le(eta, 1 / L), "mine"), Hypothesis("exact", sympy.Le(s, 0), "mine")),
+        assumptions=(
+            Assumption("smooth", "smoothness", "mine"),
+            Assumption("convex", "strong_convexity", "mine", from_below=True), Assumption("noise", "gradient_noise"),
+        ),
+        algorithm="fast", bound={"snapshot_probability": 0, "local_steps": 1, "arbitrary_cohort": M},
+    )  # fmt: skip
+    space = subject_of(descent).space(descent)
+    kinked = [candidate for candidate in space.structured() if isinstance(candidate, KinkedCandidate)]
+    found = [space.assess(candidate) for candidate in kinked if candidate.width == 0]
+    assert len(found) == 3 and all(each is not None and each[0].ratio <= 1 + ROUNDING for each in found)
