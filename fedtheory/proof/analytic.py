@@ -33,9 +33,16 @@ class Enclosed:
     high: Fraction
     order: int = 0
 
+    def __post_init__(self) -> None:
+        if self.low > self.high:
+            raise ValueError(f"low = {self.low}: allowed is at most high = {self.high}")
+
     def holds(self, depth: int = 10) -> bool:
         """Whether it is shown with ``depth`` bisections; ``False`` is no refutation."""
         x = sympy.Symbol(self.variable)
+        _evaluate(
+            self.expression, x, _ball(self.low)
+        )  # what jumps, or has floats, may have a derivative that is allowed
         start = sympy.Rational(self.low.numerator, self.low.denominator)
         derivative = self.expression
         for _ in range(self.order):

@@ -98,3 +98,19 @@ def test_the_precision_is_given_back_and_other_functions_are_refused():
     assert ctx.prec == before
     tiny = sympy.Rational(1, 10**30)
     assert Enclosed(exp(a) - exp(0) + tiny, "a", F(0), F(1, 10**40)).holds()  # 128 bits see 10^-30
+
+
+@pytest.mark.parametrize(("expression", "low"), [
+    (sympy.Piecewise((a, a < sympy.Rational(1, 2)), (a - 1, True)), F(0)),  # jumps to -1/2; the derivative is 1
+    (a - 0.1, F(1, 10)),  # the float is above 1/10
+])  # fmt: skip
+def test_a_derivative_does_not_hide_what_is_not_allowed(expression: sympy.Expr, low: Fraction) -> None:
+    with pytest.raises(ValueError, match="allowed are sums, products, whole powers, exp and log of a"):
+        Enclosed(expression, "a", low, F(1), order=1).holds()
+
+
+def test_an_interval_ends_after_it_begins() -> None:
+    """From 0 to -1, a has the derivative 1 and falls."""
+    with pytest.raises(ValueError, match="low = 0: allowed is at most high = -1"):
+        Enclosed(a, "a", F(0), F(-1), order=1)
+    assert Enclosed(a, "a", F(0), F(0), order=1).holds()
