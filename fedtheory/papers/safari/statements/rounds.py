@@ -101,7 +101,7 @@ EQ_77 = EQ_65.edited(
     assumptions=assumptions("smoothness", *CLIENT_NOISE, "dissimilarity", "strong_convexity"),
 )
 
-# The condition after (83), with the factor 4 that (81) prints where (79) gives 16.
+# The condition after (83), with the factor 4 that (81) prints where (78) gives 16.
 _server_part = (L + mu) / (2 * L * mu) * ((L + mu) * tied_rate / (2 * L * mu) - 2 / (L + mu))
 EQ_83 = EQ_77.edited(
     "main",
