@@ -55,6 +55,7 @@ def plot_adaptive(runs: Mapping[str, Run]) -> Figure:
                 )
         finish(axes, "", "round r" if axes is both[-1] else "", up, legend=False)
     band = "; pale: least to largest replica" if several_replicas else ""
-    both[0].set_title(f"Means over {max(run.replicas for run in runs.values())} replicas{band}")
+    counts = " or ".join(str(count) for count in sorted({run.replicas for run in runs.values()}))
+    both[0].set_title(f"Means over {counts} replicas{band}")
     figure.legend(*both[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(runs))
     return figure

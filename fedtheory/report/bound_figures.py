@@ -262,7 +262,7 @@ def _lines(
     if terms:
         _draw_terms(axes, first, at)
     if worst is not None:
-        _draw_worst(axes, *_exact_line(functional, worst, at), later)
+        _draw_worst(axes, *_exact_line(functional, worst, at, "worst"), later)
     for (name, places, left), line in zip(lefts, LINES, strict=False):
         axes.plot(places, left, color=EXACT, ls=line, lw=1.6, label=name)
     if lefts:
@@ -344,12 +344,14 @@ def _shown(place: float) -> str:
     return f"{place:,.0f}".replace(",", " ") if float(place).is_integer() else f"{place:.4g}"
 
 
-def _exact_line(functional: Functional, exact: Any, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _exact_line(
+    functional: Functional, exact: Any, at: np.ndarray, called: str = "exact"
+) -> tuple[np.ndarray, np.ndarray]:
     if isinstance(exact, ExactErrors):
         return exact.rounds, _of_errors(functional, exact)
     values = np.asarray(exact, dtype=float)
     if values.shape != at.shape:
-        raise ValueError(f"exact has shape {values.shape}: allowed is that of the bound, {at.shape}")
+        raise ValueError(f"{called} has shape {values.shape}: allowed is that of the bound, {at.shape}")
     return at, values
 
 

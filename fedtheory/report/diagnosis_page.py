@@ -81,7 +81,8 @@ def _figures(found: Diagnosis, chosen: Recommendation | None) -> list[tuple[Figu
     drawn = []
     if chosen is not None:
         drawn.append((_fronts(chosen), "Candidates: no other has both a lower error and fewer uploads on the lines."))
-    drawn += [(_raster(found), "Who was there: a row a client, the rarest on top; nights are grey.")]
+    nights = "; nights are grey" if _has_nights(found) else ""
+    drawn += [(_raster(found), f"Who was there: a row a client, the rarest on top{nights}.")]
     if found.times:
         drawn.append((_week(found), "Mean number of clients by weekday and hour."))
     drawn += [
@@ -101,13 +102,18 @@ def _figures(found: Diagnosis, chosen: Recommendation | None) -> list[tuple[Figu
     return drawn
 
 
+def _has_nights(found: Diagnosis) -> bool:
+    """Whether rounds have times, and are shorter than a night is long."""
+    return bool(found.times and found.width and found.width < 43_200)
+
+
 def _raster(found: Diagnosis) -> Figure:
     order = np.argsort(found.rates.rate, kind="stable")
     rows, columns = (max(1, -(-n // MOST_ROWS)) for n in (len(order), found.rounds))
     figure, (axes,) = panels(8, 4)
     shown = found.mask[::columns, order[::rows]].T
     axes.imshow(shown, aspect="auto", cmap="Greys", interpolation="nearest", extent=(0, found.rounds, len(order), 0))
-    if found.times and found.width and found.width < 43_200:
+    if _has_nights(found):
         night = np.array([t.hour >= NIGHT[0] or t.hour < NIGHT[1] for t in found.times])
         edges = np.flatnonzero(np.diff(np.concatenate([[0], night.astype(int), [0]])))
         for first, last in edges.reshape(-1, 2).tolist():

@@ -29,7 +29,7 @@ def plot_participation(process: Participation, clients: int, rounds: int = 1000,
     those of replica 0 of a simulation with this seed. A client drawn several times in a round counts several times.
 
     Raises:
-        ValueError: as ``participation_figures.history``.
+        ValueError: as ``participation.history``.
 
     >>> from fedtheory.participation import IndexBeta
     >>> figure = plot_participation(IndexBeta(10), clients=100, rounds=50)

@@ -20,6 +20,7 @@ LOOKS: dict[str, dict[str, Any]] = {
     "printed": {"color": PRINTED, "marker": "o", "ms": 6},
     "repaired": {"color": REPAIRED, "marker": "s", "ms": 6.5, "mfc": "none", "mew": 1.4},
     "printed, by a refuting instance": {"color": PRINTED, "marker": "X", "ms": 7, "mec": EXACT, "mew": 0.6},
+    "repaired, by a refuting instance": {"color": REPAIRED, "marker": "X", "ms": 7, "mec": EXACT, "mew": 0.6},
 }
 
 

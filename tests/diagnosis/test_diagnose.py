@@ -364,6 +364,14 @@ def test_the_page_is_one_file_with_every_number(tmp_path: Path) -> None:
     assert json.loads(numbers) == json.loads(json.dumps(found.to_json()))
 
 
+def test_a_page_speaks_of_nights_where_rounds_have_times_alone(tmp_path: Path) -> None:
+    from fedtheory.report.diagnosis_page import diagnosis_page
+
+    log = read_log(rounds_file(tmp_path / "log.csv", mask(rounds=40)), names=NAMES)
+    page = diagnosis_page(diagnose(log), "without times")
+    assert "the rarest on top." in page and "nights" not in page
+
+
 def test_theorems_are_told_what_the_log_violates() -> None:
     from fedtheory.evidence.assumptions_on_logs import theorems_on_log
 

@@ -126,6 +126,8 @@ def test_what_does_not_speak_of_the_claim_is_refused(setting):
     other = replace(bound, statement=ft.claim("fedau.thm1"))
     with pytest.raises(ValueError, match=r"exact has shape \(3,\): allowed is that of the bound, \(2,\)"):
         ft.plot(bound, [1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match=r"worst has shape \(3,\): allowed is that of the bound, \(2,\)"):
+        ft.plot(bound, worst=[1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match="exact has no average_squared_weighted_gradient: allowed is an array"):
         ft.plot(other, setting.exact([1, 2]))
     with pytest.raises(ValueError, match="run has no average_squared_weighted_gradient"):
@@ -229,6 +231,7 @@ def test_shares_of_bounds_are_marked_by_edition_and_by_how_they_are_known():
         "_p.cor1@main": (falls, 1.5, 1),
     }  # fmt: skip
     assert legend(figure) == {"printed", "repaired", "printed, by a refuting instance"}
+    assert legend(plot_tightness([row("p.thm1@corrected", 0.5, 1.5)])) == {"repaired, by a refuting instance"}
 
 
 def test_what_is_not_seen_is_not_in_the_legend(setting):

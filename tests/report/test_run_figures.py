@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import fedtheory as ft
+from fedtheory.report import plot_adaptive
 from fedtheory.report.run_figures import label_of
 
 FED = ft.federations.Quadratic.common_hessian(offsets=[1, -1], gradient_noise=1)
@@ -105,3 +106,12 @@ def test_what_cannot_be_drawn_is_told_in_a_line(draw: Callable[[], Any], said: s
     with pytest.raises(ValueError, match=re.escape(said)) as caught:
         draw()
     assert "\n" not in str(caught.value)
+
+
+def test_means_of_adaptive_runs_are_over_as_many_replicas_as_each_has() -> None:
+    def run(replicas: int) -> ft.simulation.Run:
+        rows = dict.fromkeys(("snapshot_probability", "training_accuracy"), np.ones((replicas, 3)) / 2)
+        return ft.simulation.Run(np.arange(3), rows, {}, np.full(replicas, -1))
+
+    axes = plot_adaptive({"a": run(2), "b": run(5)}).axes[0]
+    assert axes.get_title(loc="left").startswith("Means over 2 or 5 replicas")
