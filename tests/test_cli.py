@@ -107,6 +107,10 @@ def test_evaluate_by_hand():
         (["errata", "--paper", "slow"], "paper = 'slow': allowed is fast"),
         (["referee", "absent.py"], "absent.py: no such file"),
         (["replay", "absent.json"], "absent.json"),
+        (
+            ["diagnose", "absent.csv", "--column", "client=a", "--column", "client=b"],
+            "client = a and b: allowed is one",
+        ),
         (["replay", ""], ": no such file, and no claim either"),
         (["refute", "fast.thm1", "--seed", "-1"], "seed = -1: allowed is an integer from 0"),
         (["referee", "docs/referee/my_theorem.py", "--seed", "-1"], "seed = -1: allowed is an integer from 0"),

@@ -10,6 +10,7 @@ import typer
 
 from ..printing import Progress, print_json, print_table, print_wrapped
 from .app import Command, app
+from .statements import each_once
 
 if TYPE_CHECKING:
     from ..participation import Log
@@ -62,12 +63,7 @@ def read(
     """Read a log with the options of the command line."""
     from ..participation import read_log
 
-    columns = {}
-    for each in column or ():
-        what, sign, name = each.partition("=")
-        if not sign or not name:
-            raise ValueError(f"--column {each}: allowed is WHAT=NAME, such as client=phone")
-        columns[what] = name
+    columns = each_once(_column(each) for each in column or ())
     names = None if roster is None else list(_by_client(roster, "client"))
     return read_log(
         log,
@@ -80,6 +76,14 @@ def read(
         where=where or (),
         server=server,
     )
+
+
+def _column(text: str) -> tuple[str, str]:
+    """'client=phone' as what a column holds and its name."""
+    what, sign, name = text.partition("=")
+    if not sign or not name:
+        raise ValueError(f"--column {text}: allowed is WHAT=NAME, such as client=phone")
+    return what, name
 
 
 def width_of(text: str | None) -> float | None:

@@ -90,6 +90,12 @@ class Options:
     where: tuple[str, ...] = ()
     server: str | None = None
 
+    def check(self, form: str) -> None:
+        """Raise ``ValueError`` where one is given that a log of this form has no use for."""
+        for name, forms in (("present", ("transitions", "rounds")), ("where", ("flash",)), ("server", ("traffic",))):
+            if getattr(self, name) and form not in forms:
+                raise ValueError(f"{name}: allowed is with a log of {' or '.join(forms)}, and this one is of {form}")
+
 
 UNITS = ("numbers", "seconds since 1970 UTC")
 
@@ -128,6 +134,8 @@ def rounds(columns: Columns, options: Options) -> Rows:
     told = Told()
     kept: Sequence[int] = range(len(client))
     place: Callable[[int], str] = columns.place
+    if options.present and columns.named("status") is None:
+        raise ValueError("present: allowed is with a column status, which this log of rounds has not")
     if columns.named("status") is not None:
         here = _here(columns, "status", options.present, told)
         key = number * len(known) + np.array([known[name] for name in client])
@@ -480,6 +488,7 @@ def read_entries(path: Path, like: str, options: Options) -> Rows:
     if not data:
         raise Damaged(path, "no client: allowed is at least one")
     form = form_of_entries(path, data) if like == "auto" else like
+    options.check(form)
     return fedscale(path, data) if form == "fedscale" else flash(path, data, options)
 
 

@@ -151,7 +151,7 @@ def read_log(
 
     Raises:
         Damaged: what the file has is not of the form, with the line and the column.
-        ValueError: another form, zone, column or condition.
+        ValueError: another form, zone, column or condition; or an option of another form.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "log.csv"
@@ -174,6 +174,7 @@ def read_log(
     else:
         found = read_columns(path, columns)
         form = form_of(found) if like == "auto" else like
+        options.check(form)
         rows = IN_COLUMNS[form](found, options)
     if names is not None:
         check_kind("names", names, Sequence, "a list of the clients' names")

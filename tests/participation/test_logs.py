@@ -235,6 +235,9 @@ TWO = "client,start,end\na,0,10\nb,0,1\n"
         ({"columns": {"client": None}}, r"columns\['client'\] is None"),
         ({"present": 3}, "present is 3: allowed is a list of words"),
         ({"where": 3}, "where is 3: allowed is a list of words"),
+        ({"where": ["charging"]}, "where: allowed is with a log of flash, and this one is of intervals"),
+        ({"server": "s"}, "server: allowed is with a log of traffic"),
+        ({"present": ["on"]}, "present: allowed is with a log of transitions or rounds"),
         ({"names": 3}, "names is 3"),
         ({"names": []}, "names is empty"),
         ({"tz": 3}, "tz = 3: allowed is the name of a time zone"),
@@ -244,6 +247,11 @@ TWO = "client,start,end\na,0,10\nb,0,1\n"
 def test_options_that_are_refused(tmp_path: Path, options: dict, wrong: str) -> None:
     with pytest.raises(ValueError, match=wrong):
         read_log(write(tmp_path, TWO), **options)
+
+
+def test_statuses_are_of_a_log_that_has_some(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="present: allowed is with a column status"):
+        read_log(write(tmp_path, "round,client\n0,a\n"), present=["on"])
 
 
 def test_a_mask_has_a_client(tmp_path: Path) -> None:
