@@ -262,6 +262,12 @@ def test_where_a_result_is_saved_is_checked_first(tmp_path, command):
         assert done.returncode == 2 and "allowed is a " in done.stderr and not done.stdout
 
 
+@pytest.mark.parametrize("paper", ["fast", "fedau", "flics", "safari"])
+def test_every_printed_table_is_printed(paper):
+    found, done = json.loads(run("tables", "--paper", paper, "--json").stdout), run("tables", "--paper", paper)
+    assert done.returncode == 0 and len(re.findall(r" printed\n", done.stdout)) == len(found)
+
+
 def strict(text):
     def refuse(name):
         raise ValueError(name)

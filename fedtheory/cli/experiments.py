@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, TextIO
 
@@ -48,10 +49,8 @@ def tables(
         return
     for table in found:
         print_wrapped(f"{table.name} ({table.place}): {table.caption}", "  ")
-        shared = set(table.labels)
-        print_table(
-            [{k: v for k, v in cell.labels.items() if k not in shared} | {"printed": cell.text} for cell in table.cells]
-        )
+        names = [name for name in dict.fromkeys(chain(*(c.labels for c in table.cells))) if name not in table.labels]
+        print_table([{name: c.labels.get(name, "") for name in names} | {"printed": c.text} for c in table.cells])
 
 
 @app.command()
