@@ -40,9 +40,8 @@ class Enclosed:
     def holds(self, depth: int = 10) -> bool:
         """Whether it is shown with ``depth`` bisections; ``False`` is no refutation."""
         x = sympy.Symbol(self.variable)
-        _evaluate(
-            self.expression, x, _ball(self.low)
-        )  # what jumps, or has floats, may have a derivative that is allowed
+        # What jumps, or has floats, may have a derivative that is allowed: the expression itself is looked at first.
+        _evaluate(self.expression, x, _ball(self.low))
         start = sympy.Rational(self.low.numerator, self.low.denominator)
         derivative = self.expression
         for _ in range(self.order):
