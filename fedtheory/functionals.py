@@ -181,7 +181,7 @@ SQUARED_GRADIENT = Functional(
     "squared_gradient", "|grad F(x_0)|^2", SQUARED_SLOPE, r"\|\nabla F(\mathbf{x}_r)\|^2", scope="round"
 )
 LOCAL_GRADIENT_ERROR = Functional(
-    "local_gradient_error", "max over clients i and steps k of E|grad F(x_0) - grad F_i(x_{i,k})|^2", SQUARED_SLOPE,
+    "local_gradient_error", "max over clients i and k = 0..K of E|grad F(x_0) - grad F_i(x_{i,k})|^2", SQUARED_SLOPE,
     r"\|\nabla F(\mathbf{x}_r)-\nabla F_i(\mathbf{x}_{r,k}^i)\|^2", scope="round",
 )  # fmt: skip
 NEGATED_FULL_PROGRESS = Functional(

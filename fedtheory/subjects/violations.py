@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -117,7 +118,8 @@ def _falling(
         ranked.append((seen[share], key, setting, rounds))
         seen[share] += 1
     for *_, setting, rounds in sorted(ranked, key=lambda entry: entry[:2]):
-        yield from_setting(statement, setting, rounds, part, **given)
+        with suppress(ValueError):  # no file can hold it
+            yield from_setting(statement, setting, rounds, part, **given)
 
 
 @lru_cache(maxsize=16)

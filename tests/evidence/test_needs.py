@@ -14,19 +14,21 @@ import pytest
 from fedtheory import __version__
 from fedtheory.algorithms import fast, safari
 from fedtheory.assumptions import ASSUMPTIONS, AT_ONE_PLACE, COHORT_BEFORE_NOISE, INDEPENDENT_NOISE, UNCORRELATED_NOISE
-from fedtheory.claims.statement import Claim
+from fedtheory.claims.statement import Assumption, Claim, Term
 from fedtheory.evidence import assess, refute
 from fedtheory.evidence.judge import judge
 from fedtheory.evidence.refute import falls_without
 from fedtheory.evidence.replay import ReplayError, replay
 from fedtheory.evidence.verdict_rule import PROVED_AND_REFUTED, overall
 from fedtheory.federations import Quadratic
+from fedtheory.functionals import SQUARED_MOVEMENT
 from fedtheory.moments.one_round import one_round
 from fedtheory.papers import all_claims, claim
 from fedtheory.papers.proofs import library, proof_of
 from fedtheory.participation import Fixed, LargestNoise
 from fedtheory.printing import print_judgement
 from fedtheory.proof.chains import GOAL, Chain, decided_by
+from fedtheory.quantities import symbols
 from fedtheory.setting import Setting
 from fedtheory.subjects import enclosures, violations
 from fedtheory.subjects.protocol import Instance
@@ -431,3 +433,16 @@ def test_the_rule() -> None:
     assert "a proof is complete. Each of the 3 steps" in overall(declared)[1]
     for taken in ([], [COHORT_BEFORE_NOISE]):
         assert overall(evidence | {"proof": proof | {"assuming": taken}})[0] == PROVED_AND_REFUTED
+
+
+@pytest.mark.slow
+def test_what_no_instance_can_state_falls_without_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With common noise the movement is more than half the bounded gradients; but no instance has their bound."""
+    eta, bound = symbols("local_lr", "gradient_bound")
+    movement = Claim(
+        id="mine.thm1", title="Movement", source="mine", functional=SQUARED_MOVEMENT,
+        terms=(Term("only", eta**2 * bound**2 / 2),), algorithm="fast", bound={"local_steps": 1},
+        assumptions=(Assumption("gradients", "gradient_bound", "mine"),),
+    )  # fmt: skip
+    monkeypatch.setattr(violations, "CROWDS", ())
+    assert falls_without(movement, (UNCORRELATED_NOISE,)) == {}
