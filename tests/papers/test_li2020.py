@@ -359,3 +359,8 @@ def test_candidates_obey_every_hypothesis() -> None:
         for _ in range(10):
             candidate = space.perturb(candidate, rng, 0.3)
             assert space.assess(candidate) is not None
+
+
+def test_a_claim_on_these_runs_chooses_the_step_size() -> None:
+    with pytest.raises(ValueError, match=r"choices of mine.thm1@main: allowed in a claim about .* is one of local_lr"):
+        FedAvgRuns(replace(claim("li2020.thm1"), id="mine.thm1", edition="main", choices={}))

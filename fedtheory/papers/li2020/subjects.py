@@ -66,6 +66,8 @@ class FedAvgRuns(Space):
 
     def __init__(self, statement: Claim) -> None:
         self.statement, self.cohort = statement, cohort_of(statement)
+        if "local_lr" not in statement.choices:
+            raise ValueError(f"choices of {statement.ref}: allowed in a claim about {NAME} is one of local_lr")
         self.rule = compiled(statement.choices["local_lr"])
 
     left_out = "losses that are not quadratic; noise that depends on the state; more clients or dimensions; longer runs"
