@@ -77,7 +77,8 @@ def test_q_tells_who_took_part_in_round_0() -> None:
     for cutoff, away in ((2, F(1, 10)), (3, F(9, 100))):
         told = participation_given_scale((F(9, 10),), cutoff, 3)
         assert told[F(18, 5)] == (away, (0,)) and told[F(9, 10)][1][0] != F(9, 10)
-    # With two clients, too; and never where Q is no random number.
+    # With two clients, too; and never where Q is no random number, as in one round.
+    assert participation_given_scale((F(1, 2), F(1, 3)), 2, 1) == {F(5, 12): (1, (F(1, 2), F(1, 3)))}
     told = participation_given_scale((F(1, 2), F(1, 3)), 2, 4)
     assert sum(chance for chance, _ in told.values()) == 1
     assert any(present != (F(1, 2), F(1, 3)) for _, present in told.values())

@@ -196,5 +196,6 @@ def participation_given_scale(
     found: dict[Fraction, tuple[Fraction, Row]] = {}
     for (largest, first, _), chance in chances.items():
         whole, present = found.get(largest, (0, (0,) * clients))
-        found[largest] = whole + chance, tuple(a + chance * b for a, b in zip(present, first, strict=True))
+        there = first or probabilities  # Q of one round tells nothing
+        found[largest] = whole + chance, tuple(a + chance * b for a, b in zip(present, there, strict=True))
     return {Q: (whole, tuple(one / whole for one in present)) for Q, (whole, present) in found.items()}
