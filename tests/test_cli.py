@@ -111,6 +111,7 @@ def test_evaluate_by_hand():
             ["diagnose", "absent.csv", "--column", "client=a", "--column", "client=b"],
             "client = a and b: allowed is one",
         ),
+        (["experiments", "--price", "docs/real_clients/../../pyproject.toml"], "allowed are experiment files of"),
         (["replay", ""], ": no such file, and no claim either"),
         (["refute", "fast.thm1", "--seed", "-1"], "seed = -1: allowed is an integer from 0"),
         (["referee", "docs/referee/my_theorem.py", "--seed", "-1"], "seed = -1: allowed is an integer from 0"),

@@ -103,7 +103,14 @@ def experiments(
             print(path)
     if prices:
         from ..experiments.prices import measured, write_prices
+        from ..experiments.printed_tables import folder
+        from ..experiments.results import experiment_files
 
+        ours = {path.resolve() for path in experiment_files()}
+        if strange := [path for path in map(_at_hand, prices) if path.is_file() and path.resolve() not in ours]:
+            raise ValueError(
+                f"--price {strange[0]}: allowed are experiment files of {folder()}, beside which prices are"
+            )
         for path in map(_at_hand, prices):
             found = measured(path)
             write_prices({path: found})
@@ -243,7 +250,7 @@ def run(
     deadline = math.inf if budget is None else time.time() + seconds(budget)
     try:
         with Progress() as progress:
-            failed = _draw(
+            failed, made = _draw(
                 drawn, figures, "svg" if svg else "png", progress, deadline, sys.stderr if json else sys.stdout
             )
             progress.doing("setting up the first run")
@@ -264,7 +271,7 @@ def run(
     for line in report.lines:
         _tell(line)
     if report.failed or failed:
-        raise typer.Exit(NO if report.contents or drawn else NO_ANSWER)
+        raise typer.Exit(NO if report.contents or made else NO_ANSWER)
 
 
 def _tell(line: str) -> None:
@@ -294,15 +301,18 @@ def _split(files: list[Path], all_figures: bool) -> tuple[list[Path], list[Path]
     return drawn + (figure_files() if all_figures else []), others
 
 
-def _draw(files: list[Path], into: Path, format: str, progress: Progress, deadline: float, told: TextIO) -> bool:
-    """Draw figure files one after another until a deadline, and tell where they are; whether one failed."""
+def _draw(
+    files: list[Path], into: Path, format: str, progress: Progress, deadline: float, told: TextIO
+) -> tuple[bool, int]:
+    """Draw figure files one after another until a deadline, and tell where they are; whether one failed, and how many
+    are drawn."""
     if not files:
-        return False
+        return False, 0
     from ..files import check_target
     from ..report.drawing import written
 
     check_target(into / "any")
-    failed = False
+    failed, made = False, 0
     for done, path in enumerate(files):
         if time.time() >= deadline:
             _tell(f"{len(files) - done} figures wait; the same command draws all anew")
@@ -313,7 +323,8 @@ def _draw(files: list[Path], into: Path, format: str, progress: Progress, deadli
             progress.doing(f"drawing {path}")
         try:
             print(written(path, into, format), file=told)
+            made += 1
         except (ValueError, FileNotFoundError) as error:
             failed = True
             print(f"fedtheory: {error}", file=sys.stderr)
-    return failed
+    return failed, made

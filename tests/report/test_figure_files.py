@@ -150,6 +150,12 @@ def test_json_of_a_figure_and_of_an_experiment_is_one_document(tmp_path: Path) -
     assert done.exit_code == 0 and json.loads(done.stdout) == []
 
 
+def test_no_figure_at_all_is_no_answer(tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text("[figure]\nkind = 3\n")
+    done = CliRunner().invoke(app, ["run", str(tmp_path / "bad.toml"), "--figures", str(tmp_path / "drawn")])
+    assert done.exit_code == 2 and "bad.toml: title is missing" in done.stderr
+
+
 def test_after_the_budget_no_figure_is_drawn(tmp_path: Path) -> None:
     options = ["--figures", str(tmp_path / "drawn"), "--store", str(tmp_path / "runs"), "--budget", "0s"]
     done = CliRunner().invoke(app, ["run", str(QUICK), *options])
