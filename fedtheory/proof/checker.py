@@ -1105,13 +1105,17 @@ class Rules:
         inherited = [each for t in self.premises for each in t["assumptions"]] if assumptions is None else assumptions
         of = self.inherited() if parameters is None else parameters
         one_algorithm(of)
+        assumed = distinct([*inherited, *more])
+        for name, c in (*of.items(), *assumed):
+            steady = name == "local_lr" or c is None or not self.proof.depends(c, "k")
+            need(steady, f"{name}: allowed is what is the same at every step")
         return {
             "form": form,
             "context": context,
             "kind": kind,
             "equality": equality,
             "path_to_the_end": to_the_end,
-            "assumptions": distinct([*inherited, *more]),
+            "assumptions": assumed,
             "parameters": of,
         }
 

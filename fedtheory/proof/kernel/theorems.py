@@ -95,21 +95,12 @@ def _theorem(
         of = _same_parameters(of, premise, context)
     if not of_one_algorithm(of):
         raise Refused(f"vectors of two algorithms: of {', '.join(sorted(of))}")
+    for name, c in (*of.items(), *every):
+        if name != "local_lr" and c is not None and STEP in c.names:
+            raise Refused(f"{name} = {c}: allowed is what is the same at every step")
     where.need(*form.entries.values())
-    return Theorem(
-        context,
-        kind,
-        where,
-        every,
-        tuple(sorted(of.items())),
-        form,
-        equality,
-        path_to_the_end,
-        rule,
-        tuple(premises),
-        arguments,
-        _maker=MAKER,
-    )
+    return Theorem(context, kind, where, every, tuple(sorted(of.items())), form, equality, path_to_the_end, rule,
+                   tuple(premises), arguments, _maker=MAKER)  # fmt: skip
 
 
 def _same_parameters(found: dict[str, Scalar], premise: Theorem, context: Context) -> dict[str, Scalar]:

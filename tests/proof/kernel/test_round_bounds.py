@@ -144,11 +144,12 @@ def accepted(data: Any) -> bool:
 
 
 def wrongly_accepted(ref: str, tried: list[tuple]) -> list[tuple]:
-    """The places of these in which another word is accepted, though no multiplier, no bound of a region, and no name of
-    a letter that stands for nothing."""
+    """The places of these in which another word is accepted, though no multiplier, no bound of a region, no name of a
+    letter that stands for nothing, and no number that is put in for one to meet what a region asks of it."""
     data = json.loads(text_of(ref))
     free = {("names", i) for i, name in enumerate(data["names"]) if name not in data["letters"]}
     kept = [at for at in tried if at[0] != "regions" and at not in free and not MULTIPLIERS & {*map(str, at)}]
+    kept = [at for at in kept if at[2:4] != ("arguments", "values") or at[4] in data["letters"]]
     made = ((at, changed(data, at)) for at in kept)
     return [at for at, other in made if other is not None and accepted(other)]
 

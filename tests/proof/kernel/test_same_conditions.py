@@ -196,3 +196,17 @@ def test_nothing_divides_by_0(how: str, why: str, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Where, "need", lambda self, *expressions: None)
     with pytest.raises(checker.Wrong, match=why):
         checker.check(json.loads(json.dumps(saved(of_equal_slopes(how)))))
+
+
+def test_a_parameter_is_the_same_at_every_step() -> None:
+    """But for the step size: a theorem that is left without steps would not say of which one it is."""
+    own = Vector(RING, {Term("S", gradient_at(START_POINT)): one})
+    given = combine([], where=WHERE, context="cohort", squares=[(own, "", one)])
+    with pytest.raises(Refused, match="size = k: allowed is what is the same at every step"):
+        expect_arbitrary(given, k)
+    data = json.loads(json.dumps(saved(expect_arbitrary(given, n))))
+    assert checker.check(data)
+    line = data["theorems"][-1]
+    line["arguments"]["size"] = line["parameters"]["size"] = _data(k)
+    with pytest.raises(checker.Wrong, match="size: allowed is what is the same at every step"):
+        checker.check(data)
