@@ -149,7 +149,7 @@ def wrongly_accepted(ref: str, tried: list[tuple]) -> list[tuple]:
     data = json.loads(text_of(ref))
     free = {("names", i) for i, name in enumerate(data["names"]) if name not in data["letters"]}
     kept = [at for at in tried if at[0] != "regions" and at not in free and not MULTIPLIERS & {*map(str, at)}]
-    kept = [at for at in kept if at[2:4] != ("arguments", "values") or at[4] in data["letters"]]
+    kept = [at for at in kept if at[2:4] != ("arguments", "values") or {*at[4:5]} <= data["letters"].keys()]
     made = ((at, changed(data, at)) for at in kept)
     return [at for at, other in made if other is not None and accepted(other)]
 
