@@ -3774,6 +3774,8 @@ class RulesOfIntervals(BoundRules):
             need(old[rounds][2] == C and len(numbers) == 1, "allowed is T >= C, with a theorem on rounds t < C")
             before = self.lengths(numbers[0], "early")
             need(not before["first"], "allowed is a theorem from t = 0 on")
+            more = [each for each in before["theorem"]["assumptions"] if each not in premise["assumptions"]]
+            need(not more, "a theorem that assumes more than the bound")
             self.proof.nonnegative(ONE - self.of_error(before), before["theorem"]["where"])
         else:
             need(old[rounds][1] == "count", "allowed is a bound for every T, or for T >= C")

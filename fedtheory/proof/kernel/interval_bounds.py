@@ -386,6 +386,8 @@ def choose_cutoff(premise: RunBound, letters: Sequence[str], first: Theorem | No
         before = None if first is None else _read(first, ring, "early")
         if before is None or before.first:
             raise Refused(f"{first}: allowed is a theorem for all t < C, where the bound is for T >= C")
+        if not before.theorem.assumptions <= premise.assumptions:
+            raise Refused(f"{first}: allowed is a theorem that assumes no more than the bound")
         before.constant(before.theorem.form + before.error)
         if not before.theorem.where.certifies(1 - before.of_error_below()):
             raise Refused(f"{before.of_error_below()}: not certified to be at most 1")

@@ -14,6 +14,7 @@ from dataclasses import replace
 from fractions import Fraction as F
 from functools import cache, partial
 from math import ceil, exp, log
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ from fedtheory.papers.proofs import chain, library
 from fedtheory.proof import checker
 from fedtheory.proof.claim_theorems import ClaimTheorem
 from fedtheory.proof.kernel import interval_bounds, round_bounds, weighted_run_bounds
+from fedtheory.proof.kernel.axioms import OPTIMUM, START_POINT, Axioms
 from fedtheory.proof.kernel.interval_bounds import (
     average_errors,
     bound_bias,
@@ -309,6 +311,8 @@ UNSOUND: dict[str, tuple[str, Callable[[], RunBound]]] = {
         _in_blocks(), ("least", "decay", "two"), weights.early_cutoff())),
     "a late bound without what is before": ("for all t < C", lambda: choose_cutoff(
         _in_blocks(), ("least", "decay", "two"))),
+    "a theorem before the cutoff that assumes more": ("assumes no more than the bound", lambda: choose_cutoff(
+        _in_blocks(), ("least", "decay", "two"), _smooth_too())),
     "a cutoff that is chosen twice": ("for every cutoff", lambda: choose_cutoff(
         weights.chosen(), ("least", "decay", "two"))),
     "a smaller logarithm": ("may be smaller", lambda: enlarge(
@@ -331,6 +335,14 @@ UNSOUND: dict[str, tuple[str, Callable[[], RunBound]]] = {
 def _in_blocks() -> RunBound:
     longer = enlarge(weights.average_in_blocks(), "log", Definition("spread", "log", WIDE["T"]))
     return weaken(longer, WIDE["C"] * (2 + WIDE["spread"]) / WIDE["T"] + WIDE["bias"])
+
+
+def _smooth_too() -> Theorem:
+    """What is known before the cutoff, plus nothing of smooth functions: a theorem keeps what it has assumed."""
+    early = weights.early_absence()
+    C = early.where.ring["C"]
+    smooth = Axioms(early.where, C, C).smooth(START_POINT, OPTIMUM, C)
+    return combine([(early, 1), (smooth, 0)], where=early.where, context="run")
 
 
 @pytest.mark.parametrize("name", UNSOUND)
@@ -377,6 +389,21 @@ def test_the_checker_refuses_what_a_weaker_kernel_makes(name: str, monkeypatch: 
     place, line, weaker = PLANTED[name]
     monkeypatch.setattr(place, line, weaker)
     assert re.match(r"bound \d+: ", refusal(UNSOUND[name][1]()))
+
+
+def test_the_checker_refuses_a_theorem_that_assumes_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    bound, first, read = _in_blocks(), _smooth_too(), interval_bounds._read
+
+    def of_less(*given: Any) -> Any:
+        """Read a theorem as if it assumed nothing."""
+        found = read(*given)
+        theorem = SimpleNamespace(assumptions=frozenset(), form=found.theorem.form, where=found.theorem.where)
+        parts = {name: getattr(found, name) for name in ("first", "constant", "error", "of_error_below")}
+        return SimpleNamespace(theorem=theorem, **parts)
+
+    monkeypatch.setattr(interval_bounds, "_read", of_less)
+    made = choose_cutoff(bound, ("least", "decay", "two"), first)
+    assert "assumes more than the bound" in refusal(made)
 
 
 def test_the_checker_accepts_each_bound_on_the_way() -> None:
