@@ -199,7 +199,7 @@ UNSOUND: dict[str, tuple[str, Callable[[], RunBound]]] = {
         lambda: iterate_steps(li.one_step(), li.end_of_all(), li.RUNS, "R", "d", "N"),
     ),
     "noise that changes with the steps": (
-        "allowed is what is the same in all steps",
+        "allowed is what is the same at every step",
         lambda: iterate_steps(rising_noise(), khaled.round_end(), khaled.RUNS, "R", "d", "power"),
     ),
     "a letter of the theorems for the rounds": (

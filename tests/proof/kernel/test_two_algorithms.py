@@ -158,7 +158,7 @@ def test_the_share_of_a_draw_is_the_same_at_every_step() -> None:
         li.MEANS.uncorrelated_clients(li.k + 1)
     data = saved(li.MEANS.spread_of_draw(li.n))
     text = json.dumps(data).replace(json.dumps(_text(li.n)), json.dumps(_text(li.k)))
-    with pytest.raises(checker.Wrong, match="one of a step"):
+    with pytest.raises(checker.Wrong, match="the same at every step"):
         checker.check(json.loads(text))
 
 
