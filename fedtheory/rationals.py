@@ -37,8 +37,8 @@ def exact_number(name: str, value: Any) -> Fraction:
         raise ValueError(f"{name} = {value!r}: allowed is a finite number{numeral}") from None
 
 
-def nearest_float(number: Fraction) -> float:
-    """The nearest float; an infinite one beyond the largest.
+def nearest_float(number: Any) -> float:
+    """Return the float that is nearest to a number; an infinite one beyond the largest.
 
     >>> nearest_float(Fraction(1, 4)), nearest_float(-Fraction(10) ** 400)
     (0.25, -inf)

@@ -16,6 +16,8 @@ from typing import Any, Protocol
 
 from flint import arb, ctx, fmpq, fmpq_poly, fmpz_poly
 
+from ..rationals import nearest_float
+
 
 def float_inside(end: Fraction | float, direction: int) -> float:
     """Return the float nearest to ``end`` among those >= it (direction 1) or <= it (direction -1).
@@ -23,10 +25,7 @@ def float_inside(end: Fraction | float, direction: int) -> float:
     >>> float_inside(Fraction(1, 10), -1) < Fraction(1, 10) < float_inside(Fraction(1, 10), 1)
     True
     """
-    try:
-        nearest = float(end)
-    except OverflowError:
-        nearest = math.copysign(math.inf, end)
+    nearest = nearest_float(end)
     if (nearest - end if math.isinf(nearest) else Fraction(nearest) - end) * direction < 0 and nearest != end:
         return math.nextafter(nearest, direction * math.inf)
     return nearest

@@ -21,12 +21,12 @@ from flint import arb, ctx
 from ..claims.balls import ball
 from ..functionals import AVERAGES, Functional, check_among_errors, check_average
 from ..participation import Recorded
+from ..rationals import nearest_float
 from .centred import Forms, about_optimum, forms_of, in_balls
 from .enclosed import observed_in_balls, rounded
 from .exchangeable import enumerated
 from .factored_runs import followed, followed_in_balls
 from .linear_rounds import functional, mean_map, symmetric_moment_map, triangle
-from .number_kinds import in_floats
 from .participation_laws import chain_of
 from .round_maps import initial_state, is_one_sided, layout_of, quadratic, spread_over_participation
 from .timeline import Schedule, Timeline, Varying, advance, layout_for, observed, timeline
@@ -134,11 +134,11 @@ def exact_errors(setting: Setting, rounds: Any = None, exact: bool = False) -> E
         numbers, first = _in_fractions(setting, rounds)
     else:
         numbers, off = rounded(rounds, lambda: _enclosed(setting, rounds.tolist()))
-        first = in_floats(_initial_squared_gradient(setting))
+        first = nearest_float(_initial_squared_gradient(setting))
         return _made(rounds, numbers, first, dict(zip(NUMBERS, off, strict=True)))
     off = np.zeros(numbers.shape)
     if not exact:
-        numbers, first = np.frompyfunc(in_floats, 1, 1)(numbers).astype(float), in_floats(first)
+        numbers, first = np.frompyfunc(nearest_float, 1, 1)(numbers).astype(float), nearest_float(first)
         off = np.where(np.isinf(numbers), np.inf, np.spacing(numbers)) * (numbers > 0)
     return _made(rounds, numbers, first, dict(zip(NUMBERS, off, strict=True)))
 
@@ -163,7 +163,7 @@ def errors_in_floats(setting: Setting, rounds: Any = None) -> ExactErrors:
     values, first = _in_floats(setting, rounds)
     values[:, ~np.isfinite(values).all(0)] = np.inf
     none = dict.fromkeys(NUMBERS, np.full(len(rounds), np.inf))
-    return _made(rounds, [*values, values[2] + values[1] - first], in_floats(first), none)
+    return _made(rounds, [*values, values[2] + values[1] - first], nearest_float(first), none)
 
 
 def _in_fractions(setting: Setting, rounds: np.ndarray) -> tuple[np.ndarray, Any]:

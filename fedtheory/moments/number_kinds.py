@@ -44,18 +44,6 @@ def power(base: Any, exponent: int) -> Any:
         return math.inf
 
 
-def in_floats(value: Any) -> float:
-    """Return the float nearest to a number >= 0: infinite beyond their range.
-
-    >>> in_floats(Fraction(10) ** 400), in_floats(Fraction(1, 2))
-    (inf, 0.5)
-    """
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf
-
-
 def geometric(base: Any, number: int) -> Any:
     """Compute 1 + base + ... + base^(number - 1), for base >= 0."""
     return base * 0 + number if base == 1 else (1 - power(base, number)) / (1 - base)
