@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import sympy
 
 from ..arguments import check_has, check_kind
-from ..assumptions import ASSUMPTIONS, kind_of, with_implied
+from ..assumptions import ASSUMPTIONS, Kind, kind_of, with_implied
 from ..functionals import Functional
 from ..quantities import ANYBODYS, QUANTITIES, nearest, symbol
 from .readings import check_options
@@ -86,17 +86,18 @@ class Assumption:
 
     Attributes:
         name: in files, after where it is printed, such as ``assumption_2``.
-        quantity: the value of this one bounds the federation's own constant, from above (or from below for strong
-            convexity); "" where the assumption is of another kind.
+        quantity: the value of this one bounds the federation's own constant; "" where the assumption is of another
+            kind.
         source: where the paper prints it.
-        from_below: see ``quantity``.
+        from_below: whether it bounds it from below, not from above; without it, as its kind does: strong convexity
+            alone is bounded from below.
         kind: its name in ``fedtheory.assumptions``; that of the quantity, if there is one.
     """
 
     name: str
     quantity: str = ""
     source: str = ""
-    from_below: bool = False
+    from_below: bool | None = None
     kind: str = ""
 
     def __post_init__(self) -> None:
@@ -107,11 +108,19 @@ class Assumption:
             allowed = repr(ASSUMPTIONS[kind].quantity) if ASSUMPTIONS[kind].quantity else "none"
             raise ValueError(f"assumption {self.name!r}: quantity = {self.quantity!r} of {kind}, allowed is {allowed}")
         object.__setattr__(self, "kind", kind)
+        if self.from_below is None:
+            object.__setattr__(self, "from_below", self._kind.from_below)
+
+    @property
+    def _kind(self) -> Kind:
+        return ASSUMPTIONS[self.kind] if self.kind in ASSUMPTIONS else kind_of(self.quantity)
 
     @property
     def meaning(self) -> str:
         """The assumption's meaning, in one line."""
-        return ASSUMPTIONS[self.kind].meaning if self.kind in ASSUMPTIONS else kind_of(self.quantity).meaning
+        if self.from_below == self._kind.from_below:
+            return self._kind.meaning
+        return f"{self.quantity} bounds the federation's own from {'below' if self.from_below else 'above'}"
 
 
 def numbered(*assumptions: Assumption) -> Callable[..., tuple[Assumption, ...]]:

@@ -212,6 +212,14 @@ def test_an_assumption_on_a_quantity_is_of_a_known_kind() -> None:
         Assumption("mine", "gradient_noise", kind="uncorelated_noise")
 
 
+def test_an_assumption_bounds_as_its_kind_does() -> None:
+    """Else strong convexity, bounded from above by who forgets to say so, refutes a claim by functions that are more
+    convex than it says."""
+    assert Assumption("mine", "strong_convexity").from_below and not Assumption("mine", "smoothness").from_below
+    turned = Assumption("mine", "strong_convexity", from_below=False)
+    assert not turned.from_below and turned.meaning == "strong_convexity bounds the federation's own from above"
+
+
 @pytest.mark.parametrize("where", ["terms", "hypotheses", "choices"])
 def test_floats_are_refused_with_the_rational_that_is_meant(where: str) -> None:
     """0.9 is no number that exact arithmetic has: not in a term, a hypothesis or a choice."""
