@@ -247,6 +247,8 @@ def run(
     drawn, others = _split([_at_hand(path) for path in files or []], all_figures)
     if drawn and changes:
         raise ValueError(f"--set: allowed with experiment files, {drawn[0]} draws a figure")
+    if not drawn and (svg or figures != Path("figures")):
+        raise ValueError("--figures, --svg: allowed with figure files, or --all-figures")
     deadline = math.inf if budget is None else time.time() + seconds(budget)
     try:
         with Progress() as progress:

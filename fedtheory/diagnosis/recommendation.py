@@ -50,6 +50,9 @@ NEAREST = 8
 FEW = 24
 """Number of logs on which coarse step sizes, and sensitivities, are compared."""
 
+MOST_ENTRIES = 4_000_000_000
+"""Most rounds times clients of all logs of one kind; a log's entry is a byte, and some are held twice."""
+
 QUANTILE = 0.9
 """Share of logs on which the error is at most the score."""
 
@@ -288,12 +291,18 @@ def recommend(
         also: algorithms that are simulated on the twin as they are, by name.
 
     Raises:
-        ValueError: an argument outside its range, a missing constant, or a budget that does not last for one round.
+        ValueError: an argument outside its range, a missing constant, a budget that does not last for one round, or
+            more than ``MOST_ENTRIES`` rounds of clients in all logs.
     """
     (values, ends), known = numbers_of(constants), how_known(constants)
     mask, clients = found.mask, found.mask.shape[1]
     length = check_count("rounds", len(mask) if rounds is None else rounds)
-    check_count("resamples", resamples)
+    entries = length * clients * check_count("resamples", resamples)
+    if entries > MOST_ENTRIES:
+        raise ValueError(
+            f"resamples = {resamples}: logs of {length} rounds of {clients} clients have {entries:.3g} entries; "
+            f"allowed are at most {MOST_ENTRIES:.3g}: fewer rounds, or fewer logs"
+        )
     steps = sorted({check_count("local_steps", k) for k in local_steps})
     if not steps:
         raise ValueError("local_steps = []: allowed is at least one number")

@@ -382,6 +382,7 @@ def test_bad_arguments_are_one_line(found: Diagnosis) -> None:
         ({"budget": 1e-6}, "at least one round"),
         ({"target": -1}, "target = -1"),
         ({"rounds": 0}, "rounds"),
+        ({"rounds": 10**9}, "resamples = 2: logs of 1000000000 rounds .*: fewer rounds, or fewer logs"),
         ({"local_steps": []}, "local_steps"),
         ({"quantile": 1.0}, "quantile = 1.0"),
     ):

@@ -149,6 +149,7 @@ def test_the_command(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ("--set", "algorithm.local_lr=.2", "--publish"): "--set: allowed without --publish and --missing",
         ("--set", "algorithm.local_l=.2"): "did you mean 'local_lr'?",
         ("--set", "algorithm.local_lr"): "allowed is KEY=VALUE",
+        ("--svg",): "--figures, --svg: allowed with figure files",
     }.items():
         assert command(["run", str(path), *store, *more]) == 2
         err = capsys.readouterr().err.splitlines()
