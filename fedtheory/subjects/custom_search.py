@@ -373,7 +373,7 @@ class OwnRuns(Space):
 
     left_out = (
         "losses whose gradients are not piecewise linear; more clients, dimensions or local steps; other participants; "
-        "noise that depends on the state; cohorts that the noise chooses"
+        "noise that depends on the state, or whose mean is not 0; cohorts that the noise chooses"
     )
 
     @property

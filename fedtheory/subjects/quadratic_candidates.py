@@ -313,7 +313,7 @@ def in_words(wanted: Demands, runs: str, horizons: Iterable[int], chosen: bool) 
 
 LEFT_OUT = (
     "losses whose gradients are not piecewise linear; more clients, dimensions or local steps; participants of a "
-    "random number"
+    "random number; noise whose mean is not 0"
 )
 """Description of the settings that are no candidates."""
 
