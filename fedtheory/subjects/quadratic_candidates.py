@@ -35,6 +35,17 @@ if TYPE_CHECKING:
 FAMILIES = ("pair", "quartet", "one", "identical", "random")
 PROCESSES = ("fixed", "uniform", "beta", "cycle", "switch")
 
+MOST_CLIENTS = 5
+
+EVERYONE = 10**6
+"""Size of a cohort that stands for all clients, however many are drawn."""
+MOST_LOCAL_STEPS = 100
+DIMENSIONS = (1, 1, 2, 3)
+"""Dimensions to draw from, each as often as it stands here."""
+
+DECADES = 6
+"""Step sizes reach down to so many tenths of the cap."""
+
 
 @dataclass(frozen=True)
 class Demands:
@@ -204,6 +215,33 @@ class Candidate:
         return Fixed(order[:count])
 
 
+PLAIN = Candidate(
+    family="pair",
+    seed=0,
+    dimension=1,
+    axis=0,
+    mildness=0.5,
+    conditioning=1.0,
+    smoothness=1.0,
+    scale=1.0,
+    noise=0.0,
+    start=3.0,
+    start_axis=0,
+    process="fixed",
+    arbitrary_cohort=1,
+    order=0,
+    stay=1,
+    local_steps=1,
+    cohort=MOST_CLIENTS,
+    step_share=1.0,
+    step_constant=1.0,
+    replacement=False,
+    period=0,
+    probability=0.0,
+)
+"""Candidate of one local step and one client in arbitrary rounds, of which the first ones differ in a few fields."""
+
+
 def structured(wanted: Demands) -> Iterator[Candidate]:
     """Yield the first candidates.
 
@@ -214,35 +252,11 @@ def structured(wanted: Demands) -> Iterator[Candidate]:
     They start from near (a pair from the side of the absent client, where the present one's gradients are large and the
     objective is not) and from far, there in other units too. Steps go from the cap to a small share of it.
     """
-    plain = Candidate(
-        family="pair",
-        seed=0,
-        dimension=1,
-        axis=0,
-        mildness=0.5,
-        conditioning=1.0,
-        smoothness=1.0,
-        scale=1.0,
-        noise=0.0,
-        start=3.0,
-        start_axis=0,
-        process="fixed",
-        arbitrary_cohort=1,
-        order=0,
-        stay=1,
-        local_steps=1,
-        cohort=MOST_CLIENTS,
-        step_share=1.0,
-        step_constant=1.0,
-        replacement=False,
-        period=0,
-        probability=0.0,
-    )
     periodic, shares = wanted.run_quantities and "period" in wanted.snapshots, (1.0, 1e-2, 1e-4)
     near = {"pair": 3.0 if wanted.equal_cohorts else -0.45}
     for family, share, probability, far in product(FAMILIES[:3], shares, (0.0, 0.5), (False, True)):
         candidate = replace(
-            plain,
+            PLAIN,
             family=family,
             noise=float(family == "one"),
             step_share=share,
@@ -253,7 +267,7 @@ def structured(wanted: Demands) -> Iterator[Candidate]:
             step_constant=share * 100,
         )
         yield conforming(candidate, wanted)
-    noisy = replace(plain, family="quartet", noise=1e4, replacement=True, probability=1.0)
+    noisy = replace(PLAIN, family="quartet", noise=1e4, replacement=True, probability=1.0)
     for share in shares if wanted.replacement else ():
         yield conforming(replace(noisy, step_share=share, step_constant=share * 100), wanted)
 
@@ -316,17 +330,6 @@ LEFT_OUT = (
     "random number; noise whose mean is not 0"
 )
 """Description of the settings that are no candidates."""
-
-MOST_CLIENTS = 5
-
-EVERYONE = 10**6
-"""Size of a cohort that stands for all clients, however many are drawn."""
-MOST_LOCAL_STEPS = 100
-DIMENSIONS = (1, 1, 2, 3)
-"""Dimensions to draw from, each as often as it stands here."""
-
-DECADES = 6
-"""Step sizes reach down to so many tenths of the cap."""
 
 
 def log_uniform(rng: np.random.Generator, most: int) -> int:

@@ -29,7 +29,7 @@ from ....participation import IndexBeta
 from ....quantities import CLIENT_ROUND_QUANTITIES, ROUND_QUANTITIES, RUN_QUANTITIES, SERVER_RUN_QUANTITIES
 from ....setting import Setting
 from ....subjects import kinked_search
-from ....subjects.quadratic_candidates import DIVERGING_STEP, MOST_CLIENTS, Candidate, Demands, known_of, placed
+from ....subjects.quadratic_candidates import DIVERGING_STEP, PLAIN, Candidate, Demands, known_of, placed
 from ....subjects.enclosures import EVERY_ROUND, GRADIENTS, PSEUDOGRADIENTS, algorithm_of, members_of
 from ....subjects.file_entries import Participants, is_about_one_round
 from ....subjects.lead import Found
@@ -123,35 +123,11 @@ class ServerRuns(Runs):
         They start from several places, in other units too, with steps from the cap to a small share of it, where floors
         show.
         """
-        plain = Candidate(
-            family="pair",
-            seed=0,
-            dimension=1,
-            axis=0,
-            mildness=0.5,
-            conditioning=1.0,
-            smoothness=1.0,
-            scale=1.0,
-            noise=0.0,
-            start=2.0,
-            start_axis=0,
-            process="fixed",
-            arbitrary_cohort=1,
-            order=0,
-            stay=1,
-            local_steps=1,
-            cohort=MOST_CLIENTS,
-            step_share=1.0,
-            step_constant=1.0,
-            replacement=False,
-            period=0,
-            probability=0.0,
-        )
         starts, shares = ((2.0, 1.0), (1.0, 1e3), (1.0, 1e6), (1e-3, 1.0)), (1e-5, 1e-2, 1.0)
         scale = 1e4 if "least_gradient" in self.asked else 1.0
         for share, (start, smoothness), q, noise in product(shares, starts, (0.5, 1.0, 0.1), (0.0, 1.0)):
             base = replace(
-                plain,
+                PLAIN,
                 family="pair" if noise == 0 else "one",
                 step_share=share,
                 start=start,
