@@ -26,7 +26,7 @@ from ..claims.schedules import first_step
 from ..claims.statement import Claim, Hypothesis
 from ..quantities import ORDERED_PAIRS, QUANTITIES, check_values, symbol
 from . import smt
-from .positivity import Certificate, prove
+from .positivity import Certificate, certify
 from .symbol_regions import Part, Region, at_least, capped, count, interval, nonnegative, positive, region
 
 COMPATIBLE, CONTRADICTORY, UNKNOWN = "compatible", "contradictory", "unknown"
@@ -266,10 +266,10 @@ def certificate(claim: Claim, hypotheses: Sequence[Hypothesis]) -> dict[str, Any
         others = [h for h in hypotheses if h.name != target]
         for where in itertools.islice(_regions(expression, others), COMBINATIONS):
             try:
-                proof = prove(-expression, where, samples=0)
+                proof = certify(-expression, where)
             except ValueError:
                 continue
-            if isinstance(proof, Certificate) and strict(proof):
+            if proof is not None and strict(proof):
                 return {"fails": target, "certificate": proof.to_json()}
     return None
 

@@ -253,24 +253,33 @@ _SHORT: dict[str, tuple[int | Fraction, ...]] = {
 }
 
 
+_LARGEST = 1000
+"""Largest whole number that is drawn."""
+
+
 def draws(where: Region, samples: int, seed: int) -> Iterator[dict[str, Fraction]]:
-    """Yield parameters of points: corners first, then random points, first of short numbers, then of any."""
-    names = [name for name, _ in where.kinds]
-    several: tuple[tuple[int | Fraction, ...], ...] = ((1,), (2, Fraction(1, 2)))
-    for sizes in several:
-        corner: dict[str, tuple[int | Fraction, ...]] = {"nonnegative": (0, 1), "positive": sizes, "integer": (0, 1)}
-        for values in itertools.islice(itertools.product(*(corner[kind] for _, kind in where.kinds)), 1024):
-            yield dict(zip(names, map(Fraction, values), strict=True))
+    """Yield parameters of points: corners, then random points, first of short numbers, then of any, and last corners
+    beyond all whole numbers that are drawn."""
+    yield from _corners(where, 1, 1)
+    yield from _corners(where, 1, 2, Fraction(1, 2))
     rng = random.Random(seed)
     for _ in range(samples):
         yield {name: Fraction(rng.choice(_SHORT[kind])) for name, kind in where.kinds}
     for _ in range(samples):
         yield {name: _draw(rng, kind) for name, kind in where.kinds}
+    yield from _corners(where, _LARGEST + 1, 1)
+
+
+def _corners(where: Region, size: int, *positive: int | Fraction) -> Iterator[dict[str, Fraction]]:
+    """Yield points whose parameters are 0 or of this size, where they have to be positive one of these."""
+    values = [positive if kind == "positive" else (0, size) for _, kind in where.kinds]
+    for corner in itertools.islice(itertools.product(*values), 1024):
+        yield {name: Fraction(value) for (name, _), value in zip(where.kinds, corner, strict=True)}
 
 
 def _draw(rng: random.Random, kind: str) -> Fraction:
     if kind != "positive" and rng.random() < 0.3:
         return Fraction(0)
     if kind == "integer":
-        return Fraction(rng.choice((rng.randint(1, 5), rng.randint(1, 1000))))
+        return Fraction(rng.choice((rng.randint(1, 5), rng.randint(1, _LARGEST))))
     return Fraction(rng.randint(1, 20), rng.randint(1, 20)) * Fraction(10) ** rng.randint(-2, 2)

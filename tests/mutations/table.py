@@ -54,7 +54,8 @@ _FINITE = "nothing that is not finite compares"
 
 _SKIPPED = "if value >= 0 or any(h.at(point) < 0 for h in hypotheses) or any(h.at(point) for h in vanishing):"
 _LOOKED = "value >= 0 or any((h.at(point) < 0 for h in hypotheses)) or any((h.at(point) for h in vanishing))"
-_CORNERS = "for values in itertools.islice(itertools.product(*(corner[kind] for _, kind in where.kinds)), 1024):"
+_CORNERS = "for corner in itertools.islice(itertools.product(*values), 1024):"
+_CORNER = "yield {name: Fraction(value) for (name, _), value in zip(where.kinds, corner, strict=True)}"
 _CLIPPED = "return tuple(min(max(w, 0 * w), a) for w, a in zip(wanted, everything, strict=True))"
 _SHARE = "share = (budget - below) / (above - below) if above > below else 0 * budget"
 _DECIDE = "def decide(self, samples: int = 3000, seed: int = 0) -> GramCertificate | GramCounterexample | None:"
@@ -142,7 +143,7 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
     "proof/positivity.py": {
         ("low, high = Fraction(low), Fraction(high)", "low -> high"): "they are given as Fractions",
         (_CORNERS, ANY): _ANY_POINT,
-        ("yield dict(zip(names, map(Fraction, values), strict=True))", "True -> False"): "of one length",
+        (_CORNER, "True -> False"): "of one length",
         (_PROVE, ANY): _ANY_POINT,
         ("if any(c < 0 for c in pulled.denominator.coefficients):", "c < 0 -> c <= 0"): _WHOLE,
         ("if any(c < 0 for c in pulled.denominator.coefficients):", "0 -> 1"): _WHOLE,
@@ -160,7 +161,7 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
         ('if kind != "positive" and rng.random() < 0.3:', "rng.random() < 0.3 -> rng.random() > 0.3"): _ANY_POINT,
         ('if kind != "positive" and rng.random() < 0.3:', "0.3 -> 0.6"): _ANY_POINT,
         ('if kind != "positive" and rng.random() < 0.3:', "0.3 -> 0.15"): _ANY_POINT,
-        ("return Fraction(rng.choice((rng.randint(1, 5), rng.randint(1, 1000))))", ANY): _ANY_POINT,
+        ("return Fraction(rng.choice((rng.randint(1, 5), rng.randint(1, _LARGEST))))", ANY): _ANY_POINT,
         (_NUMBER, ANY): _ANY_POINT,
     },
     "selection/rational.py": {

@@ -243,13 +243,20 @@ def test_the_same_seed_finds_the_same_point() -> None:
 def test_points_are_of_the_region_corners_first() -> None:
     where = region(nonnegative("x"), positive("y"), count("z"))
     points = list(draws(where, 40, seed=0))
-    assert all(map(where.admits, points)) and len(points) == 4 + 8 + 2 * 40
+    assert all(map(where.admits, points)) and len(points) == 4 + 8 + 2 * 40 + 4
     named = [tuple(point[name] for name, _ in where.kinds) for point in points]
     sizes = {"nonnegative": (0, 1), "integer": (0, 1)}
     for start, positives in ((0, (1,)), (4, (2, Fraction(1, 2)))):
         corners = itertools.product(*((sizes | {"positive": positives})[kind] for _, kind in where.kinds))
         expected = [tuple(map(Fraction, corner)) for corner in corners]
         assert named[start : start + len(expected)] == expected
+    beyond = 1 + max(point["k_z"] for point in points[:-4])
+    assert named[-4:] == [(z, p, 1) for z, p in itertools.product((0, 1001), repeat=2)] and beyond <= 1001
+
+
+def test_a_bound_that_fails_beyond_all_numbers_that_are_drawn_is_refuted() -> None:
+    found = prove(1001 * x - x**2, region(count("x")))
+    assert isinstance(found, Counterexample) and found.point == (("x", "1002"),)
 
 
 def test_only_an_allowed_counterexample_is_taken() -> None:
