@@ -19,9 +19,7 @@ from fedtheory.proof.positivity import (
     Counterexample,
     certify,
     draws,
-    negative_at,
     prove,
-    refute,
     weakest_cap,
 )
 from fedtheory.proof.symbol_regions import (
@@ -257,24 +255,6 @@ def test_points_are_of_the_region_corners_first() -> None:
 def test_a_bound_that_fails_beyond_all_numbers_that_are_drawn_is_refuted() -> None:
     found = prove(1001 * x - x**2, region(count("x")))
     assert isinstance(found, Counterexample) and found.point == (("x", "1002"),)
-
-
-def test_only_an_allowed_counterexample_is_taken() -> None:
-    where, seen = region(nonnegative("x")), []
-
-    def third(found: Counterexample) -> bool:
-        seen.append(found)
-        return len(seen) == 3
-
-    found = refute(x - 9, where, allowed=third)
-    assert found == seen[2] and all(each.verify() for each in seen) and len({each.point for each in seen}) > 1
-    assert refute(x - 9, where, allowed=lambda found: False) is None
-
-
-def test_points_that_are_a_little_negative_count() -> None:
-    found = list(negative_at(x - sympy.Rational(1, 2), region(nonnegative("x"))))
-    assert found and all(point["x"] < Fraction(1, 2) for point in found)
-    assert not list(negative_at(x, region(nonnegative("x")))) and list(negative_at(x - 1 / x, region(nonnegative("x"))))
 
 
 POLYNOMIALS = st.lists(st.tuples(st.integers(-4, 6), st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=4)
