@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
@@ -177,36 +177,6 @@ def refute(expression: sympy.Expr, where: Region, samples: int = 1000, seed: int
         if found.verify():
             return found
     return None
-
-
-def weakest_cap(
-    expression: sympy.Expr,
-    region_of_cap: Callable[[sympy.Rational], Region],
-    low: Fraction,
-    high: Fraction,
-    tolerance: Fraction = Fraction(1, 10**4),
-) -> tuple[Fraction | None, Fraction | None]:
-    """Bisect for the largest constant with a proof on ``region_of_cap(constant)`` and the smallest with a
-    counterexample. The search stops early at a constant where neither is found.
-
-    >>> from fedtheory.proof.symbol_regions import capped, region
-    >>> x = sympy.Symbol("x")
-    >>> proved, refuted = weakest_cap(1 - 3 * x, lambda c: region(capped("x", c)), Fraction(0), Fraction(1))
-    >>> proved <= Fraction(1, 3) <= refuted, float(refuted - proved) < 1e-3
-    (True, True)
-    """
-    proved = refuted = None
-    low, high = Fraction(low), Fraction(high)
-    while high - low > tolerance:
-        middle = (low + high) / 2
-        result = prove(expression, region_of_cap(sympy.Rational(middle.numerator, middle.denominator)))
-        if isinstance(result, Certificate):
-            proved = low = middle
-        elif isinstance(result, Counterexample):
-            refuted = high = middle
-        else:
-            break
-    return proved, refuted
 
 
 def _multiplier(parameters: Iterable[str], exponent: int) -> sympy.Expr:

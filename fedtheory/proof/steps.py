@@ -157,8 +157,19 @@ class Cap:
 
     @cache  # noqa: B019
     def weakest(self, tolerance: Fraction = Fraction(1, 10**4)) -> tuple[Fraction | None, Fraction | None]:
-        """Return the largest constant below 1/2 with a proof, and the smallest with a counterexample."""
-        return positivity.weakest_cap(self.expression, self.where, Fraction(0), Fraction(1, 2), tolerance)
+        """Bisect for the largest constant below 1/2 with a proof and the smallest with a counterexample. The search
+        stops early at a constant where neither is found."""
+        proved, refuted, low, high = None, None, Fraction(0), Fraction(1, 2)
+        while high - low > tolerance:
+            middle = (low + high) / 2
+            found = positivity.prove(self.expression, self.where(sympy.Rational(middle.numerator, middle.denominator)))
+            if isinstance(found, Certificate):
+                proved = low = middle
+            elif isinstance(found, Counterexample):
+                refuted = high = middle
+            else:
+                break
+        return proved, refuted
 
 
 Check = Union[Identity, Nonnegative, Vectors, Ball, "Composed", "KernelClaim"]

@@ -141,7 +141,6 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
         (_PRODUCTS, "True -> False"): "vectors of one length are made, and others are refused before",
     },
     "proof/positivity.py": {
-        ("low, high = Fraction(low), Fraction(high)", "low -> high"): "they are given as Fractions",
         (_CORNERS, ANY): _ANY_POINT,
         (_CORNER, "True -> False"): "of one length",
         (_PROVE, ANY): _ANY_POINT,

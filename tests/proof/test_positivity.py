@@ -20,8 +20,8 @@ from fedtheory.proof.positivity import (
     certify,
     draws,
     prove,
-    weakest_cap,
 )
+from fedtheory.proof.steps import Cap
 from fedtheory.proof.symbol_regions import (
     Region,
     at_least,
@@ -284,12 +284,11 @@ def test_interval_reaches_both_ends() -> None:
 
 
 def test_weakest_cap_brackets_the_root() -> None:
-    proved, refuted = weakest_cap(2 - x**2, lambda c: region(capped("x", c)), Fraction(0), Fraction(4))
-    assert proved**2 <= 2 < refuted**2 and refuted - proved <= Fraction(1, 10**4)
-    low, high = weakest_cap(1 - x, lambda c: region(capped("x", c)), Fraction(0), Fraction(13, 10))
-    assert low <= 1 <= high and high - low == Fraction(13, 10 * 2**14)  # 2^13 would leave more than 10^-4
-    unknown = weakest_cap((x - 1) ** 2, lambda c: region(nonnegative("x")), Fraction(0), Fraction(1))
-    assert unknown == (None, None)
+    proved, refuted = Cap(1 - 8 * x**2, lambda c: region(capped("x", c))).weakest()
+    assert 8 * proved**2 <= 1 < 8 * refuted**2 and refuted - proved <= Fraction(1, 10**4)
+    low, high = Cap(1 - 4 * x, lambda c: region(capped("x", c))).weakest()
+    assert low <= Fraction(1, 4) <= high and high - low == Fraction(1, 2**14)  # 1/2^13 would be more than 10^-4
+    assert Cap((4 * x - 1) ** 2, lambda c: region(nonnegative("x"))).weakest() == (None, None)
 
 
 @pytest.mark.parametrize(
