@@ -118,7 +118,6 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
         ("order: int = 0", "0 -> -1"): "no derivative either way",
         ("if value.is_finite() and value < 0:", "value.is_finite() and value < 0 -> value < 0"): _FINITE,
         ("if value.is_finite() and value >= 0:", "value.is_finite() and value >= 0 -> value >= 0"): _FINITE,
-        ("return _FUNCTIONS[expression.func](parts[0])", "0 -> -1"): "there is one",
     },
     "proof/gram.py": {
         (_DECIDE, ANY): _ANY_POINT,
