@@ -8,7 +8,6 @@ has these values.
 from __future__ import annotations
 
 import itertools
-import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -70,7 +69,7 @@ class Compatibility:
     proofs: tuple[Mapping[str, Any], ...] = ()
 
 
-def compatibility(claim: Claim, seed: int = 0) -> Compatibility:
+def compatibility(claim: Claim) -> Compatibility:
     """Decide whether values of the quantities, within the vocabulary's bounds, meet every hypothesis.
 
     Contradictory means so under every reading. A search that finds nothing decides nothing.
@@ -82,13 +81,13 @@ def compatibility(claim: Claim, seed: int = 0) -> Compatibility:
     """
     systems = _systems(claim)
     for reading, hypotheses in systems:
-        found = _witness(claim, hypotheses, seed)
+        found = _witness(claim, hypotheses)
         if found:
             return Compatibility(COMPATIBLE, *found, reading)
     proofs = []
     for reading, hypotheses in systems:
         proof = certificate(claim, hypotheses)
-        solved = proof or _solved(claim, hypotheses) or _witness(claim, hypotheses, seed, _FINER)
+        solved = proof or _solved(claim, hypotheses) or _witness(claim, hypotheses, _FINER)
         if isinstance(solved, tuple):
             return Compatibility(COMPATIBLE, *solved, reading)
         proofs.append(solved)
@@ -97,10 +96,8 @@ def compatibility(claim: Claim, seed: int = 0) -> Compatibility:
     return Compatibility(CONTRADICTORY, proofs=tuple(proof for proof in proofs if proof))
 
 
-@lru_cache(maxsize=1000)
-def kept_compatibility(claim: Claim) -> Compatibility:
-    """Return ``compatibility``, decided once in a process."""
-    return compatibility(claim)
+kept_compatibility = lru_cache(maxsize=1000)(compatibility)
+"""The same, decided once in a process."""
 
 
 def _systems(claim: Claim) -> list[tuple[dict[str, str], tuple[Hypothesis, ...]]]:
@@ -140,7 +137,7 @@ def _distinct(places: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 
 
 def _witness(
-    claim: Claim, hypotheses: Sequence[Hypothesis], seed: int, steps: Mapping[str, Sequence[str]] = _LADDERS
+    claim: Claim, hypotheses: Sequence[Hypothesis], steps: Mapping[str, Sequence[str]] = _LADDERS
 ) -> tuple[dict[str, str], dict[str, str]] | None:
     """(values, slacks) of a point that meets the hypotheses, decided exactly; of ``_LADDERS`` short numbers first."""
     fixed = _fixed(hypotheses)
@@ -148,9 +145,9 @@ def _witness(
     ladders = {name: _ladder(name, steps) for name in names}
     last = np.array([len(ladders[name]) - 1 for name in names], dtype=np.int64)
     # Every coordinate at once is on its first rung in the first point.
-    drawn = np.minimum(_rungs(seed, len(names)), last)
+    drawn = np.minimum(_rungs(len(names)), last)
     if steps is not _LADDERS:
-        drawn = np.random.default_rng(seed).integers(0, last + 1, (SAMPLES, len(names)))
+        drawn = np.random.default_rng(0).integers(0, last + 1, (SAMPLES, len(names)))
     places = np.vstack([0 * last, drawn])
     places = _distinct(places, last + 1)
     places = places[np.argsort(places.sum(1), kind="stable")]
@@ -181,11 +178,9 @@ def _met(
 
 
 @cache
-def _rungs(seed: int, names: int) -> np.ndarray:
+def _rungs(names: int) -> np.ndarray:
     """Rungs of so many ladders without an end, (SAMPLES, names): the first ones are drawn most often."""
-    *key, at = random.Random(seed).getstate()[1]
-    draw = np.random.RandomState()
-    draw.set_state(("MT19937", np.array(key, np.uint32), at, 0, 0.0))
+    draw = np.random.RandomState([0])  # draws as random.Random(0) does
     return (-np.log(1 - draw.random_sample((SAMPLES, names))) / 0.7).astype(np.int64)
 
 
