@@ -187,10 +187,10 @@ def _rungs(names: int) -> np.ndarray:
 def _fixed(hypotheses: Sequence[Hypothesis]) -> dict[str, sympy.Expr]:
     """Quantities that two of the hypotheses, <= and >=, set to one expression in quantities that none does."""
     caps, floors = (
-        {(h.relation.lhs, h.relation.rhs) for h in hypotheses if isinstance(h.relation, kind)}
+        [(h.relation.lhs, h.relation.rhs) for h in hypotheses if isinstance(h.relation, kind)]
         for kind in (sympy.Le, sympy.Ge)
     )
-    both = {left: right for left, right in caps & floors if left.is_Symbol}
+    both = {left: right for left, right in caps if left.is_Symbol and (left, right) in floors}
     return {left.name: right for left, right in both.items() if not right.free_symbols & set(both)}
 
 
