@@ -275,7 +275,7 @@ def strict(proof: Certificate) -> bool:
     never_zero = {name for name, kind in proof.region.kinds if kind == "positive"}
     return any(
         coefficient > 0 and all(p == 0 or n in never_zero for n, p in zip(proof.numerator.names, powers, strict=True))
-        for (powers, _), coefficient in zip(proof.numerator.terms, proof.numerator.coefficients, strict=True)
+        for powers, coefficient in proof.numerator.by_powers.items()
     )
 
 

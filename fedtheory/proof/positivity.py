@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
@@ -67,7 +67,8 @@ class Certificate(Written):
         except ValueError:
             return False
         quotient = self.numerator.expression() / self.denominator.expression()
-        return is_identity(pulled * _multiplier(self.numerator.names, self.polya), quotient)
+        whole = 1 + sympy.Add(*map(sympy.Symbol, self.numerator.names))
+        return is_identity(pulled * whole**self.polya, quotient)
 
     def proves(self, expression: sympy.Expr, where: Region) -> bool:
         """Whether this is a proof of exactly this inequality on exactly this region."""
@@ -177,10 +178,6 @@ def refute(expression: sympy.Expr, where: Region, samples: int = 1000, seed: int
         if found.verify():
             return found
     return None
-
-
-def _multiplier(parameters: Iterable[str], exponent: int) -> sympy.Expr:
-    return (1 + sympy.Add(*map(sympy.Symbol, parameters))) ** exponent
 
 
 _SHORT: dict[str, tuple[int | Fraction, ...]] = {

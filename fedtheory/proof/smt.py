@@ -79,7 +79,7 @@ def _of(polynomial: sympy.Expr, numbers: dict[str, Any], z3: Any) -> Any:
     """A polynomial in quantities."""
     expanded = Polynomial.of(plain(sympy.expand(polynomial)))
     total = z3.RealVal(0)
-    for (powers, _), coefficient in zip(expanded.terms, expanded.coefficients, strict=True):
+    for powers, coefficient in expanded.by_powers.items():
         product = z3.Q(coefficient.numerator, coefficient.denominator)
         for name, power in zip(expanded.names, powers, strict=True):
             for _ in range(power):
