@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..extras import HINT, absent
 from ..printing import (
     Progress,
     print_findings,
@@ -252,8 +251,6 @@ def _prove(ref: str, save: Path | None, recheck: bool, worst_case: Path | None, 
     else:
         for line in lines(chain):
             print_wrapped(line, " " * (len(line) - len(line.lstrip()) + 4))
-    if chain.outcome != "proved" and absent("z3"):
-        print(f"fedtheory: no step was put to z3, which is not installed: {HINT.format('search')}", file=sys.stderr)
     if chain.outcome != "proved":
         raise typer.Exit(1)
 

@@ -20,7 +20,7 @@ from ..claims.ranges import Allowed, solution_set
 from ..claims.statement import Claim, Hypothesis
 from ..papers.registry import findings
 from ..proof.compatibility import bounds_part, kept_compatibility
-from ..proof.positivity import Certificate, prove
+from ..proof.positivity import Certificate, certify
 from ..proof.symbol_regions import Part, region
 from ..quantities import ORDERED_PAIRS, QUANTITIES, RUN_QUANTITIES, check_values, quantity, symbol
 from ..rationals import exact_number
@@ -213,10 +213,10 @@ def _split_proofs(expression: sympy.Expr, at: sympy.Expr) -> tuple[Certificate, 
         # strong_convexity is written through smoothness, which therefore comes later
         rest.sort(key=lambda name: name == "smoothness")
         try:
-            proof = prove(expression, region(first, *(bounds_part(n, expression) for n in rest)), samples=0)
+            proof = certify(expression, region(first, *(bounds_part(n, expression) for n in rest)))
         except ValueError:
             return None
-        if not isinstance(proof, Certificate):
+        if proof is None:
             return None
         proofs.append(proof)
     return tuple(proofs)

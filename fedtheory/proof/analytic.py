@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import sympy
-from flint import arb, ctx, fmpq
+
+from ..claims.balls import evaluate_in_balls, interval, working_precision
 
 _BITS = 128
-_FUNCTIONS = {sympy.exp: arb.exp, sympy.log: arb.log}
 
 
 @dataclass(frozen=True)
@@ -36,66 +36,41 @@ class Enclosed:
     def __post_init__(self) -> None:
         if self.low > self.high:
             raise ValueError(f"low = {self.low}: allowed is at most high = {self.high}")
+        # What jumps, or has floats, may have a derivative that is allowed.
+        for part in sympy.preorder_traversal(self.expression):
+            whole_power = part.is_Pow and part.exp.is_Integer
+            known = part.is_Add or part.is_Mul or whole_power or part.func in (sympy.exp, sympy.log)
+            if not (known or part.is_Rational or part == sympy.Symbol(self.variable)):
+                raise ValueError(
+                    f"expression = {part}: allowed are sums, products, whole powers, exp and log of {self.variable}"
+                )
 
     def holds(self, depth: int = 10) -> bool:
         """Whether it is shown with ``depth`` bisections; ``False`` is no refutation."""
-        x = sympy.Symbol(self.variable)
-        # What jumps, or has floats, may have a derivative that is allowed: the expression itself is looked at first.
-        _evaluate(self.expression, x, _ball(self.low))
+        x, derivative = sympy.Symbol(self.variable), self.expression
         start = sympy.Rational(self.low.numerator, self.low.denominator)
-        derivative = self.expression
         for _ in range(self.order):
             if sympy.simplify(derivative.subs(x, start)) != 0:
                 return False
             derivative = sympy.diff(derivative, x)
-        before, ctx.prec = ctx.prec, _BITS
-        try:
-            return _nonnegative(derivative, x, self.low, self.high, depth)
-        finally:
-            ctx.prec = before
+        with working_precision(_BITS):
+            return self._nonnegative(derivative, self.low, self.high, depth)
 
     def counterexample(self, points: int = 64) -> Fraction | None:
         """Return a point of the interval at which the expression is enclosed below 0, or ``None``."""
-        x = sympy.Symbol(self.variable)
-        before, ctx.prec = ctx.prec, _BITS
-        try:
+        with working_precision(_BITS):
             for i in range(points + 1):
                 point = self.low + (self.high - self.low) * Fraction(i, points)
-                value = _evaluate(self.expression, x, _ball(point))
+                value = evaluate_in_balls(self.expression, {self.variable: point})
                 if value.is_finite() and value < 0:
                     return point
-        finally:
-            ctx.prec = before
         return None
 
-
-def _ball(value: Fraction) -> arb:
-    return arb(fmpq(value.numerator, value.denominator))
-
-
-def _nonnegative(expression: sympy.Expr, x: sympy.Symbol, low: Fraction, high: Fraction, depth: int) -> bool:
-    value = _evaluate(expression, x, _ball(low).union(_ball(high)))
-    if value.is_finite() and value >= 0:
-        return True
-    middle = (low + high) / 2
-    return depth > 0 and all(_nonnegative(expression, x, a, b, depth - 1) for a, b in ((low, middle), (middle, high)))
-
-
-def _evaluate(expression: sympy.Expr, x: sympy.Symbol, value: arb) -> arb:
-    if expression == x:
-        return value
-    if expression.is_Rational:
-        return _ball(Fraction(int(expression.p), int(expression.q)))
-    parts = [_evaluate(argument, x, value) for argument in expression.args]
-    if expression.is_Add:
-        return sum(parts[1:], parts[0])
-    if expression.is_Mul:
-        total = parts[0]
-        for part in parts[1:]:
-            total = total * part
-        return total
-    if expression.is_Pow and expression.exp.is_Integer:
-        return parts[0] ** int(expression.exp)
-    if expression.func in _FUNCTIONS:
-        return _FUNCTIONS[expression.func](parts[0])
-    raise ValueError(f"expression = {expression}: allowed are sums, products, whole powers, exp and log of {x}")
+    def _nonnegative(self, expression: sympy.Expr, low: Fraction, high: Fraction, depth: int) -> bool:
+        value = evaluate_in_balls(expression, {self.variable: interval(low, high)})
+        if value.is_finite() and value >= 0:
+            return True
+        middle = (low + high) / 2
+        return depth > 0 and all(
+            self._nonnegative(expression, a, b, depth - 1) for a, b in ((low, middle), (middle, high))
+        )

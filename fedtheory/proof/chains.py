@@ -53,7 +53,7 @@ class Chain:
 
     @property
     def joints(self) -> str:
-        """Word for the way in which the steps are joined, one of ``verdict_word.JOINTS``."""
+        """Word for the way in which the steps are joined, ``KERNEL`` or ``DECLARED``."""
         return KERNEL if isinstance(self.source, Derivation) else DECLARED
 
     @property
@@ -175,18 +175,11 @@ def decided_by(claim: Claim, source: Derivation | PrintedProof, library: Library
 def tied(claim: Claim, source: Derivation | PrintedProof, library: Library) -> tuple[Step, ...]:
     """Return the steps on the claim itself. It has to be the theorem of the kernel; of a printed proof it makes the
     assumptions, and is read so. Some values have to meet its hypotheses, since otherwise it says nothing."""
-    return tuple(_tying(claim, source, library))
-
-
-def _tying(claim: Claim, source: Derivation | PrintedProof, library: Library) -> Iterator[Step]:
     if isinstance(source, PrintedProof):
-        yield from _words(claim, source, library)
-        yield from _met(claim, source.options, library)
-    elif (theorem := _theorem_of_claim(claim, source, library)) is not None:
-        yield from (_goal(theorem), *_met(claim, _read_by(theorem), library))
-    else:
-        yield from _apart(claim, source, library)
-        yield from _met(claim, lambda ambiguity: (), library)
+        return (*_words(claim, source, library), *_met(claim, source.options, library))
+    if (theorem := _theorem_of_claim(claim, source, library)) is not None:
+        return (_goal(theorem), *_met(claim, _read_by(theorem), library))
+    return (*_apart(claim, source, library), *_met(claim, lambda ambiguity: (), library))
 
 
 def _words(claim: Claim, printed: PrintedProof, library: Library) -> Iterator[Step]:
@@ -203,7 +196,7 @@ def _words(claim: Claim, printed: PrintedProof, library: Library) -> Iterator[St
         says += "" if covered else ", of which the proof says nothing"
         yield _word(f"reading.{name}", claim, says, bool(covered))
     if not library.vouches_for(printed):
-        yield _open(
+        yield _word(
             "joined",
             claim,
             "that the steps follow on each other, and end in the right side, is declared in a file of one's own, which "
@@ -211,7 +204,7 @@ def _words(claim: Claim, printed: PrintedProof, library: Library) -> Iterator[St
         )
 
 
-def _word(name: str, claim: Claim, says: str, holds: bool) -> Step:
+def _word(name: str, claim: Claim, says: str, holds: bool = False) -> Step:
     kind, expected = ("definition", "given") if holds else ("unclear", "unknown")
     name = f"{CLAIM}{name}".replace(" ", "_")
     return Step(name, claim.source, says, kind, expected=expected, paper=claim.paper)
@@ -230,15 +223,15 @@ def _apart(claim: Claim, derivation: Derivation, library: Library) -> Iterator[S
     """Yield open steps that say why the claim is not the theorem of the kernel that a derivation is."""
     origin = derivation.origin
     if not is_of_kernel(derivation):
-        yield _open("composed", claim, "what is said to be a theorem of the kernel is not what the kernel makes")
+        yield _word("composed", claim, "what is said to be a theorem of the kernel is not what the kernel makes")
         return
     lacks = [name for name in origin.assumptions() if name in ASSUMPTIONS and name not in claim.assumed]
-    yield from (_word(f"assumes.{name}", claim, f"the claim does not assume {_meaning(name)}", False) for name in lacks)
+    yield from (_word(f"assumes.{name}", claim, f"the claim does not assume {_meaning(name)}") for name in lacks)
     told = claim.assuming(*(name for name in lacks if not ASSUMPTIONS[name].quantity))
     if why := next(origin.apart_from(told, derivation.algorithm, library.rounds), ""):
-        yield _open("composed", claim, f"the theorem of the kernel is not about what the claim is: {why}")
+        yield _word("composed", claim, f"the theorem of the kernel is not about what the claim is: {why}")
     elif not lacks:
-        yield _open("goal", claim, "it is not the theorem that the kernel makes")
+        yield _word("goal", claim, "it is not the theorem that the kernel makes")
 
 
 def _goal(theorem: KernelClaim) -> Step:
@@ -257,10 +250,6 @@ def _meaning(assumption: str) -> str:
     return f"{assumption}: {ASSUMPTIONS[assumption].meaning}"
 
 
-def _open(name: str, claim: Claim, says: str) -> Step:
-    return Step(f"{CLAIM}{name}", claim.source, says, "unclear", expected="unknown", paper=claim.paper)
-
-
 def _met(claim: Claim, covers: Callable[[str], tuple[str, ...]], library: Library) -> Iterator[Step]:
     """A step that is open, unless values of the quantities are known that meet all hypotheses of the claim, in a
     reading that the proof covers, and nothing is known of its subject by which no run does."""
@@ -269,16 +258,12 @@ def _met(claim: Claim, covers: Callable[[str], tuple[str, ...]], library: Librar
         kept = (replace(a, options=tuple(some or a.options)) for a, some in covered.items())
         claim = replace(claim, ambiguities=tuple(kept))
     found = compatibility.kept_compatibility(claim)
+    why = library.excluded(claim) if found.state == compatibility.COMPATIBLE else ""
     if found.state == compatibility.CONTRADICTORY:
         fails = " or ".join(dict.fromkeys(proof["fails"] for proof in found.proofs))
-        yield _open(
-            "hypotheses",
-            claim,
-            f"its hypotheses contradict each other, so that it says nothing: {fails} fails wherever the others hold",
-        )
+        why = f"{fails} fails wherever the others hold"
+    if why:
+        yield _word("hypotheses", claim, f"its hypotheses contradict each other, so that it says nothing: {why}")
     elif found.state != compatibility.COMPATIBLE:
-        yield _open(
-            "hypotheses", claim, "no values of the quantities are known that meet all hypotheses: it may say nothing"
-        )
-    elif why := library.excluded(claim):
-        yield _open("hypotheses", claim, f"its hypotheses contradict each other, so that it says nothing: {why}")
+        says = "no values of the quantities are known that meet all hypotheses: it may say nothing"
+        yield _word("hypotheses", claim, says)

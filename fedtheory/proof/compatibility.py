@@ -8,7 +8,6 @@ has these values.
 from __future__ import annotations
 
 import itertools
-import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -26,7 +25,7 @@ from ..claims.schedules import first_step
 from ..claims.statement import Claim, Hypothesis
 from ..quantities import ORDERED_PAIRS, QUANTITIES, check_values, symbol
 from . import smt
-from .positivity import Certificate, prove
+from .positivity import Certificate, certify
 from .symbol_regions import Part, Region, at_least, capped, count, interval, nonnegative, positive, region
 
 COMPATIBLE, CONTRADICTORY, UNKNOWN = "compatible", "contradictory", "unknown"
@@ -70,7 +69,7 @@ class Compatibility:
     proofs: tuple[Mapping[str, Any], ...] = ()
 
 
-def compatibility(claim: Claim, seed: int = 0) -> Compatibility:
+def compatibility(claim: Claim) -> Compatibility:
     """Decide whether values of the quantities, within the vocabulary's bounds, meet every hypothesis.
 
     Contradictory means so under every reading. A search that finds nothing decides nothing.
@@ -82,13 +81,13 @@ def compatibility(claim: Claim, seed: int = 0) -> Compatibility:
     """
     systems = _systems(claim)
     for reading, hypotheses in systems:
-        found = _witness(claim, hypotheses, seed)
+        found = _witness(claim, hypotheses)
         if found:
             return Compatibility(COMPATIBLE, *found, reading)
     proofs = []
     for reading, hypotheses in systems:
         proof = certificate(claim, hypotheses)
-        solved = proof or _solved(claim, hypotheses) or _witness(claim, hypotheses, seed, _FINER)
+        solved = proof or _solved(claim, hypotheses) or _witness(claim, hypotheses, _FINER)
         if isinstance(solved, tuple):
             return Compatibility(COMPATIBLE, *solved, reading)
         proofs.append(solved)
@@ -97,10 +96,8 @@ def compatibility(claim: Claim, seed: int = 0) -> Compatibility:
     return Compatibility(CONTRADICTORY, proofs=tuple(proof for proof in proofs if proof))
 
 
-@lru_cache(maxsize=1000)
-def kept_compatibility(claim: Claim) -> Compatibility:
-    """Return ``compatibility``, decided once in a process."""
-    return compatibility(claim)
+kept_compatibility = lru_cache(maxsize=1000)(compatibility)
+"""The same, decided once in a process."""
 
 
 def _systems(claim: Claim) -> list[tuple[dict[str, str], tuple[Hypothesis, ...]]]:
@@ -140,7 +137,7 @@ def _distinct(places: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 
 
 def _witness(
-    claim: Claim, hypotheses: Sequence[Hypothesis], seed: int, steps: Mapping[str, Sequence[str]] = _LADDERS
+    claim: Claim, hypotheses: Sequence[Hypothesis], steps: Mapping[str, Sequence[str]] = _LADDERS
 ) -> tuple[dict[str, str], dict[str, str]] | None:
     """(values, slacks) of a point that meets the hypotheses, decided exactly; of ``_LADDERS`` short numbers first."""
     fixed = _fixed(hypotheses)
@@ -148,9 +145,9 @@ def _witness(
     ladders = {name: _ladder(name, steps) for name in names}
     last = np.array([len(ladders[name]) - 1 for name in names], dtype=np.int64)
     # Every coordinate at once is on its first rung in the first point.
-    drawn = np.minimum(_rungs(seed, len(names)), last)
+    drawn = np.minimum(_rungs(len(names)), last)
     if steps is not _LADDERS:
-        drawn = np.random.default_rng(seed).integers(0, last + 1, (SAMPLES, len(names)))
+        drawn = np.random.default_rng(0).integers(0, last + 1, (SAMPLES, len(names)))
     places = np.vstack([0 * last, drawn])
     places = _distinct(places, last + 1)
     places = places[np.argsort(places.sum(1), kind="stable")]
@@ -181,21 +178,19 @@ def _met(
 
 
 @cache
-def _rungs(seed: int, names: int) -> np.ndarray:
+def _rungs(names: int) -> np.ndarray:
     """Rungs of so many ladders without an end, (SAMPLES, names): the first ones are drawn most often."""
-    *key, at = random.Random(seed).getstate()[1]
-    draw = np.random.RandomState()
-    draw.set_state(("MT19937", np.array(key, np.uint32), at, 0, 0.0))
+    draw = np.random.RandomState([0])  # draws as random.Random(0) does
     return (-np.log(1 - draw.random_sample((SAMPLES, names))) / 0.7).astype(np.int64)
 
 
 def _fixed(hypotheses: Sequence[Hypothesis]) -> dict[str, sympy.Expr]:
     """Quantities that two of the hypotheses, <= and >=, set to one expression in quantities that none does."""
     caps, floors = (
-        {(h.relation.lhs, h.relation.rhs) for h in hypotheses if isinstance(h.relation, kind)}
+        [(h.relation.lhs, h.relation.rhs) for h in hypotheses if isinstance(h.relation, kind)]
         for kind in (sympy.Le, sympy.Ge)
     )
-    both = {left: right for left, right in caps & floors if left.is_Symbol}
+    both = {left: right for left, right in caps if left.is_Symbol and (left, right) in floors}
     return {left.name: right for left, right in both.items() if not right.free_symbols & set(both)}
 
 
@@ -266,10 +261,10 @@ def certificate(claim: Claim, hypotheses: Sequence[Hypothesis]) -> dict[str, Any
         others = [h for h in hypotheses if h.name != target]
         for where in itertools.islice(_regions(expression, others), COMBINATIONS):
             try:
-                proof = prove(-expression, where, samples=0)
+                proof = certify(-expression, where)
             except ValueError:
                 continue
-            if isinstance(proof, Certificate) and strict(proof):
+            if proof is not None and strict(proof):
                 return {"fails": target, "certificate": proof.to_json()}
     return None
 
@@ -280,7 +275,7 @@ def strict(proof: Certificate) -> bool:
     never_zero = {name for name, kind in proof.region.kinds if kind == "positive"}
     return any(
         coefficient > 0 and all(p == 0 or n in never_zero for n, p in zip(proof.numerator.names, powers, strict=True))
-        for (powers, _), coefficient in zip(proof.numerator.terms, proof.numerator.coefficients, strict=True)
+        for powers, coefficient in proof.numerator.by_powers.items()
     )
 
 

@@ -124,14 +124,14 @@ class CurvedSGD:
         s, z, mu, where = self.sgd, self.z, self.mu, self.where
         ax, K, eta, D = s.axioms, s.K, s.axioms.step, s.distance
         u, b, g, U, B = self.rest, self.at_optimum, s.gradient_at_start, self.rest.under("S"), self.cohort_at_optimum
-        summed, squares = s.sum_of_gradients(z, z, s.exact_drift_bound)
+        summed, squares = s.sum_of_gradients(z, z, s.exact_drift_bound, eta**2)
         whole = s.cohort_gradient * K + s.drift + s.cohort_noise
         unit, paid = (1 + z) * K**2 * eta**2, self._of_gradients(1 + 2 / z)
         premises: Multiples = [
             (ax.round(s.next_distance + D - whole * eta), -1),
             (over_steps(over_clients(ax.unbiased(D), "S")), 2 * eta),
             (self.progress, 2 * eta),
-            *((theorem, c * eta**2) for theorem, c in summed),
+            *summed,
             (over_clients(self.near_optimum, "S"), unit * (1 + 2 * z) + paid * 2),
         ]
         most = combine(
@@ -139,7 +139,7 @@ class CurvedSGD:
             where=where,
             context="cohort",
             squares=[
-                *((v, bound, c * eta**2) for v, bound, c in squares),
+                *squares,
                 (U / (2 * z) - D * mu - B, "", unit * 2 * z),
                 (u - U, "S", unit * (1 + 1 / (2 * z))),
                 (b - B, "S", unit * (1 + 2 * z)),

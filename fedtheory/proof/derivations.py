@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Self
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
+from typing import Any, Self
 
 from ..claims.statement import Claim
-from ..functionals import Functional
 from .algorithm_match import Rounds
 from .claim_theorems import KernelClaim
 
@@ -63,6 +62,26 @@ class Origin(ABC):
             yield str(error)
 
 
+@dataclass(frozen=True)
+class Made(Origin):
+    """Bound or theorem of the kernel that is made when it is asked for.
+
+    Attributes:
+        make: makes it, once.
+        letters: the quantities of letters.
+        functional: name of the claim's functional.
+        more: options of ambiguities that concern the claim's hypotheses alone.
+    """
+
+    make: Callable[[], Any]
+    letters: Mapping[str, str]
+    functional: str
+    more: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "make", cache(self.make))
+
+
 @lru_cache(maxsize=1000)
 def _known(check: KernelClaim) -> KernelClaim:
     """Return the first check that is equal to this one, which may have been decided, and changed since then."""
@@ -92,11 +111,8 @@ class Derivation:
         return replace(self, algorithm=self.algorithm or algorithm)
 
     def fits(self, claim: Claim, algorithm: str | None) -> bool:
-        """Whether the derivation bounds the functional of a claim about this algorithm's runs."""
-        of_runs = claim.functional.scope in ("run", "round")
-        return self.bounds(claim.functional) and (not of_runs or self.algorithm == algorithm)
-
-    def bounds(self, functional: Functional) -> bool:
-        """Whether the derivation is about a functional of this name, which has no ``compute`` of its own: that is
-        another left side. What it says else is compared by the claim's goal."""
-        return functional.name == self.functional and functional.compute is None
+        """Whether the derivation bounds the functional of a claim about this algorithm's runs. The functional has no
+        ``compute`` of its own, which would be another left side. What the claim says else is compared by its goal."""
+        bounded = claim.functional
+        same = bounded.name == self.functional and bounded.compute is None
+        return same and (bounded.scope not in ("run", "round") or self.algorithm == algorithm)

@@ -113,16 +113,9 @@ class LocalSGD:
     def rough_path(self) -> Theorem:
         """Prove E|d_k|^2 <= (k + 4/5 k^2/K + k^3/K^2) eta^2 ((K + 1) |grad F_i(x)|^2 + sigma^2) for k <= K, of clients
         that need not be convex, under eta <= 1/(8 L K): a gradient step expands by at most 1 + L eta."""
-        ax, eta, d, g, g0, K, L = (
-            self.axioms,
-            self.axioms.step,
-            self.moved,
-            self.gradient_along,
-            self.gradient_at_start,
-            self.K,
-            self.L,
-        )
-        change = g - g0
+        ax, eta, K, L = self.axioms, self.axioms.step, self.K, self.L
+        d, g0 = self.moved, self.gradient_at_start
+        change = self.gradient_along - g0
         expands = (1 + 1 / K) * (1 + L * eta) ** 2
         premises: Multiples = [
             *self._one_step,
@@ -204,20 +197,15 @@ class LocalSGD:
         ``split`` between K mean_S grad F_i(x) and e, ``share`` between w and e."""
         ax, K, eta = self.axioms, self.K, self.axioms.step
         D, G, e, w = self.distance, self.cohort_gradient, self.drift, self.cohort_noise
-        sum_bound, squares = self.sum_of_gradients(split, share, self.drift_bound)
+        summed, squares = self.sum_of_gradients(split, share, self.drift_bound, eta**2)
         premises: Multiples = [
             (ax.round(self.next_distance + D - (G * K + e + w) * eta), -1),
             (over_steps(over_clients(ax.unbiased(D), "S")), 2 * eta),
             (self.drift_bound, eta / (near * K)),
-            *((theorem, c * eta**2) for theorem, c in sum_bound),
+            *summed,
         ]
         near_square = (D + e / (near * K), "", near * eta * K)
-        return combine(
-            premises,
-            where=where,
-            context=ax.given,
-            squares=[near_square, *((v, bound, c * eta**2) for v, bound, c in squares)],
-        )
+        return combine(premises, where=where, context=ax.given, squares=[near_square, *squares])
 
     def one_descent(self, near: Scalar, split: Scalar, share: Scalar, where: Where) -> Theorem:
         """Bound from below the decrease of F, given the cohort, with free Young parameters > 0: ``near`` between grad
@@ -225,22 +213,17 @@ class LocalSGD:
         ax, K, eta = self.axioms, self.K, self.axioms.step
         g, G, e, w = self.gradient_at_start.under("M"), self.cohort_gradient, self.drift, self.cohort_noise
         moved = ax.vector(NEXT) - self.start
-        sum_bound, squares = self.sum_of_gradients(split, share, self.drift_bound)
         half = self.L / 2
+        summed, squares = self.sum_of_gradients(split, share, self.drift_bound, eta**2 * half)
         premises: Multiples = [
             (over_clients(ax.descent(NEXT, START_POINT, self.L), "M"), 1),
             (ax.round(g + (moved - (G * K + e + w) * eta) * half), -1),
             (over_steps(over_clients(ax.unbiased(g), "S")), eta),
             (self.drift_bound, eta / (2 * near * K)),
-            *((theorem, c * eta**2 * half) for theorem, c in sum_bound),
+            *summed,
         ]
         near_square = (g + e / (near * K), "", near * eta * K / 2)
-        return combine(
-            premises,
-            where=where,
-            context=ax.given,
-            squares=[near_square, *((v, bound, c * eta**2 * half) for v, bound, c in squares)],
-        )
+        return combine(premises, where=where, context=ax.given, squares=[near_square, *squares])
 
     def summed_descent(self, squared_dissimilarity: Scalar, kind: str) -> Theorem:
         """Prove, given the cohort, with W the sum over the steps of its mean gradients, z = L K eta <= 1/8 and no
@@ -270,14 +253,17 @@ class LocalSGD:
         ]  # fmt: skip
         return combine(premises, where=ax.where, context=ax.given, kind=kind, squares=squares)
 
-    def sum_of_gradients(self, split: Scalar, share: Scalar, drift: Theorem) -> tuple[Multiples, Sequence[Square]]:
-        """Return premises and squares that bound |K mean_S grad F_i(x) + e + w|^2. The bound is by |mean_S grad
-        F_i(x)|^2, the theorem ``drift`` on e, and the bound of w."""
+    def sum_of_gradients(
+        self, split: Scalar, share: Scalar, drift: Theorem, factor: Scalar
+    ) -> tuple[Multiples, Sequence[Square]]:
+        """Return premises and squares that bound ``factor`` |K mean_S grad F_i(x) + e + w|^2. The bound is by |mean_S
+        grad F_i(x)|^2, the theorem ``drift`` on e, and the bound of w."""
         K, G, e, w = self.K, self.cohort_gradient, self.drift, self.cohort_noise
         across = over_steps(over_clients(self.axioms.unbiased(G), "S"))
+        of_drift, of_noise = (1 + 1 / split + 1 / share) * factor, (1 + share) * factor
         return (
-            [(across, -2 * K), (drift, 1 + 1 / split + 1 / share), (self.noise_bound, 1 + share)],
-            [(G * K - e / split, "", split), (w - e / share, "", share)],
+            [(across, -2 * K * factor), (drift, of_drift), (self.noise_bound, of_noise)],
+            [(G * K - e / split, "", split * factor), (w - e / share, "", share * factor)],
         )
 
 

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from flint import fmpq, fmpq_mat, fmpq_mpoly
 
-from .kernel.charts import Chart
 from .kernel.forms import ONE, STEP, Entry, Form, Product, Term, Value, Vector, _show_entry, square
 from .kernel.regions import Where
 from .kernel.scalars import Ring, Scalar
@@ -207,30 +206,35 @@ def _solved(goal: Form, items: Sequence[_Item], where: Where) -> list[Scalar]:
     Raises:
         NotFound: none does; with what the last one leaves over.
     """
-    for number, (rounds, most) in enumerate(TRIES, start=1):
-        try:
-            return _Program(goal, items, where, _products(goal, items, rounds, most)).solved(number == len(TRIES))
-        except NotFound:
-            if number == len(TRIES):
-                raise
-    raise AssertionError(TRIES)
+    for rounds, most in TRIES:
+        program = _Program(goal, items, where, _products(goal, items, rounds, most))
+        if (floats := program.floats()) is not None:
+            made = [where.ring.number(0) for _ in items]
+            for (at, b), x in zip(program.columns, program._exact(floats), strict=True):
+                made[at] = made[at] + b * x
+            return made
+    raise program.unmatched()
 
 
 class _Program:
     """Linear program in the factors of the products of letters."""
 
     def __init__(self, goal: Form, items: Sequence[_Item], where: Where, products: Sequence[Sequence[Scalar]]) -> None:
-        self.goal, self.items, self.where = goal, items, where
-        self.ring = where.ring
+        self.goal, self.items, self.where, self.ring = goal, items, where, where.ring
+        letters = {c.name for c in where.conditions} | {STEP}
         self.columns = [
-            (at, b) for at, each in enumerate(products) for b in each
-            if where.defines(b) and b.names <= {c.name for c in where.conditions} | {STEP}
-        ]  # fmt: skip
+            (at, b) for at, each in enumerate(products) for b in each if where.defines(b) and b.names <= letters
+        ]
         self.rows: list[tuple[dict[int, fmpq], fmpq]] = []  # equalities: sum of c x = b
         self.where_of: list[tuple[Entry, Scalar]] = []
         self.signs: list[tuple[dict[int, fmpq], fmpq]] = []  # sum of c x + b >= 0
         self._match()
         self._sign()
+
+    def _parts(self, entry: Entry) -> dict[int, Scalar]:
+        """Return what each column has of an entry."""
+        forms = ((x, b, self.items[at].form.entries) for x, (at, b) in enumerate(self.columns))
+        return {x: b * entries[entry] for x, b, entries in forms if entry in entries}
 
     def _match(self) -> None:
         """Ask that every coefficient of the goal but that of 1 is matched."""
@@ -238,15 +242,8 @@ class _Program:
         for at, _ in self.columns:
             entries |= dict.fromkeys(self.items[at].form.entries)
         zero = self.ring.number(0)
-        for entry in entries:
-            if entry == ONE:
-                continue
-            parts = {
-                x: b * self.items[at].form.entries[entry]
-                for x, (at, b) in enumerate(self.columns)
-                if entry in self.items[at].form.entries
-            }
-            for powers, bottom, row, value in _linear(parts, self.goal.entries.get(entry, zero)):
+        for entry in (e for e in entries if e != ONE):
+            for powers, bottom, row, value in _linear(self._parts(entry), self.goal.entries.get(entry, zero)):
                 self.rows.append((row, value))
                 term = Scalar(self.ring, self.ring.context.from_dict({powers: 1}), bottom)
                 self.where_of.append((entry, term))
@@ -261,101 +258,62 @@ class _Program:
         zero = self.ring.number(0)
         for parts in by_item.values():
             self._no_negative(parts, zero)
-        constants = {
-            x: -(b * self.items[at].form.entries[ONE])
-            for x, (at, b) in enumerate(self.columns)
-            if ONE in self.items[at].form.entries
-        }
-        self._no_negative(constants, self.goal.entries.get(ONE, zero))
+        self._no_negative({x: -c for x, c in self._parts(ONE).items()}, self.goal.entries.get(ONE, zero))
 
     def _no_negative(self, parts: Mapping[int, Scalar], more: Scalar) -> None:
-        for chart in self._charts([*parts.values(), more]):
+        steps = any(STEP in c.names for c in (*parts.values(), more))
+        for chart in self.where._first_and_later if steps else (self.where.chart,):
             pulled = {x: chart.pulled(c) for x, c in parts.items()}
-            for _, _, row, value in _linear(pulled, chart.pulled(more)):
-                self.signs.append((row, value))
+            self.signs += [(row, value) for _, _, row, value in _linear(pulled, chart.pulled(more))]
 
-    def _charts(self, scalars: Iterable[Scalar]) -> tuple[Chart, ...]:
-        steps = any(STEP in c.names for c in scalars)
-        return self.where._first_and_later if steps else (self.where.chart,)
-
-    def solved(self, told: bool) -> list[Scalar]:
-        """Return the multiplier of each item.
-
-        Raises:
-            NotFound: there is none; if it is to be ``told``, with the coefficients that are left over.
-        """
-        if not self.columns:
-            raise NotFound(f"not found: of {self.goal} nothing is matched", self.goal.entries)
-        floats = self._floats()
-        if floats is None:
-            raise self._unmatched() if told else NotFound("not found")
-        exact = self._exact(floats)
-        made = [self.ring.number(0) for _ in self.items]
-        for (at, b), x in zip(self.columns, exact, strict=True):
-            made[at] = made[at] + b * x
-        return made
-
-    def _floats(self, loose: bool = False) -> np.ndarray | None:
+    def floats(self, loose: bool = False) -> np.ndarray | None:
         """Solve in floating point, with the least sum of factors, the simpler products first; or, ``loose``, with the
         least sum of what is left over, which comes after the factors."""
         from scipy.optimize import linprog
-        from scipy.sparse import coo_matrix
+        from scipy.sparse import coo_matrix, eye, hstack
 
+        if not self.columns:
+            return None
         n, m = len(self.columns), len(self.rows)
-        costs = np.array([1 + 0.3 * _size(b)[1] + 0.2 * _size(b)[0] for _, b in self.columns])
-        equal, values = (
-            _matrix([row for row, _ in self.rows], n),
-            [_float(v) for _, v in self.rows],
-        )
-        above, floors = (
-            _matrix([row for row, _ in self.signs], n),
-            [_float(v) for _, v in self.signs],
-        )
-        cost = np.concatenate([costs, costs]) * (1e-6 if loose else 1)
-        left = [equal, -equal]
+        equal, values = _matrix(self.rows, n)
+        above, floors = _matrix(self.signs, n)
+        sizes = [_size(b) for _, b in self.columns]
+        cost, left = np.array([1 + 0.3 * degrees + 0.2 * terms for terms, degrees, _ in sizes] * 2), [equal, -equal]
         if loose:
-            eye = coo_matrix((np.ones(m), (range(m), range(m))), shape=(m, m))
-            left += [eye, -eye]
-            rare = np.array([VALUE if isinstance(entry, Value) else 1 for entry, _ in self.where_of], dtype=float)
-            cost = np.concatenate([cost, rare, rare])
-        wide = len(cost) - 2 * n
-        nothing = coo_matrix((above.shape[0], wide))
-        from scipy.sparse import hstack
-
+            left += [eye(m), -eye(m)]
+            rare = [VALUE if isinstance(entry, Value) else 1 for entry, _ in self.where_of]
+            cost = np.concatenate([cost * 1e-6, rare, rare])
+        nothing = coo_matrix((len(self.signs), len(cost) - 2 * n))
         found = linprog(
-            cost, A_eq=hstack(left).tocsr(), b_eq=values, bounds=(0, None), method="highs-ds",
-            A_ub=hstack([-above, above, nothing]).tocsr() if len(self.signs) else None,
-            b_ub=floors if len(self.signs) else None, options={"time_limit": SECONDS},
+            cost, A_eq=hstack(left).tocsr(), b_eq=values, A_ub=hstack([-above, above, nothing]).tocsr(), b_ub=floors,
+            bounds=(0, None), method="highs-ds", options={"time_limit": SECONDS},
         )  # fmt: skip
         if found.status != 0:
             return None
-        x = found.x[:n] - found.x[n : 2 * n]
-        return np.concatenate([x, found.x[2 * n : 2 * n + m] - found.x[2 * n + m :]]) if loose else x
+        more, less, over, under = np.split(found.x, [n, 2 * n, 2 * n + m])
+        return np.concatenate([more - less, over - under])
 
     def _exact(self, floats: np.ndarray) -> list[Fraction]:
         """Return rational factors near a solution: those that the equalities and the tight inequalities fix, and near
         ones for what is left free."""
         used = [x for x, value in enumerate(floats) if abs(value) > SMALL]
         tight = [(row, -value) for row, value in self.signs if abs(_at(row, floats) + _float(value)) < SMALL]
-        for system in ([*self.rows, *tight], self.rows):
-            if (solution := _solve(system, used, floats)) is not None:
-                made = dict(zip(used, solution, strict=True))
-                return [made.get(x, Fraction(0)) for x in range(len(self.columns))]
-        return [
-            Fraction(float(value)).limit_denominator(1000) if x in used else Fraction(0)
-            for x, value in enumerate(floats)
-        ]
+        near = [_near(floats[x]) for x in used]
+        solution = _solve([*self.rows, *tight], used, near) or _solve(self.rows, used, near) or near
+        made = dict(zip(used, solution, strict=True))
+        return [made.get(x, Fraction(0)) for x in range(len(self.columns))]
 
-    def _unmatched(self) -> NotFound:
+    def unmatched(self) -> NotFound:
         """Return the error with what the nearest combination leaves over."""
-        loose = self._floats(loose=True)
+        if not self.columns:
+            return NotFound(f"not found: of {self.goal} nothing is matched", self.goal.entries)
+        loose = self.floats(loose=True)
         if loose is None:
             return NotFound("not found: what is left of 1 cannot be certified to be >= 0")
         left: dict[Entry, Scalar] = {}
         for (entry, term), value in zip(self.where_of, loose[len(self.columns) :], strict=True):
             if abs(value) > SMALL:
-                over = term * Fraction(float(value)).limit_denominator(1000)
-                left[entry] = left.get(entry, self.ring.number(0)) + over
+                left[entry] = left.get(entry, self.ring.number(0)) + term * _near(value)
         said = "; ".join(f"of {_show_entry(entry)} ({c})" for entry, c in left.items())
         return NotFound(f"not found: {said} is left over", left)
 
@@ -385,35 +343,34 @@ def _at(row: Mapping[int, fmpq], floats: np.ndarray) -> float:
     return sum(_float(c) * floats[x] for x, c in row.items())
 
 
-def _matrix(rows: Sequence[Mapping[int, fmpq]], width: int) -> Any:
+def _near(value: float) -> Fraction:
+    return Fraction(float(value)).limit_denominator(1000)
+
+
+def _matrix(rows: Sequence[tuple[Mapping[int, fmpq], fmpq]], width: int) -> tuple[Any, list[float]]:
     from scipy.sparse import coo_matrix
 
-    at = [(i, x, _float(c)) for i, row in enumerate(rows) for x, c in row.items()]
+    at = [(i, x, _float(c)) for i, (row, _) in enumerate(rows) for x, c in row.items()]
     lines, places, data = zip(*at, strict=True) if at else ((), (), ())
-    return coo_matrix((data, (lines, places)), shape=(len(rows), width))
+    return coo_matrix((data, (lines, places)), shape=(len(rows), width)), [_float(value) for _, value in rows]
 
 
 def _solve(
-    system: Sequence[tuple[Mapping[int, fmpq], fmpq]], used: Sequence[int], floats: np.ndarray
+    system: Sequence[tuple[Mapping[int, fmpq], fmpq]], used: Sequence[int], near: Sequence[Fraction]
 ) -> list[Fraction] | None:
-    """Solve linear equations for the unknowns that are used, the others being 0; those that stay free are rounded."""
+    """Solve linear equations for the unknowns that are used, the others being 0; those that stay free are near ones."""
     rows = [[*(row.get(x, fmpq(0)) for x in used), value] for row, value in system]
     rows = [row for row in rows if any(row)]
-    if not rows:
-        return [Fraction(float(floats[x])).limit_denominator(1000) for x in used]
-    reduced, rank = fmpq_mat(rows).rref()
-    width, fixed = len(used), {}  # type: ignore[var-annotated]
-    near = [Fraction(float(floats[x])).limit_denominator(1000) for x in used]
-    pivots = [next((j for j in range(width + 1) if reduced[i, j] != 0), width) for i in range(rank)]
+    width, made = len(used), [*near]
+    reduced, rank = fmpq_mat(len(rows), width + 1, [c for row in rows for c in row]).rref()
+    pivots = [next(j for j in range(width + 1) if reduced[i, j] != 0) for i in range(rank)]
     if width in pivots:
         return None
+    free = [(j, fmpq(near[j].numerator, near[j].denominator)) for j in range(width) if j not in pivots]
     for i, pivot in enumerate(pivots):
-        value = reduced[i, width]
-        for j in range(pivot + 1, width):
-            if j not in pivots:
-                value -= reduced[i, j] * fmpq(near[j].numerator, near[j].denominator)
-        fixed[pivot] = Fraction(int(value.p), int(value.q))
-    return [fixed.get(j, near[j]) for j in range(width)]
+        value = reduced[i, width] - sum((reduced[i, j] * x for j, x in free), fmpq(0))
+        made[pivot] = Fraction(int(value.p), int(value.q))
+    return made
 
 
 def _python(value: Scalar) -> str:

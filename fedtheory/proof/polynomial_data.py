@@ -115,23 +115,25 @@ class Polynomial(Written):
         """Coefficients, in the order of the terms."""
         return tuple(to_rational(coefficient) for _, coefficient in self.terms)
 
+    @cached_property
+    def by_powers(self) -> dict[tuple[int, ...], Fraction]:
+        """Coefficient of each power product, in the order of the terms."""
+        return dict(zip((powers for powers, _ in self.terms), self.coefficients, strict=True))
+
     def expression(self) -> sympy.Expr:
         """Return the polynomial as a sympy expression with plain symbols."""
         symbols = [sympy.Symbol(name) for name in self.names]
-        return sympy.Add(
-            *(
-                sympy.Mul(
-                    sympy.Rational(c.numerator, c.denominator), *(s**p for s, p in zip(symbols, powers, strict=True))
-                )
-                for (powers, _), c in zip(self.terms, self.coefficients, strict=True)
-            )
+        terms = (
+            (sympy.Rational(c.numerator, c.denominator), *(s**p for s, p in zip(symbols, powers, strict=True)))
+            for powers, c in self.by_powers.items()
         )
+        return sympy.Add(*(sympy.Mul(*factors) for factors in terms))
 
     def at(self, values: Mapping[str, Fraction]) -> Fraction:
         """Return the exact value at a rational point."""
         point = [fmpq(values[name].numerator, values[name].denominator) for name in self.names]
         total = fmpq(0)
-        for (powers, _), coefficient in zip(self.terms, self.coefficients, strict=True):
+        for powers, coefficient in self.by_powers.items():
             product = fmpq(coefficient.numerator, coefficient.denominator)
             for x, p in zip(point, powers, strict=True):
                 if p:
@@ -245,7 +247,7 @@ def _whole(ratio: Ratio, names: tuple[str, ...], context: fmpz_mpoly_ctx) -> tup
     for part in parts:
         places = [names.index(name) for name in part.names]
         terms = {}
-        for (powers, _), c in zip(part.terms, part.coefficients, strict=True):
+        for powers, c in part.by_powers.items():
             exponents = [0] * max(len(names), 1)
             for place, power in zip(places, powers, strict=True):
                 exponents[place] = power
@@ -277,12 +279,7 @@ def times_power(polynomial: Polynomial, exponent: int) -> Polynomial:
     if not polynomial.names or exponent == 0:
         return polynomial
     context = fmpq_mpoly_ctx.get(polynomial.names, Ordering.lex)
-    start = context.from_dict(
-        {
-            powers: fmpq(c.numerator, c.denominator)
-            for (powers, _), c in zip(polynomial.terms, polynomial.coefficients, strict=True)
-        }
-    )
+    start = context.from_dict({p: fmpq(c.numerator, c.denominator) for p, c in polynomial.by_powers.items()})
     total = start * (1 + sum(context.gens())) ** exponent
     return _polynomial(total, polynomial.names)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
@@ -67,7 +67,8 @@ class Certificate(Written):
         except ValueError:
             return False
         quotient = self.numerator.expression() / self.denominator.expression()
-        return is_identity(pulled * _multiplier(self.numerator.names, self.polya), quotient)
+        whole = 1 + sympy.Add(*map(sympy.Symbol, self.numerator.names))
+        return is_identity(pulled * whole**self.polya, quotient)
 
     def proves(self, expression: sympy.Expr, where: Region) -> bool:
         """Whether this is a proof of exactly this inequality on exactly this region."""
@@ -160,90 +161,23 @@ def certify(expression: sympy.Expr, where: Region, polya: int = POLYA) -> Certif
     return None
 
 
-def refute(
-    expression: sympy.Expr,
-    where: Region,
-    samples: int = 1000,
-    seed: int = 0,
-    allowed: Callable[[Counterexample], bool] = lambda _: True,
-) -> Counterexample | None:
-    """Return the first ``allowed`` point of the region at which the expression is negative, or ``None``."""
+def refute(expression: sympy.Expr, where: Region, samples: int = 1000, seed: int = 0) -> Counterexample | None:
+    """Return the first point of the region that is found at which the expression is negative, or ``None``."""
     inequality = Ratio.of(expression)
     pulled = where.pulled(inequality)
     for parameters in draws(where, samples, seed):
         try:
-            negative = pulled.at(parameters) < 0
-            if negative and (found := counterexample_at(inequality, where, parameters)) and allowed(found):
-                return found
-        except ZeroDivisionError:
-            continue
-    return None
-
-
-def negative_at(expression: sympy.Expr, where: Region, samples: int = 16) -> Iterator[dict[str, Fraction]]:
-    """Yield points of the region, of a few that are tried, at which the expression is negative. If there is one,
-    nothing certifies the expression on the region, and expanding it can be spared.
-
-    >>> from fedtheory.proof.symbol_regions import capped, region
-    >>> x = sympy.Symbol("x")
-    >>> [any(negative_at(c - x, region(capped("x", sympy.Integer(1))))) for c in (0, 1)]
-    [True, False]
-    """
-    inequality, rng = Ratio.of(expression), random.Random(0)
-    for _ in range(samples):
-        parameters = {name: Fraction(rng.choice(_SHORT[kind])) for name, kind in where.kinds}
-        try:
+            if pulled.at(parameters) >= 0:
+                continue
             point = where.image(parameters)
-            if inequality.at(point) < 0:
-                yield point
+            value = inequality.at(point)
         except ZeroDivisionError:
             continue
-
-
-def counterexample_at(inequality: Ratio, where: Region, parameters: Mapping[str, Fraction]) -> Counterexample | None:
-    """Return the counterexample with these parameters, if they give one, else ``None``."""
-    try:
-        point = where.image(parameters)
-        value = inequality.at(point)
-    except ZeroDivisionError:
-        return None
-    given = tuple((name, str(x)) for name, x in sorted(parameters.items()))
-    found = Counterexample(inequality, where, given, tuple((n, str(x)) for n, x in point.items()), str(value))
-    return found if found.verify() else None
-
-
-def weakest_cap(
-    expression: sympy.Expr,
-    region_of_cap: Callable[[sympy.Rational], Region],
-    low: Fraction,
-    high: Fraction,
-    tolerance: Fraction = Fraction(1, 10**4),
-) -> tuple[Fraction | None, Fraction | None]:
-    """Bisect for the largest constant with a proof on ``region_of_cap(constant)`` and the smallest with a
-    counterexample. The search stops early at a constant where neither is found.
-
-    >>> from fedtheory.proof.symbol_regions import capped, region
-    >>> x = sympy.Symbol("x")
-    >>> proved, refuted = weakest_cap(1 - 3 * x, lambda c: region(capped("x", c)), Fraction(0), Fraction(1))
-    >>> proved <= Fraction(1, 3) <= refuted, float(refuted - proved) < 1e-3
-    (True, True)
-    """
-    proved = refuted = None
-    low, high = Fraction(low), Fraction(high)
-    while high - low > tolerance:
-        middle = (low + high) / 2
-        result = prove(expression, region_of_cap(sympy.Rational(middle.numerator, middle.denominator)))
-        if isinstance(result, Certificate):
-            proved = low = middle
-        elif isinstance(result, Counterexample):
-            refuted = high = middle
-        else:
-            break
-    return proved, refuted
-
-
-def _multiplier(parameters: Iterable[str], exponent: int) -> sympy.Expr:
-    return (1 + sympy.Add(*map(sympy.Symbol, parameters))) ** exponent
+        given, image = (tuple((n, str(x)) for n, x in sorted(each.items())) for each in (parameters, point))
+        found = Counterexample(inequality, where, given, image, str(value))
+        if found.verify():
+            return found
+    return None
 
 
 _SHORT: dict[str, tuple[int | Fraction, ...]] = {
@@ -253,24 +187,33 @@ _SHORT: dict[str, tuple[int | Fraction, ...]] = {
 }
 
 
+_LARGEST = 1000
+"""Largest whole number that is drawn."""
+
+
 def draws(where: Region, samples: int, seed: int) -> Iterator[dict[str, Fraction]]:
-    """Yield parameters of points: corners first, then random points, first of short numbers, then of any."""
-    names = [name for name, _ in where.kinds]
-    several: tuple[tuple[int | Fraction, ...], ...] = ((1,), (2, Fraction(1, 2)))
-    for sizes in several:
-        corner: dict[str, tuple[int | Fraction, ...]] = {"nonnegative": (0, 1), "positive": sizes, "integer": (0, 1)}
-        for values in itertools.islice(itertools.product(*(corner[kind] for _, kind in where.kinds)), 1024):
-            yield dict(zip(names, map(Fraction, values), strict=True))
+    """Yield parameters of points: corners, then random points, first of short numbers, then of any, and last corners
+    beyond all whole numbers that are drawn."""
+    yield from _corners(where, 1, 1)
+    yield from _corners(where, 1, 2, Fraction(1, 2))
     rng = random.Random(seed)
     for _ in range(samples):
         yield {name: Fraction(rng.choice(_SHORT[kind])) for name, kind in where.kinds}
     for _ in range(samples):
         yield {name: _draw(rng, kind) for name, kind in where.kinds}
+    yield from _corners(where, _LARGEST + 1, 1)
+
+
+def _corners(where: Region, size: int, *positive: int | Fraction) -> Iterator[dict[str, Fraction]]:
+    """Yield points whose parameters are 0 or of this size, where they have to be positive one of these."""
+    values = [positive if kind == "positive" else (0, size) for _, kind in where.kinds]
+    for corner in itertools.islice(itertools.product(*values), 1024):
+        yield {name: Fraction(value) for (name, _), value in zip(where.kinds, corner, strict=True)}
 
 
 def _draw(rng: random.Random, kind: str) -> Fraction:
     if kind != "positive" and rng.random() < 0.3:
         return Fraction(0)
     if kind == "integer":
-        return Fraction(rng.choice((rng.randint(1, 5), rng.randint(1, 1000))))
+        return Fraction(rng.choice((rng.randint(1, 5), rng.randint(1, _LARGEST))))
     return Fraction(rng.randint(1, 20), rng.randint(1, 20)) * Fraction(10) ** rng.randint(-2, 2)

@@ -114,7 +114,7 @@ def _texts(data: Any) -> Iterator[Any]:
             try:
                 found = checker.read(here["data"])
             except ValueError:
-                continue  # a solver's name, or a point
+                continue  # a point
             if isinstance(found, dict):
                 yield found
         elif isinstance(here, dict | list):

@@ -1,7 +1,7 @@
-"""Second decider for polynomial inequalities, and for systems of them: z3.
+"""Solver of systems of polynomial inequalities: z3.
 
-Its counterexamples are checked in rational arithmetic. Its proofs come without a certificate. If z3 is missing, fails
-or runs out of time, nothing is decided.
+Its values are checked in rational arithmetic. That there are none comes without a certificate. If z3 is missing, fails
+or runs out of steps, nothing is decided.
 """
 
 from __future__ import annotations
@@ -16,12 +16,7 @@ import sympy
 
 from ..claims.balls import denominators, two_sided_denominators
 from ..quantities import ORDERED_PAIRS, QUANTITIES
-from .polynomial_data import Polynomial, Ratio
-from .positivity import Counterexample, counterexample_at
-from .symbol_regions import Region
-
-MOST_PARAMETERS = 12
-"""Largest number of a region's parameters with which z3 is asked whether an inequality holds there."""
+from .polynomial_data import Polynomial, plain
 
 SOLVER_STEPS = 20_000_000
 """Resource limit of z3 for a system. Unlike a time limit, it gives the same answer on every machine."""
@@ -33,77 +28,6 @@ class Unsolvable:
 
     solver: str
     system: str
-
-
-def decide(expression: sympy.Expr, where: Region, milliseconds: int = 2000) -> bool | Counterexample | None:
-    """Ask z3 whether ``expression >= 0`` holds on the region wherever it is defined. Return ``True``, a verified
-    counterexample, or ``None``.
-
-    Raises:
-        ValueError: no rational function with rational coefficients, or a symbol of which the region says nothing.
-
-    >>> from fedtheory.proof.symbol_regions import nonnegative, region
-    >>> x = sympy.Symbol("x")
-    >>> decide((x - 1) ** 2, region(nonnegative("x"))), decide(x**2 - 2 * x, region(nonnegative("x"))).verify()
-    (True, True)
-    """
-    inequality = Ratio.of(expression)
-    pulled = where.pulled(inequality)
-    kinds = dict(where.kinds)
-    if len(pulled.names) > MOST_PARAMETERS:
-        return None
-    try:
-        answer, model = _ask(pulled, kinds, milliseconds)
-    except Exception:  # whatever fails in a missing or foreign solver decides nothing
-        return None
-    if answer == "unsat":
-        return True
-    if answer != "sat":
-        return None
-    parameters = {name: model.get(name, Fraction(kind != "nonnegative")) for name, kind in kinds.items()}
-    return counterexample_at(inequality, where, parameters)
-
-
-def _ask(pulled: Ratio, kinds: dict[str, str], milliseconds: int) -> tuple[str, dict[str, Fraction]]:
-    """Whether numerator * denominator can be negative, and where."""
-    import z3
-
-    variables = {name: z3.Real(name) for name in sorted(pulled.names)}
-    solver = z3.Solver()
-    solver.set("timeout", milliseconds)
-    for name, variable in variables.items():
-        solver.add(variable > 0 if kinds[name] == "positive" else variable >= 0)
-    top, bottom = (_polynomial(p, variables, z3) for p in (pulled.numerator, pulled.denominator))
-    if all(c >= 0 for c in pulled.denominator.coefficients):
-        solver.add(top < 0, bottom != 0)
-    else:
-        solver.add(top * bottom < 0)
-    answer = str(solver.check())
-    if answer != "sat":
-        return answer, {}
-    found = solver.model()
-    values = {name: found.eval(v, model_completion=True) for name, v in variables.items()}
-    return answer, {name: _rational(value, z3) for name, value in values.items()}
-
-
-def _polynomial(polynomial: Polynomial, variables: dict, z3: Any) -> Any:
-    total = z3.RealVal(0)
-    for (powers, _), coefficient in zip(polynomial.terms, polynomial.coefficients, strict=True):
-        product = z3.Q(coefficient.numerator, coefficient.denominator)
-        for name, power in zip(polynomial.names, powers, strict=True):
-            for _ in range(power):
-                product = product * variables[name]
-        total = total + product
-    return total
-
-
-def _rational(value: Any, z3: Any) -> Fraction:
-    """A model's number, an irrational one to 30 digits: the point is checked anyway."""
-    if z3.is_algebraic_value(value):
-        value = value.approx(30)
-    if z3.is_int_value(value):
-        return Fraction(value.as_long())
-    return Fraction(value.numerator_as_long(), value.denominator_as_long())
 
 
 def solve(expressions: Sequence[sympy.Expr]) -> Unsolvable | dict[str, Fraction] | None:
@@ -153,5 +77,21 @@ def solve(expressions: Sequence[sympy.Expr]) -> Unsolvable | dict[str, Fraction]
 
 def _of(polynomial: sympy.Expr, numbers: dict[str, Any], z3: Any) -> Any:
     """A polynomial in quantities."""
-    plain = sympy.expand(polynomial).xreplace({s: sympy.Symbol(s.name) for s in polynomial.free_symbols})
-    return _polynomial(Polynomial.of(plain), numbers, z3)
+    expanded = Polynomial.of(plain(sympy.expand(polynomial)))
+    total = z3.RealVal(0)
+    for powers, coefficient in expanded.by_powers.items():
+        product = z3.Q(coefficient.numerator, coefficient.denominator)
+        for name, power in zip(expanded.names, powers, strict=True):
+            for _ in range(power):
+                product = product * numbers[name]
+        total = total + product
+    return total
+
+
+def _rational(value: Any, z3: Any) -> Fraction:
+    """A model's number, an irrational one to 30 digits: the point is checked anyway."""
+    if z3.is_algebraic_value(value):
+        value = value.approx(30)
+    if z3.is_int_value(value):
+        return Fraction(value.as_long())
+    return Fraction(value.numerator_as_long(), value.denominator_as_long())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from .chains import GOAL, Chain
 from .library import Library
@@ -45,8 +45,13 @@ def decision_data(decision: Decision) -> dict:
 def steps_data(decisions: Iterable[Decision]) -> dict:
     """Return many decisions as plain data, in which a region stands once and is a number elsewhere."""
     regions: list[object] = []
-    steps = _with_numbers([decision_data(d) for d in decisions], regions)
-    return {"regions": regions, "steps": steps}
+
+    def number(region: dict) -> object:
+        if region not in regions:
+            regions.append(region)
+        return {_NUMBER: regions.index(region)}
+
+    return {"regions": regions, "steps": _replaced([decision_data(d) for d in decisions], _REGION, number)}
 
 
 class Shelf:
@@ -120,26 +125,20 @@ def verified(step: Step, data: object, earlier: Mapping[str, Decision]) -> Decis
     return decision
 
 
-def _with_numbers(data: object, regions: list[object]) -> object:
-    """The data with every region replaced by its number in ``symbol_regions``, to which new ones are added."""
-    if isinstance(data, list):
-        return [_with_numbers(item, regions) for item in data]
-    if not isinstance(data, dict):
-        return data
-    if set(data) != _REGION:
-        return {key: _with_numbers(value, regions) for key, value in data.items()}
-    if data not in regions:
-        regions.append(data)
-    return {_NUMBER: regions.index(data)}
-
-
 def _without_numbers(data: object, regions: list[object]) -> object:
+    def region(number: dict) -> object:
+        at = number[_NUMBER]
+        if type(at) is not int or at not in range(len(regions)):
+            raise ValueError(f"region = {at!r}: allowed is a whole number below {len(regions)}")
+        return regions[at]
+
+    return _replaced(data, {_NUMBER}, region)
+
+
+def _replaced(data: object, keys: set[str], by: Callable[[dict], object]) -> object:
+    """The data with every object that has exactly these keys replaced."""
     if isinstance(data, list):
-        return [_without_numbers(item, regions) for item in data]
+        return [_replaced(item, keys, by) for item in data]
     if not isinstance(data, dict):
         return data
-    if set(data) != {_NUMBER}:
-        return {key: _without_numbers(value, regions) for key, value in data.items()}
-    if type(data[_NUMBER]) is not int or data[_NUMBER] not in range(len(regions)):
-        raise ValueError(f"region = {data[_NUMBER]!r}: allowed is a whole number below {len(regions)}")
-    return regions[data[_NUMBER]]
+    return by(data) if set(data) == keys else {key: _replaced(value, keys, by) for key, value in data.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Union
 
 import sympy
 
-from . import positivity, smt
+from . import positivity
 from .analytic import Enclosed
 from .gram import Gram, GramCertificate, GramCounterexample
 from .identity import is_identity
@@ -30,7 +30,7 @@ KINDS = (
 nothing that can be checked."""
 
 Evidence = Certificate | Counterexample | GramCertificate | GramCounterexample | str
-"""Evidence of a decision; a string names a solver or a point."""
+"""Evidence of a decision; a string is a point, or the saved proof of a theorem of the kernel."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,6 @@ class Identity:
         return not is_identity(self.left, self.right)
 
 
-def _all_found(results: Sequence[Evidence | None]) -> Finding:
-    found = tuple(result for result in results if result is not None)
-    return Finding("proved", found) if 0 < len(found) == len(results) else Finding("unknown")
-
-
 @dataclass(frozen=True)
 class Nonnegative:
     """Check that an expression is >= 0 on each of several regions, the cases."""
@@ -76,18 +71,14 @@ class Nonnegative:
     cases: tuple[Region, ...]
 
     def decide(self) -> Finding:
-        """Return certificates for all cases, a counterexample to one of them, or ``unknown``; z3 is asked if the
-        search fails."""
-        results: list[Evidence | None] = []
+        """Return certificates for all cases, a counterexample to one of them, or ``unknown``."""
+        found = []
         for where in self.cases:
-            result: Evidence | None = positivity.prove(self.expression, where)
-            if result is None:
-                second = smt.decide(self.expression, where)
-                result = "z3" if second is True else second or None
+            result = positivity.prove(self.expression, where)
             if isinstance(result, Counterexample):
                 return Finding("gap", (result,))
-            results.append(result)
-        return _all_found(results)
+            found += [] if result is None else [result]
+        return Finding("proved", tuple(found)) if 0 < len(found) == len(self.cases) else Finding("unknown")
 
     def accepts(self, evidence: tuple[Evidence, ...]) -> bool:
         """Whether these certificates prove the check; nothing is searched."""
@@ -166,8 +157,19 @@ class Cap:
 
     @cache  # noqa: B019
     def weakest(self, tolerance: Fraction = Fraction(1, 10**4)) -> tuple[Fraction | None, Fraction | None]:
-        """Return the largest constant below 1/2 with a proof, and the smallest with a counterexample."""
-        return positivity.weakest_cap(self.expression, self.where, Fraction(0), Fraction(1, 2), tolerance)
+        """Bisect for the largest constant below 1/2 with a proof and the smallest with a counterexample. The search
+        stops early at a constant where neither is found."""
+        proved, refuted, low, high = None, None, Fraction(0), Fraction(1, 2)
+        while high - low > tolerance:
+            middle = (low + high) / 2
+            found = positivity.prove(self.expression, self.where(sympy.Rational(middle.numerator, middle.denominator)))
+            if isinstance(found, Certificate):
+                proved = low = middle
+            elif isinstance(found, Counterexample):
+                refuted = high = middle
+            else:
+                break
+        return proved, refuted
 
 
 Check = Union[Identity, Nonnegative, Vectors, Ball, "Composed", "KernelClaim"]

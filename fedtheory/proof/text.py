@@ -27,17 +27,14 @@ class Wording(Protocol):
     @property
     def letters(self) -> Mapping[str, str]:
         """LaTeX by the name of a quantity."""
-        ...
 
     @property
     def prose(self) -> Mapping[str, str]:
         """Meaning of short names in the words of the paper's steps."""
-        ...
 
     @property
     def shorthands(self) -> Mapping[str, str]:
         """Sentence for each other letter of the paper's steps."""
-        ...
 
 
 _CAP_DIGITS = 10**4

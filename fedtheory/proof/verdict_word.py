@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from .derivations import Derivation
 
 KERNEL, DECLARED = "kernel", "declared"
-JOINTS = (KERNEL, DECLARED)
 """Words for two ways in which a proof is joined. The kernel makes the theorem, from axioms to right side; or each step
 is decided, and it is declared by hand that they follow on each other and end in the claim."""
 

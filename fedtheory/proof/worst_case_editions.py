@@ -152,10 +152,6 @@ class NumericEdition(Origin):
         of = LETTERS | {"q": _CHANCE[self.algorithm][0]}
         return scalar.expression().xreplace({sympy.Symbol(letter): sympy.Symbol(of[letter]) for letter in of})
 
-    @property
-    def _draws(self) -> bool:
-        return any(name == "uniform_cohorts" for name, _ in self.theorem.assumptions)
-
     @cached_property
     def bound(self) -> dict[str, Any]:
         """Quantities that are numbers, or other quantities, in these runs."""
@@ -187,9 +183,10 @@ class NumericEdition(Origin):
     def _ambiguities(self) -> tuple[Ambiguity, ...]:
         """Read as the theorem is. Where all rounds are of one kind there is nothing to read of how kinds alternate, and
         where no cohort is drawn nothing of how."""
-        readings = {READINGS[name][0]: READINGS[name][1] for name, _ in self.theorem.assumptions if name in READINGS}
+        names = {name for name, _ in self.theorem.assumptions}
+        readings = dict(READINGS[name] for name in names if name in READINGS)
         nothing = {SNAPSHOTS, KINDS_OF_ROUNDS} if self.theorem.kind else set()
-        nothing |= set() if self._draws else {UNIFORM_COHORT}
+        nothing |= set() if "uniform_cohorts" in names else {UNIFORM_COHORT}
         return tuple(
             Ambiguity(a.name, (readings[a.name],) if a.name in readings else a.options, a.why)
             for a in self.base.ambiguities

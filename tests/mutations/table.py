@@ -54,15 +54,16 @@ _FINITE = "nothing that is not finite compares"
 
 _SKIPPED = "if value >= 0 or any(h.at(point) < 0 for h in hypotheses) or any(h.at(point) for h in vanishing):"
 _LOOKED = "value >= 0 or any((h.at(point) < 0 for h in hypotheses)) or any((h.at(point) for h in vanishing))"
-_CORNERS = "for values in itertools.islice(itertools.product(*(corner[kind] for _, kind in where.kinds)), 1024):"
+_CORNERS = "for corner in itertools.islice(itertools.product(*values), 1024):"
+_CORNER = "yield {name: Fraction(value) for (name, _), value in zip(where.kinds, corner, strict=True)}"
 _CLIPPED = "return tuple(min(max(w, 0 * w), a) for w, a in zip(wanted, everything, strict=True))"
 _SHARE = "share = (budget - below) / (above - below) if above > below else 0 * budget"
 _DECIDE = "def decide(self, samples: int = 3000, seed: int = 0) -> GramCertificate | GramCounterexample | None:"
 _FURTHER = "yield rng.choice(points), coordinates, {n: Fraction(rng.randint(-8, 8), 2) for n in others}"
 _PRODUCTS = 'f"{_DOT}{u}_{v}": sum((x * y for x, y in zip(coordinates[u], coordinates[v], strict=True)), Fraction(0))'
 _PROVE = "expression: sympy.Expr, where: Region, polya: int = POLYA, samples: int = 1000, seed: int = 0"
-_NEGATIVE_AT = (
-    "def negative_at(expression: sympy.Expr, where: Region, samples: int = 16) -> Iterator[dict[str, Fraction]]:"
+_REFUTE = (
+    "def refute(expression: sympy.Expr, where: Region, samples: int = 1000, seed: int = 0) -> Counterexample | None:"
 )
 _NUMBER = "return Fraction(rng.randint(1, 20), rng.randint(1, 20)) * Fraction(10) ** rng.randint(-2, 2)"
 
@@ -117,7 +118,6 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
         ("order: int = 0", "0 -> -1"): "no derivative either way",
         ("if value.is_finite() and value < 0:", "value.is_finite() and value < 0 -> value < 0"): _FINITE,
         ("if value.is_finite() and value >= 0:", "value.is_finite() and value >= 0 -> value >= 0"): _FINITE,
-        ("return _FUNCTIONS[expression.func](parts[0])", "0 -> -1"): "there is one",
     },
     "proof/gram.py": {
         (_DECIDE, ANY): _ANY_POINT,
@@ -140,19 +140,15 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
         (_PRODUCTS, "True -> False"): "vectors of one length are made, and others are refused before",
     },
     "proof/positivity.py": {
-        ("low, high = Fraction(low), Fraction(high)", "low -> high"): "they are given as Fractions",
         (_CORNERS, ANY): _ANY_POINT,
-        ("yield dict(zip(names, map(Fraction, values), strict=True))", "True -> False"): "of one length",
+        (_CORNER, "True -> False"): "of one length",
         (_PROVE, ANY): _ANY_POINT,
         ("if any(c < 0 for c in pulled.denominator.coefficients):", "c < 0 -> c <= 0"): _WHOLE,
         ("if any(c < 0 for c in pulled.denominator.coefficients):", "0 -> 1"): _WHOLE,
         ("if all(c >= 0 for c in numerator.coefficients):", "c >= 0 -> c > 0"): _WHOLE,
         ("if all(c >= 0 for c in numerator.coefficients):", "0 -> 1"): _WHOLE,
-        ("samples: int = 1000,", ANY): _ANY_POINT,
-        (_NEGATIVE_AT, ANY): _ANY_POINT,
-        ("seed: int = 0,", ANY): _ANY_POINT,
-        ("negative = pulled.at(parameters) < 0", "pulled.at(parameters) < 0 -> pulled.at(parameters) <= 0"): _VERIFIED,
-        ("inequality, rng = Ratio.of(expression), random.Random(0)", ANY): _ANY_POINT,
+        ("if pulled.at(parameters) >= 0:", "pulled.at(parameters) >= 0 -> pulled.at(parameters) > 0"): _VERIFIED,
+        (_REFUTE, ANY): _ANY_POINT,
         ('"nonnegative": (0, 0, 1, Fraction(1, 3), 9),', ANY): _ANY_POINT,
         ('"positive": (1, 2, Fraction(1, 2), Fraction(1, 10), 10),', ANY): _ANY_POINT,
         ('"integer": (0, 0, 1, 9, 99),', ANY): _ANY_POINT,
@@ -160,7 +156,7 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
         ('if kind != "positive" and rng.random() < 0.3:', "rng.random() < 0.3 -> rng.random() > 0.3"): _ANY_POINT,
         ('if kind != "positive" and rng.random() < 0.3:', "0.3 -> 0.6"): _ANY_POINT,
         ('if kind != "positive" and rng.random() < 0.3:', "0.3 -> 0.15"): _ANY_POINT,
-        ("return Fraction(rng.choice((rng.randint(1, 5), rng.randint(1, 1000))))", ANY): _ANY_POINT,
+        ("return Fraction(rng.choice((rng.randint(1, 5), rng.randint(1, _LARGEST))))", ANY): _ANY_POINT,
         (_NUMBER, ANY): _ANY_POINT,
     },
     "selection/rational.py": {

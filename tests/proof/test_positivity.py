@@ -19,11 +19,9 @@ from fedtheory.proof.positivity import (
     Counterexample,
     certify,
     draws,
-    negative_at,
     prove,
-    refute,
-    weakest_cap,
 )
+from fedtheory.proof.steps import Cap
 from fedtheory.proof.symbol_regions import (
     Region,
     at_least,
@@ -243,31 +241,20 @@ def test_the_same_seed_finds_the_same_point() -> None:
 def test_points_are_of_the_region_corners_first() -> None:
     where = region(nonnegative("x"), positive("y"), count("z"))
     points = list(draws(where, 40, seed=0))
-    assert all(map(where.admits, points)) and len(points) == 4 + 8 + 2 * 40
+    assert all(map(where.admits, points)) and len(points) == 4 + 8 + 2 * 40 + 4
     named = [tuple(point[name] for name, _ in where.kinds) for point in points]
     sizes = {"nonnegative": (0, 1), "integer": (0, 1)}
     for start, positives in ((0, (1,)), (4, (2, Fraction(1, 2)))):
         corners = itertools.product(*((sizes | {"positive": positives})[kind] for _, kind in where.kinds))
         expected = [tuple(map(Fraction, corner)) for corner in corners]
         assert named[start : start + len(expected)] == expected
+    beyond = 1 + max(point["k_z"] for point in points[:-4])
+    assert named[-4:] == [(z, p, 1) for z, p in itertools.product((0, 1001), repeat=2)] and beyond <= 1001
 
 
-def test_only_an_allowed_counterexample_is_taken() -> None:
-    where, seen = region(nonnegative("x")), []
-
-    def third(found: Counterexample) -> bool:
-        seen.append(found)
-        return len(seen) == 3
-
-    found = refute(x - 9, where, allowed=third)
-    assert found == seen[2] and all(each.verify() for each in seen) and len({each.point for each in seen}) > 1
-    assert refute(x - 9, where, allowed=lambda found: False) is None
-
-
-def test_points_that_are_a_little_negative_count() -> None:
-    found = list(negative_at(x - sympy.Rational(1, 2), region(nonnegative("x"))))
-    assert found and all(point["x"] < Fraction(1, 2) for point in found)
-    assert not list(negative_at(x, region(nonnegative("x")))) and list(negative_at(x - 1 / x, region(nonnegative("x"))))
+def test_a_bound_that_fails_beyond_all_numbers_that_are_drawn_is_refuted() -> None:
+    found = prove(1001 * x - x**2, region(count("x")))
+    assert isinstance(found, Counterexample) and found.point == (("x", "1002"),)
 
 
 POLYNOMIALS = st.lists(st.tuples(st.integers(-4, 6), st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=4)
@@ -297,12 +284,11 @@ def test_interval_reaches_both_ends() -> None:
 
 
 def test_weakest_cap_brackets_the_root() -> None:
-    proved, refuted = weakest_cap(2 - x**2, lambda c: region(capped("x", c)), Fraction(0), Fraction(4))
-    assert proved**2 <= 2 < refuted**2 and refuted - proved <= Fraction(1, 10**4)
-    low, high = weakest_cap(1 - x, lambda c: region(capped("x", c)), Fraction(0), Fraction(13, 10))
-    assert low <= 1 <= high and high - low == Fraction(13, 10 * 2**14)  # 2^13 would leave more than 10^-4
-    unknown = weakest_cap((x - 1) ** 2, lambda c: region(nonnegative("x")), Fraction(0), Fraction(1))
-    assert unknown == (None, None)
+    proved, refuted = Cap(1 - 8 * x**2, lambda c: region(capped("x", c))).weakest()
+    assert 8 * proved**2 <= 1 < 8 * refuted**2 and refuted - proved <= Fraction(1, 10**4)
+    low, high = Cap(1 - 4 * x, lambda c: region(capped("x", c))).weakest()
+    assert low <= Fraction(1, 4) <= high and high - low == Fraction(1, 2**14)  # 1/2^13 would be more than 10^-4
+    assert Cap((4 * x - 1) ** 2, lambda c: region(nonnegative("x"))).weakest() == (None, None)
 
 
 @pytest.mark.parametrize(

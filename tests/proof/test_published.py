@@ -35,8 +35,7 @@ def no_search(monkeypatch: pytest.MonkeyPatch) -> None:
         for name in ("certify", "refute", "draws", "prove", "complete_squares"):
             if hasattr(place, name):
                 monkeypatch.setattr(place, name, forbidden)
-    monkeypatch.setattr(smt, "decide", forbidden)
-    monkeypatch.setattr(smt, "_ask", forbidden)
+    monkeypatch.setattr(smt, "solve", forbidden)
 
 
 def test_every_claim_is_published() -> None:

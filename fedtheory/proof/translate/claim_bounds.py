@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass
 
 import sympy
 
@@ -12,14 +11,14 @@ from ...claims.statement import Claim
 from ..algorithm_match import Rounds
 from ..claim_goals import asked_of, theorem_of
 from ..claim_theorems import ClaimTheorem
-from ..derivations import Derivation, Origin
+from ..derivations import Derivation, Made
 from ..kernel.run_bounds import RunBound, untouched
 from ..kernel.scalars import Scalar
 from ..kernel.sealed import ancestry
 
 
 @dataclass(frozen=True)
-class MadeBound(Origin):
+class MadeBound(Made):
     """Bound of the kernel that is a claim's theorem, or is none of it.
 
     Attributes:
@@ -31,13 +30,7 @@ class MadeBound(Origin):
     """
 
     make: Callable[[], RunBound]
-    letters: Mapping[str, str]
-    functional: str
-    more: Mapping[str, str] = field(default_factory=dict)
     of_rounds: bool = False
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "make", cache(self.make))
 
     @property
     def bound(self) -> RunBound:

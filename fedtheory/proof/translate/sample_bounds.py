@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cache
+from collections.abc import Callable
 
 from ...claims.statement import Claim
 from ..algorithm_match import Rounds
-from ..derivations import Origin
+from ..derivations import Made
 from ..kernel.sampling_laws import SampleTheorem
 from ..kernel.sealed import ancestry, intact
 from ..sample_claims import SampleClaim
@@ -17,24 +15,9 @@ _RULES = ("add", "cancel", "solve", "raised", "largest", "least", "absolute", "b
 """Rules from theorems on samples; the others are axioms."""
 
 
-@dataclass(frozen=True)
-class OfSamples(Origin):
-    """Theorem of the kernel on samples, said of the whole problem, that is a claim's theorem, or is none of it.
-
-    Attributes:
-        make: makes the theorem.
-        letters: the quantities of letters that are no quantity of the problem in the theorem.
-        functional: the functional's name.
-        more: the options of hypotheses that a claim is read under.
-    """
-
-    make: Callable[[], SampleTheorem]
-    letters: Mapping[str, str]
-    functional: str
-    more: Mapping[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "make", cache(self.make))
+class OfSamples(Made):
+    """Theorem of the kernel on samples, said of the whole problem, that is a claim's theorem, or is none of it. Its
+    letters are those that are no quantity of the problem in the theorem."""
 
     @property
     def theorem(self) -> SampleTheorem:

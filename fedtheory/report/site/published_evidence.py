@@ -229,14 +229,14 @@ _WORDS = {
 def _evidence(step: Mapping[str, Any]) -> tuple[str, str]:
     """Say on what a decision rests, and where a step fails."""
     found = [each for finding in step["findings"] for each in finding["evidence"]]
-    kinds = [_WORDS[each["type"]] or _solver(each["data"]) for each in found]
+    kinds = [_WORDS[each["type"]] or _text(each["data"]) for each in found]
     counted = [f"{kinds.count(kind)} times {kind}" if kinds.count(kind) > 1 else kind for kind in dict.fromkeys(kinds)]
     points = [_point(each["data"]) for each in found if each["type"] == "Counterexample"]
     return "; ".join(counted), "; ".join(filter(None, points))
 
 
-def _solver(text: str) -> str:
-    """A decision's text: a theorem of the kernel as such, else a solver's or a point's words."""
+def _text(text: str) -> str:
+    """A decision's text: a theorem of the kernel as such, else a point."""
     return "a proof that the kernel checks" if text.startswith("{") else text
 
 

@@ -76,16 +76,14 @@ def _parts() -> tuple[Theorem, Theorem]:
     s, g = _KINDS.sgd, _KINDS.server.gradient
     ax, G, half, moved = s.axioms, s.cohort_gradient, L / 2, s.axioms.vector(NEXT) - s.start
     drift = s.exact_drift_bound
-    summed, squares = s.sum_of_gradients(z, z, drift)
+    summed, squares = s.sum_of_gradients(z, z, drift, eta**2 * half)
     premises: Multiples = [
         (over_clients(ax.descent(NEXT, START_POINT, L), "M"), 1),
         (ax.round(g + (moved - (G * K + s.drift + s.cohort_noise) * eta) * half), -1),
         (over_steps(over_clients(ax.unbiased(g), "S")), eta),
-        *((theorem, c * eta**2 * half) for theorem, c in summed),
+        *summed,
     ]
-    falls = combine(
-        premises, where=_WHERE, context="cohort", squares=[(v, bound, c * eta**2 * half) for v, bound, c in squares]
-    )
+    falls = combine(premises, where=_WHERE, context="cohort", squares=squares)
     together = coefficient(falls.form, s.cohort_gradient, s.cohort_gradient)
     return _without_squares(falls, together, -eta * K), _without_squares(drift, 0 * K, 0 * K)
 
