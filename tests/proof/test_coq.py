@@ -212,6 +212,14 @@ def test_every_rule_of_the_checker_is_exported_or_refused_by_name() -> None:
     assert "combine" in RULES
 
 
+@pytest.mark.parametrize("kind", ["above", "real"])
+def test_a_condition_without_an_export_is_refused_by_name(kind: str) -> None:
+    data = json.loads(drift())
+    data["regions"][0][0][1] = kind
+    with pytest.raises(NotExported, match=f"eta: a condition '{kind}'"):
+        export([data], "other")
+
+
 def test_a_proof_that_the_kernel_did_not_compose_is_refused() -> None:
     with pytest.raises(NotExported, match=r"flics\.thm2@main: no proof of the kernel"):
         exported(reverify("flics.thm2@main"))

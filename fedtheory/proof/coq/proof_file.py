@@ -100,6 +100,8 @@ def _in_one(proofs: Sequence[Mapping]) -> tuple[Mapping, list[int]]:
 
 def _condition(data: list, names: list[str]) -> Condition:
     name, kind, bound = data
+    if kind not in ("positive", "nonnegative", "count", "capped", "interval", "at_least"):
+        raise NotExported(f"{name}: a condition {kind!r}")
     return Condition(name, kind, None if bound is None else Scalar.read(bound, names))
 
 

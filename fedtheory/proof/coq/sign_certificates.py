@@ -28,8 +28,7 @@ class Condition:
             return [(x, self.kind == "positive")]
         if self.kind == "count":
             return [(x - Scalar.number(1), False)]
-        if self.bound is None or self.kind not in ("capped", "interval", "at_least"):
-            raise NotExported(f"{self.name}: a condition {self.kind!r}")
+        assert self.bound
         if self.kind == "at_least":
             return [(x - self.bound, False)]
         return [(x, self.kind == "capped"), (self.bound - x, False)]
