@@ -21,9 +21,8 @@ from fedtheory.papers.saved_certificates import reverify
 from fedtheory.proof.coq import NotExported, exported
 from fedtheory.proof.coq.lemma_writer import Writer
 from fedtheory.proof.coq.proof_file import RULES, export, prelude
-from fedtheory.proof.coq.scalar_text import Polynomial, Scalar
-from fedtheory.proof.coq.sign_certificates import Condition, Region
 from fedtheory.proof.coq.theorem_lemmas import condition_text
+from fedtheory.proof.kernel.regions import Condition
 from fedtheory.proof.kernel.saved_theorems import saved
 from fedtheory.proof.kernel.sealed import ancestry
 
@@ -190,10 +189,10 @@ def test_every_theorem_is_a_lemma_with_what_it_assumes() -> None:
 @pytest.mark.parametrize("kind", ["count", "at_least", "capped", "interval"])
 def test_a_letter_is_written_through_parameters_by_what_its_condition_says(kind: str) -> None:
     """What the lemma assumes, in its order, is what the proofs that it is given are of."""
-    name, bound = ("K", None) if kind == "count" else ("eta", Scalar.of(Polynomial.name("L"), Polynomial.number(1)))
-    condition, writer = Condition(name, kind, bound), Writer(["eta", "L", "K", "k"])
-    region = Region((condition, Condition("L", "positive", None)), writer.names)
-    *before, last = writer._chart(condition, region, False)
+    writer = Writer(["eta", "L", "K", "k"])
+    name, bound = ("K", None) if kind == "count" else ("eta", writer.ring["L"])
+    condition = Condition(name, kind, bound)
+    *before, last = writer._chart(condition, False)
     lemma, letter, limit, given = re.match(r"destruct \(@(\w+) (\w+) (\(L\)|1) (.*)\) as ", last).groups()
     stated = condition_text(condition, writer.real)
     low, _, high = stated.strip("()").partition(" /\\ ")

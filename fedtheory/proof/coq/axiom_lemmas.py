@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from ..kernel.scalars import Scalar
 from . import nest_proofs, nested_sums
-from .lemma_writer import Factor, Piece
+from .lemma_writer import Factor, Piece, each_of
 from .nested_sums import ONE, Atom, Entry, Nest, Sum, Term
 from .rule_proofs import Rules, Vector
-from .scalar_text import NotExported, Scalar
-from .theorem_lemmas import Line, Source
+from .scalar_text import NotExported
+from .theorem_lemmas import Source
 
 START, OPTIMUM, NEXT = ("x", False, ()), ("x*", False, ()), ("x+", False, ())
 ALONG, NOISE = ("g", True, (1, 0, 0)), ("N", True, (1, 0, 0))
@@ -113,9 +114,7 @@ class Axioms(Rules):
     def _close(self, name: str) -> None:
         """The goal is ``name``, but for the order of terms."""
         texts = [self.w.coefficient(c, self.w.stated) for _, c in self.line.form]
-        bottoms = self.w.nonzero_of([c for _, c in self.line.form])
-        for number, (_, factor) in enumerate(bottoms):
-            self.do(f"pose proof {self.w.nonzero(factor, self.line.where, self.stepped)} as Y{number}.")
+        self.do(*self.w.divided([c for _, c in self.line.form], self.line.where, self.stepped))
         equality = "eq0" if self.line.equality else "le0"
         self.do(f"apply ({equality} {name}). {self.w.unfold(*texts, name)}field; nonzero.")
 
@@ -295,8 +294,8 @@ class Axioms(Rules):
                 f"  - transitivity {raw[1].text()}; [|{scripts[1].rstrip('.').replace('. ', '; ')}].",
                 f"    apply {lemma}; {proofs[0]}. }}",
             )
-            pieces = [Piece((Factor(c),), ones[0]), Piece((Factor(c * Scalar.number(-1)),), ones[1])]
-            sources.append(Source(f"(Rminus_diag_eq _ _ Q{number})", _signed(pieces, c), True, c))
+            pieces = [Piece((), ones[0]), Piece((Factor(self.w.ring.number(-1)),), ones[1])]
+            sources.append(self.source(f"(Rminus_diag_eq _ _ Q{number})", pieces, True, c))
         self.finish(self.line.pieces(), sources)
 
     def expect_arbitrary(self) -> None:
@@ -328,18 +327,10 @@ class Axioms(Rules):
             proofs.append(f"rewrite (e_scale (given_exp {kind})). apply (f_equal (Rmult {coefficient})). {step}")
         self.do(
             f"assert (T : {given} = {' + '.join(texts)}).",
-            "{ " + self._apart(premise, proofs) + " }",
+            f"{{ {each_of(f'etransitivity; [apply (e_add (given_exp {kind}))|]. apply (f_equal2 Rplus).', proofs)} }}",
             "rewrite T in Q.",
         )
         self.finish(self.line.pieces(), [Source("Q", pieces, premise.equality)])
-
-    def _apart(self, premise: Line, proofs: list[str]) -> str:
-        kind = self.line.kind
-        if len(proofs) == 1:
-            return proofs[0]
-        inner = self._apart(premise, proofs[:-1])
-        add = f"etransitivity; [apply (e_add (given_exp {kind}))|]."
-        return f"{add} apply (f_equal2 Rplus). {{ {inner} }} {{ {proofs[-1]} }}"
 
     def _expected(self, entry: Entry, kind: str) -> tuple[list[Piece], str, str]:
         """(the pieces of an entry's expectation, their sum as text, the proof)."""
@@ -380,9 +371,8 @@ class Axioms(Rules):
         near = Nest((Sum("M", True, True),), nest.left, nest.right)
         done.insert(0, nested_sums.entry(near))
         scripts.insert(0, " ".join(nest_proofs.script(near, "D", False)[1]))
-        one = Scalar.number(1)
-        parts = [Piece((Factor(share),), done[0]), Piece((Factor(one - share),), done[1])]
-        stated = [self.w.coefficient(c, self.w.stated) for c in (share, one - share)]
+        parts = [Piece((Factor(share),), done[0]), Piece((Factor(1 - share),), done[1])]
+        stated = [self.w.coefficient(c, self.w.stated) for c in (share, 1 - share)]
         texts = [self.w.entry_text(e, self.line.level) for e in done]
         text = f"({stated[0]} * {texts[0]} + (1 - {stated[0]}) * {texts[1]})"
         proof = (
@@ -393,11 +383,11 @@ class Axioms(Rules):
 
     def mix(self) -> None:
         """Prove the expectation over uniform and arbitrary rounds."""
-        self._mix("random_kinds", ("uniform", "arbitrary"), lambda q: (q, Scalar.number(1) - q))
+        self._mix("random_kinds", ("uniform", "arbitrary"), lambda q: (q, 1 - q))
 
     def mix_server(self) -> None:
         """Prove the expectation over the server's and the clients' rounds."""
-        self._mix("random_client_rounds", ("server", "arbitrary"), lambda q: (Scalar.number(1) - q, q))
+        self._mix("random_client_rounds", ("server", "arbitrary"), lambda q: (1 - q, q))
 
     def _mix(self, assumed: str, kinds: tuple[str, str], weights) -> None:
         """Each late entry's expectation is that of the two kinds, with their probabilities."""
@@ -411,16 +401,7 @@ class Axioms(Rules):
             proofs.append(f"L{number}")
         if proofs:
             self.do(f"rewrite {', '.join(proofs)}.")
-        sources = [
-            Source(
-                self.use(premise),
-                premise.pieces(),
-                premise.equality,
-                factor,
-                "" if premise.equality else self.sign(factor),
-            )
-            for premise, factor in zip(self.line.premises, factors, strict=True)
-        ]
+        sources = [self.premise(p, factor) for p, factor in zip(self.line.premises, factors, strict=True)]
         late = set(own)
         known = [p for p in self.line.pieces() if p.entry not in late]
         shown = [
@@ -428,11 +409,6 @@ class Axioms(Rules):
             for s in sources
         ]
         self.finish_with(known, sources, shown)
-
-
-def _signed(pieces: list[Piece], c: Scalar) -> list[Piece]:
-    """The pieces of a difference, before the factor c."""
-    return [Piece((), pieces[0].entry), Piece((Factor(Scalar.number(-1)),), pieces[1].entry)]
 
 
 def _before(atom: Atom) -> str:

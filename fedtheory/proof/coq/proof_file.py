@@ -6,11 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
+from ..kernel.regions import Condition
 from . import nested_sums
 from .axiom_lemmas import Axioms
+from .lemma_writer import pattern
 from .round_conclusions import Rounds
-from .scalar_text import NotExported, Scalar
-from .sign_certificates import Condition, Region
+from .scalar_text import NotExported, halves, read_scalar
+from .sign_certificates import Region
 from .theorem_lemmas import Line, condition_text
 from .vector_products import File
 
@@ -56,16 +58,15 @@ def export(proofs: Sequence[Mapping], title: str) -> str:
         NotExported: one uses a rule, an assumption or a shape of which there is no export.
     """
     data, ends = _in_one(proofs)
-    names = [str(name) for name in data["names"]]
-    writer = File(names)
-    writer.regions = [Region(tuple(_condition(c, names) for c in region), writer.real) for region in data["regions"]]
+    writer = File([str(name) for name in data["names"]])
+    writer.regions = [Region((_condition(c, writer) for c in region), writer.real) for region in data["regions"]]
     writer.add("Unset Implicit Arguments.", "")
     for number, region in enumerate(writer.regions):
         writer.add(*_region(writer, number, region))
     lines: list[Line] = []
     named: list[str] = []
     for number, saved in enumerate(data["theorems"]):
-        lines.append(_line(number, saved, lines, names))
+        lines.append(_line(number, saved, lines, writer))
         theorem = Axioms(writer, lines[-1])
         getattr(theorem, RULES[lines[-1].rule])()
         theorem.write()
@@ -98,14 +99,14 @@ def _in_one(proofs: Sequence[Mapping]) -> tuple[Mapping, list[int]]:
     return {"names": names, "regions": regions, "theorems": theorems}, ends
 
 
-def _condition(data: list, names: list[str]) -> Condition:
+def _condition(data: list, w: File) -> Condition:
     name, kind, bound = data
     if kind not in ("positive", "nonnegative", "count", "capped", "interval", "at_least"):
         raise NotExported(f"{name}: a condition {kind!r}")
-    return Condition(name, kind, None if bound is None else Scalar.read(bound, names))
+    return Condition(name, kind, None if bound is None else read_scalar(bound, w.ring))
 
 
-def _line(number: int, saved: Mapping, earlier: list[Line], names: list[str]) -> Line:
+def _line(number: int, saved: Mapping, earlier: list[Line], w: File) -> Line:
     if saved["rule"] not in RULES:
         raise NotExported(f"theorem {number}: rule {saved['rule']!r}: exported are {', '.join(RULES)}")
     if saved["context"] == "run":
@@ -118,9 +119,9 @@ def _line(number: int, saved: Mapping, earlier: list[Line], names: list[str]) ->
         saved["context"],
         saved["kind"],
         saved["where"],
-        tuple((n, None if c is None else Scalar.read(c, names)) for n, c in saved["assumptions"]),
-        {n: Scalar.read(c, names) for n, c in saved["parameters"].items()},
-        tuple((nested_sums.entry_of(e), Scalar.read(c, names)) for e, c in saved["form"]),
+        tuple((n, None if c is None else read_scalar(c, w.ring)) for n, c in saved["assumptions"]),
+        {n: read_scalar(c, w.ring) for n, c in saved["parameters"].items()},
+        tuple((nested_sums.entry_of(e), read_scalar(c, w.ring)) for e, c in saved["form"]),
         saved["equality"],
         saved["path_to_the_end"],
     )
@@ -130,19 +131,15 @@ def _region(w: File, number: int, region: Region) -> list[str]:
     """The definition of a region, and the signs of its letters."""
     conditions = region.conditions
     stated = " /\\\n  ".join(condition_text(c, w.real) for c in conditions)
-    signs_of = " /\\ ".join(f"0 {'<' if region.strict[c.name] else '<='} {w.real[c.name]}" for c in conditions)
-    proofs = []
-    for c in reversed(conditions):
-        strict = region.strict[c.name]
-        goal = f"F_{c.name} : 0 {'<' if strict else '<='} {w.real[c.name]}"
-        proofs.append(f"  assert ({goal}) by ({_sign_of(c, strict)}).")
-    pattern = (
-        "(" + " & ".join(f"C_{c.name}" for c in conditions) + ")" if len(conditions) > 1 else f"C_{conditions[0].name}"
-    )
+    signs = {c: f"0 {'<' if c.name in region.strict else '<='} {w.real[c.name]}" for c in conditions}
+    signs_of = " /\\ ".join(signs.values())
+    proofs = [
+        f"  assert (F_{c.name} : {signs[c]}) by ({_sign_of(c, c.name in region.strict)})." for c in reversed(conditions)
+    ]
     return [
         f"Definition region_{number} ({w.all_letters} Kr : R) : Prop :=\n  {stated}.",
         f"Lemma facts_{number} ({w.all_letters} Kr : R) : region_{number} {w.all_letters} Kr -> {signs_of}.",
-        f"Proof.\n  intros {pattern}.",
+        f"Proof.\n  intros {pattern('C_', conditions)}.",
         *proofs,
         "  repeat split; assumption.",
         "Qed.",
@@ -159,7 +156,7 @@ def _sign_of(c: Condition, strict: bool) -> str:
         return f"exact (proj1 C_{c.name})"
     assert c.bound
     close = "pos" if strict else "nonneg"
-    if not c.bound.bottom.is_one:
+    if halves(c.bound)[1] != 1:
         close = f"apply quotient_{close}; [{close}|pos]"
     return f"refine ({'Rlt_le_trans' if strict else 'Rle_trans'} _ _ _ _ C_{c.name}); {close}"
 

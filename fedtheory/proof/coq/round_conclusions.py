@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..kernel.scalars import Scalar
 from .lemma_writer import Factor, Piece
 from .nested_sums import ONE, Entry, Term
-from .scalar_text import Scalar
 from .theorem_lemmas import Line, Theorem
 from .vector_products import File
 
@@ -38,25 +38,25 @@ class Rounds(Theorem):
             self._descent(form)
 
     def _contraction(self, form: Mapping[Entry, Scalar]) -> None:
-        w, one = self.w, Scalar.number(1)
-        factor, addition = form[_product(_X, _X)], form.get(ONE, Scalar.number(0))
+        w, minus = self.w, Factor(self.w.ring.number(-1))
+        factor, addition = form[_product(_X, _X)], form.get(ONE, w.ring.number(0))
         p, b = (w.coefficient(c, w.stated) for c in (factor, addition))
         square = "ip S (vsub (xp S) xs) (vsub (xp S) xs)"
         left = [Piece((Factor(c),), entry) for entry, c in form.items()]
         right = [
             Piece((Factor(factor),), _product(_X, _X)),
-            Piece((Factor(Scalar.number(-2)), Factor(factor)), _product(_X, _XS)),
+            Piece((Factor(w.ring.number(-2)), Factor(factor)), _product(_X, _XS)),
             Piece((Factor(factor),), _product(_XS, _XS)),
-            Piece((Factor(Scalar.number(-1)),), _product(_XS, _XS)),
-            Piece((Factor(Scalar.number(-1)),), _product(_NEXT, _NEXT)),
-            Piece((Factor(Scalar.number(2)),), _product(_XS, _NEXT)),
+            Piece((minus,), _product(_XS, _XS)),
+            Piece((minus,), _product(_NEXT, _NEXT)),
+            Piece((Factor(w.ring.number(2)),), _product(_XS, _NEXT)),
             *([Piece((Factor(addition),), ONE)] if ONE in form else []),
         ]
         says = f"Es (fun S => {square}) <= {p} * ip [] (vsub x xs) (vsub x xs) + {b}"
         self._one_round(says, "rewrite next_distance, start_distance.", left, right)
-        signs = [(factor, False), (one - factor, True), (addition, False)]
+        signs = [(factor, False), (1 - factor, True), (addition, False)]
         rate = f"({self._sign(*signs[0])})", f"({self._sign(*signs[1])})", f"({self._sign(*signs[2])})"
-        below = w.coefficient(one - factor, w.stated)
+        below = w.coefficient(1 - factor, w.stated)
         self._many(
             f"forall A0 : nat -> R, (forall r0, A0 (Datatypes.S r0) <= {p} * A0 r0 + {b}) ->\n"
             f"  forall r0, A0 r0 <= {p} ^ r0 * A0 0%nat + {b} / (1 - {p})",
@@ -67,17 +67,16 @@ class Rounds(Theorem):
         )
 
     def _descent(self, form: Mapping[Entry, Scalar]) -> None:
-        w = self.w
-        fall = form[_product(_GRADIENT, _GRADIENT)] * Scalar.number(-1)
-        addition = form.get(ONE, Scalar.number(0))
+        w, minus = self.w, Factor(self.w.ring.number(-1))
+        fall, addition = -form[_product(_GRADIENT, _GRADIENT)], form.get(ONE, w.ring.number(0))
         c, b = (w.coefficient(s, w.stated) for s in (fall, addition))
         values = [w.entry_text(("value", "M", point), self.line.level) for point in (NEXT, START)]
         mean = "(osumv (mean clients) g_start)"
         left = [Piece((Factor(s),), entry) for entry, s in form.items()]
         right = [
             Piece((), ("value", "M", START)),
-            Piece((Factor(Scalar.number(-1)),), ("value", "M", NEXT)),
-            Piece((Factor(Scalar.number(-1)), Factor(fall)), _product(_GRADIENT, _GRADIENT)),
+            Piece((minus,), ("value", "M", NEXT)),
+            Piece((minus, Factor(fall)), _product(_GRADIENT, _GRADIENT)),
             *([Piece((Factor(addition),), ONE)] if ONE in form else []),
         ]
         says = f"{values[0]} <= {values[1]} - {c} * ip [] {mean} {mean} + {b}"
@@ -113,8 +112,7 @@ class Rounds(Theorem):
 
     def _many(self, says: str, *script: str, divisors: list[Scalar] | None = None) -> None:
         w, where = self.w, self.line.where
-        known = w.nonzero_of(divisors or [])
-        facts = [f"pose proof {w.nonzero(d, where, False)} as Y{n}." for n, (_, d) in enumerate(known)]
+        facts = w.divided(divisors or [], where, False)
         w.add(
             f"Theorem all_rounds{self.suffix} : forall {w.all_letters} : R,\n"
             f"  region_{where} {w.all_letters} (INR K) ->\n  {says}.",

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-from math import comb
+from collections.abc import Sequence
 
+from ..kernel.forms import STEP, STEPS
+from ..kernel.scalars import Scalar, power_sum
 from . import nest_proofs, nested_sums
-from .lemma_writer import Factor, Piece
+from .lemma_writer import COUNT, Factor, Piece, each_of
 from .nested_sums import ONE, Atom, Entry, Term
-from .scalar_text import Names, NotExported, Polynomial, Scalar
-from .sign_certificates import STEP, STEPS
+from .scalar_text import Names, NotExported, read_scalar, scalar_text
 from .theorem_lemmas import Line, Source, Theorem
 
 Vector = list[tuple[Term, Scalar]]
-_COUNT = "n_"
-"""The letter of how many steps are summed, in a proof by induction over them."""
 
 
 class Rules(Theorem):
@@ -22,17 +20,20 @@ class Rules(Theorem):
 
     def scalar(self, data: dict) -> Scalar:
         """Read a scalar of the saved proof."""
-        return Scalar.read(data, self.w.names)
+        return read_scalar(data, self.w.ring)
 
     def vector(self, data: list) -> Vector:
         """Read a vector of the saved proof."""
         return [(nested_sums.term_of(term), self.scalar(c)) for term, c in data]
 
-    def source(self, premise: Line, multiplier: Scalar | None = None) -> Source:
-        """Return an earlier theorem, as it is used here."""
-        factor = Scalar.number(1) if multiplier is None else multiplier
-        plain = premise.equality or factor.is_one
-        return Source(self.use(premise), premise.pieces(), premise.equality, factor, "" if plain else self.sign(factor))
+    def source(self, proof: str, pieces: Sequence[Piece], equality: bool, factor: Scalar) -> Source:
+        """Return what is proved as it is used here, times a factor."""
+        sign = "" if equality or factor == 1 else self.sign(factor)
+        return Source(proof, pieces, equality, None if factor == 1 else factor, sign)
+
+    def premise(self, premise: Line, factor: Scalar) -> Source:
+        """Return an earlier theorem as it is used here, times a factor."""
+        return self.source(self.use(premise), premise.pieces(), premise.equality, factor)
 
     def sign(self, scalar: Scalar) -> str:
         """Return the proof that a scalar is >= 0 on the theorem's region."""
@@ -44,12 +45,12 @@ class Rules(Theorem):
         """Prove a sum of premises times multipliers, of squares, and of a constant."""
         given, line = self.line.arguments, self.line
         multipliers = [self.scalar(c) for c in given["multipliers"]]
-        sources = [self.source(p, c) for p, c in zip(line.premises, multipliers, strict=True)]
+        sources = [self.premise(p, c) for p, c in zip(line.premises, multipliers, strict=True)]
         for number, (vector, bound, data) in enumerate(given["squares"]):
             sources.append(self.square(f"Q{number}", self.vector(vector), "".join(sorted(bound)), self.scalar(data)))
         constant = self.scalar(given["constant"])
         if not constant.is_zero:
-            sources.append(Source("Rle_0_1", [Piece((), ONE)], False, constant, self.sign(constant)))
+            sources.append(self.source("Rle_0_1", [Piece((), ONE)], False, constant))
         self.finish(line.pieces(), sources)
 
     def square(self, name: str, vector: Vector, bound: str, factor: Scalar) -> Source:
@@ -67,14 +68,13 @@ class Rules(Theorem):
             for other, b in vector:
                 _, proof, factored, entry = self.w.paired(level, bound, one, other, i, k)
                 rewrites.append(proof)
-                pieces.append(Piece((Factor(a), Factor(b), *([Factor(_name(STEPS))] if factored else [])), entry))
+                pieces.append(Piece((Factor(a), Factor(b), *([Factor(self.w.ring[STEPS])] if factored else [])), entry))
         self.do(
             f"pose proof (square_nonneg ({self._bilinear(level, bound, i, k)}) [{'; '.join(texts)}]) as {name}.",
             f"unfold bil in {name}; cbn [rsum fst snd] in {name}.",
             f"rewrite {', '.join(rewrites)} in {name}.",
         )
-        pieces = [Piece(p.factors, p.entry) for p in pieces]
-        return Source(name, pieces, False, factor, "" if factor.is_one else self.sign(factor))
+        return self.source(name, pieces, False, factor)
 
     def _bilinear(self, level: str, bound: str, i: str, k: str) -> str:
         indices = "".join(f" {x}" for x, binder in ((i, "MS"), (k, "K")) if not set(bound) & set(binder))
@@ -120,7 +120,7 @@ class Rules(Theorem):
         if texts:
             self.do(
                 f"assert (T : {summed} = {' + '.join(texts)}).",
-                f"{{ {'rewrite !osum_add. ' if len(texts) > 1 else ''}{_each(proofs)} }}",
+                f"{{ {'rewrite !osum_add. ' if len(texts) > 1 else ''}{each_of('apply (f_equal2 Rplus).', proofs)} }}",
                 "rewrite T in Q.",
             )
         self.finish(self.line.pieces(), [Source("Q", pieces, premise.equality)])
@@ -148,29 +148,27 @@ class Rules(Theorem):
     def _powers(self, c: Scalar) -> tuple[Scalar, str]:
         """(the sum of a scalar over the steps, the proof that it is), by induction over how many there are."""
         w = self.w
-        total = Polynomial({})
-        for power, part in c.top.by_power(STEP).items():
-            total = total + part * _power_sum(power)
         if STEP in c.bottom.names:
             raise NotExported("a sum over steps of a quotient by the step")
-        partial = Scalar.of(total, c.bottom)
-        whole = partial.replace({_COUNT: _name(STEPS)})
+        parts = c.coefficients(STEP).items()
+        partial = sum((part * power_sum(w.ring, power, COUNT) for power, part in parts), w.ring.number(0))
+        whole = partial.replace({COUNT: w.ring[STEPS]})
         name, new = w.once(("powers", c), "powers_")
-        known = w.nonzero_of([Scalar.of(Scalar.number(1).top, c.bottom)])
+        known = w.divisors([c])
         if new:
-            at = {**w.stated, _COUNT: "n"}
-            hypotheses = "".join(f"{factor.text(w.stated)} <> 0 -> " for _, factor in known)
+            summed = f"fun n : R => {scalar_text(partial, {**w.stated, COUNT: 'n'})}"
+            hypotheses = "".join(f"{scalar_text(factor, w.stated)} <> 0 -> " for factor in known)
             texts = w.coefficient(c, w.stated), w.coefficient(whole, w.stated)
             w.add(
                 f"Lemma {name} ({w.all_letters} : R) : {hypotheses}osum (steps K) (fun k => {texts[0]}) = {texts[1]}.",
-                f"Proof. intros. transitivity ((fun n : R => {partial.text(at)}) (INR K)).",
-                f"  - apply (steps_by_induction (P := fun n : R => {partial.text(at)})); "
+                f"Proof. intros. transitivity (({summed}) (INR K)).",
+                f"  - apply (steps_by_induction (P := {summed})); "
                 f"[|intros z9; generalize (INR z9); intros kr]; {w.unfold(texts[0])}"
                 f"generalize dependent (INR K); intros; {'field; nonzero' if known else 'field'}.",
                 f"  - {w.unfold(texts[1])}cbv beta; {'field; nonzero' if known else 'field'}.",
                 "Qed.",
             )
-        proofs = [w.nonzero(factor, self.line.where, False) for _, factor in known]
+        proofs = [w.nonzero(factor, self.line.where, False) for factor in known]
         return whole, f"({' '.join([name, w.all_letters, *proofs])})"
 
     # induction, the last step, other letters
@@ -180,7 +178,7 @@ class Rules(Theorem):
         line, w = self.line, self.w
         (base, step), factor = line.premises, self.scalar(line.arguments["factor"])
         local = any(name == "P_local_lr" for name, _ in self.hypotheses(line))
-        zero, after = Scalar.number(0), _sum(_name(STEP), Scalar.number(1))
+        zero, after = w.ring.number(0), w.ring[STEP] + 1
         first, later = [], []
         for entry, c in line.form:
             first.append(Piece((Factor(c, ((STEP, zero),)),), self._started(entry)))
@@ -196,12 +194,9 @@ class Rules(Theorem):
         self.do("- rewrite S_INR, (Rplus_comm (INR k) 1). change (Datatypes.S k) with (1 + k)%nat.")
         inner = Rules(w, line)
         proof = inner.use(step, below="I")
-        before = Source("(IH (Nat.lt_le_incl _ _ I))", line.pieces(), False, factor, self._in_step(factor))
+        before = inner.source("(IH (Nat.lt_le_incl _ _ I))", line.pieces(), False, factor)
         inner.finish(later, [Source(proof, step.pieces(), step.equality), before])
         self.do(*(f"  {text}" for text in inner.script))
-
-    def _in_step(self, factor: Scalar) -> str:
-        return self.w.sign(factor, self.line.where, False, True)
 
     def _started(self, entry: Entry) -> Entry:
         if entry == ONE or not nested_sums.open_in(entry, "k"):
@@ -229,7 +224,7 @@ class Rules(Theorem):
     def last_step(self) -> None:
         """Prove a premise at the step K."""
         (premise,) = self.line.premises
-        values = {STEP: _name(STEPS)}
+        values = {STEP: self.w.ring[STEPS]}
         pieces = [Piece(p.factors, _moved(p.entry, 0, 1, 0)) for p in premise.pieces(values)]
         proof = self.use(premise, k="K", below="(Nat.le_refl K)") if premise.open("k") else self.use(premise)
         if premise.open("k"):
@@ -240,7 +235,7 @@ class Rules(Theorem):
         """Prove a premise with expressions for its letters."""
         (premise,), w = self.line.premises, self.w
         values = {n: self.scalar(c) for n, c in self.line.arguments["values"].items()}
-        at = {**w.stated, **{n: f"({c.text(w.stated)})" for n, c in values.items()}}
+        at = {**w.stated, **{n: f"({scalar_text(c, w.stated)})" for n, c in values.items()}}
         parts = [f"thm_{premise.number}", " ".join(at[n] for n in w.letters), self.admitted(premise, values)]
         own = {label for label, _ in self.hypotheses(self.line)}
         for number, (label, predicate, constant) in enumerate(self.assumed(premise)):
@@ -272,29 +267,6 @@ class Rules(Theorem):
             f"{self.w.unfold(old, new)}field; nonzero). exact {label}. }}",
         )
         return name
-
-
-def _each(proofs: list[str]) -> str:
-    """A proof of an equation of two sums, term by term."""
-    if len(proofs) == 1:
-        return proofs[0]
-    return f"apply (f_equal2 Rplus). {{ {_each(proofs[:-1])} }} {{ {proofs[-1]} }}"
-
-
-def _name(name: str) -> Scalar:
-    return Scalar.of(Polynomial.name(name), Polynomial.number(1))
-
-
-def _sum(one: Scalar, other: Scalar) -> Scalar:
-    return one - other * Scalar.number(-1)
-
-
-def _power_sum(power: int) -> Polynomial:
-    """sum of k^p over k < n, as a polynomial in n, by telescoping (k + 1)^(p + 1) - k^(p + 1)."""
-    total = Polynomial.name(_COUNT) ** (power + 1)
-    for lower in range(power):
-        total = total - _power_sum(lower) * Polynomial.number(comb(power + 1, lower))
-    return total * Polynomial.number(Fraction(1, power + 1))
 
 
 def _shifted(atom: Atom, a: int, b: int, c: int) -> Atom:

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..kernel.forms import STEP
+from ..kernel.regions import Condition
+from ..kernel.scalars import Scalar
 from . import nested_sums
 from .lemma_writer import Factor, Piece, pattern
 from .nested_sums import Entry
-from .scalar_text import NotExported, Scalar
-from .sign_certificates import STEP, STEPS, Condition
+from .scalar_text import NotExported, halves, scalar_text
 from .vector_products import File, Level
 
 PREDICATES = frozenset({
@@ -59,17 +61,14 @@ class Line:
         return [Piece((Factor(c, given),), entry) for entry, c in self.form]
 
 
-ONE_SCALAR = Scalar.number(1)
-
-
 @dataclass(frozen=True)
 class Source:
-    """Proof that a sum of pieces is >= 0, or = 0, with a multiplier and the proof that the multiplier is >= 0."""
+    """Proof that a sum of pieces is >= 0, or = 0, with a multiplier (none for 1), and the proof that this is >= 0."""
 
     proof: str
     pieces: Sequence[Piece]
     equality: bool = False
-    multiplier: Scalar = ONE_SCALAR
+    multiplier: Scalar | None = None
     sign: str = ""
 
 
@@ -199,14 +198,13 @@ class Theorem:
             conditions = w.regions[premise.where].conditions
             same = frozenset() if values else frozenset(w.regions[mine].conditions)
             proofs = [self._condition(c, values, c in same) for c in conditions]
-            at = {**w.real, **{n: f"({v.text(w.real)})" for n, v in values.items()}}
+            at = {**w.real, **{n: f"({scalar_text(v, w.real)})" for n, v in values.items()}}
             goal = " ".join(at[n] for n in w.letters)
             script = [
                 f"  assert (H_{c.name} : {condition_text(c, at)}).\n  {{ {proof} }}"
                 for c, proof in zip(conditions, proofs, strict=True)
             ]
-            divisors = w.divisors(values.values())
-            divided = [f"  pose proof {w.nonzero_in_lemma(d, mine)} as Y{n}." for n, d in enumerate(divisors)]
+            divided = [f"  {line}" for line in w.divided(values.values(), mine, None)]
             w.add(
                 f"Lemma {name} ({w.all_letters} Kr kr : R) : region_{mine} {w.all_letters} Kr -> "
                 f"region_{premise.where} {goal} Kr.",
@@ -226,7 +224,7 @@ class Theorem:
         if same:
             return f"exact C_{c.name}."
         w, mine, proofs = self.w, self.line.where, []
-        for scalar, strict in c.statements():
+        for scalar, strict in c.polynomials(w.ring):
             changed = scalar.replace(values) if values else scalar
             lemma = w.sign_lemma(changed, mine, strict)
             proofs.append(
@@ -251,40 +249,36 @@ class Theorem:
             whole = f"(plus_null {whole} {proof})" if equality else f"(Rplus_le_le_0_compat _ _ {whole} {proof})"
         self.do(f"apply ({'eq0' if equality else 'le0'} {whole}).")
         left = list(left)
-        right = [p.times(source.multiplier) for source in shown for p in source.pieces]
+        right = [p.times(s.multiplier) if s.multiplier else p for s in shown for p in s.pieces]
         for entry in dict.fromkeys(p.entry for p in [*left, *right]):
             sides = [[p for p in side if p.entry == entry] for side in (left, right)]
             self._drop(entry, sides)
         self.do("ring.")
 
     def _with_multiplier(self, source: Source, equality: bool) -> str:
+        proof, multiplier = source.proof, source.multiplier
         if source.equality:
-            text = self.w.coefficient(source.multiplier, self.w.stated)
-            proof = source.proof if source.multiplier.is_one else f"(times_null {text} {source.proof})"
+            if multiplier:
+                proof = f"(times_null {self.w.coefficient(multiplier, self.w.stated)} {proof})"
             return proof if equality else f"(null_le {proof})"
-        return source.proof if source.multiplier.is_one else f"(Rmult_le_pos _ _ {source.sign} {source.proof})"
+        return f"(Rmult_le_pos _ _ {source.sign} {proof})" if multiplier else proof
 
     def _drop(self, entry: Entry, sides: list[list[Piece]]) -> None:
         w = self.w
         real = [w.sum_of(side, w.real) for side in sides]
         if real[0] == real[1]:
             return
-        bottoms = [_bottom(f) for side in sides for p in side for f in p.factors]
-        proof = w.identity_at(real[0], real[1], bottoms, self.line.where, self.stepped)
+        dividing = [scalar for side in sides for p in side for f in p.factors for scalar in _dividing(f)]
+        proof = w.identity_at(real[0], real[1], dividing, self.line.where, self.stepped)
         stated = [w.sum_of(side, w.stated) for side in sides]
         text = w.entry_text(entry, self.line.level)
         self.do(f"apply (@drop ({stated[0]}) ({stated[1]}) {text} _ _ {proof}).")
 
 
-def _bottom(factor: Factor) -> Scalar:
-    """1 over all that a factor divides by."""
-    one = Scalar.number(1).bottom
-    whole = one
-    for _, value in factor.values:
-        whole = whole * value.bottom
+def _dividing(factor: Factor) -> list[Scalar]:
+    """Scalars whose denominators are all that a factor divides by."""
     values = dict(factor.values)
-    changed = Scalar.of(factor.scalar.bottom, one).replace(values) if values else Scalar.of(factor.scalar.bottom, one)
-    return Scalar(one, whole * changed.top * changed.bottom)
+    return [1 / halves(factor.scalar)[1].replace(values), *values.values()]
 
 
 def _applied(predicate: str, constant: Scalar | None, at: Mapping[str, str], w: File) -> str:
@@ -310,10 +304,10 @@ def condition_text(c: Condition, at: Mapping[str, str]) -> str:
     if c.kind in ("positive", "nonnegative", "count"):
         return {"positive": f"0 < {x}", "nonnegative": f"0 <= {x}", "count": f"1 <= {x}"}[c.kind]
     assert c.bound
-    bound = f"({c.bound.text(at)})"
+    bound = f"({scalar_text(c.bound, at)})"
     if c.kind == "at_least":
         return f"{bound} <= {x}"
     return f"(0 {'<' if c.kind == 'capped' else '<='} {x} /\\ {x} <= {bound})"
 
 
-__all__ = ["STEPS", "Line", "Source", "Theorem", "condition_text", "pattern"]
+__all__ = ["Line", "Source", "Theorem", "condition_text", "pattern"]
