@@ -49,6 +49,11 @@ def drift() -> str:
     return json.dumps(saved(next(t for t in ancestry(strongly_convex()) if t.rule == "induct")))
 
 
+def saved_line(rule: str) -> str:
+    """A proof of one axiom alone."""
+    return json.dumps(saved(next(t for t in ancestry(strongly_convex()) if t.rule == rule)))
+
+
 @needs_coq
 @pytest.mark.parametrize(
     "ref",
@@ -209,6 +214,14 @@ def test_every_rule_of_the_checker_is_exported_or_refused_by_name() -> None:
     with pytest.raises(NotExported, match="rule 'magic': exported are combine"):
         export([data], "magic")
     assert "combine" in RULES
+
+
+@pytest.mark.parametrize("rule", ["local step", "unbiased", "variance"])
+def test_an_axiom_on_the_path_that_is_not_given_the_cohort_is_refused(rule: str) -> None:
+    data = json.loads(saved_line(rule))
+    data["theorems"][-1]["context"] = "start"
+    with pytest.raises(NotExported, match="not known at the start"):
+        export([data], "start")
 
 
 @pytest.mark.parametrize("kind", ["above", "real"])

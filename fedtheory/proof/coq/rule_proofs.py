@@ -8,9 +8,10 @@ from ..kernel.forms import STEP, STEPS
 from ..kernel.scalars import Scalar, power_sum
 from . import nest_proofs, nested_sums
 from .lemma_writer import COUNT, Factor, Piece, each_of
-from .nested_sums import ONE, Atom, Entry, Term
+from .nested_sums import ONE, SOME, SUMS, Atom, Entry, Term
 from .scalar_text import Names, NotExported, read_scalar, scalar_text
 from .theorem_lemmas import Line, Source, Theorem
+from .vector_products import bilinear
 
 Vector = list[tuple[Term, Scalar]]
 
@@ -39,6 +40,16 @@ class Rules(Theorem):
         """Return the proof that a scalar is >= 0 on the theorem's region."""
         return self.w.sign(scalar, self.line.where, False, self.stepped)
 
+    @property
+    def i(self) -> str:
+        """The client, or any, if the theorem is not on each."""
+        return "i" if self.line.open("i") else "i0"
+
+    @property
+    def k(self) -> str:
+        """The step, or any, if the theorem is not on each."""
+        return "k" if self.stepped else "0%nat"
+
     # combine
 
     def combine(self) -> None:
@@ -60,90 +71,78 @@ class Rules(Theorem):
         terms = [term for term, _ in vector]
         known = all(nested_sums.at_start(t[1]) and "S" not in t[0] for t in terms) and "S" not in bound
         level = "nil" if known else self.line.level
-        i = "i" if self.line.open("i") else "i0"
-        k = "k" if self.stepped else "0%nat"
         texts = [f"({self.w.coefficient(c, self.w.stated)}, {self.w.family(t)})" for t, c in vector]
         rewrites, pieces = [], []
         for one, a in vector:
             for other, b in vector:
-                _, proof, factored, entry = self.w.paired(level, bound, one, other, i, k)
+                _, proof, factored, entry = self.w.paired(level, bound, one, other, self.i, self.k)
                 rewrites.append(proof)
                 pieces.append(Piece((Factor(a), Factor(b), *([Factor(self.w.ring[STEPS])] if factored else [])), entry))
         self.do(
-            f"pose proof (square_nonneg ({self._bilinear(level, bound, i, k)}) [{'; '.join(texts)}]) as {name}.",
+            f"pose proof (square_nonneg ({bilinear(level, bound, self.i, self.k)[1]}) [{'; '.join(texts)}]) as {name}.",
             f"unfold bil in {name}; cbn [rsum fst snd] in {name}.",
             f"rewrite {', '.join(rewrites)} in {name}.",
         )
         return self.source(name, pieces, False, factor)
-
-    def _bilinear(self, level: str, bound: str, i: str, k: str) -> str:
-        indices = "".join(f" {x}" for x, binder in ((i, "MS"), (k, "K")) if not set(bound) & set(binder))
-        name = f"@bilinear_{bound}" if bound else "@bilinear_one"
-        if level in ("S", "nil", "server"):
-            cohort = "S" if level == "S" else "[]"
-            return f"{name} {cohort}{indices if not set(bound) & {'S'} else indices + ' D'}"
-        expectation = "Es_exp" if level == "Es" else f"(given_exp {level.split(' ')[1].rstrip(')')})"
-        return f"@bilinear_E {level} {expectation} {i} {k}"
 
     # means over clients, sums over steps
 
     def over_clients(self) -> None:
         """Prove the mean over clients of a premise that holds for every client."""
         (premise,), binder = self.line.premises, self.line.arguments["binder"]
-        total = f"(mean {'clients' if binder == 'M' else 'S'})"
-        weight = "some_client" if binder == "M" else "(drawn_some D)"
-        proof = self.use(premise, i="i9")
-        self._under(premise, binder, total, f"apply mean_weight, {weight}", f"intros i9 _. exact {proof}.")
+        self._under(binder, f"mean_weight, {SOME[binder]}", f"intros i9 _. exact {self.use(premise, i='i9')}.")
 
     def over_steps(self) -> None:
         """Prove the sum over steps of a premise that holds for every step."""
         (premise,) = self.line.premises
         proof = self.use(premise, k="k9", below="I9")
-        start = f"intros k9 I9; apply in_steps in I9. exact {proof}."
-        self._under(premise, "K", "(steps K)", "apply steps_weight", start)
+        self._under("K", "steps_weight", f"intros k9 I9; apply in_steps in I9. exact {proof}.")
 
-    def _under(self, premise: Line, binder: str, total: str, weight: str, inner: str) -> None:
-        index = "k" if binder == "K" else "i"
-        form = self.form_text(premise)
-        summed = f"osum {total} (fun {index} => {form})"
-        apply = "apply osum_null." if premise.equality else f"apply osum_nonneg; [{weight}|]."
-        self.do(
-            f"assert (Q : {summed + ' = 0' if premise.equality else '0 <= ' + summed}).",
-            f"{{ {apply} {inner} }}",
-        )
-        pieces, texts, proofs = [], [], []
+    def _under(self, binder: str, weight: str, inner: str) -> None:
+        (premise,) = self.line.premises
+        apply = "apply osum_null." if premise.equality else f"apply osum_nonneg; [apply {weight}|]."
+        parts = []
         for entry, c in premise.form:
-            piece, text, proof = self._summed(entry, c, binder, total)
-            pieces.append(piece)
-            texts.append(text)
-            proofs.append(proof)
-        if texts:
-            self.do(
-                f"assert (T : {summed} = {' + '.join(texts)}).",
-                f"{{ {'rewrite !osum_add. ' if len(texts) > 1 else ''}{each_of('apply (f_equal2 Rplus).', proofs)} }}",
-                "rewrite T in Q.",
-            )
-        self.finish(self.line.pieces(), [Source("Q", pieces, premise.equality)])
+            whole, one, proof = self._summed(entry, c, binder)
+            text = f"{self.w.coefficient(whole, self.w.stated)} * {self.w.entry_text(one, self.line.level)}"
+            parts.append(([Piece((Factor(whole),), one)], text, proof))
+        self.entry_by_entry(
+            f"osum {SUMS[binder]} (fun {'k' if binder == 'K' else 'i'} => {self.form_text(premise)})",
+            f"{apply} {inner}",
+            "apply (f_equal2 Rplus).",
+            parts,
+            "rewrite !osum_add. ",
+        )
 
-    def _summed(self, entry: Entry, c: Scalar, binder: str, total: str) -> tuple[Piece, str, str]:
-        """(the sum of c times the entry, as text, and what proves that it is)."""
-        w, index = self.w, "k" if binder == "K" else "i"
-        own = w.entry_text(entry, self.line.level)
-        if not nested_sums.open_in(entry, index):
-            if binder == "K":
-                whole, lemma = self._powers(c)
-                proof = f"rewrite osum_factor. apply (f_equal (fun z => z * {own})). exact {lemma}."
-                return Piece((Factor(whole),), entry), f"{w.coefficient(whole, w.stated)} * {own}", proof
-            reason = "some_client" if binder == "M" else "(drawn_some D)"
-            return Piece((Factor(c),), entry), f"{w.coefficient(c, w.stated)} * {own}", f"apply mean_const, {reason}."
-        if index == "k" and STEP in c.names:
+    def entry_by_entry(
+        self, whole: str, shown: str, step: str, parts: Sequence[tuple[list[Piece], str, str]], begin: str = ""
+    ) -> None:
+        """Prove the goal from the sum, or the expectation, of the premise, which is ``shown``: of every entry that is
+        (pieces, their sum as text, the proof of it). ``begin`` and ``step`` take the last entry off."""
+        equality = self.line.premises[0].equality
+        pieces, texts, proofs = zip(*parts, strict=True)
+        self.do(
+            f"assert (Q : {f'{whole} = 0' if equality else f'0 <= {whole}'}).",
+            f"{{ {shown} }}",
+            f"assert (T : {whole} = {' + '.join(texts)}).",
+            f"{{ {begin if len(parts) > 1 else ''}{each_of(step, proofs)} }}",
+            "rewrite T in Q.",
+        )
+        self.finish(self.line.pieces(), [Source("Q", [p for some in pieces for p in some], equality)])
+
+    def _summed(self, entry: Entry, c: Scalar, binder: str) -> tuple[Scalar, Entry, str]:
+        """(factor and entry of the sum of c times an entry, what proves that it is)."""
+        if not nested_sums.open_in(entry, "k" if binder == "K" else "i"):
+            if binder != "K":
+                return c, entry, f"apply mean_const, {SOME[binder]}."
+            whole, lemma = self._powers(c)
+            own = self.w.entry_text(entry, self.line.level)
+            return whole, entry, f"rewrite osum_factor. apply (f_equal (fun z => z * {own})). exact {lemma}."
+        if binder == "K" and STEP in c.names:
             raise NotExported("a sum over steps of a vector with a factor that depends on the step")
-        nest = nested_sums.below(binder, entry)
-        one = nested_sums.entry(nest)
-        _, steps = nest_proofs.script(nest, "D", False)
-        text = w.coefficient(c, w.stated)
-        proof = f"rewrite osum_scale. apply (f_equal (Rmult {text})). " + " ".join(steps)
-        return Piece((Factor(c),), one), f"{text} * {w.entry_text(one, self.line.level)}", proof
+        nest, text = nested_sums.below(binder, entry), self.w.coefficient(c, self.w.stated)
+        proof = f"rewrite osum_scale. apply (f_equal (Rmult {text})). {nest_proofs.proof(nest)}"
+        return c, nested_sums.entry(nest), proof
 
     def _powers(self, c: Scalar) -> tuple[Scalar, str]:
         """(the sum of a scalar over the steps, the proof that it is), by induction over how many there are."""
@@ -164,8 +163,8 @@ class Rules(Theorem):
                 f"Proof. intros. transitivity (({summed}) (INR K)).",
                 f"  - apply (steps_by_induction (P := {summed})); "
                 f"[|intros z9; generalize (INR z9); intros kr]; {w.unfold(texts[0])}"
-                f"generalize dependent (INR K); intros; {'field; nonzero' if known else 'field'}.",
-                f"  - {w.unfold(texts[1])}cbv beta; {'field; nonzero' if known else 'field'}.",
+                f"generalize dependent (INR K); intros; field; nonzero.",
+                f"  - {w.unfold(texts[1])}cbv beta; field; nonzero.",
                 "Qed.",
             )
         proofs = [w.nonzero(factor, self.line.where, False) for factor in known]
@@ -177,58 +176,49 @@ class Rules(Theorem):
         """Prove a form at every step by induction."""
         line, w = self.line, self.w
         (base, step), factor = line.premises, self.scalar(line.arguments["factor"])
-        local = any(name == "P_local_lr" for name, _ in self.hypotheses(line))
-        zero, after = w.ring.number(0), w.ring[STEP] + 1
+        self.do("induction k as [|k IH].", "- change (INR 0) with 0.")
         first, later = [], []
         for entry, c in line.form:
-            first.append(Piece((Factor(c, ((STEP, zero),)),), self._started(entry)))
-            later.append(Piece((Factor(c, ((STEP, after),)),), _moved(entry, 1, 0, 1)))
-        self.do("induction k as [|k IH].", "- change (INR 0) with 0.")
-        for entry, _ in line.form:
-            if nested_sums.open_in(entry, "k"):
-                self._at_start(entry, local)
-        begun = Rules(w, line)
-        begun.stepped = False
-        begun.finish(first, [Source(begun.use(base), base.pieces(), base.equality)])
-        self.do(*(f"  {text}" for text in begun.script))
-        self.do("- rewrite S_INR, (Rplus_comm (INR k) 1). change (Datatypes.S k) with (1 + k)%nat.")
-        inner = Rules(w, line)
+            begun = self._at_start(entry) if nested_sums.open_in(entry, "k") else entry
+            first.append(Piece((Factor(c, ((STEP, w.ring.number(0)),)),), begun))
+            later.append(Piece((Factor(c, ((STEP, w.ring[STEP] + 1),)),), _moved(entry, 1, 0, 1)))
+        start, inner = Rules(w, line), Rules(w, line)
+        start.stepped = False
+        start.finish(first, [Source(start.use(base), base.pieces(), base.equality)])
         proof = inner.use(step, below="I")
         before = inner.source("(IH (Nat.lt_le_incl _ _ I))", line.pieces(), False, factor)
         inner.finish(later, [Source(proof, step.pieces(), step.equality), before])
-        self.do(*(f"  {text}" for text in inner.script))
+        self.do(
+            *(f"  {text}" for text in start.script),
+            "- rewrite S_INR, (Rplus_comm (INR k) 1). change (Datatypes.S k) with (1 + k)%nat.",
+            *(f"  {text}" for text in inner.script),
+        )
 
-    def _started(self, entry: Entry) -> Entry:
-        if entry == ONE or not nested_sums.open_in(entry, "k"):
-            return entry
+    def _at_start(self, entry: Entry) -> Entry:
+        """Rewrite an entry at step 0 as one of the round's start, which is returned."""
         if entry[0] != "product" or entry[1] or entry[2][0] or entry[3][0]:
             raise NotExported("an induction over steps of sums")
-        return nested_sums.entry(nested_sums.product("", *(_begun(t) for t in entry[2:])))
-
-    def _at_start(self, entry: Entry, local: bool) -> None:
-        """Rewrite an entry at step 0 as one of the round's start."""
-        if not local:
+        if "P_local_lr" not in self.hypotheses(self.line):
             raise NotExported("an induction over the steps of no algorithm")
         begun = [_begun(t) for t in entry[2:]]
         nest = nested_sums.product("", *begun)
-        _, steps = nest_proofs.script(nest, "D", True)
         old = nested_sums.of(entry).text("S", "i", "0")
         plain = " ".join(nested_sums.atom_text(t[1], "S", "i", "k") for t in begun)
+        one, steps = nested_sums.entry(nest), " ".join(nest_proofs.script(nest, True))
+        new = self.w.entry_text(one, "S")
         self.do(
-            f"  assert (T : {old} = {self.w.entry_text(nested_sums.entry(nest), 'S')}).",
-            f"  {{ unfold G; rewrite !(proj1 P_local_lr i). change (ip S {plain} = "
-            f"{self.w.entry_text(nested_sums.entry(nest), 'S')}). {' '.join(steps)} }}",
+            f"  assert (T : {old} = {new}).",
+            f"  {{ unfold G; rewrite !(proj1 P_local_lr i). change (ip S {plain} = {new}). {steps} }}",
             "  rewrite T; clear T.",
         )
+        return one
 
     def last_step(self) -> None:
         """Prove a premise at the step K."""
         (premise,) = self.line.premises
         values = {STEP: self.w.ring[STEPS]}
         pieces = [Piece(p.factors, _moved(p.entry, 0, 1, 0)) for p in premise.pieces(values)]
-        proof = self.use(premise, k="K", below="(Nat.le_refl K)") if premise.open("k") else self.use(premise)
-        if premise.open("k"):
-            proof = proof.replace("(Nat.lt_le_incl _ _ (Nat.le_refl K))", "(Nat.le_refl K)")
+        proof = self.use(premise, k="K", below="(Nat.le_refl K)")
         self.finish(self.line.pieces(), [Source(proof, pieces, premise.equality)])
 
     def instantiate(self) -> None:
@@ -237,7 +227,7 @@ class Rules(Theorem):
         values = {n: self.scalar(c) for n, c in self.line.arguments["values"].items()}
         at = {**w.stated, **{n: f"({scalar_text(c, w.stated)})" for n, c in values.items()}}
         parts = [f"thm_{premise.number}", " ".join(at[n] for n in w.letters), self.admitted(premise, values)]
-        own = {label for label, _ in self.hypotheses(self.line)}
+        own = self.hypotheses(self.line)
         for number, (label, predicate, constant) in enumerate(self.assumed(premise)):
             if constant is None:
                 parts.append(label)

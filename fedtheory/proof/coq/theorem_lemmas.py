@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,10 +86,9 @@ class Theorem:
 
     # the statement
 
-    def form_text(self, line: Line, at: Mapping[str, str] | None = None, k: str = "k") -> str:
-        """Return a form as text, with texts for the step and for letters."""
-        at = at or self.w.stated
-        parts = [f"{self.w.coefficient(c, at)} * {self.w.entry_text(e, line.level, 'i', k)}" for e, c in line.form]
+    def form_text(self, line: Line) -> str:
+        """Return a form as text."""
+        parts = [f"{self.w.coefficient(c, self.w.stated)} * {self.w.entry_text(e, line.level)}" for e, c in line.form]
         return " + ".join(parts) or "0"
 
     def assumed(self, line: Line) -> list[tuple[str, str, Scalar | None]]:
@@ -106,9 +105,16 @@ class Theorem:
                 found.append((f"P_{name}", predicate, value))
         return found
 
-    def hypotheses(self, line: Line) -> list[tuple[str, str]]:
-        """Return (label, statement) of each assumption of a theorem beyond its region."""
-        return [(label, _applied(name, c, self.w.stated, self.w)) for label, name, c in self.assumed(line)]
+    def hypotheses(self, line: Line) -> dict[str, str]:
+        """Return the statement of each assumption of a theorem beyond its region, by its label."""
+        return {
+            label: predicate if constant is None else f"{predicate} {self.w.coefficient(constant, self.w.stated)}"
+            for label, predicate, constant in self.assumed(line)
+        }
+
+    def region(self) -> dict[str, str]:
+        """Return the statement of the theorem's region, by its label."""
+        return {f"R{self.line.where}": f"region_{self.line.where} {self.w.all_letters} (INR K)"}
 
     def label(self, name: str, constant: Scalar | None) -> str:
         """Return the label of an assumption with this constant."""
@@ -117,9 +123,9 @@ class Theorem:
     def write(self) -> None:
         """Write the lemma, after its proof's script is made."""
         line, w = self.line, self.w
-        before = [f"region_{line.where} {w.all_letters} (INR K)", *(text for _, text in self.hypotheses(line))]
-        names = [f"R{line.where}", *(name for name, _ in self.hypotheses(line))]
-        head = f"Lemma thm_{line.number} : forall {w.all_letters} : R,\n  " + " -> ".join(before) + " ->\n  "
+        given = self.region() | self.hypotheses(line)
+        names, head = [*given], f"Lemma thm_{line.number} : forall {w.all_letters} : R,\n  "
+        head += " -> ".join(given.values()) + " ->\n  "
         if line.context == "cohort":
             head, names = head + "forall S, drawn S -> ", [*names, "S", "D"]
             if "size" in line.parameters:
@@ -147,21 +153,17 @@ class Theorem:
     def use(self, premise: Line, i: str = "i", k: str = "k", below: str | None = None, cohort: str = "") -> str:
         """Return the proof of an earlier theorem in this one; ``below`` proves that k is less than K (else at most
         K)."""
-        own = dict(self.hypotheses(self.line))
+        own = self.hypotheses(self.line)
         parts = [f"thm_{premise.number}", self.w.all_letters, self.admitted(premise, {})]
-        for name, _ in self.hypotheses(premise):
-            name = self._renamed(name, premise)
+        for name in self.hypotheses(premise):
+            if name == "P_size" and self.line.context == "start" and premise.kind in _SIZES:
+                name = f"P_{_SIZES[premise.kind]}"
             if name not in own:
                 raise NotExported(f"theorem {premise.number}: {name} is not assumed where it is used")
             parts.append(name)
         if premise.context == "cohort":
             parts.append(cohort or self._cohort(premise))
         return f"({' '.join([*parts, *self.indices(premise, i, k, below)])})"
-
-    def _renamed(self, name: str, premise: Line) -> str:
-        if name == "P_size" and self.line.context == "start" and premise.kind in _SIZES:
-            return f"P_{_SIZES[premise.kind]}"
-        return name
 
     def _cohort(self, premise: Line) -> str:
         if self.line.context != "cohort":
@@ -183,7 +185,7 @@ class Theorem:
                     raise NotExported(f"theorem {premise.number}: for every step, used where there is none")
                 at_most = self.line.to_the_end
                 below = "I" if at_most == premise.to_the_end else "(Nat.lt_le_incl _ _ I)"
-            elif premise.to_the_end:
+            elif premise.to_the_end and k != "K":
                 below = f"(Nat.lt_le_incl _ _ {below})"
             found += [k, below]
         return found
@@ -196,13 +198,11 @@ class Theorem:
         name, new = w.once(("admitted", mine, premise.where, tuple(sorted(values.items()))), "admitted_")
         if new:
             conditions = w.regions[premise.where].conditions
-            same = frozenset() if values else frozenset(w.regions[mine].conditions)
-            proofs = [self._condition(c, values, c in same) for c in conditions]
             at = {**w.real, **{n: f"({scalar_text(v, w.real)})" for n, v in values.items()}}
             goal = " ".join(at[n] for n in w.letters)
             script = [
-                f"  assert (H_{c.name} : {condition_text(c, at)}).\n  {{ {proof} }}"
-                for c, proof in zip(conditions, proofs, strict=True)
+                f"  assert (H_{c.name} : {condition_text(c, at)}).\n  {{ {self._condition(c, values)} }}"
+                for c in conditions
             ]
             divided = [f"  {line}" for line in w.divided(values.values(), mine, None)]
             w.add(
@@ -213,46 +213,37 @@ class Theorem:
                 *divided,
                 f"  pose proof R0 as {pattern('C_', w.regions[mine].conditions)}.",
                 *script,
-                f"  unfold region_{premise.where}. repeat split; first [assumption | apply H_{conditions[0].name}"
-                + "".join(f" | apply H_{c.name}" for c in conditions[1:])
-                + "].",
+                f"  unfold region_{premise.where}. repeat split; "
+                f"first [{' | '.join(['assumption', *(f'apply H_{c.name}' for c in conditions)])}].",
                 "Qed.",
             )
         return f"({name} {w.all_letters} (INR K) 0 R{mine})"
 
-    def _condition(self, c: Condition, values: Mapping[str, Scalar], same: bool) -> str:
-        if same:
-            return f"exact C_{c.name}."
+    def _condition(self, c: Condition, values: Mapping[str, Scalar]) -> str:
         w, mine, proofs = self.w, self.line.where, []
+        if not values and c in w.regions[mine].conditions:
+            return f"exact C_{c.name}."
         for scalar, strict in c.polynomials(w.ring):
-            changed = scalar.replace(values) if values else scalar
-            lemma = w.sign_lemma(changed, mine, strict)
+            changed = scalar.replace(values)
             proofs.append(
-                f"apply (@difference_{'lt' if strict else 'le'} _ _ _ ({lemma} {w.all_letters} Kr 0 R0)); "
+                f"apply (@difference_{'lt' if strict else 'le'} _ _ _ {w.sign(changed, mine, strict, None)}); "
                 f"{w.unfold(w.coefficient(changed, w.real))}field; nonzero."
             )
         return proofs[0] if len(proofs) == 1 else "split. " + " ".join(f"{{ {p} }}" for p in proofs)
 
     # the end of a proof
 
-    def finish(self, left: Iterable[Piece], sources: Sequence[Source]) -> None:
-        """Prove the goal from the sources: for every entry, their coefficients sum to the goal's."""
-        self.finish_with(left, sources, sources)
-
-    def finish_with(self, left: Iterable[Piece], sources: Sequence[Source], shown: Sequence[Source]) -> None:
-        """Prove the goal from the sources, comparing only the ``shown`` pieces: the others agree as they are
-        written."""
+    def finish(self, left: Sequence[Piece], sources: Sequence[Source], but: Collection[Entry] = ()) -> None:
+        """Prove the goal from the sources: for every entry, their coefficients sum to the goal's. But for some entries
+        that is not asked, as they are the same as they are written."""
         equality = self.line.equality
         proofs = [self._with_multiplier(source, equality) for source in sources]
         whole = proofs[0] if proofs else ("(eq_refl 0)" if equality else "(Rle_refl 0)")
         for proof in proofs[1:]:
             whole = f"(plus_null {whole} {proof})" if equality else f"(Rplus_le_le_0_compat _ _ {whole} {proof})"
         self.do(f"apply ({'eq0' if equality else 'le0'} {whole}).")
-        left = list(left)
-        right = [p.times(s.multiplier) if s.multiplier else p for s in shown for p in s.pieces]
-        for entry in dict.fromkeys(p.entry for p in [*left, *right]):
-            sides = [[p for p in side if p.entry == entry] for side in (left, right)]
-            self._drop(entry, sides)
+        right = [p.times(s.multiplier) if s.multiplier else p for s in sources for p in s.pieces]
+        self.drop([p.entry for p in [*left, *right] if p.entry not in but], left, right)
         self.do("ring.")
 
     def _with_multiplier(self, source: Source, equality: bool) -> str:
@@ -263,26 +254,24 @@ class Theorem:
             return proof if equality else f"(null_le {proof})"
         return f"(Rmult_le_pos _ _ {source.sign} {proof})" if multiplier else proof
 
-    def _drop(self, entry: Entry, sides: list[list[Piece]]) -> None:
+    def drop(self, entries: Iterable[Entry], left: Sequence[Piece], right: Sequence[Piece]) -> None:
+        """Take entries whose coefficients are the same on both sides of an equation off it."""
         w = self.w
-        real = [w.sum_of(side, w.real) for side in sides]
-        if real[0] == real[1]:
-            return
-        dividing = [scalar for side in sides for p in side for f in p.factors for scalar in _dividing(f)]
-        proof = w.identity_at(real[0], real[1], dividing, self.line.where, self.stepped)
-        stated = [w.sum_of(side, w.stated) for side in sides]
-        text = w.entry_text(entry, self.line.level)
-        self.do(f"apply (@drop ({stated[0]}) ({stated[1]}) {text} _ _ {proof}).")
+        for entry in dict.fromkeys(entries):
+            sides = [[p for p in side if p.entry == entry] for side in (left, right)]
+            real = [w.sum_of(side, w.real) for side in sides]
+            if real[0] != real[1]:
+                dividing = [scalar for side in sides for p in side for f in p.factors for scalar in _dividing(f)]
+                proof = w.identity_at(real[0], real[1], dividing, self.line.where, self.stepped)
+                stated = [w.sum_of(side, w.stated) for side in sides]
+                text = w.entry_text(entry, self.line.level)
+                self.do(f"apply (@drop ({stated[0]}) ({stated[1]}) {text} _ _ {proof}).")
 
 
 def _dividing(factor: Factor) -> list[Scalar]:
     """Scalars whose denominators are all that a factor divides by."""
     values = dict(factor.values)
     return [1 / halves(factor.scalar)[1].replace(values), *values.values()]
-
-
-def _applied(predicate: str, constant: Scalar | None, at: Mapping[str, str], w: File) -> str:
-    return predicate if constant is None else f"{predicate} {w.coefficient(constant, at)}"
 
 
 def _parameter(name: str, line: Line) -> str:
