@@ -224,7 +224,6 @@ class Axioms(Rules):
             raw = [nested_sums.product("", ("S", family), term), nested_sums.product("", ("", mean), term)]
             ones = [nested_sums.entry(nest) for nest in raw]
             texts = [self.w.entry_text(one, self.line.level) for one in ones]
-            scripts = [nest_proofs.proof(nest) for nest in raw]
             if term[0] not in ("", "M"):
                 raise NotExported("a projection paired with another vector than one at the start, or its mean")
             starts = [nested_sums.known_text(atom) for atom in (family, term[1])]
@@ -233,8 +232,8 @@ class Axioms(Rules):
             self.do(
                 f"assert (Q{number} : {texts[0]} = {texts[1]}).",
                 f"{{ transitivity (given {kind} (fun S => {raw[0].text()})).",
-                f"  - apply (e_ext (given_exp {kind})). intros S. symmetry. {scripts[0]}",
-                f"  - transitivity {raw[1].text()}; [|{scripts[1].rstrip('.').replace('. ', '; ')}].",
+                f"  - apply (e_ext (given_exp {kind})). intros S. symmetry. {nest_proofs.proof(raw[0])}",
+                f"  - transitivity {raw[1].text()}; [|{nest_proofs.tactic(raw[1])}].",
                 f"    apply {lemma}; {proofs[0]}. }}",
             )
             pieces = [Piece((), ones[0]), Piece((Factor(self.w.ring.number(-1)),), ones[1])]
@@ -277,33 +276,26 @@ class Axioms(Rules):
         cohorts = [s for s in nest.sums if s.binder == "S"]
         rest = tuple(s for s in nest.sums if s.binder != "S")
         front = Nest((*cohorts, *rest), nest.left, nest.right)
-        turn = nest_proofs.proof(front)
         begin = (
             f"transitivity (given uniform (fun S => {front.text()})); "
-            f"[apply (e_ext (given_exp uniform)); intros S; symmetry; {turn.rstrip('.').replace('. ', '; ')}|]."
+            f"[apply (e_ext (given_exp uniform)); intros S; symmetry; {nest_proofs.tactic(front)}|]."
         )
-        all_of = [Sum("M", s.left, s.right) for s in cohorts]
-        far = Nest((*all_of, *rest), nest.left, nest.right)
-        done = [nested_sums.entry(far)]
-        scripts = [nest_proofs.proof(far)]
-        if len(cohorts) == 1:
-            text = self.w.entry_text(done[0], self.line.level)
-            proof = f"{begin} etransitivity; [apply (proj1 {label})|]. {scripts[0]}"
-            return [Piece((), done[0])], text, proof
-        if rest or len(cohorts) != 2:
-            raise NotExported(f"{entry}: the expectation of it over a cohort")
-        near = Nest((Sum("M", True, True),), nest.left, nest.right)
-        done.insert(0, nested_sums.entry(near))
-        scripts.insert(0, nest_proofs.proof(near))
-        parts = [Piece((Factor(share),), done[0]), Piece((Factor(1 - share),), done[1])]
-        stated = [self.w.coefficient(c, self.w.stated) for c in (share, 1 - share)]
-        texts = [self.w.entry_text(e, self.line.level) for e in done]
-        text = f"({stated[0]} * {texts[0]} + (1 - {stated[0]}) * {texts[1]})"
+        nests = [Nest((*(Sum("M", s.left, s.right) for s in cohorts), *rest), nest.left, nest.right)]
+        if len(cohorts) == 2:
+            if rest:
+                raise NotExported(f"{entry}: the expectation of it over a cohort")
+            nests.insert(0, Nest((Sum("M", True, True),), nest.left, nest.right))
+        ones = [nested_sums.entry(one) for one in nests]
+        texts, scripts = [self.w.entry_text(one, self.line.level) for one in ones], list(map(nest_proofs.proof, nests))
+        if len(nests) == 1:
+            return [Piece((), ones[0])], texts[0], f"{begin} etransitivity; [apply (proj1 {label})|]. {scripts[0]}"
+        weight = self.w.coefficient(share, self.w.stated)
         proof = (
             f"{begin} etransitivity; [apply (proj2 {label})|]. apply (f_equal2 Rplus); apply (f_equal (Rmult _)). "
             f"{{ {scripts[0]} }} {{ {scripts[1]} }}"
         )
-        return parts, text, proof
+        pieces = [Piece((Factor(c),), one) for c, one in zip((share, 1 - share), ones, strict=True)]
+        return pieces, f"({weight} * {texts[0]} + (1 - {weight}) * {texts[1]})", proof
 
     def mix(self) -> None:
         """Prove the expectation over two kinds of rounds: each late entry's is that of the two, with their

@@ -12,7 +12,7 @@ from ..kernel.regions import Condition
 from ..kernel.scalars import Ring, Scalar
 from .nested_sums import Entry
 from .scalar_text import Monomial, Names, NotExported, Terms, halves, nested_text, polynomial_text, scalar_text
-from .sign_certificates import Certificate, Region, cases, factor_text, parameter, rest
+from .sign_certificates import Certificate, Region, cases, parameter, rest
 
 TAKEN = frozenset({
     "Kr", "kr", "K", "k", "R", "x", "xs", "xp", "X", "N", "Ns", "G", "V", "C", "S", "E", "D", "Z", "I", "B", "drawn",
@@ -274,7 +274,7 @@ class Writer:
         ]
 
     def _through(self, scalar: Scalar, found: Certificate, where: Region, strict: bool) -> list[str]:
-        own, bottom, top = scalar_text(scalar, self.real), factor_text(found.factors), found.numerator
+        own, top = scalar_text(scalar, self.real), found.numerator
         intervals = [c for c in found.letters if c.kind == "interval"]
         substituted = [*(rest(c) for c in intervals), *(self.real[c.name] for c in found.letters)]
         close = " ".join([*(f"subst {letter}." for letter in substituted), "field; nonzero."])
@@ -285,7 +285,7 @@ class Writer:
             tops = [nested_text(top, self.real)]
         lines = []
         for number, text in enumerate(tops):
-            lines += [f"assert (Q{number} : {own} = ({text}) / ({bottom})).", f"{{ {close} }}"]
+            lines += [f"assert (Q{number} : {own} = ({text}) / ({found.denominator})).", f"{{ {close} }}"]
         equal, quotient = ("lt0", "quotient_pos; [pos|pos]") if strict else ("le0", "quotient_nonneg; [nonneg|pos]")
         steps = [f"refine ({equal} _ Q{number}); apply {quotient}." for number in range(len(tops))]
         return lines + _in_each_case(intervals if strict else [], steps)

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
 from ..kernel.regions import Condition
-from . import nested_sums
 from .axiom_lemmas import Axioms
 from .lemma_writer import pattern
 from .round_conclusions import Rounds
@@ -65,7 +64,11 @@ def export(proofs: Sequence[Mapping], title: str) -> str:
     lines: list[Line] = []
     named: list[str] = []
     for number, saved in enumerate(data["theorems"]):
-        lines.append(_line(number, saved, lines, writer))
+        if saved["rule"] not in RULES:
+            raise NotExported(f"theorem {number}: rule {saved['rule']!r}: exported are {', '.join(RULES)}")
+        if saved["context"] == "run":
+            raise NotExported(f"theorem {number}: of the whole run: exported is what is given a round's start, or more")
+        lines.append(Line(number, saved, lines, writer.ring))
         theorem = Axioms(writer, lines[-1])
         theorem.prove()
         theorem.write()
@@ -103,27 +106,6 @@ def _condition(data: list, w: File) -> Condition:
     if kind not in ("positive", "nonnegative", "count", "capped", "interval", "at_least"):
         raise NotExported(f"{name}: a condition {kind!r}")
     return Condition(name, kind, None if bound is None else read_scalar(bound, w.ring))
-
-
-def _line(number: int, saved: Mapping, earlier: list[Line], w: File) -> Line:
-    if saved["rule"] not in RULES:
-        raise NotExported(f"theorem {number}: rule {saved['rule']!r}: exported are {', '.join(RULES)}")
-    if saved["context"] == "run":
-        raise NotExported(f"theorem {number}: of the whole run: exported is what is given a round's start, or more")
-    return Line(
-        number,
-        saved["rule"],
-        tuple(earlier[i] for i in saved["premises"]),
-        saved["arguments"],
-        saved["context"],
-        saved["kind"],
-        saved["where"],
-        tuple((n, None if c is None else read_scalar(c, w.ring)) for n, c in saved["assumptions"]),
-        {n: read_scalar(c, w.ring) for n, c in saved["parameters"].items()},
-        tuple((nested_sums.entry_of(e), read_scalar(c, w.ring)) for e, c in saved["form"]),
-        saved["equality"],
-        saved["path_to_the_end"],
-    )
 
 
 def _region(w: File, number: int, region: Region) -> list[str]:

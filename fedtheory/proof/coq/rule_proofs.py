@@ -9,7 +9,7 @@ from ..kernel.scalars import Scalar, power_sum
 from . import nest_proofs, nested_sums
 from .lemma_writer import COUNT, Factor, Piece, each_of
 from .nested_sums import ONE, SOME, SUMS, Atom, Entry, Term
-from .scalar_text import Names, NotExported, read_scalar, scalar_text
+from .scalar_text import NotExported, read_scalar, scalar_text
 from .theorem_lemmas import Line, Source, Theorem
 from .vector_products import bilinear
 
@@ -223,40 +223,10 @@ class Rules(Theorem):
 
     def instantiate(self) -> None:
         """Prove a premise with expressions for its letters."""
-        (premise,), w = self.line.premises, self.w
+        (premise,) = self.line.premises
         values = {n: self.scalar(c) for n, c in self.line.arguments["values"].items()}
-        at = {**w.stated, **{n: f"({scalar_text(c, w.stated)})" for n, c in values.items()}}
-        parts = [f"thm_{premise.number}", " ".join(at[n] for n in w.letters), self.admitted(premise, values)]
-        own = self.hypotheses(self.line)
-        for number, (label, predicate, constant) in enumerate(self.assumed(premise)):
-            if constant is None:
-                parts.append(label)
-                continue
-            changed = constant.replace(values)
-            if not label.startswith("P_") and predicate != "uniform_cohorts":
-                label = self.label(predicate, changed)
-            if label not in own:
-                raise NotExported(f"{predicate}: not assumed where it is used")
-            parts.append(self._cast(f"H{number}", label, predicate, (constant, changed), at))
-        if premise.context == "cohort":
-            parts.append("S D")
-            if "size" in premise.parameters:
-                size = premise.parameters["size"]
-                parts.append(self._cast("HZ", "Z", "INR (length S) =", (size, size.replace(values)), at))
-        proof = f"({' '.join([*parts, *self.indices(premise)])})"
+        proof = self.use(premise, values=values)
         self.finish(self.line.pieces(), [Source(proof, premise.pieces(values), premise.equality)])
-
-    def _cast(self, name: str, label: str, predicate: str, constants: tuple[Scalar, Scalar], at: Names) -> str:
-        """The proof of a hypothesis of a premise, whose constant is written otherwise here."""
-        old, new = self.w.coefficient(constants[0], at), self.w.coefficient(constants[1], self.w.stated)
-        if old == new:
-            return label
-        self.do(
-            f"assert ({name} : {predicate} {old}).",
-            f"{{ replace ({old}) with ({new}) by (try reflexivity; "
-            f"{self.w.unfold(old, new)}field; nonzero). exact {label}. }}",
-        )
-        return name
 
 
 def _shifted(atom: Atom, a: int, b: int, c: int) -> Atom:

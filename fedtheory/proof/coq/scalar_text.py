@@ -26,14 +26,10 @@ class NotExported(ValueError):
 def read_scalar(data: Mapping, ring: Ring) -> Scalar:
     """Read a scalar of a saved proof, whose letters are the first names of a ring."""
     parts = []
-    for part in ("top", "bottom"):
-        terms = {tuple(powers) + (0,) * (len(ring.names) - len(powers)): fmpq(*_whole(c)) for powers, c in data[part]}
-        parts.append(ring.context.from_dict(terms))
+    for part in (data["top"], data["bottom"]):
+        padded = {(*powers, *[0] * (len(ring.names) - len(powers))): c.split("/") for powers, c in part}
+        parts.append(ring.context.from_dict({powers: fmpq(*map(int, c)) for powers, c in padded.items()}))
     return Scalar(ring, *parts)
-
-
-def _whole(number: str) -> list[int]:
-    return [int(part) for part in number.split("/")]
 
 
 def halves(scalar: Scalar) -> tuple[Scalar, Scalar]:

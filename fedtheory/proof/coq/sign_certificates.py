@@ -20,11 +20,11 @@ POLYA = 3
 @dataclass(frozen=True)
 class Certificate:
     """Identity expression = numerator / denominator once the ``letters`` are written through parameters. No coefficient
-    of the numerator is negative, and the denominator is a product of ``factors`` with powers."""
+    of the numerator is negative, and the denominator, as text, is a product of powers."""
 
     letters: tuple[Condition, ...]
     numerator: Terms
-    factors: tuple[tuple[str, int], ...]
+    denominator: str
 
 
 class Region:
@@ -80,8 +80,9 @@ class Region:
             raise NotExported(f"a polynomial of {len(made.numerator)} terms: allowed are {LARGEST_TERMS}")
         if not no_negative(made):
             return None
-        factors = ((polynomial_text(terms(divisor), self.names), power) for divisor, power in divisors)
-        return Certificate(letters, terms(made), tuple(f for f in factors if f[0] != "1" and f[1]))
+        factors = [(f"({polynomial_text(terms(d), self.names)})", power) for d, power in divisors if power and d != 1]
+        powers = [text if power == 1 else f"{text} ^ {power}" for text, power in factors]
+        return Certificate(letters, terms(made), " * ".join(powers) or "1")
 
 
 def no_negative(polynomial: Scalar) -> bool:
@@ -132,8 +133,3 @@ def parameter(condition: Condition) -> str:
 def rest(condition: Condition) -> str:
     """Return the name of the second parameter of an interval's letter."""
     return f"v_{condition.name}"
-
-
-def factor_text(factors: Iterable[tuple[str, int]]) -> str:
-    """Return a product of powers as text for Coq."""
-    return " * ".join(f"({text})" if power == 1 else f"({text}) ^ {power}" for text, power in factors) or "1"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
 
 from ..kernel.forms import STEP
 from ..kernel.regions import Condition
-from ..kernel.scalars import Scalar
+from ..kernel.scalars import Ring, Scalar
 from . import nested_sums
 from .lemma_writer import Factor, Piece, pattern
 from .nested_sums import Entry
-from .scalar_text import NotExported, halves, scalar_text
+from .scalar_text import Names, NotExported, halves, read_scalar, scalar_text
 from .vector_products import File, Level
 
 PREDICATES = frozenset({
@@ -21,25 +21,21 @@ PREDICATES = frozenset({
     "random_client_rounds", "unbiased_server_noise", "bounded_server_noise", "cohort_before_noise",
 })  # fmt: skip
 """Assumptions that have a definition. That the cohort is drawn before the noise is part of the noise's."""
+NO_VALUES: Mapping[str, Scalar] = MappingProxyType({})
 _SIZES = {"uniform": "cohort", "arbitrary": "arbitrary_cohort"}
 
 
-@dataclass(frozen=True, eq=False)
 class Line:
     """Saved theorem."""
 
-    number: int
-    rule: str
-    premises: tuple[Line, ...]
-    arguments: Mapping[str, Any]
-    context: str
-    kind: str
-    where: int
-    assumptions: tuple[tuple[str, Scalar | None], ...]
-    parameters: Mapping[str, Scalar]
-    form: tuple[tuple[Entry, Scalar], ...]
-    equality: bool
-    to_the_end: bool
+    def __init__(self, number: int, saved: Mapping, earlier: Sequence[Line], ring: Ring) -> None:
+        self.number, self.rule, self.arguments = number, saved["rule"], saved["arguments"]
+        self.premises = [earlier[i] for i in saved["premises"]]
+        self.context, self.kind, self.where = saved["context"], saved["kind"], saved["where"]
+        self.assumptions = [(n, None if c is None else read_scalar(c, ring)) for n, c in saved["assumptions"]]
+        self.parameters = {n: read_scalar(c, ring) for n, c in saved["parameters"].items()}
+        self.form = [(nested_sums.entry_of(entry), read_scalar(c, ring)) for entry, c in saved["form"]]
+        self.equality, self.to_the_end = saved["equality"], saved["path_to_the_end"]
 
     @property
     def level(self) -> Level:
@@ -55,9 +51,9 @@ class Line:
         in_form = any(nested_sums.open_in(entry, index) for entry, _ in self.form)
         return in_form or (index == "k" and any(STEP in c.names for _, c in self.form))
 
-    def pieces(self, values: Mapping[str, Scalar] | None = None) -> list[Piece]:
+    def pieces(self, values: Mapping[str, Scalar] = NO_VALUES) -> list[Piece]:
         """Return the theorem's form as pieces, with expressions for letters."""
-        given = tuple(sorted((values or {}).items()))
+        given = tuple(sorted(values.items()))
         return [Piece((Factor(c, given),), entry) for entry, c in self.form]
 
 
@@ -150,29 +146,57 @@ class Theorem:
 
     # earlier theorems
 
-    def use(self, premise: Line, i: str = "i", k: str = "k", below: str | None = None, cohort: str = "") -> str:
-        """Return the proof of an earlier theorem in this one; ``below`` proves that k is less than K (else at most
-        K)."""
-        own = self.hypotheses(self.line)
-        parts = [f"thm_{premise.number}", self.w.all_letters, self.admitted(premise, {})]
-        for name in self.hypotheses(premise):
-            if name == "P_size" and self.line.context == "start" and premise.kind in _SIZES:
-                name = f"P_{_SIZES[premise.kind]}"
-            if name not in own:
-                raise NotExported(f"theorem {premise.number}: {name} is not assumed where it is used")
-            parts.append(name)
+    def use(
+        self,
+        premise: Line,
+        i: str = "i",
+        k: str = "k",
+        below: str | None = None,
+        cohort: str = "",
+        values: Mapping[str, Scalar] = NO_VALUES,
+    ) -> str:
+        """Return the proof of an earlier theorem in this one, with expressions for letters; ``below`` proves that k is
+        less than K (else at most K)."""
+        own, at = self.hypotheses(self.line), self._put(values)
+        parts = [f"thm_{premise.number}", " ".join(at[n] for n in self.w.letters), self.admitted(premise, values)]
+        for number, (label, predicate, constant) in enumerate(self.assumed(premise)):
+            if label == "P_size" and self.line.context == "start" and premise.kind in _SIZES:
+                label = f"P_{_SIZES[premise.kind]}"
+            elif constant and not label.startswith("P_") and predicate != "uniform_cohorts":
+                label = self.label(predicate, constant.replace(values))
+            if label not in own:
+                raise NotExported(f"theorem {premise.number}: {predicate} is not assumed where it is used")
+            parts.append(self._cast(f"H{number}", label, predicate, constant, values) if constant else label)
         if premise.context == "cohort":
-            parts.append(cohort or self._cohort(premise))
+            parts.append(cohort or self._cohort(premise, values))
         return f"({' '.join([*parts, *self.indices(premise, i, k, below)])})"
 
-    def _cohort(self, premise: Line) -> str:
+    def _put(self, values: Mapping[str, Scalar]) -> Names:
+        """The texts of letters, with expressions for some."""
+        return {**self.w.stated, **{n: f"({scalar_text(c, self.w.stated)})" for n, c in values.items()}}
+
+    def _cast(self, name: str, label: str, predicate: str, constant: Scalar, values: Mapping[str, Scalar]) -> str:
+        """The proof of a hypothesis of a premise, whose constant may be written otherwise here."""
+        old = self.w.coefficient(constant, self._put(values))
+        new = self.w.coefficient(constant.replace(values), self.w.stated)
+        if old == new:
+            return label
+        self.do(
+            f"assert ({name} : {predicate} {old}).",
+            f"{{ replace ({old}) with ({new}) by (try reflexivity; "
+            f"{self.w.unfold(old, new)}field; nonzero). exact {label}. }}",
+        )
+        return name
+
+    def _cohort(self, premise: Line, values: Mapping[str, Scalar]) -> str:
         if self.line.context != "cohort":
             raise NotExported(f"theorem {premise.number}: given a cohort, used where there is none")
         if "size" not in premise.parameters:
             return "S D"
-        if self.line.parameters.get("size") != premise.parameters["size"]:
+        size = premise.parameters["size"]
+        if self.line.parameters.get("size") != size.replace(values):
             raise NotExported(f"theorem {premise.number}: of cohorts of another size")
-        return "S D Z"
+        return f"S D {self._cast('HZ', 'Z', 'INR (length S) =', size, values)}"
 
     def indices(self, premise: Line, i: str = "i", k: str = "k", below: str | None = None) -> list[str]:
         """Return the client and the step, with the proof of its range, to which a premise is applied."""
@@ -297,6 +321,3 @@ def condition_text(c: Condition, at: Mapping[str, str]) -> str:
     if c.kind == "at_least":
         return f"{bound} <= {x}"
     return f"(0 {'<' if c.kind == 'capped' else '<='} {x} /\\ {x} <= {bound})"
-
-
-__all__ = ["Line", "Source", "Theorem", "condition_text", "pattern"]
