@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.resources import files
 
 from ..kernel.regions import Condition
@@ -49,20 +48,18 @@ def prelude() -> str:
     return files(__package__).joinpath("prelude.v").read_text()
 
 
-def export(proofs: Sequence[Mapping], title: str) -> str:
-    """Write saved theorems, each with its whole proof, as a file for Coq, which compiles if the proofs are valid.
+def export(data: Mapping, title: str) -> str:
+    """Write a saved theorem with its whole proof as a file for Coq, which compiles if the proof is valid.
 
     Raises:
-        NotExported: one uses a rule, an assumption or a shape of which there is no export.
+        NotExported: it uses a rule, an assumption or a shape of which there is no export.
     """
-    data, ends = _in_one(proofs)
     writer = File([str(name) for name in data["names"]])
     writer.regions = [Region((_condition(c, writer) for c in region), writer.real) for region in data["regions"]]
     writer.add("Unset Implicit Arguments.", "")
     for number, region in enumerate(writer.regions):
         writer.add(*_region(writer, number, region))
     lines: list[Line] = []
-    named: list[str] = []
     for number, saved in enumerate(data["theorems"]):
         if saved["rule"] not in RULES:
             raise NotExported(f"theorem {number}: rule {saved['rule']!r}: exported are {', '.join(RULES)}")
@@ -72,33 +69,11 @@ def export(proofs: Sequence[Mapping], title: str) -> str:
         theorem = Axioms(writer, lines[-1])
         theorem.prove()
         theorem.write()
-        if number in ends:
-            before = len(writer.lines)
-            Rounds(writer, lines[-1], f"_{number}" if len(ends) > 1 else "").write()
-            made = " ".join(line for line in writer.lines[before:] if line.startswith("Theorem "))
-            named += [f"thm_{number}", *re.findall(r"Theorem (\w+)", made)]
-    together = f"(conj {' (conj '.join(named[:-1])} {named[-1]}{')' * (len(named) - 1)}" if named[1:] else named[0]
-    end = ["End Round.", "", f"Definition exported := {together}.", "Print Assumptions exported.", ""]
+    last = f"thm_{len(lines) - 1}"
+    if Rounds(writer, lines[-1]).concluded():
+        last = f"(conj {last} (conj one_round all_rounds))"
+    end = ["End Round.", "", f"Definition exported := {last}.", "Print Assumptions exported.", ""]
     return HEADER.format(title=title) + prelude() + "\n".join([*writer.lines, *end])
-
-
-def _in_one(proofs: Sequence[Mapping]) -> tuple[Mapping, list[int]]:
-    """Several saved proofs as one, and the numbers of their last theorems."""
-    names = proofs[0]["names"]
-    regions: list = []
-    theorems: list[Mapping] = []
-    ends = []
-    for proof in proofs:
-        if proof["names"] != names:
-            raise NotExported("proofs of other letters than the first's: allowed are proofs of the same letters")
-        before, where = len(theorems), len(regions)
-        regions += proof["regions"]
-        theorems += [
-            {**t, "premises": [i + before for i in t["premises"]], "where": t["where"] + where}
-            for t in proof["theorems"]
-        ]
-        ends.append(len(theorems) - 1)
-    return {"names": names, "regions": regions, "theorems": theorems}, ends
 
 
 def _condition(data: list, w: File) -> Condition:

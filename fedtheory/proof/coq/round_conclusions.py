@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from ..kernel.scalars import Scalar
 from .lemma_writer import Factor, Piece
 from .nested_sums import NEXT, ONE, OPTIMUM, START, Entry, Term
-from .theorem_lemmas import Line, Theorem
-from .vector_products import File
+from .theorem_lemmas import Theorem
 
 _GRADIENT = ("M", ("g_start", True, ()))
 
@@ -21,21 +20,20 @@ class Rounds(Theorem):
     """One-round bound E|x+ - x*|^2 <= P |x - x*|^2 + B, or E F(x+) <= F(x) - c |grad F(x)|^2 + B, and its conclusion
     over the rounds."""
 
-    def __init__(self, writer: File, line: Line, suffix: str = "") -> None:
-        super().__init__(writer, line)
-        self.suffix = suffix
-        """Of the theorems' names, where a file has several last theorems."""
-
-    def write(self) -> None:
+    def concluded(self) -> bool:
+        """Write the two theorems, and return whether the form is one of these bounds."""
         form = dict(self.line.form)
         here = set(form) - {ONE}
         pairs = ((START, START), (START, OPTIMUM), (OPTIMUM, OPTIMUM), (OPTIMUM, NEXT), (NEXT, NEXT))
         if self.line.context != "start" or self.line.equality:
-            return
+            return False
         if here == {_product(*pair) for pair in pairs}:
             self._contraction(form)
+            return True
         elif here == {("value", "M", START[1]), ("value", "M", NEXT[1]), _product(_GRADIENT, _GRADIENT)}:
             self._descent(form)
+            return True
+        return False
 
     def _contraction(self, form: Mapping[Entry, Scalar]) -> None:
         w, minus = self.w, Factor(self.w.ring.number(-1))
@@ -100,7 +98,7 @@ class Rounds(Theorem):
         letters = self.w.all_letters
         assumed = "".join(f"{text} ->\n  " for text in given.values())
         self.w.add(
-            f"Theorem {name}{self.suffix} : forall {letters} : R,\n  {assumed}{says}.",
+            f"Theorem {name} : forall {letters} : R,\n  {assumed}{says}.",
             f"Proof.\n  intros {letters} {' '.join(given)}.",
             *(f"  {step}" for step in script),
             "Qed.",
