@@ -243,7 +243,6 @@ class Axioms(Rules):
     def expect_uniform(self) -> None:
         """Prove the expectation over a uniform, or an arbitrary, cohort, entry by entry."""
         (premise,), kind = self.line.premises, self.line.kind
-        cohort = "S D Z" if "size" in premise.parameters else "S D"
         start = "apply (sized_null P_size)." if premise.equality else "apply P_size."
         parts = []
         for entry, c in premise.form:
@@ -253,7 +252,7 @@ class Axioms(Rules):
             parts.append(([Piece((Factor(c), *p.factors), p.entry) for p in pieces], f"{coefficient} * {text}", proof))
         self.entry_by_entry(
             f"given {kind} (fun S => {self.form_text(premise)})",
-            f"{start} intros S D Z. exact {self.use(premise, cohort=cohort)}.",
+            f"{start} intros S D Z. exact {self.use(premise)}.",
             f"etransitivity; [apply (e_add (given_exp {kind}))|]. apply (f_equal2 Rplus).",
             parts,
         )

@@ -45,9 +45,3 @@ def proof(nest: Nest) -> str:
 def tactic(nest: Nest) -> str:
     """Return the tactics of ``script`` as one."""
     return "; ".join(line.removesuffix(".") for line in script(nest))
-
-
-def expansion(left: int, right: int, bound: int) -> list[str]:
-    """Tactics that take the sums of two vectors out of their product, below so many sums."""
-    lines = [f"below {bound + n} (apply ip_osum_l)." for n in range(left)]
-    return lines + [f"below {bound + left + n} (apply ip_osum_r)." for n in range(right)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from ..kernel.scalars import Scalar
 from .lemma_writer import Factor, Piece
@@ -52,7 +52,9 @@ class Rounds(Theorem):
         says = f"Es (fun S => {square}) <= {p} * ip [] (vsub x xs) (vsub x xs) + {b}"
         self._one_round(says, "rewrite next_distance, start_distance.", right)
         signs = [self._sign(*pair) for pair in ((factor, False), (1 - factor, True), (addition, False))]
-        self._many(
+        self._theorem(
+            "all_rounds",
+            self.region(),
             f"forall A0 : nat -> R, (forall r0, A0 (Datatypes.S r0) <= {p} * A0 r0 + {b}) ->\n"
             f"  forall r0, A0 r0 <= {p} ^ r0 * A0 0%nat + {b} / (1 - {p})",
             *w.divided([factor], self.line.where, False),
@@ -74,7 +76,9 @@ class Rounds(Theorem):
         ]
         mean = "(osumv (mean clients) g_start)"
         self._one_round(f"{after} <= {before} - {c} * ip [] {mean} {mean} + {b}", "rewrite mean_squared.", right)
-        self._many(
+        self._theorem(
+            "all_rounds",
+            self.region(),
             f"forall (low0 : R) (A0 G0 : nat -> R), (forall r0, low0 <= A0 r0) ->\n"
             f"  (forall r0, A0 (Datatypes.S r0) <= A0 r0 - {c} * G0 r0 + {b}) ->\n"
             f"  forall r0, (0 < r0)%nat ->\n"
@@ -89,12 +93,9 @@ class Rounds(Theorem):
         left, given = self.line.pieces(), self.region() | self.hypotheses(self.line)
         self.do(begin, f"apply (difference_le (thm_{self.line.number} {self.w.all_letters} {' '.join(given)})).")
         self.drop((piece.entry for piece in left), left, right)
-        self._theorem("one_round", given, says, [*self.script, "ring."])
+        self._theorem("one_round", given, says, *self.script, "ring.")
 
-    def _many(self, says: str, *script: str) -> None:
-        self._theorem("all_rounds", self.region(), says, script)
-
-    def _theorem(self, name: str, given: Mapping[str, str], says: str, script: Iterable[str]) -> None:
+    def _theorem(self, name: str, given: Mapping[str, str], says: str, *script: str) -> None:
         letters = self.w.all_letters
         assumed = "".join(f"{text} ->\n  " for text in given.values())
         self.w.add(

@@ -8,12 +8,14 @@ from ..kernel.forms import STEP, STEPS
 from ..kernel.scalars import Scalar, power_sum
 from . import nest_proofs, nested_sums
 from .lemma_writer import COUNT, Factor, Piece, each_of
-from .nested_sums import ONE, SOME, SUMS, Atom, Entry, Term
+from .nested_sums import ONE, SOME, START, SUMS, Atom, Entry, Term
 from .scalar_text import NotExported, read_scalar, scalar_text
 from .theorem_lemmas import Line, Source, Theorem
 from .vector_products import bilinear
 
 Vector = list[tuple[Term, Scalar]]
+_AT_0: dict[Atom, Atom] = {("x", True, (0, 0, 0)): START[1], ("g", True, (0, 0, 0)): ("g_start", True, ())}
+"""The vectors of the round's start that a path's are at step 0."""
 
 
 class Rules(Theorem):
@@ -68,8 +70,7 @@ class Rules(Theorem):
         """Prove 0 <= |v|^2 below binders, multiplied out."""
         if any(STEP in c.names for _, c in vector) and "K" in bound:
             raise NotExported("a square below a sum over steps, with a factor that depends on the step")
-        terms = [term for term, _ in vector]
-        known = all(nested_sums.at_start(t[1]) and "S" not in t[0] for t in terms) and "S" not in bound
+        known = "S" not in bound and all(nested_sums.at_start(t[1]) and "S" not in t[0] for t, _ in vector)
         level = "nil" if known else self.line.level
         texts = [f"({self.w.coefficient(c, self.w.stated)}, {self.w.family(t)})" for t, c in vector]
         rewrites, pieces = [], []
@@ -239,12 +240,10 @@ def _shifted(atom: Atom, a: int, b: int, c: int) -> Atom:
 
 def _begun(term: Term) -> Term:
     """Return the term at step 0, where the path is at the round's start."""
-    name, client, step = _shifted(term[1], 0, 0, 0)
-    if client and step == (0, 0, 0) and name in ("x", "g"):
-        return term[0], ("x", False, ()) if name == "x" else ("g_start", True, ())
-    if step:
-        raise NotExported(f"{name} at step {step}")
-    return term
+    atom = _shifted(term[1], 0, 0, 0)
+    if atom[2] and atom not in _AT_0:
+        raise NotExported(f"{atom[0]} at step {atom[2]}")
+    return term[0], _AT_0.get(atom, atom)
 
 
 def _moved(entry: Entry, a: int, b: int, c: int) -> Entry:

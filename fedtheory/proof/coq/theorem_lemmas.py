@@ -152,7 +152,6 @@ class Theorem:
         i: str = "i",
         k: str = "k",
         below: str | None = None,
-        cohort: str = "",
         values: Mapping[str, Scalar] = NO_VALUES,
     ) -> str:
         """Return the proof of an earlier theorem in this one, with expressions for letters; ``below`` proves that k is
@@ -168,7 +167,7 @@ class Theorem:
                 raise NotExported(f"theorem {premise.number}: {predicate} is not assumed where it is used")
             parts.append(self._cast(f"H{number}", label, predicate, constant, values) if constant else label)
         if premise.context == "cohort":
-            parts.append(cohort or self._cohort(premise, values))
+            parts.append(self._cohort(premise, values))
         return f"({' '.join([*parts, *self.indices(premise, i, k, below)])})"
 
     def _put(self, values: Mapping[str, Scalar]) -> Names:
@@ -189,7 +188,7 @@ class Theorem:
         return name
 
     def _cohort(self, premise: Line, values: Mapping[str, Scalar]) -> str:
-        if self.line.context != "cohort":
+        if self.line.context != "cohort" and not self.line.rule.startswith("expect "):
             raise NotExported(f"theorem {premise.number}: given a cohort, used where there is none")
         if "size" not in premise.parameters:
             return "S D"

@@ -72,7 +72,8 @@ class File(Writer):
             lines.append(f"apply (e_ext {expectation(level)}). intros S.")
         elif level == "server":
             lines.append(f"change ({self.entry_text(one, level)}) with {nested_sums.of(one).text('[]')}.")
-        lines += nest_proofs.expansion(len(left[0]), len(right[0]), len(bound))
+        sides = "l" * len(left[0]) + "r" * len(right[0])
+        lines += [f"below {number} (apply ip_osum_{side})." for number, side in enumerate(sides, len(bound))]
         nest = nested_sums.product(bound, left, right)
         return [f"  {line}" for line in lines + nest_proofs.script(nest, level not in ("nil", "server"))]
 
