@@ -21,9 +21,8 @@ from fedtheory.papers.saved_certificates import reverify
 from fedtheory.proof.coq import NotExported, exported
 from fedtheory.proof.coq.lemma_writer import Writer
 from fedtheory.proof.coq.proof_file import RULES, export, prelude
-from fedtheory.proof.coq.scalar_text import Polynomial, Scalar
-from fedtheory.proof.coq.sign_certificates import Condition, Region
 from fedtheory.proof.coq.theorem_lemmas import condition_text
+from fedtheory.proof.kernel.regions import Condition
 from fedtheory.proof.kernel.saved_theorems import saved
 from fedtheory.proof.kernel.sealed import ancestry
 
@@ -48,6 +47,11 @@ def axioms(printed: str) -> set[str]:
 def drift() -> str:
     """A proof of a few theorems: how far a client's path goes, by induction over its steps."""
     return json.dumps(saved(next(t for t in ancestry(strongly_convex()) if t.rule == "induct")))
+
+
+def saved_line(rule: str) -> str:
+    """A proof of one axiom alone."""
+    return json.dumps(saved(next(t for t in ancestry(strongly_convex()) if t.rule == rule)))
 
 
 @needs_coq
@@ -118,7 +122,7 @@ def mutations(seed: int, count: int, parts: tuple[str, ...] = PARTS) -> list[tup
 def rejected(path: tuple, sign: bool, folder: Path) -> bool:
     """Whether the export of the changed proof is refused or does not compile."""
     try:
-        text = export([changed(json.loads(drift()), path, sign)], "changed")
+        text = export(changed(json.loads(drift()), path, sign), "changed")
     except NotExported:
         return True
     return compiled(text, folder).returncode != 0
@@ -126,7 +130,7 @@ def rejected(path: tuple, sign: bool, folder: Path) -> bool:
 
 @needs_coq
 def test_a_proof_with_one_number_changed_does_not_compile(tmp_path: Path) -> None:
-    assert compiled(export([json.loads(drift())], "drift"), tmp_path).returncode == 0
+    assert compiled(export(json.loads(drift()), "drift"), tmp_path).returncode == 0
     for part, path, sign in mutations(seed=1, count=1, parts=PARTS[:3]):
         assert rejected(path, sign, tmp_path), (part, path)
 
@@ -142,7 +146,7 @@ def test_no_changed_number_survives(seed: int, tmp_path: Path) -> None:
 @needs_coq
 def test_a_sign_that_does_not_hold_does_not_compile(tmp_path: Path) -> None:
     """The larger cap of a region, under which a factor of a square is negative, with the old certificate."""
-    text = export([json.loads(drift())], "drift")
+    text = export(json.loads(drift()), "drift")
     cap = "eta <= ((1) / (8 * Kr * L))"
     assert cap in text
     assert compiled(text.replace(cap, "eta <= ((1) / (Kr * L / 2))"), tmp_path).returncode != 0
@@ -161,23 +165,9 @@ def test_all_theorems_on_which_a_claim_rests_are_in_its_file() -> None:
     assert "given server" in text and "given arbitrary" in text
 
 
-def test_proofs_of_other_letters_are_not_put_in_one_file() -> None:
-    one, other = json.loads(drift()), json.loads(drift())
-    other["names"] = [*other["names"], "w"]
-    with pytest.raises(NotExported, match="of the same letters"):
-        export([one, other], "both")
-
-
-def test_several_proofs_are_exported_as_one_conjunction() -> None:
-    proofs = [json.loads(drift()) for _ in range(3)]
-    ends = [len(proofs[0]["theorems"]) * k - 1 for k in (1, 2, 3)]
-    a, b, c = (f"thm_{number}" for number in ends)
-    assert f"Definition exported := (conj {a} (conj {b} {c}))." in export(proofs, "all")
-
-
 def test_every_theorem_is_a_lemma_with_what_it_assumes() -> None:
     data = json.loads(drift())
-    text = export([data], "drift")
+    text = export(data, "drift")
     for number, line in enumerate(data["theorems"]):
         statement = text.split(f"Lemma thm_{number} :")[1].split("\nProof.")[0]
         for name, _ in line["assumptions"]:
@@ -190,10 +180,10 @@ def test_every_theorem_is_a_lemma_with_what_it_assumes() -> None:
 @pytest.mark.parametrize("kind", ["count", "at_least", "capped", "interval"])
 def test_a_letter_is_written_through_parameters_by_what_its_condition_says(kind: str) -> None:
     """What the lemma assumes, in its order, is what the proofs that it is given are of."""
-    name, bound = ("K", None) if kind == "count" else ("eta", Scalar.of(Polynomial.name("L"), Polynomial.number(1)))
-    condition, writer = Condition(name, kind, bound), Writer(["eta", "L", "K", "k"])
-    region = Region((condition, Condition("L", "positive", None)), writer.names)
-    *before, last = writer._chart(condition, region, False)
+    writer = Writer(["eta", "L", "K", "k"])
+    name, bound = ("K", None) if kind == "count" else ("eta", writer.ring["L"])
+    condition = Condition(name, kind, bound)
+    *before, last = writer._chart(condition, False)
     lemma, letter, limit, given = re.match(r"destruct \(@(\w+) (\w+) (\(L\)|1) (.*)\) as ", last).groups()
     stated = condition_text(condition, writer.real)
     low, _, high = stated.strip("()").partition(" /\\ ")
@@ -208,8 +198,24 @@ def test_every_rule_of_the_checker_is_exported_or_refused_by_name() -> None:
     data = json.loads(drift())
     data["theorems"][0]["rule"] = "magic"
     with pytest.raises(NotExported, match="rule 'magic': exported are combine"):
-        export([data], "magic")
+        export(data, "magic")
     assert "combine" in RULES
+
+
+@pytest.mark.parametrize("rule", ["local step", "unbiased", "variance"])
+def test_an_axiom_on_the_path_that_is_not_given_the_cohort_is_refused(rule: str) -> None:
+    data = json.loads(saved_line(rule))
+    data["theorems"][-1]["context"] = "start"
+    with pytest.raises(NotExported, match="not known at the start"):
+        export(data, "start")
+
+
+@pytest.mark.parametrize("kind", ["above", "real"])
+def test_a_condition_without_an_export_is_refused_by_name(kind: str) -> None:
+    data = json.loads(drift())
+    data["regions"][0][0][1] = kind
+    with pytest.raises(NotExported, match=f"eta: a condition '{kind}'"):
+        export(data, "other")
 
 
 def test_a_proof_that_the_kernel_did_not_compose_is_refused() -> None:

@@ -32,7 +32,7 @@ def exported(chain: Chain) -> str:
     theorem = theorem_of(chain.theorem.make())
     if others or theorem is None:
         raise NotExported(f"{ref}: a bound by the rule {others[0]!r}: exported are theorems on one round")
-    return export([saved(theorem)], ref)
+    return export(saved(theorem), ref)
 
 
 __all__ = ["EXPORTS", "NotExported", "exported"]

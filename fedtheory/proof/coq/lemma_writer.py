@@ -6,12 +6,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 
-from . import sign_certificates
+from ..kernel.forms import STEP, STEPS
+from ..kernel.regions import Condition
+from ..kernel.scalars import Ring, Scalar
 from .nested_sums import Entry
-from .scalar_text import Monomial, NotExported, Polynomial, Scalar
-from .sign_certificates import STEP, STEPS, Condition, Region
+from .scalar_text import Monomial, Names, NotExported, Terms, halves, nested_text, polynomial_text, scalar_text
+from .sign_certificates import Certificate, Region, cases, parameter, rest
 
 TAKEN = frozenset({
     "Kr", "kr", "K", "k", "R", "x", "xs", "xp", "X", "N", "Ns", "G", "V", "C", "S", "E", "D", "Z", "I", "B", "drawn",
@@ -20,6 +21,8 @@ TAKEN = frozenset({
     "then", "else", "end", "forall", "exists", "match", "with", "return", "Type", "Prop", "Set",
 })  # fmt: skip
 """Names of the prelude and of Coq that are no letters of a file; k and K are the step and the number of steps."""
+COUNT = "n_"
+"""The letter of how many steps are summed, in a proof by induction over them."""
 INLINE = 14
 """Length in characters up to which a coefficient stands where it is used; a longer one gets a name."""
 
@@ -39,9 +42,9 @@ class Piece:
     factors: tuple[Factor, ...]
     entry: Entry
 
-    def times(self, *scalars: Scalar) -> Piece:
-        """Return the piece with further factors."""
-        return Piece((*map(Factor, scalars), *self.factors), self.entry)
+    def times(self, scalar: Scalar) -> Piece:
+        """Return the piece with a further factor."""
+        return Piece((Factor(scalar), *self.factors), self.entry)
 
 
 @dataclass
@@ -58,8 +61,10 @@ class Writer:
     def __post_init__(self) -> None:
         self.letters = [n for n in self.names if n not in (STEP, STEPS)]
         self.coq = {n: self._safe(n) for n in self.letters}
-        self.real: Mapping[str, str] = {**self.coq, STEPS: "Kr", STEP: "kr"}
-        self.stated: Mapping[str, str] = {**self.coq, STEPS: "INR K", STEP: "INR k"}
+        self.real: Names = {**self.coq, STEPS: "Kr", STEP: "kr"}
+        self.stated: Names = {**self.coq, STEPS: "INR K", STEP: "INR k"}
+        parameters = (f"{of}_{name}" for name in [*self.letters, STEPS] for of in "uv")
+        self.ring = Ring(" ".join(dict.fromkeys([*self.names, STEP, STEPS, COUNT, *parameters])))
 
     def _safe(self, name: str) -> str:
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
@@ -84,11 +89,11 @@ class Writer:
 
     # scalars
 
-    def coefficient(self, scalar: Scalar, at: Mapping[str, str]) -> str:
+    def coefficient(self, scalar: Scalar, at: Names) -> str:
         """Return a scalar as a factor, with texts for its letters."""
-        text = scalar.text(self.real)
+        text = scalar_text(scalar, self.real)
         if len(text) <= INLINE and "/" not in text:
-            inside = scalar.text(at)
+            inside = scalar_text(scalar, at)
             return inside if re.fullmatch(r"\w+", inside) else f"({inside})"
         name, new = self.once(("coefficient", scalar), "c")
         used = [n for n in [*self.letters, STEPS, STEP] if n in scalar.names]
@@ -98,12 +103,12 @@ class Writer:
         given = [at[n] if re.fullmatch(r"\w+", at[n]) else f"({at[n]})" for n in used]
         return f"({' '.join([name, *given])})" if given else name
 
-    def factor(self, factor: Factor, at: Mapping[str, str]) -> str:
+    def factor(self, factor: Factor, at: Names) -> str:
         """Return a factor as text, with texts for its letters."""
-        inner = {name: value.text(at) for name, value in factor.values}
+        inner = {name: scalar_text(value, at) for name, value in factor.values}
         return self.coefficient(factor.scalar, {**at, **inner})
 
-    def sum_of(self, pieces: Iterable[Piece], at: Mapping[str, str]) -> str:
+    def sum_of(self, pieces: Iterable[Piece], at: Names) -> str:
         """Return the sum of the pieces' coefficients as text."""
         parts = []
         for piece in pieces:
@@ -116,77 +121,73 @@ class Writer:
         names = sorted({n for text in texts for n in re.findall(r"\bc\d+\b", text)}, key=lambda n: int(n[1:]))
         return f"unfold {', '.join(names)}; " if names else ""
 
-    def identity(self, left: str, right: str, bottoms: Iterable[Scalar]) -> str:
-        """Return the name of the lemma left = right over the reals, valid where its divisors are not 0, with these
-        divisors."""
-        bottoms = list(bottoms)
-        known = self.nonzero_of(bottoms)
-        divides = any(not scalar.bottom.is_one for scalar in bottoms)
-        key = ("identity", left, right)
-        name, new = self.once(key, "identity_")
+    def identity_at(self, left: str, right: str, scalars: list[Scalar], region: int, stepped: bool) -> str:
+        """Return the proof, in a theorem on a region, of left = right for texts that divide by what these scalars do:
+        write it as a lemma over the reals, once."""
+        divisors = self.divisors(scalars)
+        name, new = self.once(("identity", left, right), "identity_")
         if new:
-            hypotheses = "".join(f"{text} <> 0 -> " for text, _ in known)
+            hypotheses = "".join(f"{scalar_text(divisor, self.real)} <> 0 -> " for divisor in divisors)
+            close = "ring" if all(halves(scalar)[1] == 1 for scalar in scalars) else "field; nonzero"
             self.add(
                 f"Lemma {name} ({self.all_letters} Kr kr : R) : {hypotheses}{left} = {right}.",
-                f"Proof. intros. {self.unfold(left, right)}{'field; nonzero' if divides else 'ring'}. Qed.",
+                f"Proof. intros. {self.unfold(left, right)}{close}. Qed.",
             )
-        return name
+        k = "(INR k)" if stepped else "0"
+        proofs = [self.nonzero(divisor, region, stepped) for divisor in divisors]
+        return f"({' '.join([name, self.all_letters, '(INR K)', k, *proofs])})"
 
     def divisors(self, scalars: Iterable[Scalar]) -> list[Scalar]:
-        """Return the factors that have to differ from 0 so that all denominators do."""
-        return _nonzero_factors(scalars)
-
-    def nonzero_of(self, bottoms: Iterable[Scalar]) -> list[tuple[str, Scalar]]:
-        """Return letters, and polynomials of more terms, that divide."""
-        return sorted((factor.text(self.real), factor) for factor in _nonzero_factors(bottoms))
-
-    def identity_at(self, left: str, right: str, bottoms: list[Scalar], region: int, stepped: bool) -> str:
-        """Return the proof of an identity in a theorem on a region."""
-        name = self.identity(left, right, bottoms)
-        k = "(INR k)" if stepped else "0"
-        proofs = [self.nonzero(factor, region, stepped) for _, factor in self.nonzero_of(bottoms)]
-        return f"({' '.join([name, self.all_letters, '(INR K)', k, *proofs])})"
+        """Return what has to differ from 0 so that all denominators do: letters, and polynomials of more terms."""
+        found = set()
+        for scalar in scalars:
+            bottom = halves(scalar)[1]
+            found |= {self.ring[n] for n in bottom.names} if len(bottom.numerator) == 1 else {bottom}
+        return sorted(found, key=lambda divisor: scalar_text(divisor, self.real))
 
     # signs
 
-    def sign(self, scalar: Scalar, region: int, strict: bool, stepped: bool) -> str:
-        """Return the proof, in a theorem on a region, that a scalar is >= 0 (> 0 where strict)."""
-        return self._sign_at(self.sign_lemma(scalar, region, strict), scalar, region, stepped)
+    def sign(self, scalar: Scalar, region: int, strict: bool, stepped: bool | None) -> str:
+        """Return the proof that a scalar is >= 0 (> 0 where strict): in a theorem on a region, which may be on every
+        step, or, where ``stepped`` is None, in a lemma over the reals."""
+        return self._at(self.sign_lemma(scalar, region, strict), scalar, region, stepped)
 
-    def _sign_at(self, name: str, scalar: Scalar, region: int, stepped: bool) -> str:
-        if STEP in scalar.names and not stepped:
-            raise NotExported("a sign for every step, in a theorem without steps")
-        proofs = f"(INR k) R{region} (pos_INR k) (step_below I)" if STEP in scalar.names else f"0 R{region}"
-        return f"({name} {self.all_letters} (INR K) {proofs})".replace("  ", " ")
-
-    def nonzero(self, scalar: Scalar, region: int, stepped: bool) -> str:
-        """Return the proof, in a theorem, that a divisor is not 0."""
+    def nonzero(self, scalar: Scalar, region: int, stepped: bool | None) -> str:
+        """Return the proof that a divisor is not 0, where ``sign`` says."""
         for sign in (1, -1):
             try:
-                name = self.sign_lemma(scalar * Scalar.number(sign), region, True)
+                self.sign_lemma(scalar * sign, region, True)
             except NotExported:
                 continue
-            lemma, new = self.once(("nonzero", scalar, region), "nonzero_")
+            name, new = self.once(("nonzero", scalar, region), "nonzero_")
             if new:
-                self.add(*self._nonzero_proof(lemma, name, scalar, region, sign))
-            return self._sign_at(lemma, scalar, region, stepped)
-        raise NotExported(f"{scalar.text({})}: not seen to differ from 0")
+                own, signed = (scalar_text(each, self.real) for each in (scalar, scalar * sign))
+                self.add(
+                    self._on_region(name, scalar, region, f"{own} <> 0"),
+                    f"Proof. intros R0{_on_steps(scalar)}.",
+                    f"  assert (P : 0 < {signed}) by exact {self.sign(scalar * sign, region, True, None)}.",
+                    f"  replace ({signed}) with ({sign} * ({own})) in P by ring. lra. Qed.",
+                )
+            return self._at(name, scalar, region, stepped)
+        raise NotExported(f"{scalar_text(scalar, {})}: not seen to differ from 0")
 
-    def nonzero_in_lemma(self, scalar: Scalar, region: int) -> str:
-        """Return the proof, in a lemma on the reals, that a divisor is not 0."""
-        self.nonzero(scalar, region, STEP in scalar.names)
-        return self._sign_in_lemma(self._made[("nonzero", scalar, region)], scalar)
+    def _at(self, lemma: str, scalar: Scalar, region: int, stepped: bool | None) -> str:
+        if stepped is None:
+            return f"({lemma} {self.all_letters} Kr kr R0{_on_steps(scalar)})"
+        if STEP not in scalar.names:
+            return f"({lemma} {self.all_letters} (INR K) 0 R{region})"
+        if not stepped:
+            raise NotExported("a sign for every step, in a theorem without steps")
+        return f"({lemma} {self.all_letters} (INR K) (INR k) R{region} (pos_INR k) (step_below I))"
 
-    def _nonzero_proof(self, lemma: str, positive: str, scalar: Scalar, region: int, sign: int) -> list[str]:
-        own, signed = scalar.text(self.real), (scalar * Scalar.number(sign)).text(self.real)
+    def divided(self, scalars: Iterable[Scalar], region: int, stepped: bool | None) -> list[str]:
+        """Return tactics that add that no denominator of these scalars is 0, where ``sign`` says."""
+        proofs = [self.nonzero(divisor, region, stepped) for divisor in self.divisors(scalars)]
+        return [f"pose proof {proof} as Y{number}." for number, proof in enumerate(proofs)]
+
+    def _on_region(self, name: str, scalar: Scalar, region: int, says: str) -> str:
         steps = "0 <= kr -> kr <= Kr - 1 -> " if STEP in scalar.names else ""
-        return [
-            f"Lemma {lemma} ({self.all_letters} Kr kr : R) : region_{region} {self.all_letters} Kr -> "
-            f"{steps}{own} <> 0.",
-            f"Proof. intros R0{' P_k C_k' if steps else ''}.",
-            f"  assert (P : 0 < {signed}) by exact {self._sign_in_lemma(positive, scalar * Scalar.number(sign))}.",
-            f"  replace ({signed}) with ({sign} * ({own})) in P by ring. lra. Qed.",
-        ]
+        return f"Lemma {name} ({self.all_letters} Kr kr : R) : region_{region} {self.all_letters} Kr -> {steps}{says}."
 
     def sign_lemma(self, scalar: Scalar, region: int, strict: bool) -> str:
         """Write the lemma that a scalar is >= 0 (> 0 where strict) on a region, once, and return its name."""
@@ -195,13 +196,11 @@ class Writer:
             return self._made[key]
         lines = self._sign_proof(scalar, region, strict)
         name, _ = self.once(key, "sign_")
-        steps = "0 <= kr -> kr <= Kr - 1 -> " if STEP in scalar.names else ""
-        relation = "<" if strict else "<="
-        self.coefficient(scalar, self.real)
+        stated = self.coefficient(scalar, self.real)
         self.add(
-            f"Lemma {name} ({self.all_letters} Kr kr : R) : region_{region} {self.all_letters} Kr -> "
-            f"{steps}0 {relation} {(stated := self.coefficient(scalar, self.real))}.",
+            self._on_region(name, scalar, region, f"0 {'<' if strict else '<='} {stated}"),
             f"Proof. {self.unfold(stated).replace('; ', '.')}",
+            f"  intros R0{_on_steps(scalar)}.",
             *(f"  {line}" for line in lines),
             "Qed.",
         )
@@ -209,113 +208,97 @@ class Writer:
 
     def _sign_proof(self, scalar: Scalar, region: int, strict: bool) -> list[str]:
         where = self.regions[region]
-        start = [f"intros R0{' P_k C_k' if STEP in scalar.names else ''}."]
-        parts = scalar.apart(c.name for c in where.conditions if c.kind == "nonnegative")
+        parts = {self.ring.number(1): scalar}
+        for name in (c.name for c in where.conditions if c.kind == "nonnegative" and c.name not in scalar.bottom.names):
+            powers = [(of, *pair) for of, part in parts.items() for pair in part.coefficients(name).items()]
+            parts = {of * self.ring[name] ** power: c for of, power, c in powers}
         if len(parts) > 1 and not strict:
-            return start + self._by_parts(scalar, region, parts)
-        if not where.positive(scalar.bottom):
-            return start + self._by_divisor(scalar, region, strict)
+            return self._by_parts(scalar, region, parts)
+        if not where.positive(halves(scalar)[1]):
+            return self._by_divisor(scalar, region, strict)
         found = where.certificate(scalar, strict)
-        start += [f"destruct (facts_{region} {self.all_letters} Kr R0) as {pattern('P_', where.conditions)}."]
-        if found.letters:
-            start += [f"destruct R0 as {pattern('C_', where.conditions)}."]
-        charts = [line for c in found.letters for line in self._chart(c, where, STEP in scalar.names)]
-        return start + charts + self._through(scalar, found, where, strict)
+        opened = [f"destruct R0 as {pattern('C_', where.conditions)}."] if found.letters else []
+        charts = [line for c in found.letters for line in self._chart(c, STEP in scalar.names)]
+        return [self._facts(region), *opened, *charts, *self._through(scalar, found, where, strict)]
 
-    def _by_parts(self, scalar: Scalar, region: int, parts: Mapping[Monomial, Scalar]) -> list[str]:
+    def _facts(self, region: int) -> str:
+        names = pattern("P_", self.regions[region].conditions)
+        return f"destruct (facts_{region} {self.all_letters} Kr R0) as {names}."
+
+    def _by_parts(self, scalar: Scalar, region: int, parts: Mapping[Scalar, Scalar]) -> list[str]:
         """A sum of products of letters that are only known to be >= 0, each with a coefficient >= 0."""
-        texts, proofs, lines = [], [], []
-        for data, part in parts.items():
-            factor = Polynomial({data: Fraction(1)}).text(self.real)
-            lemma = self._sign_in_lemma(self.sign_lemma(part, region, False), part)
-            texts.append(f"{self.coefficient(part, self.real)} * ({factor})")
-            proofs.append(f"apply Rmult_le_pos; [exact {lemma}|nonneg]")
-        for number, divisor in enumerate(_nonzero_factors([scalar, *parts.values()])):
-            proof = self.nonzero_in_lemma(divisor, region)
-            lines.append(f"pose proof {proof} as Y{number}.")
+        texts, proofs = [], []
+        for letters, part in parts.items():
+            lemma = self.sign(part, region, False, None)
+            texts.append(f"{self.coefficient(part, self.real)} * ({scalar_text(letters, self.real)})")
+            proofs.append(f"apply Rmult_le_pos; [exact {lemma}|nonneg].")
         total = " + ".join(texts)
-        conditions = self.regions[region].conditions
         return [
-            f"destruct (facts_{region} {self.all_letters} Kr R0) as {pattern('P_', conditions)}.",
-            *lines,
-            f"assert (Q0 : {scalar.text(self.real)} = {total}) by ({self.unfold(total)}field; nonzero).",
-            f"refine (le0 _ Q0). {_split(proofs)}",
+            self._facts(region),
+            *self.divided([scalar, *parts.values()], region, None),
+            f"assert (Q0 : {scalar_text(scalar, self.real)} = {total}) by ({self.unfold(total)}field; nonzero).",
+            f"refine (le0 _ Q0). {each_of('apply Rplus_le_le_0_compat.', proofs)}",
         ]
 
     def _by_divisor(self, scalar: Scalar, region: int, strict: bool) -> list[str]:
         """A quotient whose denominator has a sign that needs a certificate of its own."""
-        one = Scalar.number(1).top
         for sign in (1, -1):
-            parts = [Scalar.of(part, one) * Scalar.number(sign) for part in (scalar.top, scalar.bottom)]
+            top, bottom = (half * sign for half in halves(scalar))
             try:
-                proofs = [self.sign_lemma(parts[0], region, strict), self.sign_lemma(parts[1], region, True)]
+                at = [self.sign(top, region, strict, None), self.sign(bottom, region, True, None)]
             except NotExported:
                 continue
-            at = [self._sign_in_lemma(name, part) for name, part in zip(proofs, parts, strict=True)]
-            texts = [part.text(self.real) for part in parts]
+            texts = [scalar_text(part, self.real) for part in (top, bottom)]
             return [
-                f"replace ({scalar.text(self.real)}) with (({texts[0]}) / ({texts[1]}))",
+                f"replace ({scalar_text(scalar, self.real)}) with (({texts[0]}) / ({texts[1]}))",
                 f"  by (assert (Q : 0 < {texts[1]}) by exact {at[1]}; field; repeat split; lra).",
                 f"apply {'quotient_pos' if strict else 'quotient_nonneg'}; [exact {at[0]}|exact {at[1]}].",
             ]
-        raise NotExported(f"{scalar.text({})}: no certificate of its sign")
+        raise NotExported(f"{scalar_text(scalar, {})}: no certificate of its sign")
 
-    def _sign_in_lemma(self, name: str, scalar: Scalar) -> str:
-        return f"({name} {self.all_letters} Kr kr R0{' P_k C_k' if STEP in scalar.names else ''})"
-
-    def _chart(self, c: Condition, where: Region, stepped: bool) -> list[str]:
-        u, v, x = sign_certificates.parameter(c), sign_certificates.rest(c), self.real[c.name]
-        if c.kind == "count":
-            low = "(1 + kr)" if c.name == STEPS and stepped else "1"
-            proof = "ltac:(lra)" if low != "1" else f"C_{c.name}"
+    def _chart(self, c: Condition, stepped: bool) -> list[str]:
+        u, v, x = parameter(c), rest(c), self.real[c.name]
+        bound = f"({scalar_text(c.bound, self.real)})" if c.bound else "1"
+        if c.kind in ("count", "at_least"):
+            later = stepped and c.name == STEPS
+            low, proof = ("(1 + kr)", "ltac:(lra)") if later else (bound, f"C_{c.name}")
             return [f"destruct (@chart_floor {x} {low} {proof}) as [{u} [U_{c.name} E_{c.name}]]."]
-        assert c.bound
-        bound = f"({c.bound.text(self.real)})"
-        if c.kind == "at_least":
-            return [f"destruct (@chart_floor {x} {bound} C_{c.name}) as [{u} [U_{c.name} E_{c.name}]]."]
         low, high = f"(proj1 C_{c.name})", f"(proj2 C_{c.name})"
         if c.kind == "capped":
             return [f"destruct (@chart_cap {x} {bound} {low} {high}) as [{u} [U_{c.name} E_{c.name}]]."]
-        positive = "pos" if c.bound.bottom.is_one else "apply quotient_pos; pos"
+        positive = "apply quotient_pos; pos" if "/" in bound else "pos"
         return [
             f"assert (Q_{c.name} : 0 < {bound}) by ({positive}).",
             f"destruct (@chart_interval {x} {bound} Q_{c.name} {low} {high}) as "
             f"[{u} [{v} [U_{c.name} [V_{c.name} [T_{c.name} E_{c.name}]]]]].",
         ]
 
-    def _through(self, scalar: Scalar, found: sign_certificates.Certificate, where: Region, strict: bool) -> list[str]:
-        bottom = sign_certificates.factor_text(found.factors)
-        if found.polya[1]:
-            bottom = f"{bottom} * ({found.polya[0]}) ^ {found.polya[1]}"
-        own = scalar.text(self.real)
-        substitutions = [
-            f"subst {v}." for c in found.letters if c.kind == "interval" for v in [sign_certificates.rest(c)]
-        ]
-        substitutions += [f"subst {self.real[c.name]}." for c in found.letters]
-        lines = []
-        names = {**self.real}
-        parts = [(found.numerator.nested(names), frozenset[str]())]
+    def _through(self, scalar: Scalar, found: Certificate, where: Region, strict: bool) -> list[str]:
+        own, top = scalar_text(scalar, self.real), found.numerator
+        intervals = [c for c in found.letters if c.kind == "interval"]
+        substituted = [*(rest(c) for c in intervals), *(self.real[c.name] for c in found.letters)]
+        close = " ".join([*(f"subst {letter}." for letter in substituted), "field; nonzero."])
         if strict:
-            parts = []
-            for chosen in sign_certificates.cases(found):
-                lead = where.lead(found, chosen)
-                assert lead is not None
-                first = type(found.numerator)({lead: found.numerator.terms[lead]})
-                rest = found.numerator - first
-                parts.append(
-                    (f"{first.text(names)} + ({rest.nested(names)})" if rest.terms else first.text(names), chosen)
-                )
-        for number, (top, _) in enumerate(parts):
-            lines += [
-                f"assert (Q{number} : {own} = ({top}) / ({bottom})).",
-                "{ " + " ".join([*substitutions, "field; nonzero. }"]),
-            ]
-        apply = "quotient_pos" if strict else "quotient_nonneg"
-        close = "pos" if strict else "nonneg"
-        from_equal = "lt0" if strict else "le0"
-        steps = [f"refine ({from_equal} _ Q{n}); apply {apply}; [{close}|pos]." for n in range(len(parts))]
-        choices = [c for c in found.letters if c.kind == "interval"] if strict else []
-        return lines + _in_each_case(choices, steps)
+            leads = [where.lead(top, chosen) for chosen in cases(found.letters)]
+            tops = [self._from(lead, top) for lead in leads if lead is not None]
+        else:
+            tops = [nested_text(top, self.real)]
+        lines = []
+        for number, text in enumerate(tops):
+            lines += [f"assert (Q{number} : {own} = ({text}) / ({found.denominator})).", f"{{ {close} }}"]
+        equal, quotient = ("lt0", "quotient_pos; [pos|pos]") if strict else ("le0", "quotient_nonneg; [nonneg|pos]")
+        steps = [f"refine ({equal} _ Q{number}); apply {quotient}." for number in range(len(tops))]
+        return lines + _in_each_case(intervals if strict else [], steps)
+
+    def _from(self, lead: Monomial, top: Terms) -> str:
+        """A numerator with one of its terms before the others."""
+        first = polynomial_text({lead: top[lead]}, self.real)
+        others = {powers: c for powers, c in top.items() if powers != lead}
+        return f"{first} + ({nested_text(others, self.real)})" if others else first
+
+
+def _on_steps(scalar: Scalar) -> str:
+    return " P_k C_k" if STEP in scalar.names else ""
 
 
 def _in_each_case(choices: list[Condition], steps: list[str]) -> list[str]:
@@ -328,24 +311,11 @@ def _in_each_case(choices: list[Condition], steps: list[str]) -> list[str]:
     return [case, *(f"{{ {' '.join(_in_each_case(choices[1:], part))} }}" for part in (steps[:half], steps[half:]))]
 
 
-def _split(proofs: list[str]) -> str:
-    """A proof that a sum is >= 0, term by term."""
+def each_of(step: str, proofs: Sequence[str]) -> str:
+    """Return the proof of a sum, term by term: ``step`` takes the last term off."""
     if len(proofs) == 1:
-        return f"{proofs[0]}."
-    return f"apply Rplus_le_le_0_compat. {{ {_split(proofs[:-1])} }} {{ {proofs[-1]}. }}"
-
-
-def _nonzero_factors(scalars: Iterable[Scalar]) -> list[Scalar]:
-    """Return the factors that have to differ from 0 so that all denominators do, each once."""
-    return list(dict.fromkeys(factor for scalar in scalars for factor in _factors(scalar.bottom)))
-
-
-def _factors(polynomial: Polynomial) -> list[Scalar]:
-    """Return the factors of a polynomial: the letters of a power product, else the polynomial itself."""
-    one = Polynomial.number(1)
-    if len(polynomial.terms) == 1:
-        return [Scalar.of(Polynomial.name(n), one) for n in sorted(polynomial.names)]
-    return [Scalar.of(polynomial, one)]
+        return proofs[0]
+    return f"{step} {{ {each_of(step, proofs[:-1])} }} {{ {proofs[-1]} }}"
 
 
 def pattern(prefix: str, conditions: Sequence[Condition]) -> str:

@@ -6,54 +6,42 @@ from . import nested_sums
 from .nested_sums import Nest, Sum, at_start
 
 
-def script(nest: Nest, drawn: str, given_cohort: bool) -> tuple[bool, list[str]]:
-    """Return (whether a factor INR K remains, tactics) that turn ``nest`` into its canonical form, from the left of an
-    equation on. ``drawn`` proves that the cohort may be drawn. With ``given_cohort`` products of what is known at the
-    start are written given the cohort in ``nest``."""
-    lines: list[str] = []
-    sums = list(nest.sums)
-    factor = bool(sums) and sums[0].binder == "K" and not sums[0].used
-    if factor:
+def counts_steps(nest: Nest) -> bool:
+    """Whether a factor INR K remains of a nest, as its sum over the steps binds nothing."""
+    return bool(nest.sums) and nest.sums[0].binder == "K" and not nest.sums[0].used
+
+
+def script(nest: Nest, given_cohort: bool = False) -> list[str]:
+    """Return tactics that turn ``nest`` into its canonical form, from the left of an equation on; D proves that the
+    cohort may be drawn. With ``given_cohort`` products of what is known at the start are written given the cohort in
+    ``nest``."""
+    lines, sums = [], list(nest.sums)
+    if counts_steps(nest):
         lines += ["etransitivity; [apply steps_const|].", "apply (f_equal (Rmult (INR K)))."]
         del sums[0]
     while loose := [i for i, s in enumerate(sums) if not s.used]:
-        reason = "exact some_client" if sums[loose[0]].binder == "M" else f"exact (drawn_some {drawn})"
-        lines.append(f"below {loose[0]} (apply mean_const; {reason}).")
+        lines.append(f"below {loose[0]} (apply mean_const; exact {nested_sums.SOME[sums[loose[0]].binder]}).")
         del sums[loose[0]]
     last = len(sums)
-    if nest.right is None:
-        if given_cohort and at_start(nest.left):
-            lines.append(f"below {last} (apply known_val; exact {nested_sums.known_text(nest.left)}).")
-    elif given_cohort and at_start(nest.left) and at_start(nest.right):
+    if given_cohort and nest.right and at_start(nest.left) and at_start(nest.right):
         proofs = [nested_sums.known_text(atom) for atom in (nest.left, nest.right)]
         lines.append(f"below {last} (apply known; [exact {proofs[0]}|exact {proofs[1]}]).")
-    target = Nest(tuple(sums), nest.left, nest.right).canonical()
-    if (target.left, target.right) != (nest.left, nest.right) or _turned(nest, sums, target):
+    target = nested_sums.of(nested_sums.entry(nest))
+    if target[1:] != nest[1:] or sorted(sums) != sorted(target.sums):
         lines.append(f"below {last} (apply ip_sym).")
         sums = [Sum(s.binder, s.right, s.left) for s in sums]
-    return factor, lines + _swaps(sums, list(target.sums)) + ["reflexivity."]
-
-
-def _turned(nest: Nest, sums: list[Sum], target: Nest) -> bool:
-    """Whether two equal atoms change places, as their binders do."""
-    return nest.right is not None and sorted(map(_key, sums)) != sorted(map(_key, target.sums))
-
-
-def _key(one: Sum) -> tuple:
-    return one.binder, one.left, one.right
-
-
-def _swaps(sums: list[Sum], target: list[Sum]) -> list[str]:
-    lines = []
-    for place, wanted in enumerate(target):
-        at = next(i for i in range(place, len(sums)) if sums[i] == wanted)
-        for i in range(at - 1, place - 1, -1):
+    for place, wanted in enumerate(target.sums):
+        for i in range(sums.index(wanted, place) - 1, place - 1, -1):
             lines.append(f"below {i} (apply osum_swap).")
             sums[i], sums[i + 1] = sums[i + 1], sums[i]
-    return lines
+    return [*lines, "reflexivity."]
 
 
-def expansion(left: int, right: int, bound: int) -> list[str]:
-    """Tactics that take the sums of two vectors out of their product, below so many sums."""
-    lines = [f"below {bound + n} (apply ip_osum_l)." for n in range(left)]
-    return lines + [f"below {bound + left + n} (apply ip_osum_r)." for n in range(right)]
+def proof(nest: Nest) -> str:
+    """Return the tactics of ``script`` in a line."""
+    return " ".join(script(nest))
+
+
+def tactic(nest: Nest) -> str:
+    """Return the tactics of ``script`` as one."""
+    return "; ".join(line.removesuffix(".") for line in script(nest))

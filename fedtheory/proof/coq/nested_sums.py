@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from .scalar_text import NotExported
 
@@ -16,10 +16,14 @@ Entry = tuple
 """("one",), ("value", binders, atom) or ("product", binders, term, term)."""
 
 ONE: Entry = ("one",)
+START, OPTIMUM, NEXT = ("", ("x", False, ())), ("", ("x*", False, ())), ("", ("x+", False, ()))
+SERVER_NOISE, NOISE = ("", ("N_server", False, ())), ("", ("N", True, (1, 0, 0)))
 _PLAIN = {"x": "x", "x*": "xs", "x+": "xp", "N_server": "Ns"}
 _CLIENTS = {"g_start": "g_start", "g_opt": "g_opt"}
 _ALONG = {"x": "X", "g": "G", "N": "N"}
 _KNOWN = {"x": "start_x", "xs": "start_xs", "g_start": "(start_g _)", "g_opt": "(start_o _)"}
+SOME = {"M": "some_client", "S": "(drawn_some D)"}
+"""Proofs that there are clients to take a mean over."""
 SUMS = {"K": "(steps K)", "M": "(mean clients)", "S": "(mean S)"}
 
 
@@ -51,32 +55,35 @@ def at_start(atom: Atom) -> bool:
     return not atom[2] and atom[0] not in ("x+", "N_server")
 
 
-def open_client(term: Term) -> bool:
-    """Whether the client i is free in a term."""
-    return term[1][1] and not set(term[0]) & {"M", "S"}
-
-
-def open_step(term: Term) -> bool:
-    """Whether the step k is free in a term."""
-    return bool(term[1][2]) and term[1][2][0] != 0 and "K" not in term[0]
+def parts_of(entry: Entry) -> tuple[str, list[Atom]]:
+    """Return all binders of an entry, and its atoms."""
+    if entry[0] == "product":
+        return entry[1] + entry[2][0] + entry[3][0], [term[1] for term in entry[2:]]
+    return ("", []) if entry == ONE else (entry[1], [entry[2]])
 
 
 def entry_known(entry: Entry) -> bool:
     """Whether an entry is known at the round's start: it has no cohort's mean and no later vector."""
-    if entry == ONE:
-        return True
-    if entry[0] == "value":
-        return "S" not in entry[1] and at_start(entry[2])
-    return all(at_start(t[1]) for t in entry[2:]) and "S" not in entry[1] + entry[2][0] + entry[3][0]
+    binders, atoms = parts_of(entry)
+    return "S" not in binders and all(map(at_start, atoms))
+
+
+def _binds(binder: str, term: Term) -> bool:
+    """Whether a binder binds the step, or the client, of a term."""
+    bound, (_, client, step) = term
+    if binder == "K":
+        return bool(step) and step[0] != 0 and "K" not in bound
+    return client and not set(bound) & {"M", "S"}
 
 
 def open_in(entry: Entry, index: str) -> bool:
     """Whether the client i, or the step k, is free in an entry."""
+    binder = "K" if index == "k" else "M"
     if entry == ONE or set(entry[1]) & ({"K"} if index == "k" else {"M", "S"}):
         return False
     if entry[0] == "value":
-        return index == "i" or (bool(entry[2][2]) and entry[2][2][0] != 0)
-    return any((open_step if index == "k" else open_client)(t) for t in entry[2:])
+        return index == "i" or _binds(binder, ("", entry[2]))
+    return any(_binds(binder, term) for term in entry[2:])
 
 
 def index_text(step: tuple[int, ...], k: str) -> str:
@@ -123,8 +130,7 @@ def family_text(term: Term) -> str:
     return "fun S i k => " + "".join(before) + atom_text(term[1], "S", i, k) + ")" * len(before)
 
 
-@dataclass(frozen=True)
-class Sum:
+class Sum(NamedTuple):
     """Sum of a nest: K, M or S, and whether it binds an index of the left and of the right factor."""
 
     binder: str
@@ -137,50 +143,28 @@ class Sum:
         return self.left or self.right
 
 
-@dataclass(frozen=True)
-class Nest:
+class Nest(NamedTuple):
     """Nested sums, the outermost first, of a product of two atoms or of a value."""
 
     sums: tuple[Sum, ...]
     left: Atom
     right: Atom | None = None
 
-    def canonical(self) -> Nest:
-        """Return the nest with only the sums that bind an index, in the order of ``of``, and with its factors in
-        order."""
-        swapped = self.right is not None and self._keys(False) > self._keys(True)
-        sums = [Sum(s.binder, s.right, s.left) for s in self.sums] if swapped else list(self.sums)
-        left, right = (self.right, self.left) if swapped else (self.left, self.right)
-        assert left
-        return Nest(tuple(sorted((s for s in sums if s.used), key=_place)), left, right)
-
-    def _keys(self, swapped: bool) -> tuple:
-        """(left term, right term): what a canonical form has in order."""
-        entry = _entry(replace(self, sums=tuple(s for s in self.sums if s.used)))
-        return (entry[3], entry[2]) if swapped else (entry[2], entry[3])
-
     def text(self, cohort: str = "S", i: str = "i", k: str = "k") -> str:
         """Return the nest as text for Coq; factors that are known at the start are given the empty cohort."""
-        before, names = [], {"l": [i, k], "r": [i, k]}
+        before, names = [], ([i, k], [i, k])
         for number, one in enumerate(self.sums):
             name = f"{'k' if one.binder == 'K' else 'i'}{number}"
             sums = SUMS[one.binder].replace(" S)", f" {cohort})")
             before.append(f"osum {sums} (fun {name} => ")
-            for side, bound in (("l", one.left), ("r", one.right)):
+            for side, bound in zip(names, one[1:], strict=True):
                 if bound:
-                    names[side][one.binder == "K"] = name
-        if self.right is None:
-            given = "[]" if at_start(self.left) else cohort
-            inner = f"val {given} {names['l'][0]} {atom_text(self.left, cohort, *names['l'])}"
-        else:
-            given = "[]" if at_start(self.left) and at_start(self.right) else cohort
-            sides = atom_text(self.left, cohort, *names["l"]), atom_text(self.right, cohort, *names["r"])
-            inner = f"ip {given} {sides[0]} {sides[1]}"
-        return "(" + "".join(before) + inner + ")" * (len(before) + 1)
-
-
-def _place(one: Sum) -> tuple:
-    return (one.left != one.right, not one.left, one.binder != "K")
+                    side[one.binder == "K"] = name
+        factors = [self.left] if self.right is None else [self.left, self.right]
+        given = "[]" if all(map(at_start, factors)) else cohort
+        texts = [atom_text(atom, cohort, *side) for atom, side in zip(factors, names, strict=False)]
+        inner = f"val {given} {names[0][0]}" if self.right is None else f"ip {given}"
+        return f"({''.join(before)}{inner} {' '.join(texts)}{')' * (len(before) + 1)}"
 
 
 def of(entry: Entry) -> Nest:
@@ -188,50 +172,30 @@ def of(entry: Entry) -> Nest:
     clients."""
     if entry[0] == "value":
         return Nest(tuple(Sum(b, True, False) for b in sorted(entry[1])), entry[2])
-    _, bound, left, right = entry
-    sums = [Sum(b, True, True) for b in sorted(bound)]
-    sums += [Sum(b, True, False) for b in sorted(left[0])] + [Sum(b, False, True) for b in sorted(right[0])]
-    return Nest(tuple(sums), left[1], right[1])
-
-
-def _entry(nest: Nest) -> Entry:
-    if nest.right is None:
-        return ("value", "".join(sorted(s.binder for s in nest.sums)), nest.left)
-    both, left, right = (
-        "".join(sorted(s.binder for s in nest.sums if (s.left, s.right) == sides))
-        for sides in ((True, True), (True, False), (False, True))
-    )
-    return ("product", both, (left, nest.left), (right, nest.right))
+    return product(*entry[1:])
 
 
 def entry(nest: Nest) -> Entry:
-    """Return the entry of which this is the canonical nest."""
-    return _entry(nest.canonical())
-
-
-def outside(bound: str, left: Term, right: Term | None) -> list[Sum]:
-    """Return the sums of binders around a product (or a value) of two terms, with what they bind."""
-    made = []
-    for binder in sorted(bound):
-        opened = open_step if binder == "K" else open_client
-        made.append(Sum(binder, opened(left), right is not None and opened(right)))
-    return made
+    """Return the entry that a nest is, with only the sums that bind an index, and with its factors in order."""
+    both, left, right = (
+        "".join(sorted(s.binder for s in nest.sums if s[1:] == sides))
+        for sides in ((True, True), (True, False), (False, True))
+    )
+    if nest.right is None:
+        return ("value", left, nest.left)
+    return ("product", both, *sorted(((left, nest.left), (right, nest.right))))
 
 
 def product(bound: str, left: Term, right: Term) -> Nest:
     """Return binders around a product of two terms with binders of their own."""
-    sums = outside(bound, left, right)
+    sums = [Sum(b, _binds(b, left), _binds(b, right)) for b in sorted(bound)]
     sums += [Sum(b, True, False) for b in sorted(left[0])] + [Sum(b, False, True) for b in sorted(right[0])]
     return Nest(tuple(sums), left[1], right[1])
 
 
 def below(binder: str, one: Entry) -> Nest:
     """Return a binder around an entry's canonical nest."""
-    inner = of(one)
-    bound = one[1] if one[0] == "value" else None
-    if one[0] == "value":
-        free = Sum(binder, binder == "K" or not set(bound or "") & {"M", "S"}, False)
-        return Nest((free, *inner.sums), inner.left)
-    term = (one[1] + one[2][0], one[2][1]), (one[1] + one[3][0], one[3][1])
-    (outer,) = outside(binder, *term)
+    inner, outer = of(one), Sum(binder, True, False)
+    if one[0] == "product":
+        outer = Sum(binder, *(_binds(binder, (one[1] + bound, atom)) for bound, atom in one[2:]))
     return Nest((outer, *inner.sums), inner.left, inner.right)

@@ -1,3 +1,20 @@
+(* {title}
+
+A proof that the kernel composed, with every theorem of it as a lemma (thm_0, thm_1, ...) whose hypotheses are the
+region of its letters and the assumptions that it names, with their constants, and no others. Coq checks:
+- every identity of coefficients (identity_...), by ring or field;
+- every sign (sign_..., nonzero_...) and every use on a smaller region (admitted_...), by a certificate: letters are
+  written through parameters >= 0, until all coefficients are >= 0; nothing is searched for;
+- every product of vectors below sums (product_...), and every rule: combine with squares, over clients, over steps with
+  sums of powers (powers_...), induct, last step, instantiate, both expectations over a cohort, project, both mixtures,
+  and what follows over the rounds (one_round, all_rounds).
+
+Lemmas too, from the definitions of the section Round: co-coercivity and interpolation, from smoothness (Lipschitz
+gradient and descent lemma) and strong convexity; that noises of several clients and steps are uncorrelated; the round
+as the sum of its steps. Hypotheses of the section: V has a symmetric bilinear form ip S, >= 0 on the diagonal, for
+every cohort S, which does not depend on S for what is known at the start; expectations are linear, monotone, and keep
+constants; x* is a point where the gradient of F vanishes; means over a cohort have an expectation that is known at the
+start. Print Assumptions, at the end, lists the axioms on which Coq's real numbers rest, and nothing else. *)
 Require Import Reals Lra Lia List Field.
 Import ListNotations.
 Open Scope R_scope.

@@ -2,145 +2,80 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.resources import files
 
-from . import nested_sums
+from ..kernel.regions import Condition
 from .axiom_lemmas import Axioms
+from .lemma_writer import pattern
 from .round_conclusions import Rounds
-from .scalar_text import NotExported, Scalar
-from .sign_certificates import Condition, Region
+from .scalar_text import NotExported, halves, read_scalar
+from .sign_certificates import Region
 from .theorem_lemmas import Line, condition_text
 from .vector_products import File
 
-RULES = {name.replace("_", " "): name for name in (
-    "combine", "over_clients", "over_steps", "induct", "last_step", "instantiate", "expect_uniform", "expect_arbitrary",
-    "project", "mix", "mix_server", "smooth", "cocoercive", "convex", "descent", "interpolated", "dissimilar",
-    "optimal", "local_step", "round", "unbiased", "variance", "uncorrelated", "steps_apart", "server_round",
-    "server_unbiased", "server_variance", "server_descent",
-)}  # fmt: skip
-"""Rules and axioms of the kernel that are exported, with the method that does it."""
-
-
-HEADER = """(* {title}
-
-A proof that the kernel composed, with every theorem of it as a lemma (thm_0, thm_1, ...) whose hypotheses are the
-region of its letters and the assumptions that it names, with their constants, and no others. Coq checks:
-- every identity of coefficients (identity_...), by ring or field;
-- every sign (sign_..., nonzero_...) and every use on a smaller region (admitted_...), by a certificate: letters are
-  written through parameters >= 0, until all coefficients are >= 0; nothing is searched for;
-- every product of vectors below sums (product_...), and every rule: combine with squares, over clients, over steps with
-  sums of powers (powers_...), induct, last step, instantiate, both expectations over a cohort, project, both mixtures,
-  and what follows over the rounds (one_round, all_rounds).
-
-Lemmas too, from the definitions of the section Round: co-coercivity and interpolation, from smoothness (Lipschitz
-gradient and descent lemma) and strong convexity; that noises of several clients and steps are uncorrelated; the round
-as the sum of its steps. Hypotheses of the section: V has a symmetric bilinear form ip S, >= 0 on the diagonal, for
-every cohort S, which does not depend on S for what is known at the start; expectations are linear, monotone, and keep
-constants; x* is a point where the gradient of F vanishes; means over a cohort have an expectation that is known at the
-start. Print Assumptions, at the end, lists the axioms on which Coq's real numbers rest, and nothing else. *)
-"""
-"""Comment at the head of every file."""
+RULES = (
+    "combine", "over clients", "over steps", "induct", "last step", "instantiate", "expect uniform", "expect arbitrary",
+    "project", "mix", "mix server", "smooth", "cocoercive", "convex", "descent", "interpolated", "dissimilar",
+    "optimal", "local step", "round", "unbiased", "variance", "uncorrelated", "steps apart", "server round",
+    "server unbiased", "server variance", "server descent",
+)  # fmt: skip
+"""Rules and axioms of the kernel that are exported."""
 
 
 def prelude() -> str:
-    """Return the definitions and lemmas with which every file begins."""
+    """Return the comment, for a {title}, and the definitions and lemmas with which every file begins."""
     return files(__package__).joinpath("prelude.v").read_text()
 
 
-def export(proofs: Sequence[Mapping], title: str) -> str:
-    """Write saved theorems, each with its whole proof, as a file for Coq, which compiles if the proofs are valid.
+def export(data: Mapping, title: str) -> str:
+    """Write a saved theorem with its whole proof as a file for Coq, which compiles if the proof is valid.
 
     Raises:
-        NotExported: one uses a rule, an assumption or a shape of which there is no export.
+        NotExported: it uses a rule, an assumption or a shape of which there is no export.
     """
-    data, ends = _in_one(proofs)
-    names = [str(name) for name in data["names"]]
-    writer = File(names)
-    writer.regions = [Region(tuple(_condition(c, names) for c in region), writer.real) for region in data["regions"]]
+    writer = File([str(name) for name in data["names"]])
+    writer.regions = [Region((_condition(c, writer) for c in region), writer.real) for region in data["regions"]]
     writer.add("Unset Implicit Arguments.", "")
     for number, region in enumerate(writer.regions):
         writer.add(*_region(writer, number, region))
     lines: list[Line] = []
-    named: list[str] = []
     for number, saved in enumerate(data["theorems"]):
-        lines.append(_line(number, saved, lines, names))
+        if saved["rule"] not in RULES:
+            raise NotExported(f"theorem {number}: rule {saved['rule']!r}: exported are {', '.join(RULES)}")
+        if saved["context"] == "run":
+            raise NotExported(f"theorem {number}: of the whole run: exported is what is given a round's start, or more")
+        lines.append(Line(number, saved, lines, writer.ring))
         theorem = Axioms(writer, lines[-1])
-        getattr(theorem, RULES[lines[-1].rule])()
+        theorem.prove()
         theorem.write()
-        if number in ends:
-            before = len(writer.lines)
-            Rounds(writer, lines[-1], f"_{number}" if len(ends) > 1 else "").write()
-            made = " ".join(line for line in writer.lines[before:] if line.startswith("Theorem "))
-            named += [f"thm_{number}", *re.findall(r"Theorem (\w+)", made)]
-    together = f"(conj {' (conj '.join(named[:-1])} {named[-1]}{')' * (len(named) - 1)}" if named[1:] else named[0]
-    end = ["End Round.", "", f"Definition exported := {together}.", "Print Assumptions exported.", ""]
-    return HEADER.format(title=title) + prelude() + "\n".join([*writer.lines, *end])
+    last = f"thm_{len(lines) - 1}"
+    if Rounds(writer, lines[-1]).concluded():
+        last = f"(conj {last} (conj one_round all_rounds))"
+    end = ["End Round.", "", f"Definition exported := {last}.", "Print Assumptions exported.", ""]
+    return prelude().replace("{title}", title, 1) + "\n".join([*writer.lines, *end])
 
 
-def _in_one(proofs: Sequence[Mapping]) -> tuple[Mapping, list[int]]:
-    """Several saved proofs as one, and the numbers of their last theorems."""
-    names = proofs[0]["names"]
-    regions: list = []
-    theorems: list[Mapping] = []
-    ends = []
-    for proof in proofs:
-        if proof["names"] != names:
-            raise NotExported("proofs of other letters than the first's: allowed are proofs of the same letters")
-        before, where = len(theorems), len(regions)
-        regions += proof["regions"]
-        theorems += [
-            {**t, "premises": [i + before for i in t["premises"]], "where": t["where"] + where}
-            for t in proof["theorems"]
-        ]
-        ends.append(len(theorems) - 1)
-    return {"names": names, "regions": regions, "theorems": theorems}, ends
-
-
-def _condition(data: list, names: list[str]) -> Condition:
+def _condition(data: list, w: File) -> Condition:
     name, kind, bound = data
-    return Condition(name, kind, None if bound is None else Scalar.read(bound, names))
-
-
-def _line(number: int, saved: Mapping, earlier: list[Line], names: list[str]) -> Line:
-    if saved["rule"] not in RULES:
-        raise NotExported(f"theorem {number}: rule {saved['rule']!r}: exported are {', '.join(RULES)}")
-    if saved["context"] == "run":
-        raise NotExported(f"theorem {number}: of the whole run: exported is what is given a round's start, or more")
-    return Line(
-        number,
-        saved["rule"],
-        tuple(earlier[i] for i in saved["premises"]),
-        saved["arguments"],
-        saved["context"],
-        saved["kind"],
-        saved["where"],
-        tuple((n, None if c is None else Scalar.read(c, names)) for n, c in saved["assumptions"]),
-        {n: Scalar.read(c, names) for n, c in saved["parameters"].items()},
-        tuple((nested_sums.entry_of(e), Scalar.read(c, names)) for e, c in saved["form"]),
-        saved["equality"],
-        saved["path_to_the_end"],
-    )
+    if kind not in ("positive", "nonnegative", "count", "capped", "interval", "at_least"):
+        raise NotExported(f"{name}: a condition {kind!r}")
+    return Condition(name, kind, None if bound is None else read_scalar(bound, w.ring))
 
 
 def _region(w: File, number: int, region: Region) -> list[str]:
     """The definition of a region, and the signs of its letters."""
     conditions = region.conditions
     stated = " /\\\n  ".join(condition_text(c, w.real) for c in conditions)
-    signs_of = " /\\ ".join(f"0 {'<' if region.strict[c.name] else '<='} {w.real[c.name]}" for c in conditions)
-    proofs = []
-    for c in reversed(conditions):
-        strict = region.strict[c.name]
-        goal = f"F_{c.name} : 0 {'<' if strict else '<='} {w.real[c.name]}"
-        proofs.append(f"  assert ({goal}) by ({_sign_of(c, strict)}).")
-    pattern = (
-        "(" + " & ".join(f"C_{c.name}" for c in conditions) + ")" if len(conditions) > 1 else f"C_{conditions[0].name}"
-    )
+    signs = {c: f"0 {'<' if c.name in region.strict else '<='} {w.real[c.name]}" for c in conditions}
+    signs_of = " /\\ ".join(signs.values())
+    proofs = [
+        f"  assert (F_{c.name} : {signs[c]}) by ({_sign_of(c, c.name in region.strict)})." for c in reversed(conditions)
+    ]
     return [
         f"Definition region_{number} ({w.all_letters} Kr : R) : Prop :=\n  {stated}.",
         f"Lemma facts_{number} ({w.all_letters} Kr : R) : region_{number} {w.all_letters} Kr -> {signs_of}.",
-        f"Proof.\n  intros {pattern}.",
+        f"Proof.\n  intros {pattern('C_', conditions)}.",
         *proofs,
         "  repeat split; assumption.",
         "Qed.",
@@ -157,7 +92,7 @@ def _sign_of(c: Condition, strict: bool) -> str:
         return f"exact (proj1 C_{c.name})"
     assert c.bound
     close = "pos" if strict else "nonneg"
-    if not c.bound.bottom.is_one:
+    if halves(c.bound)[1] != 1:
         close = f"apply quotient_{close}; [{close}|pos]"
     return f"refine ({'Rlt_le_trans' if strict else 'Rle_trans'} _ _ _ _ C_{c.name}); {close}"
 

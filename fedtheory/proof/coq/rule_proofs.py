@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-from math import comb
+from collections.abc import Sequence
 
+from ..kernel.forms import STEP, STEPS
+from ..kernel.scalars import Scalar, power_sum
 from . import nest_proofs, nested_sums
-from .lemma_writer import Factor, Piece
-from .nested_sums import ONE, Atom, Entry, Term
-from .scalar_text import Names, NotExported, Polynomial, Scalar
-from .sign_certificates import STEP, STEPS
+from .lemma_writer import COUNT, Factor, Piece, each_of
+from .nested_sums import ONE, SOME, START, SUMS, Atom, Entry, Term
+from .scalar_text import NotExported, read_scalar, scalar_text
 from .theorem_lemmas import Line, Source, Theorem
+from .vector_products import bilinear
 
 Vector = list[tuple[Term, Scalar]]
-_COUNT = "n_"
-"""The letter of how many steps are summed, in a proof by induction over them."""
+_AT_0: dict[Atom, Atom] = {("x", True, (0, 0, 0)): START[1], ("g", True, (0, 0, 0)): ("g_start", True, ())}
+"""The vectors of the round's start that a path's are at step 0."""
 
 
 class Rules(Theorem):
@@ -22,21 +23,34 @@ class Rules(Theorem):
 
     def scalar(self, data: dict) -> Scalar:
         """Read a scalar of the saved proof."""
-        return Scalar.read(data, self.w.names)
+        return read_scalar(data, self.w.ring)
 
     def vector(self, data: list) -> Vector:
         """Read a vector of the saved proof."""
         return [(nested_sums.term_of(term), self.scalar(c)) for term, c in data]
 
-    def source(self, premise: Line, multiplier: Scalar | None = None) -> Source:
-        """Return an earlier theorem, as it is used here."""
-        factor = Scalar.number(1) if multiplier is None else multiplier
-        plain = premise.equality or factor.is_one
-        return Source(self.use(premise), premise.pieces(), premise.equality, factor, "" if plain else self.sign(factor))
+    def source(self, proof: str, pieces: Sequence[Piece], equality: bool, factor: Scalar) -> Source:
+        """Return what is proved as it is used here, times a factor."""
+        sign = "" if equality or factor == 1 else self.sign(factor)
+        return Source(proof, pieces, equality, None if factor == 1 else factor, sign)
+
+    def premise(self, premise: Line, factor: Scalar) -> Source:
+        """Return an earlier theorem as it is used here, times a factor."""
+        return self.source(self.use(premise), premise.pieces(), premise.equality, factor)
 
     def sign(self, scalar: Scalar) -> str:
         """Return the proof that a scalar is >= 0 on the theorem's region."""
         return self.w.sign(scalar, self.line.where, False, self.stepped)
+
+    @property
+    def i(self) -> str:
+        """The client, or any, if the theorem is not on each."""
+        return "i" if self.line.open("i") else "i0"
+
+    @property
+    def k(self) -> str:
+        """The step, or any, if the theorem is not on each."""
+        return "k" if self.stepped else "0%nat"
 
     # combine
 
@@ -44,133 +58,117 @@ class Rules(Theorem):
         """Prove a sum of premises times multipliers, of squares, and of a constant."""
         given, line = self.line.arguments, self.line
         multipliers = [self.scalar(c) for c in given["multipliers"]]
-        sources = [self.source(p, c) for p, c in zip(line.premises, multipliers, strict=True)]
+        sources = [self.premise(p, c) for p, c in zip(line.premises, multipliers, strict=True)]
         for number, (vector, bound, data) in enumerate(given["squares"]):
             sources.append(self.square(f"Q{number}", self.vector(vector), "".join(sorted(bound)), self.scalar(data)))
         constant = self.scalar(given["constant"])
         if not constant.is_zero:
-            sources.append(Source("Rle_0_1", [Piece((), ONE)], False, constant, self.sign(constant)))
+            sources.append(self.source("Rle_0_1", [Piece((), ONE)], False, constant))
         self.finish(line.pieces(), sources)
 
     def square(self, name: str, vector: Vector, bound: str, factor: Scalar) -> Source:
         """Prove 0 <= |v|^2 below binders, multiplied out."""
         if any(STEP in c.names for _, c in vector) and "K" in bound:
             raise NotExported("a square below a sum over steps, with a factor that depends on the step")
-        terms = [term for term, _ in vector]
-        known = all(nested_sums.at_start(t[1]) and "S" not in t[0] for t in terms) and "S" not in bound
+        known = "S" not in bound and all(nested_sums.at_start(t[1]) and "S" not in t[0] for t, _ in vector)
         level = "nil" if known else self.line.level
-        i = "i" if self.line.open("i") else "i0"
-        k = "k" if self.stepped else "0%nat"
         texts = [f"({self.w.coefficient(c, self.w.stated)}, {self.w.family(t)})" for t, c in vector]
         rewrites, pieces = [], []
         for one, a in vector:
             for other, b in vector:
-                _, proof, factored, entry = self.w.paired(level, bound, one, other, i, k)
+                _, proof, factored, entry = self.w.paired(level, bound, one, other, self.i, self.k)
                 rewrites.append(proof)
-                pieces.append(Piece((Factor(a), Factor(b), *([Factor(_name(STEPS))] if factored else [])), entry))
+                pieces.append(Piece((Factor(a), Factor(b), *([Factor(self.w.ring[STEPS])] if factored else [])), entry))
         self.do(
-            f"pose proof (square_nonneg ({self._bilinear(level, bound, i, k)}) [{'; '.join(texts)}]) as {name}.",
+            f"pose proof (square_nonneg ({bilinear(level, bound, self.i, self.k)[1]}) [{'; '.join(texts)}]) as {name}.",
             f"unfold bil in {name}; cbn [rsum fst snd] in {name}.",
             f"rewrite {', '.join(rewrites)} in {name}.",
         )
-        pieces = [Piece(p.factors, p.entry) for p in pieces]
-        return Source(name, pieces, False, factor, "" if factor.is_one else self.sign(factor))
-
-    def _bilinear(self, level: str, bound: str, i: str, k: str) -> str:
-        indices = "".join(f" {x}" for x, binder in ((i, "MS"), (k, "K")) if not set(bound) & set(binder))
-        name = f"@bilinear_{bound}" if bound else "@bilinear_one"
-        if level in ("S", "nil", "server"):
-            cohort = "S" if level == "S" else "[]"
-            return f"{name} {cohort}{indices if not set(bound) & {'S'} else indices + ' D'}"
-        expectation = "Es_exp" if level == "Es" else f"(given_exp {level.split(' ')[1].rstrip(')')})"
-        return f"@bilinear_E {level} {expectation} {i} {k}"
+        return self.source(name, pieces, False, factor)
 
     # means over clients, sums over steps
 
     def over_clients(self) -> None:
         """Prove the mean over clients of a premise that holds for every client."""
         (premise,), binder = self.line.premises, self.line.arguments["binder"]
-        total = f"(mean {'clients' if binder == 'M' else 'S'})"
-        weight = "some_client" if binder == "M" else "(drawn_some D)"
-        proof = self.use(premise, i="i9")
-        self._under(premise, binder, total, f"apply mean_weight, {weight}", f"intros i9 _. exact {proof}.")
+        self._under(binder, f"mean_weight, {SOME[binder]}", f"intros i9 _. exact {self.use(premise, i='i9')}.")
 
     def over_steps(self) -> None:
         """Prove the sum over steps of a premise that holds for every step."""
         (premise,) = self.line.premises
         proof = self.use(premise, k="k9", below="I9")
-        start = f"intros k9 I9; apply in_steps in I9. exact {proof}."
-        self._under(premise, "K", "(steps K)", "apply steps_weight", start)
+        self._under("K", "steps_weight", f"intros k9 I9; apply in_steps in I9. exact {proof}.")
 
-    def _under(self, premise: Line, binder: str, total: str, weight: str, inner: str) -> None:
-        index = "k" if binder == "K" else "i"
-        form = self.form_text(premise)
-        summed = f"osum {total} (fun {index} => {form})"
-        apply = "apply osum_null." if premise.equality else f"apply osum_nonneg; [{weight}|]."
-        self.do(
-            f"assert (Q : {summed + ' = 0' if premise.equality else '0 <= ' + summed}).",
-            f"{{ {apply} {inner} }}",
-        )
-        pieces, texts, proofs = [], [], []
+    def _under(self, binder: str, weight: str, inner: str) -> None:
+        (premise,) = self.line.premises
+        apply = "apply osum_null." if premise.equality else f"apply osum_nonneg; [apply {weight}|]."
+        parts = []
         for entry, c in premise.form:
-            piece, text, proof = self._summed(entry, c, binder, total)
-            pieces.append(piece)
-            texts.append(text)
-            proofs.append(proof)
-        if texts:
-            self.do(
-                f"assert (T : {summed} = {' + '.join(texts)}).",
-                f"{{ {'rewrite !osum_add. ' if len(texts) > 1 else ''}{_each(proofs)} }}",
-                "rewrite T in Q.",
-            )
-        self.finish(self.line.pieces(), [Source("Q", pieces, premise.equality)])
+            whole, one, proof = self._summed(entry, c, binder)
+            text = f"{self.w.coefficient(whole, self.w.stated)} * {self.w.entry_text(one, self.line.level)}"
+            parts.append(([Piece((Factor(whole),), one)], text, proof))
+        self.entry_by_entry(
+            f"osum {SUMS[binder]} (fun {'k' if binder == 'K' else 'i'} => {self.form_text(premise)})",
+            f"{apply} {inner}",
+            "apply (f_equal2 Rplus).",
+            parts,
+            "rewrite !osum_add. ",
+        )
 
-    def _summed(self, entry: Entry, c: Scalar, binder: str, total: str) -> tuple[Piece, str, str]:
-        """(the sum of c times the entry, as text, and what proves that it is)."""
-        w, index = self.w, "k" if binder == "K" else "i"
-        own = w.entry_text(entry, self.line.level)
-        if not nested_sums.open_in(entry, index):
-            if binder == "K":
-                whole, lemma = self._powers(c)
-                proof = f"rewrite osum_factor. apply (f_equal (fun z => z * {own})). exact {lemma}."
-                return Piece((Factor(whole),), entry), f"{w.coefficient(whole, w.stated)} * {own}", proof
-            reason = "some_client" if binder == "M" else "(drawn_some D)"
-            return Piece((Factor(c),), entry), f"{w.coefficient(c, w.stated)} * {own}", f"apply mean_const, {reason}."
-        if index == "k" and STEP in c.names:
+    def entry_by_entry(
+        self, whole: str, shown: str, step: str, parts: Sequence[tuple[list[Piece], str, str]], begin: str = ""
+    ) -> None:
+        """Prove the goal from the sum, or the expectation, of the premise, which is ``shown``: of every entry that is
+        (pieces, their sum as text, the proof of it). ``begin`` and ``step`` take the last entry off."""
+        equality = self.line.premises[0].equality
+        pieces, texts, proofs = zip(*parts, strict=True)
+        self.do(
+            f"assert (Q : {f'{whole} = 0' if equality else f'0 <= {whole}'}).",
+            f"{{ {shown} }}",
+            f"assert (T : {whole} = {' + '.join(texts)}).",
+            f"{{ {begin if len(parts) > 1 else ''}{each_of(step, proofs)} }}",
+            "rewrite T in Q.",
+        )
+        self.finish(self.line.pieces(), [Source("Q", [p for some in pieces for p in some], equality)])
+
+    def _summed(self, entry: Entry, c: Scalar, binder: str) -> tuple[Scalar, Entry, str]:
+        """(factor and entry of the sum of c times an entry, what proves that it is)."""
+        if not nested_sums.open_in(entry, "k" if binder == "K" else "i"):
+            if binder != "K":
+                return c, entry, f"apply mean_const, {SOME[binder]}."
+            whole, lemma = self._powers(c)
+            own = self.w.entry_text(entry, self.line.level)
+            return whole, entry, f"rewrite osum_factor. apply (f_equal (fun z => z * {own})). exact {lemma}."
+        if binder == "K" and STEP in c.names:
             raise NotExported("a sum over steps of a vector with a factor that depends on the step")
-        nest = nested_sums.below(binder, entry)
-        one = nested_sums.entry(nest)
-        _, steps = nest_proofs.script(nest, "D", False)
-        text = w.coefficient(c, w.stated)
-        proof = f"rewrite osum_scale. apply (f_equal (Rmult {text})). " + " ".join(steps)
-        return Piece((Factor(c),), one), f"{text} * {w.entry_text(one, self.line.level)}", proof
+        nest, text = nested_sums.below(binder, entry), self.w.coefficient(c, self.w.stated)
+        proof = f"rewrite osum_scale. apply (f_equal (Rmult {text})). {nest_proofs.proof(nest)}"
+        return c, nested_sums.entry(nest), proof
 
     def _powers(self, c: Scalar) -> tuple[Scalar, str]:
         """(the sum of a scalar over the steps, the proof that it is), by induction over how many there are."""
         w = self.w
-        total = Polynomial({})
-        for power, part in c.top.by_power(STEP).items():
-            total = total + part * _power_sum(power)
         if STEP in c.bottom.names:
             raise NotExported("a sum over steps of a quotient by the step")
-        partial = Scalar.of(total, c.bottom)
-        whole = partial.replace({_COUNT: _name(STEPS)})
+        parts = c.coefficients(STEP).items()
+        partial = sum((part * power_sum(w.ring, power, COUNT) for power, part in parts), w.ring.number(0))
+        whole = partial.replace({COUNT: w.ring[STEPS]})
         name, new = w.once(("powers", c), "powers_")
-        known = w.nonzero_of([Scalar.of(Scalar.number(1).top, c.bottom)])
+        known = w.divisors([c])
         if new:
-            at = {**w.stated, _COUNT: "n"}
-            hypotheses = "".join(f"{factor.text(w.stated)} <> 0 -> " for _, factor in known)
+            summed = f"fun n : R => {scalar_text(partial, {**w.stated, COUNT: 'n'})}"
+            hypotheses = "".join(f"{scalar_text(factor, w.stated)} <> 0 -> " for factor in known)
             texts = w.coefficient(c, w.stated), w.coefficient(whole, w.stated)
             w.add(
                 f"Lemma {name} ({w.all_letters} : R) : {hypotheses}osum (steps K) (fun k => {texts[0]}) = {texts[1]}.",
-                f"Proof. intros. transitivity ((fun n : R => {partial.text(at)}) (INR K)).",
-                f"  - apply (steps_by_induction (P := fun n : R => {partial.text(at)})); "
+                f"Proof. intros. transitivity (({summed}) (INR K)).",
+                f"  - apply (steps_by_induction (P := {summed})); "
                 f"[|intros z9; generalize (INR z9); intros kr]; {w.unfold(texts[0])}"
-                f"generalize dependent (INR K); intros; {'field; nonzero' if known else 'field'}.",
-                f"  - {w.unfold(texts[1])}cbv beta; {'field; nonzero' if known else 'field'}.",
+                f"generalize dependent (INR K); intros; field; nonzero.",
+                f"  - {w.unfold(texts[1])}cbv beta; field; nonzero.",
                 "Qed.",
             )
-        proofs = [w.nonzero(factor, self.line.where, False) for _, factor in known]
+        proofs = [w.nonzero(factor, self.line.where, False) for factor in known]
         return whole, f"({' '.join([name, w.all_letters, *proofs])})"
 
     # induction, the last step, other letters
@@ -179,122 +177,57 @@ class Rules(Theorem):
         """Prove a form at every step by induction."""
         line, w = self.line, self.w
         (base, step), factor = line.premises, self.scalar(line.arguments["factor"])
-        local = any(name == "P_local_lr" for name, _ in self.hypotheses(line))
-        zero, after = Scalar.number(0), _sum(_name(STEP), Scalar.number(1))
+        self.do("induction k as [|k IH].", "- change (INR 0) with 0.")
         first, later = [], []
         for entry, c in line.form:
-            first.append(Piece((Factor(c, ((STEP, zero),)),), self._started(entry)))
-            later.append(Piece((Factor(c, ((STEP, after),)),), _moved(entry, 1, 0, 1)))
-        self.do("induction k as [|k IH].", "- change (INR 0) with 0.")
-        for entry, _ in line.form:
-            if nested_sums.open_in(entry, "k"):
-                self._at_start(entry, local)
-        begun = Rules(w, line)
-        begun.stepped = False
-        begun.finish(first, [Source(begun.use(base), base.pieces(), base.equality)])
-        self.do(*(f"  {text}" for text in begun.script))
-        self.do("- rewrite S_INR, (Rplus_comm (INR k) 1). change (Datatypes.S k) with (1 + k)%nat.")
-        inner = Rules(w, line)
+            begun = self._at_start(entry) if nested_sums.open_in(entry, "k") else entry
+            first.append(Piece((Factor(c, ((STEP, w.ring.number(0)),)),), begun))
+            later.append(Piece((Factor(c, ((STEP, w.ring[STEP] + 1),)),), _moved(entry, 1, 0, 1)))
+        start, inner = Rules(w, line), Rules(w, line)
+        start.stepped = False
+        start.finish(first, [Source(start.use(base), base.pieces(), base.equality)])
         proof = inner.use(step, below="I")
-        before = Source("(IH (Nat.lt_le_incl _ _ I))", line.pieces(), False, factor, self._in_step(factor))
+        before = inner.source("(IH (Nat.lt_le_incl _ _ I))", line.pieces(), False, factor)
         inner.finish(later, [Source(proof, step.pieces(), step.equality), before])
-        self.do(*(f"  {text}" for text in inner.script))
+        self.do(
+            *(f"  {text}" for text in start.script),
+            "- rewrite S_INR, (Rplus_comm (INR k) 1). change (Datatypes.S k) with (1 + k)%nat.",
+            *(f"  {text}" for text in inner.script),
+        )
 
-    def _in_step(self, factor: Scalar) -> str:
-        return self.w.sign(factor, self.line.where, False, True)
-
-    def _started(self, entry: Entry) -> Entry:
-        if entry == ONE or not nested_sums.open_in(entry, "k"):
-            return entry
+    def _at_start(self, entry: Entry) -> Entry:
+        """Rewrite an entry at step 0 as one of the round's start, which is returned."""
         if entry[0] != "product" or entry[1] or entry[2][0] or entry[3][0]:
             raise NotExported("an induction over steps of sums")
-        return nested_sums.entry(nested_sums.product("", *(_begun(t) for t in entry[2:])))
-
-    def _at_start(self, entry: Entry, local: bool) -> None:
-        """Rewrite an entry at step 0 as one of the round's start."""
-        if not local:
+        if "P_local_lr" not in self.hypotheses(self.line):
             raise NotExported("an induction over the steps of no algorithm")
         begun = [_begun(t) for t in entry[2:]]
         nest = nested_sums.product("", *begun)
-        _, steps = nest_proofs.script(nest, "D", True)
         old = nested_sums.of(entry).text("S", "i", "0")
         plain = " ".join(nested_sums.atom_text(t[1], "S", "i", "k") for t in begun)
+        one, steps = nested_sums.entry(nest), " ".join(nest_proofs.script(nest, True))
+        new = self.w.entry_text(one, "S")
         self.do(
-            f"  assert (T : {old} = {self.w.entry_text(nested_sums.entry(nest), 'S')}).",
-            f"  {{ unfold G; rewrite !(proj1 P_local_lr i). change (ip S {plain} = "
-            f"{self.w.entry_text(nested_sums.entry(nest), 'S')}). {' '.join(steps)} }}",
+            f"  assert (T : {old} = {new}).",
+            f"  {{ unfold G; rewrite !(proj1 P_local_lr i). change (ip S {plain} = {new}). {steps} }}",
             "  rewrite T; clear T.",
         )
+        return one
 
     def last_step(self) -> None:
         """Prove a premise at the step K."""
         (premise,) = self.line.premises
-        values = {STEP: _name(STEPS)}
+        values = {STEP: self.w.ring[STEPS]}
         pieces = [Piece(p.factors, _moved(p.entry, 0, 1, 0)) for p in premise.pieces(values)]
-        proof = self.use(premise, k="K", below="(Nat.le_refl K)") if premise.open("k") else self.use(premise)
-        if premise.open("k"):
-            proof = proof.replace("(Nat.lt_le_incl _ _ (Nat.le_refl K))", "(Nat.le_refl K)")
+        proof = self.use(premise, k="K", below="(Nat.le_refl K)")
         self.finish(self.line.pieces(), [Source(proof, pieces, premise.equality)])
 
     def instantiate(self) -> None:
         """Prove a premise with expressions for its letters."""
-        (premise,), w = self.line.premises, self.w
+        (premise,) = self.line.premises
         values = {n: self.scalar(c) for n, c in self.line.arguments["values"].items()}
-        at = {**w.stated, **{n: f"({c.text(w.stated)})" for n, c in values.items()}}
-        parts = [f"thm_{premise.number}", " ".join(at[n] for n in w.letters), self.admitted(premise, values)]
-        own = {label for label, _ in self.hypotheses(self.line)}
-        for number, (label, predicate, constant) in enumerate(self.assumed(premise)):
-            if constant is None:
-                parts.append(label)
-                continue
-            changed = constant.replace(values)
-            if not label.startswith("P_") and predicate != "uniform_cohorts":
-                label = self.label(predicate, changed)
-            if label not in own:
-                raise NotExported(f"{predicate}: not assumed where it is used")
-            parts.append(self._cast(f"H{number}", label, predicate, (constant, changed), at))
-        if premise.context == "cohort":
-            parts.append("S D")
-            if "size" in premise.parameters:
-                size = premise.parameters["size"]
-                parts.append(self._cast("HZ", "Z", "INR (length S) =", (size, size.replace(values)), at))
-        proof = f"({' '.join([*parts, *self.indices(premise)])})"
+        proof = self.use(premise, values=values)
         self.finish(self.line.pieces(), [Source(proof, premise.pieces(values), premise.equality)])
-
-    def _cast(self, name: str, label: str, predicate: str, constants: tuple[Scalar, Scalar], at: Names) -> str:
-        """The proof of a hypothesis of a premise, whose constant is written otherwise here."""
-        old, new = self.w.coefficient(constants[0], at), self.w.coefficient(constants[1], self.w.stated)
-        if old == new:
-            return label
-        self.do(
-            f"assert ({name} : {predicate} {old}).",
-            f"{{ replace ({old}) with ({new}) by (try reflexivity; "
-            f"{self.w.unfold(old, new)}field; nonzero). exact {label}. }}",
-        )
-        return name
-
-
-def _each(proofs: list[str]) -> str:
-    """A proof of an equation of two sums, term by term."""
-    if len(proofs) == 1:
-        return proofs[0]
-    return f"apply (f_equal2 Rplus). {{ {_each(proofs[:-1])} }} {{ {proofs[-1]} }}"
-
-
-def _name(name: str) -> Scalar:
-    return Scalar.of(Polynomial.name(name), Polynomial.number(1))
-
-
-def _sum(one: Scalar, other: Scalar) -> Scalar:
-    return one - other * Scalar.number(-1)
-
-
-def _power_sum(power: int) -> Polynomial:
-    """sum of k^p over k < n, as a polynomial in n, by telescoping (k + 1)^(p + 1) - k^(p + 1)."""
-    total = Polynomial.name(_COUNT) ** (power + 1)
-    for lower in range(power):
-        total = total - _power_sum(lower) * Polynomial.number(comb(power + 1, lower))
-    return total * Polynomial.number(Fraction(1, power + 1))
 
 
 def _shifted(atom: Atom, a: int, b: int, c: int) -> Atom:
@@ -307,12 +240,10 @@ def _shifted(atom: Atom, a: int, b: int, c: int) -> Atom:
 
 def _begun(term: Term) -> Term:
     """Return the term at step 0, where the path is at the round's start."""
-    name, client, step = _shifted(term[1], 0, 0, 0)
-    if client and step == (0, 0, 0) and name in ("x", "g"):
-        return term[0], ("x", False, ()) if name == "x" else ("g_start", True, ())
-    if step:
-        raise NotExported(f"{name} at step {step}")
-    return term
+    atom = _shifted(term[1], 0, 0, 0)
+    if atom[2] and atom not in _AT_0:
+        raise NotExported(f"{atom[0]} at step {atom[2]}")
+    return term[0], _AT_0.get(atom, atom)
 
 
 def _moved(entry: Entry, a: int, b: int, c: int) -> Entry:

@@ -3,175 +3,125 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
-from .scalar_text import NotExported, Polynomial, Scalar
+from ..kernel.forms import STEP, STEPS
+from ..kernel.regions import Condition
+from ..kernel.scalars import Scalar
+from .scalar_text import Monomial, Names, NotExported, Terms, halves, polynomial_text, scalar_text, terms
 
-STEP, STEPS = "k", "K"
+LARGEST_TERMS = 20_000
+"""Largest number of terms of a numerator."""
 MOST_SUBSETS = 400
 POLYA = 3
 
 
 @dataclass(frozen=True)
-class Condition:
-    """Condition on a letter as saved: positive, nonnegative, count, capped, interval or at_least."""
-
-    name: str
-    kind: str
-    bound: Scalar | None
-
-    def statements(self) -> list[tuple[Scalar, bool]]:
-        """Return pairs (expression, whether strict); all expressions are >= 0, and > 0 if strict."""
-        x = Scalar.of(Polynomial.name(self.name), Polynomial.number(1))
-        if self.kind in ("positive", "nonnegative"):
-            return [(x, self.kind == "positive")]
-        if self.kind == "count":
-            return [(x - Scalar.number(1), False)]
-        if self.bound is None or self.kind not in ("capped", "interval", "at_least"):
-            raise NotExported(f"{self.name}: a condition {self.kind!r}")
-        if self.kind == "at_least":
-            return [(x - self.bound, False)]
-        return [(x, self.kind == "capped"), (self.bound - x, False)]
-
-
-@dataclass(frozen=True)
 class Certificate:
     """Identity expression = numerator / denominator once the ``letters`` are written through parameters. No coefficient
-    of the numerator is negative, and the denominator is a product of ``factors`` with powers."""
+    of the numerator is negative, and the denominator, as text, is a product of powers."""
 
     letters: tuple[Condition, ...]
-    numerator: Polynomial
-    factors: tuple[tuple[str, int], ...]
-    polya: tuple[str, int]
+    numerator: Terms
+    denominator: str
 
 
-@dataclass
 class Region:
-    """Conditions of a region, and the known sign of each letter."""
+    """Conditions of a region, with texts for its letters, and those of them that are > 0."""
 
-    conditions: tuple[Condition, ...]
-    names: Mapping[str, str]
-    strict: dict[str, bool] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
+    def __init__(self, conditions: Iterable[Condition], names: Names) -> None:
+        self.conditions, self.names = tuple(conditions), names
+        self.strict: set[str] = set()
         for condition in reversed(self.conditions):
-            self.strict[condition.name] = self._positive(condition)
+            if self._positive(condition):
+                self.strict.add(condition.name)
 
     def _positive(self, condition: Condition) -> bool:
         """Whether the letter is > 0; that it is >= 0 is asked for."""
-        if condition.kind in ("positive", "count", "capped"):
-            return True
         if condition.kind == "at_least":
-            bound = condition.bound
-            assert bound
-            if not (self.nonnegative(bound.top) and self.positive(bound.bottom)):
+            assert condition.bound
+            top, bottom = halves(condition.bound)
+            if not (no_negative(top) and self.positive(bottom)):
                 raise NotExported(f"{condition.name}: a bound from below that is not seen to be >= 0")
-            return self.positive(bound.top)
-        return False
+            return self.positive(top)
+        return condition.kind in ("positive", "count", "capped")
 
-    def nonnegative(self, polynomial: Polynomial) -> bool:
-        """Whether all coefficients of a polynomial are > 0."""
-        return all(c > 0 for c in polynomial.terms.values())
+    def positive(self, polynomial: Scalar) -> bool:
+        """Whether a polynomial has no negative coefficient, and a term of letters that are > 0."""
+        return no_negative(polynomial) and self.lead(terms(polynomial), frozenset()) is not None
 
-    def positive(self, polynomial: Polynomial, more: frozenset[str] = frozenset()) -> bool:
-        """Whether a polynomial has no negative coefficient, and a term of letters that are > 0 or among ``more``."""
-        return self.nonnegative(polynomial) and any(
-            all(self.strict.get(name, False) or name in more for name, _ in powers) for powers in polynomial.terms
-        )
+    def lead(self, polynomial: Terms, positive: frozenset[str]) -> Monomial | None:
+        """Return the monomial of a term that is > 0 where these parameters are."""
+        return next((m for m in polynomial if all(n in self.strict or n in positive for n, _ in m)), None)
 
     def certificate(self, expression: Scalar, strict: bool) -> Certificate:
         """Return the shortest certificate that is found."""
-        for letters in self._subsets(expression):
-            for polya in range(POLYA + 1 if len(letters) == len(self._useful()) else 1):
+        useful = tuple(c for c in self.conditions if c.kind not in ("positive", "nonnegative"))
+        for letters in _subsets(expression, useful):
+            for polya in range(POLYA + 1 if len(letters) == len(useful) else 1):
                 found = self._through(expression, letters, polya)
-                if found and (not strict or self._is_positive(found)):
+                if found and (not strict or all(self.lead(found.numerator, c) is not None for c in cases(letters))):
                     return found
-        raise NotExported(f"{expression.text({})}: no certificate of its sign")
-
-    def _useful(self) -> list[Condition]:
-        return [c for c in self.conditions if c.kind not in ("positive", "nonnegative")]
-
-    def _subsets(self, expression: Scalar) -> Iterator[tuple[Condition, ...]]:
-        useful = self._useful()
-        names, before = set(expression.names), 0
-        while len(names) > before:
-            before = len(names)
-            names |= {n for c in useful if c.name in names and c.bound for n in c.bound.names}
-        near = [c for c in useful if c.name in names]
-        tried = 0
-        for size in range(len(near) + 1):
-            for chosen in itertools.combinations(near, size):
-                tried += 1
-                if tried < MOST_SUBSETS:
-                    yield chosen
-        if len(near) < len(useful):
-            yield tuple(useful)
+        raise NotExported(f"{scalar_text(expression, {})}: no certificate of its sign")
 
     def _through(self, expression: Scalar, letters: tuple[Condition, ...], polya: int) -> Certificate | None:
-        if not self.positive(expression.bottom):
+        made, bottom = halves(expression)
+        if not self.positive(bottom):
             return None
-        made, factors = expression.top, [(expression.bottom.text(self.names), 1)]
+        divisors = [(bottom, 1)]
         for condition in letters:
-            made, more = self._substituted(made, condition, STEP in expression.names)
-            factors += more
-        names = sorted(made.names)
-        sum_of_names = sum((Polynomial.name(n) for n in names), Polynomial.number(1))
+            made, divisor = _substituted(made, condition, STEP in expression.names)
+            divisors.append(divisor)
+        sum_of_names = sum((made.ring[name] for name in made.names), made.ring.number(1))
         made = made * sum_of_names**polya
-        if not self.nonnegative(made):
+        divisors.append((sum_of_names, polya))
+        if len(made.numerator) > LARGEST_TERMS:
+            raise NotExported(f"a polynomial of {len(made.numerator)} terms: allowed are {LARGEST_TERMS}")
+        if not no_negative(made):
             return None
-        return Certificate(
-            letters, made, tuple(f for f in factors if f[0] != "1" and f[1]), (sum_of_names.text(self.names), polya)
-        )
-
-    def _substituted(
-        self, polynomial: Polynomial, condition: Condition, stepped: bool
-    ) -> tuple[Polynomial, list[tuple[str, int]]]:
-        """The polynomial with the letter through its parameter, times the factors."""
-        parts, one = polynomial.by_power(condition.name), Polynomial.number(1)
-        degree = max(parts, default=0)
-        u = Polynomial.name(parameter(condition))
-        if condition.kind == "count":
-            top, bottom = one + u, one
-            if condition.name == STEPS and stepped:
-                top = top + Polynomial.name(STEP)
-        else:
-            assert condition.bound
-            top, bottom = condition.bound.top, condition.bound.bottom
-            if condition.kind == "at_least":
-                top = top + bottom * u
-            elif condition.kind == "capped":
-                bottom = bottom * (one + u)
-            else:
-                whole, top = u + Polynomial.name(rest(condition)), top * u
-                made = Polynomial({})
-                for power, part in parts.items():
-                    made = made + part * top**power * (bottom * whole) ** (degree - power)
-                return made, [(bottom.text(self.names), degree)]
-        made = Polynomial({})
-        for power, part in parts.items():
-            made = made + part * top**power * bottom ** (degree - power)
-        return made, [(bottom.text(self.names), degree)]
-
-    def _is_positive(self, certificate: Certificate) -> bool:
-        """Whether the numerator is > 0: in each case of which of an interval's two parameters is not 0."""
-        return all(self.lead(certificate, chosen) is not None for chosen in cases(certificate))
-
-    def lead(self, certificate: Certificate, positive: frozenset[str]) -> tuple | None:
-        """Return a term of the numerator that is > 0 where these parameters are."""
-        return next(
-            (
-                powers
-                for powers in certificate.numerator.terms
-                if all(self.strict.get(n, False) or n in positive for n, _ in powers)
-            ),
-            None,
-        )
+        factors = [(f"({polynomial_text(terms(d), self.names)})", power) for d, power in divisors if power and d != 1]
+        powers = [text if power == 1 else f"{text} ^ {power}" for text, power in factors]
+        return Certificate(letters, terms(made), " * ".join(powers) or "1")
 
 
-def cases(certificate: Certificate) -> list[frozenset[str]]:
+def no_negative(polynomial: Scalar) -> bool:
+    """Whether a polynomial has no negative coefficient."""
+    return all(c > 0 for c in polynomial.numerator.coeffs())
+
+
+def _subsets(expression: Scalar, useful: tuple[Condition, ...]) -> Iterator[tuple[Condition, ...]]:
+    names, before = set(expression.names), 0
+    while len(names) > before:
+        before = len(names)
+        names |= {n for c in useful if c.name in names for n in c.used}
+    near = [c for c in useful if c.name in names]
+    every = (itertools.combinations(near, size) for size in range(len(near) + 1))
+    yield from itertools.islice(itertools.chain.from_iterable(every), MOST_SUBSETS - 1)
+    if len(near) < len(useful):
+        yield useful
+
+
+def _substituted(polynomial: Scalar, condition: Condition, stepped: bool) -> tuple[Scalar, tuple[Scalar, int]]:
+    """The polynomial with the letter through its parameters, times a power; that power."""
+    ring = polynomial.ring
+    u, whole = ring[parameter(condition)], ring.number(1)
+    top, bottom = halves(whole if condition.bound is None else condition.bound)
+    if condition.kind == "capped":
+        whole = whole + u
+    elif condition.kind == "interval":
+        top, whole = top * u, u + ring[rest(condition)]
+    else:
+        top = top + bottom * u + (ring[STEP] if condition.name == STEPS and stepped else 0)
+    parts = polynomial.coefficients(condition.name)
+    degree = max(parts, default=0)
+    products = (part * top**power * (bottom * whole) ** (degree - power) for power, part in parts.items())
+    return sum(products, ring.number(0)), (bottom * whole if condition.kind == "capped" else bottom, degree)
+
+
+def cases(letters: Iterable[Condition]) -> list[frozenset[str]]:
     """Return all choices of the one of each interval's two parameters that is > 0."""
-    pairs = [(parameter(c), rest(c)) for c in certificate.letters if c.kind == "interval"]
+    pairs = [(parameter(c), rest(c)) for c in letters if c.kind == "interval"]
     return [frozenset(chosen) for chosen in itertools.product(*pairs)]
 
 
@@ -183,8 +133,3 @@ def parameter(condition: Condition) -> str:
 def rest(condition: Condition) -> str:
     """Return the name of the second parameter of an interval's letter."""
     return f"v_{condition.name}"
-
-
-def factor_text(factors: tuple[tuple[str, int], ...]) -> str:
-    """Return a product of powers as text for Coq."""
-    return " * ".join(f"({text})" if power == 1 else f"({text}) ^ {power}" for text, power in factors) or "1"

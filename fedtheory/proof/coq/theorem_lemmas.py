@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
 
+from ..kernel.forms import STEP
+from ..kernel.regions import Condition
+from ..kernel.scalars import Ring, Scalar
 from . import nested_sums
 from .lemma_writer import Factor, Piece, pattern
 from .nested_sums import Entry
-from .scalar_text import NotExported, Scalar
-from .sign_certificates import STEP, STEPS, Condition
+from .scalar_text import Names, NotExported, halves, read_scalar, scalar_text
 from .vector_products import File, Level
 
 PREDICATES = frozenset({
@@ -19,25 +21,21 @@ PREDICATES = frozenset({
     "random_client_rounds", "unbiased_server_noise", "bounded_server_noise", "cohort_before_noise",
 })  # fmt: skip
 """Assumptions that have a definition. That the cohort is drawn before the noise is part of the noise's."""
+NO_VALUES: Mapping[str, Scalar] = MappingProxyType({})
 _SIZES = {"uniform": "cohort", "arbitrary": "arbitrary_cohort"}
 
 
-@dataclass(frozen=True, eq=False)
 class Line:
     """Saved theorem."""
 
-    number: int
-    rule: str
-    premises: tuple[Line, ...]
-    arguments: Mapping[str, Any]
-    context: str
-    kind: str
-    where: int
-    assumptions: tuple[tuple[str, Scalar | None], ...]
-    parameters: Mapping[str, Scalar]
-    form: tuple[tuple[Entry, Scalar], ...]
-    equality: bool
-    to_the_end: bool
+    def __init__(self, number: int, saved: Mapping, earlier: Sequence[Line], ring: Ring) -> None:
+        self.number, self.rule, self.arguments = number, saved["rule"], saved["arguments"]
+        self.premises = [earlier[i] for i in saved["premises"]]
+        self.context, self.kind, self.where = saved["context"], saved["kind"], saved["where"]
+        self.assumptions = [(n, None if c is None else read_scalar(c, ring)) for n, c in saved["assumptions"]]
+        self.parameters = {n: read_scalar(c, ring) for n, c in saved["parameters"].items()}
+        self.form = [(nested_sums.entry_of(entry), read_scalar(c, ring)) for entry, c in saved["form"]]
+        self.equality, self.to_the_end = saved["equality"], saved["path_to_the_end"]
 
     @property
     def level(self) -> Level:
@@ -53,23 +51,20 @@ class Line:
         in_form = any(nested_sums.open_in(entry, index) for entry, _ in self.form)
         return in_form or (index == "k" and any(STEP in c.names for _, c in self.form))
 
-    def pieces(self, values: Mapping[str, Scalar] | None = None) -> list[Piece]:
+    def pieces(self, values: Mapping[str, Scalar] = NO_VALUES) -> list[Piece]:
         """Return the theorem's form as pieces, with expressions for letters."""
-        given = tuple(sorted((values or {}).items()))
+        given = tuple(sorted(values.items()))
         return [Piece((Factor(c, given),), entry) for entry, c in self.form]
-
-
-ONE_SCALAR = Scalar.number(1)
 
 
 @dataclass(frozen=True)
 class Source:
-    """Proof that a sum of pieces is >= 0, or = 0, with a multiplier and the proof that the multiplier is >= 0."""
+    """Proof that a sum of pieces is >= 0, or = 0, with a multiplier (none for 1), and the proof that this is >= 0."""
 
     proof: str
     pieces: Sequence[Piece]
     equality: bool = False
-    multiplier: Scalar = ONE_SCALAR
+    multiplier: Scalar | None = None
     sign: str = ""
 
 
@@ -87,10 +82,9 @@ class Theorem:
 
     # the statement
 
-    def form_text(self, line: Line, at: Mapping[str, str] | None = None, k: str = "k") -> str:
-        """Return a form as text, with texts for the step and for letters."""
-        at = at or self.w.stated
-        parts = [f"{self.w.coefficient(c, at)} * {self.w.entry_text(e, line.level, 'i', k)}" for e, c in line.form]
+    def form_text(self, line: Line) -> str:
+        """Return a form as text."""
+        parts = [f"{self.w.coefficient(c, self.w.stated)} * {self.w.entry_text(e, line.level)}" for e, c in line.form]
         return " + ".join(parts) or "0"
 
     def assumed(self, line: Line) -> list[tuple[str, str, Scalar | None]]:
@@ -107,9 +101,16 @@ class Theorem:
                 found.append((f"P_{name}", predicate, value))
         return found
 
-    def hypotheses(self, line: Line) -> list[tuple[str, str]]:
-        """Return (label, statement) of each assumption of a theorem beyond its region."""
-        return [(label, _applied(name, c, self.w.stated, self.w)) for label, name, c in self.assumed(line)]
+    def hypotheses(self, line: Line) -> dict[str, str]:
+        """Return the statement of each assumption of a theorem beyond its region, by its label."""
+        return {
+            label: predicate if constant is None else f"{predicate} {self.w.coefficient(constant, self.w.stated)}"
+            for label, predicate, constant in self.assumed(line)
+        }
+
+    def region(self) -> dict[str, str]:
+        """Return the statement of the theorem's region, by its label."""
+        return {f"R{self.line.where}": f"region_{self.line.where} {self.w.all_letters} (INR K)"}
 
     def label(self, name: str, constant: Scalar | None) -> str:
         """Return the label of an assumption with this constant."""
@@ -118,9 +119,9 @@ class Theorem:
     def write(self) -> None:
         """Write the lemma, after its proof's script is made."""
         line, w = self.line, self.w
-        before = [f"region_{line.where} {w.all_letters} (INR K)", *(text for _, text in self.hypotheses(line))]
-        names = [f"R{line.where}", *(name for name, _ in self.hypotheses(line))]
-        head = f"Lemma thm_{line.number} : forall {w.all_letters} : R,\n  " + " -> ".join(before) + " ->\n  "
+        given = self.region() | self.hypotheses(line)
+        names, head = [*given], f"Lemma thm_{line.number} : forall {w.all_letters} : R,\n  "
+        head += " -> ".join(given.values()) + " ->\n  "
         if line.context == "cohort":
             head, names = head + "forall S, drawn S -> ", [*names, "S", "D"]
             if "size" in line.parameters:
@@ -145,33 +146,56 @@ class Theorem:
 
     # earlier theorems
 
-    def use(self, premise: Line, i: str = "i", k: str = "k", below: str | None = None, cohort: str = "") -> str:
-        """Return the proof of an earlier theorem in this one; ``below`` proves that k is less than K (else at most
-        K)."""
-        own = dict(self.hypotheses(self.line))
-        parts = [f"thm_{premise.number}", self.w.all_letters, self.admitted(premise, {})]
-        for name, _ in self.hypotheses(premise):
-            name = self._renamed(name, premise)
-            if name not in own:
-                raise NotExported(f"theorem {premise.number}: {name} is not assumed where it is used")
-            parts.append(name)
+    def use(
+        self,
+        premise: Line,
+        i: str = "i",
+        k: str = "k",
+        below: str | None = None,
+        values: Mapping[str, Scalar] = NO_VALUES,
+    ) -> str:
+        """Return the proof of an earlier theorem in this one, with expressions for letters; ``below`` proves that k is
+        less than K (else at most K)."""
+        own, at = self.hypotheses(self.line), self._put(values)
+        parts = [f"thm_{premise.number}", " ".join(at[n] for n in self.w.letters), self.admitted(premise, values)]
+        for number, (label, predicate, constant) in enumerate(self.assumed(premise)):
+            if label == "P_size" and self.line.context == "start" and premise.kind in _SIZES:
+                label = f"P_{_SIZES[premise.kind]}"
+            elif constant and not label.startswith("P_") and predicate != "uniform_cohorts":
+                label = self.label(predicate, constant.replace(values))
+            if label not in own:
+                raise NotExported(f"theorem {premise.number}: {predicate} is not assumed where it is used")
+            parts.append(self._cast(f"H{number}", label, predicate, constant, values) if constant else label)
         if premise.context == "cohort":
-            parts.append(cohort or self._cohort(premise))
+            parts.append(self._cohort(premise, values))
         return f"({' '.join([*parts, *self.indices(premise, i, k, below)])})"
 
-    def _renamed(self, name: str, premise: Line) -> str:
-        if name == "P_size" and self.line.context == "start" and premise.kind in _SIZES:
-            return f"P_{_SIZES[premise.kind]}"
+    def _put(self, values: Mapping[str, Scalar]) -> Names:
+        """The texts of letters, with expressions for some."""
+        return {**self.w.stated, **{n: f"({scalar_text(c, self.w.stated)})" for n, c in values.items()}}
+
+    def _cast(self, name: str, label: str, predicate: str, constant: Scalar, values: Mapping[str, Scalar]) -> str:
+        """The proof of a hypothesis of a premise, whose constant may be written otherwise here."""
+        old = self.w.coefficient(constant, self._put(values))
+        new = self.w.coefficient(constant.replace(values), self.w.stated)
+        if old == new:
+            return label
+        self.do(
+            f"assert ({name} : {predicate} {old}).",
+            f"{{ replace ({old}) with ({new}) by (try reflexivity; "
+            f"{self.w.unfold(old, new)}field; nonzero). exact {label}. }}",
+        )
         return name
 
-    def _cohort(self, premise: Line) -> str:
-        if self.line.context != "cohort":
+    def _cohort(self, premise: Line, values: Mapping[str, Scalar]) -> str:
+        if self.line.context != "cohort" and not self.line.rule.startswith("expect "):
             raise NotExported(f"theorem {premise.number}: given a cohort, used where there is none")
         if "size" not in premise.parameters:
             return "S D"
-        if self.line.parameters.get("size") != premise.parameters["size"]:
+        size = premise.parameters["size"]
+        if self.line.parameters.get("size") != size.replace(values):
             raise NotExported(f"theorem {premise.number}: of cohorts of another size")
-        return "S D Z"
+        return f"S D {self._cast('HZ', 'Z', 'INR (length S) =', size, values)}"
 
     def indices(self, premise: Line, i: str = "i", k: str = "k", below: str | None = None) -> list[str]:
         """Return the client and the step, with the proof of its range, to which a premise is applied."""
@@ -184,7 +208,7 @@ class Theorem:
                     raise NotExported(f"theorem {premise.number}: for every step, used where there is none")
                 at_most = self.line.to_the_end
                 below = "I" if at_most == premise.to_the_end else "(Nat.lt_le_incl _ _ I)"
-            elif premise.to_the_end:
+            elif premise.to_the_end and k != "K":
                 below = f"(Nat.lt_le_incl _ _ {below})"
             found += [k, below]
         return found
@@ -197,16 +221,13 @@ class Theorem:
         name, new = w.once(("admitted", mine, premise.where, tuple(sorted(values.items()))), "admitted_")
         if new:
             conditions = w.regions[premise.where].conditions
-            same = frozenset() if values else frozenset(w.regions[mine].conditions)
-            proofs = [self._condition(c, values, c in same) for c in conditions]
-            at = {**w.real, **{n: f"({v.text(w.real)})" for n, v in values.items()}}
+            at = {**w.real, **{n: f"({scalar_text(v, w.real)})" for n, v in values.items()}}
             goal = " ".join(at[n] for n in w.letters)
             script = [
-                f"  assert (H_{c.name} : {condition_text(c, at)}).\n  {{ {proof} }}"
-                for c, proof in zip(conditions, proofs, strict=True)
+                f"  assert (H_{c.name} : {condition_text(c, at)}).\n  {{ {self._condition(c, values)} }}"
+                for c in conditions
             ]
-            divisors = w.divisors(values.values())
-            divided = [f"  pose proof {w.nonzero_in_lemma(d, mine)} as Y{n}." for n, d in enumerate(divisors)]
+            divided = [f"  {line}" for line in w.divided(values.values(), mine, None)]
             w.add(
                 f"Lemma {name} ({w.all_letters} Kr kr : R) : region_{mine} {w.all_letters} Kr -> "
                 f"region_{premise.where} {goal} Kr.",
@@ -215,80 +236,65 @@ class Theorem:
                 *divided,
                 f"  pose proof R0 as {pattern('C_', w.regions[mine].conditions)}.",
                 *script,
-                f"  unfold region_{premise.where}. repeat split; first [assumption | apply H_{conditions[0].name}"
-                + "".join(f" | apply H_{c.name}" for c in conditions[1:])
-                + "].",
+                f"  unfold region_{premise.where}. repeat split; "
+                f"first [{' | '.join(['assumption', *(f'apply H_{c.name}' for c in conditions)])}].",
                 "Qed.",
             )
         return f"({name} {w.all_letters} (INR K) 0 R{mine})"
 
-    def _condition(self, c: Condition, values: Mapping[str, Scalar], same: bool) -> str:
-        if same:
-            return f"exact C_{c.name}."
+    def _condition(self, c: Condition, values: Mapping[str, Scalar]) -> str:
         w, mine, proofs = self.w, self.line.where, []
-        for scalar, strict in c.statements():
-            changed = scalar.replace(values) if values else scalar
-            lemma = w.sign_lemma(changed, mine, strict)
+        if not values and c in w.regions[mine].conditions:
+            return f"exact C_{c.name}."
+        for scalar, strict in c.polynomials(w.ring):
+            changed = scalar.replace(values)
             proofs.append(
-                f"apply (@difference_{'lt' if strict else 'le'} _ _ _ ({lemma} {w.all_letters} Kr 0 R0)); "
+                f"apply (@difference_{'lt' if strict else 'le'} _ _ _ {w.sign(changed, mine, strict, None)}); "
                 f"{w.unfold(w.coefficient(changed, w.real))}field; nonzero."
             )
         return proofs[0] if len(proofs) == 1 else "split. " + " ".join(f"{{ {p} }}" for p in proofs)
 
     # the end of a proof
 
-    def finish(self, left: Iterable[Piece], sources: Sequence[Source]) -> None:
-        """Prove the goal from the sources: for every entry, their coefficients sum to the goal's."""
-        self.finish_with(left, sources, sources)
-
-    def finish_with(self, left: Iterable[Piece], sources: Sequence[Source], shown: Sequence[Source]) -> None:
-        """Prove the goal from the sources, comparing only the ``shown`` pieces: the others agree as they are
-        written."""
+    def finish(self, left: Sequence[Piece], sources: Sequence[Source], but: Collection[Entry] = ()) -> None:
+        """Prove the goal from the sources: for every entry, their coefficients sum to the goal's. But for some entries
+        that is not asked, as they are the same as they are written."""
         equality = self.line.equality
         proofs = [self._with_multiplier(source, equality) for source in sources]
         whole = proofs[0] if proofs else ("(eq_refl 0)" if equality else "(Rle_refl 0)")
         for proof in proofs[1:]:
             whole = f"(plus_null {whole} {proof})" if equality else f"(Rplus_le_le_0_compat _ _ {whole} {proof})"
         self.do(f"apply ({'eq0' if equality else 'le0'} {whole}).")
-        left = list(left)
-        right = [p.times(source.multiplier) for source in shown for p in source.pieces]
-        for entry in dict.fromkeys(p.entry for p in [*left, *right]):
-            sides = [[p for p in side if p.entry == entry] for side in (left, right)]
-            self._drop(entry, sides)
+        right = [p.times(s.multiplier) if s.multiplier else p for s in sources for p in s.pieces]
+        self.drop([p.entry for p in [*left, *right] if p.entry not in but], left, right)
         self.do("ring.")
 
     def _with_multiplier(self, source: Source, equality: bool) -> str:
+        proof, multiplier = source.proof, source.multiplier
         if source.equality:
-            text = self.w.coefficient(source.multiplier, self.w.stated)
-            proof = source.proof if source.multiplier.is_one else f"(times_null {text} {source.proof})"
+            if multiplier:
+                proof = f"(times_null {self.w.coefficient(multiplier, self.w.stated)} {proof})"
             return proof if equality else f"(null_le {proof})"
-        return source.proof if source.multiplier.is_one else f"(Rmult_le_pos _ _ {source.sign} {source.proof})"
+        return f"(Rmult_le_pos _ _ {source.sign} {proof})" if multiplier else proof
 
-    def _drop(self, entry: Entry, sides: list[list[Piece]]) -> None:
+    def drop(self, entries: Iterable[Entry], left: Sequence[Piece], right: Sequence[Piece]) -> None:
+        """Take entries whose coefficients are the same on both sides of an equation off it."""
         w = self.w
-        real = [w.sum_of(side, w.real) for side in sides]
-        if real[0] == real[1]:
-            return
-        bottoms = [_bottom(f) for side in sides for p in side for f in p.factors]
-        proof = w.identity_at(real[0], real[1], bottoms, self.line.where, self.stepped)
-        stated = [w.sum_of(side, w.stated) for side in sides]
-        text = w.entry_text(entry, self.line.level)
-        self.do(f"apply (@drop ({stated[0]}) ({stated[1]}) {text} _ _ {proof}).")
+        for entry in dict.fromkeys(entries):
+            sides = [[p for p in side if p.entry == entry] for side in (left, right)]
+            real = [w.sum_of(side, w.real) for side in sides]
+            if real[0] != real[1]:
+                dividing = [scalar for side in sides for p in side for f in p.factors for scalar in _dividing(f)]
+                proof = w.identity_at(real[0], real[1], dividing, self.line.where, self.stepped)
+                stated = [w.sum_of(side, w.stated) for side in sides]
+                text = w.entry_text(entry, self.line.level)
+                self.do(f"apply (@drop ({stated[0]}) ({stated[1]}) {text} _ _ {proof}).")
 
 
-def _bottom(factor: Factor) -> Scalar:
-    """1 over all that a factor divides by."""
-    one = Scalar.number(1).bottom
-    whole = one
-    for _, value in factor.values:
-        whole = whole * value.bottom
+def _dividing(factor: Factor) -> list[Scalar]:
+    """Scalars whose denominators are all that a factor divides by."""
     values = dict(factor.values)
-    changed = Scalar.of(factor.scalar.bottom, one).replace(values) if values else Scalar.of(factor.scalar.bottom, one)
-    return Scalar(one, whole * changed.top * changed.bottom)
-
-
-def _applied(predicate: str, constant: Scalar | None, at: Mapping[str, str], w: File) -> str:
-    return predicate if constant is None else f"{predicate} {w.coefficient(constant, at)}"
+    return [1 / halves(factor.scalar)[1].replace(values), *values.values()]
 
 
 def _parameter(name: str, line: Line) -> str:
@@ -310,10 +316,7 @@ def condition_text(c: Condition, at: Mapping[str, str]) -> str:
     if c.kind in ("positive", "nonnegative", "count"):
         return {"positive": f"0 < {x}", "nonnegative": f"0 <= {x}", "count": f"1 <= {x}"}[c.kind]
     assert c.bound
-    bound = f"({c.bound.text(at)})"
+    bound = f"({scalar_text(c.bound, at)})"
     if c.kind == "at_least":
         return f"{bound} <= {x}"
     return f"(0 {'<' if c.kind == 'capped' else '<='} {x} /\\ {x} <= {bound})"
-
-
-__all__ = ["STEPS", "Line", "Source", "Theorem", "condition_text", "pattern"]

@@ -11,6 +11,25 @@ Level = str
 """Level at which a product of vectors is taken: "S", given the cohort; "nil", known at the start; "server"; or an
 expectation, by its text."""
 
+COHORTS = {"S": "S", "nil": "[]", "server": "[]"}
+"""Cohort of a level's products; an expectation has none."""
+
+
+def expectation(level: Level) -> str:
+    """Return the proof that a level is an expectation."""
+    return "Es_exp" if level == "Es" else level.replace("given", "given_exp")
+
+
+def bilinear(level: Level, bound: str, i: str, k: str) -> tuple[str, str]:
+    """Return the bilinear form of a level below binders, and the lemma that it is one."""
+    given = "".join(f" {x}" for x, binders in ((i, "MS"), (k, "K")) if not set(bound) & set(binders))
+    if level in COHORTS:
+        drawn = " D" if "S" in bound else ""
+        return f"B_{bound} {COHORTS[level]}{given}", f"@bilinear_{bound or 'one'} {COHORTS[level]}{given}{drawn}"
+    if bound:
+        raise NotExported("a square below binders, of vectors that are not known at the start")
+    return f"B_E {level}{given}", f"@bilinear_E {level} {expectation(level)}{given}"
+
 
 class File(Writer):
     """File that grows, with the vectors and their products."""
@@ -26,69 +45,45 @@ class File(Writer):
         """Return (a product of two vectors below binders, the proof that it is its entry, whether that has a factor K,
         the entry)."""
         nest = nested_sums.product(bound, left, right)
-        factor, steps = nest_proofs.script(nest, "D", level not in ("nil", "server"))
-        one = nested_sums.entry(nest)
-        f, g = self.family(left), self.family(right)
+        factor, one = nest_proofs.counts_steps(nest), nested_sums.entry(nest)
+        vectors = f"{self.family(left)} {self.family(right)}"
         name, new = self.once(("paired", level, bound, left, right), "product_")
-        indices = [x for x, binder in ((i, "MS"), (k, "K")) if not set(bound) & set(binder)]
-        formals = [x for x, binder in (("i", "MS"), ("k", "K")) if not set(bound) & set(binder)]
-        form, where, _ = self._form(level, bound, formals)
-        actual, _, given = self._form(level, bound, indices)
+        drawn = ("S (D : drawn S) ", " S D") if level == "S" else ("", "")
+        free = [number for number, binders in enumerate(("MS", "K")) if not set(bound) & set(binders)]
         if new:
+            where = " ".join(("(i : C)", "(k : nat)")[number] for number in free)
+            form, entry = bilinear(level, bound, "i", "k")[0], self.entry_text(one, level)
             self.add(
-                f"Lemma {name} {where} : {form} {f} {g} = {'INR K * ' if factor else ''}{self.entry_text(one, level)}.",
+                f"Lemma {name} {drawn[0]}{where} : {form} {vectors} = {'INR K * ' if factor else ''}{entry}.",
                 "Proof.",
-                *self._pair_proof(level, bound, left, right, factor, steps, one),
+                *self._pair_proof(level, bound, left, right, one),
                 "Qed.",
             )
-        return f"{actual} {f} {g}", f"({name}{given})", factor, one
+        given = "".join(f" {(i, k)[number]}" for number in free)
+        return f"{bilinear(level, bound, i, k)[0]} {vectors}", f"({name}{drawn[1]}{given})", factor, one
 
-    def _form(self, level: Level, bound: str, indices: list[str]) -> tuple[str, str, str]:
-        """(the bilinear form, the variables of a lemma on it, its arguments)."""
-        variables = " ".join(f"({x} : {'C' if x == 'i' else 'nat'})" for x in indices)
-        given = "".join(f" {x}" for x in indices)
-        if level == "S":
-            return f"B_{bound} S{given}", f"S (D : drawn S) {variables}", f" S D{given}"
-        if level in ("nil", "server"):
-            return f"B_{bound} []{given}", variables, given
-        if bound:
-            raise NotExported("a square below binders, of vectors that are not known at the start")
-        return f"B_E {level}{given}", variables, given
-
-    def _pair_proof(
-        self, level: Level, bound: str, left: Term, right: Term, factor: bool, steps: list[str], one: Entry
-    ) -> list[str]:
-        unfold = [f"B_{bound[start:]}" for start in range(len(bound) + 1)]
-        lines = [f"  unfold {', '.join(unfold)}, {self.family(left)}, {self.family(right)}."]
-        expand = nest_proofs.expansion(len(left[0]), len(right[0]), len(bound))
-        if level not in ("S", "nil", "server"):
-            if factor:
-                raise NotExported("a sum over steps in an expectation")
-            lines[0] = lines[0].replace("unfold ", "unfold B_E, ")
-            exp = f"({_expectation(level)})"
+    def _pair_proof(self, level: Level, bound: str, left: Term, right: Term, one: Entry) -> list[str]:
+        forms = [*([] if level in COHORTS else ["B_E"]), *(f"B_{bound[start:]}" for start in range(len(bound) + 1))]
+        lines = [f"unfold {', '.join([*forms, self.family(left), self.family(right)])}."]
+        if level not in COHORTS:
             if nested_sums.entry_known(one):
                 known = nested_sums.of(one).text()
-                lines.append(f"  transitivity ({level} (fun _ => {known})); [|apply (e_const {exp})].")
-            lines.append(f"  apply (e_ext {exp}). intros S.")
+                lines.append(f"transitivity ({level} (fun _ => {known})); [|apply (e_const {expectation(level)})].")
+            lines.append(f"apply (e_ext {expectation(level)}). intros S.")
         elif level == "server":
-            lines.append(f"  change ({self.entry_text(one, level)}) with {nested_sums.of(one).text('[]')}.")
-        return lines + [f"  {line}" for line in expand + steps]
+            lines.append(f"change ({self.entry_text(one, level)}) with {nested_sums.of(one).text('[]')}.")
+        sides = "l" * len(left[0]) + "r" * len(right[0])
+        lines += [f"below {number} (apply ip_osum_{side})." for number, side in enumerate(sides, len(bound))]
+        nest = nested_sums.product(bound, left, right)
+        return [f"  {line}" for line in lines + nest_proofs.script(nest, level not in ("nil", "server"))]
 
     def entry_text(self, one: Entry, level: Level, i: str = "i", k: str = "k") -> str:
         """Return an entry as it is stated at a level."""
         if one == nested_sums.ONE:
             return "1"
-        nest = nested_sums.of(one)
-        if nested_sums.entry_known(one):
-            return nest.text("S", i, k)
-        if level == "S":
-            return nest.text("S", i, k)
-        if level == "server":
-            return f"(given server (fun S => {nest.text('S', i, k)}))"
+        text = nested_sums.of(one).text("S", i, k)
+        if nested_sums.entry_known(one) or level == "S":
+            return text
         if level == "nil":
             raise NotExported(f"{one}: not known at the start")
-        return f"({level} (fun S => {nest.text('S', i, k)}))"
-
-
-def _expectation(level: Level) -> str:
-    return "Es_exp" if level == "Es" else f"given_exp {level.split(' ')[1].rstrip(')')}"
+        return f"(given server (fun S => {text}))" if level == "server" else f"({level} (fun S => {text}))"
