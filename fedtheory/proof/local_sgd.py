@@ -291,18 +291,41 @@ def monotone(axioms: Axioms, mu: Scalar) -> Theorem:
     return combine([*both, (axioms.optimal(distance), 1)], where=axioms.where, context="start")
 
 
-def bias_bound(family: Vector, near: Theorem, bias: Vector, size: Scalar, where: Where) -> Theorem:
-    """Prove |bias|^2 <= D for the bias E[mean_S u_i | start] - c of a family over an arbitrary cohort of this size,
-    from |u_i - c|^2 <= D for every client."""
-    atom, mean = atom_of(family).atom, family.under("S")
-    cohort = rounded(over_clients(near, "S"), where, [(family - mean, "S", 1)], kind=ARBITRARY)
-    return combine(
-        [(expect_arbitrary(cohort, size), 1), (project(atom, bias, ARBITRARY, where), 2)],
-        where=where,
-        context="kind",
-        kind=ARBITRARY,
-        squares=[(mean - conditional_mean(atom, ARBITRARY, where.ring), "", 1)],
-    )
+@dataclass(frozen=True)
+class Bias:
+    """Bias E[mean_S u_i | start] - c of a family u_i over an arbitrary cohort of this size; ``near`` says that
+    |u_i - c|^2 <= D for every client."""
+
+    family: Vector
+    c: Vector
+    near: Theorem
+    size: Scalar
+
+    @property
+    def mean(self) -> Vector:
+        """Conditional mean E[mean_S u_i | start]."""
+        return conditional_mean(atom_of(self.family).atom, ARBITRARY, self.near.where.ring)
+
+    @property
+    def vector(self) -> Vector:
+        """The bias itself."""
+        return self.mean - self.c
+
+    def projected(self, other: Vector) -> Theorem:
+        """Prove <mean_S u_i - E[mean_S u_i | start], w> = 0 for w known at the start."""
+        return project(atom_of(self.family).atom, other, ARBITRARY, self.near.where)
+
+    def bound(self) -> Theorem:
+        """Prove |bias|^2 <= D."""
+        where, mean = self.near.where, self.family.under("S")
+        cohort = rounded(over_clients(self.near, "S"), where, [(self.family - mean, "S", 1)], kind=ARBITRARY)
+        return combine(
+            [(expect_arbitrary(cohort, self.size), 1), (self.projected(self.vector), 2)],
+            where=where,
+            context="kind",
+            kind=ARBITRARY,
+            squares=[(mean - self.mean, "", 1)],
+        )
 
 
 def cocoercive(axioms: Axioms, mu: Scalar, L: Scalar) -> Theorem:

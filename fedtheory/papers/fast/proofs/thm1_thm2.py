@@ -71,9 +71,9 @@ def _contraction(young: Scalar, cap: Scalar, rate: Scalar, floor: Scalar, noise:
         (mixed, 1),
         (monotone(kinds.sgd.axioms, mu), 2 * eta * K - price * (mu + L)),
         (cocoercive(kinds.sgd.axioms, mu, L), price),
-        (kinds.bias(), p**2 * eta * K / mu),
+        (kinds.bias.bound(), p**2 * eta * K / mu),
     ]
-    squares = [(D * mu + (kinds.expected_gradient - g) * p, "", eta * K / mu)]
+    squares = [(D * mu + kinds.bias.vector * p, "", eta * K / mu)]
     exact = combine(premises, where=where, context="start", squares=squares)
     factor, addition = contraction(exact)
     short = K * eta * (floor * sigma_G**2 + noise * sigma**2)
@@ -85,8 +85,8 @@ def _descent(young: Scalar, cap: Scalar, share: Scalar, floor: Scalar, noise: Sc
     kinds, where = Kinds(convex=False), region(cap, convex=False)
     mixed = instantiate(mixed_descent(), {"a": young}, where)
     g = kinds.gradient
-    premises: Multiples = [(mixed, 1), (kinds.bias(), p**2 * eta * K / 2)]
-    squares = [(g + (kinds.expected_gradient - g) * p, "", eta * K / 2)]
+    premises: Multiples = [(mixed, 1), (kinds.bias.bound(), p**2 * eta * K / 2)]
+    squares = [(g + kinds.bias.vector * p, "", eta * K / 2)]
     exact = combine(premises, where=where, context="start", squares=squares)
     fall, addition = average(exact)
     short = K * eta / 2 * (floor * sigma_G**2 + noise * sigma**2)

@@ -14,7 +14,6 @@ from __future__ import annotations
 from functools import cache
 
 from ....claims import readings
-from ....proof.curved_sgd import CurvedSGD
 from ....proof.kernel.axioms import START_POINT
 from ....proof.kernel.forms import ONE
 from ....proof.kernel.regions import Condition, Where
@@ -144,23 +143,10 @@ def _server_contracts() -> Theorem:
 def _clients_contract() -> Theorem:
     """|x+ - x*|^2 <= (1 - rate) |x - x*|^2 + 2 K eta_c/mu sigma_G^2 + (the drift, the noise), rate being Young's
     parameter between x - x* and the bias."""
-    kinds, made = Kinds(convex=True), instantiate(thm5.client_round(), _TIE, _TIED_5)
-    pull = -coefficient(made.form, kinds.sgd.start, kinds.bias) / 2
-    bound = instantiate(kinds.bias_bound(_near_optimum()), _TIE, _TIED_5)
-    young = combine(
-        [(made, 1), (bound, pull**2 / _FALL)],
-        where=_TIED_5,
-        context="kind",
-        kind=ARBITRARY,
-        squares=[(_DISTANCE * _FALL + kinds.bias * pull, "", 1 / _FALL)],
-        constant=(K * eta * 2 / mu - pull**2 / _FALL) * sigma_G**2,
-    )
-    square = (_DISTANCE, "", 1 - _FALL - coefficient(young.form, kinds.sgd.start, kinds.sgd.start))
-    return rounded(young, _TIED_5, [square])
-
-
-def _near_optimum() -> Theorem:
-    return CurvedSGD(Kinds(convex=True).sgd, mu, sigma_G**2).near_optimum
+    curved, made = Kinds(convex=True).curved, instantiate(thm5.client_round(), _TIE, _TIED_5)
+    bound, x = instantiate(curved.bias(m).bound(), _TIE, _TIED_5), curved.sgd.start
+    young = curved.by_young(made, bound, _FALL, 1 / _FALL, _TIED_5, most=K * eta)
+    return rounded(young, _TIED_5, [(_DISTANCE, "", 1 - _FALL - coefficient(young.form, x, x))])
 
 
 @cache
