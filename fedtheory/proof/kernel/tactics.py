@@ -105,6 +105,15 @@ def with_letters(
     return restrict(bound, Where(ring, tuple(kept)), {n: ring.number(1) * c for n, c in values.items()}, given)
 
 
+def restricted(
+    bound: RunBound, values: Mapping[str, Scalar], conditions: Sequence[Condition], given: Sequence[Scalar] = ()
+) -> RunBound:
+    """Restrict a bound to scalars for some letters, with these conditions before those on all other letters."""
+    names = {condition.name for condition in conditions} | values.keys()
+    kept = (condition for condition in bound.where.conditions if condition.name not in names)
+    return restrict(bound, Where(bound.where.ring, (*conditions, *kept)), values, given)
+
+
 def over_rounds(theorem: Theorem, functional: str, *more: str) -> RunBound:
     """Return the bound on runs that follows from every round alone: on the mean squared gradient by ``telescope``, or
     on the final squared distance by ``iterate``, without the part of the sum that falls with the rounds. Its letters

@@ -19,10 +19,11 @@ from ....proof.kernel.regions import Condition
 from ....proof.kernel.run_bounds import RunBound
 from ....proof.kernel.scalars import Ring, Scalar
 from ....proof.kernel.step_choices import choose_step, put_error
+from ....proof.kernel.tactics import restricted
 from ....proof.kernel.theorems import Theorem
 from ....proof.kernel.weighted_run_bounds import EXPECTED_SCALE, LARGEST_SCALE, telescope_weights
 from ....proof.translate.claim_bounds import made_bounds
-from .thm1_thm2 import bounded, bounded_corrected, nearly_optimal, restricted
+from .thm1_thm2 import bounded, bounded_corrected, nearly_optimal
 from .thm1_thm2 import RING as OF_ROUNDS
 from .thm3 import RING as OF_INTERVALS
 from .thm3 import early_cutoff, early_rounded, late_rounded
