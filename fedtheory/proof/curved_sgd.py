@@ -24,8 +24,8 @@ from .kernel.forms import ONE, Form, Vector, dot, square
 from .kernel.regions import Where
 from .kernel.round_rules import ARBITRARY, expect_arbitrary
 from .kernel.scalars import Scalar
-from .kernel.tactics import Square, coefficient, rounded, show
-from .kernel.theorems import Multiples, Theorem, at_step, combine, induct, over_clients, over_steps
+from .kernel.tactics import Square, coefficient, rounded, show_by_induction
+from .kernel.theorems import Multiples, Theorem, combine, over_clients, over_steps
 from .local_sgd import Bias, LocalSGD
 
 
@@ -100,8 +100,7 @@ class CurvedSGD:
         ]
         change = s.gradient_along - s.gradient_at_start
         squares: list[Square] = [(D * mu - change, "", share), (D * mu - self.rest, "", share)]
-        step = show(at_step(bound, 1, 0, 1) - bound, premises, where=self.where, context="cohort", squares=squares)
-        return induct(combine([], where=self.where, context="cohort"), step, bound, self.where.ring.number(1))
+        return show_by_induction(bound, self.where.ring.number(1), premises, squares, self.where, "cohort")
 
     @cached_property
     def progress(self) -> Theorem:

@@ -15,8 +15,8 @@ from .kernel.forms import ONE, Form, Vector, square
 from .kernel.regions import Where
 from .kernel.round_rules import ARBITRARY, conditional_mean, expect_arbitrary, project
 from .kernel.scalars import Scalar
-from .kernel.tactics import Square, atom_of, coefficient, rounded, show
-from .kernel.theorems import Multiples, Theorem, at_step, combine, induct, over_clients, over_steps
+from .kernel.tactics import Square, atom_of, coefficient, rounded, show_by_induction
+from .kernel.theorems import Multiples, Theorem, combine, over_clients, over_steps
 
 
 @dataclass(frozen=True)
@@ -154,10 +154,7 @@ class LocalSGD:
         ax, scale = self.axioms, self.axioms.step**2 * rise
         bound = square(self.gradient_at_start) * (weight * scale) + Form.constant(self.variance * scale)
         bound = bound - square(self.moved)
-        step = show(
-            at_step(bound, 1, 0, 1) - bound * factor, premises, where=ax.where, context=ax.given, squares=squares
-        )
-        return induct(combine([], where=ax.where, context=ax.given), step, bound, factor)
+        return show_by_induction(bound, factor, premises, squares, ax.where, ax.given)
 
     @cached_property
     def exact_drift_bound(self) -> Theorem:

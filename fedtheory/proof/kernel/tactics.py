@@ -20,7 +20,7 @@ from .run_bounds import (
     weaken,
 )  # fmt: skip
 from .scalars import Ring, Scalar
-from .theorems import Context, Theorem, combine
+from .theorems import Context, Multiples, Theorem, at_step, combine, induct
 
 Square = tuple[Vector, str, Scalar | int]
 
@@ -57,6 +57,16 @@ def show(
     return combine(
         premises, where=where, context=context, kind=kind, squares=[*squares, *extra], constant=rest.entries.get(ONE, 0)
     )
+
+
+def show_by_induction(
+    bound: Form, factor: Scalar, premises: Multiples, squares: Sequence[Square], where: Where, context: Context
+) -> Theorem:
+    """Prove bound >= 0 for all k <= K: it is 0 at k = 0, and its next value at least ``factor`` times its own, as
+    ``show`` finds from premises and squares."""
+    goal = at_step(bound, 1, 0, 1) - bound * factor
+    step = show(goal, premises, where=where, context=context, squares=squares)
+    return induct(combine([], where=where, context=context), step, bound, factor)
 
 
 def rounded(

@@ -21,18 +21,8 @@ from ....proof.kernel.forms import Form, Value, square
 from ....proof.kernel.client_means import LAST, own_share
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.scalars import Ring, Scalar
-from ....proof.kernel.tactics import Square, coefficient, restricted, rounded, show
-from ....proof.kernel.theorems import (
-    Multiples,
-    Theorem,
-    at_step,
-    combine,
-    induct,
-    instantiate,
-    last_step,
-    over_clients,
-    over_steps,
-)
+from ....proof.kernel.tactics import Square, coefficient, restricted, rounded, show, show_by_induction
+from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, last_step, over_clients, over_steps
 from ....proof.kernel.weighted_rounds import BIAS, CENTRE, PARTICIPATION, ROUND_NOISE, WeightedRounds
 from ....proof.kernel.run_bounds import RunBound
 from ....proof.kernel.round_bounds import bound_round
@@ -218,7 +208,7 @@ def _path(slow: bool) -> Theorem:
     """E|x_{i,k} - x|^2 <= rise gamma^2 (3 K |grad F_i(x)|^2 + sigma^2) for k <= K, rise = k + k^2/K + 2 k^3/K^2, or k +
     k^2/(2 K) + k^3/(4 K^2), by induction with the factor 1 + 2/m."""
     where, m, share, rise, _ = _PACES[slow]
-    ax, factor = Axioms(where, eta, n, "start"), 1 + 2 / m
+    ax = Axioms(where, eta, n, "start")
     y, N = ax.vector(ITERATE), ax.vector(NOISE)
     moved, after, change = y - _x, ax.vector(at(ITERATE, 1)) - _x, _along - _g0
     bound = square(_g0) * (3 * K * rise * eta**2) + Form.constant(rise * eta**2 * sigma**2) - square(moved)
@@ -233,8 +223,7 @@ def _path(slow: bool) -> Theorem:
         (_g0 - change / share, "", (m + 1) * eta**2 * share),
         (moved, "", 1 / m - (1 + 1 / share) * (m + 1) * L**2 * eta**2),
     ]
-    step = show(at_step(bound, 1, 0, 1) - bound * factor, premises, where=where, context="start", squares=squares)
-    return induct(combine([], where=where, context="start"), step, bound, factor)
+    return show_by_induction(bound, 1 + 2 / m, premises, squares, where, "start")
 
 
 def _drift(slow: bool, last: bool) -> Theorem:
